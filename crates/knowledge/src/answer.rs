@@ -1,0 +1,115 @@
+//! What goes into reasoning and what comes out? Question, context, answer, citations.
+
+use serde::{Deserialize, Serialize};
+
+use crate::document::Span;
+use crate::graph::Chunk;
+use crate::id::ChunkId;
+use crate::trace::{Spent, Trace};
+
+/// A question as asked. Carries no gold answer: methods must not be able to see one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// Names the question in traces and reports.
+    pub id: String,
+    /// The question itself.
+    pub text: String,
+}
+
+/// A chunk that a method chose, and why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ContextChunk {
+    /// The chunk.
+    pub chunk: Chunk,
+    /// The hop that chose it, from 1; 0 for what was filled up afterwards.
+    pub hop: usize,
+}
+
+/// `C` in Algorithm 1: the chunks gathered so far, in the order they were chosen, each once.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Context {
+    /// The chosen chunks.
+    pub chunks: Vec<ContextChunk>,
+}
+
+impl Context {
+    /// `C ← C ∪ {c}`: adds a chunk unless it is in there already.
+    pub fn add(&mut self, hop: usize, chunk: Chunk) {
+        if !self.holds(chunk.id) {
+            self.chunks.push(ContextChunk { chunk, hop });
+        }
+    }
+
+    /// Whether a chunk was chosen already.
+    pub fn holds(&self, chunk: ChunkId) -> bool {
+        self.chunks.iter().any(|held| held.chunk.id == chunk)
+    }
+
+    /// The chosen chunks' identifiers, in order.
+    pub fn ids(&self) -> Vec<ChunkId> {
+        self.chunks.iter().map(|held| held.chunk.id).collect()
+    }
+}
+
+/// Who wrote an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum WrittenBy {
+    /// A language model, by its configured name.
+    LanguageModel {
+        /// The model's name.
+        model: String,
+    },
+    /// No language model: the answer quotes its evidence.
+    Quotation,
+}
+
+/// Whether a quoted text really stands where the citation says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    /// The source's text under the span equals the quote, byte for byte.
+    Verified,
+    /// The quote was not found in the cited chunk; the claim stands unsupported.
+    NotFound,
+}
+
+/// One numbered citation of an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Citation {
+    /// The number shown with the answer, from 1.
+    pub number: usize,
+    /// The cited chunk.
+    pub chunk: ChunkId,
+    /// The document's URI.
+    pub uri: String,
+    /// The document's title.
+    pub title: String,
+    /// Page, from 1, where the format has pages.
+    pub page: Option<u32>,
+    /// Where the quote stands in the source's text; the whole chunk where it was not found.
+    pub span: Span,
+    /// The words quoted.
+    pub quote: String,
+    /// Whether they are there.
+    pub check: Check,
+}
+
+/// What a method returns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The answer, short.
+    pub text: String,
+    /// Why, in the model's words; empty without one.
+    pub rationale: String,
+    /// Who wrote it.
+    pub written_by: WrittenBy,
+    /// Where it stands, in the order of first use.
+    pub citations: Vec<Citation>,
+    /// The chunks it was written from.
+    pub context: Context,
+    /// Every step that led to it.
+    pub trace: Trace,
+    /// Calls and tokens by role.
+    pub spent: Spent,
+}

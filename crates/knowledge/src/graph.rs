@@ -1,0 +1,268 @@
+//! What is the knowledge base made of? Typed nodes in three layers and their edges (SPEC §1,
+//! PIKE-RAG §3.1): sources `I`, corpus `C`, distilled knowledge `D`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::document::{Link, Span, Table};
+use crate::id::{AtomId, ChunkId, SectionId, SourceId};
+use crate::names::NameUse;
+
+/// The layers of the heterogeneous graph (PIKE-RAG §3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LayerKind {
+    /// `I`: documents.
+    Source,
+    /// `C`: sections and chunks.
+    Corpus,
+    /// `D`: what was distilled from chunks.
+    Distilled,
+}
+
+/// Every kind of node. Those without a struct of their own are filled by later stages.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeKind {
+    /// A document ([`Source`]).
+    Source,
+    /// A heading and its range ([`Section`]).
+    Section,
+    /// A passage ([`Chunk`]).
+    Chunk,
+    /// A question that a chunk answers, or a statement it makes ([`Atom`]).
+    Atom(AtomKind),
+    /// A person, place, product, …
+    Entity,
+    /// Subject, predicate, object.
+    Relation,
+    /// A row of tabular knowledge.
+    Record,
+    /// A label of a tag class.
+    Tag,
+    /// The report on a community of entities.
+    CommunityReport,
+    /// A summary of other nodes.
+    Summary,
+    /// An answer that a person or a judge accepted.
+    VerifiedAnswer,
+    /// A kind that the user's own extractor defines.
+    Custom(String),
+}
+
+impl NodeKind {
+    /// The layer a kind lives in.
+    pub fn layer(&self) -> LayerKind {
+        match self {
+            Self::Source => LayerKind::Source,
+            Self::Section | Self::Chunk => LayerKind::Corpus,
+            _ => LayerKind::Distilled,
+        }
+    }
+}
+
+/// Every kind of edge (SPEC §1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EdgeKind {
+    /// Source → source: a link, citation or cross-reference found while parsing.
+    RefersTo,
+    /// Source → section → chunk.
+    Contains,
+    /// Chunk → chunk in reading order.
+    Next,
+    /// Atom → the chunk that answers it.
+    Answers,
+    /// Chunk → entity.
+    Mentions,
+    /// Entity → entity.
+    Relates,
+    /// Chunk → tag.
+    Tagged,
+    /// Distilled node → what it was made from.
+    DerivedFrom,
+    /// Entity → community.
+    MemberOf,
+}
+
+/// A document in layer `I`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// Derived from `uri`.
+    pub id: SourceId,
+    /// Where it came from: the file as the user named it, and `#record` inside it.
+    pub uri: String,
+    /// Title, never empty.
+    pub title: String,
+    /// Media type, such as `text/html`.
+    pub media_type: String,
+    /// BLAKE3 of the document's text, in hexadecimal.
+    pub hash: String,
+    /// ISO 639-3 code, where it could be told.
+    pub language: Option<String>,
+    /// What the document says of itself.
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// A heading and its range in layer `C`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Section {
+    /// Derived from source and ordinal.
+    pub id: SectionId,
+    /// The document.
+    pub source: SourceId,
+    /// The section around it, if any.
+    pub parent: Option<SectionId>,
+    /// Place in reading order, from 0.
+    pub ordinal: u32,
+    /// 1 to 6.
+    pub level: u8,
+    /// Text of the heading.
+    pub heading: String,
+}
+
+/// What a chunk holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChunkKind {
+    /// Running text.
+    Text,
+    /// Rows of a table, with its header.
+    Table,
+    /// Program text.
+    Code,
+    /// A figure with caption or description.
+    Figure,
+    /// A caption on its own.
+    Caption,
+}
+
+impl ChunkKind {
+    /// Its name in the store and in exports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Table => "table",
+            Self::Code => "code",
+            Self::Figure => "figure",
+            Self::Caption => "caption",
+        }
+    }
+
+    /// The kind of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [
+            Self::Text,
+            Self::Table,
+            Self::Code,
+            Self::Figure,
+            Self::Caption,
+        ]
+        .into_iter()
+        .find(|kind| kind.as_str() == name)
+    }
+}
+
+/// A passage in layer `C`, with all that is needed to show where it comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chunk {
+    /// Derived from source, headings and text.
+    pub id: ChunkId,
+    /// The document.
+    pub source: SourceId,
+    /// The document's URI, repeated here because every reader shows it.
+    pub uri: String,
+    /// The document's title.
+    pub title: String,
+    /// The section it stands in, if any.
+    pub section: Option<SectionId>,
+    /// Headings above it, outermost first, joined by ` › `; empty where there are none.
+    pub headings: String,
+    /// Place in reading order within the source, from 0.
+    pub ordinal: u32,
+    /// What it holds.
+    pub kind: ChunkKind,
+    /// Its text: exactly the source's text under `span`.
+    pub text: String,
+    /// Where it stands in the source's text.
+    pub span: Span,
+    /// Page, from 1, where the format has pages.
+    pub page: Option<u32>,
+    /// Cells, for a table.
+    pub table: Option<Table>,
+}
+
+impl Chunk {
+    /// What retrieval and prompts see as the name of the chunk: title, and headings below it.
+    pub fn full_title(&self) -> String {
+        match self.headings.as_str() {
+            "" => self.title.clone(),
+            headings if headings == self.title => self.title.clone(),
+            headings => match headings.strip_prefix(&format!("{} › ", self.title)) {
+                Some(below) => format!("{} › {below}", self.title),
+                None => format!("{} › {headings}", self.title),
+            },
+        }
+    }
+}
+
+/// What an atom is: the paper's choice and its ablation (KAR³ §3.3, Table 13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AtomKind {
+    /// A question the chunk answers, written by a model.
+    Question,
+    /// A sentence of the chunk as it stands; needs no model.
+    Sentence,
+    /// A statement the chunk makes, written by a model.
+    Statement,
+}
+
+impl AtomKind {
+    /// Its name in the store and in exports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Question => "question",
+            Self::Sentence => "sentence",
+            Self::Statement => "statement",
+        }
+    }
+
+    /// The kind of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Question, Self::Sentence, Self::Statement]
+            .into_iter()
+            .find(|kind| kind.as_str() == name)
+    }
+}
+
+/// A piece of distilled knowledge that leads to its chunk (KAR³ eq. 3: `q_kl` of `d_k`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Atom {
+    /// Derived from chunk, kind and text.
+    pub id: AtomId,
+    /// The chunk it was distilled from.
+    pub chunk: ChunkId,
+    /// Question, sentence or statement.
+    pub kind: AtomKind,
+    /// The question or sentence itself.
+    pub text: String,
+}
+
+/// All of one document that extraction found without a model, ready to be stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DocumentGraph {
+    /// The document.
+    pub source: Source,
+    /// Its text, which all spans count in.
+    pub text: String,
+    /// Its sections in reading order.
+    pub sections: Vec<Section>,
+    /// Its chunks in reading order.
+    pub chunks: Vec<Chunk>,
+    /// The links that each chunk holds.
+    pub links: Vec<(ChunkId, Link)>,
+    /// The names that each chunk bears or mentions: what hop retrieval walks along.
+    pub names: Vec<(ChunkId, NameUse)>,
+}

@@ -1,0 +1,24 @@
+//! The words every other crate speaks: the three layers of the knowledge base (PIKE-RAG §3.1),
+//! questions and answers, the typed trace, and the ports to models and storage. No IO.
+
+pub mod answer;
+pub mod document;
+pub mod graph;
+pub mod id;
+pub mod names;
+pub mod ports;
+pub mod trace;
+
+pub use answer::{Answer, Check, Citation, Context, ContextChunk, Question, WrittenBy};
+pub use document::{Block, BlockKind, Chunking, Document, Link, Problem, Span, Table};
+pub use graph::{
+    Atom, AtomKind, Chunk, ChunkKind, DocumentGraph, EdgeKind, LayerKind, NodeKind, Section, Source,
+};
+pub use id::{AtomId, ChunkId, SectionId, SourceId};
+pub use names::{NameKey, NameUse};
+pub use ports::{
+    BaseSummary, CallRecord, ChatModel, ChatReply, ChatRequest, Embedder, FileRecord,
+    KnowledgeBase, KnowledgeWriter, Ledger, Message, ModelError, NameHits, PutReport, Role, Schema,
+    Scored, Scorer, Stage, StoreError, TokenLogprob, Usage, Vector, VectorSet,
+};
+pub use trace::{Candidate, Event, Spent, StopReason, Trace, Via};

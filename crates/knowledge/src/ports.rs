@@ -1,0 +1,17 @@
+//! What does reasoning need from outside? Four ports (`ChatModel`, `Scorer`, `Embedder`,
+//! `KnowledgeBase`), what indexing needs besides (`KnowledgeWriter`), and the call ledger.
+
+mod base;
+mod models;
+
+pub use base::{
+    BaseSummary, FileRecord, KnowledgeBase, KnowledgeWriter, NameHits, PutReport, Scored, Stage,
+    StoreError, VectorSet,
+};
+pub use models::{
+    CallRecord, ChatModel, ChatReply, ChatRequest, Embedder, Ledger, Message, ModelError, Role,
+    Schema, Scorer, TokenLogprob, Usage, Vector,
+};
+
+/// The cause of an error, kept for the chain.
+pub type Cause = Box<dyn std::error::Error + Send + Sync>;

@@ -1,0 +1,251 @@
+//! The port to the knowledge base: what methods read, and what indexing writes.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use super::{Cause, Vector};
+use crate::graph::{Atom, AtomKind, Chunk, DocumentGraph, Source};
+use crate::id::{ChunkId, SourceId};
+use crate::names::{NameKey, NameUse};
+
+/// Something found, and how well it fits.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scored<T> {
+    /// What was found.
+    pub item: T,
+    /// Higher is better; the scale is the search's own.
+    pub score: f32,
+}
+
+/// Why the store failed: one variant per decision open to the caller.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database or a derived index cannot be read or written.
+    #[error("{what} failed")]
+    Failed {
+        /// The operation, naming what it touched.
+        what: String,
+        /// Why.
+        source: Cause,
+    },
+    /// What is asked for is not there.
+    #[error("{what} is not in the knowledge base")]
+    Missing {
+        /// What was asked for.
+        what: String,
+    },
+    /// The base was made by another version or is not a knowledge base.
+    #[error("{path} cannot be opened: {reason}")]
+    NotOurs {
+        /// The folder or file.
+        path: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+}
+
+/// Which vectors to search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VectorSet {
+    /// One vector per chunk.
+    Chunks,
+    /// One vector per atom of a kind.
+    Atoms(AtomKind),
+}
+
+/// What reasoning reads. All results are ordered best first, ties by identifier.
+///
+/// # Errors
+/// Every method fails only when the base cannot be read. Never a partial result: no method may
+/// reason over half of it.
+///
+/// # Cancel safety
+/// Reads only; dropping a future leaves nothing behind.
+#[async_trait]
+pub trait KnowledgeBase: Send + Sync {
+    /// The atoms of a kind closest to each query vector: `R_atom` in KAR³ eq. 5. One list per
+    /// query, in order; one pass over the vectors serves them all.
+    ///
+    /// At most `k` atoms each, none below `floor` (δ, a cosine in `[-1, 1]`), none whose chunk is
+    /// in `except`. The paper: k = 4, δ = 0.5 (§4.1).
+    async fn nearest_atoms(
+        &self,
+        kind: AtomKind,
+        queries: &[Vector],
+        k: usize,
+        floor: f32,
+        except: &[ChunkId],
+    ) -> Result<Vec<Vec<Scored<Atom>>>, StoreError>;
+
+    /// The chunks closest to each query vector: `R` in KAR³ eq. 1. One list per query.
+    async fn nearest_chunks(
+        &self,
+        queries: &[Vector],
+        k: usize,
+        floor: f32,
+    ) -> Result<Vec<Vec<Scored<ChunkId>>>, StoreError>;
+
+    /// Exact cosine of each of these chunks with a query, in order; 0 where a chunk has no vector.
+    async fn similarities(
+        &self,
+        query: &Vector,
+        chunks: &[ChunkId],
+    ) -> Result<Vec<f32>, StoreError>;
+
+    /// The chunks whose words fit best (BM25 over titles, headings and text).
+    async fn matching_chunks(
+        &self,
+        words: &str,
+        k: usize,
+    ) -> Result<Vec<Scored<ChunkId>>, StoreError>;
+
+    /// These chunks, in the order asked for.
+    async fn chunks(&self, ids: &[ChunkId]) -> Result<Vec<Chunk>, StoreError>;
+
+    /// All atoms of these chunks of one kind, by chunk in the order asked for.
+    async fn atoms_of(&self, kind: AtomKind, chunks: &[ChunkId]) -> Result<Vec<Atom>, StoreError>;
+
+    /// The names that each of these chunks bears and mentions, in the order asked for.
+    async fn names_of(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<NameUse>>, StoreError>;
+
+    /// The chunks that bear and that mention each name, at most `limit` of either; the counts are
+    /// exact even where the lists are cut.
+    async fn named(&self, keys: &[NameKey], limit: usize) -> Result<Vec<NameHits>, StoreError>;
+
+    /// The text of a source that all spans count in.
+    async fn source_text(&self, source: SourceId) -> Result<String, StoreError>;
+
+    /// Every source, by URI.
+    async fn sources(&self) -> Result<Vec<Source>, StoreError>;
+
+    /// How much there is.
+    async fn summary(&self) -> Result<BaseSummary, StoreError>;
+}
+
+/// Who bears and who mentions a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NameHits {
+    /// Chunks that are about it, by identifier.
+    pub bearers: Vec<ChunkId>,
+    /// Chunks whose text mentions it, by identifier.
+    pub mentions: Vec<ChunkId>,
+    /// How many mention it in all.
+    pub mention_count: usize,
+}
+
+/// How much a base holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaseSummary {
+    /// Files on record.
+    pub files: usize,
+    /// Documents.
+    pub sources: usize,
+    /// Sections.
+    pub sections: usize,
+    /// Chunks.
+    pub chunks: usize,
+    /// Atomic questions.
+    pub questions: usize,
+    /// Sentence atoms.
+    pub sentences: usize,
+    /// Vectors.
+    pub vectors: usize,
+    /// The embedder that made them, if any.
+    pub embedder: Option<String>,
+    /// Recorded model calls.
+    pub calls: usize,
+    /// Tokens of all recorded calls.
+    pub usage: super::Usage,
+    /// Chunks that wait for a stage: (stage, chunks).
+    pub waiting: Vec<(String, usize)>,
+}
+
+/// What the base knows of a file it has read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRecord {
+    /// The file as the user named it; also the first part of its documents' URIs.
+    pub path: String,
+    /// BLAKE3 of its bytes, in hexadecimal.
+    pub hash: String,
+    /// The settings it was read under (parser and chunker versions, sizes): other settings, read
+    /// again.
+    pub recipe: String,
+}
+
+/// What storing a file changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PutReport {
+    /// Chunks that were not there before.
+    pub added: usize,
+    /// Chunks that stayed, with all that was made from them.
+    pub kept: usize,
+    /// Chunks that went, with all that was made from them.
+    pub removed: usize,
+}
+
+/// A stage that works chunk by chunk, and whose progress is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stage(pub String);
+
+impl Stage {
+    /// Atomizing into one kind of atom.
+    pub fn atomize(kind: AtomKind) -> Self {
+        Self(format!("atomize:{}", kind.as_str()))
+    }
+}
+
+/// What indexing writes. Each call is one transaction: all of it is kept, or nothing.
+#[async_trait]
+pub trait KnowledgeWriter: KnowledgeBase {
+    /// The record of a file, if it was read before.
+    async fn file(&self, path: &str) -> Result<Option<FileRecord>, StoreError>;
+
+    /// Every file on record, by path.
+    async fn files(&self) -> Result<Vec<FileRecord>, StoreError>;
+
+    /// Stores a file's documents in place of what it held before. Chunks with the same identity
+    /// keep what was made from them; what is gone takes all that derives from it along.
+    async fn put_file(
+        &self,
+        file: &FileRecord,
+        documents: Vec<DocumentGraph>,
+    ) -> Result<PutReport, StoreError>;
+
+    /// Removes a file and all that derives from it; whether it was there.
+    async fn delete_file(&self, path: &str) -> Result<bool, StoreError>;
+
+    /// Chunks that a stage has not done yet, by identifier, at most `limit`, above `after`.
+    async fn waiting(
+        &self,
+        stage: &Stage,
+        after: Option<ChunkId>,
+        limit: usize,
+    ) -> Result<Vec<ChunkId>, StoreError>;
+
+    /// Stores the atoms of chunks and marks the stage done for those chunks, in one transaction.
+    async fn put_atoms(
+        &self,
+        stage: &Stage,
+        atoms: Vec<(ChunkId, Vec<Atom>)>,
+    ) -> Result<(), StoreError>;
+
+    /// The texts that still need a vector of this embedder, at most `limit`: (identifier, text).
+    async fn without_vector(
+        &self,
+        set: VectorSet,
+        embedder: &str,
+        limit: usize,
+    ) -> Result<Vec<(u64, String)>, StoreError>;
+
+    /// Stores vectors, with the model that made them.
+    async fn put_vectors(
+        &self,
+        set: VectorSet,
+        embedder: &str,
+        vectors: Vec<(u64, Vector)>,
+    ) -> Result<(), StoreError>;
+
+    /// Brings the derived indexes up to the database. Costs no model call.
+    async fn refresh(&self) -> Result<(), StoreError>;
+}

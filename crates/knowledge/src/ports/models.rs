@@ -1,0 +1,299 @@
+//! The ports to models: what a method may ask of them, and how they fail.
+
+use std::fmt;
+use std::ops::AddAssign;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use super::Cause;
+
+/// What a call is for. Each role can have a model of its own, and is metered on its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Chunk → atomic questions (`f_a`).
+    Atomize,
+    /// Question and context → sub-questions (`f_p`).
+    Propose,
+    /// Question, context and candidates → one of them.
+    Select,
+    /// Question and context → answer.
+    Answer,
+    /// Question, labels and answer → correct or not.
+    Judge,
+    /// Text → fewer words.
+    Summarize,
+    /// Text or question → tags.
+    Tag,
+    /// Image → words.
+    Describe,
+    /// Question → task class.
+    Classify,
+    /// Question → can the model answer from its own knowledge?
+    Know,
+    /// Question and passage → is it relevant?
+    Relevant,
+    /// Question → sub-questions, without knowledge of the base.
+    Decompose,
+}
+
+impl Role {
+    /// Every role, in order.
+    pub const ALL: [Self; 12] = [
+        Self::Atomize,
+        Self::Propose,
+        Self::Select,
+        Self::Answer,
+        Self::Judge,
+        Self::Summarize,
+        Self::Tag,
+        Self::Describe,
+        Self::Classify,
+        Self::Know,
+        Self::Relevant,
+        Self::Decompose,
+    ];
+
+    /// Its name in settings, traces and reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Atomize => "atomize",
+            Self::Propose => "propose",
+            Self::Select => "select",
+            Self::Answer => "answer",
+            Self::Judge => "judge",
+            Self::Summarize => "summarize",
+            Self::Tag => "tag",
+            Self::Describe => "describe",
+            Self::Classify => "classify",
+            Self::Know => "know",
+            Self::Relevant => "relevant",
+            Self::Decompose => "decompose",
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One message to a chat model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "speaker")]
+pub enum Message {
+    /// Standing instructions.
+    System {
+        /// The instructions.
+        text: String,
+    },
+    /// What we say, with images where the model sees.
+    User {
+        /// The prompt.
+        text: String,
+        /// Images as `data:` URLs.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<String>,
+    },
+    /// What the model said before.
+    Assistant {
+        /// Its reply.
+        text: String,
+    },
+}
+
+/// A JSON schema that the reply should follow, where the endpoint can enforce one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Schema {
+    /// A short name, letters and underscores.
+    pub name: String,
+    /// The schema.
+    pub schema: serde_json::Value,
+}
+
+/// One request to a chat model. Equal requests get equal ledger keys.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChatRequest {
+    /// What the call is for.
+    pub role: Role,
+    /// The conversation.
+    pub messages: Vec<Message>,
+    /// 0 for answers, 0.7 for atomizing (KAR³ §A.3).
+    pub temperature: f32,
+    /// The most tokens the reply may have.
+    pub max_tokens: u32,
+    /// The shape of the reply, where one is wanted.
+    pub schema: Option<Schema>,
+    /// Tells samples of one request apart; 0 for the first.
+    pub sample: u32,
+}
+
+/// Tokens used by one or many calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens of the prompts.
+    pub prompt_tokens: u64,
+    /// Tokens of the replies, thinking included.
+    pub completion_tokens: u64,
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.prompt_tokens += other.prompt_tokens;
+        self.completion_tokens += other.completion_tokens;
+    }
+}
+
+/// What a chat model said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChatReply {
+    /// The text, thinking blocks included; may be empty.
+    pub text: String,
+    /// Tokens used, as the endpoint counts them; estimated where it does not say.
+    pub usage: Usage,
+}
+
+/// Why a model call failed: one variant per decision open to the caller.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// Ask again later: rate limit, timeout, HTTP 5xx, a broken connection.
+    #[error("{model} is busy or out of reach")]
+    Busy {
+        /// The model.
+        model: String,
+        /// When the endpoint wants to be asked again, if it said so.
+        retry_after: Option<Duration>,
+        /// What happened.
+        source: Cause,
+    },
+    /// Never ask again: bad key, unknown model, prompt longer than the window.
+    #[error("{model} refused the request")]
+    Refused {
+        /// The model.
+        model: String,
+        /// What it said.
+        source: Cause,
+    },
+    /// The reply is not what the protocol promises: no choices, vectors of the wrong length.
+    #[error("{model} sent a reply that breaks the protocol")]
+    Broken {
+        /// The model.
+        model: String,
+        /// What is wrong.
+        source: Cause,
+    },
+    /// The cap was reached; raise it (`--budget`) and run again to go on.
+    #[error("the budget of {cap} is spent ({spent} so far); raise it and run again to go on")]
+    OverBudget {
+        /// The cap, for a person.
+        cap: String,
+        /// What was spent, for a person.
+        spent: String,
+    },
+    /// Replaying only, and this request was never recorded.
+    #[error("replaying without network, and this `{role}` request to {model} was never recorded")]
+    NotRecorded {
+        /// What the call was for.
+        role: String,
+        /// The model.
+        model: String,
+    },
+    /// The endpoint cannot do this; `hint` names the setting that helps.
+    #[error("{model} cannot do this: {hint}")]
+    Unsupported {
+        /// The model.
+        model: String,
+        /// What to change.
+        hint: String,
+    },
+    /// The ledger could not be read or written: nothing is asked that could not be recorded.
+    #[error("the call ledger failed")]
+    Ledger {
+        /// Why.
+        source: Box<super::StoreError>,
+    },
+}
+
+/// A chat model behind any protocol.
+#[async_trait]
+pub trait ChatModel: Send + Sync {
+    /// The configured name, such as `gpt-4.1-mini`; part of the ledger key.
+    fn name(&self) -> &str;
+
+    /// Completes one request.
+    ///
+    /// # Errors
+    /// See [`ModelError`]; an empty reply is no error.
+    ///
+    /// # Cancel safety
+    /// Dropping the future gives up the call; it may have been billed all the same.
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError>;
+}
+
+/// One token of a scored text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TokenLogprob {
+    /// The token's text.
+    pub token: String,
+    /// Natural logarithm of its probability, at most 0.
+    pub logprob: f32,
+}
+
+/// A chat model that tells how sure it was. Its own port: many endpoints cannot.
+#[async_trait]
+pub trait Scorer: Send + Sync {
+    /// Completes a request and scores each token of the reply, in order.
+    ///
+    /// # Errors
+    /// [`ModelError::Unsupported`] where the endpoint has no log-probabilities.
+    async fn score(
+        &self,
+        request: &ChatRequest,
+    ) -> Result<(ChatReply, Vec<TokenLogprob>), ModelError>;
+}
+
+/// A unit vector.
+pub type Vector = Vec<f32>;
+
+/// An embedding model behind any protocol.
+#[async_trait]
+pub trait Embedder: Send + Sync {
+    /// The configured name; stored with every vector it makes.
+    fn name(&self) -> &str;
+
+    /// One unit vector per text, in order. No `embed_one`: a default body would hide slow loops.
+    ///
+    /// # Errors
+    /// See [`ModelError`]. Never fewer vectors than texts.
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError>;
+}
+
+/// One recorded call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallRecord {
+    /// Hash of the whole request, model included.
+    pub key: String,
+    /// What the call was for; `embed` for embeddings.
+    pub role: String,
+    /// The model.
+    pub model: String,
+    /// The request as JSON.
+    pub request: String,
+    /// The reply as JSON.
+    pub reply: String,
+    /// Tokens used.
+    pub usage: Usage,
+}
+
+/// The record of every paid call: written before anything uses the reply.
+#[async_trait]
+pub trait Ledger: Send + Sync {
+    /// The recorded call under a key, if any.
+    async fn find(&self, key: &str) -> Result<Option<CallRecord>, super::StoreError>;
+
+    /// Keeps a call for good; a second record under the same key is ignored.
+    async fn keep(&self, call: &CallRecord) -> Result<(), super::StoreError>;
+}

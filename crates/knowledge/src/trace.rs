@@ -1,0 +1,186 @@
+//! What happened on the way to an answer? Typed events: the common language of all methods.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{AtomId, ChunkId};
+use crate::ports::{Role, Usage};
+
+/// The path that found a candidate (PIKE-RAG Fig. 11; SPEC §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Via {
+    /// Path (b): proposal → atoms → their chunks.
+    Atoms,
+    /// Path (a): query → chunks.
+    Chunks,
+    /// Hop retrieval: links and names.
+    Hops,
+    /// The backup: the question itself on atoms.
+    BackupAtoms,
+    /// The backup: the question itself on chunks.
+    BackupChunks,
+}
+
+/// Something a selector may choose.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// The atom, where an atom was found.
+    pub atom: Option<AtomId>,
+    /// What is shown of it: the atom's text, or the chunk's first words.
+    pub text: String,
+    /// The chunk it leads to.
+    pub chunk: ChunkId,
+    /// The chunk's title.
+    pub title: String,
+    /// The path that found it.
+    pub via: Via,
+    /// The proposal that found it.
+    pub proposal: String,
+    /// Its score on that path: a cosine for atoms, else the path's own scale.
+    pub score: f32,
+    /// How the score came about, part by part; may be empty.
+    pub parts: BTreeMap<String, f32>,
+}
+
+/// Why a loop ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// The proposer had nothing more to ask.
+    NothingProposed,
+    /// Retrieval, backups included, found nothing new.
+    NothingFound,
+    /// The selector chose none.
+    NothingSelected,
+    /// The limit of hops was reached.
+    HopLimit,
+    /// A reply stayed unreadable after it was asked for again.
+    Unreadable,
+}
+
+/// One step of a method.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "event")]
+pub enum Event {
+    /// A method began.
+    Began {
+        /// Its name.
+        method: String,
+        /// The question.
+        question: String,
+    },
+    /// Sub-questions were proposed (Algorithm 1, line 3).
+    Proposed {
+        /// The hop, from 1.
+        hop: usize,
+        /// The model's own words; empty without one.
+        thinking: String,
+        /// The proposals, in order.
+        proposals: Vec<String>,
+    },
+    /// Candidates were retrieved (line 4).
+    Retrieved {
+        /// The hop, from 1.
+        hop: usize,
+        /// The candidates, in the order that the selector saw.
+        candidates: Vec<Candidate>,
+    },
+    /// One candidate was chosen and its chunk added (lines 5, 10, 11).
+    Selected {
+        /// The hop, from 1.
+        hop: usize,
+        /// The model's own words; empty without one.
+        thinking: String,
+        /// Place in the list of candidates, from 0.
+        index: usize,
+        /// The chunk added to the context.
+        chunk: ChunkId,
+        /// Its title.
+        title: String,
+    },
+    /// The loop ended (lines 6 to 8, or the limit).
+    Stopped {
+        /// The hop it ended in, from 1.
+        hop: usize,
+        /// Why.
+        reason: StopReason,
+    },
+    /// A reply could not be read; the step went on as if it had said "none".
+    Unreadable {
+        /// Whose reply.
+        role: Role,
+        /// What was wrong with it.
+        reason: String,
+    },
+    /// Chunks were taken in one go, without a loop.
+    Gathered {
+        /// The chunks as candidates, best first.
+        candidates: Vec<Candidate>,
+    },
+    /// The answer was written (line 14).
+    Answered {
+        /// The answer.
+        answer: String,
+    },
+    /// Something the reader should know.
+    Noted {
+        /// One sentence.
+        note: String,
+    },
+}
+
+/// Calls and tokens by role; the same for a replayed run, whatever was really paid.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    /// By role: number of calls and what they used.
+    pub by_role: BTreeMap<Role, (usize, Usage)>,
+}
+
+impl Spent {
+    /// Adds one call.
+    pub fn add(&mut self, role: Role, usage: Usage) {
+        let (calls, used) = self.by_role.entry(role).or_default();
+        *calls += 1;
+        *used += usage;
+    }
+
+    /// Adds all of another account.
+    pub fn merge(&mut self, other: &Self) {
+        for (role, (calls, used)) in &other.by_role {
+            let mine = self.by_role.entry(*role).or_default();
+            mine.0 += calls;
+            mine.1 += *used;
+        }
+    }
+
+    /// Calls of all roles.
+    pub fn calls(&self) -> usize {
+        self.by_role.values().map(|(calls, _)| calls).sum()
+    }
+
+    /// Usage of all roles.
+    pub fn usage(&self) -> Usage {
+        let mut all = Usage::default();
+        for (_, used) in self.by_role.values() {
+            all += *used;
+        }
+        all
+    }
+}
+
+/// The steps of one question, in order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Trace {
+    /// The events.
+    pub events: Vec<Event>,
+}
+
+impl Trace {
+    /// Appends a step.
+    pub fn push(&mut self, event: Event) {
+        self.events.push(event);
+    }
+}
