@@ -1,1 +1,12 @@
-//! TODO
+//! How does a step talk to a model? It renders a prompt, asks, reads the reply tolerantly, asks
+//! once more with the error, and else fails honestly.
+
+mod ask;
+mod json;
+mod passages;
+mod read;
+
+pub use ask::{AskError, Prompt, Reply, ask};
+pub use json::{Found, find_json};
+pub use passages::{numbered, passages, quiet_headings};
+pub use read::{Unreadable, index, list_items, object, text, texts, without_thinking};

@@ -1,0 +1,219 @@
+//! How is a typed reply asked for? Once, and once more with the error.
+
+use pikerag_knowledge::{ChatModel, ChatRequest, Message, ModelError, Role, Schema, Spent};
+
+use crate::read::Unreadable;
+
+/// A template with the settings of its call. Kept next to the step that uses it.
+#[derive(Clone, Copy, Debug)]
+pub struct Prompt {
+    /// What the call is for.
+    pub role: Role,
+    /// A `minijinja` template; an undefined variable is an error.
+    pub template: &'static str,
+    /// 0 for answers, 0.7 for atomizing (KAR³ §A.3).
+    pub temperature: f32,
+    /// The most tokens the reply may have.
+    pub max_tokens: u32,
+}
+
+impl Prompt {
+    /// Fills the template in.
+    ///
+    /// # Errors
+    /// The template does not compile or names a variable that `inputs` lacks.
+    pub fn render(&self, inputs: &[(&str, &str)]) -> Result<String, AskError> {
+        let mut environment = minijinja::Environment::new();
+        environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+        environment
+            .render_str(self.template, minijinja::Value::from_pairs(inputs.iter().copied()))
+            .map_err(|source| AskError::Template { role: self.role, source: Box::new(source) })
+    }
+}
+
+/// What a prompt asks for, and how to read it.
+pub trait Reply: Sized {
+    /// The schema that an endpoint may enforce; none for free text.
+    fn schema() -> Option<Schema>;
+
+    /// Reads a reply.
+    ///
+    /// # Errors
+    /// The reply lacks what was asked for; the reason is shown to the model when it is asked again.
+    fn read(reply: &str) -> Result<Self, Unreadable>;
+}
+
+/// Why a step got no usable reply.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// The call failed.
+    #[error("the `{role}` call failed")]
+    Model {
+        /// What the call was for.
+        role: Role,
+        /// Why.
+        source: ModelError,
+    },
+    /// The reply stayed unreadable after it was asked for again. The loop goes on as if the model
+    /// had said "none".
+    #[error("the reply to `{role}` is unreadable ({reason}): {reply:?}")]
+    Unreadable {
+        /// What the call was for.
+        role: Role,
+        /// The second reply, cut short.
+        reply: String,
+        /// What it lacks.
+        reason: Unreadable,
+    },
+    /// The template is broken: a defect of ours.
+    #[error("the template of `{role}` is broken")]
+    Template {
+        /// Which one.
+        role: Role,
+        /// Why.
+        source: Box<minijinja::Error>,
+    },
+}
+
+/// Asks `model` for a typed reply: one call, or two where the first reply cannot be read. Every
+/// call is booked to `spent`, readable or not.
+///
+/// # Errors
+/// See [`AskError`].
+pub async fn ask<R: Reply>(
+    model: &dyn ChatModel,
+    prompt: &Prompt,
+    inputs: &[(&str, &str)],
+    spent: &mut Spent,
+) -> Result<R, AskError> {
+    let rendered = prompt.render(inputs)?;
+    let role = prompt.role;
+    let first = send(model, prompt, R::schema(), rendered.clone(), spent).await?;
+    let reason = match R::read(&first) {
+        Ok(reply) => return Ok(reply),
+        Err(reason) => reason,
+    };
+    tracing::debug!(%role, %reason, "unreadable reply, asking again");
+    let again = format!(
+        "{rendered}\n\n# Correction\nYour last reply could not be used: {reason}. \
+         Reply again, with nothing but the format asked for above."
+    );
+    let second = send(model, prompt, R::schema(), again, spent).await?;
+    R::read(&second).map_err(|reason| AskError::Unreadable {
+        role,
+        reply: second.chars().take(200).collect(),
+        reason,
+    })
+}
+
+async fn send(
+    model: &dyn ChatModel,
+    prompt: &Prompt,
+    schema: Option<Schema>,
+    text: String,
+    spent: &mut Spent,
+) -> Result<String, AskError> {
+    let request = ChatRequest {
+        role: prompt.role,
+        messages: vec![Message::User { text, images: Vec::new() }],
+        temperature: prompt.temperature,
+        max_tokens: prompt.max_tokens,
+        schema,
+        sample: 0,
+    };
+    let reply = model
+        .complete(&request)
+        .await
+        .map_err(|source| AskError::Model { role: prompt.role, source })?;
+    spent.add(prompt.role, reply.usage);
+    Ok(reply.text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use async_trait::async_trait;
+    use pikerag_knowledge::{ChatReply, Usage};
+
+    use super::*;
+    use crate::read::{object, text};
+
+    struct Script {
+        replies: Mutex<Vec<&'static str>>,
+        prompts: Mutex<Vec<String>>,
+    }
+
+    #[async_trait]
+    impl ChatModel for Script {
+        fn name(&self) -> &'static str {
+            "script"
+        }
+        async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+            if let Some(Message::User { text, .. }) = request.messages.first() {
+                self.prompts.lock().unwrap().push(text.clone());
+            }
+            let text = self.replies.lock().unwrap().remove(0).to_owned();
+            Ok(ChatReply { text, usage: Usage { prompt_tokens: 3, completion_tokens: 2 } })
+        }
+    }
+
+    struct Colour(String);
+
+    impl Reply for Colour {
+        fn schema() -> Option<Schema> {
+            None
+        }
+        fn read(reply: &str) -> Result<Self, Unreadable> {
+            Ok(Self(text(&object(reply, &["colour"])?, "colour")?))
+        }
+    }
+
+    const PROMPT: Prompt = Prompt {
+        role: Role::Answer,
+        template: "Which colour has {{ thing }}?",
+        temperature: 0.0,
+        max_tokens: 9,
+    };
+
+    async fn run(replies: Vec<&'static str>) -> (Result<Colour, AskError>, Vec<String>, Spent) {
+        let script = Script { replies: Mutex::new(replies), prompts: Mutex::default() };
+        let mut spent = Spent::default();
+        let inputs = [("thing", "the sea")];
+        let colour = ask::<Colour>(&script, &PROMPT, &inputs, &mut spent).await;
+        (colour, script.prompts.into_inner().unwrap(), spent)
+    }
+
+    #[tokio::test]
+    async fn a_readable_reply_costs_one_call() {
+        let (colour, prompts, spent) = run(vec![r#"{"colour": "blue"}"#]).await;
+        assert_eq!(colour.unwrap().0, "blue");
+        assert_eq!(prompts, ["Which colour has the sea?"]);
+        assert_eq!(spent.calls(), 1);
+    }
+
+    #[tokio::test]
+    async fn an_unreadable_reply_is_asked_for_once_more_with_the_error() {
+        let (colour, prompts, spent) = run(vec!["Blue, I think.", r#"{"colour": "blue"}"#]).await;
+        assert_eq!(colour.unwrap().0, "blue");
+        assert!(prompts[1].starts_with("Which colour has the sea?"));
+        assert!(
+            prompts[1].contains("could not be used: no JSON object with `colour`"),
+            "{}",
+            prompts[1]
+        );
+        assert_eq!(spent.calls(), 2);
+    }
+
+    #[tokio::test]
+    async fn two_unreadable_replies_are_an_honest_failure() {
+        let (colour, prompts, _) = run(vec!["", "blue"]).await;
+        assert!(matches!(colour, Err(AskError::Unreadable { .. })));
+        assert_eq!(prompts.len(), 2);
+    }
+
+    #[test]
+    fn an_undefined_variable_is_an_error() {
+        assert!(matches!(PROMPT.render(&[("thin", "x")]), Err(AskError::Template { .. })));
+    }
+}

@@ -1,0 +1,186 @@
+//! Which chunks hold these words? A tantivy index derived from the database. Its commit carries
+//! the generation it stands at, so that a crash can only leave it behind, never out of step.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use pikerag_knowledge::StoreError;
+use pikerag_language::words;
+use tantivy::collector::TopDocs;
+use tantivy::query::{BooleanQuery, Occur, Query, TermQuery};
+use tantivy::schema::{
+    FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
+};
+use tantivy::{DocAddress, Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, Term};
+
+use crate::error::Doing;
+use crate::tokens::Words;
+
+/// Bumped when tokens or fields change: an index of another version is built anew.
+const VERSION: u32 = 1;
+const WRITER_BYTES: usize = 64 << 20;
+
+/// The index, opened.
+pub(crate) struct FullText {
+    index: Index,
+    reader: IndexReader,
+    id: Field,
+    body: Field,
+    writing: Mutex<()>,
+}
+
+/// What changed since the index was last committed.
+pub(crate) struct Changes {
+    /// Where the index stands after the changes.
+    pub(crate) stamp: String,
+    /// Chunks to forget; all of them, if `None`.
+    pub(crate) gone: Option<Vec<u64>>,
+    /// Chunks to add: identifier, and title, headings and text in one.
+    pub(crate) added: Vec<(u64, String)>,
+}
+
+impl FullText {
+    /// Opens or creates the index in `folder`; one that cannot be read is made anew.
+    pub(crate) fn open(folder: &Path) -> Result<Self, StoreError> {
+        let folder: PathBuf = folder.join(format!("fulltext-v{VERSION}"));
+        std::fs::create_dir_all(&folder).doing("creating the full-text folder")?;
+        let mut schema = Schema::builder();
+        let id = schema.add_u64_field("id", FAST | INDEXED);
+        let indexing = TextFieldIndexing::default()
+            .set_tokenizer("words")
+            .set_index_option(IndexRecordOption::WithFreqs);
+        let body =
+            schema.add_text_field("body", TextOptions::default().set_indexing_options(indexing));
+        let schema = schema.build();
+        let opened = Index::open_in_dir(&folder).ok().filter(|index| index.schema() == schema);
+        let index = match opened {
+            Some(index) => index,
+            None => {
+                std::fs::remove_dir_all(&folder).doing("clearing the full-text folder")?;
+                std::fs::create_dir_all(&folder).doing("creating the full-text folder")?;
+                Index::create_in_dir(&folder, schema).doing("creating the full-text index")?
+            }
+        };
+        index.tokenizers().register("words", Words::default());
+        let reader = index
+            .reader_builder()
+            .reload_policy(ReloadPolicy::Manual)
+            .doc_store_cache_num_blocks(0)
+            .try_into()
+            .doing("opening the full-text index")?;
+        Ok(Self { index, reader, id, body, writing: Mutex::new(()) })
+    }
+
+    /// The generation that the last commit stands at; empty for a new index.
+    pub(crate) fn stamp(&self) -> String {
+        self.index.load_metas().ok().and_then(|metas| metas.payload).unwrap_or_default()
+    }
+
+    /// Applies changes in one commit.
+    pub(crate) fn apply(&self, changes: Changes) -> Result<(), StoreError> {
+        let _one_writer = self.writing.lock();
+        let mut writer: IndexWriter<TantivyDocument> = self
+            .index
+            .writer_with_num_threads(1, WRITER_BYTES)
+            .doing("opening the full-text index to write")?;
+        match changes.gone {
+            None => {
+                writer.delete_all_documents().doing("clearing the full-text index")?;
+            }
+            Some(gone) => {
+                for id in gone {
+                    writer.delete_term(Term::from_field_u64(self.id, id));
+                }
+            }
+        }
+        for (id, text) in changes.added {
+            let mut document = TantivyDocument::new();
+            document.add_u64(self.id, id);
+            document.add_text(self.body, text);
+            writer.add_document(document).doing("adding to the full-text index")?;
+        }
+        let mut commit = writer.prepare_commit().doing("committing the full-text index")?;
+        commit.set_payload(&changes.stamp);
+        commit.commit().doing("committing the full-text index")?;
+        writer.wait_merging_threads().doing("merging the full-text index")?;
+        self.reader.reload().doing("reloading the full-text index")
+    }
+
+    /// Sees what another process committed.
+    pub(crate) fn reload(&self) -> Result<(), StoreError> {
+        self.reader.reload().doing("reloading the full-text index")
+    }
+
+    /// The `k` best chunks for these words by BM25, best first, ties by id.
+    pub(crate) fn search(&self, query: &str, k: usize) -> Result<Vec<(u64, f32)>, StoreError> {
+        let mut terms = words(query);
+        terms.sort_unstable();
+        terms.dedup();
+        if terms.is_empty() || k == 0 {
+            return Ok(Vec::new());
+        }
+        let clauses: Vec<(Occur, Box<dyn Query>)> = terms
+            .iter()
+            .map(|word| {
+                let term = Term::from_field_text(self.body, word);
+                let query: Box<dyn Query> =
+                    Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs));
+                (Occur::Should, query)
+            })
+            .collect();
+        let searcher = self.reader.searcher();
+        let found = searcher
+            .search(&BooleanQuery::new(clauses), &TopDocs::with_limit(k).order_by_score())
+            .doing("searching the full-text index")?;
+        let mut hits = Vec::with_capacity(found.len());
+        for (score, DocAddress { segment_ord, doc_id }) in found {
+            let segment = searcher.segment_reader(segment_ord);
+            let ids = segment.fast_fields().u64("id").doing("reading the full-text index")?;
+            if let Some(id) = ids.first(doc_id) {
+                hits.push((id, score));
+            }
+        }
+        hits.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        Ok(hits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(id: u64, text: &str) -> (u64, String) {
+        (id, text.to_owned())
+    }
+
+    #[test]
+    fn finds_in_two_languages_and_forgets() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = FullText::open(folder.path()).unwrap();
+        assert_eq!(index.stamp(), "");
+        let added =
+            vec![text(1, "the harbour crane"), text(2, "港口起重机的维护"), text(3, "crane crane")];
+        index.apply(Changes { stamp: "b:1".to_owned(), gone: None, added }).unwrap();
+        let ids = |query: &str| {
+            index.search(query, 9).unwrap().into_iter().map(|hit| hit.0).collect::<Vec<_>>()
+        };
+        assert_eq!(ids("Crane?"), [3, 1]);
+        assert_eq!(ids("起重机"), [2]);
+        assert_eq!(ids("?!"), Vec::<u64>::new());
+        index
+            .apply(Changes { stamp: "b:2".to_owned(), gone: Some(vec![3]), added: vec![] })
+            .unwrap();
+        assert_eq!(ids("crane"), [1]);
+        drop(index);
+        assert_eq!(FullText::open(folder.path()).unwrap().stamp(), "b:2");
+    }
+
+    #[test]
+    fn a_damaged_index_is_made_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(FullText::open(folder.path()).unwrap());
+        let meta = folder.path().join(format!("fulltext-v{VERSION}/meta.json"));
+        std::fs::write(&meta, "{").unwrap();
+        assert_eq!(FullText::open(folder.path()).unwrap().stamp(), "");
+    }
+}

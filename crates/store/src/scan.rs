@@ -1,0 +1,282 @@
+//! Which vectors are closest? An exact scan over int8 codes, several queries in one pass; the best
+//! are scored again in full precision by whoever holds the vectors.
+
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, HashSet};
+
+use rayon::prelude::*;
+
+/// Vectors in the block that one query after the other visits while it is in the cache.
+const BLOCK: usize = 256;
+
+/// The codes of one set of unit vectors: each component to a signed byte, one scale per vector.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Codes {
+    /// Components per vector.
+    pub dimensions: usize,
+    /// What each vector stands for.
+    pub ids: Vec<u64>,
+    /// The chunk each vector leads to.
+    pub owners: Vec<u64>,
+    /// `vector ≈ scale · code`.
+    pub scales: Vec<f32>,
+    /// All codes, one after the other, as the bytes of signed integers.
+    pub codes: Vec<u8>,
+}
+
+/// Something found by a scan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Near {
+    /// What the vector stands for.
+    pub id: u64,
+    /// The chunk it leads to.
+    pub owner: u64,
+    /// The cosine, to within about 0.01.
+    pub score: f32,
+}
+
+impl Codes {
+    /// Adds one vector. All vectors of a set have the same number of components; one that differs
+    /// is refused (`false`).
+    #[must_use]
+    pub fn push(&mut self, id: u64, owner: u64, vector: &[f32]) -> bool {
+        if self.ids.is_empty() {
+            self.dimensions = vector.len();
+        }
+        if vector.len() != self.dimensions || vector.is_empty() {
+            return false;
+        }
+        let (scale, codes) = quantize(vector);
+        self.ids.push(id);
+        self.owners.push(owner);
+        self.scales.push(scale);
+        self.codes.extend(codes);
+        true
+    }
+
+    /// The `k` nearest to each query, best first, ties by id; none whose owner is in `except`,
+    /// none clearly below `floor`. Queries of another length find nothing.
+    pub fn nearest(
+        &self,
+        queries: &[Vec<f32>],
+        k: usize,
+        floor: f32,
+        except: &HashSet<u64>,
+    ) -> Vec<Vec<Near>> {
+        if self.dimensions == 0 || k == 0 {
+            return vec![Vec::new(); queries.len()];
+        }
+        // A code is off by at most half a step in each component: see `quantize`.
+        let floor = floor - 0.02;
+        let queries: Vec<Option<(f32, Vec<i16>)>> = queries
+            .iter()
+            .map(|query| {
+                let (scale, codes) = quantize(query);
+                (query.len() == self.dimensions)
+                    .then(|| (scale, codes.map(|code| i16::from(code.cast_signed())).collect()))
+            })
+            .collect();
+        let stride = BLOCK * self.dimensions;
+        let scan_part = |part: usize, blocks: usize| {
+            let mut best: Vec<Best> = queries.iter().map(|_| Best::new(k)).collect();
+            let simd = pulp::Arch::new();
+            for (at, block) in
+                self.codes.chunks(stride).enumerate().skip(part * blocks).take(blocks)
+            {
+                for (query, best) in queries.iter().zip(&mut best) {
+                    let Some((scale, query)) = query else { continue };
+                    simd.dispatch(|| {
+                        self.scan_block(at * BLOCK, block, query, *scale, floor, except, best)
+                    });
+                }
+            }
+            best
+        };
+        // About 4 MB of codes per task: enough to be worth a thread.
+        let blocks_per_part = (4_000_000 / stride).max(1);
+        let n_blocks = self.ids.len().div_ceil(BLOCK);
+        let parts: Vec<Vec<Best>> = (0..n_blocks.div_ceil(blocks_per_part))
+            .into_par_iter()
+            .map(|part| scan_part(part, blocks_per_part))
+            .collect();
+        let mut merged: Vec<Best> = queries.iter().map(|_| Best::new(k)).collect();
+        for part in parts {
+            for (into, from) in merged.iter_mut().zip(part) {
+                for near in from.heap {
+                    into.offer(near.0);
+                }
+            }
+        }
+        merged.into_iter().map(Best::sorted).collect()
+    }
+
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "the inner loop, kept apart for dispatch")]
+    fn scan_block(
+        &self,
+        first: usize,
+        block: &[u8],
+        query: &[i16],
+        query_scale: f32,
+        floor: f32,
+        except: &HashSet<u64>,
+        best: &mut Best,
+    ) {
+        let rows = block.chunks_exact(self.dimensions).enumerate();
+        for ((row, code), scale) in rows.zip(self.scales.iter().skip(first)) {
+            let score = dot(query, code) as f32 * query_scale * scale;
+            if score < floor || score < best.worst {
+                continue;
+            }
+            let (Some(&id), Some(&owner)) =
+                (self.ids.get(first + row), self.owners.get(first + row))
+            else {
+                continue;
+            };
+            if !except.contains(&owner) {
+                best.offer(Near { id, owner, score });
+            }
+        }
+    }
+}
+
+/// `Σ query·code`; |query|, |code| ≤ 127, so sums of up to 130,000 components fit.
+#[inline(always)]
+fn dot(query: &[i16], code: &[u8]) -> i32 {
+    let mut sum = 0i32;
+    for (&a, &b) in query.iter().zip(code) {
+        sum += i32::from(a) * i32::from(i16::from(b.cast_signed()));
+    }
+    sum
+}
+
+/// One scale per vector: the largest component becomes ±127.
+fn quantize(vector: &[f32]) -> (f32, impl Iterator<Item = u8>) {
+    let largest = vector.iter().fold(f32::MIN_POSITIVE, |largest, x| largest.max(x.abs()));
+    let scale = largest / 127.0;
+    (scale, vector.iter().map(move |x| ((x / scale).round() as i8).cast_unsigned()))
+}
+
+/// The best `k` so far.
+struct Best {
+    k: usize,
+    worst: f32,
+    heap: BinaryHeap<Worst>,
+}
+
+/// Orders [`Near`]s so that the heap's top is the one to drop first.
+struct Worst(Near);
+
+impl Best {
+    fn new(k: usize) -> Self {
+        Self { k, worst: f32::NEG_INFINITY, heap: BinaryHeap::new() }
+    }
+
+    fn offer(&mut self, near: Near) {
+        self.heap.push(Worst(near));
+        if self.k < self.heap.len() {
+            self.heap.pop();
+        }
+        if self.heap.len() == self.k {
+            self.worst = self.heap.peek().map_or(f32::NEG_INFINITY, |worst| worst.0.score);
+        }
+    }
+
+    fn sorted(self) -> Vec<Near> {
+        let mut all: Vec<Near> = self.heap.into_iter().map(|worst| worst.0).collect();
+        all.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
+        all
+    }
+}
+
+impl Ord for Worst {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.0.score.total_cmp(&self.0.score).then(self.0.id.cmp(&other.0.id))
+    }
+}
+
+impl PartialOrd for Worst {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Worst {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Worst {}
+
+/// Inner product in full precision; the cosine of unit vectors.
+pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn unit(mut vector: Vec<f32>) -> Vec<f32> {
+        let norm = cosine(&vector, &vector).sqrt().max(1e-6);
+        vector.iter_mut().for_each(|x| *x /= norm);
+        vector
+    }
+
+    fn vectors(n: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Vec<f32>>> {
+        prop::collection::vec(prop::collection::vec(-1.0f32..1.0, 48).prop_map(unit), n)
+    }
+
+    proptest! {
+        /// The twin: every vector scored in full precision. Codes may swap near ties, no more.
+        #[test]
+        fn finds_what_brute_force_finds(
+            stored in vectors(1..600), queries in vectors(1..4), k in 1usize..12, floor in -0.2f32..0.4
+        ) {
+            let mut codes = Codes::default();
+            for (id, vector) in stored.iter().enumerate() {
+                prop_assert!(codes.push(id as u64, id as u64 / 3, vector));
+            }
+            let except = HashSet::from([0, 2]);
+            let found = codes.nearest(&queries, k, floor, &except);
+            for (query, found) in queries.iter().zip(found) {
+                let mut exact: Vec<f32> = stored.iter().enumerate()
+                    .filter(|(id, _)| !except.contains(&(*id as u64 / 3)))
+                    .map(|(_, vector)| cosine(query, vector))
+                    .filter(|score| floor <= *score)
+                    .collect();
+                exact.sort_by(|a, b| b.total_cmp(a));
+                exact.truncate(k);
+                prop_assert!(exact.len() <= found.len());
+                for (near, exact) in found.iter().zip(&exact) {
+                    prop_assert!(!except.contains(&near.owner));
+                    let true_score = cosine(query, &stored[near.id as usize]);
+                    prop_assert!((true_score - near.score).abs() < 0.02, "{true_score} {near:?}");
+                    prop_assert!((near.score - exact).abs() < 0.03, "{near:?} {exact}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn equal_scores_are_ordered_by_id() {
+        let mut codes = Codes::default();
+        for id in [5, 3, 9, 1] {
+            assert!(codes.push(id, id, &[1.0, 0.0]));
+        }
+        let found = codes.nearest(&[vec![1.0, 0.0]], 3, 0.0, &HashSet::new());
+        assert_eq!(found[0].iter().map(|near| near.id).collect::<Vec<_>>(), [1, 3, 5]);
+    }
+
+    #[test]
+    fn other_lengths_are_refused_or_find_nothing() {
+        let mut codes = Codes::default();
+        assert!(codes.push(1, 1, &[1.0, 0.0]));
+        assert!(!codes.push(2, 2, &[1.0]));
+        assert_eq!(codes.nearest(&[vec![1.0]], 3, 0.0, &HashSet::new()), [vec![]]);
+        assert_eq!(Codes::default().nearest(&[vec![1.0]], 3, 0.0, &HashSet::new()), [vec![]]);
+    }
+}

@@ -1,0 +1,94 @@
+//! How do vector codes survive a restart? In a file beside the database, stamped with the
+//! generation they were made from; any doubt means: build them again.
+
+use std::fs;
+use std::io::{BufWriter, Read, Write};
+use std::path::Path;
+
+use crate::scan::Codes;
+
+const MAGIC: &[u8; 8] = b"pkvec\x00\x00\x01";
+
+/// Writes codes so that a crash leaves either the old file or the new one.
+pub(crate) fn save(path: &Path, stamp: &str, codes: &Codes) -> std::io::Result<()> {
+    let draft = path.with_extension("draft");
+    let mut file = BufWriter::new(fs::File::create(&draft)?);
+    file.write_all(MAGIC)?;
+    for number in [stamp.len(), codes.dimensions, codes.ids.len()] {
+        file.write_all(&(number as u64).to_le_bytes())?;
+    }
+    file.write_all(stamp.as_bytes())?;
+    for id in codes.ids.iter().chain(&codes.owners) {
+        file.write_all(&id.to_le_bytes())?;
+    }
+    for scale in &codes.scales {
+        file.write_all(&scale.to_le_bytes())?;
+    }
+    file.write_all(&codes.codes)?;
+    file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()?;
+    fs::rename(&draft, path)
+}
+
+/// Codes under this stamp; `None` where the file is absent, older, foreign or damaged.
+pub(crate) fn load(path: &Path, stamp: &str) -> Option<Codes> {
+    let mut file = fs::File::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    let mut magic = [0; 8];
+    file.read_exact(&mut magic).ok()?;
+    let mut head = [[0; 8]; 3];
+    for number in &mut head {
+        file.read_exact(number).ok()?;
+    }
+    let [stamp_length, dimensions, count] = head.map(u64::from_le_bytes);
+    let expected = dimensions
+        .checked_mul(count)?
+        .checked_add(count.checked_mul(20)?)?
+        .checked_add(32 + stamp_length)?;
+    if &magic != MAGIC || stamp_length != stamp.len() as u64 || expected != length {
+        return None;
+    }
+    let mut bytes = read(&mut file, stamp.len())?;
+    if bytes != stamp.as_bytes() {
+        return None;
+    }
+    let count = usize::try_from(count).ok()?;
+    bytes = read(&mut file, count * 16)?;
+    let mut ids = numbers(&bytes, u64::from_le_bytes);
+    let owners = ids.split_off(count);
+    bytes = read(&mut file, count * 4)?;
+    let scales = numbers(&bytes, f32::from_le_bytes);
+    let dimensions = usize::try_from(dimensions).ok()?;
+    let codes = read(&mut file, count * dimensions)?;
+    Some(Codes { dimensions, ids, owners, scales, codes })
+}
+
+fn read(file: &mut fs::File, length: usize) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; length];
+    file.read_exact(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+fn numbers<const N: usize, T>(bytes: &[u8], decode: impl Fn([u8; N]) -> T) -> Vec<T> {
+    bytes.as_chunks::<N>().0.iter().map(|chunk| decode(*chunk)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_right_stamp_and_a_whole_file_are_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.codes");
+        let mut codes = Codes::default();
+        assert!(codes.push(7, 8, &[0.6, 0.8]) && codes.push(9, 9, &[1.0, 0.0]));
+        save(&path, "base:3", &codes).unwrap();
+        assert_eq!(load(&path, "base:3"), Some(codes));
+        assert_eq!(load(&path, "base:4"), None);
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
+        assert_eq!(load(&path, "base:3"), None);
+        fs::write(&path, b"").unwrap();
+        assert_eq!(load(&path, "base:3"), None);
+    }
+}

@@ -1,0 +1,241 @@
+//! How is a base opened? A folder with `base.sqlite` (write-ahead log) and the indexes derived
+//! from it; readers never wait for the writer.
+
+mod export;
+mod ledger;
+mod read;
+mod rows;
+mod vectors;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use pikerag_knowledge::StoreError;
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
+
+pub use export::ExportLine;
+
+use crate::error::Doing;
+use crate::fulltext::FullText;
+
+/// Layout of the tables; another number is another, incompatible layout.
+const LAYOUT: i64 = 1;
+const DATABASE: &str = "base.sqlite";
+
+/// A knowledge base in a folder.
+#[derive(Clone)]
+pub struct Base {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    folder: PathBuf,
+    /// Told from other bases that may once have stood in this folder.
+    identity: String,
+    writer: Mutex<Connection>,
+    readers: Mutex<Vec<Connection>>,
+    fulltext: OnceLock<FullText>,
+    fulltext_opening: Mutex<()>,
+    vectors: vectors::Loaded,
+    ledger: ledger::Queue,
+}
+
+impl Base {
+    /// Opens the base in `folder`, or makes an empty one there.
+    ///
+    /// # Errors
+    /// [`StoreError::NotOurs`] where the file is no base of this layout.
+    pub fn open_or_create(folder: &Path) -> Result<Self, StoreError> {
+        std::fs::create_dir_all(folder)
+            .doing(&format!("creating the folder {}", folder.display()))?;
+        Self::connect(folder)
+    }
+
+    /// Opens the base in `folder`.
+    ///
+    /// # Errors
+    /// [`StoreError::NotOurs`] where there is none.
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        if folder.join(DATABASE).is_file() {
+            return Self::connect(folder);
+        }
+        Err(StoreError::NotOurs {
+            path: folder.display().to_string(),
+            reason: "there is no knowledge base yet; make one with `pikerag index PATH…`"
+                .to_owned(),
+        })
+    }
+
+    fn connect(folder: &Path) -> Result<Self, StoreError> {
+        let path = folder.join(DATABASE);
+        let not_ours =
+            |reason: String| StoreError::NotOurs { path: path.display().to_string(), reason };
+        let mut writer = Connection::open(&path).map_err(|error| not_ours(error.to_string()))?;
+        tune(&writer).map_err(|error| not_ours(error.to_string()))?;
+        writer
+            .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
+            .map_err(|error| not_ours(error.to_string()))?;
+        let layout: i64 = writer
+            .query_row("PRAGMA user_version", [], |row| row.get(0))
+            .map_err(|error| not_ours(error.to_string()))?;
+        match layout {
+            LAYOUT => {}
+            0 => create(&mut writer)?,
+            other => {
+                return Err(not_ours(format!(
+                    "it has layout {other}, this version of pikerag reads layout {LAYOUT}; \
+                     index the documents again into a new folder"
+                )));
+            }
+        }
+        let identity = writer
+            .query_row("SELECT value FROM meta WHERE key = 'identity'", [], |row| row.get(0))
+            .doing("reading the base's identity")?;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                folder: folder.to_owned(),
+                identity,
+                writer: Mutex::new(writer),
+                readers: Mutex::default(),
+                fulltext: OnceLock::new(),
+                fulltext_opening: Mutex::default(),
+                vectors: vectors::Loaded::default(),
+                ledger: ledger::Queue::default(),
+            }),
+        })
+    }
+
+    /// The folder of the base.
+    pub fn folder(&self) -> &Path {
+        &self.inner.folder
+    }
+
+    /// Runs `work` on a connection for reading, off the async threads.
+    async fn reading<T, F>(&self, what: &'static str, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Inner, &Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        let inner = Arc::clone(&self.inner);
+        tokio::task::spawn_blocking(move || {
+            inner.with_reader(|connection| work(&inner, connection))
+        })
+        .await
+        .doing(what)?
+    }
+
+    /// Runs `work` in one transaction, off the async threads.
+    async fn writing<T, F>(&self, what: &'static str, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
+    {
+        let inner = Arc::clone(&self.inner);
+        tokio::task::spawn_blocking(move || inner.transaction(what, work)).await.doing(what)?
+    }
+}
+
+impl Inner {
+    fn with_reader<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let idle = locked(&self.readers).pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => {
+                let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+                let connection = Connection::open_with_flags(self.folder.join(DATABASE), flags)
+                    .doing("opening the database to read")?;
+                tune(&connection).doing("opening the database to read")?;
+                connection
+            }
+        };
+        let result = work(&connection);
+        locked(&self.readers).push(connection);
+        result
+    }
+
+    fn transaction<T>(
+        &self,
+        what: &str,
+        work: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let mut writer = locked(&self.writer);
+        // Immediate: a transaction that begins by reading must not fail when it turns to writing.
+        let transaction = writer
+            .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
+            .doing(what)?;
+        let result = work(&transaction).doing(what)?;
+        transaction.commit().doing(what)?;
+        Ok(result)
+    }
+
+    /// The full-text index, opened on first use: most commands need none.
+    fn fulltext(&self) -> Result<&FullText, StoreError> {
+        let _one_opener = locked(&self.fulltext_opening);
+        if let Some(index) = self.fulltext.get() {
+            return Ok(index);
+        }
+        let index = FullText::open(&self.folder)?;
+        Ok(self.fulltext.get_or_init(|| index))
+    }
+
+    fn stamp(&self, generation: i64) -> String {
+        format!("{}:{generation}", self.identity)
+    }
+}
+
+/// A lock whose holder panicked still guards consistent data: every change is a transaction.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn tune(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(std::time::Duration::from_secs(60))?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.execute_batch(
+        "PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4000;",
+    )
+}
+
+fn create(writer: &mut Connection) -> Result<(), StoreError> {
+    let transaction = writer
+        .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
+        .doing("creating the tables")?;
+    // Two processes may both have seen an empty file; the second finds the work done.
+    let layout: i64 = transaction
+        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .doing("creating the tables")?;
+    if layout == 0 {
+        transaction
+            .execute_batch(include_str!("sqlite/layout.sql"))
+            .doing("creating the tables")?;
+        transaction.pragma_update(None, "user_version", LAYOUT).doing("creating the tables")?;
+    }
+    transaction.commit().doing("creating the tables")
+}
+
+/// A counter of the `meta` table; 0 before it was first advanced.
+fn counter(connection: &Connection, key: &str) -> rusqlite::Result<i64> {
+    connection
+        .prepare_cached("SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?1")?
+        .query_row([key], |row| row.get(0))
+        .optional()
+        .map(Option::unwrap_or_default)
+}
+
+fn advance(connection: &Connection, key: &str) -> rusqlite::Result<i64> {
+    connection.execute(
+        "INSERT INTO meta(key, value) VALUES (?1, '1')
+         ON CONFLICT(key) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
+        [key],
+    )?;
+    counter(connection, key)
+}
+
+/// Advances with every change of chunks; full text catches up with it.
+const TEXT_GENERATION: &str = "text_generation";
+/// Advances with every change of vectors; the codes are rebuilt when they lag behind.
+const VECTOR_GENERATION: &str = "vector_generation";

@@ -1,0 +1,124 @@
+//! What does the whole graph look like as lines? Nodes, then edges, each in a fixed order, so that
+//! two bases with the same content export the same bytes.
+
+use pikerag_knowledge::{EdgeKind, StoreError};
+use rusqlite::Connection;
+use serde::Serialize;
+use serde_json::json;
+
+use super::{Base, rows};
+use crate::error::Doing;
+
+/// One line of an export: a JSON object with `node` or `edge` saying what it is.
+pub type ExportLine = serde_json::Value;
+
+impl Base {
+    /// Hands the whole graph to `line`, node by node and edge by edge. The ledger is not part of it.
+    ///
+    /// # Errors
+    /// The base cannot be read, or `line` fails (a full disk, a closed pipe).
+    pub fn export(
+        &self,
+        mut line: impl FnMut(ExportLine) -> std::io::Result<()>,
+    ) -> Result<(), StoreError> {
+        self.inner.with_reader(|connection| {
+            let snapshot = connection.unchecked_transaction().doing("exporting")?;
+            let mut emit = |value: ExportLine| line(value).doing("writing the export");
+            nodes(&snapshot, &mut emit)?;
+            edges(&snapshot, &mut emit)
+        })
+    }
+}
+
+type Emit<'a> = &'a mut dyn FnMut(ExportLine) -> Result<(), StoreError>;
+
+/// Runs a query and hands each row, made into a line, on.
+fn each(
+    connection: &Connection,
+    sql: &str,
+    emit: Emit<'_>,
+    make: impl Fn(&rusqlite::Row<'_>) -> rusqlite::Result<ExportLine>,
+) -> Result<(), StoreError> {
+    let mut statement = connection.prepare(sql).doing("exporting")?;
+    let mut rows = statement.query([]).doing("exporting")?;
+    while let Some(row) = rows.next().doing("exporting")? {
+        emit(make(row).doing("exporting")?)?;
+    }
+    Ok(())
+}
+
+fn nodes(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> {
+    let sources = "SELECT id, uri, title, media_type, hash, language, metadata, text FROM sources ORDER BY uri";
+    each(connection, sources, emit, |row| {
+        let text: String = row.get(7)?;
+        Ok(tagged("source", &rows::source(row)?, &[("text", json!(text))]))
+    })?;
+    let sections = "SELECT x.id, x.source, x.parent, x.ordinal, x.level, x.heading
+                    FROM sections x JOIN sources s ON s.id = x.source ORDER BY s.uri, x.ordinal";
+    each(connection, sections, emit, |row| {
+        let parent: Option<i64> = row.get(2)?;
+        Ok(json!({
+            "node": "section", "id": hex(row, 0)?, "source": hex(row, 1)?,
+            "parent": parent.map(|id| format!("{:016x}", id.cast_unsigned())),
+            "ordinal": row.get::<_, u32>(3)?, "level": row.get::<_, u8>(4)?, "heading": row.get::<_, String>(5)?,
+        }))
+    })?;
+    let chunks = format!(
+        "SELECT {}, v.embedder FROM chunks c JOIN sources s ON s.id = c.source
+         LEFT JOIN chunk_vectors v ON v.node = c.id ORDER BY s.uri, c.ordinal",
+        rows::CHUNK_COLUMNS
+    );
+    each(connection, &chunks, emit, |row| {
+        let embedder: Option<String> = row.get(13)?;
+        Ok(tagged("chunk", &rows::chunk(row)?, &[("embedder", json!(embedder))]))
+    })?;
+    let atoms = "SELECT a.id, a.chunk, a.kind, a.text, v.embedder FROM atoms a
+                 JOIN chunks c ON c.id = a.chunk JOIN sources s ON s.id = c.source
+                 LEFT JOIN atom_vectors v ON v.node = a.id ORDER BY s.uri, c.ordinal, a.kind, a.ordinal, a.id";
+    each(connection, atoms, emit, |row| {
+        let embedder: Option<String> = row.get(4)?;
+        Ok(tagged("atom", &rows::atom(row)?, &[("embedder", json!(embedder))]))
+    })
+}
+
+fn edges(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> {
+    let contains =
+        "SELECT s.id, x.id FROM sections x JOIN sources s ON s.id = x.source WHERE x.parent IS NULL
+                    ORDER BY s.uri, x.ordinal";
+    each(connection, contains, emit, |row| edge(row, EdgeKind::Contains))?;
+    let contains = "SELECT x.parent, x.id FROM sections x JOIN sources s ON s.id = x.source
+                    WHERE x.parent IS NOT NULL ORDER BY s.uri, x.ordinal";
+    each(connection, contains, emit, |row| edge(row, EdgeKind::Contains))?;
+    let contains =
+        "SELECT coalesce(c.section, s.id), c.id FROM chunks c JOIN sources s ON s.id = c.source
+                    ORDER BY s.uri, c.ordinal";
+    each(connection, contains, emit, |row| edge(row, EdgeKind::Contains))?;
+    let next = "SELECT a.id, b.id FROM chunks a JOIN chunks b ON b.source = a.source AND b.ordinal = a.ordinal + 1
+                JOIN sources s ON s.id = a.source ORDER BY s.uri, a.ordinal";
+    each(connection, next, emit, |row| edge(row, EdgeKind::Next))?;
+    let refers = "SELECT DISTINCT s.id, t.id FROM links l JOIN chunks c ON c.id = l.chunk
+                  JOIN sources s ON s.id = c.source JOIN sources t ON t.uri = l.target AND t.id <> s.id
+                  ORDER BY s.uri, t.uri";
+    each(connection, refers, emit, |row| edge(row, EdgeKind::RefersTo))?;
+    let answers = "SELECT a.id, a.chunk FROM atoms a JOIN chunks c ON c.id = a.chunk
+                   JOIN sources s ON s.id = c.source ORDER BY s.uri, c.ordinal, a.kind, a.ordinal, a.id";
+    each(connection, answers, emit, |row| edge(row, EdgeKind::Answers))
+}
+
+fn edge(row: &rusqlite::Row<'_>, kind: EdgeKind) -> rusqlite::Result<ExportLine> {
+    Ok(json!({ "edge": kind, "from": hex(row, 0)?, "to": hex(row, 1)? }))
+}
+
+fn hex(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<String> {
+    Ok(format!("{:016x}", rows::id(row, column)?))
+}
+
+/// A node as a JSON object that says first what it is.
+fn tagged(kind: &str, node: &impl Serialize, more: &[(&str, serde_json::Value)]) -> ExportLine {
+    let mut line = serde_json::Map::from_iter([("node".to_owned(), json!(kind))]);
+    if let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(node) {
+        line.extend(fields);
+    }
+    line.extend(more.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+    ExportLine::Object(line)
+}

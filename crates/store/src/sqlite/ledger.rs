@@ -1,0 +1,111 @@
+//! Where are paid replies kept? In the `calls` table, many callers' records in one transaction.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use pikerag_knowledge::{CallRecord, Ledger, StoreError, Usage};
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::{Base, locked, rows};
+use crate::error::Doing;
+
+/// Records that wait for the next transaction. Whoever gets the writer first takes them all along,
+/// so a hundred calls in flight cost a few syncs to disk, not a hundred.
+#[derive(Default)]
+pub(super) struct Queue {
+    waiting: Mutex<Waiting>,
+    flushing: Mutex<()>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    records: Vec<CallRecord>,
+    /// Records taken in so far; a caller's record is safe once `written` has passed its number.
+    taken: u64,
+    written: u64,
+}
+
+#[async_trait]
+impl Ledger for Base {
+    async fn find(&self, key: &str) -> Result<Option<CallRecord>, StoreError> {
+        let key = key.to_owned();
+        self.reading("reading the ledger", move |_, connection| {
+            connection
+                .prepare_cached(
+                    "SELECT key, role, model, request, reply, prompt_tokens, completion_tokens
+                     FROM calls WHERE key = ?1",
+                )
+                .doing("reading the ledger")?
+                .query_row([key], record)
+                .optional()
+                .doing("reading the ledger")
+        })
+        .await
+    }
+
+    async fn keep(&self, call: &CallRecord) -> Result<(), StoreError> {
+        let number = {
+            let mut waiting = locked(&self.inner.ledger.waiting);
+            waiting.records.push(call.clone());
+            waiting.taken += 1;
+            waiting.taken
+        };
+        let inner = Arc::clone(&self.inner);
+        tokio::task::spawn_blocking(move || {
+            let _turn = locked(&inner.ledger.flushing);
+            let (records, last) = {
+                let mut waiting = locked(&inner.ledger.waiting);
+                if number <= waiting.written {
+                    return Ok(());
+                }
+                (std::mem::take(&mut waiting.records), waiting.taken)
+            };
+            let written = inner.transaction("writing the ledger", |tx| insert(tx, &records));
+            let mut waiting = locked(&inner.ledger.waiting);
+            match written {
+                Ok(()) => {
+                    waiting.written = last;
+                    Ok(())
+                }
+                Err(error) => {
+                    // Put back: the next caller tries again; this one learns of the failure.
+                    let newer = std::mem::take(&mut waiting.records);
+                    waiting.records = records.into_iter().chain(newer).collect();
+                    Err(error)
+                }
+            }
+        })
+        .await
+        .doing("writing the ledger")?
+    }
+}
+
+fn insert(tx: &Transaction<'_>, records: &[CallRecord]) -> rusqlite::Result<()> {
+    let mut statement = tx.prepare_cached(
+        "INSERT INTO calls(key, role, model, request, reply, prompt_tokens, completion_tokens)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(key) DO NOTHING",
+    )?;
+    for call in records {
+        statement.execute(params![
+            call.key,
+            call.role,
+            call.model,
+            call.request,
+            call.reply,
+            call.usage.prompt_tokens.cast_signed(),
+            call.usage.completion_tokens.cast_signed()
+        ])?;
+    }
+    Ok(())
+}
+
+fn record(row: &rusqlite::Row<'_>) -> rusqlite::Result<CallRecord> {
+    Ok(CallRecord {
+        key: row.get(0)?,
+        role: row.get(1)?,
+        model: row.get(2)?,
+        request: row.get(3)?,
+        reply: row.get(4)?,
+        usage: Usage { prompt_tokens: rows::id(row, 5)?, completion_tokens: rows::id(row, 6)? },
+    })
+}

@@ -1,0 +1,303 @@
+//! What does reasoning read? The [`KnowledgeBase`] port over SQLite and its derived indexes.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use pikerag_knowledge::{
+    Atom, AtomKind, BaseSummary, Chunk, ChunkId, KnowledgeBase, NameHits, NameKey, NameUse, Scored,
+    Source, SourceId, Stage, StoreError, Usage, Vector, VectorSet,
+};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{Base, Inner, TEXT_GENERATION, counter, rows};
+use crate::error::Doing;
+
+#[async_trait]
+impl KnowledgeBase for Base {
+    async fn nearest_atoms(
+        &self,
+        kind: AtomKind,
+        queries: &[Vector],
+        k: usize,
+        floor: f32,
+        except: &[ChunkId],
+    ) -> Result<Vec<Vec<Scored<Atom>>>, StoreError> {
+        let (queries, except) = (queries.to_vec(), except.iter().map(|chunk| chunk.0).collect());
+        self.reading("searching atoms", move |inner, connection| {
+            let found =
+                inner.nearest(connection, VectorSet::Atoms(kind), &queries, k, floor, &except)?;
+            let mut statement = connection
+                .prepare_cached("SELECT id, chunk, kind, text FROM atoms WHERE id = ?1")
+                .doing("reading atoms")?;
+            let mut lists = Vec::with_capacity(found.len());
+            for near in found {
+                let mut list = Vec::with_capacity(near.len());
+                for near in near {
+                    let item = statement
+                        .query_row([near.id.cast_signed()], rows::atom)
+                        .doing("reading atoms")?;
+                    list.push(Scored { item, score: near.score });
+                }
+                lists.push(list);
+            }
+            Ok(lists)
+        })
+        .await
+    }
+
+    async fn nearest_chunks(
+        &self,
+        queries: &[Vector],
+        k: usize,
+        floor: f32,
+    ) -> Result<Vec<Vec<Scored<ChunkId>>>, StoreError> {
+        let queries = queries.to_vec();
+        self.reading("searching chunks", move |inner, connection| {
+            let none = std::collections::HashSet::new();
+            let found = inner.nearest(connection, VectorSet::Chunks, &queries, k, floor, &none)?;
+            let chunks = |list: Vec<crate::scan::Near>| {
+                list.into_iter()
+                    .map(|near| Scored { item: ChunkId(near.id), score: near.score })
+                    .collect()
+            };
+            Ok(found.into_iter().map(chunks).collect())
+        })
+        .await
+    }
+
+    async fn similarities(
+        &self,
+        query: &Vector,
+        chunks: &[ChunkId],
+    ) -> Result<Vec<f32>, StoreError> {
+        let (query, chunks) = (query.clone(), chunks.to_vec());
+        self.reading("comparing chunks", move |_, connection| {
+            let mut statement = connection
+                .prepare_cached("SELECT vector FROM chunk_vectors WHERE node = ?1")
+                .doing("reading vectors")?;
+            let mut scores = Vec::with_capacity(chunks.len());
+            for chunk in chunks {
+                let vector = statement
+                    .query_row([chunk.0.cast_signed()], |row| row.get::<_, Vec<u8>>(0))
+                    .optional()
+                    .doing("reading vectors")?;
+                scores.push(
+                    vector
+                        .map_or(0.0, |vector| crate::scan::cosine(&query, &rows::floats(&vector))),
+                );
+            }
+            Ok(scores)
+        })
+        .await
+    }
+
+    async fn matching_chunks(
+        &self,
+        words: &str,
+        k: usize,
+    ) -> Result<Vec<Scored<ChunkId>>, StoreError> {
+        let words = words.to_owned();
+        self.reading("searching words", move |inner, connection| {
+            inner.follow_text(connection)?;
+            let mut statement = connection
+                .prepare_cached("SELECT 1 FROM chunks WHERE id = ?1")
+                .doing("reading chunks")?;
+            let mut hits = Vec::new();
+            for (id, score) in inner.fulltext()?.search(&words, k)? {
+                // Another process may be ahead of the index that this one sees.
+                if statement.exists([id.cast_signed()]).doing("reading chunks")? {
+                    hits.push(Scored { item: ChunkId(id), score });
+                }
+            }
+            Ok(hits)
+        })
+        .await
+    }
+
+    async fn chunks(&self, ids: &[ChunkId]) -> Result<Vec<Chunk>, StoreError> {
+        let ids = ids.to_vec();
+        self.reading("reading chunks", move |_, connection| {
+            let sql = format!(
+                "SELECT {} FROM chunks c JOIN sources s ON s.id = c.source WHERE c.id = ?1",
+                rows::CHUNK_COLUMNS
+            );
+            let mut statement = connection.prepare_cached(&sql).doing("reading chunks")?;
+            let mut chunks = Vec::with_capacity(ids.len());
+            for id in ids {
+                let chunk = statement
+                    .query_row([id.0.cast_signed()], rows::chunk)
+                    .optional()
+                    .doing("reading chunks")?;
+                chunks.push(
+                    chunk.ok_or_else(|| StoreError::Missing { what: format!("chunk {id}") })?,
+                );
+            }
+            Ok(chunks)
+        })
+        .await
+    }
+
+    async fn atoms_of(&self, kind: AtomKind, chunks: &[ChunkId]) -> Result<Vec<Atom>, StoreError> {
+        let chunks = chunks.to_vec();
+        self.reading("reading atoms", move |_, connection| {
+            let sql = "SELECT id, chunk, kind, text FROM atoms WHERE chunk = ?1 AND kind = ?2 ORDER BY ordinal";
+            let mut statement = connection.prepare_cached(sql).doing("reading atoms")?;
+            let mut atoms = Vec::new();
+            for chunk in chunks {
+                let found = statement
+                    .query_map(params![chunk.0.cast_signed(), kind.as_str()], rows::atom)
+                    .doing("reading atoms")?;
+                for atom in found {
+                    atoms.push(atom.doing("reading atoms")?);
+                }
+            }
+            Ok(atoms)
+        })
+        .await
+    }
+
+    async fn names_of(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<NameUse>>, StoreError> {
+        let chunks = chunks.to_vec();
+        self.reading("reading names", move |_, connection| {
+            let mut statement = connection
+                .prepare_cached("SELECT bears, key FROM names WHERE chunk = ?1")
+                .doing("reading names")?;
+            let mut lists = Vec::with_capacity(chunks.len());
+            for chunk in chunks {
+                let uses = statement
+                    .query_map([chunk.0.cast_signed()], |row| {
+                        let key = NameKey(rows::id(row, 1)?);
+                        Ok(if row.get(0)? { NameUse::Bears(key) } else { NameUse::Mentions(key) })
+                    })
+                    .and_then(Iterator::collect)
+                    .doing("reading names")?;
+                lists.push(uses);
+            }
+            Ok(lists)
+        })
+        .await
+    }
+
+    async fn named(&self, keys: &[NameKey], limit: usize) -> Result<Vec<NameHits>, StoreError> {
+        let keys = keys.to_vec();
+        self.reading("reading names", move |_, connection| {
+            keys.into_iter()
+                .map(|key| name_hits(connection, key, limit).doing("reading names"))
+                .collect()
+        })
+        .await
+    }
+
+    async fn source_text(&self, source: SourceId) -> Result<String, StoreError> {
+        self.reading("reading a source", move |_, connection| {
+            connection
+                .prepare_cached("SELECT text FROM sources WHERE id = ?1")
+                .doing("reading a source")?
+                .query_row([source.0.cast_signed()], |row| row.get(0))
+                .optional()
+                .doing("reading a source")?
+                .ok_or_else(|| StoreError::Missing { what: format!("source {source}") })
+        })
+        .await
+    }
+
+    async fn sources(&self) -> Result<Vec<Source>, StoreError> {
+        self.reading("reading sources", |_, connection| {
+            connection
+                .prepare("SELECT id, uri, title, media_type, hash, language, metadata FROM sources ORDER BY uri")
+                .doing("reading sources")?
+                .query_map([], rows::source)
+                .and_then(Iterator::collect)
+                .doing("reading sources")
+        })
+        .await
+    }
+
+    async fn summary(&self) -> Result<BaseSummary, StoreError> {
+        self.reading("counting", |_, connection| summary(connection).doing("counting")).await
+    }
+}
+
+impl Inner {
+    /// Brings full text up to the database before it is searched: at once if this process may
+    /// write it, else by looking at what another process committed.
+    fn follow_text(&self, connection: &Connection) -> Result<(), StoreError> {
+        let generation = counter(connection, TEXT_GENERATION).doing("reading the generation")?;
+        let index = self.fulltext()?;
+        if index.stamp() == self.stamp(generation) {
+            return index.reload();
+        }
+        if let Err(error) = self.refresh_text(connection) {
+            tracing::warn!(error = ?error, "full text is behind the database; searching it as it is");
+            return index.reload();
+        }
+        Ok(())
+    }
+}
+
+fn name_hits(connection: &Connection, key: NameKey, limit: usize) -> rusqlite::Result<NameHits> {
+    let mut statement = connection.prepare_cached(
+        "SELECT chunk FROM names WHERE key = ?1 AND bears = ?2 ORDER BY chunk LIMIT ?3",
+    )?;
+    let limit_sql = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut list = |bears: bool| -> rusqlite::Result<Vec<ChunkId>> {
+        statement
+            .query_map(params![key.0.cast_signed(), bears, limit_sql], |row| {
+                Ok(ChunkId(rows::id(row, 0)?))
+            })?
+            .collect()
+    };
+    let (bearers, mentions) = (list(true)?, list(false)?);
+    let mention_count = if mentions.len() < limit {
+        mentions.len()
+    } else {
+        connection
+            .prepare_cached("SELECT count(*) FROM names WHERE key = ?1 AND bears = 0")?
+            .query_row([key.0.cast_signed()], |row| rows::size(row, 0))?
+    };
+    Ok(NameHits { bearers, mentions, mention_count })
+}
+
+fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> {
+    let count = |sql: &str| connection.query_row(sql, [], |row| rows::size(row, 0));
+    let usage = connection.query_row(
+        "SELECT coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0) FROM calls",
+        [],
+        |row| Ok(Usage { prompt_tokens: rows::id(row, 0)?, completion_tokens: rows::id(row, 1)? }),
+    )?;
+    let chunks = count("SELECT count(*) FROM chunks")?;
+    let mut waiting = Vec::new();
+    for kind in [AtomKind::Question, AtomKind::Sentence] {
+        let stage = Stage::atomize(kind);
+        let done = connection.query_row(
+            "SELECT count(*) FROM progress WHERE stage = ?1",
+            [&stage.0],
+            |row| rows::size(row, 0),
+        )?;
+        if 0 < done && done < chunks {
+            waiting.push((stage.0, chunks - done));
+        }
+    }
+    let by_kind: HashMap<String, usize> = connection
+        .prepare("SELECT kind, count(*) FROM atoms GROUP BY kind")?
+        .query_map([], |row| Ok((row.get(0)?, rows::size(row, 1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let atoms = |kind: AtomKind| by_kind.get(kind.as_str()).copied().unwrap_or_default();
+    Ok(BaseSummary {
+        files: count("SELECT count(*) FROM files")?,
+        sources: count("SELECT count(*) FROM sources")?,
+        sections: count("SELECT count(*) FROM sections")?,
+        chunks,
+        questions: atoms(AtomKind::Question),
+        sentences: atoms(AtomKind::Sentence),
+        vectors: count(
+            "SELECT (SELECT count(*) FROM chunk_vectors) + (SELECT count(*) FROM atom_vectors)",
+        )?,
+        embedder: connection
+            .query_row("SELECT embedder FROM chunk_vectors LIMIT 1", [], |row| row.get(0))
+            .optional()?,
+        calls: count("SELECT count(*) FROM calls")?,
+        usage,
+        waiting,
+    })
+}

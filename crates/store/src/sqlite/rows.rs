@@ -1,0 +1,87 @@
+//! How do rows become nodes?
+
+use pikerag_knowledge::{
+    Atom, AtomId, AtomKind, Chunk, ChunkId, ChunkKind, SectionId, Source, SourceId, Span,
+};
+use rusqlite::Row;
+use rusqlite::types::Type;
+
+/// The columns that [`chunk`] reads, from `chunks c JOIN sources s ON s.id = c.source`.
+pub(super) const CHUNK_COLUMNS: &str = "c.id, c.source, s.uri, s.title, c.section, c.headings, c.ordinal, \
+     c.kind, c.text, c.span_start, c.span_end, c.page, c.cells";
+
+pub(super) fn chunk(row: &Row<'_>) -> rusqlite::Result<Chunk> {
+    let kind: String = row.get(7)?;
+    let cells: Option<String> = row.get(12)?;
+    Ok(Chunk {
+        id: ChunkId(id(row, 0)?),
+        source: SourceId(id(row, 1)?),
+        uri: row.get(2)?,
+        title: row.get(3)?,
+        section: row.get::<_, Option<i64>>(4)?.map(|id| SectionId(id.cast_unsigned())),
+        headings: row.get(5)?,
+        ordinal: row.get(6)?,
+        kind: ChunkKind::from_name(&kind).ok_or_else(|| unknown(7, &kind))?,
+        text: row.get(8)?,
+        span: Span { start: size(row, 9)?, end: size(row, 10)? },
+        page: row.get(11)?,
+        table: match cells {
+            Some(cells) => Some(serde_json::from_str(&cells).map_err(|error| bad(12, error))?),
+            None => None,
+        },
+    })
+}
+
+/// Reads `id, chunk, kind, text`.
+pub(super) fn atom(row: &Row<'_>) -> rusqlite::Result<Atom> {
+    let kind: String = row.get(2)?;
+    Ok(Atom {
+        id: AtomId(id(row, 0)?),
+        chunk: ChunkId(id(row, 1)?),
+        kind: AtomKind::from_name(&kind).ok_or_else(|| unknown(2, &kind))?,
+        text: row.get(3)?,
+    })
+}
+
+/// Reads `id, uri, title, media_type, hash, language, metadata`.
+pub(super) fn source(row: &Row<'_>) -> rusqlite::Result<Source> {
+    let metadata: String = row.get(6)?;
+    Ok(Source {
+        id: SourceId(id(row, 0)?),
+        uri: row.get(1)?,
+        title: row.get(2)?,
+        media_type: row.get(3)?,
+        hash: row.get(4)?,
+        language: row.get(5)?,
+        metadata: serde_json::from_str(&metadata).map_err(|error| bad(6, error))?,
+    })
+}
+
+pub(super) fn id(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    Ok(row.get::<_, i64>(column)?.cast_unsigned())
+}
+
+pub(super) fn size(row: &Row<'_>, column: usize) -> rusqlite::Result<usize> {
+    let size: i64 = row.get(column)?;
+    usize::try_from(size).map_err(|error| bad(column, error))
+}
+
+/// Little-endian floats, as vectors are stored.
+pub(super) fn floats(bytes: &[u8]) -> Vec<f32> {
+    bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+}
+
+pub(super) fn bytes(vector: &[f32]) -> Vec<u8> {
+    vector.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+fn unknown(column: usize, kind: &str) -> rusqlite::Error {
+    bad(column, format!("`{kind}` is no kind of this version"))
+}
+
+fn bad(
+    column: usize,
+    error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error.into())
+}

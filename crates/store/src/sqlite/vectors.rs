@@ -1,0 +1,137 @@
+//! How are vectors found fast? By codes in memory, loaded on first use, checked against the
+//! database's generation at every search, and scored again from the stored vectors.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex};
+
+use pikerag_knowledge::{AtomKind, StoreError, VectorSet};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::{Inner, VECTOR_GENERATION, counter, locked, rows};
+use crate::error::Doing;
+use crate::scan::{Codes, Near, cosine};
+use crate::sidecar;
+
+/// Found by codes before the exact scores decide.
+const RESCORED: usize = 50;
+
+/// The codes in memory, each with the generation it was made from.
+#[derive(Default)]
+pub(super) struct Loaded {
+    sets: Mutex<BTreeMap<VectorSet, (i64, Arc<Codes>)>>,
+}
+
+impl Inner {
+    /// The `k` nearest of a set with exact scores, per query.
+    pub(super) fn nearest(
+        &self,
+        connection: &Connection,
+        set: VectorSet,
+        queries: &[Vec<f32>],
+        k: usize,
+        floor: f32,
+        except: &HashSet<u64>,
+    ) -> Result<Vec<Vec<Near>>, StoreError> {
+        let codes = self.codes(connection, set)?;
+        let wanted = if k == 0 { 0 } else { RESCORED.max(4 * k) };
+        let mut lists = codes.nearest(queries, wanted, floor, except);
+        let sql = format!("SELECT vector FROM {} WHERE node = ?1", table(set));
+        let mut statement = connection.prepare_cached(&sql).doing("reading vectors")?;
+        for (list, query) in lists.iter_mut().zip(queries) {
+            for near in &mut *list {
+                let vector = statement
+                    .query_row([near.id.cast_signed()], |row| {
+                        Ok(rows::floats(row.get_ref(0)?.as_blob()?))
+                    })
+                    .optional()
+                    .doing("reading vectors")?;
+                // Deleted by another process since the codes were read: below any floor.
+                near.score = vector.map_or(f32::NEG_INFINITY, |vector| cosine(query, &vector));
+            }
+            list.retain(|near| floor <= near.score && near.score.is_finite());
+            list.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
+            list.truncate(k);
+        }
+        Ok(lists)
+    }
+
+    /// The codes of a set as the database stands now.
+    pub(super) fn codes(
+        &self,
+        connection: &Connection,
+        set: VectorSet,
+    ) -> Result<Arc<Codes>, StoreError> {
+        let generation = counter(connection, VECTOR_GENERATION).doing("reading the generation")?;
+        let mut sets = locked(&self.vectors.sets);
+        if let Some((loaded, codes)) = sets.get(&set)
+            && *loaded == generation
+        {
+            return Ok(Arc::clone(codes));
+        }
+        let stamp = self.stamp(generation);
+        let path = self.folder.join(format!("{}.codes", set_name(set)));
+        let codes = match sidecar::load(&path, &stamp) {
+            Some(codes) => codes,
+            None => {
+                let codes = read_codes(connection, set)?;
+                if let Err(error) = sidecar::save(&path, &stamp, &codes) {
+                    tracing::warn!(path = %path.display(), %error, "vector codes are not kept; the next start builds them again");
+                }
+                codes
+            }
+        };
+        let codes = Arc::new(codes);
+        sets.insert(set, (generation, Arc::clone(&codes)));
+        Ok(codes)
+    }
+}
+
+/// All vectors of a set as codes, in the order of their identifiers.
+fn read_codes(connection: &Connection, set: VectorSet) -> Result<Codes, StoreError> {
+    let sql = match set {
+        VectorSet::Chunks => {
+            "SELECT node, node, vector FROM chunk_vectors ORDER BY node".to_owned()
+        }
+        VectorSet::Atoms(kind) => format!(
+            "SELECT v.node, a.chunk, v.vector FROM atom_vectors v JOIN atoms a ON a.id = v.node
+             WHERE a.kind = '{}' ORDER BY v.node",
+            kind.as_str()
+        ),
+    };
+    let mut statement = connection.prepare(&sql).doing("reading vectors")?;
+    let mut rows = statement.query([]).doing("reading vectors")?;
+    let mut codes = Codes::default();
+    let mut refused = 0;
+    while let Some(row) = rows.next().doing("reading vectors")? {
+        let (id, owner) = (
+            rows::id(row, 0).doing("reading vectors")?,
+            rows::id(row, 1).doing("reading vectors")?,
+        );
+        let blob = row.get_ref(2).doing("reading vectors")?;
+        let vector = rows::floats(blob.as_blob().doing("reading vectors")?);
+        refused += usize::from(!codes.push(id, owner, &vector));
+    }
+    if refused > 0 {
+        tracing::warn!(
+            refused,
+            "vectors of another length were left out; run `pikerag index` to make them anew"
+        );
+    }
+    Ok(codes)
+}
+
+pub(super) fn table(set: VectorSet) -> &'static str {
+    match set {
+        VectorSet::Chunks => "chunk_vectors",
+        VectorSet::Atoms(_) => "atom_vectors",
+    }
+}
+
+fn set_name(set: VectorSet) -> &'static str {
+    match set {
+        VectorSet::Chunks => "chunks",
+        VectorSet::Atoms(AtomKind::Question) => "questions",
+        VectorSet::Atoms(AtomKind::Sentence) => "sentences",
+        VectorSet::Atoms(AtomKind::Statement) => "statements",
+    }
+}
