@@ -1,1 +1,15 @@
-//! TODO
+//! How good are the answers, and what did they cost? Data sets, metrics and the papers' tables
+//! (PIKE-RAG §6, KAR³ §4 and Appendix A).
+//!
+//! A run loads [`datasets::Item`]s, asks every method every question, [`metrics::score`]s each
+//! answer into a [`report::Row`], and sums the rows up with [`report::summarize`].
+
+pub mod datasets;
+mod error;
+pub mod metrics;
+pub mod normalize;
+pub mod report;
+pub mod runner;
+mod seeded;
+
+pub use error::EvalError;

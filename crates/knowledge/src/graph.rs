@@ -152,15 +152,9 @@ impl ChunkKind {
 
     /// The kind of that name, if there is one.
     pub fn from_name(name: &str) -> Option<Self> {
-        [
-            Self::Text,
-            Self::Table,
-            Self::Code,
-            Self::Figure,
-            Self::Caption,
-        ]
-        .into_iter()
-        .find(|kind| kind.as_str() == name)
+        [Self::Text, Self::Table, Self::Code, Self::Figure, Self::Caption]
+            .into_iter()
+            .find(|kind| kind.as_str() == name)
     }
 }
 
@@ -194,6 +188,17 @@ pub struct Chunk {
 }
 
 impl Chunk {
+    /// The text as readers and models should see it: rows that were cut off from the header of
+    /// their table get it back.
+    pub fn reading_text(&self) -> std::borrow::Cow<'_, str> {
+        match &self.table {
+            Some(table) if !table.header.is_empty() && table.lines.len() == table.rows.len() => {
+                format!("{}\n{}", table.header.join(" | "), self.text).into()
+            }
+            _ => self.text.as_str().into(),
+        }
+    }
+
     /// What retrieval and prompts see as the name of the chunk: title, and headings below it.
     pub fn full_title(&self) -> String {
         match self.headings.as_str() {

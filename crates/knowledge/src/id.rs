@@ -93,22 +93,15 @@ impl SourceId {
 impl SectionId {
     /// The `ordinal`-th section of a source, in reading order from 0.
     pub fn of(source: SourceId, ordinal: u32) -> Self {
-        Self(content_id(
-            "section",
-            &[&source.0.to_le_bytes(), &ordinal.to_le_bytes()],
-        ))
+        Self(content_id("section", &[&source.0.to_le_bytes(), &ordinal.to_le_bytes()]))
     }
 }
 
 impl ChunkId {
     /// The `nth` (from 0) chunk of the source with this heading path and text.
     pub fn of(source: SourceId, headings: &str, text: &str, nth: u32) -> Self {
-        let parts: [&[u8]; 4] = [
-            &source.0.to_le_bytes(),
-            headings.as_bytes(),
-            text.as_bytes(),
-            &nth.to_le_bytes(),
-        ];
+        let parts: [&[u8]; 4] =
+            [&source.0.to_le_bytes(), headings.as_bytes(), text.as_bytes(), &nth.to_le_bytes()];
         Self(content_id("chunk", &parts))
     }
 }
@@ -116,10 +109,7 @@ impl ChunkId {
 impl AtomId {
     /// The atom of this kind and text under a chunk.
     pub fn of(chunk: ChunkId, kind: &str, text: &str) -> Self {
-        Self(content_id(
-            "atom",
-            &[&chunk.0.to_le_bytes(), kind.as_bytes(), text.as_bytes()],
-        ))
+        Self(content_id("atom", &[&chunk.0.to_le_bytes(), kind.as_bytes(), text.as_bytes()]))
     }
 }
 
@@ -129,10 +119,7 @@ mod tests {
 
     #[test]
     fn parts_do_not_run_together() {
-        assert_ne!(
-            content_id("x", &[b"ab", b"c"]),
-            content_id("x", &[b"a", b"bc"])
-        );
+        assert_ne!(content_id("x", &[b"ab", b"c"]), content_id("x", &[b"a", b"bc"]));
         assert_ne!(content_id("x", &[b"ab"]), content_id("y", &[b"ab"]));
     }
 

@@ -18,7 +18,7 @@ pub use id::{AtomId, ChunkId, SectionId, SourceId};
 pub use names::{NameKey, NameUse};
 pub use ports::{
     BaseSummary, CallRecord, ChatModel, ChatReply, ChatRequest, Embedder, FileRecord,
-    KnowledgeBase, KnowledgeWriter, Ledger, Message, ModelError, NameHits, PutReport, Role, Schema,
+    KnowledgeBase, KnowledgeWriter, Ledger, Mentions, Message, ModelError, PutReport, Role, Schema,
     Scored, Scorer, Stage, StoreError, TokenLogprob, Usage, Vector, VectorSet,
 };
 pub use trace::{Candidate, Event, Spent, StopReason, Trace, Via};

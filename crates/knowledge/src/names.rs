@@ -20,7 +20,14 @@ impl NameKey {
 #[serde(rename_all = "lowercase")]
 pub enum NameUse {
     /// The chunk is about it: title, alias, heading, file name.
-    Bears(NameKey),
+    Bears {
+        /// The name.
+        key: NameKey,
+        /// How surely the name means this chunk, in hundredths: 100 for a full title.
+        weight: u8,
+    },
     /// The chunk's text mentions it.
     Mentions(NameKey),
+    /// The chunk links to it outright.
+    Links(NameKey),
 }

@@ -5,7 +5,7 @@ mod base;
 mod models;
 
 pub use base::{
-    BaseSummary, FileRecord, KnowledgeBase, KnowledgeWriter, NameHits, PutReport, Scored, Stage,
+    BaseSummary, FileRecord, KnowledgeBase, KnowledgeWriter, Mentions, PutReport, Scored, Stage,
     StoreError, VectorSet,
 };
 pub use models::{

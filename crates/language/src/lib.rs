@@ -1,12 +1,16 @@
 //! What is a word, a sentence, a name? The same answers for indexing and for asking, in English and
 //! Chinese alike.
 
+pub mod fold;
 mod language;
+pub mod names;
 mod sentences;
 mod stop;
+mod tokens;
 mod words;
 
 pub use language::{is_chinese, language_of};
 pub use sentences::sentences;
 pub use stop::is_stop_word;
-pub use words::{content_words, words};
+pub use tokens::estimate_tokens;
+pub use words::{content_words, query_terms, stem, terms, words};

@@ -1,38 +1,69 @@
-//! Which words does a text have? Lower-cased words of any script; Chinese cut by jieba, whose
-//! dictionary is loaded only when the first Chinese text comes along.
+//! Which words does a text have? Folded words of any script; Chinese cut by jieba, whose dictionary
+//! is loaded only when the first Chinese text comes along.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use jieba_rs::Jieba;
-use unicode_segmentation::UnicodeSegmentation;
+use rust_stemmers::{Algorithm, Stemmer};
 
+use crate::fold::tokens;
 use crate::language::is_chinese;
 use crate::stop::is_stop_word;
 
 static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
 
-/// The words of a text, lower-cased: those of other scripts in order, then the Chinese ones. Long
+/// The words of a text, folded: those of other scripts in order, then the Chinese ones. Long
 /// Chinese words are listed with the shorter words inside them, as a search engine does.
 pub fn words(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = tokens(text)
+        .into_iter()
+        .filter(|token| !token.raw.chars().any(is_chinese))
+        .map(|token| token.folded)
+        .collect();
+    found.extend(chinese_words(text));
+    found
+}
+
+/// The Chinese words of a text.
+pub(crate) fn chinese_words(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for piece in text.unicode_words() {
-        if !piece.chars().any(is_chinese) {
-            found.push(piece.to_lowercase());
-        }
-    }
-    // UAX #29 splits Chinese into single characters: cut whole runs instead.
     for run in text.split(|c| !is_chinese(c)).filter(|run| !run.is_empty()) {
         found.extend(JIEBA.cut_for_search(run, true).into_iter().map(|word| word.word.to_owned()));
     }
     found
 }
 
-/// The words of a text that carry meaning, each once, in order of first use.
+/// The words that carry meaning, each once, in order of first use.
 pub fn content_words(text: &str) -> Vec<String> {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     let mut kept = words(text);
     kept.retain(|word| !is_stop_word(word) && seen.insert(word.clone()));
     kept
+}
+
+/// The terms that full text indexes: stems of all words.
+pub fn terms(text: &str) -> Vec<String> {
+    words(text).iter().map(|word| stem(word)).collect()
+}
+
+/// The terms of a query, each once, in order: stems of the words that carry meaning. A query of
+/// nothing but grammar keeps all its words.
+pub fn query_terms(text: &str) -> Vec<String> {
+    let mut chosen = content_words(text);
+    if chosen.is_empty() {
+        chosen = words(text);
+    }
+    let mut seen = HashSet::new();
+    let mut terms: Vec<String> = chosen.iter().map(|word| stem(word)).collect();
+    terms.retain(|term| seen.insert(term.clone()));
+    terms
+}
+
+/// A folded word without its ending (Snowball, English); other scripts stay as they are.
+pub fn stem(word: &str) -> String {
+    if word.is_ascii() { STEMMER.stem(word).into_owned() } else { word.to_owned() }
 }
 
 #[cfg(test)]
@@ -41,7 +72,7 @@ mod tests {
 
     #[test]
     fn both_languages_in_one_text() {
-        assert_eq!(words("The KX-40 crane's load"), ["the", "kx", "40", "crane's", "load"]);
+        assert_eq!(words("The KX-40 crane's load"), ["the", "kx", "40", "crane", "load"]);
         let mixed = words("港口起重机 KX-40 的维护");
         assert!(mixed.contains(&"起重机".to_owned()), "{mixed:?}");
         assert!(mixed.contains(&"kx".to_owned()), "{mixed:?}");
@@ -54,5 +85,11 @@ mod tests {
             ["mayor", "city", "oslo"]
         );
         assert_eq!(content_words("谁是奥斯陆的市长？"), ["奥斯陆", "市长"]);
+    }
+
+    #[test]
+    fn terms_are_stems() {
+        assert_eq!(query_terms("Which cranes were lifting cranes?"), ["crane", "lift"]);
+        assert_eq!(query_terms("Who was it?"), ["who", "was", "it"]);
     }
 }

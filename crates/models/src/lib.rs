@@ -1,1 +1,42 @@
-//! TODO
+//! Models behind the ports: clients for OpenAI-compatible endpoints, local embeddings, and the
+//! wrappers that make any model affordable and replayable.
+//!
+//! The wrappers, from the outside in, as [`chat_stack`] builds them, each its own type:
+//!
+//! 1. [`SingleFlight`]: who asks the same at one time shares one call.
+//! 2. [`Recorded`]: a call that was ever made is read from the ledger; a new one is in it before
+//!    anybody sees the reply.
+//! 3. [`Retry`]: a busy endpoint is asked again.
+//! 4. [`Limit`]: so many calls at a time and a minute.
+//! 5. [`Budget`]: metered, and only if the most that the call can cost fits under the cap.
+//! 6. [`OpenAiChat`]: the wire.
+//!
+//! The budget stands innermost, for it books what a single attempt costs: an attempt that timed out
+//! may have been billed, and so may the next one; a call that waits in line or for a busy endpoint
+//! holds no part of the budget, and costs nothing when it is dropped.
+
+pub mod batch;
+pub mod budget;
+pub mod estimate;
+pub mod fake;
+pub mod ledger;
+pub mod limit;
+pub mod local;
+pub mod meter;
+pub mod openai;
+pub mod retry;
+pub mod secret;
+pub mod single_flight;
+pub mod stack;
+
+pub use batch::Batch;
+pub use budget::Budget;
+pub use estimate::{estimate_prompt, estimate_tokens};
+pub use ledger::{MemoryLedger, Mode, Recorded, RecordedEmbedder};
+pub use limit::{Limit, Limiter, Limits};
+pub use meter::{Cap, Meter, Price, Prices, Spending, Usd};
+pub use openai::{EmbeddingParams, Endpoint, OpenAiChat, OpenAiEmbedder, Structured, Transport};
+pub use retry::{Retry, RetryParams};
+pub use secret::Secret;
+pub use single_flight::SingleFlight;
+pub use stack::{Run, StackParams, chat_stack, embed_stack, score_stack, wrap_chat, wrap_embedder};

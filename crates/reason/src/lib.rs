@@ -1,1 +1,21 @@
-//! TODO
+//! How does context become an answer? Read by a model or quoted as it stands; every citation is
+//! checked against the bytes it names.
+
+mod cite;
+mod quote;
+mod read;
+
+pub use cite::{cite, verify};
+pub use quote::quote;
+pub use read::{Reading, read};
+
+use pikerag_knowledge::ChunkId;
+
+/// Words that are said to stand in a chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The chunk said to hold them.
+    pub chunk: ChunkId,
+    /// The words.
+    pub quote: String,
+}

@@ -5,13 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use pikerag_knowledge::StoreError;
-use pikerag_language::words;
-use tantivy::collector::TopDocs;
+use pikerag_language::query_terms;
+use tantivy::collector::{Collector, SegmentCollector, TopDocs};
+use tantivy::columnar::Column;
 use tantivy::query::{BooleanQuery, Occur, Query, TermQuery};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
 };
-use tantivy::{DocAddress, Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, Term};
+use tantivy::{
+    DocAddress, DocId, Index, IndexReader, IndexWriter, ReloadPolicy, Score, SegmentOrdinal,
+    SegmentReader, TantivyDocument, Term,
+};
 
 use crate::error::Doing;
 use crate::tokens::Words;
@@ -113,9 +117,7 @@ impl FullText {
 
     /// The `k` best chunks for these words by BM25, best first, ties by id.
     pub(crate) fn search(&self, query: &str, k: usize) -> Result<Vec<(u64, f32)>, StoreError> {
-        let mut terms = words(query);
-        terms.sort_unstable();
-        terms.dedup();
+        let terms = query_terms(query);
         if terms.is_empty() || k == 0 {
             return Ok(Vec::new());
         }
@@ -132,7 +134,7 @@ impl FullText {
         let found = searcher
             .search(&BooleanQuery::new(clauses), &TopDocs::with_limit(k).order_by_score())
             .doing("searching the full-text index")?;
-        let mut hits = Vec::with_capacity(found.len());
+        let mut hits: Vec<(u64, f32)> = Vec::with_capacity(found.len());
         for (score, DocAddress { segment_ord, doc_id }) in found {
             let segment = searcher.segment_reader(segment_ord);
             let ids = segment.fast_fields().u64("id").doing("reading the full-text index")?;
@@ -142,6 +144,64 @@ impl FullText {
         }
         hits.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         Ok(hits)
+    }
+
+    /// What one term adds to the score of every chunk that has it, in no order.
+    pub(crate) fn scores(&self, term: &str) -> Result<Vec<(u64, f32)>, StoreError> {
+        let term = Term::from_field_text(self.body, term);
+        let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
+        self.reader.searcher().search(&query, &AllScores).doing("searching the full-text index")
+    }
+
+    /// In how many chunks a term occurs.
+    pub(crate) fn count(&self, term: &str) -> Result<usize, StoreError> {
+        let term = Term::from_field_text(self.body, term);
+        let count =
+            self.reader.searcher().doc_freq(&term).doing("searching the full-text index")?;
+        Ok(usize::try_from(count).unwrap_or(usize::MAX))
+    }
+}
+
+/// Collects every match with its score.
+struct AllScores;
+
+struct SegmentScores {
+    ids: Column<u64>,
+    found: Vec<(u64, f32)>,
+}
+
+impl Collector for AllScores {
+    type Fruit = Vec<(u64, f32)>;
+    type Child = SegmentScores;
+
+    fn for_segment(
+        &self,
+        _: SegmentOrdinal,
+        segment: &SegmentReader,
+    ) -> tantivy::Result<SegmentScores> {
+        Ok(SegmentScores { ids: segment.fast_fields().u64("id")?, found: Vec::new() })
+    }
+
+    fn requires_scoring(&self) -> bool {
+        true
+    }
+
+    fn merge_fruits(&self, segments: Vec<Self::Fruit>) -> tantivy::Result<Self::Fruit> {
+        Ok(segments.concat())
+    }
+}
+
+impl SegmentCollector for SegmentScores {
+    type Fruit = Vec<(u64, f32)>;
+
+    fn collect(&mut self, document: DocId, score: Score) {
+        if let Some(id) = self.ids.first(document) {
+            self.found.push((id, score));
+        }
+    }
+
+    fn harvest(self) -> Self::Fruit {
+        self.found
     }
 }
 

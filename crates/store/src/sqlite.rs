@@ -3,6 +3,8 @@
 
 mod export;
 mod ledger;
+mod names;
+mod put;
 mod read;
 mod rows;
 mod vectors;
@@ -38,6 +40,7 @@ struct Inner {
     fulltext: OnceLock<FullText>,
     fulltext_opening: Mutex<()>,
     vectors: vectors::Loaded,
+    names: names::Borne,
     ledger: ledger::Queue,
 }
 
@@ -101,6 +104,7 @@ impl Base {
                 fulltext: OnceLock::new(),
                 fulltext_opening: Mutex::default(),
                 vectors: vectors::Loaded::default(),
+                names: names::Borne::default(),
                 ledger: ledger::Queue::default(),
             }),
         })

@@ -1,9 +1,9 @@
 //! How does tantivy get our words?
 
-use pikerag_language::words;
+use pikerag_language::terms;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-/// [`words`] as a tantivy tokenizer.
+/// [`terms`] as a tantivy tokenizer.
 #[derive(Clone, Default)]
 pub(crate) struct Words {
     token: Token,
@@ -14,7 +14,7 @@ impl Tokenizer for Words {
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
         self.token.reset();
-        WordStream { words: words(text).into_iter(), token: &mut self.token }
+        WordStream { words: terms(text).into_iter(), token: &mut self.token }
     }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Cause, Vector};
 use crate::graph::{Atom, AtomKind, Chunk, DocumentGraph, Source};
 use crate::id::{ChunkId, SourceId};
-use crate::names::{NameKey, NameUse};
+use crate::names::NameKey;
 
 /// Something found, and how well it fits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -106,12 +106,26 @@ pub trait KnowledgeBase: Send + Sync {
     /// All atoms of these chunks of one kind, by chunk in the order asked for.
     async fn atoms_of(&self, kind: AtomKind, chunks: &[ChunkId]) -> Result<Vec<Atom>, StoreError>;
 
-    /// The names that each of these chunks bears and mentions, in the order asked for.
-    async fn names_of(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<NameUse>>, StoreError>;
+    /// What each query term contributes to the BM25 score of every chunk that has it, by term in
+    /// order; within a term in any order. Terms as `pikerag_language::query_terms` gives them.
+    async fn term_scores(&self, terms: &[String]) -> Result<Vec<Vec<Scored<ChunkId>>>, StoreError>;
 
-    /// The chunks that bear and that mention each name, at most `limit` of either; the counts are
-    /// exact even where the lists are cut.
-    async fn named(&self, keys: &[NameKey], limit: usize) -> Result<Vec<NameHits>, StoreError>;
+    /// In how many chunks each term occurs, in order.
+    async fn term_counts(&self, terms: &[String]) -> Result<Vec<usize>, StoreError>;
+
+    /// The names that each of these chunks links to outright, in the order asked for.
+    async fn links_of(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<NameKey>>, StoreError>;
+
+    /// The chunks that bear each name, with the weight in hundredths; by name in order. Most names
+    /// asked for are borne by none, and that must be cheap to tell.
+    async fn bearers(&self, names: &[NameKey]) -> Result<Vec<Vec<(ChunkId, u8)>>, StoreError>;
+
+    /// The chunks that mention each name, by name in order; none where more than `most` do. The
+    /// count tells these cases apart.
+    async fn mentions(&self, names: &[NameKey], most: usize) -> Result<Vec<Mentions>, StoreError>;
+
+    /// How many chunks there are.
+    async fn chunk_count(&self) -> Result<usize, StoreError>;
 
     /// The text of a source that all spans count in.
     async fn source_text(&self, source: SourceId) -> Result<String, StoreError>;
@@ -123,15 +137,13 @@ pub trait KnowledgeBase: Send + Sync {
     async fn summary(&self) -> Result<BaseSummary, StoreError>;
 }
 
-/// Who bears and who mentions a name.
+/// Who mentions a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NameHits {
-    /// Chunks that are about it, by identifier.
-    pub bearers: Vec<ChunkId>,
-    /// Chunks whose text mentions it, by identifier.
-    pub mentions: Vec<ChunkId>,
-    /// How many mention it in all.
-    pub mention_count: usize,
+pub struct Mentions {
+    /// How many chunks mention it; exact up to one more than was asked for.
+    pub count: usize,
+    /// These chunks, by identifier.
+    pub chunks: Vec<ChunkId>,
 }
 
 /// How much a base holds.

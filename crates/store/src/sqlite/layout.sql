@@ -54,13 +54,15 @@ CREATE TABLE links (
     span_end INTEGER NOT NULL
 );
 CREATE INDEX links_by_chunk ON links(chunk);
+-- How a chunk uses a name: 0 mentions it, -1 links to it, else bears it with so many hundredths.
 CREATE TABLE names (
     chunk INTEGER NOT NULL REFERENCES chunks(id) ON DELETE CASCADE,
-    bears INTEGER NOT NULL,
+    how INTEGER NOT NULL,
     key INTEGER NOT NULL,
-    PRIMARY KEY (chunk, bears, key)
+    PRIMARY KEY (chunk, how, key)
 ) WITHOUT ROWID;
-CREATE INDEX names_by_key ON names(key, bears, chunk);
+CREATE INDEX names_by_key ON names(key, how, chunk);
+CREATE INDEX names_borne ON names(key) WHERE how > 0;
 
 -- Layer D.
 CREATE TABLE atoms (

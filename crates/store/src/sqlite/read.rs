@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Atom, AtomKind, BaseSummary, Chunk, ChunkId, KnowledgeBase, NameHits, NameKey, NameUse, Scored,
-    Source, SourceId, Stage, StoreError, Usage, Vector, VectorSet,
+    Atom, AtomKind, BaseSummary, Chunk, ChunkId, KnowledgeBase, Mentions, NameKey, Scored, Source,
+    SourceId, Stage, StoreError, Usage, Vector, VectorSet,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Base, Inner, TEXT_GENERATION, counter, rows};
+use super::{Base, Inner, TEXT_GENERATION, counter, names, rows};
 use crate::error::Doing;
 
 #[async_trait]
@@ -156,34 +156,64 @@ impl KnowledgeBase for Base {
         .await
     }
 
-    async fn names_of(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<NameUse>>, StoreError> {
-        let chunks = chunks.to_vec();
-        self.reading("reading names", move |_, connection| {
-            let mut statement = connection
-                .prepare_cached("SELECT bears, key FROM names WHERE chunk = ?1")
-                .doing("reading names")?;
-            let mut lists = Vec::with_capacity(chunks.len());
-            for chunk in chunks {
-                let uses = statement
-                    .query_map([chunk.0.cast_signed()], |row| {
-                        let key = NameKey(rows::id(row, 1)?);
-                        Ok(if row.get(0)? { NameUse::Bears(key) } else { NameUse::Mentions(key) })
-                    })
-                    .and_then(Iterator::collect)
-                    .doing("reading names")?;
-                lists.push(uses);
+    async fn term_scores(&self, terms: &[String]) -> Result<Vec<Vec<Scored<ChunkId>>>, StoreError> {
+        let terms = terms.to_vec();
+        self.reading("searching words", move |inner, connection| {
+            inner.follow_text(connection)?;
+            let index = inner.fulltext()?;
+            let mut lists = Vec::with_capacity(terms.len());
+            for term in terms {
+                let scored = |(id, score)| Scored { item: ChunkId(id), score };
+                lists.push(index.scores(&term)?.into_iter().map(scored).collect());
             }
             Ok(lists)
         })
         .await
     }
 
-    async fn named(&self, keys: &[NameKey], limit: usize) -> Result<Vec<NameHits>, StoreError> {
+    async fn term_counts(&self, terms: &[String]) -> Result<Vec<usize>, StoreError> {
+        let terms = terms.to_vec();
+        self.reading("counting words", move |inner, connection| {
+            inner.follow_text(connection)?;
+            let index = inner.fulltext()?;
+            terms.iter().map(|term| index.count(term)).collect()
+        })
+        .await
+    }
+
+    async fn links_of(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<NameKey>>, StoreError> {
+        let chunks = chunks.to_vec();
+        self.reading("reading links", move |_, connection| {
+            names::links_of(connection, &chunks).doing("reading links")
+        })
+        .await
+    }
+
+    async fn bearers(&self, keys: &[NameKey]) -> Result<Vec<Vec<(ChunkId, u8)>>, StoreError> {
+        let keys = keys.to_vec();
+        self.reading("reading names", move |inner, connection| {
+            inner.names.bearers(connection, &keys).doing("reading names")
+        })
+        .await
+    }
+
+    async fn mentions(&self, keys: &[NameKey], most: usize) -> Result<Vec<Mentions>, StoreError> {
         let keys = keys.to_vec();
         self.reading("reading names", move |_, connection| {
             keys.into_iter()
-                .map(|key| name_hits(connection, key, limit).doing("reading names"))
+                .map(|key| names::mentions(connection, key, most).doing("reading names"))
                 .collect()
+        })
+        .await
+    }
+
+    async fn chunk_count(&self) -> Result<usize, StoreError> {
+        self.reading("counting chunks", |_, connection| {
+            connection
+                .prepare_cached("SELECT count(*) FROM chunks")
+                .doing("counting chunks")?
+                .query_row([], |row| rows::size(row, 0))
+                .doing("counting chunks")
         })
         .await
     }
@@ -233,29 +263,6 @@ impl Inner {
         }
         Ok(())
     }
-}
-
-fn name_hits(connection: &Connection, key: NameKey, limit: usize) -> rusqlite::Result<NameHits> {
-    let mut statement = connection.prepare_cached(
-        "SELECT chunk FROM names WHERE key = ?1 AND bears = ?2 ORDER BY chunk LIMIT ?3",
-    )?;
-    let limit_sql = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut list = |bears: bool| -> rusqlite::Result<Vec<ChunkId>> {
-        statement
-            .query_map(params![key.0.cast_signed(), bears, limit_sql], |row| {
-                Ok(ChunkId(rows::id(row, 0)?))
-            })?
-            .collect()
-    };
-    let (bearers, mentions) = (list(true)?, list(false)?);
-    let mention_count = if mentions.len() < limit {
-        mentions.len()
-    } else {
-        connection
-            .prepare_cached("SELECT count(*) FROM names WHERE key = ?1 AND bears = 0")?
-            .query_row([key.0.cast_signed()], |row| rows::size(row, 0))?
-    };
-    Ok(NameHits { bearers, mentions, mention_count })
 }
 
 fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> {

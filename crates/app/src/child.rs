@@ -1,0 +1,191 @@
+//! How is a hostile file read? In a process of its own with limits on memory, processor and wall
+//! time; what comes back is data or a reason, whatever happens in there.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{ExitCode, Stdio};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pikerag_coordinate::ingest::{FileError, FileReader};
+use pikerag_parse::{Limits, ParseError, Parsed};
+use rlimit::{Resource, setrlimit};
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::Command;
+
+use crate::cli::ParseChild;
+
+/// What the child says.
+#[derive(Serialize, Deserialize)]
+enum Said {
+    Parsed(Parsed),
+    Refused(ParseError),
+}
+
+/// What reading one file may cost.
+#[derive(Clone, Debug)]
+pub(crate) struct ChildLimits {
+    /// Bytes of the file.
+    pub(crate) file_bytes: u64,
+    /// Address space of the child, in MiB.
+    pub(crate) memory_mib: u64,
+    /// Its processor time.
+    pub(crate) cpu: Duration,
+    /// Its wall time.
+    pub(crate) wall: Duration,
+}
+
+/// Reads files through child processes of this program.
+pub(crate) struct ChildReader {
+    pub(crate) program: PathBuf,
+    pub(crate) limits: ChildLimits,
+}
+
+/// The child's side: limits first, then the bytes.
+pub(crate) fn run(arguments: &ParseChild) -> ExitCode {
+    let memory = arguments.memory << 20;
+    let limited = setrlimit(Resource::AS, memory, memory)
+        .and_then(|()| setrlimit(Resource::CPU, arguments.cpu, arguments.cpu))
+        // It has no business writing files, or leaving a core dump.
+        .and_then(|()| setrlimit(Resource::FSIZE, 0, 0))
+        .and_then(|()| setrlimit(Resource::CORE, 0, 0));
+    if limited.is_err() {
+        return ExitCode::from(9);
+    }
+    let mut bytes = Vec::new();
+    if std::io::stdin().lock().read_to_end(&mut bytes).is_err() {
+        return ExitCode::from(8);
+    }
+    let said = match pikerag_parse::parse(&arguments.name, &bytes, &Limits::default()) {
+        Ok(parsed) => Said::Parsed(parsed),
+        Err(error) => Said::Refused(error),
+    };
+    drop(bytes);
+    let mut output = std::io::BufWriter::new(std::io::stdout().lock());
+    match serde_json::to_writer(&mut output, &said)
+        .map_err(std::io::Error::from)
+        .and_then(|()| output.flush())
+    {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::from(8),
+    }
+}
+
+#[async_trait]
+impl FileReader for ChildReader {
+    async fn hash(&self, path: &str) -> Result<String, FileError> {
+        let (path, most) = (PathBuf::from(path), self.limits.file_bytes);
+        let hashed = tokio::task::spawn_blocking(move || -> Result<String, FileError> {
+            let mut file = open(&path, most)?;
+            let mut hasher = blake3::Hasher::new();
+            std::io::copy(&mut file, &mut hasher).map_err(|error| unreadable(&error))?;
+            Ok(hasher.finalize().to_hex().to_string())
+        });
+        hashed.await.map_err(|error| FileError { reason: error.to_string() })?
+    }
+
+    async fn parse(&self, path: &str) -> Result<Parsed, FileError> {
+        let (file, most) = (PathBuf::from(path), self.limits.file_bytes);
+        let bytes = tokio::task::spawn_blocking(move || -> Result<Vec<u8>, FileError> {
+            let mut bytes = Vec::new();
+            open(&file, most)?
+                .take(most)
+                .read_to_end(&mut bytes)
+                .map_err(|error| unreadable(&error))?;
+            Ok(bytes)
+        });
+        let bytes = bytes.await.map_err(|error| FileError { reason: error.to_string() })??;
+        match tokio::time::timeout(self.limits.wall, self.ask_child(path, bytes)).await {
+            Ok(parsed) => parsed,
+            Err(_) => Err(FileError {
+                reason: format!(
+                    "reading it took longer than {} s (raise `limits.wall_seconds` if it is worth the wait)",
+                    self.limits.wall.as_secs()
+                ),
+            }),
+        }
+    }
+}
+
+impl ChildReader {
+    async fn ask_child(&self, path: &str, bytes: Vec<u8>) -> Result<Parsed, FileError> {
+        let failed = |error: std::io::Error| FileError {
+            reason: format!("the parser cannot be started: {error}"),
+        };
+        let mut child = Command::new(&self.program)
+            .arg("parse-child")
+            .arg(format!("--name={path}"))
+            .arg(format!("--memory={}", self.limits.memory_mib))
+            .arg(format!("--cpu={}", self.limits.cpu.as_secs().max(1)))
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(failed)?;
+        let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(FileError { reason: "the parser has no pipes".to_owned() });
+        };
+        // A child that died no longer reads: its status tells more than the broken pipe.
+        let feed = async move {
+            let _ = input.write_all(&bytes).await;
+            drop(input);
+        };
+        let mut said = Vec::new();
+        let most = self.limits.file_bytes.saturating_mul(8).max(64 << 20);
+        let mut limited = output.take(most);
+        let (_, read) = tokio::join!(feed, limited.read_to_end(&mut said));
+        read.map_err(failed)?;
+        let status = child.wait().await.map_err(failed)?;
+        if !status.success() {
+            return Err(FileError { reason: self.why_it_died(status) });
+        }
+        match serde_json::from_slice(&said) {
+            Ok(Said::Parsed(parsed)) => Ok(parsed),
+            Ok(Said::Refused(error)) => Err(FileError { reason: error.to_string() }),
+            Err(_) => Err(FileError { reason: "the parser's reply was cut off".to_owned() }),
+        }
+    }
+
+    fn why_it_died(&self, status: std::process::ExitStatus) -> String {
+        use std::os::unix::process::ExitStatusExt;
+        // SIGXCPU, or SIGKILL at the hard limit; SIGABRT is how Rust ends when memory runs out.
+        match status.signal() {
+            Some(24 | 9) => format!(
+                "reading it took more than {} s of processor time (`limits.cpu_seconds`)",
+                self.limits.cpu.as_secs()
+            ),
+            Some(6) => format!(
+                "reading it needs more than {} MiB of memory (`limits.memory_mib`)",
+                self.limits.memory_mib
+            ),
+            Some(signal) => {
+                format!("the parser crashed on it (signal {signal}); nothing of it was kept")
+            }
+            None => format!("the parser failed on it ({status}); nothing of it was kept"),
+        }
+    }
+}
+
+fn open(path: &std::path::Path, most: u64) -> Result<std::fs::File, FileError> {
+    let about = std::fs::metadata(path).map_err(|error| unreadable(&error))?;
+    if !about.is_file() {
+        return Err(FileError { reason: "it is not a regular file".to_owned() });
+    }
+    if most < about.len() {
+        return Err(FileError {
+            reason: format!(
+                "it has {} MiB, more than {} MiB (raise `limits.file_mib`, or split it)",
+                about.len() >> 20,
+                most >> 20
+            ),
+        });
+    }
+    std::fs::File::open(path).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &std::io::Error) -> FileError {
+    FileError { reason: format!("it cannot be read: {error}") }
+}

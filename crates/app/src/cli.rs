@@ -1,0 +1,177 @@
+//! Which words does the command line know?
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Turns documents into an inspectable knowledge base and answers hard questions over it, with the
+/// reasoning shown, each claim traced to its source, and the bill known beforehand.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    after_help = "Exit codes: 0 done; 1 failed; 2 wrong usage; 3 done in part (files left out, calls failed); \
+                  4 budget spent.\nSettings: flag, then environment, then pikerag.toml, then default."
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Folder of the knowledge base.
+    #[arg(long, global = true, env = "PIKERAG_BASE", value_name = "DIR")]
+    pub(crate) base: Option<PathBuf>,
+    /// Settings file; `pikerag.toml` here, if there is one.
+    #[arg(long, global = true, env = "PIKERAG_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Print JSON for machines.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Use no language model and no network, whatever is configured.
+    #[arg(long, global = true)]
+    pub(crate) offline: bool,
+    /// Answer every model call from the record, none from the network.
+    #[arg(long, global = true, conflicts_with = "offline")]
+    pub(crate) replay: bool,
+    /// Hard cap on what this run may spend, in US dollars.
+    #[arg(long, global = true, value_name = "USD")]
+    pub(crate) budget: Option<f64>,
+    /// Hard cap on the tokens of this run.
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) budget_tokens: Option<u64>,
+    /// Hard cap on the model calls of this run.
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) budget_calls: Option<u64>,
+    /// Model calls in flight.
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) in_flight: Option<usize>,
+    /// Log more: -v what is done, -vv also requests.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Write a commented settings file.
+    Init,
+    /// Read files and folders into the knowledge base.
+    Index(Index),
+    /// Answer a question.
+    Ask(Ask),
+    /// Find chunks, each with how its score came about.
+    Search(Search),
+    /// Say what the base holds and what is left to do.
+    Status,
+    /// Say what indexing would cost, without paying.
+    Estimate(Paths),
+    /// Remove files and all that derives from them.
+    Delete(Paths),
+    /// Write the whole graph as JSON lines.
+    Export(Export),
+    /// Check settings, weights and endpoints.
+    Doctor,
+    /// Measure methods on a set of questions.
+    Eval(Eval),
+    /// Parses one file from standard input under limits (used by the program itself).
+    #[command(hide = true, name = "parse-child")]
+    ParseChild(ParseChild),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Paths {
+    /// Files and folders.
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Index {
+    #[command(flatten)]
+    pub(crate) paths: Paths,
+    /// Remove from the base what is gone from the given folders.
+    #[arg(long)]
+    pub(crate) prune: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Ask {
+    /// The question.
+    pub(crate) question: String,
+    /// How to answer it.
+    #[arg(long, short, default_value = "kar3")]
+    pub(crate) method: String,
+    /// Only the answer with its citations, no reasoning.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Search {
+    /// What to look for.
+    pub(crate) query: String,
+    /// How to look.
+    #[arg(long, value_enum, default_value_t = SearchPath::Hybrid)]
+    pub(crate) by: SearchPath,
+    /// How many to show.
+    #[arg(short, default_value_t = 8)]
+    pub(crate) k: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum SearchPath {
+    /// Words and meaning, fused.
+    Hybrid,
+    /// Words only (BM25).
+    Words,
+    /// Meaning only (embeddings).
+    Meaning,
+    /// Atomic questions or sentences, and their chunks.
+    Atoms,
+    /// From chunk to chunk along links and names.
+    Hops,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The file to write; standard output, if none.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Eval {
+    /// Questions with their answers, as JSON lines.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) questions: PathBuf,
+    /// Files to index first, into a base of the run's own; else the base of --base is used.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) corpus: Vec<PathBuf>,
+    /// Methods, by name.
+    #[arg(long, value_delimiter = ',', default_value = "kar3,hop-rag,naive-rag,naive-rag-hr")]
+    pub(crate) methods: Vec<String>,
+    /// Ask only so many questions, drawn with the seed.
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Seed of the draw and of the confidence intervals.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Questions asked at a time.
+    #[arg(long, default_value_t = 8)]
+    pub(crate) concurrency: usize,
+    /// Folder of the run: its base, rows, answers and report. A run goes on where it was left.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Forget earlier rows of this folder and ask all questions again.
+    #[arg(long)]
+    pub(crate) fresh: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ParseChild {
+    /// The file's name.
+    #[arg(long)]
+    pub(crate) name: String,
+    /// Address space, in MiB.
+    #[arg(long)]
+    pub(crate) memory: u64,
+    /// Processor time, in seconds.
+    #[arg(long)]
+    pub(crate) cpu: u64,
+}

@@ -1,0 +1,119 @@
+//! `doctor`: is all in place? Each line says what was looked at, and what to do where it is not.
+
+use pikerag_knowledge::{ChatRequest, KnowledgeBase, Message, Role};
+use serde::Serialize;
+
+use crate::exit;
+use crate::output::{say, say_json};
+use crate::wiring::Wiring;
+
+#[derive(Serialize)]
+struct Finding {
+    what: &'static str,
+    fine: bool,
+    says: String,
+}
+
+pub(crate) async fn doctor(wiring: &Wiring) -> anyhow::Result<u8> {
+    let mut findings = vec![base(wiring).await, parser(wiring).await];
+    findings.push(chat(wiring).await);
+    findings.push(embedder(wiring).await);
+    let sick = findings.iter().any(|finding| !finding.fine);
+    if wiring.json {
+        say_json(&findings)?;
+    } else {
+        for Finding { what, fine, says } in &findings {
+            say(&format!("{} {what}: {says}", if *fine { "✓" } else { "✗" }));
+        }
+    }
+    Ok(if sick { exit::FAILED } else { 0 })
+}
+
+async fn base(wiring: &Wiring) -> Finding {
+    let what = "knowledge base";
+    let base = match wiring.base() {
+        Ok(base) => base,
+        Err(error) => {
+            return Finding { what, fine: !wiring.base_exists(), says: format!("{error:#}") };
+        }
+    };
+    match base.summary().await {
+        Ok(summary) => {
+            let says = format!("{} chunks in {}", summary.chunks, base.folder().display());
+            Finding { what, fine: true, says }
+        }
+        Err(error) => Finding { what, fine: false, says: error.to_string() },
+    }
+}
+
+async fn parser(wiring: &Wiring) -> Finding {
+    let what = "file parser";
+    let tried = async {
+        let folder = tempfile_path()?;
+        std::fs::write(&folder, "# Heading\n\nText.\n")?;
+        let name = folder.display().to_string();
+        let parsed = wiring.reader()?.parse(&name).await;
+        std::fs::remove_file(&folder)?;
+        anyhow::Ok(parsed?)
+    };
+    match tried.await {
+        Ok(_) => {
+            Finding { what, fine: true, says: "reads files in a limited child process".to_owned() }
+        }
+        Err(error) => Finding { what, fine: false, says: format!("{error:#}") },
+    }
+}
+
+fn tempfile_path() -> anyhow::Result<std::path::PathBuf> {
+    let name = format!("pikerag-doctor-{}.md", std::process::id());
+    Ok(std::env::temp_dir().join(name))
+}
+
+async fn chat(wiring: &Wiring) -> Finding {
+    let what = "chat model";
+    let Some(model) = wiring.bare_chat(Role::Answer) else {
+        let says = "none: answers quote their evidence. To use one, set OPENAI_BASE_URL, OPENAI_MODEL and, where \
+                    needed, OPENAI_API_KEY, or [chat] in pikerag.toml (`pikerag init`)";
+        return Finding { what, fine: true, says: says.to_owned() };
+    };
+    let model = match model {
+        Ok(model) => model,
+        Err(error) => return Finding { what, fine: false, says: format!("{error:#}") },
+    };
+    let text = "Reply with the word: ready".to_owned();
+    let request = ChatRequest {
+        role: Role::Answer,
+        messages: vec![Message::User { text, images: Vec::new() }],
+        temperature: 0.0,
+        max_tokens: 16,
+        schema: None,
+        sample: 0,
+    };
+    match model.complete(&request).await {
+        Ok(_) => Finding { what, fine: true, says: format!("{} answers", model.name()) },
+        Err(error) => {
+            Finding { what, fine: false, says: format!("{:#}", anyhow::Error::from(error)) }
+        }
+    }
+}
+
+async fn embedder(wiring: &Wiring) -> Finding {
+    let what = "embedder";
+    match wiring.embedder() {
+        Ok(Some(embedder)) => match embedder.embed(&["ready".to_owned()]).await {
+            Ok(vectors) => {
+                let dimensions = vectors.first().map_or(0, Vec::len);
+                Finding {
+                    what,
+                    fine: true,
+                    says: format!("{}, {dimensions} dimensions", embedder.name()),
+                }
+            }
+            Err(error) => {
+                Finding { what, fine: false, says: format!("{:#}", anyhow::Error::from(error)) }
+            }
+        },
+        Ok(None) => Finding { what, fine: true, says: wiring.no_embedder_reason() },
+        Err(error) => Finding { what, fine: false, says: format!("{error:#}") },
+    }
+}

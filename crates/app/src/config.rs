@@ -1,0 +1,325 @@
+//! What is set? Read once: flag, then environment, then `pikerag.toml`, then default.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use pikerag_knowledge::{AtomKind, Role};
+use pikerag_models::Secret;
+use serde::Deserialize;
+
+/// The settings file, as written.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Settings {
+    /// Folder of the knowledge base.
+    pub(crate) base: Option<PathBuf>,
+    /// The chat model for every role without one of its own.
+    pub(crate) chat: Chat,
+    /// Models of single roles: each setting replaces that of `chat`.
+    pub(crate) roles: BTreeMap<Role, Chat>,
+    /// The embedding model.
+    pub(crate) embed: Embed,
+    pub(crate) index: Index,
+    /// US dollars per million tokens, by model.
+    pub(crate) prices: BTreeMap<String, Price>,
+    pub(crate) budget: BudgetSettings,
+    pub(crate) limits: Limits,
+}
+
+/// A chat endpoint. All is optional: roles fill in from `[chat]`, and that from the environment.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Chat {
+    pub(crate) base_url: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) api_key: Option<Secret>,
+    /// Name of the environment variable that holds the key.
+    pub(crate) api_key_env: Option<String>,
+    pub(crate) azure_api_version: Option<String>,
+    /// How a shape of the reply is asked for.
+    pub(crate) structured: Option<pikerag_models::openai::Structured>,
+    pub(crate) timeout_seconds: Option<u64>,
+    pub(crate) in_flight: Option<usize>,
+    pub(crate) requests_per_minute: Option<u32>,
+    pub(crate) tokens_per_minute: Option<u32>,
+    pub(crate) max_attempts: Option<u32>,
+    /// Further headers.
+    pub(crate) headers: BTreeMap<String, Secret>,
+    /// Further fields of each request's body.
+    pub(crate) extra: serde_json::Map<String, serde_json::Value>,
+}
+
+/// Where vectors come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum EmbedKind {
+    /// An endpoint if `embed.model` is set, else local weights if there are any, else none.
+    #[default]
+    Auto,
+    /// Local weights.
+    Local,
+    /// An OpenAI-compatible endpoint.
+    OpenAi,
+    /// No vectors: words alone.
+    None,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Embed {
+    pub(crate) kind: EmbedKind,
+    pub(crate) base_url: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) api_key: Option<Secret>,
+    pub(crate) api_key_env: Option<String>,
+    pub(crate) azure_api_version: Option<String>,
+    pub(crate) timeout_seconds: Option<u64>,
+    pub(crate) in_flight: Option<usize>,
+    pub(crate) batch: Option<usize>,
+    /// Folder with `model.safetensors`, `tokenizer.json` and `config.json`.
+    pub(crate) weights: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Index {
+    pub(crate) max_tokens: Option<u64>,
+    pub(crate) overlap_tokens: Option<u64>,
+    /// `questions` need a chat model; default: questions with one, sentences without.
+    pub(crate) atoms: Option<Vec<AtomsSetting>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum AtomsSetting {
+    Questions,
+    Sentences,
+}
+
+impl From<AtomsSetting> for AtomKind {
+    fn from(setting: AtomsSetting) -> Self {
+        match setting {
+            AtomsSetting::Questions => Self::Question,
+            AtomsSetting::Sentences => Self::Sentence,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Price {
+    /// US dollars per million tokens of prompts.
+    pub(crate) prompt: f64,
+    /// US dollars per million tokens of replies.
+    #[serde(default)]
+    pub(crate) completion: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct BudgetSettings {
+    pub(crate) usd: Option<f64>,
+    pub(crate) tokens: Option<u64>,
+    pub(crate) calls: Option<u64>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Limits {
+    pub(crate) file_mib: u64,
+    pub(crate) memory_mib: u64,
+    pub(crate) cpu_seconds: u64,
+    pub(crate) wall_seconds: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { file_mib: 256, memory_mib: 512, cpu_seconds: 30, wall_seconds: 60 }
+    }
+}
+
+/// What the environment says, as read; the only place where it is read for settings.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Environment(BTreeMap<String, String>);
+
+impl Environment {
+    pub(crate) fn read() -> Self {
+        Self(
+            std::env::vars_os()
+                .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
+                .collect(),
+        )
+    }
+
+    /// A variable that is set and not empty.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+    }
+}
+
+/// Reads the settings file: the one named, else `pikerag.toml` here, else the defaults.
+pub(crate) fn load(named: Option<&Path>, environment: &Environment) -> anyhow::Result<Settings> {
+    let path = named.unwrap_or(Path::new("pikerag.toml"));
+    let mut settings = match std::fs::read_to_string(path) {
+        Ok(text) => {
+            toml::from_str(&text).with_context(|| format!("{} is not right", path.display()))?
+        }
+        Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
+            Settings::default()
+        }
+        Err(error) => {
+            return Err(error).with_context(|| format!("{} cannot be read", path.display()));
+        }
+    };
+    fill_in(&mut settings, environment);
+    check(&settings)?;
+    Ok(settings)
+}
+
+/// The environment goes before the file.
+fn fill_in(settings: &mut Settings, environment: &Environment) {
+    let set = |slot: &mut Option<String>, names: &[&str]| {
+        if let Some(value) = names.iter().find_map(|name| environment.get(name)) {
+            *slot = Some(value.to_owned());
+        }
+    };
+    set(
+        &mut settings.chat.base_url,
+        &["PIKERAG_CHAT_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE", "AZURE_OPENAI_ENDPOINT"],
+    );
+    set(
+        &mut settings.chat.model,
+        &["PIKERAG_CHAT_MODEL", "OPENAI_MODEL", "AZURE_OPENAI_DEPLOYMENT"],
+    );
+    set(&mut settings.chat.azure_api_version, &["OPENAI_API_VERSION", "AZURE_OPENAI_API_VERSION"]);
+    set(&mut settings.embed.base_url, &["PIKERAG_EMBED_BASE_URL"]);
+    set(&mut settings.embed.model, &["PIKERAG_EMBED_MODEL"]);
+    if let Some(path) = environment.get("PIKERAG_WEIGHTS") {
+        settings.embed.weights = Some(PathBuf::from(path));
+    }
+    // A key in the environment serves endpoints that name no key of their own.
+    let key =
+        ["OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"].iter().find_map(|name| environment.get(name));
+    for (slot, named) in [
+        (&mut settings.chat.api_key, &settings.chat.api_key_env),
+        (&mut settings.embed.api_key, &settings.embed.api_key_env),
+    ] {
+        match named {
+            Some(name) => *slot = environment.get(name).map(Secret::new),
+            None if slot.is_none() => *slot = key.map(Secret::new),
+            None => {}
+        }
+    }
+    for chat in settings.roles.values_mut() {
+        if let Some(name) = &chat.api_key_env {
+            chat.api_key = environment.get(name).map(Secret::new);
+        }
+    }
+    if settings.embed.base_url.is_none() {
+        settings.embed.base_url.clone_from(&settings.chat.base_url);
+    }
+}
+
+fn check(settings: &Settings) -> anyhow::Result<()> {
+    if settings.index.max_tokens.is_some_and(|tokens| tokens < 20) {
+        bail!("`index.max_tokens` must be at least 20: smaller chunks hold no fact");
+    }
+    for (model, price) in &settings.prices {
+        if price.prompt < 0.0 || price.completion < 0.0 {
+            bail!("`prices.\"{model}\"` must not be negative");
+        }
+    }
+    Ok(())
+}
+
+impl Chat {
+    /// This role's settings, filled up from the default's. A role with an address of its own does
+    /// not inherit the default's key: keys go only where they were meant to go.
+    pub(crate) fn over(&self, default: &Self) -> Self {
+        let own_place = self.base_url.is_some() && self.base_url != default.base_url;
+        let inherited = |key: &Option<Secret>| if own_place { None } else { key.clone() };
+        Self {
+            base_url: self.base_url.clone().or_else(|| default.base_url.clone()),
+            model: self.model.clone().or_else(|| default.model.clone()),
+            api_key: self.api_key.clone().or_else(|| inherited(&default.api_key)),
+            api_key_env: None,
+            azure_api_version: self
+                .azure_api_version
+                .clone()
+                .or_else(|| default.azure_api_version.clone()),
+            structured: self.structured.or(default.structured),
+            timeout_seconds: self.timeout_seconds.or(default.timeout_seconds),
+            in_flight: self.in_flight.or(default.in_flight),
+            requests_per_minute: self.requests_per_minute.or(default.requests_per_minute),
+            tokens_per_minute: self.tokens_per_minute.or(default.tokens_per_minute),
+            max_attempts: self.max_attempts.or(default.max_attempts),
+            headers: if self.headers.is_empty() && !own_place {
+                default.headers.clone()
+            } else {
+                self.headers.clone()
+            },
+            extra: if self.extra.is_empty() { default.extra.clone() } else { self.extra.clone() },
+        }
+    }
+}
+
+/// The file that `pikerag init` writes.
+pub(crate) const TEMPLATE: &str = include_str!("pikerag.toml");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(pairs: &[(&str, &str)]) -> Environment {
+        Environment(
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+        )
+    }
+
+    fn read(text: &str, pairs: &[(&str, &str)]) -> Settings {
+        let mut settings: Settings = toml::from_str(text).unwrap();
+        fill_in(&mut settings, &environment(pairs));
+        settings
+    }
+
+    #[test]
+    fn the_template_is_valid_and_changes_nothing() {
+        let settings = read(TEMPLATE, &[]);
+        assert!(settings.chat.model.is_none() && settings.prices.is_empty());
+        check(&settings).unwrap();
+        let all: String = TEMPLATE
+            .lines()
+            .map(|line| format!("{}\n", line.strip_prefix("#: ").unwrap_or(line)))
+            .collect();
+        check(&toml::from_str(&all).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn the_environment_goes_before_the_file() {
+        let settings = read(
+            "[chat]\nmodel = \"file\"",
+            &[("OPENAI_MODEL", "environment"), ("OPENAI_API_KEY", " k ")],
+        );
+        assert_eq!(settings.chat.model.as_deref(), Some("environment"));
+        assert_eq!(settings.chat.api_key.unwrap().expose(), "k");
+    }
+
+    #[test]
+    fn a_key_stays_with_its_address() {
+        let settings = read(
+            "[chat]\nbase_url = \"https://a.example\"\napi_key = \"k\"\n[roles.answer]\nmodel = \"m\"\n\
+             [roles.judge]\nbase_url = \"http://b.example\"",
+            &[],
+        );
+        assert!(settings.roles[&Role::Answer].over(&settings.chat).api_key.is_some());
+        assert!(settings.roles[&Role::Judge].over(&settings.chat).api_key.is_none());
+    }
+
+    #[test]
+    fn a_misspelt_setting_is_an_error() {
+        let error = toml::from_str::<Settings>("[chat]\nmodle = \"x\"").unwrap_err().to_string();
+        assert!(error.contains("modle"), "{error}");
+        assert!(toml::from_str::<Settings>("[roles.anser]\nmodel = \"x\"").is_err());
+    }
+}

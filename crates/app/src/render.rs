@@ -1,0 +1,175 @@
+//! How does an answer look on a terminal? The reasoning as a tree, the answer with numbered
+//! citations, the cost.
+
+use std::fmt::Write;
+
+use pikerag_knowledge::{Answer, Candidate, Check, Event, StopReason, Via, WrittenBy};
+
+/// Candidates of a hop that are listed; the rest is counted.
+const LISTED: usize = 6;
+
+/// The reasoning of an answer as a tree.
+pub(crate) fn reasoning(answer: &Answer) -> String {
+    let mut tree = String::new();
+    let mut hop = 0;
+    for event in &answer.trace.events {
+        let at = event_hop(event);
+        if at.is_some_and(|at| at != hop) {
+            hop = at.unwrap_or(hop);
+            let _ = writeln!(tree, "├─ hop {hop}");
+        }
+        let _ = write_event(&mut tree, event);
+    }
+    tree
+}
+
+fn event_hop(event: &Event) -> Option<usize> {
+    match event {
+        Event::Proposed { hop, .. }
+        | Event::Retrieved { hop, .. }
+        | Event::Selected { hop, .. }
+        | Event::Stopped { hop, .. } => Some(*hop),
+        _ => None,
+    }
+}
+
+fn write_event(tree: &mut String, event: &Event) -> std::fmt::Result {
+    match event {
+        Event::Began { method, question } => writeln!(tree, "{question}  ({method})"),
+        Event::Proposed { thinking, proposals, .. } => {
+            if !thinking.is_empty() {
+                writeln!(tree, "│  ├─ thinking: {}", short(thinking, 160))?;
+            }
+            for proposal in proposals {
+                writeln!(tree, "│  ├─ proposes: {proposal}")?;
+            }
+            Ok(())
+        }
+        Event::Retrieved { candidates, .. } => {
+            writeln!(tree, "│  ├─ finds {}", count(candidates.len(), "candidate"))?;
+            write_candidates(tree, "│  │  ", candidates)
+        }
+        Event::Selected { title, index, .. } => {
+            writeln!(tree, "│  └─ chooses {}: {title}", index + 1)
+        }
+        Event::Stopped { reason, .. } => writeln!(tree, "│  └─ ends: {}", why(*reason)),
+        Event::Unreadable { role, reason } => {
+            writeln!(tree, "│  ├─ the reply to `{role}` stayed unreadable: {reason}")
+        }
+        Event::Gathered { candidates } => {
+            writeln!(tree, "├─ gathers {}", count(candidates.len(), "chunk"))?;
+            write_candidates(tree, "│  ", candidates)
+        }
+        Event::Noted { note } => writeln!(tree, "├─ {note}"),
+        Event::Answered { .. } => writeln!(tree, "└─ answers"),
+    }
+}
+
+fn write_candidates(tree: &mut String, indent: &str, candidates: &[Candidate]) -> std::fmt::Result {
+    for (place, candidate) in candidates.iter().take(LISTED).enumerate() {
+        let parts: Vec<String> = candidate
+            .parts
+            .iter()
+            .map(|(name, value)| format!("{name} {}", number(*value)))
+            .collect();
+        let parts =
+            if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+        writeln!(
+            tree,
+            "{indent}{}. {:.3} {}  → {} [{}]{parts}",
+            place + 1,
+            candidate.score,
+            short(&candidate.text, 70),
+            candidate.title,
+            via(candidate.via)
+        )?;
+    }
+    match candidates.len().checked_sub(LISTED) {
+        Some(more) if 0 < more => writeln!(tree, "{indent}… and {more} more"),
+        _ => Ok(()),
+    }
+}
+
+/// The answer, its citations, and the cost.
+pub(crate) fn conclusion(answer: &Answer) -> String {
+    let mut shown = String::new();
+    let numbers: String =
+        answer.citations.iter().map(|citation| format!("[{}]", citation.number)).collect();
+    let text =
+        if answer.text.trim().is_empty() { "(nothing was found)" } else { answer.text.as_str() };
+    let _ = writeln!(shown, "\n{text} {numbers}");
+    if !answer.rationale.is_empty() {
+        let _ = writeln!(shown, "\n{}", answer.rationale);
+    }
+    if !answer.citations.is_empty() {
+        let _ = writeln!(shown);
+    }
+    for citation in &answer.citations {
+        let page = citation.page.map(|page| format!(", page {page}")).unwrap_or_default();
+        let check = match citation.check {
+            Check::Verified => "✓".to_owned(),
+            Check::NotFound => "✗ these words do not stand there:".to_owned(),
+        };
+        let _ = writeln!(
+            shown,
+            "[{}] {}{page}, bytes {}–{} {check} “{}”",
+            citation.number,
+            citation.uri,
+            citation.span.start,
+            citation.span.end,
+            short(&citation.quote, 240)
+        );
+    }
+    let _ = writeln!(shown, "\n{}", cost(answer));
+    shown
+}
+
+fn cost(answer: &Answer) -> String {
+    let by = match &answer.written_by {
+        WrittenBy::LanguageModel { model } => format!("answered by {model}"),
+        WrittenBy::Quotation => "no language model wrote this: it quotes its evidence".to_owned(),
+    };
+    let usage = answer.spent.usage();
+    let calls = count(answer.spent.calls(), "call");
+    format!("{by}; {calls}, {} + {} tokens", usage.prompt_tokens, usage.completion_tokens)
+}
+
+pub(crate) fn count(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+fn why(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::NothingProposed => "nothing is missing",
+        StopReason::NothingFound => "nothing new was found",
+        StopReason::NothingSelected => "no candidate would help",
+        StopReason::HopLimit => "the limit of hops is reached",
+        StopReason::Unreadable => "the reply stayed unreadable",
+    }
+}
+
+fn via(via: Via) -> &'static str {
+    match via {
+        Via::Atoms => "atoms",
+        Via::Chunks => "chunks",
+        Via::Hops => "hops",
+        Via::BackupAtoms => "backup, atoms",
+        Via::BackupChunks => "backup, chunks",
+    }
+}
+
+fn number(value: f32) -> String {
+    if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.2}") }
+}
+
+/// One line of at most `most` characters; control characters, which could command a terminal, out.
+pub(crate) fn short(text: &str, most: usize) -> String {
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line: String = line.chars().filter(|c| !c.is_control()).collect();
+    if line.chars().count() <= most {
+        return line;
+    }
+    let mut cut: String = line.chars().take(most.saturating_sub(1)).collect();
+    cut.push('…');
+    cut
+}

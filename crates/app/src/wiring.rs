@@ -1,0 +1,310 @@
+//! Which adapters stand behind the ports? Everything is put together here, from settings.
+
+mod endpoints;
+mod weights;
+
+use std::cell::OnceCell;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pikerag_coordinate::estimate::Estimate;
+use pikerag_coordinate::ingest::{FileReader, Params, Tools};
+use pikerag_coordinate::{Kit, Models};
+use pikerag_extract::ChunkParams;
+use pikerag_knowledge::{AtomKind, ChatModel, Embedder, KnowledgeBase, Ledger, ModelError, Role};
+use pikerag_models::{Cap, MemoryLedger, Meter, Mode, Price, Prices, Run, Spending, Transport};
+use pikerag_store::Base;
+use serde_json::json;
+
+use crate::child::{ChildLimits, ChildReader};
+use crate::cli::Arguments;
+use crate::config::{EmbedKind, Environment, Settings};
+
+/// Settings and what they are turned into on demand.
+pub(crate) struct Wiring {
+    pub(crate) json: bool,
+    offline: bool,
+    replay: bool,
+    folder: PathBuf,
+    settings: Settings,
+    environment: Environment,
+    meter: Arc<Meter>,
+    transport: Transport,
+    /// Local weights are opened once.
+    local: OnceCell<Result<Arc<dyn Embedder>, String>>,
+}
+
+impl Wiring {
+    pub(crate) fn new(
+        arguments: &Arguments,
+        mut settings: Settings,
+        environment: &Environment,
+    ) -> anyhow::Result<Self> {
+        if let Some(in_flight) = arguments.in_flight {
+            anyhow::ensure!(0 < in_flight, "`--in-flight` must be at least 1");
+            settings.chat.in_flight = Some(in_flight);
+        }
+        let mut prices = Prices::new();
+        for (model, price) in &settings.prices {
+            prices.insert(
+                model.clone(),
+                Price { prompt: price.prompt, completion: price.completion },
+            );
+        }
+        let cap = Cap {
+            money_usd: arguments.budget.or(settings.budget.usd),
+            tokens: arguments.budget_tokens.or(settings.budget.tokens),
+            calls: arguments.budget_calls.or(settings.budget.calls),
+        };
+        Ok(Self {
+            json: arguments.json,
+            offline: arguments.offline,
+            replay: arguments.replay,
+            folder: arguments
+                .base
+                .clone()
+                .or_else(|| settings.base.clone())
+                .unwrap_or_else(|| ".pikerag".into()),
+            settings,
+            environment: environment.clone(),
+            meter: Arc::new(Meter::new(prices, cap)),
+            transport: Transport::default(),
+            local: OnceCell::new(),
+        })
+    }
+
+    /// The base, which must be there.
+    pub(crate) fn base(&self) -> anyhow::Result<Base> {
+        Ok(Base::open(&self.folder)?)
+    }
+
+    pub(crate) fn base_or_create(&self) -> anyhow::Result<Base> {
+        Ok(Base::open_or_create(&self.folder)?)
+    }
+
+    pub(crate) fn base_exists(&self) -> bool {
+        self.folder.exists()
+    }
+
+    /// What answering works with. Vectors are searched only with the embedder that made them.
+    pub(crate) async fn kit(&self, base: &Base) -> anyhow::Result<Kit> {
+        let made_by = base.summary().await?.embedder;
+        let mut embedder = match made_by {
+            Some(_) => self.embedder_on(base)?,
+            None => None,
+        };
+        if let (Some(made_by), Some(name)) =
+            (&made_by, embedder.as_ref().map(|embedder| embedder.name().to_owned()))
+            && *made_by != name
+        {
+            tracing::warn!(
+                "the vectors were made by {made_by}, not {name}: searching by words alone; run `pikerag index` to make them anew"
+            );
+            embedder = None;
+        } else if let (Some(made_by), None) = (&made_by, &embedder) {
+            tracing::warn!(
+                "the vectors were made by {made_by}, which is not at hand: searching by words alone; see `pikerag doctor`"
+            );
+        }
+        Ok(Kit {
+            base: Arc::new(base.clone()),
+            embedder,
+            models: self.models(Arc::new(base.clone()))?,
+        })
+    }
+
+    /// What indexing works with.
+    pub(crate) fn tools(&self, base: &Base) -> anyhow::Result<Tools> {
+        Ok(Tools {
+            base: Arc::new(base.clone()),
+            reader: self.reader()?,
+            models: self.models(Arc::new(base.clone()))?,
+            embedder: self.embedder_on(base)?,
+        })
+    }
+
+    pub(crate) fn reader(&self) -> anyhow::Result<Arc<dyn FileReader>> {
+        let limits = &self.settings.limits;
+        Ok(Arc::new(ChildReader {
+            program: std::env::current_exe()?,
+            limits: ChildLimits {
+                file_bytes: limits.file_mib << 20,
+                memory_mib: limits.memory_mib,
+                cpu: Duration::from_secs(limits.cpu_seconds),
+                wall: Duration::from_secs(limits.wall_seconds),
+            },
+        }))
+    }
+
+    pub(crate) fn ingest_params(&self) -> Params {
+        let (index, defaults) = (&self.settings.index, Params::default());
+        let atoms = match &index.atoms {
+            Some(atoms) => atoms.iter().map(|setting| AtomKind::from(*setting)).collect(),
+            None if self.has_chat(Role::Atomize) => vec![AtomKind::Question],
+            None => vec![AtomKind::Sentence],
+        };
+        Params {
+            chunks: ChunkParams {
+                max_tokens: index.max_tokens.unwrap_or(defaults.chunks.max_tokens),
+                overlap_tokens: index.overlap_tokens.unwrap_or(defaults.chunks.overlap_tokens),
+            },
+            atoms,
+            in_flight: self.settings.chat.in_flight.unwrap_or(defaults.in_flight),
+            embed_batch: self.settings.embed.batch.unwrap_or(defaults.embed_batch),
+            embeds_in_flight: self.settings.embed.in_flight.unwrap_or(defaults.embeds_in_flight),
+        }
+    }
+
+    fn run(&self, ledger: Arc<dyn Ledger>) -> Run {
+        let mode = if self.replay { Mode::ReplayOnly } else { Mode::Record };
+        Run { ledger, mode, meter: Arc::clone(&self.meter), transport: self.transport.clone() }
+    }
+
+    pub(crate) fn has_chat(&self, role: Role) -> bool {
+        !self.offline && endpoints::chat(&self.settings, role).is_some()
+    }
+
+    fn models(&self, ledger: Arc<dyn Ledger>) -> anyhow::Result<Models> {
+        match self.offline {
+            true => Ok(Models::default()),
+            false => endpoints::models(&self.settings, &self.run(ledger)),
+        }
+    }
+
+    /// The model of a role without a record, for `doctor`; `None` if none is set.
+    pub(crate) fn bare_chat(&self, role: Role) -> Option<anyhow::Result<Arc<dyn ChatModel>>> {
+        if !self.has_chat(role) {
+            return None;
+        }
+        let models =
+            endpoints::models(&self.settings, &self.run(Arc::new(MemoryLedger::default())));
+        Some(models.and_then(|models| {
+            let model = models.by_role.get(&role).or(models.default.as_ref()).cloned();
+            model.ok_or_else(|| anyhow::anyhow!("no model is set for `{role}`"))
+        }))
+    }
+
+    /// The embedder without a record, for `doctor`.
+    pub(crate) fn embedder(&self) -> anyhow::Result<Option<Arc<dyn Embedder>>> {
+        self.embedder_with(Arc::new(MemoryLedger::default()))
+    }
+
+    fn embedder_on(&self, base: &Base) -> anyhow::Result<Option<Arc<dyn Embedder>>> {
+        self.embedder_with(Arc::new(base.clone()))
+    }
+
+    fn embedder_with(&self, ledger: Arc<dyn Ledger>) -> anyhow::Result<Option<Arc<dyn Embedder>>> {
+        let settings = &self.settings.embed;
+        let remote = settings.model.is_some() && settings.weights.is_none();
+        match settings.kind {
+            EmbedKind::None => Ok(None),
+            EmbedKind::OpenAi => match self.offline {
+                true => Ok(None),
+                false => endpoints::embedder(settings, &self.run(ledger)).map(Some),
+            },
+            EmbedKind::Auto if remote && !self.offline => {
+                endpoints::embedder(settings, &self.run(ledger)).map(Some)
+            }
+            EmbedKind::Auto => match self.local() {
+                Ok(embedder) => Ok(Some(embedder)),
+                // Weights that were named must be there; others may be.
+                Err(reason) if settings.weights.is_some() => Err(anyhow::anyhow!(reason)),
+                Err(reason) => {
+                    tracing::info!(reason, "no embedder");
+                    Ok(None)
+                }
+            },
+            EmbedKind::Local => self.local().map(Some).map_err(|reason| anyhow::anyhow!(reason)),
+        }
+    }
+
+    fn local(&self) -> Result<Arc<dyn Embedder>, String> {
+        self.local
+            .get_or_init(|| {
+                weights::open(self.settings.embed.weights.as_deref(), &self.environment)
+            })
+            .clone()
+    }
+
+    /// Why there is no embedder, and what to do.
+    pub(crate) fn no_embedder_reason(&self) -> String {
+        match self.settings.embed.kind {
+            EmbedKind::None => "none, as set: words alone".to_owned(),
+            _ => match self.local() {
+                Ok(_) => "none".to_owned(),
+                Err(reason) => format!("none: words alone ({reason})"),
+            },
+        }
+    }
+
+    /// What an estimate costs in US dollars, where the price is known.
+    pub(crate) fn price_of_estimate(&self, bill: &Estimate) -> Option<f64> {
+        let model = endpoints::chat(&self.settings, Role::Atomize)?.model?;
+        let price = self.settings.prices.get(&model)?;
+        let usage = bill.usage;
+        Some(
+            (usage.prompt_tokens as f64 * price.prompt
+                + usage.completion_tokens as f64 * price.completion)
+                / 1e6,
+        )
+    }
+
+    /// The models in use, in one line, to tell runs apart.
+    pub(crate) fn models_line(&self) -> String {
+        if self.offline {
+            return "none".to_owned();
+        }
+        let mut names: Vec<String> = Vec::new();
+        for role in [Role::Atomize, Role::Propose, Role::Select, Role::Answer] {
+            let model = endpoints::chat(&self.settings, role).and_then(|chat| chat.model);
+            names.push(format!("{role}: {}", model.unwrap_or_else(|| "none".to_owned())));
+        }
+        names.join(", ")
+    }
+
+    /// What was really paid in this run, by role; `None` if nothing was.
+    pub(crate) fn spent_line(&self) -> Option<String> {
+        let total = self.meter.total();
+        if total.calls == 0 {
+            return None;
+        }
+        let by_role: Vec<String> = self
+            .meter
+            .spending()
+            .iter()
+            .map(|part| format!("{} {}", part.role, part.calls))
+            .collect();
+        Some(format!(
+            "paid in this run: {} calls ({}), {} + {} tokens{}",
+            total.calls,
+            by_role.join(", "),
+            total.usage.prompt_tokens,
+            total.usage.completion_tokens,
+            money(&total)
+        ))
+    }
+
+    pub(crate) fn spent_json(&self) -> serde_json::Value {
+        let line = |part: &Spending| {
+            json!({
+                "role": part.role, "model": part.model, "calls": part.calls,
+                "prompt_tokens": part.usage.prompt_tokens, "completion_tokens": part.usage.completion_tokens,
+                "usd": part.money.dollars(),
+            })
+        };
+        json!({ "total": line(&self.meter.total()), "parts": self.meter.spending().iter().map(line).collect::<Vec<_>>() })
+    }
+}
+
+fn money(total: &Spending) -> String {
+    match total.money.dollars() {
+        0.0 => String::new(),
+        dollars => format!(", {dollars:.4} US dollars"),
+    }
+}
+
+/// Whether an error came from a spent budget.
+pub(crate) fn is_over_budget(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| matches!(cause.downcast_ref(), Some(ModelError::OverBudget { .. })))
+}

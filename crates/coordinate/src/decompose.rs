@@ -1,0 +1,8 @@
+//! How is a question taken apart? By proposing sub-questions and selecting among what they find.
+
+mod propose;
+mod select;
+
+pub(crate) use propose::propose_words;
+pub use propose::{Proposals, Proposer, propose};
+pub use select::{Selection, Selector, select};

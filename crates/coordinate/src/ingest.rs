@@ -1,0 +1,247 @@
+//! How do files become a knowledge base? Read, split, atomize, embed; each stage resumes where it
+//! was left, and no paid step is done twice.
+
+mod stages;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use pikerag_extract::{ChunkParams, document_graph};
+use pikerag_knowledge::{
+    AtomKind, Embedder, FileRecord, KnowledgeWriter, Problem, PutReport, StoreError,
+};
+use pikerag_parse::Parsed;
+use serde::{Deserialize, Serialize};
+
+use crate::kit::Models;
+
+/// Opens files for indexing: in the product a limited child process, in tests a table.
+#[async_trait]
+pub trait FileReader: Send + Sync {
+    /// BLAKE3 of the file's bytes, in hexadecimal.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is larger than allowed.
+    async fn hash(&self, path: &str) -> Result<String, FileError>;
+
+    /// The file's documents.
+    ///
+    /// # Errors
+    /// Nothing could be read from it.
+    async fn parse(&self, path: &str) -> Result<Parsed, FileError>;
+}
+
+/// Why a file was left out.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+pub struct FileError {
+    /// What is wrong with it and what to do, for a person.
+    pub reason: String,
+}
+
+/// How to index.
+#[derive(Clone, Debug)]
+pub struct Params {
+    /// How large chunks may be.
+    pub chunks: ChunkParams,
+    /// Which atoms to make. Questions need a model.
+    pub atoms: Vec<AtomKind>,
+    /// Model calls in flight.
+    pub in_flight: usize,
+    /// Texts per embedding call.
+    pub embed_batch: usize,
+    /// Embedding calls in flight.
+    pub embeds_in_flight: usize,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            chunks: ChunkParams::default(),
+            atoms: vec![AtomKind::Sentence],
+            in_flight: 8,
+            embed_batch: 64,
+            embeds_in_flight: 4,
+        }
+    }
+}
+
+/// How far indexing has come; for progress bars.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Reading file `done` of `total`.
+    Reading {
+        /// Files done.
+        done: usize,
+        /// Files in all.
+        total: usize,
+        /// The file at hand.
+        path: String,
+    },
+    /// A stage has done `done` of `total` pieces.
+    Stage {
+        /// `atomizing` or `embedding`.
+        name: &'static str,
+        /// Pieces done.
+        done: usize,
+        /// Pieces in all.
+        total: usize,
+    },
+}
+
+/// What came of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "outcome")]
+pub enum Outcome {
+    /// Read and stored.
+    Stored {
+        /// What that changed.
+        #[serde(flatten)]
+        report: PutReport,
+        /// Documents in the file.
+        documents: usize,
+    },
+    /// The same bytes under the same settings: nothing to do.
+    Unchanged,
+    /// Left out; what an earlier version of it gave is kept.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What came of an indexing run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// By file, in the order given.
+    pub files: Vec<(String, Outcome)>,
+    /// What parsers could not read inside files that were stored: (file, problem).
+    pub problems: Vec<(String, Problem)>,
+    /// Chunks atomized in this run.
+    pub atomized: usize,
+    /// Atoms made in this run.
+    pub atoms: usize,
+    /// Questions dropped because they repeat another.
+    pub duplicates: usize,
+    /// Questions dropped because they name nothing.
+    pub pronouns: usize,
+    /// Chunks whose questions stayed unreadable: their sentences serve instead.
+    pub unreadable: usize,
+    /// Chunks whose call failed; the next run tries them again: (chunk, reason), the first few.
+    pub failed: Vec<(String, String)>,
+    /// How many failed in all.
+    pub failures: usize,
+    /// Vectors made in this run.
+    pub vectors: usize,
+    /// Why the run ended early, if it did; the next run goes on from there.
+    pub stopped: Option<String>,
+    /// Whether it ended because the budget was spent.
+    pub over_budget: bool,
+}
+
+impl Report {
+    /// Files left out.
+    pub fn failed_files(&self) -> usize {
+        self.files.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Failed { .. })).count()
+    }
+
+    /// Whether all that was asked for is in the base.
+    pub fn is_whole(&self) -> bool {
+        self.failed_files() == 0 && self.failures == 0 && self.stopped.is_none()
+    }
+}
+
+/// What indexing works with.
+#[derive(Clone)]
+pub struct Tools {
+    /// The base, for writing.
+    pub base: Arc<dyn KnowledgeWriter>,
+    /// Reads files.
+    pub reader: Arc<dyn FileReader>,
+    /// The model for `atomize`, if any.
+    pub models: Models,
+    /// Makes vectors, if there is one.
+    pub embedder: Option<Arc<dyn Embedder>>,
+}
+
+/// Watches progress.
+pub type Watch<'a> = &'a (dyn Fn(Progress) + Send + Sync);
+
+/// Indexes files: all that is new or changed, then all that an earlier run left undone.
+///
+/// A file that fails is named in the report, and the rest go on. A budget that is spent, or a model
+/// that refuses, ends the run early; what is done stays.
+///
+/// # Errors
+/// The base cannot be written.
+///
+/// # Cancel safety
+/// Dropping the future loses at most the calls in flight.
+pub async fn ingest(
+    tools: &Tools,
+    files: &[String],
+    params: &Params,
+    watch: Watch<'_>,
+) -> Result<Report, StoreError> {
+    let mut report = Report::default();
+    for (done, path) in files.iter().enumerate() {
+        watch(Progress::Reading { done, total: files.len(), path: path.clone() });
+        let outcome = match store_file(tools, path, params, &mut report.problems).await? {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                tracing::warn!(path, reason = %error.reason, "left out");
+                Outcome::Failed { reason: error.reason }
+            }
+        };
+        report.files.push((path.clone(), outcome));
+    }
+    stages::atomize(tools, params, watch, &mut report).await?;
+    if report.stopped.is_none() {
+        stages::embed(tools, params, watch, &mut report).await?;
+    }
+    tools.base.refresh().await?;
+    Ok(report)
+}
+
+/// The settings that decide what a file becomes: under others, it is read again.
+pub fn recipe(params: &Params) -> String {
+    format!(
+        "parse {} extract {} chunk {}/{}",
+        pikerag_parse::VERSION,
+        pikerag_extract::VERSION,
+        params.chunks.max_tokens,
+        params.chunks.overlap_tokens
+    )
+}
+
+async fn store_file(
+    tools: &Tools,
+    path: &str,
+    params: &Params,
+    problems: &mut Vec<(String, Problem)>,
+) -> Result<Result<Outcome, FileError>, StoreError> {
+    let hash = match tools.reader.hash(path).await {
+        Ok(hash) => hash,
+        Err(error) => return Ok(Err(error)),
+    };
+    let record = FileRecord { path: path.to_owned(), hash, recipe: recipe(params) };
+    if tools.base.file(path).await?.as_ref() == Some(&record) {
+        return Ok(Ok(Outcome::Unchanged));
+    }
+    let parsed = match tools.reader.parse(path).await {
+        Ok(parsed) => parsed,
+        Err(error) => return Ok(Err(error)),
+    };
+    problems.extend(parsed.problems.into_iter().map(|problem| (path.to_owned(), problem)));
+    let graphs: Vec<_> = parsed
+        .documents
+        .into_iter()
+        .map(|document| document_graph(path, document, params.chunks))
+        .collect();
+    let documents = graphs.len();
+    if graphs.iter().all(|graph| graph.chunks.is_empty()) {
+        return Ok(Err(FileError { reason: "it holds no text".to_owned() }));
+    }
+    let report = tools.base.put_file(&record, graphs).await?;
+    Ok(Ok(Outcome::Stored { report, documents }))
+}

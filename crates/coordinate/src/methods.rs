@@ -1,0 +1,116 @@
+//! Which method? A closed set, chosen by name; one file each.
+
+pub mod hop_rag;
+pub mod kar3;
+pub mod naive_rag;
+
+use std::fmt;
+use std::str::FromStr;
+
+use pikerag_knowledge::{Answer, AtomKind, Question};
+
+use crate::decompose::{Proposer, Selector};
+use crate::kit::{Kit, SolveError};
+
+/// A method with its parameters. The names carry the papers' parameters as defaults.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Method {
+    /// KAR³, Algorithm 1.
+    Kar3(kar3::Params),
+    /// Hop retrieval, then one answering call.
+    HopRag(hop_rag::Params),
+    /// One retrieval, one answer.
+    NaiveRag(naive_rag::Params),
+}
+
+/// A name that no method bears.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no method `{0}`; choose from {known}", known = Method::NAMES.join(", "))]
+pub struct UnknownMethod(String);
+
+impl Method {
+    /// Every name, in the order of the documentation.
+    pub const NAMES: [&str; 10] = [
+        "kar3",
+        "kar3-sentences",
+        "kar3-one-proposal",
+        "kar3-chunk-retriever",
+        "kar3-chunk-selector",
+        "kar3-hops",
+        "hop-rag",
+        "naive-rag",
+        "naive-rag-hr",
+        "hybrid-rag",
+    ];
+}
+
+impl FromStr for Method {
+    type Err = UnknownMethod;
+
+    fn from_str(name: &str) -> Result<Self, UnknownMethod> {
+        let kar3 = kar3::Params::default();
+        Ok(match name {
+            "kar3" => Self::Kar3(kar3),
+            // The ablations of KAR³ Table 3.
+            "kar3-sentences" => Self::Kar3(kar3::Params { atomizer: AtomKind::Sentence, ..kar3 }),
+            "kar3-one-proposal" => Self::Kar3(kar3::Params { proposer: Proposer::One, ..kar3 }),
+            "kar3-chunk-retriever" => {
+                Self::Kar3(kar3::Params { retriever: kar3::Retriever::Chunks, ..kar3 })
+            }
+            "kar3-chunk-selector" => {
+                Self::Kar3(kar3::Params { selector: Selector::ByChunk, ..kar3 })
+            }
+            // Ours: hop retrieval as a further source of candidates.
+            "kar3-hops" => Self::Kar3(kar3::Params { hop_candidates: 4, ..kar3 }),
+            "hop-rag" => Self::HopRag(hop_rag::Params::default()),
+            "naive-rag" => Self::NaiveRag(naive_rag::Params::chunks()),
+            "naive-rag-hr" => Self::NaiveRag(naive_rag::Params::hierarchical()),
+            // Ours: naive RAG on hybrid retrieval.
+            "hybrid-rag" => Self::NaiveRag(naive_rag::Params::hybrid()),
+            other => return Err(UnknownMethod(other.to_owned())),
+        })
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Self::NAMES
+            .iter()
+            .find(|name| name.parse::<Self>().is_ok_and(|method| method == *self));
+        f.write_str(match (name, self) {
+            (Some(name), _) => name,
+            (None, Self::Kar3(_)) => "kar3 (own parameters)",
+            (None, Self::HopRag(_)) => "hop-rag (own parameters)",
+            (None, Self::NaiveRag(_)) => "naive-rag (own parameters)",
+        })
+    }
+}
+
+/// Answers a question by a method.
+///
+/// # Errors
+/// See [`SolveError`]. A question is answered whole or not at all.
+///
+/// # Cancel safety
+/// Reads only; dropping the future gives up at most the call in flight.
+pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Answer, SolveError> {
+    match method {
+        Method::Kar3(params) => kar3::solve(kit, question, params).await,
+        Method::HopRag(params) => hop_rag::solve(kit, question, params).await,
+        Method::NaiveRag(params) => naive_rag::solve(kit, question, params).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back() {
+        for name in Method::NAMES {
+            assert_eq!(name.parse::<Method>().unwrap().to_string(), name);
+        }
+        let error = "kar4".parse::<Method>().unwrap_err().to_string();
+        assert!(error.starts_with("there is no method `kar4`; choose from kar3, "), "{error}");
+    }
+}

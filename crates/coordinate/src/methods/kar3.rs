@@ -1,0 +1,220 @@
+//! KAR³: task solving with knowledge-aware decomposition (KAR³ §3.4, Algorithm 1).
+
+mod candidates;
+
+use std::num::NonZeroUsize;
+
+use pikerag_knowledge::{Answer, AtomKind, Candidate, Context, Event, Question, Role, StopReason};
+use pikerag_retrieve::{HopParams, Walk};
+use serde::{Deserialize, Serialize};
+use tracing::field::Empty;
+use tracing::{Span, instrument};
+
+pub(crate) use self::candidates::{atom_candidates, chunk_candidates, fetch};
+use crate::conclude::conclude;
+use crate::decompose::{Proposer, Selection, Selector, propose, propose_words, select};
+use crate::kit::{Kit, Run, SolveError};
+
+/// How candidates are found (KAR³ Table 3, "Atomic Retriever").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Retriever {
+    /// The paper's: (atom, chunk) pairs.
+    AtomPairs,
+    /// The ablation: chunks, each shown by the atom that fits the proposal best.
+    Chunks,
+}
+
+/// The parameters of Algorithm 1 and its four ablations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Params {
+    /// The most rounds (N).
+    pub n: NonZeroUsize,
+    /// Candidates for each proposal (k).
+    pub k: NonZeroUsize,
+    /// The least similarity of an atom (δ).
+    pub delta: f32,
+    /// The least similarity of a chunk, where chunks are retrieved (§A.3).
+    pub chunk_floor: f32,
+    /// What atoms are.
+    pub atomizer: AtomKind,
+    /// How many proposals a round brings.
+    pub proposer: Proposer,
+    /// How candidates are found.
+    pub retriever: Retriever,
+    /// What the selector sees.
+    pub selector: Selector,
+    /// Candidates that hop retrieval adds to each round; 0 in the paper.
+    pub hop_candidates: usize,
+    /// How hops are weighed, where they are used.
+    pub hops: HopParams,
+}
+
+impl Default for Params {
+    /// N = 5, k = 4, δ = 0.5 (§4.1).
+    fn default() -> Self {
+        Self {
+            n: const { NonZeroUsize::new(5).unwrap() },
+            k: const { NonZeroUsize::new(4).unwrap() },
+            delta: 0.5,
+            chunk_floor: 0.2,
+            atomizer: AtomKind::Question,
+            proposer: Proposer::Many,
+            retriever: Retriever::AtomPairs,
+            selector: Selector::ByAtom,
+            hop_candidates: 0,
+            hops: HopParams::default(),
+        }
+    }
+}
+
+/// Answers `question` hop by hop: at most `2n + 1` chat calls, each asked at most twice.
+///
+/// Without models for proposing and selecting, the loop runs on hop retrieval: the proposal is what
+/// the question still lacks, the candidates are where the links of the chosen chunks lead, and the
+/// best new one is selected.
+///
+/// # Errors
+/// See [`SolveError`].
+#[instrument(name = "kar3", skip_all, fields(question = %question.id, hops = Empty), err)]
+pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+    let mut run = Run::begin("kar3", question);
+    let mut context = Context::default(); // Line 1: C ← ∅.
+    let mut walk = match uses_hops(kit, params) {
+        true => Some(Walk::begin(kit.finder(), &question.text, params.hops).await?),
+        false => None,
+    };
+    for hop in 1..=params.n.get() {
+        let Some(proposals) = line_3(kit, question, &context, params, hop, &mut run).await? else {
+            break; // Nothing more to ask.
+        };
+        let found = line_4(kit, question, &context, &proposals, params, walk.as_ref()).await?;
+        if found.is_empty() {
+            run.trace.push(Event::Stopped { hop, reason: StopReason::NothingFound });
+            break;
+        }
+        run.trace.push(Event::Retrieved { hop, candidates: found.clone() });
+        let Some(chosen) = line_5(kit, question, &context, &found, params, hop, &mut run).await?
+        else {
+            break; // Lines 6–8: nothing new would help.
+        };
+        for chunk in fetch(kit, &[chosen]).await? {
+            if let Some(walk) = &mut walk {
+                walk.take(kit.finder(), chunk.id).await?;
+            }
+            context.add(hop, chunk); // Lines 10, 11: C ← C ∪ {c}.
+        }
+        if hop == params.n.get() {
+            run.trace.push(Event::Stopped { hop, reason: StopReason::HopLimit });
+        }
+    }
+    Span::current().record("hops", context.chunks.len());
+    conclude(kit, question, context, run).await // Line 14: â ← LLM(q, C).
+}
+
+/// Whether hop retrieval takes part: as a source of candidates, or as the whole loop offline.
+fn uses_hops(kit: &Kit, params: Params) -> bool {
+    0 < params.hop_candidates || offline(kit)
+}
+
+fn offline(kit: &Kit) -> bool {
+    kit.models.of(Role::Propose).is_none() || kit.models.of(Role::Select).is_none()
+}
+
+/// Line 3: `q̂ᵗ ← f_p(q, Cᵗ⁻¹)`; `None` ends the loop.
+async fn line_3(
+    kit: &Kit,
+    question: &Question,
+    context: &Context,
+    params: Params,
+    hop: usize,
+    run: &mut Run,
+) -> Result<Option<Vec<String>>, SolveError> {
+    let proposals = match kit.models.of(Role::Propose) {
+        Some(model) if !offline(kit) => {
+            propose(model, question, context, params.proposer, run).await?
+        }
+        _ => Some(propose_words(question, context)),
+    };
+    let Some(proposals) = proposals else {
+        run.trace.push(Event::Stopped { hop, reason: StopReason::Unreadable });
+        return Ok(None);
+    };
+    let questions = proposals.questions;
+    run.trace.push(Event::Proposed {
+        hop,
+        thinking: proposals.thinking,
+        proposals: questions.clone(),
+    });
+    if questions.is_empty() {
+        run.trace.push(Event::Stopped { hop, reason: StopReason::NothingProposed });
+        return Ok(None);
+    }
+    Ok(Some(questions))
+}
+
+/// Line 4: `P ← R_atom(q̂ᵗ, f_a(D))`, backed up by the question itself, on atoms and then on chunks.
+async fn line_4(
+    kit: &Kit,
+    question: &Question,
+    context: &Context,
+    proposals: &[String],
+    params: Params,
+    walk: Option<&Walk>,
+) -> Result<Vec<Candidate>, SolveError> {
+    let mut found = Vec::new();
+    if !offline(kit) {
+        found = candidates::by_proposals(kit, context, proposals, params).await?;
+        if found.is_empty() {
+            found = candidates::backup(kit, question, context, params).await?;
+        }
+    }
+    if let Some(walk) = walk {
+        let wanted = if offline(kit) { params.k.get() } else { params.hop_candidates };
+        let hops = candidates::by_hops(kit, question, context, walk, wanted).await?;
+        let new = hops.into_iter().filter(|hop| !found.iter().any(|held| held.chunk == hop.chunk));
+        let new: Vec<Candidate> = new.collect();
+        found.extend(new);
+    }
+    Ok(found)
+}
+
+/// Line 5: the selector's choice; `None` ends the loop.
+async fn line_5(
+    kit: &Kit,
+    question: &Question,
+    context: &Context,
+    found: &[Candidate],
+    params: Params,
+    hop: usize,
+    run: &mut Run,
+) -> Result<Option<Candidate>, SolveError> {
+    let selection = match kit.models.of(Role::Select) {
+        Some(model) if !offline(kit) => {
+            let chunks = match params.selector {
+                Selector::ByAtom => Vec::new(),
+                Selector::ByChunk => fetch(kit, found).await?,
+            };
+            select(model, question, context, found, &chunks, params.selector, run).await?
+        }
+        // Candidates come best first, and none of them is in the context: the first is the new one.
+        _ => Some(Selection { thinking: String::new(), index: Some(0) }),
+    };
+    let Some(selection) = selection else {
+        run.trace.push(Event::Stopped { hop, reason: StopReason::Unreadable });
+        return Ok(None);
+    };
+    let Some((index, chosen)) = selection.index.and_then(|index| Some((index, found.get(index)?)))
+    else {
+        run.trace.push(Event::Stopped { hop, reason: StopReason::NothingSelected });
+        return Ok(None);
+    };
+    run.trace.push(Event::Selected {
+        hop,
+        thinking: selection.thinking,
+        index,
+        chunk: chosen.chunk,
+        title: chosen.title.clone(),
+    });
+    Ok(Some(chosen.clone()))
+}

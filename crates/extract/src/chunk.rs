@@ -1,0 +1,299 @@
+//! Where do chunks begin and end? At structure first: a chunk stays in its section, takes its
+//! heading along, and never cuts a table row; then at size (SPEC §3, chunking without a model).
+
+use pikerag_knowledge::{
+    BlockKind, Chunk, ChunkId, ChunkKind, Chunking, Document, DocumentGraph, Section, SectionId,
+    Source, SourceId, Span, Table,
+};
+use pikerag_language::language_of;
+
+use crate::links;
+use crate::split::{Piece, pack, pieces};
+
+/// How large a chunk may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChunkParams {
+    /// The most tokens of a chunk, estimated. 240 fits the window of small embedders.
+    pub max_tokens: u64,
+    /// How many tokens of whole sentences are repeated where a text had to be cut for its size.
+    pub overlap_tokens: u64,
+}
+
+impl Default for ChunkParams {
+    fn default() -> Self {
+        Self { max_tokens: 240, overlap_tokens: 0 }
+    }
+}
+
+/// Splits a document that was read from the file `path`. A document without text gives no chunks.
+pub fn document_graph(path: &str, document: Document, params: ChunkParams) -> DocumentGraph {
+    let uri = match document.fragment.as_str() {
+        "" => path.to_owned(),
+        fragment => format!("{path}#{fragment}"),
+    };
+    let source = Source {
+        id: SourceId::of(&uri),
+        title: document.title.clone(),
+        media_type: document.media_type.clone(),
+        hash: content_hash(&document.text),
+        language: language_of(&document.text).map(str::to_owned),
+        metadata: document.metadata.clone(),
+        uri,
+    };
+    let (sections, drafts) = match document.chunking {
+        Chunking::Given => (Vec::new(), given(&document)),
+        Chunking::Free => split(&document, source.id, params),
+    };
+    let chunks = identified(&source, &document.text, &sections, drafts);
+    let links = links::by_chunk(path, &document.links, &chunks);
+    let names = links::names(path, &source, &chunks, &links);
+    DocumentGraph { source, text: document.text, sections, chunks, links, names }
+}
+
+fn content_hash(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
+/// A chunk before it has an identity.
+pub(crate) struct Draft {
+    pub(crate) span: Span,
+    pub(crate) kind: ChunkKind,
+    pub(crate) page: Option<u32>,
+    pub(crate) table: Option<Table>,
+    /// Place in the list of sections.
+    pub(crate) section: Option<usize>,
+}
+
+/// The whole document as one chunk, as its file wants it.
+fn given(document: &Document) -> Vec<Draft> {
+    let (Some(first), Some(last)) = (document.blocks.first(), document.blocks.last()) else {
+        return Vec::new();
+    };
+    let span = Span { start: first.span.start, end: last.span.end };
+    vec![Draft { span, kind: ChunkKind::Text, page: first.page, table: None, section: None }]
+}
+
+fn split(document: &Document, source: SourceId, params: ChunkParams) -> (Vec<Section>, Vec<Draft>) {
+    let mut sections: Vec<Section> = Vec::new();
+    // Sections that are open, outermost first: places in `sections`.
+    let mut open: Vec<usize> = Vec::new();
+    let mut drafts = Vec::new();
+    let mut run: Vec<Piece> = Vec::new();
+    // Start of headings that no text has followed yet; the next chunk takes them along.
+    let mut headings_from: Option<usize> = None;
+    for block in &document.blocks {
+        if let BlockKind::Heading { level } = block.kind {
+            drafts.extend(pack(&mut run, open.last().copied(), params));
+            headings_from.get_or_insert(block.span.start);
+            open.retain(|place| sections.get(*place).is_some_and(|section| section.level < level));
+            let parent =
+                open.last().and_then(|place| sections.get(*place)).map(|section| section.id);
+            let ordinal = sections.len() as u32;
+            open.push(sections.len());
+            let heading = block.span.of(&document.text).unwrap_or_default();
+            sections.push(Section {
+                id: SectionId::of(source, ordinal),
+                source,
+                parent,
+                ordinal,
+                level,
+                heading: clean_heading(heading),
+            });
+            continue;
+        }
+        let mut found = pieces(&document.text, block, params.max_tokens);
+        if let (Some(start), Some(first)) = (headings_from, found.first_mut()) {
+            first.span.start = start;
+            headings_from = None;
+        }
+        run.extend(found);
+    }
+    drafts.extend(pack(&mut run, open.last().copied(), params));
+    // Headings at the very end stand alone rather than get lost.
+    if let (Some(start), Some(last)) = (headings_from, document.blocks.last()) {
+        let span = Span { start, end: last.span.end };
+        let section = open.last().copied();
+        drafts.push(Draft { span, kind: ChunkKind::Text, page: last.page, table: None, section });
+    }
+    (sections, drafts)
+}
+
+/// The words of a heading without Markdown's marks.
+fn clean_heading(heading: &str) -> String {
+    let line = heading.trim().trim_start_matches('#').trim_end_matches(['#', '=', '-']).trim();
+    line.replace(['*', '`', '_'], "").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn identified(source: &Source, text: &str, sections: &[Section], drafts: Vec<Draft>) -> Vec<Chunk> {
+    let mut seen = std::collections::HashMap::new();
+    let mut chunks = Vec::with_capacity(drafts.len());
+    for draft in drafts {
+        let Some(body) = draft.span.of(text).filter(|body| !body.trim().is_empty()) else {
+            continue;
+        };
+        let mut chunk = Chunk {
+            id: ChunkId(0),
+            source: source.id,
+            uri: source.uri.clone(),
+            title: source.title.clone(),
+            section: draft.section.and_then(|place| sections.get(place)).map(|section| section.id),
+            headings: heading_path(sections, draft.section),
+            ordinal: chunks.len() as u32,
+            kind: draft.kind,
+            text: body.to_owned(),
+            span: draft.span,
+            page: draft.page,
+            table: draft.table,
+        };
+        let full_title = chunk.full_title();
+        let nth: &mut u32 = seen.entry((full_title.clone(), chunk.text.clone())).or_default();
+        chunk.id = ChunkId::of(source.id, &full_title, &chunk.text, *nth);
+        *nth += 1;
+        chunks.push(chunk);
+    }
+    chunks
+}
+
+/// Headings from the outermost down to this section, joined by ` › `.
+fn heading_path(sections: &[Section], place: Option<usize>) -> String {
+    let mut path = Vec::new();
+    let mut current = place.and_then(|place| sections.get(place));
+    while let Some(section) = current {
+        path.push(section.heading.as_str());
+        current =
+            section.parent.and_then(|parent| sections.iter().find(|other| other.id == parent));
+    }
+    path.reverse();
+    path.join(" › ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use pikerag_knowledge::{Block, Link};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Lines: `# x` a heading, `| x` rows of a table, else a paragraph.
+    fn document(source: &str) -> Document {
+        let (mut blocks, mut at) = (Vec::new(), 0);
+        let mut table = Table::default();
+        for line in source.split_inclusive('\n') {
+            let span = Span { start: at, end: at + line.trim_end().len() };
+            at += line.len();
+            if line.starts_with("| ") {
+                table.rows.push(vec![line[2..].trim().to_owned()]);
+                table.lines.push(span);
+                continue;
+            }
+            if !table.lines.is_empty() {
+                let span =
+                    Span { start: table.lines[0].start, end: table.lines.last().unwrap().end };
+                blocks.push(Block {
+                    kind: BlockKind::Table(std::mem::take(&mut table)),
+                    span,
+                    page: None,
+                });
+            }
+            let level = line.chars().take_while(|c| *c == '#').count() as u8;
+            let kind = if level > 0 { BlockKind::Heading { level } } else { BlockKind::Paragraph };
+            if span.start < span.end {
+                blocks.push(Block { kind, span, page: None });
+            }
+        }
+        Document {
+            fragment: String::new(),
+            title: "Manual".to_owned(),
+            media_type: "text/plain".to_owned(),
+            text: source.to_owned(),
+            blocks,
+            links: vec![],
+            chunking: Chunking::Free,
+            metadata: std::collections::BTreeMap::default(),
+        }
+    }
+
+    fn show(source: &str, max_tokens: u64) -> String {
+        let graph =
+            document_graph("a.md", document(source), ChunkParams { max_tokens, overlap_tokens: 0 });
+        let mut shown = String::new();
+        for chunk in graph.chunks {
+            writeln!(shown, "{} | {} | {:?}", chunk.full_title(), chunk.kind.as_str(), chunk.text)
+                .unwrap();
+        }
+        shown
+    }
+
+    #[test]
+    fn headings_go_with_their_text_and_sections_do_not_mix() {
+        insta::assert_snapshot!(show("# A\n## B\nOne. Two.\nThree.\n# C\nFour.\n## D\n", 240), @r###"
+        Manual › A › B | text | "# A\n## B\nOne. Two.\nThree."
+        Manual › C | text | "# C\nFour."
+        Manual › C › D | text | "## D"
+        "###);
+    }
+
+    #[test]
+    fn long_text_is_cut_between_sentences() {
+        insta::assert_snapshot!(show("The first sentence is here. The second one is here. The third is here.", 14), @r###"
+        Manual | text | "The first sentence is here. The second one is here."
+        Manual | text | "The third is here."
+        "###);
+    }
+
+    #[test]
+    fn tables_stand_alone_and_are_cut_between_rows() {
+        insta::assert_snapshot!(show("Before.\n| crane one\n| crane two\n| crane three\nAfter.\n", 5), @r###"
+        Manual | text | "Before."
+        Manual | table | "| crane one"
+        Manual | table | "| crane two"
+        Manual | table | "| crane three"
+        Manual | text | "After."
+        "###);
+    }
+
+    #[test]
+    fn an_unchanged_chunk_keeps_its_identity_when_others_change() {
+        let ids = |source: &str| -> Vec<ChunkId> {
+            let graph = document_graph("a.md", document(source), ChunkParams::default());
+            graph.chunks.iter().map(|chunk| chunk.id).collect()
+        };
+        let before = ids("# A\nOne.\n# B\nTwo.\n");
+        let after = ids("# A\nOne, longer.\n# B\nTwo.\n");
+        assert_eq!(before[1], after[1]);
+        assert_ne!(before[0], after[0]);
+        let twins = ids("# A\nSame.\n# A\nSame.\n");
+        assert_ne!(twins[0], twins[1]);
+    }
+
+    #[test]
+    fn links_lead_to_uris() {
+        let mut linking = document("See the manual.\n");
+        let target = "../ops/b%20c.md#part".to_owned();
+        linking.links.push(Link { target, span: Span { start: 4, end: 14 } });
+        let graph = document_graph("docs/hr/a.md", linking, ChunkParams::default());
+        assert_eq!(graph.links[0].1.target, "docs/ops/b c.md");
+    }
+
+    proptest! {
+        /// Every word of every block is in a chunk, and every chunk is its span.
+        #[test]
+        fn nothing_is_lost(source in "(#{0,2} ?[a-z中文。. ]{0,40}\n|\\| [a-z ]{1,20}\n){0,12}", max_tokens in 3u64..40) {
+            let document = document(&source);
+            let blocks = document.blocks.clone();
+            let graph = document_graph("a.md", document, ChunkParams { max_tokens, overlap_tokens: 0 });
+            let mut covered = vec![false; source.len()];
+            for chunk in &graph.chunks {
+                prop_assert_eq!(chunk.span.of(&source), Some(chunk.text.as_str()));
+                covered[chunk.span.start..chunk.span.end].fill(true);
+            }
+            for block in blocks {
+                for at in block.span.start..block.span.end {
+                    prop_assert!(covered[at] || source.as_bytes()[at].is_ascii_whitespace(), "byte {} of {:?}", at, source);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Where do a document's links lead, and under which names is each chunk found?
+
+use pikerag_knowledge::{Chunk, ChunkId, Link, NameKey, NameUse, Source};
+use pikerag_language::names::{joined, names_in, title_names};
+
+/// The links of each chunk, with targets made into URIs of this base where they are paths.
+pub(crate) fn by_chunk(path: &str, links: &[Link], chunks: &[Chunk]) -> Vec<(ChunkId, Link)> {
+    let mut found = Vec::new();
+    for link in links {
+        let Some(target) = target_uri(path, &link.target) else { continue };
+        let holder = chunks
+            .iter()
+            .find(|chunk| chunk.span.start <= link.span.start && link.span.start < chunk.span.end);
+        if let Some(chunk) = holder {
+            found.push((chunk.id, Link { target, span: link.span }));
+        }
+    }
+    found
+}
+
+/// The names that each chunk bears (title, heading, file, address of its document), mentions, and
+/// links to.
+pub(crate) fn names(
+    path: &str,
+    source: &Source,
+    chunks: &[Chunk],
+    links: &[(ChunkId, Link)],
+) -> Vec<(ChunkId, NameUse)> {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    let mut uses = Vec::new();
+    for chunk in chunks {
+        let mut titles = title_names(&source.title);
+        if let Some(heading) =
+            chunk.headings.rsplit(" › ").next().filter(|heading| !heading.is_empty())
+        {
+            titles.extend(
+                title_names(heading).into_iter().map(|(name, weight)| (name, weight * 4 / 5)),
+            );
+        }
+        // A file of many records is no name for each of them.
+        if source.uri == path {
+            titles.extend([file, stem].into_iter().flat_map(title_names));
+        }
+        let mut mentioned = names_in(&chunk.text);
+        mentioned.extend(names_in(&source.title));
+        mentioned.extend(titles.iter().map(|(name, _)| name.clone()));
+        for (name, weight) in titles {
+            uses.push((chunk.id, NameUse::Bears { key: key(&name), weight }));
+        }
+        uses.push((chunk.id, NameUse::Bears { key: address(&source.uri), weight: 100 }));
+        uses.extend(mentioned.iter().map(|name| (chunk.id, NameUse::Mentions(key(name)))));
+    }
+    uses.extend(links.iter().map(|(chunk, link)| (*chunk, NameUse::Links(address(&link.target)))));
+    uses.sort_unstable();
+    uses.dedup();
+    uses
+}
+
+fn key(name: &[String]) -> NameKey {
+    NameKey::of_folded(&joined(name))
+}
+
+/// Addresses are names of their own kind: no text mentions one by accident.
+fn address(uri: &str) -> NameKey {
+    NameKey::of_folded(&format!("<{uri}>"))
+}
+
+/// A link's target as a URI: a path is resolved against the file it stands in; an address outside
+/// stays as it is; a link into the same document is none.
+fn target_uri(path: &str, target: &str) -> Option<String> {
+    let target = target.trim();
+    if target.is_empty() || target.starts_with('#') {
+        return None;
+    }
+    let scheme = target.split_once(':').map(|(scheme, _)| scheme);
+    if scheme.is_some_and(|scheme| {
+        1 < scheme.len() && scheme.chars().all(|c| c.is_ascii_alphanumeric() || c == '+')
+    }) {
+        return Some(target.to_owned());
+    }
+    let bare = target.split(['#', '?']).next().unwrap_or_default();
+    let decoded = percent_decoded(bare);
+    let mut parts: Vec<&str> = Vec::new();
+    if !decoded.starts_with('/') {
+        parts.extend(path.split('/'));
+        parts.pop();
+    } else if path.starts_with('/') {
+        parts.push("");
+    }
+    for part in decoded.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        let code = match (first, tail) {
+            (b'%', [high, low, ..]) => {
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                digit(*high).zip(digit(*low)).map(|(high, low)| (high * 16 + low) as u8)
+            }
+            _ => None,
+        };
+        bytes.push(code.unwrap_or(first));
+        rest = if code.is_some() { tail.get(2..).unwrap_or_default() } else { tail };
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets() {
+        assert_eq!(target_uri("a/b.md", "c.md"), Some("a/c.md".to_owned()));
+        assert_eq!(target_uri("a/b.md", "../x/./c.md?v=1#top"), Some("x/c.md".to_owned()));
+        assert_eq!(target_uri("a/b.md", "%E5%9B%BE.md"), Some("a/图.md".to_owned()));
+        assert_eq!(target_uri("a/b.md", "100%.md"), Some("a/100%.md".to_owned()));
+        assert_eq!(
+            target_uri("a/b.md", "https://x.example/y#z"),
+            Some("https://x.example/y#z".to_owned())
+        );
+        assert_eq!(target_uri("a/b.md", "#part"), None);
+    }
+}

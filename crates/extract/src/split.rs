@@ -1,0 +1,176 @@
+//! How is text cut to size? Into pieces that must stay whole, packed into chunks in order.
+
+use std::rc::Rc;
+
+use pikerag_knowledge::{Block, BlockKind, ChunkKind, Span, Table};
+use pikerag_language::{estimate_tokens, sentences};
+
+use crate::chunk::{ChunkParams, Draft};
+
+/// The smallest unit of a chunk: a paragraph that fits, else a sentence, a row, a line.
+pub(crate) struct Piece {
+    pub(crate) span: Span,
+    kind: ChunkKind,
+    page: Option<u32>,
+    tokens: u64,
+    /// For a row of a table: the whole table, and which row this is (`None`: its header).
+    row: Option<(Rc<Table>, Option<usize>)>,
+    /// Whether the text before it belongs to the same paragraph.
+    continues: bool,
+}
+
+/// The pieces of a block, in order.
+pub(crate) fn pieces(text: &str, block: &Block, max_tokens: u64) -> Vec<Piece> {
+    let piece = |span: Span, kind, continues| Piece {
+        span,
+        kind,
+        page: block.page,
+        tokens: estimate_tokens(span.of(text).unwrap_or_default()),
+        row: None,
+        continues,
+    };
+    match &block.kind {
+        BlockKind::Table(table) if table.lines.len() > 1 => {
+            let header = usize::from(!table.header.is_empty());
+            let table = Rc::new(table.clone());
+            let mut rows = Vec::with_capacity(table.lines.len());
+            for (line, span) in table.lines.iter().enumerate() {
+                let mut row = piece(*span, ChunkKind::Table, false);
+                row.row = Some((Rc::clone(&table), line.checked_sub(header)));
+                rows.push(row);
+            }
+            rows
+        }
+        BlockKind::Table(_) => vec![piece(block.span, ChunkKind::Table, false)],
+        BlockKind::Code => lines(text, block.span, max_tokens)
+            .into_iter()
+            .enumerate()
+            .map(|(place, span)| piece(span, ChunkKind::Code, place > 0))
+            .collect(),
+        _ => {
+            let whole = piece(block.span, ChunkKind::Text, false);
+            if whole.tokens <= max_tokens {
+                return vec![whole];
+            }
+            let body = block.span.of(text).unwrap_or_default();
+            let mut cut = Vec::new();
+            for range in sentences(body) {
+                let start = block.span.start + range.start;
+                for span in hard_cut(text, Span { start, end: start + range.len() }, max_tokens) {
+                    cut.push(piece(span, ChunkKind::Text, !cut.is_empty()));
+                }
+            }
+            cut
+        }
+    }
+}
+
+/// Packs the pieces of one section into chunks, in order, and empties the run.
+pub(crate) fn pack(
+    run: &mut Vec<Piece>,
+    section: Option<usize>,
+    params: ChunkParams,
+) -> Vec<Draft> {
+    let mut drafts = Vec::new();
+    let mut held: Vec<Piece> = Vec::new();
+    let mut tokens = 0;
+    for piece in run.drain(..) {
+        let other_kind = held.last().is_some_and(|last| last.kind != piece.kind);
+        if !held.is_empty() && (other_kind || params.max_tokens < tokens + piece.tokens) {
+            let overlap =
+                if piece.continues && !other_kind { overlap(&held, params) } else { Vec::new() };
+            drafts.extend(close(std::mem::take(&mut held), section));
+            tokens = overlap.iter().map(|piece| piece.tokens).sum();
+            held = overlap;
+        }
+        tokens += piece.tokens;
+        held.push(piece);
+    }
+    drafts.extend(close(held, section));
+    drafts
+}
+
+/// The last sentences of a full chunk that the next one repeats.
+fn overlap(held: &[Piece], params: ChunkParams) -> Vec<Piece> {
+    let (mut taken, mut tokens) = (Vec::new(), 0);
+    for piece in held.iter().skip(1).rev() {
+        tokens += piece.tokens;
+        if params.overlap_tokens < tokens || !piece.continues {
+            break;
+        }
+        taken.push(Piece { row: None, ..*piece });
+    }
+    taken.reverse();
+    taken
+}
+
+fn close(held: Vec<Piece>, section: Option<usize>) -> Option<Draft> {
+    let (first, last) = (held.first()?, held.last()?);
+    let (span, kind, page) =
+        (Span { start: first.span.start, end: last.span.end }, first.kind, first.page);
+    let mut table: Option<Table> = None;
+    for piece in held {
+        let Some((whole, row)) = piece.row else { continue };
+        let part = table.get_or_insert_with(|| Table {
+            header: whole.header.clone(),
+            rows: Vec::new(),
+            lines: Vec::new(),
+        });
+        if let Some(cells) = row.and_then(|row| whole.rows.get(row)) {
+            part.rows.push(cells.clone());
+        }
+        part.lines.push(piece.span);
+    }
+    Some(Draft { span, kind, page, table, section })
+}
+
+/// Lines of a block, packed as far as they fit, so that program text is cut between lines only.
+fn lines(text: &str, block: Span, max_tokens: u64) -> Vec<Span> {
+    let body = block.of(text).unwrap_or_default();
+    if estimate_tokens(body) <= max_tokens {
+        return vec![block];
+    }
+    let (mut spans, mut at) = (Vec::new(), block.start);
+    for line in body.split_inclusive('\n') {
+        let end = at + line.trim_end().len();
+        if at < end {
+            spans.extend(hard_cut(text, Span { start: at, end }, max_tokens));
+        }
+        at += line.len();
+    }
+    spans
+}
+
+/// Cuts what has no structure left (a sentence of a thousand words), at white space where possible.
+fn hard_cut(text: &str, span: Span, max_tokens: u64) -> Vec<Span> {
+    let (mut spans, mut start) = (Vec::new(), span.start);
+    // No estimate gives a character more than one token.
+    let most = usize::try_from(max_tokens.max(1)).unwrap_or(usize::MAX);
+    loop {
+        let rest = text.get(start..span.end).unwrap_or_default();
+        if rest.is_empty() {
+            return spans;
+        }
+        if estimate_tokens(rest) <= max_tokens {
+            spans.push(Span { start, end: span.end });
+            return spans;
+        }
+        let mut reach = rest.char_indices().nth(most).map_or(rest.len(), |(at, _)| at);
+        while let Some(longer) = rest.get(reach..).and_then(|tail| tail.char_indices().nth(most)) {
+            let end = reach + longer.0;
+            if rest.get(..end).is_none_or(|part| max_tokens < estimate_tokens(part)) {
+                break;
+            }
+            reach = end;
+        }
+        let head = rest.get(..reach).unwrap_or_default();
+        let cut =
+            head.rfind(char::is_whitespace).filter(|at| reach / 2 < *at).unwrap_or(reach).max(1);
+        let end = start + rest.get(..cut).map_or(reach, |part| part.trim_end().len()).max(1);
+        if start < end {
+            spans.push(Span { start, end });
+        }
+        let tail = text.get(end..span.end).unwrap_or_default();
+        start = span.end - tail.trim_start().len();
+    }
+}

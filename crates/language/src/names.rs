@@ -1,0 +1,217 @@
+//! Under which names are things found? Titles with their aliases, and the proper names in a text,
+//! as lists of folded words.
+
+use std::collections::BTreeSet;
+
+use crate::fold::{Token, fold, tokens};
+use crate::language::is_chinese;
+use crate::stop::is_stop_word;
+use crate::words::chinese_words;
+
+/// A name as its folded words, in order.
+pub type Name = Vec<String>;
+
+/// Longer titles are not looked for in texts.
+pub const LONGEST: usize = 12;
+/// Words that join the parts of a name without being one.
+const CONNECTIVES: [&str; 17] = [
+    "of", "de", "la", "le", "du", "des", "von", "van", "der", "den", "di", "da", "del", "della",
+    "dos", "al", "bin",
+];
+
+/// A name as one string: what its key is made from.
+pub fn joined(name: &[String]) -> String {
+    name.join(" ")
+}
+
+/// The names that a title stands for, each with its weight in hundredths: the title itself, without
+/// a bracketed remark, up to the first comma, without the article.
+pub fn title_names(title: &str) -> Vec<(Name, u8)> {
+    let title = title.trim();
+    let plain = match title.strip_suffix([')', '）']).and_then(|rest| rest.rsplit_once(['(', '（']))
+    {
+        Some((before, _)) if !before.trim().is_empty() => before.trim(),
+        _ => title,
+    };
+    let mut names: Vec<(Name, u8)> = Vec::new();
+    let mut add = |words: Name, weight: u8| {
+        let one_character = matches!(words.as_slice(), [only] if only.chars().count() < 2);
+        let only_grammar = words.iter().all(|word| is_stop_word(word));
+        if !words.is_empty() && words.len() <= LONGEST && !only_grammar && !one_character {
+            match names.iter_mut().find(|(held, _)| *held == words) {
+                Some((_, held)) => *held = weight.max(*held),
+                None => names.push((words, weight)),
+            }
+        }
+    };
+    add(folded(title), 100);
+    add(folded(plain), 90);
+    if let Some((before, _)) = plain.split_once([',', '，']) {
+        add(folded(before), 70);
+    }
+    let words = folded(plain);
+    if let [first, rest @ ..] = words.as_slice()
+        && ["the", "a", "an"].contains(&first.as_str())
+        && !rest.is_empty()
+    {
+        add(rest.to_vec(), 80);
+    }
+    names
+}
+
+fn folded(text: &str) -> Name {
+    tokens(text).into_iter().map(|token| token.folded).collect()
+}
+
+/// The proper names in a text, each once, sorted: runs of capitalised words and identifiers, their
+/// parts between connectives, and their single words; in Chinese, what stands in 《》 “” 「」 and the
+/// words of two characters and more. Judged from the text alone.
+pub fn names_in(text: &str) -> BTreeSet<Name> {
+    let mut names = BTreeSet::new();
+    let mut run: Vec<String> = Vec::new();
+    let mut pending: Vec<String> = Vec::new();
+    let mut previous: Option<Token<'_>> = None;
+    for token in tokens(text) {
+        if token.raw.chars().any(is_chinese) {
+            flush(&mut run, &mut pending, &mut names);
+            previous = None;
+            continue;
+        }
+        let gap = previous.as_ref().and_then(|previous| text.get(previous.end()..token.start));
+        if !gap.is_some_and(|gap| joins(gap, previous.as_ref())) {
+            flush(&mut run, &mut pending, &mut names);
+        }
+        if is_capital(token.raw) {
+            if !run.is_empty() || !is_stop_word(&token.folded) {
+                run.append(&mut pending);
+                run.push(token.folded.clone());
+            }
+        } else if token.raw.chars().all(|c| c.is_ascii_digit())
+            && !run.is_empty()
+            && pending.is_empty()
+        {
+            run.push(token.folded.clone());
+        } else if CONNECTIVES.contains(&token.folded.as_str())
+            && !run.is_empty()
+            && pending.len() < 2
+        {
+            pending.push(token.folded.clone());
+        } else {
+            flush(&mut run, &mut pending, &mut names);
+        }
+        previous = Some(token);
+    }
+    flush(&mut run, &mut pending, &mut names);
+    if text.chars().any(is_chinese) {
+        chinese_names(text, &mut names);
+    }
+    names
+}
+
+/// Whether what stands between two words lets them belong to one name.
+fn joins(gap: &str, previous: Option<&Token<'_>>) -> bool {
+    match gap.trim() {
+        "" | "&" => true,
+        "." => previous.is_some_and(|token| token.raw.chars().count() <= 2),
+        _ => gap == "-" || gap == "–",
+    }
+}
+
+/// A word that begins with a capital, or an identifier of letters and digits; no ordinal number.
+fn is_capital(word: &str) -> bool {
+    if word.chars().next().is_some_and(char::is_uppercase) {
+        return true;
+    }
+    let digits = word.chars().take_while(char::is_ascii_digit).count();
+    let ending = word.get(digits..).unwrap_or_default();
+    let ordinal = 0 < digits && ["st", "nd", "rd", "th", "s"].contains(&ending);
+    word.chars().any(|c| c.is_ascii_digit()) && word.chars().any(char::is_alphabetic) && !ordinal
+}
+
+fn flush(run: &mut Vec<String>, pending: &mut Vec<String>, names: &mut BTreeSet<Name>) {
+    pending.clear();
+    if 1 < run.len() {
+        let joint = |word: &String| CONNECTIVES.contains(&word.as_str()) || is_stop_word(word);
+        for part in run.split(joint).filter(|part| !part.is_empty()) {
+            names.insert(part.to_vec());
+            names.extend(
+                part.iter().filter(|word| 2 <= word.chars().count()).map(|word| vec![word.clone()]),
+            );
+        }
+    }
+    if !run.is_empty() && run.iter().any(|word| 2 <= word.chars().count()) {
+        names.insert(std::mem::take(run));
+    }
+    run.clear();
+}
+
+fn chinese_names(text: &str, names: &mut BTreeSet<Name>) {
+    const QUOTES: [(char, char); 4] = [('《', '》'), ('“', '”'), ('「', '」'), ('『', '』')];
+    for (open, close) in QUOTES {
+        for part in text.split(open).skip(1) {
+            let Some((inside, _)) = part.split_once(close) else { continue };
+            let name = folded(inside);
+            if (2..=LONGEST).contains(&name.len()) {
+                names.insert(name);
+            }
+        }
+    }
+    for word in chinese_words(text) {
+        if 2 <= word.chars().count() && !is_stop_word(&word) {
+            names.insert(word.chars().map(|c| fold(c.encode_utf8(&mut [0; 4]))).collect());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(names: impl IntoIterator<Item = Name>) -> Vec<String> {
+        names.into_iter().map(|name| joined(&name)).collect()
+    }
+
+    #[test]
+    fn titles_have_aliases() {
+        let names = |title: &str| -> Vec<String> {
+            title_names(title)
+                .into_iter()
+                .map(|(name, weight)| format!("{} {weight}", joined(&name)))
+                .collect()
+        };
+        assert_eq!(names("The Wall (film)"), ["the wall film 100", "the wall 90", "wall 80"]);
+        assert_eq!(names("Paris, Texas"), ["paris texas 100", "paris 70"]);
+        assert_eq!(names("The Who"), ["the who 100"].map(str::to_owned)[..0]);
+        assert_eq!(names("青砚手册"), ["青 砚 手 册 100"]);
+    }
+
+    #[test]
+    fn proper_names_and_their_parts() {
+        let text = "In 1998 the University of Varnsund hired J. R. Hale, maker of the KX-40 and 3rd of his name.";
+        assert_eq!(
+            shown(names_in(text)),
+            [
+                "hale",
+                "j r hale",
+                "kx",
+                "kx 40",
+                "40",
+                "university",
+                "university of varnsund",
+                "varnsund"
+            ]
+            .into_iter()
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn chinese_names_and_identifiers() {
+        let found = shown(names_in("《供应合同》规定 CB-6 的备件存入恒温库。"));
+        for name in ["供 应 合 同", "cb 6", "备 件"] {
+            assert!(found.contains(&name.to_owned()), "{name} is not in {found:?}");
+        }
+    }
+}

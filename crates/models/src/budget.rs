@@ -1,0 +1,301 @@
+//! How is the cap never exceeded, however many calls are under way?
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use pikerag_knowledge::{
+    ChatModel, ChatReply, ChatRequest, Embedder, ModelError, Scorer, TokenLogprob, Usage, Vector,
+};
+
+use crate::estimate::{estimate_embedding, worst_case, worst_case_embedding};
+use crate::meter::{Meter, Reservation};
+use crate::openai::Trouble;
+
+/// A model whose calls are metered, and made only if the most that they can cost fits under the cap.
+///
+/// Stands below the ledger (a replayed call costs nothing), below the retries (each attempt may be
+/// billed) and below the limit (who waits in line has spent nothing).
+///
+/// # Cancel safety
+/// Dropping the future of a call under way books the most that it can cost: it may have been billed.
+pub struct Budget<M> {
+    inner: M,
+    meter: Arc<Meter>,
+}
+
+impl<M> Budget<M> {
+    /// Meters the calls of a model.
+    pub fn new(inner: M, meter: Arc<Meter>) -> Self {
+        Self { inner, meter }
+    }
+}
+
+#[async_trait]
+impl<M: ChatModel> ChatModel for Budget<M> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        let role = request.role.as_str();
+        let held = self.meter.reserve(role, self.inner.name(), worst_case(request)).await?;
+        let reply = self.inner.complete(request).await;
+        close(held, reply, |reply| reply.usage)
+    }
+}
+
+#[async_trait]
+impl<M: ChatModel + Scorer> Scorer for Budget<M> {
+    async fn score(
+        &self,
+        request: &ChatRequest,
+    ) -> Result<(ChatReply, Vec<TokenLogprob>), ModelError> {
+        let role = request.role.as_str();
+        let held = self.meter.reserve(role, self.inner.name(), worst_case(request)).await?;
+        let reply = self.inner.score(request).await;
+        close(held, reply, |(reply, _)| reply.usage)
+    }
+}
+
+#[async_trait]
+impl<E: Embedder> Embedder for Budget<E> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
+        let worst = worst_case_embedding(texts);
+        let held = self.meter.reserve("embed", self.inner.name(), worst).await?;
+        let reply = self.inner.embed(texts).await;
+        close(held, reply, |_| estimate_embedding(texts))
+    }
+}
+
+/// Books what a call did cost: nothing if it was turned down, the most if nobody knows.
+fn close<T>(
+    held: Reservation,
+    reply: Result<T, ModelError>,
+    usage: impl FnOnce(&T) -> Usage,
+) -> Result<T, ModelError> {
+    match &reply {
+        Ok(reply) => held.settle(usage(reply)),
+        Err(error) if may_be_billed(error) => drop(held),
+        Err(_) => held.release(),
+    }
+    reply
+}
+
+fn may_be_billed(error: &ModelError) -> bool {
+    match error {
+        ModelError::Broken { .. } => true,
+        ModelError::Busy { source, .. } => {
+            source.downcast_ref::<Trouble>().is_some_and(Trouble::may_be_billed)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures::future::join_all;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::fake::{HashEmbedder, ScriptedChat, busy, request};
+    use crate::meter::{Cap, Price, Prices};
+
+    fn meter(cap: Cap) -> Arc<Meter> {
+        let price = Price { prompt: 1.0, completion: 10.0 };
+        let prices = Prices::from([("fake".to_owned(), price), ("hash-4".to_owned(), price)]);
+        Arc::new(Meter::new(prices, cap))
+    }
+
+    #[tokio::test]
+    async fn meters_by_role_and_model() {
+        let meter = meter(Cap::default());
+        let chat = Budget::new(ScriptedChat::in_order(["four words are here"; 2]), meter.clone());
+        chat.complete(&request("a question")).await.unwrap();
+        chat.complete(&request("a question")).await.unwrap();
+        let embedder = Budget::new(HashEmbedder::new(4), meter.clone());
+        embedder.embed(&["a text".to_owned()]).await.unwrap();
+        insta::assert_debug_snapshot!(meter.spending(), @r#"
+        [
+            Spending {
+                role: "answer",
+                model: "fake",
+                calls: 2,
+                unanswered: 0,
+                usage: Usage {
+                    prompt_tokens: 14,
+                    completion_tokens: 10,
+                },
+                money: Usd(
+                    114000000,
+                ),
+            },
+            Spending {
+                role: "embed",
+                model: "hash-4",
+                calls: 1,
+                unanswered: 0,
+                usage: Usage {
+                    prompt_tokens: 2,
+                    completion_tokens: 0,
+                },
+                money: Usd(
+                    2000000,
+                ),
+            },
+        ]
+        "#);
+        assert_eq!(meter.total().calls, 3);
+    }
+
+    #[tokio::test]
+    async fn stops_at_each_cap() {
+        let nothing = Cap::default();
+        let caps = [
+            Cap { money_usd: Some(0.002), ..nothing },
+            Cap { tokens: Some(322), ..nothing },
+            Cap { calls: Some(1), ..nothing },
+            Cap { calls: Some(0), ..nothing },
+        ];
+        let mut lines = Vec::new();
+        for cap in caps {
+            let chat = Budget::new(ScriptedChat::in_order(["reply"; 2]), meter(cap));
+            let first = chat.complete(&request("a")).await;
+            let error = match first {
+                Ok(_) => chat.complete(&request("a")).await.unwrap_err(),
+                Err(error) => error,
+            };
+            lines.push(error.to_string());
+        }
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        the budget of $0.002 is spent (this call can cost $0.002625 on top of $0.00 so far); raise it and run again to go on
+        the budget of 322 tokens is spent (this call can cost 321 tokens on top of 7 tokens so far); raise it and run again to go on
+        the budget of 1 call is spent (this call can cost 1 call on top of 1 call so far); raise it and run again to go on
+        the budget of 0 calls is spent (this call can cost 1 call on top of 0 calls so far); raise it and run again to go on
+        ");
+    }
+
+    #[tokio::test]
+    async fn a_cap_on_money_needs_a_price() {
+        let meter =
+            Arc::new(Meter::new(Prices::new(), Cap { money_usd: Some(1.0), ..Cap::default() }));
+        let chat = Budget::new(ScriptedChat::in_order(["reply"]), meter);
+        let error = chat.complete(&request("a")).await.unwrap_err();
+        insta::assert_snapshot!(error, @"fake cannot do this: a cap on money needs its price per million tokens (0 where it costs nothing); name the price, or cap tokens or calls instead");
+    }
+
+    #[tokio::test]
+    async fn waits_for_calls_under_way() {
+        // Room for one worst case at a time, and for many real ones.
+        let meter = meter(Cap { tokens: Some(400), ..Cap::default() });
+        let chat = ScriptedChat::by_turn(|_, _| Ok("x".to_owned()));
+        let chat = chat.with_latency(Duration::from_millis(1));
+        let budget = Budget::new(&chat, meter.clone());
+        let same = request("a");
+        for reply in join_all((0..10).map(|_| budget.complete(&same))).await {
+            reply.unwrap();
+        }
+        assert_eq!((chat.peak(), meter.total().calls), (1, 10));
+    }
+
+    #[tokio::test]
+    async fn books_what_may_have_been_billed() {
+        let meter = meter(Cap::default());
+        let chat = ScriptedChat::by_turn(|turn, _| match turn {
+            0 => Err(busy("fake")),
+            1 => Err(ModelError::Broken { model: "fake".to_owned(), source: "html".into() }),
+            2 => Err(ModelError::Busy {
+                model: "fake".to_owned(),
+                retry_after: None,
+                source: Trouble::Cut { origin: String::new(), source: "cut".into() }.into(),
+            }),
+            _ => Ok("x".to_owned()),
+        });
+        let budget = Budget::new(chat.with_latency(Duration::from_millis(5)), meter.clone());
+        let same = request("a");
+        let mut booked = Vec::new();
+        for _ in 0..3 {
+            budget.complete(&same).await.unwrap_err();
+            booked.push((meter.total().calls, meter.total().unanswered));
+        }
+        tokio::time::timeout(Duration::from_millis(1), budget.complete(&same)).await.unwrap_err();
+        booked.push((meter.total().calls, meter.total().unanswered));
+        budget.complete(&same).await.unwrap();
+        booked.push((meter.total().calls, meter.total().unanswered));
+        assert_eq!(booked, [(0, 0), (1, 1), (2, 2), (3, 3), (4, 3)]);
+        assert_eq!(meter.total().usage.completion_tokens, 3 * 256 + 1);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+        /// Whatever the calls, their outcomes and their number: the cap holds, and a call is turned
+        /// down only when it cannot fit.
+        #[test]
+        fn never_exceeds_the_cap(
+            calls in prop::collection::vec((0_u32..600, 0_u64..4, 0_usize..400), 1..60),
+            tokens in prop::option::of(0_u64..40_000),
+            money_usd in prop::option::of(0.0..0.2),
+            n_calls in prop::option::of(0_u64..50),
+        ) {
+            let runtime = tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(4)
+                .enable_time()
+                .build()
+                .unwrap();
+            let cap = Cap { money_usd, tokens, calls: n_calls };
+            let meter = meter(cap);
+            runtime.block_on(async {
+                let chat = Arc::new(Budget::new(Spender, meter.clone()));
+                let tasks = calls.into_iter().map(|(max_tokens, outcome, length)| {
+                    let chat = chat.clone();
+                    tokio::spawn(async move {
+                        let mut asked = request(&"é".repeat(length));
+                        asked.max_tokens = max_tokens;
+                        asked.sample = outcome as u32;
+                        let call = chat.complete(&asked);
+                        if outcome == 3 {
+                            let _ = tokio::time::timeout(Duration::from_micros(200), call).await;
+                        } else {
+                            let _ = call.await;
+                        }
+                    })
+                });
+                for task in tasks.collect::<Vec<_>>() {
+                    task.await.unwrap();
+                }
+            });
+            let total = meter.total();
+            let used = total.usage.prompt_tokens + total.usage.completion_tokens;
+            prop_assert!(cap.tokens.is_none_or(|cap| used <= cap));
+            prop_assert!(cap.calls.is_none_or(|cap| total.calls <= cap));
+            prop_assert!(cap.money_usd.is_none_or(|cap| total.money.dollars() <= cap + 1e-12));
+        }
+    }
+
+    /// Spends as much as a call can, or half of it, or fails.
+    struct Spender;
+
+    #[async_trait]
+    impl ChatModel for Spender {
+        fn name(&self) -> &'static str {
+            "fake"
+        }
+
+        async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+            let mut usage = worst_case(request);
+            tokio::time::sleep(Duration::from_micros(u64::from(request.max_tokens))).await;
+            match request.sample {
+                0 => return Err(busy("fake")),
+                1 => usage.completion_tokens /= 2,
+                _ => {}
+            }
+            Ok(ChatReply { text: String::new(), usage })
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Which models do tests use? Scripted ones, without network, weights or luck.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pikerag_knowledge::{
+    ChatModel, ChatReply, ChatRequest, Embedder, Message, ModelError, Role, Usage, Vector,
+};
+
+use crate::estimate::{estimate_prompt, estimate_tokens};
+
+/// A chat model that replies as told. It keeps the requests that it got.
+pub struct ScriptedChat {
+    reply: Box<ChatScript>,
+    latency: Duration,
+    requests: Mutex<Vec<ChatRequest>>,
+    in_flight: AtomicUsize,
+    peak: AtomicUsize,
+}
+
+/// The number of the call, from 0, and the request.
+type ChatScript = dyn Fn(usize, &ChatRequest) -> Result<String, ModelError> + Send + Sync;
+
+impl ScriptedChat {
+    /// Replies in this order, whatever is asked. When they are used up it refuses.
+    pub fn in_order(replies: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let replies: Vec<String> = replies.into_iter().map(Into::into).collect();
+        Self::by_turn(move |turn, request| {
+            replies.get(turn).cloned().ok_or_else(|| used_up(request.role))
+        })
+    }
+
+    /// Replies to each role in its order. When they are used up it refuses.
+    pub fn by_role<R, S>(replies: impl IntoIterator<Item = (Role, R)>) -> Self
+    where
+        R: IntoIterator<Item = S>,
+        S: Into<String>,
+    {
+        let mut queues: BTreeMap<Role, VecDeque<String>> = BTreeMap::new();
+        for (role, replies) in replies {
+            queues.entry(role).or_default().extend(replies.into_iter().map(Into::into));
+        }
+        let queues = Mutex::new(queues);
+        Self::by_turn(move |_, request| {
+            let mut queues = queues.lock().unwrap_or_else(PoisonError::into_inner);
+            let next = queues.get_mut(&request.role).and_then(VecDeque::pop_front);
+            next.ok_or_else(|| used_up(request.role))
+        })
+    }
+
+    /// Replies as a function of the request.
+    pub fn by(
+        reply: impl Fn(&ChatRequest) -> Result<String, ModelError> + Send + Sync + 'static,
+    ) -> Self {
+        Self::by_turn(move |_, request| reply(request))
+    }
+
+    /// Replies as a function of the number of the call, from 0, and the request.
+    pub fn by_turn(
+        reply: impl Fn(usize, &ChatRequest) -> Result<String, ModelError> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            reply: Box::new(reply),
+            latency: Duration::ZERO,
+            requests: Mutex::default(),
+            in_flight: AtomicUsize::new(0),
+            peak: AtomicUsize::new(0),
+        }
+    }
+
+    /// Takes so long for each reply.
+    #[must_use]
+    pub fn with_latency(mut self, latency: Duration) -> Self {
+        self.latency = latency;
+        self
+    }
+
+    /// The requests so far, in order.
+    pub fn requests(&self) -> Vec<ChatRequest> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The most calls that were under way at one time.
+    pub fn peak(&self) -> usize {
+        self.peak.load(Ordering::SeqCst)
+    }
+}
+
+#[async_trait]
+impl ChatModel for ScriptedChat {
+    fn name(&self) -> &'static str {
+        "fake"
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        let turn = {
+            let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+            requests.push(request.clone());
+            requests.len() - 1
+        };
+        let _under_way = UnderWay::begin(self);
+        if !self.latency.is_zero() {
+            tokio::time::sleep(self.latency).await;
+        }
+        let text = (self.reply)(turn, request)?;
+        let completion_tokens = estimate_tokens(&text);
+        let usage = Usage { prompt_tokens: estimate_prompt(request), completion_tokens };
+        Ok(ChatReply { text, usage })
+    }
+}
+
+/// A borrowed script, so that a test can look at it after it was wrapped.
+#[async_trait]
+impl ChatModel for &ScriptedChat {
+    fn name(&self) -> &'static str {
+        "fake"
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        (**self).complete(request).await
+    }
+}
+
+struct UnderWay<'a>(&'a ScriptedChat);
+
+impl<'a> UnderWay<'a> {
+    fn begin(chat: &'a ScriptedChat) -> Self {
+        let now = chat.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
+        chat.peak.fetch_max(now, Ordering::SeqCst);
+        Self(chat)
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// An embedder that replies as told. It keeps the texts that it got, request by request.
+pub struct ScriptedEmbedder {
+    reply: Box<EmbedScript>,
+    requests: Mutex<Vec<Vec<String>>>,
+}
+
+type EmbedScript = dyn Fn(usize, &[String]) -> Result<Vec<Vector>, ModelError> + Send + Sync;
+
+impl ScriptedEmbedder {
+    /// Replies as a function of the texts.
+    pub fn by(
+        reply: impl Fn(&[String]) -> Result<Vec<Vector>, ModelError> + Send + Sync + 'static,
+    ) -> Self {
+        Self::by_turn(move |_, texts| reply(texts))
+    }
+
+    /// Replies as a function of the number of the call, from 0, and the texts.
+    pub fn by_turn(
+        reply: impl Fn(usize, &[String]) -> Result<Vec<Vector>, ModelError> + Send + Sync + 'static,
+    ) -> Self {
+        Self { reply: Box::new(reply), requests: Mutex::default() }
+    }
+
+    /// The texts so far, request by request.
+    pub fn requests(&self) -> Vec<Vec<String>> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+#[async_trait]
+impl Embedder for ScriptedEmbedder {
+    fn name(&self) -> &'static str {
+        "fake-embedder"
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
+        let turn = {
+            let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+            requests.push(texts.to_vec());
+            requests.len() - 1
+        };
+        (self.reply)(turn, texts)
+    }
+}
+
+/// A borrowed script, so that a test can look at it after it was wrapped.
+#[async_trait]
+impl Embedder for &ScriptedEmbedder {
+    fn name(&self) -> &'static str {
+        "fake-embedder"
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
+        (**self).embed(texts).await
+    }
+}
+
+/// An embedder that adds up hashed words: texts that share words are close. Deterministic.
+#[derive(Clone, Debug)]
+pub struct HashEmbedder {
+    name: String,
+    dimension: usize,
+}
+
+impl HashEmbedder {
+    /// Vectors of `dimension` numbers, at least one.
+    pub fn new(dimension: usize) -> Self {
+        Self { name: format!("hash-{dimension}"), dimension: dimension.max(1) }
+    }
+
+    /// One unit vector per text. A text without words lies on the first axis.
+    pub fn vectors(&self, texts: &[String]) -> Vec<Vector> {
+        texts.iter().map(|text| self.vector(text)).collect()
+    }
+
+    fn vector(&self, text: &str) -> Vector {
+        let mut vector = vec![0.0_f32; self.dimension];
+        for word in words(text) {
+            let hash = blake3::hash(word.as_bytes());
+            let (head, _) = hash.as_bytes().split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
+            let number = u64::from_le_bytes(*head);
+            let axis = (number >> 1) as usize % self.dimension;
+            if let Some(x) = vector.get_mut(axis) {
+                *x += if number & 1 == 0 { 1.0 } else { -1.0 };
+            }
+        }
+        let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+        if length == 0.0 {
+            if let Some(first) = vector.first_mut() {
+                *first = 1.0;
+            }
+            return vector;
+        }
+        vector.into_iter().map(|x| x / length).collect()
+    }
+}
+
+#[async_trait]
+impl Embedder for HashEmbedder {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
+        Ok(self.vectors(texts))
+    }
+}
+
+/// Words in lower case; each character of a script without spaces is a word.
+fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for run in text.to_lowercase().split(|c: char| !c.is_alphanumeric()) {
+        let mut word = String::new();
+        for character in run.chars() {
+            if '\u{2e80}' <= character {
+                words.extend([std::mem::take(&mut word), character.to_string()]);
+            } else {
+                word.push(character);
+            }
+        }
+        words.push(word);
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// A small request, in the role of answering.
+pub fn request(text: &str) -> ChatRequest {
+    ChatRequest {
+        role: Role::Answer,
+        messages: vec![Message::User { text: text.to_owned(), images: Vec::new() }],
+        temperature: 0.0,
+        max_tokens: 256,
+        schema: None,
+        sample: 0,
+    }
+}
+
+/// A passing failure.
+pub fn busy(model: &str) -> ModelError {
+    ModelError::Busy { model: model.to_owned(), retry_after: None, source: "on purpose".into() }
+}
+
+fn used_up(role: Role) -> ModelError {
+    let source = format!("the script has no reply left for `{role}`").into();
+    ModelError::Refused { model: "fake".to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn replies_by_role() {
+        let chat = ScriptedChat::by_role([
+            (Role::Answer, vec!["London", "Paris"]),
+            (Role::Judge, vec!["yes"]),
+        ]);
+        let judge = ChatRequest { role: Role::Judge, ..request("b") };
+        assert_eq!(chat.complete(&request("a")).await.unwrap().text, "London");
+        assert_eq!(chat.complete(&judge).await.unwrap().text, "yes");
+        assert_eq!(chat.complete(&request("a")).await.unwrap().text, "Paris");
+        let error = chat.complete(&judge).await.unwrap_err();
+        let cause = std::error::Error::source(&error).unwrap();
+        assert_eq!(cause.to_string(), "the script has no reply left for `judge`");
+        assert_eq!(chat.requests().len(), 4);
+    }
+
+    #[test]
+    fn shared_words_are_close() {
+        let texts = ["Ada Lovelace wrote it", "it: wrote, ADA lovelace!", "知识库", "知识", "?!"];
+        let texts: Vec<String> = texts.iter().map(ToString::to_string).collect();
+        let vectors = HashEmbedder::new(64).vectors(&texts);
+        let cosine = |a: usize, b: usize| -> f32 {
+            vectors[a].iter().zip(&vectors[b]).map(|(x, y)| x * y).sum()
+        };
+        assert!(vectors.iter().all(|v| (v.iter().map(|x| x * x).sum::<f32>() - 1.0).abs() < 1e-6));
+        assert!(0.999 < cosine(0, 1) && 0.7 < cosine(2, 3) && cosine(0, 2) < 0.5);
+    }
+}

@@ -1,0 +1,216 @@
+//! How is no call ever paid twice, and every run replayed without network?
+
+use std::future::Future;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use pikerag_knowledge::{
+    CallRecord, ChatModel, ChatReply, ChatRequest, Ledger, ModelError, Scorer, StoreError,
+    TokenLogprob, Usage,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+mod embedder;
+mod key;
+mod memory;
+
+pub use embedder::RecordedEmbedder;
+pub(crate) use key::{canonical, key};
+pub use memory::MemoryLedger;
+
+/// What to do about a request that was never recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Call, and record.
+    #[default]
+    Record,
+    /// Fail with [`ModelError::NotRecorded`]: no network.
+    ReplayOnly,
+}
+
+/// A chat model whose every reply is in the ledger before anybody sees it.
+///
+/// A reply that was just recorded is read back from its record, so that a replay cannot differ from
+/// the run, and two processes that asked the same at once go on with the same reply.
+///
+/// # Cancel safety
+/// Dropping the future between the reply and the end of `keep` loses that one reply; the next run
+/// asks for it again.
+pub struct Recorded<M> {
+    inner: M,
+    ledger: Arc<dyn Ledger>,
+    mode: Mode,
+}
+
+impl<M> Recorded<M> {
+    /// Records the calls of a model.
+    pub fn new(inner: M, ledger: Arc<dyn Ledger>, mode: Mode) -> Self {
+        Self { inner, ledger, mode }
+    }
+}
+
+#[async_trait]
+impl<M: ChatModel> ChatModel for Recorded<M> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        let usage = |reply: &ChatReply| reply.usage;
+        self.through("chat", request, self.inner.complete(request), usage).await
+    }
+}
+
+#[async_trait]
+impl<M: ChatModel + Scorer> Scorer for Recorded<M> {
+    async fn score(
+        &self,
+        request: &ChatRequest,
+    ) -> Result<(ChatReply, Vec<TokenLogprob>), ModelError> {
+        let usage = |(reply, _): &(ChatReply, Vec<TokenLogprob>)| reply.usage;
+        self.through("score", request, self.inner.score(request), usage).await
+    }
+}
+
+impl<M: ChatModel> Recorded<M> {
+    /// The recorded reply; if there is none, the reply to `call`, after recording it. A future does
+    /// nothing before it is awaited, so a recorded `call` is never made.
+    async fn through<T: Serialize + DeserializeOwned>(
+        &self,
+        kind: &'static str,
+        request: &ChatRequest,
+        call: impl Future<Output = Result<T, ModelError>> + Send,
+        usage: impl Fn(&T) -> Usage + Send,
+    ) -> Result<T, ModelError> {
+        let model = self.inner.name();
+        let json = canonical(request).map_err(|error| failed("writing down a request", error))?;
+        let key = key(kind, model, &json);
+        if let Some(call) = self.ledger.find(&key).await.map_err(ledger_error)? {
+            return read(&call);
+        }
+        if self.mode == Mode::ReplayOnly {
+            return Err(not_recorded(request.role.as_str(), model));
+        }
+        let reply = call.await?;
+        let call = CallRecord {
+            role: request.role.to_string(),
+            model: model.to_owned(),
+            request: json,
+            usage: usage(&reply),
+            reply: serde_json::to_string(&reply)
+                .map_err(|error| failed("writing down a reply", error))?,
+            key,
+        };
+        self.ledger.keep(&call).await.map_err(ledger_error)?;
+        let kept = self.ledger.find(&call.key).await.map_err(ledger_error)?;
+        read(&kept.unwrap_or(call))
+    }
+}
+
+fn read<T: DeserializeOwned>(call: &CallRecord) -> Result<T, ModelError> {
+    serde_json::from_str(&call.reply)
+        .map_err(|error| failed(&format!("reading the recorded reply {}", call.key), error))
+}
+
+fn failed(what: &str, error: impl std::error::Error + Send + Sync + 'static) -> ModelError {
+    ledger_error(StoreError::Failed { what: what.to_owned(), source: error.into() })
+}
+
+fn ledger_error(error: StoreError) -> ModelError {
+    ModelError::Ledger { source: Box::new(error) }
+}
+
+fn not_recorded(role: &str, model: &str) -> ModelError {
+    ModelError::NotRecorded { role: role.to_owned(), model: model.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use pikerag_knowledge::Schema;
+    use serde_json::json;
+
+    use super::*;
+    use crate::fake::{ScriptedChat, request};
+
+    #[tokio::test]
+    async fn asks_once_and_replays() {
+        let ledger = Arc::new(MemoryLedger::default());
+        let chat = ScriptedChat::in_order(["one", "two"]);
+        let recorded = Recorded::new(&chat, ledger.clone(), Mode::Record);
+        let first = recorded.complete(&request("a")).await.unwrap();
+        assert_eq!(recorded.complete(&request("a")).await.unwrap(), first);
+        let mut again = request("a");
+        again.sample = 1;
+        assert_eq!(recorded.complete(&again).await.unwrap().text, "two");
+        assert_eq!(chat.requests().len(), 2);
+
+        let replay = Recorded::new(&chat, ledger.clone(), Mode::ReplayOnly);
+        assert_eq!(replay.complete(&request("a")).await.unwrap(), first);
+        let error = replay.complete(&request("b")).await.unwrap_err();
+        insta::assert_snapshot!(error, @"replaying without network, and this `answer` request to fake was never recorded");
+        assert_eq!(chat.requests().len(), 2);
+
+        let mut calls = ledger.calls();
+        calls.retain(|call| call.reply.contains("one"));
+        insta::assert_json_snapshot!(calls, @r#"
+        [
+          {
+            "key": "1531b041f91d75b301bda629515df4d3e7e47ed52e3f484b657fe1fee33b9611",
+            "role": "answer",
+            "model": "fake",
+            "request": "{\"max_tokens\":256,\"messages\":[{\"speaker\":\"user\",\"text\":\"a\"}],\"role\":\"answer\",\"sample\":0,\"schema\":null,\"temperature\":0.0}",
+            "reply": "{\"text\":\"one\",\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":1}}",
+            "usage": {
+              "prompt_tokens": 5,
+              "completion_tokens": 1
+            }
+          }
+        ]
+        "#);
+    }
+
+    #[tokio::test]
+    async fn a_failed_call_is_not_recorded() {
+        let ledger = Arc::new(MemoryLedger::default());
+        let chat = ScriptedChat::in_order(Vec::<String>::new());
+        let recorded = Recorded::new(&chat, ledger.clone(), Mode::Record);
+        assert!(recorded.complete(&request("a")).await.is_err());
+        assert!(ledger.calls().is_empty());
+    }
+
+    #[tokio::test]
+    async fn the_first_record_wins() {
+        /// Finds nothing until something is kept, and then what another process has kept before.
+        #[derive(Default)]
+        struct Shared(MemoryLedger);
+        #[async_trait]
+        impl Ledger for Shared {
+            async fn find(&self, key: &str) -> Result<Option<CallRecord>, StoreError> {
+                self.0.find(key).await
+            }
+            async fn keep(&self, call: &CallRecord) -> Result<(), StoreError> {
+                let theirs = call.reply.replace("ours", "theirs");
+                self.0.keep(&CallRecord { reply: theirs, ..call.clone() }).await?;
+                self.0.keep(call).await
+            }
+        }
+        let chat = ScriptedChat::in_order(["ours"]);
+        let recorded = Recorded::new(&chat, Arc::new(Shared::default()), Mode::Record);
+        assert_eq!(recorded.complete(&request("a")).await.unwrap().text, "theirs");
+    }
+
+    #[test]
+    fn equal_requests_have_equal_keys() {
+        let with = |schema| {
+            let schema = Some(Schema { name: "x".to_owned(), schema });
+            let json = canonical(&ChatRequest { schema, ..request("a") }).unwrap();
+            key("chat", "m", &json)
+        };
+        assert_eq!(
+            with(json!({"a": {"b": 1, "c": 2}, "d": 3})),
+            with(json!({"d": 3, "a": {"c": 2, "b": 1}}))
+        );
+        assert_ne!(with(json!({"a": [1, 2]})), with(json!({"a": [2, 1]})));
+    }
+}

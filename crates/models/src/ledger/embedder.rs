@@ -1,0 +1,224 @@
+//! How is no text ever embedded twice?
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use pikerag_knowledge::{CallRecord, Embedder, Ledger, ModelError, Usage, Vector};
+
+use super::{Mode, failed, key, ledger_error, not_recorded};
+use crate::batch::{Batch, batches};
+use crate::estimate::estimate_tokens;
+use crate::openai::{from_base64, to_base64};
+
+/// Ledger operations under way side by side, so that a ledger that commits in groups can.
+const SIDE_BY_SIDE: usize = 64;
+
+/// An embedding model whose every vector is in the ledger, text by text, before anybody sees it.
+///
+/// The texts that are not there yet go to the model once each, in batches; a batch is recorded as
+/// soon as it arrives, so that a failure in a later one costs nothing twice.
+pub struct RecordedEmbedder<E> {
+    inner: E,
+    ledger: Arc<dyn Ledger>,
+    mode: Mode,
+    batch: Batch,
+}
+
+impl<E: Embedder> RecordedEmbedder<E> {
+    /// Records the vectors of a model.
+    pub fn new(inner: E, ledger: Arc<dyn Ledger>, mode: Mode, batch: Batch) -> Self {
+        Self { inner, ledger, mode, batch }
+    }
+
+    async fn find(&self, key: &str) -> Result<Option<Vector>, ModelError> {
+        let Some(call) = self.ledger.find(key).await.map_err(ledger_error)? else {
+            return Ok(None);
+        };
+        let what = || format!("reading the recorded vector {key}");
+        let base64: String =
+            serde_json::from_str(&call.reply).map_err(|error| failed(&what(), error))?;
+        let invalid = || failed(&what(), io::Error::from(io::ErrorKind::InvalidData));
+        from_base64(&base64).map(Some).ok_or_else(invalid)
+    }
+
+    /// Embeds one batch and records it.
+    async fn embed_batch(&self, texts: &[String]) -> Result<Vec<(String, Vector)>, ModelError> {
+        let vectors = self.inner.embed(texts).await?;
+        if vectors.len() != texts.len() {
+            let what = format!("{} vectors for {} texts", vectors.len(), texts.len());
+            return Err(ModelError::Broken { model: self.name().to_owned(), source: what.into() });
+        }
+        let mut kept = Vec::new();
+        for (text, vector) in texts.iter().zip(vectors) {
+            kept.push(self.keep(text, vector));
+        }
+        stream::iter(kept).buffered(SIDE_BY_SIDE).try_collect().await
+    }
+
+    async fn keep(&self, text: &str, vector: Vector) -> Result<(String, Vector), ModelError> {
+        let call = record(self.name(), text, &vector);
+        self.ledger.keep(&call).await.map_err(ledger_error)?;
+        Ok((call.key, vector))
+    }
+
+    /// Embeds all batches, some side by side. After an error no batch begins, and those under way
+    /// are waited for and recorded: they are paid.
+    async fn embed_all(&self, texts: &[String]) -> Result<Vec<(String, Vector)>, ModelError> {
+        let failed = &AtomicBool::new(false);
+        let mut under_way = Vec::new();
+        for batch in batches(texts, self.batch) {
+            under_way.push(async move {
+                if failed.load(Ordering::Relaxed) {
+                    return Ok(Vec::new());
+                }
+                let done = self.embed_batch(batch).await;
+                failed.fetch_or(done.is_err(), Ordering::Relaxed);
+                done
+            });
+        }
+        let done = stream::iter(under_way).buffered(self.batch.at_once.get());
+        let done: Vec<Result<_, _>> = done.collect().await;
+        Ok(done.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    }
+}
+
+#[async_trait]
+impl<E: Embedder> Embedder for RecordedEmbedder<E> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
+        let keys: Vec<String> = texts.iter().map(|text| key_of(self.name(), text)).collect();
+        // Each text once, in the order asked for, so that equal runs send equal batches.
+        let mut seen = HashSet::new();
+        let mut unique = keys.iter().zip(texts).collect::<Vec<_>>();
+        unique.retain(|(key, _)| seen.insert(*key));
+        let mut found = Vec::new();
+        for (key, _) in &unique {
+            found.push(self.find(key));
+        }
+        let found: Vec<Option<Vector>> =
+            stream::iter(found).buffered(SIDE_BY_SIDE).try_collect().await?;
+        let mut vectors = HashMap::new();
+        let mut missing = Vec::new();
+        for ((key, text), vector) in unique.into_iter().zip(found) {
+            match vector {
+                Some(vector) => {
+                    vectors.insert(key.clone(), vector);
+                }
+                None => missing.push(text.clone()),
+            }
+        }
+        if !missing.is_empty() && self.mode == Mode::ReplayOnly {
+            return Err(not_recorded("embed", self.name()));
+        }
+        vectors.extend(self.embed_all(&missing).await?);
+        Ok(keys.iter().filter_map(|key| vectors.get(key).cloned()).collect())
+    }
+}
+
+fn key_of(model: &str, text: &str) -> String {
+    key("embed", model, &json(text))
+}
+
+fn record(model: &str, text: &str, vector: &[f32]) -> CallRecord {
+    CallRecord {
+        key: key_of(model, text),
+        role: "embed".to_owned(),
+        model: model.to_owned(),
+        request: json(text),
+        reply: json(&to_base64(vector)),
+        usage: Usage { prompt_tokens: estimate_tokens(text), completion_tokens: 0 },
+    }
+}
+
+fn json(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+
+    use super::*;
+    use crate::fake::{HashEmbedder, ScriptedEmbedder};
+    use crate::ledger::MemoryLedger;
+
+    fn texts(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(ToString::to_string).collect()
+    }
+
+    #[tokio::test]
+    async fn embeds_each_text_once() {
+        let ledger = Arc::new(MemoryLedger::default());
+        let hash = HashEmbedder::new(8);
+        let model = ScriptedEmbedder::by(|texts| Ok(HashEmbedder::new(8).vectors(texts)));
+        let recorded =
+            RecordedEmbedder::new(&model, ledger.clone(), Mode::Record, Batch::default());
+        let first = recorded.embed(&texts(&["a", "b", "a"])).await.unwrap();
+        assert_eq!(first, hash.vectors(&texts(&["a", "b", "a"])));
+        let second = recorded.embed(&texts(&["c", "b", "a"])).await.unwrap();
+        assert_eq!(second, hash.vectors(&texts(&["c", "b", "a"])));
+        assert_eq!(model.requests(), [texts(&["a", "b"]), texts(&["c"])]);
+        assert!(recorded.embed(&[]).await.unwrap().is_empty());
+
+        let replay =
+            RecordedEmbedder::new(&model, ledger.clone(), Mode::ReplayOnly, Batch::default());
+        assert_eq!(
+            replay.embed(&texts(&["b", "c"])).await.unwrap(),
+            hash.vectors(&texts(&["b", "c"]))
+        );
+        let error = replay.embed(&texts(&["b", "d"])).await.unwrap_err();
+        insta::assert_snapshot!(error, @"replaying without network, and this `embed` request to fake-embedder was never recorded");
+        assert_eq!(model.requests().len(), 2);
+
+        let calls = ledger.calls();
+        assert_eq!(calls.len(), 3);
+        let call = calls.into_iter().find(|call| call.request == "\"a\"").unwrap();
+        insta::assert_json_snapshot!(call, @r#"
+        {
+          "key": "d969f2ec34e2381665b6a35f5c9e7189bc30bc068f97745638fd3df6c9e671dc",
+          "role": "embed",
+          "model": "fake-embedder",
+          "request": "\"a\"",
+          "reply": "\"AAAAAAAAAAAAAAAAAACAvwAAAAAAAAAAAAAAAAAAAAA=\"",
+          "usage": {
+            "prompt_tokens": 1,
+            "completion_tokens": 0
+          }
+        }
+        "#);
+    }
+
+    #[tokio::test]
+    async fn keeps_what_came_before_a_failure() {
+        let ledger = Arc::new(MemoryLedger::default());
+        let model = ScriptedEmbedder::by(|texts| {
+            if texts.contains(&"bad".to_owned()) {
+                let source = "bad text".into();
+                return Err(ModelError::Refused { model: "hash".to_owned(), source });
+            }
+            Ok(HashEmbedder::new(8).vectors(texts))
+        });
+        let one = NonZeroUsize::MIN;
+        let batch = Batch { texts: one, at_once: one, ..Batch::default() };
+        let recorded = RecordedEmbedder::new(&model, ledger.clone(), Mode::Record, batch);
+        assert!(recorded.embed(&texts(&["a", "bad", "b"])).await.is_err());
+        assert_eq!(ledger.calls().len(), 1);
+        assert_eq!(model.requests().len(), 2);
+    }
+
+    #[tokio::test]
+    async fn never_fewer_vectors_than_texts() {
+        let model = ScriptedEmbedder::by(|_| Ok(vec![vec![1.0]]));
+        let ledger = Arc::new(MemoryLedger::default());
+        let recorded = RecordedEmbedder::new(&model, ledger, Mode::Record, Batch::default());
+        let error = recorded.embed(&texts(&["a", "b"])).await.unwrap_err();
+        assert!(matches!(error, ModelError::Broken { .. }));
+    }
+}

@@ -1,0 +1,17 @@
+//! Under which key is a call recorded?
+
+use serde::Serialize;
+
+/// JSON without white space, with the keys of all objects sorted: equal values, equal bytes.
+pub(crate) fn canonical(value: &impl Serialize) -> Result<String, serde_json::Error> {
+    // By way of text: a `Value` made directly would widen 0.7 to 0.699999988079071.
+    let mut value: serde_json::Value = serde_json::from_str(&serde_json::to_string(value)?)?;
+    value.sort_all_objects();
+    Ok(value.to_string())
+}
+
+/// The hash of `[kind, model, request]` in canonical JSON, in hexadecimal.
+pub(crate) fn key(kind: &str, model: &str, request: &str) -> String {
+    let (kind, model) = (serde_json::Value::from(kind), serde_json::Value::from(model));
+    blake3::hash(format!("[{kind},{model},{request}]").as_bytes()).to_hex().to_string()
+}

@@ -1,0 +1,243 @@
+//! How much may an endpoint be asked at a time?
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use governor::clock::Clock;
+use governor::middleware::NoOpMiddleware;
+use governor::state::{InMemoryState, NotKeyed};
+use governor::{Quota, RateLimiter};
+use pikerag_knowledge::{
+    ChatModel, ChatReply, ChatRequest, Embedder, ModelError, Scorer, TokenLogprob, Vector,
+};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::{Instant, sleep};
+
+use crate::estimate::{estimate_embedding, estimate_prompt};
+
+/// What an endpoint bears.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Calls under way at one time.
+    pub in_flight: NonZeroUsize,
+    /// Calls per minute; a tenth of them may come at once.
+    pub requests_per_minute: Option<NonZeroU32>,
+    /// Tokens per minute, estimated as providers do it: the prompt and the whole `max_tokens`.
+    pub tokens_per_minute: Option<NonZeroU32>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            in_flight: NonZeroUsize::MIN.saturating_add(15),
+            requests_per_minute: None,
+            tokens_per_minute: None,
+        }
+    }
+}
+
+/// The gate before an endpoint. Models that share an endpoint share its limiter.
+#[derive(Debug)]
+pub struct Limiter {
+    seats: Semaphore,
+    /// One seat: who waits for the rate waits in line.
+    line: Semaphore,
+    requests: Option<Rate>,
+    tokens: Option<Rate>,
+}
+
+/// A model behind a gate.
+///
+/// # Cancel safety
+/// Who is dropped while waiting leaves the line, and has asked nothing.
+pub struct Limit<M> {
+    inner: M,
+    limiter: Arc<Limiter>,
+}
+
+impl<M> Limit<M> {
+    /// Wraps a model.
+    pub fn new(inner: M, limiter: Arc<Limiter>) -> Self {
+        Self { inner, limiter }
+    }
+}
+
+impl Limiter {
+    /// A gate that nobody has passed yet.
+    pub fn new(limits: Limits) -> Self {
+        let most = NonZeroUsize::MIN.saturating_add(Semaphore::MAX_PERMITS - 1);
+        Self {
+            seats: Semaphore::new(limits.in_flight.min(most).get()),
+            line: Semaphore::new(1),
+            requests: limits.requests_per_minute.map(Rate::new),
+            tokens: limits.tokens_per_minute.map(Rate::new),
+        }
+    }
+
+    /// Waits until a call of so many tokens may begin; the call ends with the pass.
+    async fn pass(&self, tokens: u64) -> Result<SemaphorePermit<'_>, ModelError> {
+        let seat = self.seats.acquire().await.map_err(closed)?;
+        if self.requests.is_some() || self.tokens.is_some() {
+            let _first_in_line = self.line.acquire().await.map_err(closed)?;
+            if let Some(rate) = &self.requests {
+                rate.take(1).await;
+            }
+            if let Some(rate) = &self.tokens {
+                rate.take(tokens).await;
+            }
+        }
+        Ok(seat)
+    }
+}
+
+/// Never: nobody closes our semaphores.
+fn closed(error: tokio::sync::AcquireError) -> ModelError {
+    ModelError::Refused { model: "limiter".to_owned(), source: error.into() }
+}
+
+/// So much per minute. Ticks with Tokio's clock, and starts no thread for its timers as
+/// `until_ready` of `governor` does.
+#[derive(Debug)]
+struct Rate {
+    limiter: RateLimiter<NotKeyed, InMemoryState, TokioClock, NoOpMiddleware<Duration>>,
+    clock: TokioClock,
+    burst: NonZeroU32,
+}
+
+impl Rate {
+    fn new(per_minute: NonZeroU32) -> Self {
+        let burst = NonZeroU32::new(per_minute.get() / 10).unwrap_or(NonZeroU32::MIN);
+        let quota = Quota::per_minute(per_minute).allow_burst(burst);
+        let clock = TokioClock(Instant::now());
+        let limiter = RateLimiter::direct_with_clock(quota, clock.clone());
+        Self { limiter, clock, burst }
+    }
+
+    /// Takes `n` in one piece; more than a burst in several.
+    async fn take(&self, mut n: u64) {
+        while let Some(piece) = NonZeroU32::new(n.min(u64::from(self.burst.get())) as u32) {
+            match self.limiter.check_n(piece) {
+                Ok(Err(not_yet)) => sleep(not_yet.wait_time_from(self.clock.now())).await,
+                // A piece is never larger than the burst.
+                Ok(Ok(())) | Err(_) => n -= u64::from(piece.get()),
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct TokioClock(Instant);
+
+impl Clock for TokioClock {
+    type Instant = Duration;
+
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+fn tokens(request: &ChatRequest) -> u64 {
+    estimate_prompt(request) + u64::from(request.max_tokens)
+}
+
+#[async_trait]
+impl<M: ChatModel> ChatModel for Limit<M> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        let _pass = self.limiter.pass(tokens(request)).await?;
+        self.inner.complete(request).await
+    }
+}
+
+#[async_trait]
+impl<M: Scorer> Scorer for Limit<M> {
+    async fn score(
+        &self,
+        request: &ChatRequest,
+    ) -> Result<(ChatReply, Vec<TokenLogprob>), ModelError> {
+        let _pass = self.limiter.pass(tokens(request)).await?;
+        self.inner.score(request).await
+    }
+}
+
+#[async_trait]
+impl<E: Embedder> Embedder for Limit<E> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
+        let _pass = self.limiter.pass(estimate_embedding(texts).prompt_tokens).await?;
+        self.inner.embed(texts).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::future::join_all;
+
+    use super::*;
+    use crate::fake::{ScriptedChat, request};
+
+    const FREE: Limits = Limits {
+        in_flight: NonZeroUsize::new(100).unwrap(),
+        requests_per_minute: None,
+        tokens_per_minute: None,
+    };
+
+    /// The most calls at one time and the time that `n` calls took.
+    async fn run(limits: Limits, n: usize) -> (usize, Duration) {
+        let chat = ScriptedChat::by_turn(|_, _| Ok(String::new()));
+        let chat = chat.with_latency(Duration::from_millis(3));
+        let limit = Limit::new(&chat, Arc::new(Limiter::new(limits)));
+        let same = request("a");
+        let started = Instant::now();
+        for reply in join_all((0..n).map(|_| limit.complete(&same))).await {
+            reply.unwrap();
+        }
+        (chat.peak(), started.elapsed())
+    }
+
+    #[tokio::test]
+    async fn never_more_at_a_time() {
+        for n in [1, 3, 100] {
+            let in_flight = NonZeroUsize::new(n).unwrap();
+            assert_eq!(run(Limits { in_flight, ..FREE }, 100).await.0, n);
+        }
+    }
+
+    #[tokio::test]
+    async fn never_more_a_minute() {
+        // A burst of 60, and five more at ten a second.
+        let requests_per_minute = NonZeroU32::new(600);
+        let (_, took) = run(Limits { requests_per_minute, ..FREE }, 65).await;
+        assert!(Duration::from_millis(480) <= took, "{took:?}");
+    }
+
+    #[tokio::test]
+    async fn never_more_tokens_a_minute() {
+        // 261 tokens each; a burst of 1,200, and 105 more at 200 a second.
+        let tokens_per_minute = NonZeroU32::new(12_000);
+        let (_, took) = run(Limits { tokens_per_minute, ..FREE }, 5).await;
+        assert!(Duration::from_millis(500) <= took, "{took:?}");
+    }
+
+    #[tokio::test]
+    async fn who_leaves_the_line_takes_nothing() {
+        let one = NonZeroUsize::MIN;
+        let chat = ScriptedChat::by_turn(|_, _| Ok(String::new()));
+        let chat = chat.with_latency(Duration::from_millis(10));
+        let limit = Limit::new(&chat, Arc::new(Limiter::new(Limits { in_flight: one, ..FREE })));
+        let same = request("a");
+        let leaves = tokio::time::timeout(Duration::from_millis(2), limit.complete(&same));
+        let (stayed, left) = futures::future::join(limit.complete(&same), leaves).await;
+        assert!(stayed.is_ok() && left.is_err());
+        assert_eq!(chat.requests().len(), 1);
+        assert!(limit.complete(&same).await.is_ok());
+    }
+}

@@ -1,0 +1,292 @@
+//! Tokens in, one unit vector per text out: BERT (Devlin et al. 2019) over a ragged batch.
+//!
+//! The tokens of all texts lie below each other in one matrix, without padding. Linear layers and
+//! norms work on that matrix; only attention looks at each text by itself.
+
+use std::path::Path;
+
+use pikerag_knowledge::Vector;
+
+use super::config::{Activation, Pooling, Shape};
+use super::gemm::{Matrix, MatrixMut, OutOfBounds, multiply};
+use super::tensors::Tensors;
+use super::{WeightsError, math, read};
+
+/// The weights of one model.
+pub(super) struct Model {
+    pub(super) shape: Shape,
+    words: Vec<f32>,
+    /// Position vectors, each with the vector of token type 0 added: we embed single texts.
+    positions: Vec<f32>,
+    norm: Norm,
+    layers: Vec<Layer>,
+}
+
+struct Layer {
+    /// Query, key and value side by side: one product instead of three.
+    query_key_value: Linear,
+    attention_output: Linear,
+    attention_norm: Norm,
+    widen: Linear,
+    narrow: Linear,
+    output_norm: Norm,
+}
+
+/// y = x·W + b, with W stored `[inputs, outputs]`.
+struct Linear {
+    weight: Vec<f32>,
+    bias: Vec<f32>,
+}
+
+struct Norm {
+    gain: Vec<f32>,
+    shift: Vec<f32>,
+}
+
+/// Why a batch could not be embedded: tokenizer and weights are not of one model, or a bug.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ForwardError {
+    #[error("the tokenizer's token {token} at position {position} has no row in the weights")]
+    Token { token: u32, position: usize },
+    #[error("the weights do not fit together")]
+    Shape(#[from] OutOfBounds),
+}
+
+/// Buffers that live from batch to batch.
+#[derive(Default)]
+pub(super) struct Scratch {
+    hidden: Vec<f32>,
+    query_key_value: Vec<f32>,
+    attended: Vec<f32>,
+    wide: Vec<f32>,
+    scores: Vec<f32>,
+}
+
+impl Model {
+    /// Reads a weights file.
+    pub(super) fn read(path: &Path, shape: Shape) -> Result<Self, WeightsError> {
+        let bytes = read(path)?;
+        let tensors = Tensors::open(path, &bytes)?;
+        let (hidden, wide) = (shape.hidden, shape.intermediate);
+        let table = |name: &str| tensors.get(name, &[tensors.rows(name), hidden]);
+        let types = table("embeddings.token_type_embeddings.weight")?;
+        let mut positions = table("embeddings.position_embeddings.weight")?;
+        for row in positions.chunks_exact_mut(hidden) {
+            add(row, &types);
+        }
+        let before = shape.first_position.saturating_mul(hidden).min(positions.len());
+        positions.drain(..before);
+        let mut layers = Vec::new();
+        for i in 0..shape.layers {
+            let at = |name: &str| format!("encoder.layer.{i}.{name}");
+            let linear =
+                |name: &str, inputs, outputs| Linear::read(&tensors, &[at(name)], inputs, outputs);
+            let parts = ["query", "key", "value"].map(|part| at(&format!("attention.self.{part}")));
+            layers.push(Layer {
+                query_key_value: Linear::read(&tensors, &parts, hidden, hidden)?,
+                attention_output: linear("attention.output.dense", hidden, hidden)?,
+                attention_norm: Norm::read(&tensors, &at("attention.output.LayerNorm"), hidden)?,
+                widen: linear("intermediate.dense", hidden, wide)?,
+                narrow: linear("output.dense", wide, hidden)?,
+                output_norm: Norm::read(&tensors, &at("output.LayerNorm"), hidden)?,
+            });
+        }
+        let words = table("embeddings.word_embeddings.weight")?;
+        let norm = Norm::read(&tensors, "embeddings.LayerNorm", hidden)?;
+        Ok(Self { shape, words, positions, norm, layers })
+    }
+
+    /// Where texts are cut: no later than the positions end.
+    pub(super) fn max_tokens(&self) -> usize {
+        self.shape.max_tokens.get().min(self.positions.len() / self.shape.hidden)
+    }
+
+    /// One unit vector per text, in order; zeros for a text without tokens.
+    ///
+    /// A text's vector is the same, bit for bit, whatever else is in the batch: each row of a
+    /// product is computed in the same order of steps, and nothing else looks across texts.
+    pub(super) fn embed(
+        &self,
+        texts: &[Vec<u32>],
+        scratch: &mut Scratch,
+    ) -> Result<Vec<Vector>, ForwardError> {
+        self.look_up(texts, &mut scratch.hidden)?;
+        for layer in &self.layers {
+            self.attend(layer, texts, scratch)?;
+            self.feed_forward(layer, scratch)?;
+        }
+        let mut rest = scratch.hidden.as_slice();
+        let mut vectors = Vec::with_capacity(texts.len());
+        for text in texts {
+            let (rows, after) = rest.split_at(text.len() * self.shape.hidden);
+            vectors.push(self.pool(rows));
+            rest = after;
+        }
+        Ok(vectors)
+    }
+
+    /// x ← norm(word + position + type)
+    fn look_up(&self, texts: &[Vec<u32>], x: &mut Vec<f32>) -> Result<(), ForwardError> {
+        let hidden = self.shape.hidden;
+        let row = |table: &[f32], i: usize| -> Option<std::ops::Range<usize>> {
+            let start = i.checked_mul(hidden)?;
+            let end = start.checked_add(hidden)?;
+            (end <= table.len()).then_some(start..end)
+        };
+        x.clear();
+        for text in texts {
+            for (position, &token) in text.iter().enumerate() {
+                let word = row(&self.words, token as usize).and_then(|at| self.words.get(at));
+                let place = row(&self.positions, position).and_then(|at| self.positions.get(at));
+                let (Some(word), Some(place)) = (word, place) else {
+                    return Err(ForwardError::Token { token, position });
+                };
+                x.extend(word.iter().zip(place).map(|(word, place)| word + place));
+            }
+        }
+        self.norm.apply(x, self.shape.epsilon);
+        Ok(())
+    }
+
+    /// x ← norm(x + (softmax(q·kᵀ / √d)·v)·W + b), for each text and head.
+    fn attend(
+        &self,
+        layer: &Layer,
+        texts: &[Vec<u32>],
+        scratch: &mut Scratch,
+    ) -> Result<(), OutOfBounds> {
+        let Scratch { hidden: x, query_key_value, attended, scores, .. } = scratch;
+        let (hidden, stride) = (self.shape.hidden, 3 * self.shape.hidden);
+        let per_head = hidden / self.shape.heads;
+        let scale = 1.0 / (per_head as f32).sqrt();
+
+        layer.query_key_value.set(x, query_key_value)?;
+        attended.resize(x.len(), 0.0);
+        let mut rows = query_key_value.as_slice();
+        let mut into = attended.as_mut_slice();
+        for text in texts {
+            let n = text.len();
+            let (own, others) = rows.split_at(n * stride);
+            let (own_into, others_into) = into.split_at_mut(n * hidden);
+            (rows, into) = (others, others_into);
+            scores.resize(n * n, 0.0);
+            for head in 0..self.shape.heads {
+                let start = head * per_head;
+                let part = |offset: usize| {
+                    let values = own.get(offset + start..).unwrap_or_default();
+                    Matrix::new(values, [n, per_head], stride)
+                };
+                let (query, key, value) = (part(0)?, part(hidden)?, part(2 * hidden)?);
+                let to_scores = &mut MatrixMut::new(scores, [n, n], n)?;
+                multiply(scale, query, key.transposed(), 0.0, to_scores)?;
+                math::softmax_rows(scores, n);
+                let own_into = own_into.get_mut(start..).unwrap_or_default();
+                let to_head = &mut MatrixMut::new(own_into, [n, per_head], hidden)?;
+                multiply(1.0, Matrix::new(scores, [n, n], n)?, value, 0.0, to_head)?;
+            }
+        }
+        layer.attention_output.add_to(attended, x)?;
+        layer.attention_norm.apply(x, self.shape.epsilon);
+        Ok(())
+    }
+
+    /// x ← norm(x + activation(x·W₁ + b₁)·W₂ + b₂)
+    fn feed_forward(&self, layer: &Layer, scratch: &mut Scratch) -> Result<(), OutOfBounds> {
+        let Scratch { hidden: x, wide, .. } = scratch;
+        layer.widen.set(x, wide)?;
+        match self.shape.activation {
+            Activation::Gelu => math::gelu(wide),
+            Activation::GeluTanh => math::gelu_tanh(wide),
+            Activation::Relu => math::relu(wide),
+        }
+        layer.narrow.add_to(wide, x)?;
+        layer.output_norm.apply(x, self.shape.epsilon);
+        Ok(())
+    }
+
+    /// The token vectors of one text → its unit vector. (The sum points where the mean does.)
+    fn pool(&self, rows: &[f32]) -> Vector {
+        let mut vector = vec![0.0; self.shape.hidden];
+        let n_rows = match self.shape.pooling {
+            Pooling::Mean => usize::MAX,
+            Pooling::First => 1,
+        };
+        for row in rows.chunks_exact(self.shape.hidden).take(n_rows) {
+            add(&mut vector, row);
+        }
+        math::normalize(&mut vector);
+        vector
+    }
+}
+
+impl Linear {
+    /// Reads layers of equal size and puts their outputs side by side.
+    ///
+    /// A file keeps `[outputs, inputs]`. Turned once here, the rows that a product packs for each
+    /// batch are contiguous.
+    fn read(
+        tensors: &Tensors<'_>,
+        names: &[String],
+        inputs: usize,
+        outputs: usize,
+    ) -> Result<Self, WeightsError> {
+        let mut parts = Vec::new(); // Read first: only then is it sure that the sizes are sane.
+        let mut bias = Vec::new();
+        for name in names {
+            parts.push(tensors.get(&format!("{name}.weight"), &[outputs, inputs])?);
+            bias.extend(tensors.get(&format!("{name}.bias"), &[outputs])?);
+        }
+        let width = bias.len();
+        let mut weight = vec![0.0; inputs * width];
+        let rows = parts.iter().flat_map(|part| part.chunks_exact(inputs.max(1)));
+        for (output, row) in rows.enumerate() {
+            let column = weight.iter_mut().skip(output).step_by(width.max(1));
+            for (to, from) in column.zip(row) {
+                *to = *from;
+            }
+        }
+        Ok(Self { weight, bias })
+    }
+
+    /// y ← x·W + b
+    fn set(&self, x: &[f32], y: &mut Vec<f32>) -> Result<(), OutOfBounds> {
+        y.clear();
+        y.resize(x.len() / self.inputs() * self.bias.len(), 0.0);
+        self.add_to(x, y)
+    }
+
+    /// y ← y + x·W + b
+    fn add_to(&self, x: &[f32], y: &mut [f32]) -> Result<(), OutOfBounds> {
+        let (inputs, outputs) = (self.inputs(), self.bias.len());
+        for row in y.chunks_exact_mut(outputs.max(1)) {
+            add(row, &self.bias);
+        }
+        let rows = x.len() / inputs;
+        let weight = Matrix::new(&self.weight, [inputs, outputs], outputs)?;
+        let x = Matrix::new(x, [rows, inputs], inputs)?;
+        multiply(1.0, x, weight, 1.0, &mut MatrixMut::new(y, [rows, outputs], outputs)?)
+    }
+
+    fn inputs(&self) -> usize {
+        (self.weight.len() / self.bias.len().max(1)).max(1)
+    }
+}
+
+impl Norm {
+    fn read(tensors: &Tensors<'_>, name: &str, size: usize) -> Result<Self, WeightsError> {
+        let gain = tensors.get(&format!("{name}.weight"), &[size])?;
+        let shift = tensors.get(&format!("{name}.bias"), &[size])?;
+        Ok(Self { gain, shift })
+    }
+
+    fn apply(&self, rows: &mut [f32], epsilon: f32) {
+        math::layer_norm_rows(rows, &self.gain, &self.shift, epsilon);
+    }
+}
+
+/// a ← a + b
+fn add(a: &mut [f32], b: &[f32]) {
+    for (a, b) in a.iter_mut().zip(b) {
+        *a += b;
+    }
+}

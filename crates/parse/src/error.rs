@@ -1,0 +1,86 @@
+//! Why was a file not read?
+
+use serde::{Deserialize, Serialize};
+
+/// Why a file gave nothing: one variant per advice to the user.
+///
+/// It crosses a process boundary as JSON, hence causes are told in words, not kept as errors.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "error")]
+pub enum ParseError {
+    /// No bytes at all.
+    #[error("`{name}` is empty: check that it was saved or copied completely")]
+    Empty {
+        /// The file.
+        name: String,
+    },
+    /// More bytes than allowed.
+    #[error(
+        "`{name}` has {bytes} bytes, more than the limit of {limit}: split it or raise the limit"
+    )]
+    TooLarge {
+        /// The file.
+        name: String,
+        /// Its size.
+        bytes: usize,
+        /// `Limits::max_bytes`.
+        limit: usize,
+    },
+    /// A format that is known, but not read.
+    #[error("`{name}` is {seen}: {hint}")]
+    Unsupported {
+        /// The file.
+        name: String,
+        /// What it seems to be, such as `a PDF`.
+        seen: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// Binary data of no known format.
+    #[error(
+        "`{name}` is not text: it holds {found}; if it is a document, convert it to text first"
+    )]
+    NotText {
+        /// The file.
+        name: String,
+        /// What text does not hold.
+        found: String,
+    },
+    /// The file breaks the rules of its format from the start.
+    #[error(
+        "`{name}` is not readable as {format}: {reason}; repair it, or rename it to .txt to read it as plain text"
+    )]
+    Malformed {
+        /// The file.
+        name: String,
+        /// The format that it was read as.
+        format: String,
+        /// What breaks the rules, and where.
+        reason: String,
+    },
+    /// Read without fault, but there is no text in it.
+    #[error("`{name}` holds no text: check that it is the file you meant")]
+    NothingInside {
+        /// The file.
+        name: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sound::NAMES;
+    use crate::{Limits, parse};
+
+    #[test]
+    fn errors_cross_a_process_boundary() {
+        let limits = Limits { max_bytes: 9, ..Limits::default() };
+        for bytes in [&b""[..], b"%PDF", b"a\0", b"{", b" ", b"0123456789"] {
+            for name in NAMES {
+                let Err(error) = parse(name, bytes, &limits) else { continue };
+                let json = serde_json::to_string(&error).unwrap();
+                assert_eq!(serde_json::from_str::<ParseError>(&json).unwrap(), error);
+            }
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! What is the layout of a Markdown file? Its blocks, each with its span in the file's own bytes.
+//!
+//! A list item is one block up to its first nested list, table, code or quotation, each of which
+//! is a block of its own. Headings keep their marks; tables keep their delimiter line.
+
+use std::ops::Range;
+
+use pikerag_knowledge::{Block, BlockKind, Document, Link, Span, Table};
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+use crate::file::File;
+use crate::front_matter;
+use crate::layout::{add_block, one_line, trimmed};
+
+/// Reads Markdown; the title is the front matter's, else the first heading of level 1.
+pub(crate) fn read(mut file: File) -> Document {
+    let text = std::mem::take(&mut file.text);
+    let (metadata, start) = front_matter::split(&text);
+    let mut reader = Reader::new(&text);
+    let options = Options::ENABLE_TABLES
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_WIKILINKS;
+    let body = text.get(start..).unwrap_or_default();
+    for (event, range) in Parser::new_ext(body, options).into_offset_iter() {
+        reader.event(event, &(range.start + start..range.end + start));
+    }
+    reader.close();
+    let Reader { blocks, links, title, .. } = reader;
+    let title = metadata.get("title").and_then(|title| one_line(title)).or(title);
+    let mut document = file.document(title, text, blocks, links);
+    document.metadata = metadata;
+    document.metadata.remove("title");
+    document
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    blocks: Vec<Block>,
+    links: Vec<Link>,
+    /// The block that text goes to.
+    open: Option<Open>,
+    /// The table that text goes to, before any block.
+    table: Option<Rows>,
+    /// Inside code or HTML, whose block is known already.
+    verbatim: usize,
+    /// Plain text of the first heading of level 1, while it is read.
+    heading: Option<String>,
+    title: Option<String>,
+}
+
+struct Open {
+    kind: BlockKind,
+    span: Span,
+    /// An item or a footnote: the paragraphs inside belong to it.
+    contains: bool,
+}
+
+#[derive(Default)]
+struct Rows {
+    cells: Vec<Vec<String>>,
+    lines: Vec<Span>,
+    cell: String,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str) -> Self {
+        let (blocks, links) = (Vec::new(), Vec::new());
+        Self {
+            text,
+            blocks,
+            links,
+            open: None,
+            table: None,
+            verbatim: 0,
+            heading: None,
+            title: None,
+        }
+    }
+
+    fn event(&mut self, event: Event, range: &Range<usize>) {
+        match event {
+            Event::Start(tag) => self.start(tag, range),
+            Event::End(tag) => self.end(tag, range),
+            Event::Text(text) | Event::Code(text) => self.inline(&text, range),
+            Event::SoftBreak | Event::HardBreak => self.inline(" ", range),
+            Event::Rule => self.close(),
+            Event::Html(_) => {}
+            Event::InlineHtml(_)
+            | Event::FootnoteReference(_)
+            | Event::TaskListMarker(_)
+            | Event::InlineMath(_)
+            | Event::DisplayMath(_) => self.inline("", range),
+        }
+    }
+
+    fn start(&mut self, tag: Tag, range: &Range<usize>) {
+        let all = Span { start: range.start, end: range.end };
+        let none = Span { start: range.start, end: range.start };
+        match tag {
+            Tag::Heading { level, .. } => {
+                self.begin(BlockKind::Heading { level: level as u8 }, all);
+                if level == HeadingLevel::H1 && self.title.is_none() {
+                    self.heading = Some(String::new());
+                }
+            }
+            Tag::Paragraph => match &mut self.open {
+                Some(open) if open.contains => open.span.end = open.span.end.max(all.end),
+                _ => self.begin(BlockKind::Paragraph, all),
+            },
+            Tag::Item => self.contain(BlockKind::Item, none),
+            Tag::FootnoteDefinition(_) => self.contain(BlockKind::Paragraph, none),
+            Tag::CodeBlock(_) => {
+                self.close();
+                self.verbatim += 1;
+                add_block(&mut self.blocks, self.text, BlockKind::Code, all);
+            }
+            Tag::HtmlBlock => {
+                self.close();
+                self.verbatim += 1;
+                if all.of(self.text).is_some_and(html_has_text) {
+                    add_block(&mut self.blocks, self.text, BlockKind::Paragraph, all);
+                }
+            }
+            Tag::Table(_) => {
+                self.close();
+                self.table = Some(Rows::default());
+            }
+            Tag::TableHead | Tag::TableRow => {
+                if let (Some(table), Some(line)) = (&mut self.table, trimmed(self.text, all)) {
+                    table.cells.push(Vec::new());
+                    table.lines.push(line);
+                }
+            }
+            Tag::Link { dest_url, .. } => {
+                if is_followed(&dest_url) && all.start < all.end {
+                    self.links.push(Link { target: dest_url.into_string(), span: all });
+                }
+                self.inline("", range);
+            }
+            Tag::Image { .. } => self.inline("", range),
+            Tag::TableCell
+            | Tag::Emphasis
+            | Tag::Strong
+            | Tag::Strikethrough
+            | Tag::Superscript
+            | Tag::Subscript => {}
+            Tag::BlockQuote(_)
+            | Tag::List(_)
+            | Tag::DefinitionList
+            | Tag::DefinitionListTitle
+            | Tag::DefinitionListDefinition
+            | Tag::MetadataBlock(_) => self.close(),
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd, range: &Range<usize>) {
+        match tag {
+            TagEnd::Heading(_) => {
+                self.close();
+                if let Some(heading) = self.heading.take() {
+                    self.title = one_line(&heading);
+                }
+            }
+            TagEnd::Paragraph => {
+                if self.open.as_ref().is_some_and(|open| !open.contains) {
+                    self.close();
+                }
+            }
+            TagEnd::CodeBlock | TagEnd::HtmlBlock => {
+                self.verbatim = self.verbatim.saturating_sub(1);
+            }
+            TagEnd::TableCell => {
+                if let Some(table) = &mut self.table
+                    && let Some(row) = table.cells.last_mut()
+                {
+                    row.push(std::mem::take(&mut table.cell).trim().to_owned());
+                }
+            }
+            TagEnd::Table => self.close_table(&Span { start: range.start, end: range.end }),
+            TagEnd::Item
+            | TagEnd::FootnoteDefinition
+            | TagEnd::BlockQuote(_)
+            | TagEnd::List(_)
+            | TagEnd::DefinitionList
+            | TagEnd::DefinitionListTitle
+            | TagEnd::DefinitionListDefinition => self.close(),
+            TagEnd::TableHead
+            | TagEnd::TableRow
+            | TagEnd::Emphasis
+            | TagEnd::Strong
+            | TagEnd::Strikethrough
+            | TagEnd::Superscript
+            | TagEnd::Subscript
+            | TagEnd::Link
+            | TagEnd::Image
+            | TagEnd::MetadataBlock(_) => {}
+        }
+    }
+
+    /// Text: grows the table's cell or the open block, or opens a paragraph.
+    fn inline(&mut self, text: &str, range: &Range<usize>) {
+        if let Some(heading) = &mut self.heading {
+            heading.push_str(text);
+        }
+        if let Some(table) = &mut self.table {
+            table.cell.push_str(text);
+        } else if let Some(open) = &mut self.open {
+            open.span.end = open.span.end.max(range.end);
+        } else if self.verbatim == 0 {
+            self.begin(BlockKind::Paragraph, Span { start: range.start, end: range.end });
+        }
+    }
+
+    fn begin(&mut self, kind: BlockKind, span: Span) {
+        self.close();
+        self.open = Some(Open { kind, span, contains: false });
+    }
+
+    fn contain(&mut self, kind: BlockKind, span: Span) {
+        self.close();
+        self.open = Some(Open { kind, span, contains: true });
+    }
+
+    fn close(&mut self) {
+        if let Some(open) = self.open.take() {
+            add_block(&mut self.blocks, self.text, open.kind, open.span);
+        }
+    }
+
+    fn close_table(&mut self, span: &Span) {
+        let Some(Rows { cells: mut rows, lines, .. }) = self.table.take() else { return };
+        let Some(end) = lines.last().map(|line| line.end) else { return };
+        let start = lines.first().map_or(span.start, |line| line.start);
+        // The parser pads short rows to the width of the header; we do not keep the padding.
+        for row in &mut rows {
+            let width = row.iter().rposition(|cell| !cell.is_empty()).map_or(0, |last| last + 1);
+            row.truncate(width);
+        }
+        let mut table = Table { header: Vec::new(), rows, lines };
+        if !table.rows.is_empty() {
+            table.header = table.rows.remove(0);
+            if table.header.is_empty() {
+                table.lines.remove(0);
+            }
+        }
+        add_block(&mut self.blocks, self.text, BlockKind::Table(table), Span { start, end });
+    }
+}
+
+/// Does a block of raw HTML show anything? Comments, scripts, styles and bare tags do not.
+fn html_has_text(html: &str) -> bool {
+    let html = html.to_ascii_lowercase();
+    let mut rest = html.as_str();
+    while let Some((before, tag)) = rest.split_once('<') {
+        if !before.trim().is_empty() {
+            return true;
+        }
+        let hidden = [("!--", "-->"), ("script", "</script"), ("style", "</style")];
+        let end =
+            hidden.iter().find(|(start, _)| tag.starts_with(start)).map_or(">", |(_, end)| end);
+        rest = tag.split_once(end).map_or("", |(_, rest)| rest);
+        if end.starts_with("</") {
+            rest = rest.split_once('>').map_or("", |(_, rest)| rest);
+        }
+    }
+    !rest.trim().is_empty()
+}
+
+/// Leads a link anywhere? Not to a place in the same page, to a script or to inline data.
+pub(crate) fn is_followed(target: &str) -> bool {
+    let target = target.trim().to_ascii_lowercase();
+    let nowhere = ["#", "javascript:", "vbscript:", "data:"];
+    !target.is_empty() && !nowhere.iter().any(|start| target.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::sound::run;
+
+    #[test]
+    fn blocks_keep_their_place() {
+        let text = "---\ntitle: 年报\nauthor: Ada\n---\n# Annual *report*\n\nFirst [line](b.md)\nsecond ![alt](i.png).\n\n\
+            Setext\n------\n\n> quoted\n> twice\n\n```rust\nlet x = 1;\n```\n\n    indented\n\n***\nlast[^1]\n\n[^1]: A note.\n";
+        insta::assert_snapshot!(run("x.md", text), @r##"
+        == 年报
+        h1 "# Annual *report*"
+        p "First [line](b.md)\nsecond ![alt](i.png)."
+        h2 "Setext\n------"
+        p "quoted\n> twice"
+        code "```rust\nlet x = 1;\n```"
+        code "indented"
+        p "last[^1]"
+        p "[^1]: A note."
+        link "[line](b.md)" -> b.md
+        author = Ada
+        "##);
+    }
+
+    #[test]
+    fn each_item_is_a_block() {
+        let text = "- one\n  goes on\n  - nested\n    1. deep\n  - [x] done\n- two\n\n  second paragraph\n\n  ```\n  code\n  ```\n  after\n";
+        insta::assert_snapshot!(run("x.md", text), @r#"
+        == x
+        item "- one\n  goes on"
+        item "- nested"
+        item "1. deep"
+        item "- [x] done"
+        item "- two\n\n  second paragraph"
+        code "```\n  code\n  ```"
+        p "after"
+        "#);
+    }
+
+    #[test]
+    fn tables_keep_their_cells() {
+        let text = "Before\n\n| 名称 | `b` |\n|---|---|\n| 1 | [x](y) |\n| 2 |\n\n| | |\n|-|-|\n| a | b |\n";
+        insta::assert_snapshot!(run("x.md", text), @r#"
+        == x
+        p "Before"
+        table "| 名称 | `b` |\n|---|---|\n| 1 | [x](y) |\n| 2 |"
+          header ["名称", "b"]
+          row ["1", "x"]
+          row ["2"]
+        table "| | |\n|-|-|\n| a | b |"
+          header []
+          row ["a", "b"]
+        link "[x](y)" -> y
+        "#);
+    }
+
+    #[test]
+    fn links_lead_somewhere() {
+        let text = "[a](../b.md \"t\") <https://x.y> [c][d] [[Page|name]] [e](#here) [f](javascript:alert) [g](data:x)\n\n[d]: /e\n";
+        insta::assert_snapshot!(run("x.md", text), @r#"
+        == x
+        p "[a](../b.md \"t\") <https://x.y> [c][d] [[Page|name]] [e](#here) [f](javascript:alert) [g](data:x)"
+        link "[a](../b.md \"t\")" -> ../b.md
+        link "<https://x.y>" -> https://x.y
+        link "[c][d]" -> /e
+        link "[[Page|name]]" -> Page
+        "#);
+    }
+
+    #[test]
+    fn html_is_kept_where_it_shows_something() {
+        let text = "# t\n<div>shown</div>\n\n<script>hidden()</script>\n\n<!-- hidden -->\n\n<br>\n\nx <b>bold</b>";
+        insta::assert_snapshot!(run("x.md", text), @r##"
+        == t
+        h1 "# t"
+        p "<div>shown</div>"
+        p "x <b>bold</b>"
+        "##);
+    }
+
+    /// Slow parsing would show here: each is quadratic in some Markdown parser.
+    #[test]
+    fn hostile_files_end_soon() {
+        let files = [
+            format!("{} x", ">".repeat(50_000)),
+            format!("{}x", "`".repeat(100_000)),
+            format!("{}{}", "[".repeat(20_000), "](".repeat(20_000)),
+            format!("|{}\n|{}\n{}", "a|".repeat(10_000), "-|".repeat(10_000), "|\n".repeat(1_000)),
+            (0..500)
+                .map(|depth| format!("{}- x\n", " ".repeat(depth)))
+                .collect::<Vec<_>>()
+                .concat(),
+        ];
+        for file in files {
+            assert!(!run("x.md", file).is_empty());
+        }
+    }
+}

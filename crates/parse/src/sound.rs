@@ -1,0 +1,167 @@
+//! Is what we parsed sound? The checks and the renderer that every test goes through.
+
+use std::fmt::Write as _;
+
+use pikerag_knowledge::{BlockKind, Chunking, Document, Span};
+use proptest::prelude::*;
+
+use crate::{Limits, Parsed, parse};
+
+/// Parses, checks, and draws the result: one line per block, link, entry and problem.
+pub(crate) fn run(name: &str, text: impl AsRef<[u8]>) -> String {
+    run_within(name, text, &Limits::default())
+}
+
+/// [`run`] within other limits.
+pub(crate) fn run_within(name: &str, text: impl AsRef<[u8]>, limits: &Limits) -> String {
+    let parsed = match parse(name, text.as_ref(), limits) {
+        Ok(parsed) => parsed,
+        Err(error) => return error.to_string(),
+    };
+    check(&parsed);
+    let mut drawn = String::new();
+    for document in &parsed.documents {
+        draw(&mut drawn, document);
+    }
+    for problem in &parsed.problems {
+        writeln!(drawn, "! {}: {}", problem.place, problem.reason).unwrap();
+    }
+    drawn
+}
+
+fn draw(drawn: &mut String, document: &Document) {
+    let Document { fragment, title, text, blocks, links, chunking, metadata, .. } = document;
+    let given = if *chunking == Chunking::Given { " (given)" } else { "" };
+    let fragment = if fragment.is_empty() { String::new() } else { format!(" #{fragment}") };
+    writeln!(drawn, "== {title}{fragment}{given}").unwrap();
+    for block in blocks {
+        let kind = match &block.kind {
+            BlockKind::Heading { level } => format!("h{level}"),
+            BlockKind::Paragraph => "p".to_owned(),
+            BlockKind::Item => "item".to_owned(),
+            BlockKind::Table(_) => "table".to_owned(),
+            BlockKind::Code => "code".to_owned(),
+            BlockKind::Caption => "caption".to_owned(),
+        };
+        writeln!(drawn, "{kind} {:?}", block.span.of(text).unwrap()).unwrap();
+        if let BlockKind::Table(table) = &block.kind {
+            writeln!(drawn, "  header {:?}", table.header).unwrap();
+            for row in &table.rows {
+                writeln!(drawn, "  row {row:?}").unwrap();
+            }
+        }
+    }
+    for link in links {
+        writeln!(drawn, "link {:?} -> {}", link.span.of(text).unwrap(), link.target).unwrap();
+    }
+    for (key, value) in metadata {
+        writeln!(drawn, "{key} = {value}").unwrap();
+    }
+}
+
+/// Panics where an invariant of the crate does not hold.
+pub(crate) fn check(parsed: &Parsed) {
+    assert!(!parsed.documents.is_empty());
+    let mut fragments = std::collections::HashSet::new();
+    for document in &parsed.documents {
+        assert!(fragments.insert(&document.fragment), "twice: {}", document.fragment);
+        assert!(!document.title.trim().is_empty() && document.title.trim() == document.title);
+        assert!(!document.blocks.is_empty());
+        let mut end = 0;
+        for block in &document.blocks {
+            assert!(rises(&mut end, block.span, &document.text), "{block:?}");
+            if let BlockKind::Table(table) = &block.kind {
+                let lines = table.rows.len() + usize::from(!table.header.is_empty());
+                assert_eq!(table.lines.len(), lines, "{table:?}");
+                let mut end = block.span.start;
+                for line in &table.lines {
+                    assert!(rises(&mut end, *line, &document.text), "{table:?}");
+                }
+                assert!(end <= block.span.end, "{table:?}");
+            }
+        }
+        for link in &document.links {
+            assert!(link.span.of(&document.text).is_some_and(|text| !text.is_empty()), "{link:?}");
+        }
+    }
+    let json = serde_json::to_string(parsed).unwrap();
+    assert_eq!(&serde_json::from_str::<Parsed>(&json).unwrap(), parsed);
+}
+
+/// The span is not empty, fits the text and begins no earlier than `end`, which moves to its end.
+fn rises(end: &mut usize, span: Span, text: &str) -> bool {
+    let fits = *end <= span.start && span.of(text).is_some_and(|text| !text.trim().is_empty());
+    *end = span.end;
+    fits
+}
+
+/// One name for each way to tell a format.
+pub(crate) const NAMES: [&str; 9] =
+    ["a", "a.txt", "a.md", "a.html", "a.xhtml", "a.json", "a.jsonl", "a.csv", "a.tsv"];
+
+fn survives(name: &str, bytes: &[u8]) {
+    let limits = Limits { max_depth: 8, max_cells: 60, max_records: 20, ..Limits::default() };
+    for limits in [limits, Limits::default()] {
+        let parsed = parse(name, bytes, &limits);
+        assert_eq!(parsed, parse(name, bytes, &limits));
+        if let Ok(parsed) = parsed {
+            check(&parsed);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn any_bytes_are_survived(name in prop::sample::select(&NAMES[..]), bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        survives(name, &bytes);
+    }
+
+    #[test]
+    fn any_text_is_survived(name in prop::sample::select(&NAMES[..]), text in "\\PC{0,200}|[ \\n\\r\\t#>*`|_:\\[\\]()!.,;\"'0-9a-c检-]{0,200}") {
+        survives(name, text.as_bytes());
+    }
+
+    #[test]
+    fn any_markdown_is_survived(pieces in prop::collection::vec(prop::sample::select(&[
+        "# ", "- ", "1. ", "> ", "    ", "\t", "\n", "\n\n", "\r\n", "```\n", "| a | b |\n", "|---|---|\n", "|", "[x](y)",
+        "[a][b]", "\n[b]: /c\n", "[^1]", "\n[^1]: note\n", "![alt](i.png)", "**", "`", "<b>", "\n<div>\n", "</div>", "---\n",
+        "key: value\n", "===\n", "\\", "&amp;", "文字", "word", "[[wiki]]", "<http://x.y>", "- [ ] ", "~~", "\u{a0}", "<!--", "-->",
+    ][..]), 0..60)) {
+        survives("a.md", pieces.concat().as_bytes());
+    }
+
+    #[test]
+    fn any_html_is_survived(pieces in prop::collection::vec(prop::sample::select(&[
+        "<p>", "</p>", "<div>", "</div>", "<table>", "</table>", "<tr>", "<td>", "<th>", "</td>", "<td colspan=3>", "<th rowspan=2>",
+        "<td rowspan=0 colspan=99999>", "<ul>", "</ul>", "<ol start=3>", "</ol>", "<li>", "</li>", "<a href='x y'>", "</a>", "<b>", "</b>",
+        "<pre>", "</pre>", "<br>", "<h1>", "</h1>", "<h2>", "<main>", "</main>", "<article>", "<nav>", "</nav>", "<header>", "</header>",
+        "<title>", "</title>", "<script>", "</script>", "<span hidden>", "</span>", "<img alt='x'>", "<svg/>", "<svg>", "</svg>", "<math>",
+        "<template>", "</template>", "<select>", "<option>", "<caption>", "<figcaption>", "<body>", "<frameset>", "<form>", "</form>",
+        "word", " ", "\n", "文字", "\u{a0}", "&lt;", "<!--", "-->", "<thead>", "<tbody>", "<button>", "<textarea>", "<p/>", "<plaintext>",
+    ][..]), 0..80)) {
+        survives("a.html", pieces.concat().as_bytes());
+    }
+
+    #[test]
+    fn any_json_is_survived(pieces in prop::collection::vec(prop::sample::select(&[
+        "{", "}", "[", "]", ",", ":", "\n", "\"id\"", "\"text\"", "\"title\"", "\"a\"", "1", "null", "true", "{\"id\":1,\"text\":\"x\"}",
+        "{\"id\":\"1~2\",\"text\":\"y\"}", "{\"a\":{\"b\":[1,2]}}", "{\"text\":\" \"}", "\"检\"", "[{\"id\":1,\"text\":\"x\"},{\"id\":1,\"text\":\"y\"}]",
+    ][..]), 0..30), name in prop::sample::select(&["a.json", "a.jsonl"][..])) {
+        survives(name, pieces.concat().as_bytes());
+    }
+
+    #[test]
+    fn no_word_is_dropped(name in prop::sample::select(&["a.txt", "a.md"][..]), text in "([a-z文字]{1,6}( |\n|\r\n|\n\n|   ){1,2}){1,40}") {
+        let parsed = parse(name, text.as_bytes(), &Limits::default()).unwrap();
+        check(&parsed);
+        let document = &parsed.documents[0];
+        let covered: Vec<&str> = document
+            .blocks
+            .iter()
+            .flat_map(|block| block.span.of(&document.text).unwrap().split_whitespace())
+            .collect();
+        prop_assert_eq!(covered, text.split_whitespace().collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,209 @@
+//! Do the quoted words stand where the answer says? A citation is shown only after its quote was
+//! compared, byte for byte, with the source's text under its span.
+
+use std::collections::HashMap;
+
+use pikerag_knowledge::{
+    Check, Chunk, Citation, Context, KnowledgeBase, SourceId, Span, StoreError,
+};
+use pikerag_language::sentences;
+
+use crate::Claim;
+
+/// Turns claims into numbered citations, in order, each once.
+///
+/// A quote is looked for in the chunk it was ascribed to, then in the rest of the context; white
+/// space may differ, nothing else. One that is nowhere is kept and marked [`Check::NotFound`].
+/// Where there is no claim at all, the sentences that hold the answer are cited instead.
+///
+/// # Errors
+/// The sources cannot be read.
+pub async fn cite(
+    base: &dyn KnowledgeBase,
+    context: &Context,
+    answer: &str,
+    claims: &[Claim],
+) -> Result<Vec<Citation>, StoreError> {
+    let own = match claims {
+        [] => sentences_with(context, answer),
+        _ => Vec::new(),
+    };
+    let mut citations: Vec<Citation> = Vec::new();
+    for claim in claims.iter().chain(&own) {
+        let Some((chunk, span)) = locate(context, claim) else { continue };
+        let citation = Citation {
+            number: citations.len() + 1,
+            chunk: chunk.id,
+            uri: chunk.uri.clone(),
+            title: chunk.full_title(),
+            page: chunk.page,
+            span: span.unwrap_or(chunk.span),
+            quote: span.and_then(|span| within(chunk, span)).unwrap_or(&claim.quote).to_owned(),
+            check: if span.is_some() { Check::Verified } else { Check::NotFound },
+        };
+        let twin =
+            |other: &Citation| other.chunk == citation.chunk && other.quote == citation.quote;
+        if !citations.iter().any(twin) {
+            citations.push(citation);
+        }
+    }
+    verify(base, context, &mut citations).await?;
+    Ok(citations)
+}
+
+/// Compares each verified citation with the stored text of its source, and marks what differs.
+///
+/// # Errors
+/// The sources cannot be read.
+pub async fn verify(
+    base: &dyn KnowledgeBase,
+    context: &Context,
+    citations: &mut [Citation],
+) -> Result<(), StoreError> {
+    let mut texts: HashMap<SourceId, String> = HashMap::new();
+    for citation in citations {
+        let held = context.chunks.iter().find(|held| held.chunk.id == citation.chunk);
+        let Some(source) = held.map(|held| held.chunk.source) else {
+            citation.check = Check::NotFound;
+            continue;
+        };
+        if let std::collections::hash_map::Entry::Vacant(entry) = texts.entry(source) {
+            entry.insert(base.source_text(source).await?);
+        }
+        let stands = texts.get(&source).and_then(|text| citation.span.of(text));
+        if stands != Some(citation.quote.as_str()) {
+            citation.check = Check::NotFound;
+        }
+    }
+    Ok(())
+}
+
+/// The chunk that holds a claim's words, and where; the chunk it was ascribed to if none does.
+fn locate<'a>(context: &'a Context, claim: &Claim) -> Option<(&'a Chunk, Option<Span>)> {
+    let ascribed =
+        context.chunks.iter().map(|held| &held.chunk).find(|chunk| chunk.id == claim.chunk);
+    let others =
+        context.chunks.iter().map(|held| &held.chunk).filter(|chunk| chunk.id != claim.chunk);
+    for chunk in ascribed.into_iter().chain(others) {
+        if let Some(span) = find(chunk, &claim.quote) {
+            return Some((chunk, Some(span)));
+        }
+    }
+    ascribed.map(|chunk| (chunk, None))
+}
+
+/// Where a quote stands in a chunk, as a span of the source; white space may differ.
+fn find(chunk: &Chunk, quote: &str) -> Option<Span> {
+    let quote = quote.trim().trim_matches(['"', '“', '”', '…']).trim();
+    let mut words = quote.split_whitespace();
+    let first = words.next()?;
+    'starts: for (start, _) in chunk.text.match_indices(first) {
+        let mut at = start + first.len();
+        for word in words.clone() {
+            let rest = chunk.text.get(at..)?;
+            let trimmed = rest.trim_start();
+            if rest.len() == trimmed.len() || !trimmed.starts_with(word) {
+                continue 'starts;
+            }
+            at += rest.len() - trimmed.len() + word.len();
+        }
+        return Some(Span { start: chunk.span.start + start, end: chunk.span.start + at });
+    }
+    None
+}
+
+fn within(chunk: &Chunk, span: Span) -> Option<&str> {
+    chunk
+        .text
+        .get(span.start.checked_sub(chunk.span.start)?..span.end.checked_sub(chunk.span.start)?)
+}
+
+/// The first sentence of each chunk that holds the answer's words, last chosen chunk first: the
+/// end of a chain of hops is where its answer stands.
+fn sentences_with(context: &Context, answer: &str) -> Vec<Claim> {
+    let wanted = answer.trim().to_lowercase();
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let mut claims = Vec::new();
+    for held in context.chunks.iter().rev() {
+        let text = &held.chunk.text;
+        let found = sentences(text)
+            .into_iter()
+            .filter_map(|range| text.get(range))
+            .find(|sentence| sentence.to_lowercase().contains(&wanted));
+        if let Some(sentence) = found {
+            claims.push(Claim { chunk: held.chunk.id, quote: sentence.to_owned() });
+        }
+    }
+    claims.truncate(2);
+    claims
+}
+
+#[cfg(test)]
+mod tests {
+    use pikerag_knowledge::{ChunkId, ChunkKind};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn chunk(id: u64, text: &str) -> Chunk {
+        Chunk {
+            id: ChunkId(id),
+            source: SourceId(1),
+            uri: "a.md".to_owned(),
+            title: "A".to_owned(),
+            section: None,
+            headings: String::new(),
+            ordinal: 0,
+            kind: ChunkKind::Text,
+            text: text.to_owned(),
+            span: Span { start: 100, end: 100 + text.len() },
+            page: None,
+            table: None,
+        }
+    }
+
+    fn located(texts: &[&str], quote: &str) -> Option<(u64, Option<String>)> {
+        let mut context = Context::default();
+        for (id, text) in texts.iter().enumerate() {
+            context.add(1, chunk(id as u64, text));
+        }
+        let claim = Claim { chunk: ChunkId(0), quote: quote.to_owned() };
+        locate(&context, &claim).map(|(chunk, span)| {
+            (chunk.id.0, span.map(|span| within(chunk, span).unwrap().to_owned()))
+        })
+    }
+
+    #[test]
+    fn white_space_may_differ_and_nothing_else() {
+        assert_eq!(
+            located(&["It was\n  built here."], "was built"),
+            Some((0, Some("was\n  built".to_owned())))
+        );
+        assert_eq!(located(&["It was built here."], "was build"), Some((0, None)));
+        assert_eq!(located(&["It was built here."], "wasbuilt"), Some((0, None)));
+        assert_eq!(
+            located(&["起重机建于青岛。"], "“建于青岛”"),
+            Some((0, Some("建于青岛".to_owned())))
+        );
+        assert_eq!(located(&["x"], "  "), Some((0, None)));
+    }
+
+    #[test]
+    fn a_quote_ascribed_to_the_wrong_passage_is_found_in_the_right_one() {
+        assert_eq!(located(&["One.", "Two."], "Two"), Some((1, Some("Two".to_owned()))));
+    }
+
+    proptest! {
+        /// Any words of a chunk are found in it, at a place that holds just these words.
+        #[test]
+        fn any_part_is_found(text in "[a-c ]{1,20}", from in 0usize..20, length in 1usize..20) {
+            let part: String = text.chars().skip(from).take(length).collect();
+            prop_assume!(!part.trim().is_empty());
+            let found = find(&chunk(0, &text), &part).unwrap();
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            prop_assert_eq!(words(within(&chunk(0, &text), found).unwrap()), words(&part));
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What does a model answer from the context? `â ← LLM(q, C)` (KAR³, Algorithm 1, line 14).
+
+use pikerag_knowledge::{ChatModel, Context, Question, Role, Schema, Spent};
+use pikerag_prompt::{
+    AskError, Prompt, Reply, Unreadable, ask, object, passages, quiet_headings, text,
+};
+use serde_json::{Value, json};
+
+use crate::Claim;
+
+const PROMPT: Prompt = Prompt {
+    role: Role::Answer,
+    template: include_str!("prompts/answer.md"),
+    temperature: 0.0, // §A.3
+    max_tokens: 2048,
+};
+
+/// What the model said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// The short answer.
+    pub answer: String,
+    /// Why; may be empty.
+    pub rationale: String,
+    /// The quotes it gave, unchecked. A quote from a passage that does not exist goes to the first.
+    pub claims: Vec<Claim>,
+}
+
+/// Answers a question from its context: one call, two where the first reply cannot be read. The
+/// context may be empty: the model then answers from what it knows.
+///
+/// # Errors
+/// See [`AskError`].
+pub async fn read(
+    model: &dyn ChatModel,
+    question: &Question,
+    context: &Context,
+    spent: &mut Spent,
+) -> Result<Reading, AskError> {
+    let shown = match passages(context.chunks.iter().map(|held| &held.chunk)) {
+        empty if empty.is_empty() => "(no passages were found)".to_owned(),
+        shown => shown,
+    };
+    let asked = quiet_headings(&question.text);
+    let inputs = [("context", shown.as_str()), ("question", asked.as_str())];
+    let said: Said = ask(model, &PROMPT, &inputs, spent).await?;
+    let mut claims = Vec::new();
+    for (passage, quote) in said.quotes {
+        let held = context.chunks.get(passage).or_else(|| context.chunks.first());
+        if let Some(held) = held {
+            claims.push(Claim { chunk: held.chunk.id, quote });
+        }
+    }
+    Ok(Reading { answer: said.answer, rationale: said.rationale, claims })
+}
+
+struct Said {
+    answer: String,
+    rationale: String,
+    /// Passage from 0, and the words.
+    quotes: Vec<(usize, String)>,
+}
+
+impl Reply for Said {
+    fn schema() -> Option<Schema> {
+        let citation = json!({
+            "type": "object",
+            "properties": {"passage": {"type": "integer"}, "quote": {"type": "string"}},
+            "required": ["passage", "quote"],
+            "additionalProperties": false
+        });
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "answer": {"type": "string"},
+                "rationale": {"type": "string"},
+                "citations": {"type": "array", "items": citation}
+            },
+            "required": ["answer", "rationale", "citations"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "answer".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let object = object(reply, &["answer"])?;
+        Ok(Self {
+            answer: text(&object, "answer")?,
+            rationale: text(&object, "rationale").unwrap_or_default(),
+            quotes: quotes(&object),
+        })
+    }
+}
+
+/// Citations in any of the shapes that models give them; what is no citation is left out.
+fn quotes(object: &Value) -> Vec<(usize, String)> {
+    let Some(Value::Array(items)) = object.get("citations") else { return Vec::new() };
+    let mut quotes = Vec::new();
+    for item in items {
+        let words = text(item, "quote").or_else(|_| text(item, "text"));
+        let passage = ["passage", "chunk", "id"]
+            .iter()
+            .find_map(|key| pikerag_prompt::index(item, key, 10_000).ok()?);
+        if let (Ok(words), Some(passage)) = (words, passage)
+            && !words.is_empty()
+        {
+            quotes.push((passage, words));
+        }
+    }
+    quotes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_with_and_without_citations() {
+        let said = Said::read(
+            r#"{"answer": 42, "rationale": "so", "citations": [{"passage": "2", "quote": "x"}, 7]}"#,
+        );
+        let said = said.unwrap();
+        assert_eq!((said.answer.as_str(), said.rationale.as_str()), ("42", "so"));
+        assert_eq!(said.quotes, [(1, "x".to_owned())]);
+        assert_eq!(Said::read(r#"{"answer": "x"}"#).unwrap().quotes, []);
+        assert!(Said::read(r#"{"rationale": "x"}"#).is_err());
+    }
+}

@@ -1,0 +1,111 @@
+//! Which stored atoms answer a proposal, and where do they lead? Path (b): `R_atom` (KAR³ eq. 5).
+
+use std::collections::{BTreeMap, HashSet};
+
+use pikerag_knowledge::{Atom, AtomKind, ChunkId};
+use pikerag_language::content_words;
+
+use crate::finder::{Finder, Hit, RetrieveError};
+
+/// An atom found for a proposal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AtomHit {
+    /// Which proposal found it, from 0.
+    pub proposal: usize,
+    /// The atom.
+    pub atom: Atom,
+    /// Cosine of proposal and atom; without an embedder, the share of the proposal's words.
+    pub score: f32,
+}
+
+/// The `k` atoms closest to each proposal, none below `floor` (δ), none whose chunk is in `except`.
+/// By proposal in order, best first; an atom that several proposals find is listed once, where it
+/// scores best.
+///
+/// Without an embedder the words decide: the chunks that match a proposal best, each by the atom
+/// that shares most words with it, where at least a `floor` share of the proposal's words is found.
+///
+/// # Errors
+/// See [`RetrieveError`].
+pub async fn atoms(
+    finder: Finder<'_>,
+    kind: AtomKind,
+    proposals: &[String],
+    k: usize,
+    floor: f32,
+    except: &[ChunkId],
+) -> Result<Vec<AtomHit>, RetrieveError> {
+    let mut hits = Vec::new();
+    if let Some(vectors) = finder.vectors(proposals).await? {
+        let lists = finder.base.nearest_atoms(kind, &vectors, k, floor, except).await?;
+        for (proposal, list) in lists.into_iter().enumerate() {
+            hits.extend(list.into_iter().map(|hit| AtomHit {
+                proposal,
+                atom: hit.item,
+                score: hit.score,
+            }));
+        }
+    } else {
+        for (proposal, text) in proposals.iter().enumerate() {
+            for (atom, score) in by_words(finder, kind, text, k, except).await? {
+                if floor <= score {
+                    hits.push(AtomHit { proposal, atom, score });
+                }
+            }
+        }
+    }
+    Ok(each_once(hits))
+}
+
+/// Keeps an atom where it scores best, in the order of proposals.
+fn each_once(hits: Vec<AtomHit>) -> Vec<AtomHit> {
+    let mut best = BTreeMap::new();
+    for hit in &hits {
+        let entry = best.entry(hit.atom.id).or_insert((hit.score, hit.proposal));
+        if entry.0 < hit.score {
+            *entry = (hit.score, hit.proposal);
+        }
+    }
+    hits.into_iter()
+        .filter(|hit| best.get(&hit.atom.id).is_some_and(|(_, proposal)| *proposal == hit.proposal))
+        .collect()
+}
+
+async fn by_words(
+    finder: Finder<'_>,
+    kind: AtomKind,
+    proposal: &str,
+    k: usize,
+    except: &[ChunkId],
+) -> Result<Vec<(Atom, f32)>, RetrieveError> {
+    let wanted: HashSet<String> = content_words(proposal).into_iter().collect();
+    let found = finder.base.matching_chunks(proposal, k + except.len()).await?;
+    let chunks: Vec<ChunkId> =
+        found.iter().map(|hit| hit.item).filter(|chunk| !except.contains(chunk)).take(k).collect();
+    let mut best: BTreeMap<ChunkId, (Atom, f32)> = BTreeMap::new();
+    for atom in finder.base.atoms_of(kind, &chunks).await? {
+        let shared = content_words(&atom.text).iter().filter(|word| wanted.contains(*word)).count();
+        let score = shared as f32 / wanted.len().max(1) as f32;
+        match best.get(&atom.chunk) {
+            Some((_, held)) if score <= *held => {}
+            _ => {
+                best.insert(atom.chunk, (atom, score));
+            }
+        }
+    }
+    let mut atoms: Vec<(Atom, f32)> = best.into_values().collect();
+    atoms.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.id.cmp(&b.0.id)));
+    Ok(atoms)
+}
+
+/// The chunks that atoms lead to, each once with its best atom's score, best first.
+impl AtomHit {
+    /// The hit as a chunk hit.
+    pub fn as_chunk(&self) -> Hit {
+        Hit {
+            chunk: self.atom.chunk,
+            score: self.score,
+            parts: BTreeMap::from([("atom".to_owned(), self.score)]),
+        }
+    }
+}

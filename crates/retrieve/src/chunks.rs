@@ -1,0 +1,92 @@
+//! Which chunks fit a query? Path (a): by meaning, by words, and both fused by reciprocal rank.
+
+use std::collections::BTreeMap;
+
+use pikerag_knowledge::{ChunkId, Scored};
+
+use crate::finder::{Finder, Hit, RetrieveError};
+
+/// Reciprocal rank fusion: `Σ 1 / (RANK_OFFSET + rank)`, rank from 1 (Cormack et al., 2009).
+const RANK_OFFSET: f32 = 60.0;
+/// Ranks that each side contributes to a fusion.
+const FUSED: usize = 100;
+
+/// The `k` chunks closest in meaning, none below `floor`: `R` in KAR³ eq. 1. Without an embedder:
+/// the `k` best by words, where `floor` does not apply.
+///
+/// # Errors
+/// See [`RetrieveError`].
+pub async fn nearest(
+    finder: Finder<'_>,
+    query: &str,
+    k: usize,
+    floor: f32,
+) -> Result<Vec<Hit>, RetrieveError> {
+    let Some(vectors) = finder.vectors(&[query.to_owned()]).await? else {
+        let found = finder.base.matching_chunks(query, k).await?;
+        return Ok(found.into_iter().map(|hit| one_part(hit, "bm25")).collect());
+    };
+    let found = finder.base.nearest_chunks(&vectors, k, floor).await?;
+    Ok(found.into_iter().flatten().map(|hit| one_part(hit, "cosine")).collect())
+}
+
+fn one_part(hit: Scored<ChunkId>, part: &str) -> Hit {
+    Hit { chunk: hit.item, score: hit.score, parts: BTreeMap::from([(part.to_owned(), hit.score)]) }
+}
+
+/// The `k` best chunks by words and meaning together; by words alone without an embedder.
+///
+/// # Errors
+/// See [`RetrieveError`].
+pub async fn hybrid(finder: Finder<'_>, query: &str, k: usize) -> Result<Vec<Hit>, RetrieveError> {
+    let by_words = finder.base.matching_chunks(query, FUSED.max(k)).await?;
+    let mut sides = vec![("bm25", by_words)];
+    if let Some(vectors) = finder.vectors(&[query.to_owned()]).await? {
+        let by_meaning = finder.base.nearest_chunks(&vectors, FUSED.max(k), -1.0).await?;
+        sides.push(("cosine", by_meaning.into_iter().next().unwrap_or_default()));
+    }
+    let mut fused = fuse(&sides);
+    fused.truncate(k);
+    Ok(fused)
+}
+
+/// Reciprocal rank fusion of ranked lists; best first, ties by identifier.
+pub(crate) fn fuse(sides: &[(&str, Vec<Scored<ChunkId>>)]) -> Vec<Hit> {
+    let mut hits: BTreeMap<ChunkId, Hit> = BTreeMap::new();
+    for (name, list) in sides {
+        for (place, found) in list.iter().enumerate() {
+            let hit = hits.entry(found.item).or_insert_with(|| Hit {
+                chunk: found.item,
+                score: 0.0,
+                parts: BTreeMap::new(),
+            });
+            let rank = (place + 1) as f32;
+            hit.score += 1.0 / (RANK_OFFSET + rank);
+            hit.parts.insert((*name).to_owned(), found.score);
+            hit.parts.insert(format!("{name}_rank"), rank);
+        }
+    }
+    let mut fused: Vec<Hit> = hits.into_values().collect();
+    fused.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
+    fused
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(ids: &[u64]) -> Vec<Scored<ChunkId>> {
+        ids.iter().map(|id| Scored { item: ChunkId(*id), score: 1.0 }).collect()
+    }
+
+    #[test]
+    fn what_both_sides_find_comes_first_and_ties_go_by_id() {
+        let fused = fuse(&[("bm25", list(&[7, 2])), ("cosine", list(&[3, 2]))]);
+        let order: Vec<u64> = fused.iter().map(|hit| hit.chunk.0).collect();
+        assert_eq!(order, [2, 3, 7]);
+        assert_eq!(
+            fused[0].parts.keys().collect::<Vec<_>>(),
+            ["bm25", "bm25_rank", "cosine", "cosine_rank"]
+        );
+    }
+}

@@ -1,0 +1,52 @@
+//! What does every retrieval need? The base, and an embedder where there is one.
+
+use std::collections::BTreeMap;
+
+use pikerag_knowledge::{ChunkId, Embedder, KnowledgeBase, ModelError, StoreError, Vector};
+use serde::{Deserialize, Serialize};
+
+/// The base to search, and the embedder that its vectors were made with. Without one, retrieval
+/// goes by words alone.
+#[derive(Clone, Copy)]
+pub struct Finder<'a> {
+    /// The base.
+    pub base: &'a dyn KnowledgeBase,
+    /// The embedder, if the base has vectors.
+    pub embedder: Option<&'a dyn Embedder>,
+}
+
+/// A chunk found, and how its score came about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hit {
+    /// The chunk.
+    pub chunk: ChunkId,
+    /// Higher is better; the scale is the search's own.
+    pub score: f32,
+    /// The parts of the score by name: `cosine`, `bm25`, their ranks, links, names.
+    pub parts: BTreeMap<String, f32>,
+}
+
+/// Why retrieval failed.
+#[derive(Debug, thiserror::Error)]
+pub enum RetrieveError {
+    /// The base cannot be read.
+    #[error("the knowledge base cannot be searched")]
+    Store(#[from] StoreError),
+    /// The query could not be embedded.
+    #[error("the query could not be embedded")]
+    Model(#[from] ModelError),
+}
+
+impl Finder<'_> {
+    /// One vector per text; `None` without an embedder.
+    ///
+    /// # Errors
+    /// The embedder's.
+    pub async fn vectors(&self, texts: &[String]) -> Result<Option<Vec<Vector>>, ModelError> {
+        match self.embedder {
+            Some(embedder) if !texts.is_empty() => embedder.embed(texts).await.map(Some),
+            Some(_) => Ok(Some(Vec::new())),
+            None => Ok(None),
+        }
+    }
+}

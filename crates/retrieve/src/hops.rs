@@ -1,0 +1,301 @@
+//! Which chunks does a question need when one leads to the next? Hop retrieval (SPEC §4): take the
+//! best chunk, follow what it names, count covered words less, take the next. No model call.
+
+mod expand;
+mod question;
+
+use std::collections::{BTreeMap, HashMap};
+
+use pikerag_knowledge::ChunkId;
+use pikerag_language::{query_terms, terms};
+
+use self::expand::{Expansion, expand};
+use self::question::Asked;
+use crate::finder::{Finder, Hit, RetrieveError};
+
+/// How hops are weighed. One set of weights for every base; halving or doubling any of them moves
+/// recall by a few points at most (docs/retrieval.md).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HopParams {
+    /// Weight of the question's words, where there are vectors too.
+    pub words: f32,
+    /// Weight of the question's words, where there are no vectors.
+    pub words_alone: f32,
+    /// Weight of meaning for the first chunk.
+    pub meaning: f32,
+    /// The part of that for later chunks: they need not look like the question.
+    pub meaning_later: f32,
+    /// Weight of being named in the question.
+    pub named: f32,
+    /// Weight of being named, by its title, in a chosen chunk.
+    pub named_by_chosen: f32,
+    /// Weight of naming a chosen chunk by its title.
+    pub names_chosen: f32,
+    /// Weight of sharing rare names with a chosen chunk.
+    pub shared: f32,
+    /// Names less rare than this share nothing; 1 is a name that only one chunk has, 0 one that all
+    /// chunks have, on a logarithmic scale.
+    pub rarity_floor: f32,
+    /// Links fade with each hop by this factor …
+    pub fade: f32,
+    /// … but not those of chunks that the question names: their share is this times how surely.
+    pub named_keeps: f32,
+    /// How much of a word's weight goes once a chosen chunk holds it.
+    pub covered: f32,
+    /// Weight of the links of chunks that look best before any is chosen.
+    pub ahead: f32,
+    /// How many of those.
+    pub n_ahead: usize,
+}
+
+impl Default for HopParams {
+    fn default() -> Self {
+        Self {
+            words: 1.5,
+            words_alone: 2.5,
+            meaning: 1.0,
+            meaning_later: 0.7,
+            named: 1.0,
+            named_by_chosen: 0.7,
+            names_chosen: 0.2,
+            shared: 0.7,
+            rarity_floor: 0.35,
+            fade: 0.5,
+            named_keeps: 1.2,
+            covered: 0.8,
+            ahead: 0.5,
+            n_ahead: 5,
+        }
+    }
+}
+
+/// Candidates taken from each side before links add theirs.
+const SEEDS: usize = 200;
+
+/// The `k` chunks that hop retrieval gathers, in the order chosen.
+///
+/// # Errors
+/// See [`RetrieveError`].
+pub async fn hops(
+    finder: Finder<'_>,
+    question: &str,
+    k: usize,
+    params: HopParams,
+) -> Result<Vec<Hit>, RetrieveError> {
+    let mut walk = Walk::begin(finder, question, params).await?;
+    let mut gathered = Vec::new();
+    while gathered.len() < k {
+        let Some(best) = walk.best() else { break };
+        walk.take(finder, best.chunk).await?;
+        gathered.push(best);
+    }
+    Ok(gathered)
+}
+
+/// Hop retrieval step by step: whoever walks decides which chunk to take.
+pub struct Walk {
+    params: HopParams,
+    asked: Asked,
+    /// Left of each question word's weight, by word.
+    uncovered: Vec<f32>,
+    candidates: BTreeMap<ChunkId, Node>,
+    expanded: HashMap<ChunkId, Expansion>,
+    chosen: Vec<ChunkId>,
+}
+
+/// What is known of a candidate.
+#[derive(Clone, Debug, Default)]
+struct Node {
+    /// What each question word contributes, already weighted.
+    words: Vec<f32>,
+    meaning: f32,
+    named: f32,
+    ahead: f32,
+    /// The strongest title link from a chosen chunk.
+    linked: f32,
+    /// The sum of rare names shared with chosen chunks.
+    shared: f32,
+}
+
+impl Walk {
+    /// Prepares a walk: scores by words and meaning, what the question names, and a look ahead at
+    /// where the best-looking chunks lead.
+    ///
+    /// # Errors
+    /// See [`RetrieveError`].
+    pub async fn begin(
+        finder: Finder<'_>,
+        question: &str,
+        params: HopParams,
+    ) -> Result<Self, RetrieveError> {
+        let asked = Asked::new(finder, question, params).await?;
+        let uncovered = vec![1.0; asked.words.len()];
+        let mut walk = Self {
+            params,
+            asked,
+            uncovered,
+            candidates: BTreeMap::new(),
+            expanded: HashMap::new(),
+            chosen: Vec::new(),
+        };
+        let seeds = walk.asked.seeds(SEEDS);
+        walk.admit(finder, seeds).await?;
+        walk.look_ahead(finder).await?;
+        Ok(walk)
+    }
+
+    /// All candidates not taken yet, best first, ties by identifier.
+    pub fn ranked(&self) -> Vec<Hit> {
+        let mut hits: Vec<Hit> = self.open().map(|(chunk, node)| self.hit(*chunk, node)).collect();
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
+        hits
+    }
+
+    /// The best candidate not taken yet.
+    pub fn best(&self) -> Option<Hit> {
+        let mut best: Option<(f32, ChunkId, &Node)> = None;
+        for (chunk, node) in self.open() {
+            let score = self.score(node);
+            if best.is_none_or(|(held, ..)| held < score) {
+                best = Some((score, *chunk, node));
+            }
+        }
+        best.map(|(_, chunk, node)| self.hit(chunk, node))
+    }
+
+    fn open(&self) -> impl Iterator<Item = (&ChunkId, &Node)> {
+        self.candidates.iter().filter(|(chunk, _)| !self.chosen.contains(chunk))
+    }
+
+    /// Takes a chunk: its links count from now on, and the words it holds count less.
+    ///
+    /// # Errors
+    /// See [`RetrieveError`].
+    pub async fn take(&mut self, finder: Finder<'_>, chunk: ChunkId) -> Result<(), RetrieveError> {
+        if self.chosen.contains(&chunk) {
+            return Ok(());
+        }
+        let hop = self.chosen.len();
+        self.chosen.push(chunk);
+        let expansion = self.expansion(finder, chunk).await?;
+        self.admit(finder, expansion.reached()).await?;
+        let named = self.asked.named.get(&chunk).copied().unwrap_or_default();
+        let faded = self.params.fade.powi(i32::try_from(hop).unwrap_or(i32::MAX));
+        let factor = faded.max((self.params.named_keeps * named).min(1.0));
+        for (target, strength) in &expansion.titles {
+            if let Some(node) = self.candidates.get_mut(target) {
+                node.linked = node.linked.max(factor * strength);
+            }
+        }
+        for (target, strength) in &expansion.names {
+            if let Some(node) = self.candidates.get_mut(target) {
+                node.shared += factor * strength;
+            }
+        }
+        for (word, left) in self.asked.words.iter().zip(&mut self.uncovered) {
+            if expansion.terms.contains(word) {
+                *left *= 1.0 - self.params.covered;
+            }
+        }
+        Ok(())
+    }
+
+    /// The links of the chunks that look best, shared out by how good they look.
+    async fn look_ahead(&mut self, finder: Finder<'_>) -> Result<(), RetrieveError> {
+        let mut first = self.ranked();
+        first.truncate(self.params.n_ahead);
+        let best = first.first().map_or(0.0, |hit| hit.score.max(0.0));
+        if best <= 0.0 {
+            return Ok(());
+        }
+        let shares: Vec<f32> =
+            first.iter().map(|hit| (hit.score.max(0.0) / best).powi(2)).collect();
+        let all: f32 = shares.iter().sum();
+        for (hit, share) in first.iter().zip(shares) {
+            let expansion = self.expansion(finder, hit.chunk).await?;
+            self.admit(finder, expansion.reached()).await?;
+            for target in expansion.reached() {
+                let title = expansion.titles.get(&target).copied().unwrap_or_default();
+                let names = expansion.names.get(&target).copied().unwrap_or_default();
+                let strength = self.params.ahead * share / all * (title + self.saturated(names));
+                if let Some(node) = self.candidates.get_mut(&target) {
+                    node.ahead += strength;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn expansion(
+        &mut self,
+        finder: Finder<'_>,
+        chunk: ChunkId,
+    ) -> Result<Expansion, RetrieveError> {
+        if let Some(known) = self.expanded.get(&chunk) {
+            return Ok(known.clone());
+        }
+        let expansion = expand(finder, &self.asked, self.params, chunk).await?;
+        self.expanded.insert(chunk, expansion.clone());
+        Ok(expansion)
+    }
+
+    /// Makes chunks candidates, with their scores by words and meaning.
+    async fn admit(
+        &mut self,
+        finder: Finder<'_>,
+        chunks: Vec<ChunkId>,
+    ) -> Result<(), RetrieveError> {
+        let new: Vec<ChunkId> =
+            chunks.into_iter().filter(|chunk| !self.candidates.contains_key(chunk)).collect();
+        let meaning = self.asked.meaning(finder, &new).await?;
+        for (chunk, meaning) in new.into_iter().zip(meaning) {
+            let words = self.asked.words_of(chunk);
+            let named =
+                self.params.named * self.asked.named.get(&chunk).copied().unwrap_or_default();
+            self.candidates.insert(chunk, Node { words, meaning, named, ..Node::default() });
+        }
+        Ok(())
+    }
+
+    fn saturated(&self, names: f32) -> f32 {
+        self.params.shared * (1.0 - (-names).exp())
+    }
+
+    fn parts(&self, node: &Node) -> [(&'static str, f32); 6] {
+        let words =
+            node.words.iter().zip(&self.uncovered).map(|(weight, left)| weight * left).sum();
+        let later = if self.chosen.is_empty() { 1.0 } else { self.params.meaning_later };
+        [
+            ("words", words),
+            ("meaning", node.meaning * later),
+            ("named_in_question", node.named),
+            ("links_ahead", node.ahead),
+            ("title_links", node.linked),
+            ("shared_names", self.saturated(node.shared)),
+        ]
+    }
+
+    fn score(&self, node: &Node) -> f32 {
+        self.parts(node).iter().map(|(_, part)| part).sum()
+    }
+
+    fn hit(&self, chunk: ChunkId, node: &Node) -> Hit {
+        let parts = self.parts(node);
+        let named_parts = parts.iter().filter(|(_, part)| *part != 0.0);
+        Hit {
+            chunk,
+            score: parts.iter().map(|(_, part)| part).sum(),
+            parts: named_parts.map(|(name, part)| ((*name).to_owned(), *part)).collect(),
+        }
+    }
+}
+
+/// The terms of a chunk, for coverage.
+fn chunk_terms(title: &str, text: &str) -> std::collections::HashSet<String> {
+    terms(&format!("{title}\n{text}")).into_iter().collect()
+}
+
+/// The terms of the question that retrieval weighs.
+fn question_terms(question: &str) -> Vec<String> {
+    query_terms(question)
+}

@@ -1,0 +1,185 @@
+//! How does a file take the place of what it held before? Row by row, in one transaction: what stays
+//! is kept with all that was made from it.
+
+use std::collections::HashSet;
+
+use pikerag_knowledge::{Chunk, DocumentGraph, FileRecord, NameUse, PutReport};
+use rusqlite::{Transaction, params};
+
+use super::write::limit_of;
+use super::{TEXT_GENERATION, VECTOR_GENERATION, advance};
+
+pub(super) fn put_file(
+    tx: &Transaction<'_>,
+    file: &FileRecord,
+    documents: &[DocumentGraph],
+) -> rusqlite::Result<PutReport> {
+    let before: HashSet<i64> = chunks_of_file(tx, &file.path)?.into_iter().collect();
+    tx.execute(
+        "INSERT INTO files(path, hash, recipe) VALUES (?1, ?2, ?3)
+         ON CONFLICT(path) DO UPDATE SET hash = excluded.hash, recipe = excluded.recipe",
+        params![file.path, file.hash, file.recipe],
+    )?;
+    let generation = advance(tx, TEXT_GENERATION)?;
+    let mut report = PutReport::default();
+    let mut after = HashSet::new();
+    let mut sources = HashSet::new();
+    for document in documents {
+        sources.insert(document.source.id.0.cast_signed());
+        put_source(tx, file, document)?;
+        for chunk in &document.chunks {
+            let id = chunk.id.0.cast_signed();
+            after.insert(id);
+            if before.contains(&id) {
+                report.kept += 1;
+            } else {
+                report.added += 1;
+            }
+            put_chunk(tx, chunk, generation)?;
+        }
+        put_links_and_names(tx, document)?;
+    }
+    let removed: Vec<i64> = before.difference(&after).copied().collect();
+    for id in &removed {
+        tx.prepare_cached("DELETE FROM chunks WHERE id = ?1")?.execute([id])?;
+    }
+    let known: Vec<i64> = tx
+        .prepare_cached("SELECT id FROM sources WHERE file = ?1")?
+        .query_map([&file.path], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for id in known.iter().filter(|id| !sources.contains(id)) {
+        tx.prepare_cached("DELETE FROM sources WHERE id = ?1")?.execute([id])?;
+    }
+    if !removed.is_empty() {
+        report.removed = removed.len();
+        forget(tx, removed.into_iter())?;
+    }
+    Ok(report)
+}
+
+fn put_source(
+    tx: &Transaction<'_>,
+    file: &FileRecord,
+    document: &DocumentGraph,
+) -> rusqlite::Result<()> {
+    let source = &document.source;
+    let metadata = serde_json::to_string(&source.metadata)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+    tx.prepare_cached(
+        "INSERT INTO sources(id, file, uri, title, media_type, hash, language, metadata, text)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+         ON CONFLICT(id) DO UPDATE SET file = excluded.file, uri = excluded.uri, title = excluded.title,
+           media_type = excluded.media_type, hash = excluded.hash, language = excluded.language,
+           metadata = excluded.metadata, text = excluded.text",
+    )?
+    .execute(params![
+        source.id.0.cast_signed(),
+        file.path,
+        source.uri,
+        source.title,
+        source.media_type,
+        source.hash,
+        source.language,
+        metadata,
+        document.text
+    ])?;
+    let id = source.id.0.cast_signed();
+    tx.prepare_cached("DELETE FROM sections WHERE source = ?1")?.execute([id])?;
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO sections(id, source, parent, ordinal, level, heading) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?;
+    for section in &document.sections {
+        insert.execute(params![
+            section.id.0.cast_signed(),
+            id,
+            section.parent.map(|parent| parent.0.cast_signed()),
+            section.ordinal,
+            section.level,
+            section.heading
+        ])?;
+    }
+    Ok(())
+}
+
+fn put_chunk(tx: &Transaction<'_>, chunk: &Chunk, generation: i64) -> rusqlite::Result<()> {
+    let cells = match &chunk.table {
+        Some(table) => Some(
+            serde_json::to_string(table)
+                .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?,
+        ),
+        None => None,
+    };
+    // A chunk that stays keeps its generation: full text has it already.
+    tx.prepare_cached(
+        "INSERT INTO chunks(id, source, section, headings, ordinal, kind, text, span_start, span_end, page,
+           cells, generation) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+         ON CONFLICT(id) DO UPDATE SET section = excluded.section, ordinal = excluded.ordinal,
+           kind = excluded.kind, span_start = excluded.span_start, span_end = excluded.span_end,
+           page = excluded.page, cells = excluded.cells",
+    )?
+    .execute(params![
+        chunk.id.0.cast_signed(),
+        chunk.source.0.cast_signed(),
+        chunk.section.map(|section| section.0.cast_signed()),
+        chunk.headings,
+        chunk.ordinal,
+        chunk.kind.as_str(),
+        chunk.text,
+        limit_of(chunk.span.start),
+        limit_of(chunk.span.end),
+        chunk.page,
+        cells,
+        generation
+    ])
+    .map(drop)
+}
+
+fn put_links_and_names(tx: &Transaction<'_>, document: &DocumentGraph) -> rusqlite::Result<()> {
+    let mut no_links = tx.prepare_cached("DELETE FROM links WHERE chunk = ?1")?;
+    let mut no_names = tx.prepare_cached("DELETE FROM names WHERE chunk = ?1")?;
+    for chunk in &document.chunks {
+        no_links.execute([chunk.id.0.cast_signed()])?;
+        no_names.execute([chunk.id.0.cast_signed()])?;
+    }
+    let mut link = tx.prepare_cached(
+        "INSERT INTO links(chunk, target, span_start, span_end) VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    for (chunk, found) in &document.links {
+        let span = (limit_of(found.span.start), limit_of(found.span.end));
+        link.execute(params![chunk.0.cast_signed(), found.target, span.0, span.1])?;
+    }
+    let mut name = tx.prepare_cached(
+        "INSERT INTO names(chunk, how, key) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+    )?;
+    for (chunk, found) in &document.names {
+        let (how, key) = match found {
+            NameUse::Bears { key, weight } => (i16::from(*weight).max(1), key),
+            NameUse::Mentions(key) => (0, key),
+            NameUse::Links(key) => (-1, key),
+        };
+        name.execute(params![chunk.0.cast_signed(), how, key.0.cast_signed()])?;
+    }
+    Ok(())
+}
+
+pub(super) fn chunks_of_file(tx: &Transaction<'_>, path: &str) -> rusqlite::Result<Vec<i64>> {
+    tx.prepare_cached(
+        "SELECT c.id FROM chunks c JOIN sources s ON s.id = c.source WHERE s.file = ?1",
+    )?
+    .query_map([path], |row| row.get(0))?
+    .collect()
+}
+
+/// Notes deleted chunks for the derived indexes.
+pub(super) fn forget(
+    tx: &Transaction<'_>,
+    chunks: impl Iterator<Item = i64>,
+) -> rusqlite::Result<()> {
+    let generation = advance(tx, TEXT_GENERATION)?;
+    advance(tx, VECTOR_GENERATION)?;
+    let mut note = tx.prepare_cached("INSERT INTO gone(chunk, generation) VALUES (?1, ?2)")?;
+    for chunk in chunks {
+        note.execute(params![chunk, generation])?;
+    }
+    Ok(())
+}

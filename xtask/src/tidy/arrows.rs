@@ -1,0 +1,219 @@
+//! Which crate may see which? (The arrows of the paper's Figure 2, and the house's invariants.)
+
+use std::collections::BTreeMap;
+
+use toml::{Table, Value};
+
+use super::{Finding, Tree};
+
+/// Our crates, by folder, and those that each may depend on. Tests may see anything.
+const ARROWS: [(&str, &[&str]); 13] = [
+    ("knowledge", &[]),
+    ("language", &[]),
+    ("prompt", &["knowledge"]),
+    ("parse", &["knowledge"]),
+    ("extract", &["knowledge", "language", "prompt"]),
+    ("reason", &["knowledge", "language", "prompt"]),
+    ("retrieve", &["knowledge", "language"]),
+    ("store", &["knowledge", "language"]),
+    ("models", &["knowledge"]),
+    ("coordinate", &["knowledge", "language", "prompt", "parse", "extract", "retrieve", "reason"]),
+    ("eval", &["knowledge", "coordinate"]),
+    ("app", EVERYTHING),
+    ("xtask", &[]),
+];
+
+const EVERYTHING: &[&str] = &[
+    "knowledge",
+    "language",
+    "prompt",
+    "parse",
+    "extract",
+    "reason",
+    "retrieve",
+    "store",
+    "models",
+    "coordinate",
+    "eval",
+];
+
+/// Foreign crates that only some of ours may depend on.
+const RESERVED: [(&str, &[&str]); 4] = [
+    ("reqwest", &["models"]),      // Only `models` speaks HTTP outward.
+    ("rusqlite", &["store"]),      // Only `store` speaks SQL
+    ("tantivy", &["store"]),       // and keeps indexes.
+    ("anyhow", &["app", "xtask"]), // Libraries return errors that a caller can tell apart.
+];
+
+/// The manifests of `crates/*` and `xtask` hold no dependency against the tables above.
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut manifests = BTreeMap::new();
+    for (path, text) in tree {
+        let Some(folder) = folder(path) else { continue };
+        match text.parse::<Table>() {
+            Ok(manifest) => drop(manifests.insert(folder, (path, text, manifest))),
+            Err(error) => findings.push(Finding {
+                path: path.clone(),
+                line: 1,
+                problem: format!("not a manifest: {}", error.message()),
+            }),
+        }
+    }
+    let ours: BTreeMap<&str, &str> = manifests
+        .iter()
+        .filter_map(|(folder, (_, _, manifest))| Some((package_name(manifest)?, *folder)))
+        .collect();
+    for (folder, (path, text, manifest)) in &manifests {
+        let problems = match lookup(&ARROWS, folder) {
+            Some(allowed) => problems(folder, allowed, manifest, &ours),
+            None => {
+                vec![(String::new(), format!("crate `{folder}` is not in the table of arrows"))]
+            }
+        };
+        for (dependency, problem) in problems {
+            let line = text.lines().position(|l| l.starts_with(&dependency)).unwrap_or(0) + 1;
+            findings.push(Finding { path: (*path).clone(), line, problem });
+        }
+    }
+    findings
+}
+
+/// The dependencies that break a rule, with the rule.
+fn problems(
+    folder: &str,
+    allowed: &[&str],
+    manifest: &Table,
+    ours: &BTreeMap<&str, &str>,
+) -> Vec<(String, String)> {
+    let mut problems = Vec::new();
+    for (key, package) in dependencies(manifest) {
+        if let Some(target) = ours.get(package)
+            && !allowed.contains(target)
+        {
+            problems.push((key.to_owned(), format!("`{folder}` must not depend on `{target}`")));
+        }
+        if let Some(holders) = lookup(&RESERVED, package)
+            && !holders.contains(&folder)
+        {
+            let holders = holders.join("` and `");
+            let problem = format!("only `{holders}` may depend on `{package}`, not `{folder}`");
+            problems.push((key.to_owned(), problem));
+        }
+    }
+    problems
+}
+
+/// Names in the manifest and of the packages behind them; without `dev-dependencies`.
+fn dependencies(manifest: &Table) -> Vec<(&str, &str)> {
+    let targets = manifest.get("target").and_then(Value::as_table);
+    let per_target = targets.into_iter().flat_map(Table::values).filter_map(Value::as_table);
+    let mut found = Vec::new();
+    for tables in std::iter::once(manifest).chain(per_target) {
+        for kind in ["dependencies", "build-dependencies"] {
+            for (key, value) in tables.get(kind).and_then(Value::as_table).into_iter().flatten() {
+                let package = value.get("package").and_then(Value::as_str);
+                found.push((key.as_str(), package.unwrap_or(key)));
+            }
+        }
+    }
+    found
+}
+
+/// `crates/store/Cargo.toml` → `store`.
+fn folder(path: &str) -> Option<&str> {
+    let folder = path.strip_suffix("/Cargo.toml")?;
+    match folder.strip_prefix("crates/") {
+        Some(name) if !name.contains('/') => Some(name),
+        _ => (folder == "xtask").then_some(folder),
+    }
+}
+
+fn package_name(manifest: &Table) -> Option<&str> {
+    manifest.get("package")?.get("name")?.as_str()
+}
+
+fn lookup<'a>(table: &[(&str, &'a [&'a str])], key: &str) -> Option<&'a [&'a str]> {
+    table.iter().find(|(name, _)| *name == key).map(|(_, names)| *names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::tidy::findings;
+
+    const KNOWLEDGE: (&str, &str) =
+        ("crates/knowledge/Cargo.toml", "[package]\nname = \"pikerag-knowledge\"\n");
+    const EVAL: (&str, &str) = ("crates/eval/Cargo.toml", "[package]\nname = \"pikerag-eval\"\n");
+
+    #[test]
+    fn finds_an_arrow_that_points_back() {
+        let store = "[package]\nname = \"pikerag-store\"\n[dependencies]\n\
+                     pikerag-knowledge.workspace = true\npikerag-eval.workspace = true\n";
+        let renamed = "[package]\nname = \"pikerag-coordinate\"\n[target.'cfg(unix)'.dependencies]\n\
+                       gold = { package = \"pikerag-eval\", path = \"../eval\" }\n";
+        let found = findings(
+            check,
+            &[
+                KNOWLEDGE,
+                EVAL,
+                ("crates/store/Cargo.toml", store),
+                ("crates/coordinate/Cargo.toml", renamed),
+            ],
+        );
+        assert_eq!(
+            found,
+            [
+                "crates/coordinate/Cargo.toml:4: `coordinate` must not depend on `eval`",
+                "crates/store/Cargo.toml:5: `store` must not depend on `eval`",
+            ]
+        );
+    }
+
+    #[test]
+    fn finds_a_reserved_crate() {
+        let eval = "[package]\nname = \"pikerag-eval\"\n[dependencies]\nanyhow = \"1\"\n\
+                    [build-dependencies]\nreqwest.workspace = true\n";
+        let models = "[package]\nname = \"pikerag-models\"\n[dependencies]\n\
+                      reqwest.workspace = true\nrusqlite = { workspace = true }\n";
+        let found = findings(
+            check,
+            &[
+                ("crates/eval/Cargo.toml", eval),
+                ("crates/models/Cargo.toml", models),
+                ("xtask/Cargo.toml", "[dependencies]\nanyhow = \"1\"\n"),
+            ],
+        );
+        assert_eq!(
+            found,
+            [
+                "crates/eval/Cargo.toml:4: only `app` and `xtask` may depend on `anyhow`, not `eval`",
+                "crates/eval/Cargo.toml:6: only `models` may depend on `reqwest`, not `eval`",
+                "crates/models/Cargo.toml:5: only `store` may depend on `rusqlite`, not `models`",
+            ]
+        );
+    }
+
+    #[test]
+    fn tests_may_see_anything() {
+        let store = "[dev-dependencies]\npikerag-eval.workspace = true\nanyhow = \"1\"\n";
+        assert!(findings(check, &[EVAL, ("crates/store/Cargo.toml", store)]).is_empty());
+    }
+
+    #[test]
+    fn finds_crates_that_the_table_does_not_know_and_broken_manifests() {
+        let found = findings(
+            check,
+            &[
+                ("crates/magic/Cargo.toml", "[package]\nname = \"pikerag-magic\"\n"),
+                ("crates/store/Cargo.toml", "[package"),
+                ("crates/store/fuzz/Cargo.toml", "[dependencies]\nanyhow = \"1\"\n"),
+            ],
+        );
+        assert!(found[0].starts_with("crates/store/Cargo.toml:1: not a manifest: "), "{found:#?}");
+        assert_eq!(
+            found[1..],
+            ["crates/magic/Cargo.toml:1: crate `magic` is not in the table of arrows"]
+        );
+    }
+}

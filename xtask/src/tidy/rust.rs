@@ -1,0 +1,154 @@
+//! Which part of a Rust file is code that ships? A scan by hand: what it must know is little.
+
+/// True for files that hold tests or benchmarks only: `tests/a.rs`, `src/b/tests.rs`.
+pub(super) fn is_test_file(path: &str) -> bool {
+    let mut parts = path.strip_suffix(".rs").unwrap_or(path).split('/');
+    parts.any(|part| matches!(part, "tests" | "benches"))
+}
+
+/// The text above the `#[cfg(test)] mod … {` that ends a file; all of it without one.
+pub(super) fn above_tests(text: &str) -> &str {
+    let mut start = 0;
+    let mut test_at = None;
+    for line in text.split_inclusive('\n') {
+        let is_opening = line.trim_end().ends_with('{');
+        match test_at {
+            _ if line.trim_end() == "#[cfg(test)]" => test_at = Some(start),
+            Some(at) if is_module(line) && is_opening => return text.get(..at).unwrap_or(text),
+            Some(_) if line.starts_with("#[") || line.starts_with("//") => {}
+            _ => test_at = None,
+        }
+        start += line.len();
+    }
+    text
+}
+
+fn is_module(line: &str) -> bool {
+    ["mod ", "pub mod ", "pub(crate) mod ", "pub(super) mod "].iter().any(|m| line.starts_with(m))
+}
+
+/// `text` with blanks in place of comments, strings and characters; the lines stay where they are.
+pub(super) fn code_only(text: &str) -> String {
+    let mut code = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(next) = rest.chars().next() {
+        let after_word = code.ends_with(is_word);
+        let n_hidden = hidden(rest, after_word);
+        if n_hidden == 0 {
+            code.push(next);
+            rest = rest.get(next.len_utf8()..).unwrap_or_default();
+        } else {
+            let (gone, after) = rest.split_at(n_hidden);
+            code.extend(gone.chars().map(|c| if c == '\n' { c } else { ' ' }));
+            rest = after;
+        }
+    }
+    code
+}
+
+/// A character of a name.
+pub(super) fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Bytes of the comment, string or character with which `rest` begins; 0 if it begins with code.
+fn hidden(rest: &str, after_word: bool) -> usize {
+    if rest.starts_with("//") {
+        rest.find('\n').unwrap_or(rest.len())
+    } else if rest.starts_with("/*") {
+        block_comment(rest)
+    } else if rest.starts_with('"') {
+        quoted(rest, '"')
+    } else if rest.starts_with('\'') {
+        character(rest)
+    } else if after_word {
+        0
+    } else {
+        raw_string(rest)
+    }
+}
+
+fn block_comment(rest: &str) -> usize {
+    let (mut depth, mut at) = (0, 0);
+    while let Some(here) = rest.get(at..).filter(|here| !here.is_empty()) {
+        if here.starts_with("/*") {
+            (depth, at) = (depth + 1, at + 2);
+        } else if here.starts_with("*/") {
+            (depth, at) = (depth - 1, at + 2);
+        } else {
+            at += here.chars().next().map_or(1, char::len_utf8);
+        }
+        if depth == 0 {
+            return at;
+        }
+    }
+    rest.len()
+}
+
+/// A string or character with its quotes; `\` hides the character behind it.
+fn quoted(rest: &str, quote: char) -> usize {
+    let mut is_escaped = false;
+    for (at, c) in rest.char_indices().skip(1) {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            c if c == quote => return at + c.len_utf8(),
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+/// `'x'` and `'\n'`, but not the lifetime `'x`.
+fn character(rest: &str) -> usize {
+    let mut chars = rest.chars().skip(1);
+    match (chars.next(), chars.next()) {
+        (Some('\\'), _) | (Some(_), Some('\'')) => quoted(rest, '\''),
+        _ => 0,
+    }
+}
+
+/// `r"…"`, `r#"…"#`, also after `b` and `c`; `r#name` is none.
+fn raw_string(rest: &str) -> usize {
+    let Some(marks) = rest.strip_prefix(['b', 'c']).unwrap_or(rest).strip_prefix('r') else {
+        return 0;
+    };
+    let n_hashes = marks.len() - marks.trim_start_matches('#').len();
+    let Some(body) = marks.trim_start_matches('#').strip_prefix('"') else { return 0 };
+    let end = format!("\"{}", "#".repeat(n_hashes));
+    body.find(&end).map_or(rest.len(), |at| rest.len() - body.len() + at + end.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{above_tests, code_only};
+
+    #[test]
+    fn blanks_out_what_is_no_code() {
+        for (text, code) in [
+            ("a // b\nc", "a     \nc"),
+            ("a /* b /* c */ \n */ d", "a              \n    d"),
+            (r#"f("a\"b", c)"#, "f(      , c)"),
+            ("f(r#\"a\"b\"#, r\"c\\\", br\"d\")", "f(        ,      ,      )"),
+            ("f::<'a>('\\'', '\"', 'b')", "f::<'a>(    ,    ,    )"),
+            ("r#type = 1; // x", "r#type = 1;     "),
+            ("\"京\" é", "    é"),
+            ("\"open", "     "),
+        ] {
+            assert_eq!(code_only(text).replace(' ', "·"), code.replace(' ', "·"), "{text}");
+        }
+    }
+
+    #[test]
+    fn ends_above_the_tests() {
+        for (text, n_lines) in [
+            ("a\n#[cfg(test)]\nmod tests {\nb\n}\n", 1),
+            ("a\n#[cfg(test)]\n// why\n#[expect(x)]\nmod tests {\nb\n}\n", 1),
+            ("#[cfg(test)]\nmod tests;\na\n", 3),
+            ("#[cfg(test)]\nuse a;\nmod b {\n}\n", 4),
+            ("a\nb", 2),
+        ] {
+            assert_eq!(above_tests(text).lines().count(), n_lines, "{text}");
+        }
+    }
+}
