@@ -176,7 +176,6 @@ impl Meter {
         let mut book = self.book();
         let spent = book.spent;
         let over = |cap: String, worst: String, spent: String| {
-            // Reads: (… so far)
             let spent = format!("this call can cost {worst} on top of {spent}");
             Err(ModelError::OverBudget { cap, spent })
         };
@@ -216,7 +215,7 @@ impl Meter {
     fn sum(&self, model: &str, usage: Usage) -> Sum {
         let price = self.prices.get(model).copied().unwrap_or_default();
         let cost = |tokens, per_million: f64| {
-            u128::from(tokens) * (per_million * 1e6).round() as u128 // A millionth of a dollar each.
+            u128::from(tokens) * (per_million * 1e6).round() as u128 // $1 a million is $0.000001 each.
         };
         let (prompt, completion) = (usage.prompt_tokens, usage.completion_tokens);
         let money = Usd(cost(prompt, price.prompt) + cost(completion, price.completion));

@@ -210,3 +210,18 @@ pub(crate) fn from_base64(text: &str) -> Option<Vector> {
     let (floats, rest) = bytes.as_chunks::<4>();
     rest.is_empty().then(|| floats.iter().map(|x| f32::from_le_bytes(*x)).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_keeps_every_bit() {
+        let vector = vec![0.1_f32, -1e-40, f32::MAX, -0.0];
+        let back = from_base64(&to_base64(&vector)).unwrap();
+        let bits = |vector: &[f32]| vector.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&back), bits(&vector));
+        assert_eq!(from_base64("AAA="), None);
+        assert_eq!(from_base64("***"), None);
+    }
+}
