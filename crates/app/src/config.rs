@@ -25,6 +25,8 @@ pub(crate) struct Settings {
     pub(crate) prices: BTreeMap<String, Price>,
     pub(crate) budget: BudgetSettings,
     pub(crate) limits: Limits,
+    /// Parameters of the methods.
+    pub(crate) methods: pikerag_coordinate::Overrides,
 }
 
 /// A chat endpoint. All is optional: roles fill in from `[chat]`, and that from the environment.
@@ -224,6 +226,9 @@ fn fill_in(settings: &mut Settings, environment: &Environment) {
 fn check(settings: &Settings) -> anyhow::Result<()> {
     if settings.index.max_tokens.is_some_and(|tokens| tokens < 20) {
         bail!("`index.max_tokens` must be at least 20: smaller chunks hold no fact");
+    }
+    if settings.methods.delta.is_some_and(|delta| !(-1.0..=1.0).contains(&delta)) {
+        bail!("`methods.delta` is a cosine: it must lie between -1 and 1");
     }
     for (model, price) in &settings.prices {
         if price.prompt < 0.0 || price.completion < 0.0 {

@@ -74,13 +74,16 @@ fn write_candidates(tree: &mut String, indent: &str, candidates: &[Candidate]) -
             .collect();
         let parts =
             if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+        let leads_to = match candidate.atom {
+            Some(_) => format!("  → {}", candidate.title),
+            None => String::new(),
+        };
         writeln!(
             tree,
-            "{indent}{}. {:.3} {}  → {} [{}]{parts}",
+            "{indent}{}. {:.3} {}{leads_to} [{}]{parts}",
             place + 1,
             candidate.score,
-            short(&candidate.text, 70),
-            candidate.title,
+            short(&candidate.text, 90),
             via(candidate.via)
         )?;
     }

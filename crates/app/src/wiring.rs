@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use pikerag_coordinate::estimate::Estimate;
 use pikerag_coordinate::ingest::{FileReader, Params, Tools};
-use pikerag_coordinate::{Kit, Models};
+use pikerag_coordinate::{Kit, Method, Models};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{AtomKind, ChatModel, Embedder, KnowledgeBase, Ledger, ModelError, Role};
 use pikerag_models::{Cap, MemoryLedger, Meter, Mode, Price, Prices, Run, Spending, Transport};
+use pikerag_retrieve::HopParams;
 use pikerag_store::Base;
 use serde_json::json;
 
@@ -248,6 +249,21 @@ impl Wiring {
                 + usage.completion_tokens as f64 * price.completion)
                 / 1e6,
         )
+    }
+
+    /// A method by name, with the user's parameters.
+    pub(crate) fn method(&self, name: &str) -> anyhow::Result<Method> {
+        Ok(name.trim().parse::<Method>()?.with(&self.settings.methods))
+    }
+
+    /// The user's parameters in one line, to tell runs apart.
+    pub(crate) fn parameters_line(&self) -> String {
+        format!("{:?}", self.settings.methods)
+    }
+
+    /// The weights of hop retrieval.
+    pub(crate) fn hops(&self) -> HopParams {
+        self.settings.methods.hops
     }
 
     /// The models in use, in one line, to tell runs apart.

@@ -9,4 +9,4 @@ mod kit;
 pub mod methods;
 
 pub use kit::{Kit, Models, Run, SolveError};
-pub use methods::{Method, UnknownMethod, solve};
+pub use methods::{Method, Overrides, UnknownMethod, solve};

@@ -5,9 +5,12 @@ pub mod kar3;
 pub mod naive_rag;
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 use pikerag_knowledge::{Answer, AtomKind, Question};
+use pikerag_retrieve::HopParams;
+use serde::Deserialize;
 
 use crate::decompose::{Proposer, Selector};
 use crate::kit::{Kit, SolveError};
@@ -42,6 +45,44 @@ impl Method {
         "naive-rag-hr",
         "hybrid-rag",
     ];
+}
+
+/// Parameters that a user sets for all methods that have them; what is not set stays as the papers
+/// have it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Overrides {
+    /// The most rounds of KAR³ (N).
+    pub n: Option<NonZeroUsize>,
+    /// Candidates for each proposal (k).
+    pub k: Option<NonZeroUsize>,
+    /// The least similarity of an atom (δ), from -1 to 1.
+    pub delta: Option<f32>,
+    /// Chunks that hop RAG gathers.
+    pub hop_chunks: Option<NonZeroUsize>,
+    /// How hops are weighed.
+    pub hops: HopParams,
+}
+
+impl Method {
+    /// The method with the user's parameters.
+    #[must_use]
+    pub fn with(self, set: &Overrides) -> Self {
+        match self {
+            Self::Kar3(params) => Self::Kar3(kar3::Params {
+                n: set.n.unwrap_or(params.n),
+                k: set.k.unwrap_or(params.k),
+                delta: set.delta.unwrap_or(params.delta),
+                hops: set.hops,
+                ..params
+            }),
+            Self::HopRag(params) => {
+                let k = set.hop_chunks.map_or(params.k, NonZeroUsize::get);
+                Self::HopRag(hop_rag::Params { k, hops: set.hops })
+            }
+            Self::NaiveRag(params) => Self::NaiveRag(params),
+        }
+    }
 }
 
 impl FromStr for Method {

@@ -12,7 +12,7 @@ use crate::datasets::Item;
 use crate::metrics::{Scores, score, supporting_recall};
 use crate::report::Row;
 
-/// Runs what is not in `done` yet, `in_flight` questions at a time, and hands each row and answer to
+/// Runs what is not in `done` yet (by method's name and question), `in_flight` questions at a time, and hands each row and answer to
 /// `keep` in the order in which they were asked. Questions see nothing of each other.
 ///
 /// A question that fails gives a row that says why, and the rest go on; a spent budget, and a
@@ -23,34 +23,34 @@ use crate::report::Row;
 pub async fn run<E>(
     kit: &Kit,
     items: &[Item],
-    methods: &[Method],
+    methods: &[(String, Method)],
     done: &HashSet<(String, String)>,
     in_flight: usize,
     mut keep: impl FnMut(Row, Option<Answer>) -> Result<(), E>,
 ) -> Result<(), RunError<E>> {
     let mut jobs = Vec::new();
-    for method in methods {
+    for (name, method) in methods {
         for item in items {
-            if !done.contains(&(method.to_string(), item.id.clone())) {
-                jobs.push((*method, item));
+            if !done.contains(&(name.clone(), item.id.clone())) {
+                jobs.push((name, *method, item));
             }
         }
     }
-    let answers = stream::iter(jobs).map(|(method, item)| async move {
+    let answers = stream::iter(jobs).map(|(name, method, item)| async move {
         let question = Question { id: item.id.clone(), text: item.question.clone() };
         let began = Instant::now();
         let answer = solve(kit, &question, method).await;
-        (method, item, answer, began.elapsed().as_secs_f64())
+        (name, item, answer, began.elapsed().as_secs_f64())
     });
     let mut answers = answers.buffered(in_flight.max(1));
-    while let Some((method, item, answer, seconds)) = answers.next().await {
+    while let Some((name, item, answer, seconds)) = answers.next().await {
         match answer {
             Ok(answer) => {
-                keep(row(method, item, &answer, seconds), Some(answer)).map_err(RunError::Keep)?
+                keep(row(name, item, &answer, seconds), Some(answer)).map_err(RunError::Keep)?
             }
             Err(error) if ends_the_run(&error) => return Err(RunError::Solve(error)),
             Err(error) => {
-                keep(failed(method, item, &error, seconds), None).map_err(RunError::Keep)?
+                keep(failed(name, item, &error, seconds), None).map_err(RunError::Keep)?
             }
         }
     }
@@ -80,7 +80,7 @@ fn ends_the_run(error: &SolveError) -> bool {
         )
 }
 
-fn row(method: Method, item: &Item, answer: &Answer, seconds: f64) -> Row {
+fn row(method: &str, item: &Item, answer: &Answer, seconds: f64) -> Row {
     let usage = answer.spent.usage();
     // After each chunk that joined the context: for KAR³ that is after each iteration.
     let mut found: Vec<String> = Vec::new();
@@ -90,7 +90,7 @@ fn row(method: Method, item: &Item, answer: &Answer, seconds: f64) -> Row {
         recall.extend(supporting_recall(&item.supporting, &found));
     }
     Row {
-        method: method.to_string(),
+        method: method.to_owned(),
         item: item.id.clone(),
         kind: item.kind.clone(),
         hops: item.hops,
@@ -106,7 +106,7 @@ fn row(method: Method, item: &Item, answer: &Answer, seconds: f64) -> Row {
     }
 }
 
-fn failed(method: Method, item: &Item, error: &SolveError, seconds: f64) -> Row {
+fn failed(method: &str, item: &Item, error: &SolveError, seconds: f64) -> Row {
     let mut reason = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(inner) = cause {
@@ -114,7 +114,7 @@ fn failed(method: Method, item: &Item, error: &SolveError, seconds: f64) -> Row 
         cause = inner.source();
     }
     Row {
-        method: method.to_string(),
+        method: method.to_owned(),
         item: item.id.clone(),
         kind: item.kind.clone(),
         hops: item.hops,

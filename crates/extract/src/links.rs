@@ -35,7 +35,7 @@ pub(crate) fn names(
             chunk.headings.rsplit(" › ").next().filter(|heading| !heading.is_empty())
         {
             titles.extend(
-                title_names(heading).into_iter().map(|(name, weight)| (name, weight * 4 / 5)),
+                title_names(heading).into_iter().map(|(name, weight)| (name, weight / 5 * 4)),
             );
         }
         // A file of many records is no name for each of them.

@@ -8,7 +8,11 @@ pub fn passages<'a>(chunks: impl IntoIterator<Item = &'a Chunk>) -> String {
     let mut blocks = Vec::new();
     for (place, chunk) in chunks.into_iter().enumerate() {
         let title = one_line(&chunk.full_title());
-        blocks.push(format!("[{}] {title}\n{}", place + 1, quiet_headings(chunk.reading_text().trim())));
+        blocks.push(format!(
+            "[{}] {title}\n{}",
+            place + 1,
+            quiet_headings(chunk.reading_text().trim())
+        ));
     }
     blocks.join("\n\n")
 }

@@ -1,48 +1,53 @@
 //! What answers a question without any language model? The words of the evidence themselves: from
-//! each chunk the sentence that fits best, chosen so that each adds something new.
+//! each chunk the sentence or row that fits best, chosen so that each adds something new.
 
 use std::collections::{HashMap, HashSet};
 
-use pikerag_knowledge::{Chunk, Context, Question};
-use pikerag_language::{content_words, sentences};
+use pikerag_knowledge::{Chunk, ChunkKind, Context, Question};
+use pikerag_language::{content_words, sentences, stem};
 
 use crate::Claim;
 use crate::read::Reading;
 
-/// A sentence that may be quoted.
+/// A sentence or row that may be quoted.
 struct Sentence<'a> {
     chunk: &'a Chunk,
     text: &'a str,
     words: HashSet<String>,
 }
 
+/// What a word of a sentence is worth, as a part of its rarity: asked for; leading on from an
+/// earlier quote; leading on to another chunk by its title. A word that an earlier quote holds
+/// already has done its work for the most part.
+const ASKED: f32 = 1.0;
+const BRIDGES: f32 = 0.6;
+const NAMES_OTHER: f32 = 0.5;
+const DONE: f32 = 0.4;
+
 /// Quotes at most `n` sentences of the context, at most one per chunk, in the order in which the
 /// chunks were chosen. An empty context gives an empty reading.
-///
-/// A sentence is worth the question's words in it, the rarer in the context the more, and the words
-/// it shares with the titles of other chunks: those carry the chain from hop to hop. Words that an
-/// earlier quote holds already count half.
 pub fn quote(question: &Question, context: &Context, n: usize) -> Reading {
-    let chunks: Vec<&Chunk> = context.chunks.iter().map(|held| &held.chunk).collect();
+    let chunks: Vec<&Chunk> = context.chunks.iter().map(|held| &held.chunk).take(n).collect();
     let candidates = candidates(&chunks);
     let rarity = rarity(&candidates);
-    let asked: HashSet<String> = content_words(&question.text).into_iter().collect();
-    let linked: HashSet<String> =
-        chunks.iter().take(n + 1).flat_map(|chunk| content_words(&chunk.title)).collect();
-    let mut covered: HashSet<&str> = HashSet::new();
+    let asked = meanings(&question.text);
+    let mut quoted: HashSet<&str> = HashSet::new();
     let mut claims = Vec::new();
-    for chunk in chunks.iter().take(n) {
-        let titled: HashSet<String> = content_words(&chunk.title).into_iter().collect();
+    for chunk in &chunks {
+        let own = meanings(&chunk.full_title());
+        let others = chunks.iter().filter(|other| other.source != chunk.source);
+        let named: HashSet<String> = others.flat_map(|other| meanings(&other.title)).collect();
         let worth = |sentence: &Sentence<'_>| -> f32 {
             let mut worth = 0.0;
             for word in &sentence.words {
-                let rare = rarity.get(word.as_str()).copied().unwrap_or_default();
-                let fresh = if covered.contains(word.as_str()) { 0.5 } else { 1.0 };
-                if asked.contains(word) {
-                    worth += rare * fresh;
-                } else if linked.contains(word) && !titled.contains(word) {
-                    worth += 0.5 * rare * fresh;
-                }
+                let part = match (asked.contains(word), quoted.contains(word.as_str())) {
+                    (true, false) => ASKED,
+                    (true, true) => DONE,
+                    (false, true) => BRIDGES,
+                    (false, false) if named.contains(word) && !own.contains(word) => NAMES_OTHER,
+                    (false, false) => 0.0,
+                };
+                worth += part * rarity.get(word).copied().unwrap_or_default();
             }
             worth / (4.0 + sentence.words.len() as f32).sqrt()
         };
@@ -55,21 +60,31 @@ pub fn quote(question: &Question, context: &Context, n: usize) -> Reading {
             }
         }
         if let Some((_, sentence)) = best {
-            covered.extend(sentence.words.iter().map(String::as_str));
+            quoted.extend(sentence.words.iter().map(String::as_str));
             claims.push(Claim { chunk: chunk.id, quote: sentence.text.to_owned() });
         }
     }
-    let answer = claims.iter().map(|claim| one_line(&claim.quote)).collect::<Vec<_>>().join(" ");
+    let answer = claims.iter().map(|claim| shown(&claim.quote)).collect::<Vec<_>>().join(" ");
     Reading { answer, rationale: String::new(), claims }
 }
 
 fn candidates<'a>(chunks: &[&'a Chunk]) -> Vec<Sentence<'a>> {
     let mut found = Vec::new();
     for chunk in chunks {
-        for line in chunk.text.split('\n').filter(|line| !line.trim_start().starts_with('#')) {
-            for range in sentences(line) {
+        let mut lines: Vec<&str> = chunk.text.split('\n').filter(|line| !is_frame(line)).collect();
+        // A header says what the columns mean, not what is the case.
+        let header = chunk.table.as_ref().is_some_and(|table| table.rows.len() < table.lines.len());
+        if header && 1 < lines.len() {
+            lines.remove(0);
+        }
+        for line in lines {
+            let ranges = match chunk.kind {
+                ChunkKind::Table | ChunkKind::Code => vec![0..line.len()],
+                _ => sentences(line),
+            };
+            for range in ranges {
                 let Some(text) = line.get(range) else { continue };
-                let words: HashSet<String> = content_words(text).into_iter().collect();
+                let words = meanings(text);
                 if !words.is_empty() {
                     found.push(Sentence { chunk, text, words });
                 }
@@ -77,6 +92,17 @@ fn candidates<'a>(chunks: &[&'a Chunk]) -> Vec<Sentence<'a>> {
         }
     }
     found
+}
+
+/// Headings and the rules of tables are no sentences.
+fn is_frame(line: &str) -> bool {
+    let line = line.trim();
+    line.starts_with('#')
+        || line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' ' | '=' | '*' | '`'))
+}
+
+fn meanings(text: &str) -> HashSet<String> {
+    content_words(text).iter().map(|word| stem(word)).collect()
 }
 
 /// Inverse frequency of each word over the sentences.
@@ -89,8 +115,15 @@ fn rarity(sentences: &[Sentence<'_>]) -> HashMap<String, f32> {
     counts.into_iter().map(|(word, count)| (word, (1.0 + all / count as f32).ln())).collect()
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// A quote as it reads in an answer: one line, without the marks of lists and tables around it.
+fn shown(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = line.trim_matches(['|', '*', '-', '•', ' ']).replace("**", "");
+    if line.ends_with(['.', '!', '?', '。', '！', '？', ';', '；']) {
+        line
+    } else {
+        format!("{line}.")
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use pikerag_knowledge::ChunkId;
 use pikerag_language::{query_terms, terms};
+use serde::{Deserialize, Serialize};
 
 use self::expand::{Expansion, expand};
 use self::question::Asked;
@@ -15,7 +16,8 @@ use crate::finder::{Finder, Hit, RetrieveError};
 
 /// How hops are weighed. One set of weights for every base; halving or doubling any of them moves
 /// recall by a few points at most (docs/retrieval.md).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct HopParams {
     /// Weight of the question's words, where there are vectors too.
     pub words: f32,
@@ -85,7 +87,7 @@ pub async fn hops(
     let mut walk = Walk::begin(finder, question, params).await?;
     let mut gathered = Vec::new();
     while gathered.len() < k {
-        let Some(best) = walk.best() else { break };
+        let Some(best) = walk.top(1).pop() else { break };
         walk.take(finder, best.chunk).await?;
         gathered.push(best);
     }
@@ -144,23 +146,13 @@ impl Walk {
         Ok(walk)
     }
 
-    /// All candidates not taken yet, best first, ties by identifier.
-    pub fn ranked(&self) -> Vec<Hit> {
-        let mut hits: Vec<Hit> = self.open().map(|(chunk, node)| self.hit(*chunk, node)).collect();
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
-        hits
-    }
-
-    /// The best candidate not taken yet.
-    pub fn best(&self) -> Option<Hit> {
-        let mut best: Option<(f32, ChunkId, &Node)> = None;
-        for (chunk, node) in self.open() {
-            let score = self.score(node);
-            if best.is_none_or(|(held, ..)| held < score) {
-                best = Some((score, *chunk, node));
-            }
-        }
-        best.map(|(_, chunk, node)| self.hit(chunk, node))
+    /// The `k` best candidates not taken yet, best first, ties by identifier.
+    pub fn top(&self, k: usize) -> Vec<Hit> {
+        let mut scored: Vec<(f32, ChunkId, &Node)> =
+            self.open().map(|(chunk, node)| (self.score(node), *chunk, node)).collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        scored.truncate(k);
+        scored.into_iter().map(|(_, chunk, node)| self.hit(chunk, node)).collect()
     }
 
     fn open(&self) -> impl Iterator<Item = (&ChunkId, &Node)> {
@@ -202,8 +194,7 @@ impl Walk {
 
     /// The links of the chunks that look best, shared out by how good they look.
     async fn look_ahead(&mut self, finder: Finder<'_>) -> Result<(), RetrieveError> {
-        let mut first = self.ranked();
-        first.truncate(self.params.n_ahead);
+        let first = self.top(self.params.n_ahead);
         let best = first.first().map_or(0.0, |hit| hit.score.max(0.0));
         if best <= 0.0 {
             return Ok(());

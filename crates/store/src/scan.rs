@@ -110,6 +110,20 @@ impl Codes {
         merged.into_iter().map(Best::sorted).collect()
     }
 
+    /// The cosine of each of these with a query, to within about 0.01; 0 for one that is not here.
+    /// Vectors must have been pushed in the order of their identifiers.
+    pub fn similarities(&self, query: &[f32], ids: &[u64]) -> Vec<f32> {
+        let (query_scale, codes) = quantize(query);
+        let query: Vec<i16> = codes.map(|code| i16::from(code.cast_signed())).collect();
+        let similarity = |id: &u64| {
+            let row = self.ids.binary_search(id).ok().filter(|_| query.len() == self.dimensions)?;
+            let code = self.codes.get(row * self.dimensions..(row + 1) * self.dimensions)?;
+            Some(dot(&query, code) as f32 * query_scale * self.scales.get(row)?)
+        };
+        pulp::Arch::new()
+            .dispatch(|| ids.iter().map(|id| similarity(id).unwrap_or_default()).collect())
+    }
+
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "the inner loop, kept apart for dispatch")]
     fn scan_block(
@@ -269,6 +283,18 @@ mod tests {
         }
         let found = codes.nearest(&[vec![1.0, 0.0]], 3, 0.0, &HashSet::new());
         assert_eq!(found[0].iter().map(|near| near.id).collect::<Vec<_>>(), [1, 3, 5]);
+    }
+
+    #[test]
+    fn single_similarities_are_those_of_the_scan() {
+        let mut codes = Codes::default();
+        assert!(codes.push(2, 2, &[0.6, 0.8]) && codes.push(5, 5, &[1.0, 0.0]));
+        let found = codes.similarities(&[1.0, 0.0], &[5, 3, 2]);
+        assert!(
+            (found[0] - 1.0).abs() < 0.01 && found[1] == 0.0 && (found[2] - 0.6).abs() < 0.01,
+            "{found:?}"
+        );
+        assert_eq!(codes.similarities(&[1.0], &[5]), [0.0]);
     }
 
     #[test]

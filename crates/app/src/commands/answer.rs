@@ -1,8 +1,8 @@
 //! `ask` and `search`: what the base is for.
 
-use pikerag_coordinate::{Method, solve};
+use pikerag_coordinate::solve;
 use pikerag_knowledge::{AtomKind, Question};
-use pikerag_retrieve::{Hit, HopParams, atoms, hops, hybrid, nearest};
+use pikerag_retrieve::{Hit, atoms, hops, hybrid, nearest};
 use serde_json::json;
 
 use crate::cli::{Ask, Search, SearchPath};
@@ -12,7 +12,7 @@ use crate::render;
 use crate::wiring::Wiring;
 
 pub(crate) async fn ask(wiring: &Wiring, arguments: &Ask) -> anyhow::Result<u8> {
-    let method: Method = arguments.method.parse()?;
+    let method = wiring.method(&arguments.method)?;
     let base = wiring.base()?;
     let kit = wiring.kit(&base).await?;
     let question = Question { id: "asked".to_owned(), text: arguments.question.trim().to_owned() };
@@ -20,7 +20,7 @@ pub(crate) async fn ask(wiring: &Wiring, arguments: &Ask) -> anyhow::Result<u8> 
     let answer = solve(&kit, &question, method).await?;
     if wiring.json {
         say_json(
-            &json!({ "question": question.text, "method": method.to_string(), "answer": answer }),
+            &json!({ "question": question.text, "method": arguments.method, "answer": answer }),
         )?;
     } else {
         if !arguments.quiet {
@@ -42,7 +42,7 @@ pub(crate) async fn search(wiring: &Wiring, arguments: &Search) -> anyhow::Resul
     let mut shown_atoms = Vec::new();
     let hits: Vec<Hit> = match arguments.by {
         SearchPath::Hybrid => hybrid(finder, query, k).await?,
-        SearchPath::Hops => hops(finder, query, k, HopParams::default()).await?,
+        SearchPath::Hops => hops(finder, query, k, wiring.hops()).await?,
         SearchPath::Meaning => {
             anyhow::ensure!(kit.embedder.is_some(), "there is no embedder; see `pikerag doctor`");
             nearest(finder, query, k, -1.0).await?

@@ -30,11 +30,14 @@ struct Header {
     corpus: Vec<String>,
     models: String,
     embedder: Option<String>,
+    parameters: String,
 }
 
 pub(crate) async fn eval(wiring: &Wiring, arguments: &Eval) -> anyhow::Result<u8> {
-    let methods: Vec<Method> =
-        arguments.methods.iter().map(|name| name.trim().parse()).collect::<Result<_, _>>()?;
+    let mut methods: Vec<(String, Method)> = Vec::new();
+    for name in &arguments.methods {
+        methods.push((name.trim().to_owned(), wiring.method(name)?));
+    }
     let all = datasets::load(&arguments.questions)?;
     let items = match arguments.limit {
         Some(limit) => datasets::sample(all, limit, arguments.seed),
@@ -49,6 +52,7 @@ pub(crate) async fn eval(wiring: &Wiring, arguments: &Eval) -> anyhow::Result<u8
         corpus: arguments.corpus.iter().map(|path| path.display().to_string()).collect(),
         models: wiring.models_line(),
         embedder: kit.embedder.as_ref().map(|embedder| embedder.name().to_owned()),
+        parameters: wiring.parameters_line(),
     };
     let mut rows = Rows::open(&arguments.out, &header, arguments.fresh)?;
     let done: HashSet<(String, String)> =
@@ -69,14 +73,14 @@ pub(crate) async fn eval(wiring: &Wiring, arguments: &Eval) -> anyhow::Result<u8
         Err(RunError::Solve(error)) => Some(anyhow::Error::from(error)),
     };
     rows.all.retain(|row| is_asked(row, &items, &methods));
-    let order = |row: &Row| methods.iter().position(|method| method.to_string() == row.method);
+    let order = |row: &Row| methods.iter().position(|(name, _)| *name == row.method);
     rows.all.sort_by_key(order);
     conclude(wiring, arguments, &rows.all, stopped)
 }
 
-fn is_asked(row: &Row, items: &[Item], methods: &[Method]) -> bool {
+fn is_asked(row: &Row, items: &[Item], methods: &[(String, Method)]) -> bool {
     items.iter().any(|item| item.id == row.item)
-        && methods.iter().any(|method| method.to_string() == row.method)
+        && methods.iter().any(|(name, _)| *name == row.method)
 }
 
 fn conclude(

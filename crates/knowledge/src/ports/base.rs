@@ -86,7 +86,8 @@ pub trait KnowledgeBase: Send + Sync {
         floor: f32,
     ) -> Result<Vec<Vec<Scored<ChunkId>>>, StoreError>;
 
-    /// Exact cosine of each of these chunks with a query, in order; 0 where a chunk has no vector.
+    /// Cosine of each of these chunks with a query, to within 0.01, in order; 0 where a chunk has no
+    /// vector.
     async fn similarities(
         &self,
         query: &Vector,

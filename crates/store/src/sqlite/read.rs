@@ -71,22 +71,10 @@ impl KnowledgeBase for Base {
         chunks: &[ChunkId],
     ) -> Result<Vec<f32>, StoreError> {
         let (query, chunks) = (query.clone(), chunks.to_vec());
-        self.reading("comparing chunks", move |_, connection| {
-            let mut statement = connection
-                .prepare_cached("SELECT vector FROM chunk_vectors WHERE node = ?1")
-                .doing("reading vectors")?;
-            let mut scores = Vec::with_capacity(chunks.len());
-            for chunk in chunks {
-                let vector = statement
-                    .query_row([chunk.0.cast_signed()], |row| row.get::<_, Vec<u8>>(0))
-                    .optional()
-                    .doing("reading vectors")?;
-                scores.push(
-                    vector
-                        .map_or(0.0, |vector| crate::scan::cosine(&query, &rows::floats(&vector))),
-                );
-            }
-            Ok(scores)
+        self.reading("comparing chunks", move |inner, connection| {
+            let codes = inner.codes(connection, VectorSet::Chunks)?;
+            let chunks: Vec<u64> = chunks.iter().map(|chunk| chunk.0).collect();
+            Ok(codes.similarities(&query, &chunks))
         })
         .await
     }

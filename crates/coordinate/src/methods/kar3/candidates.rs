@@ -65,7 +65,7 @@ pub(super) async fn by_hops(
     walk: &Walk,
     wanted: usize,
 ) -> Result<Vec<Candidate>, SolveError> {
-    let mut hits = walk.ranked();
+    let mut hits = walk.top(wanted + context.chunks.len());
     hits.retain(|hit| !context.holds(hit.chunk));
     hits.truncate(wanted);
     chunk_candidates(kit, &hits, Via::Hops, &question.text).await

@@ -1,0 +1,84 @@
+//! What do these tests ask? Files in memory, indexed into a real base in a temporary folder.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use pikerag_coordinate::Models;
+use pikerag_coordinate::ingest::{FileError, FileReader, Params, Report, Tools, ingest};
+use pikerag_knowledge::{ChatModel, Embedder, Message};
+use pikerag_models::fake::ScriptedChat;
+use pikerag_parse::{Limits, Parsed, parse};
+use pikerag_store::Base;
+use tempfile::TempDir;
+
+/// Files by path, read and parsed as the product does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Files(pub(crate) BTreeMap<String, String>);
+
+impl Files {
+    pub(crate) fn of<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let owned = |(path, text): (&str, &str)| (path.to_owned(), text.to_owned());
+        Self(files.into_iter().map(owned).collect())
+    }
+
+    fn bytes(&self, path: &str) -> Result<&[u8], FileError> {
+        let text = self.0.get(path).map(String::as_bytes);
+        text.ok_or_else(|| FileError { reason: format!("`{path}` is not there") })
+    }
+}
+
+#[async_trait]
+impl FileReader for Files {
+    async fn hash(&self, path: &str) -> Result<String, FileError> {
+        Ok(blake3::hash(self.bytes(path)?).to_hex().to_string())
+    }
+
+    async fn parse(&self, path: &str) -> Result<Parsed, FileError> {
+        let parsed = parse(path, self.bytes(path)?, &Limits::default());
+        parsed.map_err(|error| FileError { reason: error.to_string() })
+    }
+}
+
+/// A base with the folder it stands in.
+pub(crate) struct Shelf {
+    pub(crate) base: Arc<Base>,
+    /// Goes when the shelf goes.
+    _folder: TempDir,
+}
+
+impl Shelf {
+    pub(crate) fn empty() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { base: Arc::new(Base::open_or_create(folder.path()).unwrap()), _folder: folder }
+    }
+
+    /// Indexes all of `files`.
+    pub(crate) async fn index(
+        &self,
+        files: &Files,
+        chat: Option<Arc<dyn ChatModel>>,
+        embedder: Option<Arc<dyn Embedder>>,
+        params: &Params,
+    ) -> Report {
+        let tools = Tools {
+            base: self.base.clone(),
+            reader: Arc::new(files.clone()),
+            models: Models { default: chat, ..Models::default() },
+            embedder,
+        };
+        let paths: Vec<String> = files.0.keys().cloned().collect();
+        ingest(&tools, &paths, params, &|_| {}).await.unwrap()
+    }
+}
+
+/// The prompts that a model got, in order.
+pub(crate) fn prompts(chat: &ScriptedChat) -> Vec<String> {
+    let mut prompts = Vec::new();
+    for request in chat.requests() {
+        if let Some(Message::User { text, .. }) = request.messages.first() {
+            prompts.push(text.clone());
+        }
+    }
+    prompts
+}

@@ -1,0 +1,82 @@
+//! How long until a large base gives its first answer, and what does that take? Each opening in a
+//! process of its own, so that its memory is its own.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use pikerag_knowledge::{AtomKind, KnowledgeBase};
+use pikerag_store::Base;
+
+use crate::measure::{peak_memory, processor_time};
+use crate::synthetic::{self, Random, Size};
+use crate::{is_small, runtime};
+
+/// Tells a process that it is to open a base and report.
+pub(crate) const FLAG: &str = "--open-a-base";
+
+const LARGE: Size = Size { chunks: 100_000, atoms_per_chunk: 10 };
+/// What the large base takes while it is built, in GiB.
+const LARGE_GIB: u64 = 8;
+
+/// Opens the base and prints: ms to the first answer, ms of processor time, MiB at the most.
+pub(crate) fn child(folder: &Path) {
+    let queries = [Random(9).unit_vector()];
+    let began = Instant::now();
+    let base = Base::open(folder).expect("a base");
+    let search = base.nearest_atoms(AtomKind::Question, &queries, 4, -1.0, &[]);
+    let found = runtime().block_on(search).expect("an answer");
+    assert_eq!(found.first().map(Vec::len), Some(4), "four atoms are found");
+    let wall = began.elapsed();
+    println!(
+        "{} {} {}",
+        wall.as_secs_f64() * 1e3,
+        processor_time().as_secs_f64() * 1e3,
+        peak_memory()
+    );
+}
+
+/// Builds the large base if need be, opens it a few times and prints the medians.
+pub(crate) fn report() {
+    println!("\nopening a base of 100,000 chunks and 1,000,000 atoms, to the first answer");
+    if is_small() {
+        println!("left out: PIKERAG_BENCH_SMALL is set");
+        return;
+    }
+    if let Some(free) = synthetic::free_gib()
+        && free < LARGE_GIB
+        && !synthetic::is_built(LARGE)
+    {
+        println!("left out: {LARGE_GIB} GiB of disk are needed, {free} are free");
+        return;
+    }
+    let folder = synthetic::base(LARGE);
+    println!("{:24} {:>8} {:>8} {:>9}", "", "wall ms", "CPU ms", "peak MiB");
+    line("codes at hand", &median(&[(); 7].map(|()| open(&folder))));
+    let anew = [(); 3].map(|()| {
+        std::fs::remove_file(folder.join("questions.codes")).expect("the file of the codes");
+        open(&folder)
+    });
+    line("codes to be made anew", &median(&anew));
+}
+
+fn line(name: &str, [wall, cpu, peak]: &[f64; 3]) {
+    println!("{name:24} {wall:8.0} {cpu:8.0} {peak:9.0}");
+}
+
+fn open(folder: &Path) -> [f64; 3] {
+    let program = std::env::current_exe().expect("our own program");
+    let output = Command::new(program).arg(FLAG).arg(folder).output().expect("a child");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let numbers = String::from_utf8_lossy(&output.stdout);
+    let numbers: Vec<f64> = numbers.split_whitespace().filter_map(|n| n.parse().ok()).collect();
+    numbers.try_into().expect("three numbers")
+}
+
+fn median(runs: &[[f64; 3]]) -> [f64; 3] {
+    [0, 1, 2].map(|column| {
+        let mut values: Vec<f64> = runs.iter().filter_map(|run| run.get(column).copied()).collect();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or_default()
+    })
+}
