@@ -136,7 +136,7 @@ impl ChildReader {
         let mut said = Vec::new();
         let most = self.limits.file_bytes.saturating_mul(8).max(64 << 20);
         let mut limited = output.take(most);
-        let (_, read) = tokio::join!(feed, limited.read_to_end(&mut said));
+        let ((), read) = tokio::join!(feed, limited.read_to_end(&mut said));
         read.map_err(failed)?;
         let status = child.wait().await.map_err(failed)?;
         if !status.success() {

@@ -43,7 +43,7 @@ pub(crate) fn find(paths: &[PathBuf]) -> Found {
                 _ if entry.file_type().is_dir() => {}
                 Ok(name) if entry.file_type().is_file() => found.files.push(name),
                 Ok(name) => {
-                    found.left_out.push((name, "it is a link or a device, not a file".to_owned()))
+                    found.left_out.push((name, "it is a link or a device, not a file".to_owned()));
                 }
                 Err(name) => found.left_out.push((name, NOT_UTF8.to_owned())),
             }

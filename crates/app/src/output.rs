@@ -51,7 +51,7 @@ pub(crate) fn start_log(verbose: u8) {
 
 /// A bar on a terminal; a line now and then elsewhere; nothing with `--json`.
 pub(crate) struct Bar {
-    bar: Option<ProgressBar>,
+    drawn: Option<ProgressBar>,
     quiet: bool,
     told: Mutex<(String, usize)>,
 }
@@ -63,12 +63,12 @@ impl Bar {
             let style = ProgressStyle::with_template("{msg:<24} {wide_bar} {pos}/{len} {eta}");
             ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
-        Self { bar, quiet, told: Mutex::default() }
+        Self { drawn: bar, quiet, told: Mutex::default() }
     }
 
     /// Shows how far something has come.
     pub(crate) fn at(&self, name: &str, done: usize, total: usize) {
-        if let Some(bar) = &self.bar {
+        if let Some(bar) = &self.drawn {
             bar.set_length(total.max(done) as u64);
             bar.set_position(done as u64);
             bar.set_message(name.to_owned());
@@ -86,16 +86,26 @@ impl Bar {
         }
     }
 
+    /// Says something without tearing the bar.
+    pub(crate) fn tell(&self, line: &str) {
+        match &self.drawn {
+            Some(bar) => bar.println(line),
+            None if self.quiet => {}
+            None => note(line),
+        }
+    }
+
     /// Shows the progress of indexing.
-    pub(crate) fn watch(&self, progress: Progress) {
+    pub(crate) fn watch(&self, progress: &Progress) {
         match progress {
-            Progress::Reading { done, total, .. } => self.at("reading", done, total),
-            Progress::Stage { name, done, total } => self.at(name, done, total),
+            Progress::Reading { done, total, .. } => self.at("reading", *done, *total),
+            Progress::Bill(_) => {}
+            Progress::Stage { name, done, total } => self.at(name, *done, *total),
         }
     }
 
     pub(crate) fn end(&self) {
-        if let Some(bar) = &self.bar {
+        if let Some(bar) = &self.drawn {
             bar.finish_and_clear();
         }
     }

@@ -96,8 +96,10 @@ fn write_candidates(tree: &mut String, indent: &str, candidates: &[Candidate]) -
 /// The answer, its citations, and the cost.
 pub(crate) fn conclusion(answer: &Answer) -> String {
     let mut shown = String::new();
-    let numbers: String =
-        answer.citations.iter().map(|citation| format!("[{}]", citation.number)).collect();
+    let mut numbers = String::new();
+    for citation in &answer.citations {
+        let _ = write!(numbers, "[{}]", citation.number);
+    }
     let text =
         if answer.text.trim().is_empty() { "(nothing was found)" } else { answer.text.as_str() };
     let _ = writeln!(shown, "\n{text} {numbers}");

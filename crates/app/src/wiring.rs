@@ -3,9 +3,9 @@
 mod endpoints;
 mod weights;
 
-use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use pikerag_coordinate::estimate::Estimate;
@@ -33,7 +33,7 @@ pub(crate) struct Wiring {
     meter: Arc<Meter>,
     transport: Transport,
     /// Local weights are opened once.
-    local: OnceCell<Result<Arc<dyn Embedder>, String>>,
+    local: OnceLock<Result<Arc<dyn Embedder>, String>>,
 }
 
 impl Wiring {
@@ -71,7 +71,7 @@ impl Wiring {
             environment: environment.clone(),
             meter: Arc::new(Meter::new(prices, cap)),
             transport: Transport::default(),
-            local: OnceCell::new(),
+            local: OnceLock::new(),
         })
     }
 

@@ -14,6 +14,8 @@ use crate::ingest::{FileReader, Params, recipe};
 /// From the paper's costs: KAR³ Tables 10–12 count about as many reply tokens as content tokens.
 const QUESTIONS_PER_SENTENCE: f64 = 1.3;
 const TOKENS_PER_QUESTION: u64 = 16;
+/// Chunks looked at together.
+const PAGE: usize = 512;
 
 /// What indexing would take.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -24,7 +26,7 @@ pub struct Estimate {
     pub unchanged: usize,
     /// Files that cannot be read, with the reason.
     pub unreadable: Vec<(String, String)>,
-    /// Chunks in all files that would be read.
+    /// Chunks in the files that would be read, and those left to do from before.
     pub chunks: usize,
     /// Calls to the model for `atomize`.
     pub calls: usize,
@@ -46,17 +48,10 @@ pub async fn estimate(
     params: &Params,
 ) -> Result<Estimate, StoreError> {
     let mut estimate = Estimate::default();
-    let mut waiting: HashSet<ChunkId> = HashSet::new();
     let mut counted: HashSet<ChunkId> = HashSet::new();
     let questions = params.atoms.contains(&AtomKind::Question);
-    if let (Some(base), true) = (base, questions) {
-        let stage = Stage::atomize(AtomKind::Question);
-        let left = base.waiting(&stage, None, usize::MAX).await?;
-        for chunk in base.chunks(&left).await? {
-            count(&mut estimate, &chunk, questions);
-            counted.insert(chunk.id);
-        }
-        waiting.extend(left);
+    if let Some(base) = base {
+        estimate = waiting(base, params, &mut counted).await?;
     }
     for path in files {
         let hash = match reader.hash(path).await {
@@ -96,6 +91,38 @@ pub async fn estimate(
                     count(&mut estimate, chunk, questions);
                 }
             }
+        }
+    }
+    Ok(estimate)
+}
+
+/// Estimates what is left to do for the chunks that the base holds already.
+///
+/// # Errors
+/// The base cannot be read.
+pub async fn left_to_do(
+    base: &dyn KnowledgeWriter,
+    params: &Params,
+) -> Result<Estimate, StoreError> {
+    waiting(base, params, &mut HashSet::new()).await
+}
+
+/// As [`left_to_do`]; adds the chunks it counted to `counted`.
+async fn waiting(
+    base: &dyn KnowledgeWriter,
+    params: &Params,
+    counted: &mut HashSet<ChunkId>,
+) -> Result<Estimate, StoreError> {
+    let mut estimate = Estimate::default();
+    if !params.atoms.contains(&AtomKind::Question) {
+        return Ok(estimate);
+    }
+    let left = base.waiting(&Stage::atomize(AtomKind::Question), None, usize::MAX).await?;
+    for page in left.chunks(PAGE) {
+        for chunk in base.chunks(page).await? {
+            count(&mut estimate, &chunk, true);
+            counted.insert(chunk.id);
+            estimate.chunks += 1;
         }
     }
     Ok(estimate)

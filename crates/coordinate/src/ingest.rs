@@ -8,11 +8,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::{
-    AtomKind, Embedder, FileRecord, KnowledgeWriter, Problem, PutReport, StoreError,
+    AtomKind, Embedder, FileRecord, KnowledgeWriter, Problem, PutReport, Role, StoreError,
 };
 use pikerag_parse::Parsed;
 use serde::{Deserialize, Serialize};
 
+use crate::estimate::{Estimate, left_to_do};
 use crate::kit::Models;
 
 /// Opens files for indexing: in the product a limited child process, in tests a table.
@@ -67,7 +68,7 @@ impl Default for Params {
 }
 
 /// How far indexing has come; for progress bars.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
     /// Reading file `done` of `total`.
     Reading {
@@ -78,6 +79,8 @@ pub enum Progress {
         /// The file at hand.
         path: String,
     },
+    /// All files are read; this is what the model calls will take. Sent before the first of them.
+    Bill(Estimate),
     /// A stage has done `done` of `total` pieces.
     Stage {
         /// `atomizing` or `embedding`.
@@ -194,6 +197,9 @@ pub async fn ingest(
             }
         };
         report.files.push((path.clone(), outcome));
+    }
+    if tools.models.of(Role::Atomize).is_some() {
+        watch(Progress::Bill(left_to_do(tools.base.as_ref(), params).await?));
     }
     stages::atomize(tools, params, watch, &mut report).await?;
     if report.stopped.is_none() {

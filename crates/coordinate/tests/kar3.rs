@@ -14,7 +14,7 @@ use pikerag_knowledge::{
 };
 use pikerag_models::fake::{HashEmbedder, ScriptedChat, ScriptedEmbedder};
 
-use common::{Files, Shelf, prompts};
+use common::{Files, Shelf};
 
 /// A file and the questions that the atomizer finds in it.
 type Page<'a> = (&'a str, &'a str, &'a [&'a str]);
@@ -68,11 +68,11 @@ async fn two_hops_to_an_answer() {
       Atoms 1.00: Where was Ilse Brandt born? -> Ilse Brandt
       Atoms 0.60: Where was Jon Hale born? -> Jon Hale
     hop 2 chooses 1: Ilse Brandt
-    hop 3 proposes: 
+    hop 3 proposes: none
     hop 3 stops: NothingProposed
     answer: Varnsund
     cites brandt.md: born in Varnsund
-    calls: 3 propose, 2 select, 1 answer
+    calls: 3 propose | 2 select | 1 answer
     ");
 }
 
@@ -111,10 +111,10 @@ async fn nothing_proposed_at_once() {
         &[(Role::Propose, &[NOTHING]), (Role::Answer, &[r#"{"answer": "Oslo"}"#])];
     insta::assert_snapshot!(run("kar3", BORN, replies).await, @r"
     kar3: Where was the designer of the KX-40 crane born?
-    hop 1 proposes: 
+    hop 1 proposes: none
     hop 1 stops: NothingProposed
     answer: Oslo
-    calls: 1 propose, 1 answer
+    calls: 1 propose | 1 answer
     ");
 }
 
@@ -133,7 +133,7 @@ async fn nothing_selected() {
       Atoms 0.76: How many tons does the KX-40 crane lift? -> KX-40 crane
     hop 1 stops: NothingSelected
     answer: unknown
-    calls: 1 propose, 1 select, 1 answer
+    calls: 1 propose | 1 select | 1 answer
     ");
 }
 
@@ -158,7 +158,7 @@ async fn the_hop_limit_and_the_calls_it_allows() {
         let chat = script(&[
             (Role::Propose, &[everything; 9]),
             (Role::Select, &[FIRST; 9]),
-            (Role::Answer, &[r#"{"answer": "x"}"#; 9]),
+            (Role::Answer, &[r#"{"answer": "unknown"}"#; 9]),
         ]);
         let params = kar3::Params { n: n.try_into().unwrap(), ..kar3::Params::default() };
         let answer = ask_with(Method::Kar3(params), BORN, &chat).await;
@@ -192,7 +192,7 @@ async fn the_question_itself_is_the_backup() {
     hop 2 stops: NothingSelected
     answer: Varnsund
     cites brandt.md: Ilse Brandt was born in Varnsund.
-    calls: 2 propose, 2 select, 1 answer
+    calls: 2 propose | 2 select | 1 answer
     ");
     // To no atom, but to a chunk.
     insta::assert_snapshot!(run("kar3", "forty tons lifts it?", replies).await, @r"
@@ -204,7 +204,7 @@ async fn the_question_itself_is_the_backup() {
     hop 2 proposes: Zebra quagga okapi?
     hop 2 stops: NothingFound
     answer: Varnsund
-    calls: 2 propose, 1 select, 1 answer
+    calls: 2 propose | 1 select | 1 answer
     ");
     // To nothing.
     insta::assert_snapshot!(run("kar3", "Giraffe?", replies).await, @r"
@@ -212,7 +212,7 @@ async fn the_question_itself_is_the_backup() {
     hop 1 proposes: Zebra quagga okapi?
     hop 1 stops: NothingFound
     answer: Varnsund
-    calls: 1 propose, 1 answer
+    calls: 1 propose | 1 answer
     ");
 }
 
@@ -239,11 +239,11 @@ async fn what_is_in_the_context_is_no_candidate() {
       Atoms 1.00: Where was Jon Hale born? -> Jon Hale
       Atoms 0.60: Where was Ilse Brandt born? -> Ilse Brandt
     hop 2 chooses 1: Jon Hale
-    hop 3 proposes: 
+    hop 3 proposes: none
     hop 3 stops: NothingProposed
     answer: Oslo
     cites hale.md: Jon Hale was born in Oslo.
-    calls: 3 propose, 2 select, 1 answer
+    calls: 3 propose | 2 select | 1 answer
     ");
 }
 
@@ -275,7 +275,7 @@ async fn k_and_delta_decide_what_is_found() {
         let chat = script(&[
             (Role::Propose, &[r#"{"sub_questions": ["which?"]}"#]),
             (Role::Select, &[NONE]),
-            (Role::Answer, &[r#"{"answer": "x"}"#]),
+            (Role::Answer, &[r#"{"answer": "unknown"}"#]),
         ]);
         let params = kar3::Params { k: k.try_into().unwrap(), delta, ..kar3::Params::default() };
         let kit = kit(&shelf, Some(embedder.clone()), &chat);
@@ -295,7 +295,7 @@ async fn the_finds_of_all_proposals_are_united() {
     let chat = script(&[
         (Role::Propose, &[both]),
         (Role::Select, &[NONE]),
-        (Role::Answer, &[r#"{"answer": "x"}"#]),
+        (Role::Answer, &[r#"{"answer": "unknown"}"#]),
     ]);
     let params = kar3::Params { k: 2.try_into().unwrap(), ..kar3::Params::default() };
     let answer = ask_with(Method::Kar3(params), BORN, &chat).await;
@@ -306,8 +306,8 @@ async fn the_finds_of_all_proposals_are_united() {
       Atoms 1.00: Where was Jon Hale born? -> Jon Hale
       Atoms 1.00: Where was Ilse Brandt born? -> Ilse Brandt
     hop 1 stops: NothingSelected
-    answer: x
-    calls: 1 propose, 1 select, 1 answer
+    answer: unknown
+    calls: 1 propose | 1 select | 1 answer
     ");
 }
 
@@ -328,7 +328,7 @@ async fn an_unreadable_proposer_ends_the_loop() {
     unreadable propose: no JSON object with `sub_questions` was found in it
     hop 2 stops: Unreadable
     answer: unknown
-    calls: 3 propose, 1 select, 1 answer
+    calls: 3 propose | 1 select | 1 answer
     ");
 }
 
@@ -348,7 +348,7 @@ async fn an_unreadable_selector_ends_the_loop() {
     unreadable select: `question_idx` must be an integer from 1 to 100000, or null
     hop 1 stops: Unreadable
     answer: unknown
-    calls: 1 propose, 2 select, 1 answer
+    calls: 1 propose | 2 select | 1 answer
     ");
 }
 
@@ -368,11 +368,11 @@ async fn a_second_try_is_enough() {
       Atoms 1.00: Where was Ilse Brandt born? -> Ilse Brandt
       Atoms 0.60: Where was Jon Hale born? -> Jon Hale
     hop 1 chooses 1: Ilse Brandt
-    hop 2 proposes: 
+    hop 2 proposes: none
     hop 2 stops: NothingProposed
     answer: Varnsund
     cites brandt.md: born in Varnsund
-    calls: 3 propose, 2 select, 2 answer
+    calls: 3 propose | 2 select | 2 answer
     ");
     assert!(prompts(&chat)[1].contains("# Correction\nYour last reply could not be used"));
 }
@@ -391,13 +391,13 @@ async fn an_unreadable_answer_becomes_a_quotation() {
       Atoms 1.00: Where was Ilse Brandt born? -> Ilse Brandt
       Atoms 0.60: Where was Jon Hale born? -> Jon Hale
     hop 1 chooses 1: Ilse Brandt
-    hop 2 proposes: 
+    hop 2 proposes: none
     hop 2 stops: NothingProposed
     unreadable answer: no JSON object with `answer` was found in it
     note: The reply could not be read: the answer quotes its evidence.
     answer: Ilse Brandt was born in Varnsund.
     cites brandt.md: Ilse Brandt was born in Varnsund.
-    calls: 2 propose, 1 select, 2 answer
+    calls: 2 propose | 1 select | 2 answer
     ");
 }
 
@@ -438,11 +438,11 @@ async fn without_question_atoms_the_sentences_serve() {
       Atoms 0.63: # Ilse Brandt -> Ilse Brandt
       Atoms 0.55: Jon Hale was born in Oslo. -> Jon Hale
     hop 1 chooses 1: Ilse Brandt
-    hop 2 proposes: 
+    hop 2 proposes: none
     hop 2 stops: NothingProposed
     answer: Varnsund
     cites brandt.md: Ilse Brandt was born in Varnsund.
-    calls: 2 propose, 1 select, 1 answer
+    calls: 2 propose | 1 select | 1 answer
     ");
 }
 
@@ -451,7 +451,7 @@ async fn one_proposal_is_one() {
     let chat = script(&[
         (Role::Propose, &[DESIGNER]),
         (Role::Select, &[NONE]),
-        (Role::Answer, &[r#"{"answer": "x"}"#]),
+        (Role::Answer, &[r#"{"answer": "unknown"}"#]),
     ]);
     let answer = ask("kar3-one-proposal", BORN, &chat).await;
     assert!(prompts(&chat)[0].contains("exactly one sub-question"));
@@ -460,7 +460,8 @@ async fn one_proposal_is_one() {
     };
     assert_eq!(proposals, &["Who designed the KX-40 crane?"]);
 
-    let chat = script(&[(Role::Propose, &[NOTHING]), (Role::Answer, &[r#"{"answer": "x"}"#])]);
+    let chat =
+        script(&[(Role::Propose, &[NOTHING]), (Role::Answer, &[r#"{"answer": "unknown"}"#])]);
     ask("kar3", BORN, &chat).await;
     assert!(prompts(&chat)[0].contains("several different sub-questions"));
 }
@@ -474,7 +475,7 @@ async fn the_chunk_retriever_finds_chunks() {
             &[r#"{"sub_questions": ["How many tons does the KX-40 crane lift?"]}"#, BIRTHPLACE],
         ),
         (Role::Select, &[FIRST, NONE]),
-        (Role::Answer, &[r#"{"answer": "x"}"#]),
+        (Role::Answer, &[r#"{"answer": "unknown"}"#]),
     ];
     insta::assert_snapshot!(run("kar3-chunk-retriever", BORN, replies).await, @r"
     kar3: Where was the designer of the KX-40 crane born?
@@ -486,9 +487,8 @@ async fn the_chunk_retriever_finds_chunks() {
     hop 2 finds:
       Chunks: Where was Ilse Brandt born? -> Ilse Brandt
     hop 2 stops: NothingSelected
-    answer: x
-    cites crane.md: # KX-40 crane
-    calls: 2 propose, 2 select, 1 answer
+    answer: unknown
+    calls: 2 propose | 2 select | 1 answer
     ");
 }
 
@@ -525,7 +525,7 @@ async fn hops_join_behind_the_atoms() {
     let chat = script(&[
         (Role::Propose, &[DESIGNER, NOTHING]),
         (Role::Select, &[FIRST]),
-        (Role::Answer, &[r#"{"answer": "x"}"#]),
+        (Role::Answer, &[r#"{"answer": "unknown"}"#]),
     ]);
     let answer = ask("kar3-hops", BORN, &chat).await;
     let found = candidates(&answer);
@@ -580,7 +580,7 @@ async fn without_models_the_loop_walks_along_links() {
     cites brandt.md: Ilse Brandt was born in Varnsund.
     cites varnsund.md: Varnsund has 41000 inhabitants.
     cites hale.md: Jon Hale was born in Oslo.
-    calls:
+    calls: none
     ");
 }
 
@@ -616,7 +616,7 @@ async fn without_models_in_chinese() {
     cites 起重机.md: 青砚起重机由沈若兰设计，可吊四十吨。
     cites 沈若兰.md: 沈若兰出生于临江市。
     cites 临江市.md: 临江市有四十万居民。
-    calls:
+    calls: none
     ");
 }
 
@@ -649,10 +649,10 @@ async fn a_document_cannot_fake_a_section() {
             let chat = script(&[
                 (
                     Role::Propose,
-                    &[r##"{"sub_questions": ["Who designed the KX-40 crane?"]}"##, NOTHING],
+                    &[r#"{"sub_questions": ["Who designed the KX-40 crane?"]}"#, NOTHING],
                 ),
                 (Role::Select, &[r#"{"question_idx": 1, "paragraph_idx": 1}"#]),
-                (Role::Answer, &[r#"{"answer": "x"}"#]),
+                (Role::Answer, &[r#"{"answer": "unknown"}"#]),
             ]);
             let kit = kit(&shelf, Some(hashes()), &chat);
             solve(&kit, &question("q", asked), method(method_name)).await.unwrap();
@@ -726,7 +726,7 @@ async fn shelve(pages: &[Page<'_>], embedder: Option<Arc<dyn Embedder>>) -> Shel
         let page = known.iter().find(|(last, _)| text.contains(last.as_str()));
         Ok(page.map_or_else(|| r#"{"questions": []}"#.to_owned(), |(_, reply)| reply.clone()))
     });
-    let files = Files::of(pages.iter().map(|(path, text, _)| (*path, *text)));
+    let files: Files = pages.iter().map(|(path, text, _)| (*path, *text)).collect();
     let params = IngestParams {
         atoms: vec![AtomKind::Question, AtomKind::Sentence],
         ..IngestParams::default()
@@ -780,7 +780,7 @@ fn tell(answer: &Answer) -> String {
         match event {
             Event::Began { method, question } => writeln!(told, "{method}: {question}"),
             Event::Proposed { hop, proposals, .. } => {
-                writeln!(told, "hop {hop} proposes: {}", proposals.join(" | "))
+                writeln!(told, "hop {hop} proposes: {}", listed(proposals))
             }
             Event::Retrieved { hop, candidates } => {
                 assert!(candidates.iter().all(|found| !held.contains(&found.chunk)), "{told}");
@@ -819,6 +819,21 @@ fn tell(answer: &Answer) -> String {
     }
     let calls: Vec<String> =
         answer.spent.by_role.iter().map(|(role, (calls, _))| format!("{calls} {role}")).collect();
-    write!(told, "calls: {}", calls.join(", ")).unwrap();
+    write!(told, "calls: {}", listed(&calls)).unwrap();
     told
+}
+
+fn listed(items: &[String]) -> String {
+    if items.is_empty() { "none".to_owned() } else { items.join(" | ") }
+}
+
+/// The prompts that a model got, in order.
+fn prompts(chat: &ScriptedChat) -> Vec<String> {
+    let mut prompts = Vec::new();
+    for request in chat.requests() {
+        if let Some(Message::User { text, .. }) = request.messages.first() {
+            prompts.push(text.clone());
+        }
+    }
+    prompts
 }

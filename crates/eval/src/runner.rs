@@ -46,11 +46,11 @@ pub async fn run<E>(
     while let Some((name, item, answer, seconds)) = answers.next().await {
         match answer {
             Ok(answer) => {
-                keep(row(name, item, &answer, seconds), Some(answer)).map_err(RunError::Keep)?
+                keep(row(name, item, &answer, seconds), Some(answer)).map_err(RunError::Keep)?;
             }
             Err(error) if ends_the_run(&error) => return Err(RunError::Solve(error)),
             Err(error) => {
-                keep(failed(name, item, &error, seconds), None).map_err(RunError::Keep)?
+                keep(failed(name, item, &error, seconds), None).map_err(RunError::Keep)?;
             }
         }
     }

@@ -145,9 +145,10 @@ fn identified(source: &Source, text: &str, sections: &[Section], drafts: Vec<Dra
             page: draft.page,
             table: draft.table,
         };
-        let full_title = chunk.full_title();
-        let nth: &mut u32 = seen.entry((full_title.clone(), chunk.text.clone())).or_default();
-        chunk.id = ChunkId::of(source.id, &full_title, &chunk.text, *nth);
+        // As it is read: rows cut off from their header become another chunk with another header.
+        let (full_title, reading) = (chunk.full_title(), chunk.reading_text().into_owned());
+        let nth: &mut u32 = seen.entry((full_title.clone(), reading.clone())).or_default();
+        chunk.id = ChunkId::of(source.id, &full_title, &reading, *nth);
         *nth += 1;
         chunks.push(chunk);
     }

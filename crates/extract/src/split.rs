@@ -151,17 +151,23 @@ fn hard_cut(text: &str, span: Span, max_tokens: u64) -> Vec<Span> {
         if rest.is_empty() {
             return spans;
         }
-        if estimate_tokens(rest) <= max_tokens {
-            spans.push(Span { start, end: span.end });
-            return spans;
-        }
-        let mut reach = rest.char_indices().nth(most).map_or(rest.len(), |(at, _)| at);
-        while let Some(longer) = rest.get(reach..).and_then(|tail| tail.char_indices().nth(most)) {
-            let end = reach + longer.0;
+        // Only as far as one piece reaches: to look at all of the rest each time would take the
+        // square of its length.
+        let longer = |from: usize| {
+            let tail = rest.get(from..).unwrap_or_default();
+            tail.char_indices().nth(most).map_or(rest.len(), |(at, _)| from + at)
+        };
+        let mut reach = longer(0);
+        while reach < rest.len() {
+            let end = longer(reach);
             if rest.get(..end).is_none_or(|part| max_tokens < estimate_tokens(part)) {
                 break;
             }
             reach = end;
+        }
+        if reach == rest.len() {
+            spans.push(Span { start, end: span.end });
+            return spans;
         }
         let head = rest.get(..reach).unwrap_or_default();
         let cut =

@@ -19,8 +19,6 @@ mod embeddings;
 mod http;
 mod quirks;
 #[cfg(test)]
-mod stub_test;
-#[cfg(test)]
 mod tests;
 mod trouble;
 mod wait;

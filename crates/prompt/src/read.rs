@@ -126,7 +126,7 @@ pub fn index(object: &Value, key: &str, count: usize) -> Result<Option<usize>, U
         _ => return Err(bad()),
     };
     match number {
-        number if number == 0.0 || number == -1.0 => Ok(None),
+        number if number.fract() == 0.0 && (-1.0..=0.0).contains(&number) => Ok(None),
         number if number.fract() == 0.0 && 1.0 <= number && number <= count as f64 => {
             Ok(Some(number as usize - 1))
         }

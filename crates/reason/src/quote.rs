@@ -78,12 +78,11 @@ fn candidates<'a>(chunks: &[&'a Chunk]) -> Vec<Sentence<'a>> {
             lines.remove(0);
         }
         for line in lines {
-            let ranges = match chunk.kind {
-                ChunkKind::Table | ChunkKind::Code => vec![0..line.len()],
-                _ => sentences(line),
+            let parts: Vec<&str> = match chunk.kind {
+                ChunkKind::Table | ChunkKind::Code => vec![line],
+                _ => sentences(line).into_iter().filter_map(|range| line.get(range)).collect(),
             };
-            for range in ranges {
-                let Some(text) = line.get(range) else { continue };
+            for text in parts {
                 let words = meanings(text);
                 if !words.is_empty() {
                     found.push(Sentence { chunk, text, words });

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use pikerag_knowledge::StoreError;
 use pikerag_language::query_terms;
-use tantivy::collector::{Collector, SegmentCollector, TopDocs};
+use tantivy::collector::{Collector, Count, SegmentCollector, TopDocs};
 use tantivy::columnar::Column;
 use tantivy::query::{BooleanQuery, Occur, Query, TermQuery};
 use tantivy::schema::{
@@ -156,9 +156,9 @@ impl FullText {
     /// In how many chunks a term occurs.
     pub(crate) fn count(&self, term: &str) -> Result<usize, StoreError> {
         let term = Term::from_field_text(self.body, term);
-        let count =
-            self.reader.searcher().doc_freq(&term).doing("searching the full-text index")?;
-        Ok(usize::try_from(count).unwrap_or(usize::MAX))
+        let query = TermQuery::new(term, IndexRecordOption::Basic);
+        // Not `doc_freq`: that counts deleted chunks until their segment is merged.
+        self.reader.searcher().search(&query, &Count).doing("searching the full-text index")
     }
 }
 

@@ -86,7 +86,7 @@ impl Codes {
                 for (query, best) in queries.iter().zip(&mut best) {
                     let Some((scale, query)) = query else { continue };
                     simd.dispatch(|| {
-                        self.scan_block(at * BLOCK, block, query, *scale, floor, except, best)
+                        self.scan_block(at * BLOCK, block, query, *scale, floor, except, best);
                     });
                 }
             }
@@ -125,6 +125,10 @@ impl Codes {
     }
 
     #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "only inlined code is compiled for the dispatched instructions"
+    )]
     #[expect(clippy::too_many_arguments, reason = "the inner loop, kept apart for dispatch")]
     fn scan_block(
         &self,
@@ -156,6 +160,10 @@ impl Codes {
 
 /// `Σ query·code`; |query|, |code| ≤ 127, so sums of up to 130,000 components fit.
 #[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "only inlined code is compiled for the dispatched instructions"
+)]
 fn dot(query: &[i16], code: &[u8]) -> i32 {
     let mut sum = 0i32;
     for (&a, &b) in query.iter().zip(code) {

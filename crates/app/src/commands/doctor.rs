@@ -49,11 +49,11 @@ async fn base(wiring: &Wiring) -> Finding {
 async fn parser(wiring: &Wiring) -> Finding {
     let what = "file parser";
     let tried = async {
-        let folder = tempfile_path()?;
-        std::fs::write(&folder, "# Heading\n\nText.\n")?;
-        let name = folder.display().to_string();
+        let file = scratch_file();
+        std::fs::write(&file, "# Heading\n\nText.\n")?;
+        let name = file.display().to_string();
         let parsed = wiring.reader()?.parse(&name).await;
-        std::fs::remove_file(&folder)?;
+        std::fs::remove_file(&file)?;
         anyhow::Ok(parsed?)
     };
     match tried.await {
@@ -64,9 +64,8 @@ async fn parser(wiring: &Wiring) -> Finding {
     }
 }
 
-fn tempfile_path() -> anyhow::Result<std::path::PathBuf> {
-    let name = format!("pikerag-doctor-{}.md", std::process::id());
-    Ok(std::env::temp_dir().join(name))
+fn scratch_file() -> std::path::PathBuf {
+    std::env::temp_dir().join(format!("pikerag-doctor-{}.md", std::process::id()))
 }
 
 async fn chat(wiring: &Wiring) -> Finding {

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::cli::Eval;
+use crate::commands::index::watch;
 use crate::exit;
 use crate::files;
 use crate::output::{Bar, note, say, say_json};
@@ -131,9 +132,10 @@ async fn the_base(wiring: &Wiring, arguments: &Eval) -> anyhow::Result<Base> {
     }
     let tools = wiring.tools(&base)?;
     let bar = Bar::new(wiring.json);
-    let report =
-        ingest(&tools, &found.files, &wiring.ingest_params(), &|progress| bar.watch(progress))
-            .await?;
+    let report = ingest(&tools, &found.files, &wiring.ingest_params(), &|progress| {
+        watch(wiring, &bar, &progress);
+    })
+    .await?;
     bar.end();
     if !report.is_whole() {
         let first = report.failed.first().map(|(chunk, reason)| format!("{chunk}: {reason}"));
@@ -148,7 +150,7 @@ async fn the_base(wiring: &Wiring, arguments: &Eval) -> anyhow::Result<Base> {
 /// The rows of a run, on disk and in memory.
 struct Rows {
     all: Vec<Row>,
-    rows: fs::File,
+    file: fs::File,
     answers: fs::File,
 }
 
@@ -193,7 +195,7 @@ impl Rows {
         if whole == 0 {
             writeln!(rows, "{}", serde_json::to_string(header)?)?;
         }
-        Ok(Self { all, rows, answers: append(&answers)? })
+        Ok(Self { all, file: rows, answers: append(&answers)? })
     }
 
     /// The answer first: a row says that its question is done.
@@ -201,7 +203,7 @@ impl Rows {
         let answer = json!({ "method": row.method, "item": row.item, "answer": answer });
         self.answers.write_all(format!("{answer}\n").as_bytes())?;
         let line = serde_json::to_string(&row)?;
-        self.rows.write_all(format!("{line}\n").as_bytes())?;
+        self.file.write_all(format!("{line}\n").as_bytes())?;
         self.all.push(row);
         Ok(())
     }

@@ -1,9 +1,11 @@
 //! `index`, `estimate`, `delete`: what goes into the base and what leaves it.
 
+use std::fmt::Write;
+
 use anyhow::Context;
 use pikerag_coordinate::estimate::{Estimate, estimate as estimated};
-use pikerag_coordinate::ingest::{Outcome, Report, ingest};
-use pikerag_knowledge::{FileRecord, KnowledgeWriter, Problem, Role};
+use pikerag_coordinate::ingest::{Outcome, Progress, Report, ingest};
+use pikerag_knowledge::{FileRecord, KnowledgeWriter, Problem};
 use serde_json::json;
 
 use crate::cli::{Index, Paths};
@@ -21,16 +23,13 @@ pub(crate) async fn index(wiring: &Wiring, arguments: &Index) -> anyhow::Result<
     let base = wiring.base_or_create()?;
     let tools = wiring.tools(&base)?;
     let params = wiring.ingest_params();
-    if wiring.has_chat(Role::Atomize) && !wiring.json {
-        let bill = estimated(Some(&base), tools.reader.as_ref(), &found.files, &params).await?;
-        note(&bill_line(wiring, &bill));
-    }
     let pruned = match arguments.prune {
         true => prune(&base, &arguments.paths, &found.files).await?,
         false => Vec::new(),
     };
     let bar = Bar::new(wiring.json);
-    let mut report = ingest(&tools, &found.files, &params, &|progress| bar.watch(progress)).await?;
+    let mut report =
+        ingest(&tools, &found.files, &params, &|progress| watch(wiring, &bar, &progress)).await?;
     bar.end();
     let failed = |reason: String| Outcome::Failed { reason };
     report.files.extend(found.left_out.into_iter().map(|(file, reason)| (file, failed(reason))));
@@ -175,25 +174,39 @@ pub(crate) async fn estimate(wiring: &Wiring, arguments: &Paths) -> anyhow::Resu
     Ok(if bill.unreadable.is_empty() { 0 } else { exit::INCOMPLETE })
 }
 
+/// Shows progress; the bill before anything is paid.
+pub(crate) fn watch(wiring: &Wiring, bar: &Bar, progress: &Progress) {
+    match progress {
+        Progress::Bill(bill) if 0 < bill.calls => bar.tell(&bill_line(wiring, bill)),
+        other => bar.watch(other),
+    }
+}
+
 fn bill_line(wiring: &Wiring, bill: &Estimate) -> String {
     let mut line = format!(
-        "estimate: {} to read ({} unchanged), {}",
-        count(bill.files, "file"),
-        bill.unchanged,
+        "estimate: {}{}",
+        if bill.files + bill.unchanged == 0 {
+            String::new()
+        } else {
+            format!("{} to read ({} unchanged), ", count(bill.files, "file"), bill.unchanged)
+        },
         count(bill.chunks, "chunk")
     );
     if bill.calls == 0 {
         line += "; no paid call";
         return line;
     }
-    line += &format!(
+    let _ = write!(
+        line,
         "; {}, about {} + {} tokens",
         count(bill.calls, "model call"),
         bill.usage.prompt_tokens,
         bill.usage.completion_tokens
     );
     match wiring.price_of_estimate(bill) {
-        Some(usd) => line += &format!(", about {usd:.2} US dollars"),
+        Some(usd) => {
+            let _ = write!(line, ", about {usd:.2} US dollars");
+        }
         None => line += "; for money, give the model's price in pikerag.toml, [prices]",
     }
     line

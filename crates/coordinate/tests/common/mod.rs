@@ -6,8 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use pikerag_coordinate::Models;
 use pikerag_coordinate::ingest::{FileError, FileReader, Params, Report, Tools, ingest};
-use pikerag_knowledge::{ChatModel, Embedder, Message};
-use pikerag_models::fake::ScriptedChat;
+use pikerag_knowledge::{ChatModel, Embedder};
 use pikerag_parse::{Limits, Parsed, parse};
 use pikerag_store::Base;
 use tempfile::TempDir;
@@ -16,12 +15,14 @@ use tempfile::TempDir;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Files(pub(crate) BTreeMap<String, String>);
 
-impl Files {
-    pub(crate) fn of<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+impl<'a> FromIterator<(&'a str, &'a str)> for Files {
+    fn from_iter<I: IntoIterator<Item = (&'a str, &'a str)>>(files: I) -> Self {
         let owned = |(path, text): (&str, &str)| (path.to_owned(), text.to_owned());
         Self(files.into_iter().map(owned).collect())
     }
+}
 
+impl Files {
     fn bytes(&self, path: &str) -> Result<&[u8], FileError> {
         let text = self.0.get(path).map(String::as_bytes);
         text.ok_or_else(|| FileError { reason: format!("`{path}` is not there") })
@@ -70,15 +71,4 @@ impl Shelf {
         let paths: Vec<String> = files.0.keys().cloned().collect();
         ingest(&tools, &paths, params, &|_| {}).await.unwrap()
     }
-}
-
-/// The prompts that a model got, in order.
-pub(crate) fn prompts(chat: &ScriptedChat) -> Vec<String> {
-    let mut prompts = Vec::new();
-    for request in chat.requests() {
-        if let Some(Message::User { text, .. }) = request.messages.first() {
-            prompts.push(text.clone());
-        }
-    }
-    prompts
 }

@@ -1,5 +1,7 @@
 //! Does the client hold against every reply that endpoints are known to give?
 
+mod stub;
+
 use std::error::Error;
 use std::time::{Duration, Instant};
 

@@ -103,6 +103,9 @@ fn key(name: &[String]) -> NameKey {
     NameKey::of_folded(&joined(name))
 }
 
+/// Chunks that bear a name, with weights in hundredths.
+type Bearers = Vec<(ChunkId, u8)>;
+
 /// The chunks whose titles a text names, with how surely: the title's weight times how rare it is,
 /// shared out over all that bear it. Of overlapping titles the longest counts.
 pub(super) async fn named_titles(
@@ -120,7 +123,7 @@ pub(super) async fn named_titles(
     let keys: Vec<NameKey> = spans.iter().map(|span| key(span)).collect();
     let bearers = finder.base.bearers(&keys).await?;
     // (start, length) → who bears the title that stands there.
-    let mut matched: Vec<(&[String], Vec<(ChunkId, u8)>)> = Vec::new();
+    let mut matched: Vec<(&[String], Bearers)> = Vec::new();
     let mut places = spans.into_iter().zip(bearers);
     let mut free_from = 0;
     for start in 0..words.len() {

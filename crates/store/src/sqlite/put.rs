@@ -113,8 +113,8 @@ fn put_chunk(tx: &Transaction<'_>, chunk: &Chunk, generation: i64) -> rusqlite::
     tx.prepare_cached(
         "INSERT INTO chunks(id, source, section, headings, ordinal, kind, text, span_start, span_end, page,
            cells, generation) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-         ON CONFLICT(id) DO UPDATE SET section = excluded.section, ordinal = excluded.ordinal,
-           kind = excluded.kind, span_start = excluded.span_start, span_end = excluded.span_end,
+         ON CONFLICT(id) DO UPDATE SET section = excluded.section, headings = excluded.headings,
+           ordinal = excluded.ordinal, kind = excluded.kind, span_start = excluded.span_start, span_end = excluded.span_end,
            page = excluded.page, cells = excluded.cells",
     )?
     .execute(params![

@@ -7,7 +7,7 @@ use std::time::Duration;
 use pikerag_knowledge::{ChatModel, Embedder, Scorer};
 use tokio::process::{Child, Command};
 
-use super::{EmbeddingParams, Endpoint, OpenAiChat, OpenAiEmbedder, Transport};
+use super::super::{EmbeddingParams, Endpoint, OpenAiChat, OpenAiEmbedder, Transport};
 use crate::fake::request;
 
 /// The stub on a free port, or why there is none.

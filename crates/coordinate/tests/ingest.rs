@@ -1,0 +1,431 @@
+//! Does the base always hold exactly what its files say, and is nothing paid twice? (SPEC §1)
+#![cfg(test)]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pikerag_coordinate::estimate::estimate;
+use pikerag_coordinate::ingest::{Outcome, Params, Report};
+use pikerag_extract::ChunkParams;
+use pikerag_knowledge::{
+    AtomKind, ChatModel, ChunkId, Embedder, KnowledgeBase, KnowledgeWriter, PutReport, Scored,
+};
+use pikerag_models::fake::{HashEmbedder, ScriptedChat, busy};
+use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
+use pikerag_parse::{Limits, parse};
+use proptest::prelude::*;
+
+use common::{Files, Shelf};
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Deleting takes all that derives from a file and nothing else, and costs no call; nor does
+    /// adding it again.
+    #[test]
+    fn deleting_leaves_what_the_others_give(ours in corpus("a"), theirs in corpus("b")) {
+        block_on(async {
+            let mut both = ours.clone();
+            both.0.extend(theirs.0.clone());
+            let (shelf, chat) = (Shelf::empty(), asking());
+            index(&shelf, &both, chat).await;
+            let (whole, calls) = (seen(&shelf).await, chat.requests().len());
+            for path in theirs.0.keys() {
+                let known = shelf.base.file(path).await.unwrap().is_some();
+                assert_eq!(shelf.base.delete_file(path).await.unwrap(), known);
+            }
+            shelf.base.refresh().await.unwrap();
+            let fresh = Shelf::empty();
+            index(&fresh, &ours, asking()).await;
+            assert_eq!(seen(&shelf).await, seen(&fresh).await);
+            index(&shelf, &both, chat).await;
+            assert_eq!(seen(&shelf).await, whole);
+            assert_eq!(chat.requests().len(), calls, "deleting and adding again made calls");
+        });
+    }
+
+    /// A base that saw a file change is the base that only ever saw the new content.
+    #[test]
+    fn an_update_is_what_a_fresh_start_gives(
+        before in corpus("a"),
+        (new, shared) in (content(), any::<bool>()),
+        which in any::<prop::sample::Index>(),
+    ) {
+        let mut after = before.clone();
+        let path = which.get(&before.0.keys().cloned().collect::<Vec<_>>()).clone();
+        let old = before.0[&path].clone();
+        // Half of the time the old content goes on below the new one.
+        let text = text_of(&path, &new) + if shared { &old } else { "" };
+        prop_assume!(parse(&path, text.as_bytes(), &Limits::default()).is_ok());
+        after.0.insert(path, text);
+        block_on(async {
+            let (shelf, chat) = (Shelf::empty(), asking());
+            index(&shelf, &before, chat).await;
+            index(&shelf, &after, chat).await;
+            let fresh = Shelf::empty();
+            index(&fresh, &after, asking()).await;
+            assert_eq!(seen(&shelf).await, seen(&fresh).await);
+        });
+    }
+}
+
+/// A chunk of rows that is cut off from its header is read with it: another header, another chunk.
+#[tokio::test]
+async fn a_new_table_header_reaches_every_row() {
+    let rows =
+        "| crane one | forty tons |\n| crane two | fifty tons |\n| crane three | sixty tons |\n";
+    let before = format!("| machine | weight |\n|---|---|\n{rows}");
+    let after = format!("| machine | capacity |\n|---|---|\n{rows}");
+    let (shelf, chat) = (Shelf::empty(), asking());
+    index(&shelf, &Files::from_iter([("a.md", before.as_str())]), chat).await;
+    let changed = Files::from_iter([("a.md", after.as_str())]);
+    index(&shelf, &changed, chat).await;
+    let fresh = Shelf::empty();
+    index(&fresh, &changed, asking()).await;
+    assert_eq!(seen(&shelf).await, seen(&fresh).await);
+}
+
+/// So do headings that only repeat the title, or no longer do.
+#[tokio::test]
+async fn a_heading_that_repeats_the_title_is_kept_up_to_date() {
+    let body = "One sentence stands here, long enough to fill a chunk of its own, yes.\n\nAnd another one stands here, as long as the first one was.\n";
+    let before = format!("---\ntitle: Crane\n---\n# Crane\n\n{body}");
+    let after = format!("---\ntitle: Crane\n---\n{body}");
+    let (shelf, chat) = (Shelf::empty(), asking());
+    index(&shelf, &Files::from_iter([("a.md", before.as_str())]), chat).await;
+    let changed = Files::from_iter([("a.md", after.as_str())]);
+    index(&shelf, &changed, chat).await;
+    let fresh = Shelf::empty();
+    index(&fresh, &changed, asking()).await;
+    assert_eq!(seen(&shelf).await, seen(&fresh).await);
+}
+
+#[tokio::test]
+async fn the_same_bytes_twice_are_no_work() {
+    let files =
+        Files::from_iter([("a.md", "# Crane\n\nIt lifts."), ("b.md", "# Tea\n\nIt is hot.")]);
+    let (shelf, chat) = (Shelf::empty(), asking());
+    let first = index(&shelf, &files, chat).await;
+    assert_eq!((first.atomized, first.atoms), (2, 4));
+    let calls = chat.requests().len();
+    let second = index(&shelf, &files, chat).await;
+    assert_eq!(
+        second.files.iter().map(|(_, outcome)| outcome).collect::<Vec<_>>(),
+        [&Outcome::Unchanged, &Outcome::Unchanged]
+    );
+    assert_eq!((second.atomized, second.vectors, chat.requests().len()), (0, 0, calls));
+    // Other settings are another matter.
+    let other = Params { chunks: ChunkParams { max_tokens: 99, overlap_tokens: 0 }, ..params() };
+    let third = shelf.index(&files, recorded(&shelf, chat), embedder(16), &other).await;
+    assert!(third.files.iter().all(|(_, outcome)| matches!(outcome, Outcome::Stored { .. })));
+}
+
+/// Only what changed is paid for.
+#[tokio::test]
+async fn an_update_pays_for_the_new_chunks_alone() {
+    let before = "# One\n\nFirst.\n\n# Two\n\nSecond.\n\n# Three\n\nThird.";
+    let after = "# One\n\nFirst.\n\n# Two\n\nSecond, and more.\n\n# Three\n\nThird.";
+    let (shelf, chat) = (Shelf::empty(), asking());
+    index(&shelf, &Files::from_iter([("a.md", before)]), chat).await;
+    assert_eq!(chat.requests().len(), 3);
+    let report = index(&shelf, &Files::from_iter([("a.md", after)]), chat).await;
+    let stored =
+        Outcome::Stored { report: PutReport { added: 1, kept: 2, removed: 1 }, documents: 1 };
+    assert_eq!(report.files[0].1, stored);
+    assert_eq!(chat.requests().len(), 4);
+    assert!(format!("{:?}", chat.requests()[3]).contains("Second, and more."));
+}
+
+#[tokio::test]
+async fn a_file_that_fails_is_named_and_the_others_go_on() {
+    let (shelf, chat) = (Shelf::empty(), asking());
+    index(&shelf, &Files::from_iter([("b.txt", "It was good once.")]), chat).await;
+    let files = Files::from_iter([
+        ("a.json", "{\"title\": "),
+        ("b.txt", " "),
+        ("c.pdf", "%PDF-1.7 ..."),
+        ("d.txt", "This one is fine."),
+    ]);
+    let mut paths: Vec<String> = files.0.keys().cloned().collect();
+    paths.insert(0, "absent.txt".to_owned());
+    let report = index(&shelf, &files, chat).await;
+    let told: Vec<String> = report
+        .files
+        .iter()
+        .map(|(path, outcome)| match outcome {
+            Outcome::Failed { reason } => format!("{path}: {reason}"),
+            other => format!("{path}: {other:?}"),
+        })
+        .collect();
+    insta::assert_snapshot!(told.join("\n"), @r"
+        a.json: `a.json` is not readable as JSON: line 1: EOF while parsing a value, column 10; repair it, or rename it to .txt to read it as plain text
+        b.txt: `b.txt` holds no text: check that it is the file you meant
+        c.pdf: `c.pdf` is a PDF: this format comes in a later version; until then, save it as text, Markdown or HTML
+        d.txt: Stored { report: PutReport { added: 1, kept: 0, removed: 0 }, documents: 1 }
+        ");
+    assert_eq!(report.failed_files(), 3);
+    assert!(!report.is_whole());
+    // What an earlier version gave is kept.
+    let uris: Vec<String> =
+        shelf.base.sources().await.unwrap().into_iter().map(|source| source.uri).collect();
+    assert_eq!(uris, ["b.txt", "d.txt"]);
+}
+
+/// A spent budget ends the run; the next one goes on, and no chunk is paid for twice.
+#[tokio::test]
+async fn a_spent_budget_stops_and_the_next_run_goes_on() {
+    let files = many(12);
+    for latency in [0, 3] {
+        let chat = asking_slowly(latency);
+        let shelf = Shelf::empty();
+        let capped = |calls| -> Option<Arc<dyn ChatModel>> {
+            let cap = Cap { calls: Some(calls), ..Cap::default() };
+            let budget = Budget::new(chat, Arc::new(Meter::new(Prices::new(), cap)));
+            Some(Arc::new(Recorded::new(budget, shelf.base.clone(), Mode::Record)))
+        };
+        let first = shelf.index(&files, capped(5), embedder(16), &params()).await;
+        assert!(first.over_budget && !first.is_whole(), "{first:?}");
+        assert!(first.stopped.as_ref().unwrap().contains("the budget of 5 calls is spent"));
+        // What was paid but not yet stored when the run ended is in the ledger.
+        assert!(first.atomized <= 5 && first.vectors == 0, "{first:?}");
+        assert_eq!(chat.requests().len(), 5);
+        let second = shelf.index(&files, capped(7), embedder(16), &params()).await;
+        assert!(second.is_whole(), "{second:?}");
+        assert_eq!((first.atomized + second.atomized, chat.requests().len()), (12, 12));
+        assert_eq!(second.vectors, 12 + 24);
+    }
+}
+
+/// A call that fails leaves its chunk for the next run; three refusals in a row end this one.
+#[tokio::test]
+async fn failed_calls_are_listed_and_tried_again() {
+    let files = many(12);
+    let shelf = Shelf::empty();
+    let moody = ScriptedChat::by_turn(|turn, request| match turn {
+        2 | 5 => Err(busy("fake")),
+        _ => Ok(two_questions(request)),
+    });
+    let one_by_one = Params { in_flight: 1, ..params() };
+    let report = shelf.index(&files, Some(Arc::new(moody)), None, &one_by_one).await;
+    assert_eq!((report.atomized, report.failures, report.failed.len()), (10, 2, 2));
+    assert_eq!(report.stopped, None);
+    assert!(report.failed[0].1.contains("fake is busy or out of reach"), "{report:?}");
+    let chat = asking();
+    let report = index(&shelf, &files, chat).await;
+    assert!(report.is_whole());
+    assert_eq!(chat.requests().len(), 2);
+
+    let refusing = ScriptedChat::in_order(Vec::<String>::new());
+    let refusing: &'static ScriptedChat =
+        Box::leak(Box::new(refusing.with_latency(Duration::from_millis(1))));
+    let shelf = Shelf::empty();
+    let report = shelf.index(&files, recorded(&shelf, refusing), None, &one_by_one).await;
+    assert!(report.stopped.is_some() && !report.over_budget, "{report:?}");
+    assert_eq!((refusing.requests().len(), report.failures), (3, 2));
+}
+
+#[tokio::test]
+async fn where_questions_stay_unreadable_the_sentences_serve() {
+    let files = Files::from_iter([("a.txt", "The crane lifts. The tea is hot.")]);
+    let shelf = Shelf::empty();
+    let chat = Arc::new(ScriptedChat::in_order(["I cannot.", "Really not."]));
+    let report = shelf.index(&files, Some(chat.clone()), None, &params()).await;
+    assert_eq!((report.unreadable, report.atomized, report.atoms), (1, 1, 2));
+    assert!(report.is_whole());
+    assert_eq!(atoms(&shelf).await, ["The crane lifts.", "The tea is hot."]);
+    assert_eq!(chat.requests().len(), 2);
+    // It is done: the next run asks no more.
+    shelf.index(&files, Some(chat.clone()), None, &params()).await;
+    assert_eq!(chat.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn repeated_questions_and_mere_pronouns_are_dropped_and_counted() {
+    let files = Files::from_iter([("a.txt", "Ada wrote the first program.")]);
+    let shelf = Shelf::empty();
+    let chat = ScriptedChat::in_order([r#"{"questions": ["Who wrote the first program?",
+        "who wrote the FIRST program", "What did she write?", "What did Ada write?"]}"#]);
+    let report = shelf.index(&files, Some(Arc::new(chat)), None, &params()).await;
+    assert_eq!((report.duplicates, report.pronouns, report.atoms), (1, 1, 2));
+    assert_eq!(atoms(&shelf).await, ["Who wrote the first program?", "What did Ada write?"]);
+}
+
+#[tokio::test]
+async fn another_embedder_makes_all_vectors_anew_and_no_call() {
+    let files = many(5);
+    let (shelf, chat) = (Shelf::empty(), asking());
+    index(&shelf, &files, chat).await;
+    let calls = chat.requests().len();
+    let report = shelf.index(&files, recorded(&shelf, chat), embedder(24), &params()).await;
+    assert_eq!((report.atomized, report.vectors), (0, 5 + 10));
+    assert_eq!(chat.requests().len(), calls);
+    assert_eq!(shelf.base.summary().await.unwrap().embedder.as_deref(), Some("hash-24"));
+    let query = HashEmbedder::new(24).vectors(&["Page 3".to_owned()]);
+    assert_eq!(shelf.base.nearest_chunks(&query, 9, -1.0).await.unwrap()[0].len(), 5);
+    let again = shelf.index(&files, recorded(&shelf, chat), embedder(24), &params()).await;
+    assert_eq!(again.vectors, 0);
+}
+
+/// The estimate counts the calls that indexing then makes, and nothing for what is there.
+#[tokio::test]
+async fn the_estimate_counts_the_calls() {
+    let files = many(7);
+    let paths: Vec<String> = files.0.keys().cloned().collect();
+    let before = estimate(None, &files, &paths, &params()).await.unwrap();
+    let (shelf, chat) = (Shelf::empty(), asking());
+    let part = Files(files.0.clone().into_iter().take(3).collect());
+    index(&shelf, &part, chat).await;
+    let rest = estimate(Some(&*shelf.base), &files, &paths, &params()).await.unwrap();
+    index(&shelf, &files, chat).await;
+    assert_eq!((before.files, before.calls, chat.requests().len()), (7, 7, 7));
+    assert_eq!((rest.files, rest.unchanged, rest.calls), (4, 3, 4));
+    let after = estimate(Some(&*shelf.base), &files, &paths, &params()).await.unwrap();
+    assert_eq!((after.unchanged, after.calls, after.embedded_tokens), (7, 0, 0));
+}
+
+// The fixture.
+
+const POOL: [&str; 8] = [
+    "The crane lifts forty tons.",
+    "Ilse Brandt designed the KX-40. She likes tea.",
+    "起重机由青砚厂制造。它可吊四十吨。",
+    "# Crane",
+    "## Tea",
+    "See [the crane](a0.md) and [the tea](b1.md).",
+    "- first\n- second",
+    "Varnsund has 41000 inhabitants, of whom many build cranes, drink tea and mend nets in winter.",
+];
+
+fn content() -> impl Strategy<Value = Vec<String>> {
+    let paragraph = prop_oneof![
+        3 => prop::sample::select(POOL.to_vec()).prop_map(str::to_owned),
+        1 => "[A-Za-z][a-z 中文。.]{0,40}",
+    ];
+    prop::collection::vec(paragraph, 1..6)
+}
+
+/// Up to three files of four formats, named `{prefix}0.md` and so on.
+fn corpus(prefix: &'static str) -> impl Strategy<Value = Files> {
+    let endings = prop::sample::select(vec!["md", "txt", "csv", "jsonl"]);
+    prop::collection::vec((endings, content()), 1..4).prop_map(move |files| {
+        let mut corpus = Files::default();
+        for (n, (ending, content)) in files.into_iter().enumerate() {
+            let path = format!("{prefix}{n}.{ending}");
+            let text = text_of(&path, &content);
+            corpus.0.insert(path, text);
+        }
+        corpus
+    })
+}
+
+fn text_of(path: &str, paragraphs: &[String]) -> String {
+    let mut text = String::new();
+    for (n, paragraph) in paragraphs.iter().enumerate() {
+        text += &match path.rsplit('.').next() {
+            Some("csv") => format!("{n},\"{}\"\n", paragraph.replace('"', "")),
+            Some("jsonl") => {
+                let record = serde_json::json!({"title": format!("Record {n}"), "text": paragraph});
+                format!("{record}\n")
+            }
+            _ => format!("{paragraph}\n\n"),
+        };
+    }
+    text
+}
+
+fn many(n: usize) -> Files {
+    Files((0..n).map(|n| (format!("{n:02}.txt"), format!("Page {n} is here."))).collect())
+}
+
+fn params() -> Params {
+    Params {
+        chunks: ChunkParams { max_tokens: 16, overlap_tokens: 0 },
+        atoms: vec![AtomKind::Question],
+        embed_batch: 3,
+        ..Params::default()
+    }
+}
+
+fn embedder(dimension: usize) -> Option<Arc<dyn Embedder>> {
+    Some(Arc::new(HashEmbedder::new(dimension)))
+}
+
+/// A model that finds two questions in everything, and counts.
+fn asking() -> &'static ScriptedChat {
+    asking_slowly(0)
+}
+
+fn asking_slowly(milliseconds: u64) -> &'static ScriptedChat {
+    let chat = ScriptedChat::by(|request| Ok(two_questions(request)));
+    Box::leak(Box::new(chat.with_latency(Duration::from_millis(milliseconds))))
+}
+
+fn two_questions(request: &pikerag_knowledge::ChatRequest) -> String {
+    let hash = blake3::hash(format!("{:?}", request.messages).as_bytes()).to_hex();
+    let name = &hash[..8];
+    format!(r#"{{"questions": ["What is X{name}?", "Who has X{name}?"]}}"#)
+}
+
+/// The model behind the base's own ledger, as in the product.
+fn recorded(shelf: &Shelf, chat: &'static ScriptedChat) -> Option<Arc<dyn ChatModel>> {
+    Some(Arc::new(Recorded::new(chat, shelf.base.clone(), Mode::Record)))
+}
+
+async fn index(shelf: &Shelf, files: &Files, chat: &'static ScriptedChat) -> Report {
+    shelf.index(files, recorded(shelf, chat), embedder(16), &params()).await
+}
+
+fn block_on(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(test);
+}
+
+/// All that can be seen of a base: its export, who bears which words, who is close to what.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    export: Vec<String>,
+    words: Vec<BTreeSet<ChunkId>>,
+    counts: Vec<usize>,
+    close: Vec<Vec<Scored<ChunkId>>>,
+}
+
+async fn seen(shelf: &Shelf) -> Seen {
+    let mut export = Vec::new();
+    shelf
+        .base
+        .export(|line| {
+            export.push(line.to_string());
+            Ok(())
+        })
+        .unwrap();
+    let words = ["crane", "tea", "weight", "capacity", "record", "起重机"];
+    let mut found = Vec::new();
+    for word in words {
+        let hits = shelf.base.matching_chunks(word, 999).await.unwrap();
+        found.push(hits.into_iter().map(|hit| hit.item).collect());
+    }
+    let terms: Vec<String> = words.into_iter().flat_map(pikerag_language::query_terms).collect();
+    let counts = shelf.base.term_counts(&terms).await.unwrap();
+    let queries = HashEmbedder::new(16).vectors(&words.map(str::to_owned));
+    let close = shelf.base.nearest_chunks(&queries, 999, -1.0).await.unwrap();
+    Seen { export, words: found, counts, close }
+}
+
+/// The texts of all question atoms, by chunk.
+async fn atoms(shelf: &Shelf) -> Vec<String> {
+    let mut chunks = Vec::new();
+    shelf
+        .base
+        .export(|line| {
+            if line["node"] == "chunk" {
+                chunks.push(line["id"].as_str().unwrap().parse().unwrap());
+            }
+            Ok(())
+        })
+        .unwrap();
+    let atoms = shelf.base.atoms_of(AtomKind::Question, &chunks).await.unwrap();
+    atoms.into_iter().map(|atom| atom.text).collect()
+}

@@ -1,0 +1,108 @@
+//! Does one question ever see what belongs to another? Twenty at once, each with names of its own.
+#![cfg(test)]
+
+mod common;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::stream::{self, StreamExt};
+use pikerag_coordinate::ingest::Params;
+use pikerag_coordinate::{Kit, Models, solve};
+use pikerag_knowledge::{Answer, AtomKind, ChatRequest, Message, Question, Role};
+use pikerag_models::fake::{HashEmbedder, ScriptedChat};
+
+use common::{Files, Shelf};
+
+const QUESTIONS: usize = 20;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn questions_asked_at_once_do_not_meet() {
+    let embedder = Arc::new(HashEmbedder::new(1 << 16));
+    let shelf = Shelf::empty();
+    let mut files = Files::default();
+    for n in 0..QUESTIONS {
+        let built = format!("Machine{n:02} was built by Maker{n:02}.");
+        let born = format!("Maker{n:02} was born in Town{n:02}.");
+        files.0.insert(format!("machine{n:02}.txt"), built);
+        files.0.insert(format!("maker{n:02}.txt"), born);
+    }
+    let params = Params { atoms: vec![AtomKind::Question], ..Params::default() };
+    let atomizer = Arc::new(ScriptedChat::by(|request| Ok(atoms(request))));
+    let report = shelf.index(&files, Some(atomizer), Some(embedder.clone()), &params).await;
+    assert!(report.is_whole(), "{report:?}");
+
+    let mut runs = Vec::new();
+    for at_once in [1, 8, 32] {
+        let chat = ScriptedChat::by(|request| Ok(reply(request)));
+        let chat = Arc::new(chat.with_latency(Duration::from_millis(1)));
+        let models = Models { default: Some(chat.clone()), ..Models::default() };
+        let kit = Kit { base: shelf.base.clone(), embedder: Some(embedder.clone()), models };
+        let answers: Vec<Answer> = stream::iter(0..QUESTIONS)
+            .map(|n| {
+                let kit = kit.clone();
+                tokio::spawn(async move {
+                    let text = format!("Where was the maker of Machine{n:02} born?");
+                    let question = Question { id: n.to_string(), text };
+                    solve(&kit, &question, "kar3".parse().unwrap()).await.unwrap()
+                })
+            })
+            .buffered(at_once)
+            .map(Result::unwrap)
+            .collect()
+            .await;
+        for (n, answer) in answers.iter().enumerate() {
+            assert_eq!(answer.text, format!("Town{n:02}"));
+            assert_eq!(answer.context.chunks.len(), 2);
+            assert_eq!(answer.spent.calls(), 6);
+        }
+        assert_eq!(chat.requests().len(), 6 * QUESTIONS);
+        assert_eq!(chat.peak() == 1, at_once == 1, "{} at once", chat.peak());
+        runs.push(answers);
+    }
+    assert!(runs.iter().all(|run| *run == runs[0]), "how many are asked at once changes answers");
+}
+
+/// One question per page, with words that no other page has.
+fn atoms(request: &ChatRequest) -> String {
+    let prompt = prompt(request);
+    let n = number(&prompt, if prompt.contains("was built") { "Machine" } else { "Maker" });
+    match prompt.contains("was built") {
+        true => format!(r#"{{"questions": ["Builder{n} of Machine{n}?"]}}"#),
+        false => format!(r#"{{"questions": ["Birthplace{n} of Maker{n}?"]}}"#),
+    }
+}
+
+/// Plays all roles by what the prompt holds, and fails on any name of another question.
+fn reply(request: &ChatRequest) -> String {
+    let prompt = prompt(request);
+    let (_, question) = prompt.rsplit_once("# Question\n").unwrap();
+    let n = number(question, "Machine");
+    for name in ["Machine", "Maker", "Town", "Builder", "Birthplace"] {
+        for (at, _) in prompt.match_indices(name) {
+            let whose = &prompt[at + name.len()..at + name.len() + 2];
+            assert_eq!(whose, n, "question {n} sees {name}{whose}: {prompt}");
+        }
+    }
+    let (built, born) = (prompt.contains("was built by"), prompt.contains("was born in"));
+    match request.role {
+        Role::Propose if born => r#"{"sub_questions": []}"#.to_owned(),
+        Role::Propose if built => format!(r#"{{"sub_questions": ["Birthplace{n} of Maker{n}?"]}}"#),
+        Role::Propose => format!(r#"{{"sub_questions": ["Builder{n} of Machine{n}?"]}}"#),
+        Role::Select => r#"{"question_idx": 1}"#.to_owned(),
+        _ => format!(r#"{{"answer": "Town{n}"}}"#),
+    }
+}
+
+fn prompt(request: &ChatRequest) -> String {
+    match request.messages.first() {
+        Some(Message::User { text, .. }) => text.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The two digits behind a name.
+fn number(text: &str, name: &str) -> String {
+    let (_, behind) = text.split_once(name).unwrap();
+    behind.chars().take(2).collect()
+}
