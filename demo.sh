@@ -42,7 +42,7 @@ run pikerag --offline index examples/harbour/docs
 run pikerag --offline status
 
 say "Two documents hold this answer. Without a language model, pikerag quotes its evidence."
-run pikerag --offline ask "In which town is the supplier of the KX-40's slewing bearing?"
+run pikerag --offline ask "Who supervises the hall in which the KX-40 is assembled?"
 
 say "Four documents; --quiet leaves the reasoning out."
 run pikerag --offline ask --quiet "Which supplier has the longer lead time: the maker of the KX-40's hoist rope, or the maker of the pressure cell inside the sensor carried by Project Heron's buoys?"

@@ -97,7 +97,11 @@ fn find(chunk: &Chunk, quote: &str) -> Option<Span> {
     let quote = quote.trim().trim_matches(['"', '“', '”', '…']).trim();
     let mut words = quote.split_whitespace();
     let first = words.next()?;
-    'starts: for (start, _) in chunk.text.match_indices(first) {
+    // Every place, overlapping ones too: `match_indices` would miss "aa b" in "aaa b".
+    let places = chunk.text.char_indices().map(|(place, _)| place);
+    let is_start =
+        |place: &usize| chunk.text.get(*place..).is_some_and(|rest| rest.starts_with(first));
+    'starts: for start in places.filter(is_start) {
         let mut at = start + first.len();
         for word in words.clone() {
             let rest = chunk.text.get(at..)?;

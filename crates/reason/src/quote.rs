@@ -71,29 +71,65 @@ pub fn quote(question: &Question, context: &Context, n: usize) -> Reading {
 fn candidates<'a>(chunks: &[&'a Chunk]) -> Vec<Sentence<'a>> {
     let mut found = Vec::new();
     for chunk in chunks {
-        let mut lines: Vec<&str> = chunk.text.split('\n').filter(|line| !is_frame(line)).collect();
-        // A header says what the columns mean, not what is the case.
-        let header = chunk.table.as_ref().is_some_and(|table| table.rows.len() < table.lines.len());
-        if header && 1 < lines.len() {
-            lines.remove(0);
-        }
-        for line in lines {
-            let parts: Vec<&str> = match chunk.kind {
-                ChunkKind::Table | ChunkKind::Code => vec![line],
-                _ => sentences(line).into_iter().filter_map(|range| line.get(range)).collect(),
-            };
-            for text in parts {
-                let words = meanings(text);
-                if !words.is_empty() {
-                    found.push(Sentence { chunk, text, words });
-                }
+        for text in parts(chunk) {
+            let words = meanings(text);
+            if !words.is_empty() {
+                found.push(Sentence { chunk, text, words });
             }
         }
     }
     found
 }
 
-/// Headings and the rules of tables are no sentences.
+/// What can be quoted of a chunk: rows of a table, lines of code, else sentences.
+fn parts(chunk: &Chunk) -> Vec<&str> {
+    match chunk.kind {
+        ChunkKind::Table | ChunkKind::Code => {
+            // A header says what the columns mean, not what is the case.
+            let header = chunk.table.as_ref().filter(|table| table.rows.len() < table.lines.len());
+            let body = header
+                .and_then(|table| table.lines.get(1))
+                .map_or(0, |row| row.start.saturating_sub(chunk.span.start));
+            let body = chunk.text.get(body..).unwrap_or(&chunk.text);
+            body.lines().filter(|line| !is_frame(line)).collect()
+        }
+        _ => {
+            let sentences_of =
+                |block| sentences(block).into_iter().filter_map(move |range| block.get(range));
+            blocks(&chunk.text).into_iter().flat_map(sentences_of).collect()
+        }
+    }
+}
+
+/// The paragraphs and list items of a text. A line goes on with the one before unless it is blank or
+/// opens an item; headings and rules are left out.
+fn blocks(text: &str) -> Vec<&str> {
+    let mut spans: Vec<std::ops::Range<usize>> = Vec::new();
+    let (mut at, mut goes_on) = (0, false);
+    for line in text.split_inclusive('\n') {
+        let (start, end) = (at, at + line.trim_end().len());
+        at += line.len();
+        if is_frame(line) {
+            goes_on = false;
+            continue;
+        }
+        match spans.last_mut() {
+            Some(last) if goes_on && !opens_item(line) => last.end = end,
+            _ => spans.push(start..end),
+        }
+        goes_on = true;
+    }
+    spans.into_iter().filter_map(|span| text.get(span)).collect()
+}
+
+fn opens_item(line: &str) -> bool {
+    let line = line.trim_start();
+    let after_number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let numbered = after_number.len() < line.len() && after_number.starts_with(['.', ')', '、']);
+    numbered || line.starts_with(['-', '*', '•', '|', '>', '+'])
+}
+
+/// Blank lines, headings and the rules of tables hold no sentence.
 fn is_frame(line: &str) -> bool {
     let line = line.trim();
     line.starts_with('#')
@@ -130,6 +166,15 @@ mod tests {
     use pikerag_knowledge::{ChunkId, ChunkKind, SourceId, Span};
 
     use super::*;
+
+    #[test]
+    fn wrapped_lines_are_one_paragraph_and_items_are_not() {
+        let text = "# A\nIt was built\nin 1998.\n\n- one\n  more\n- two\n1. three\n| --- |\nend";
+        assert_eq!(
+            blocks(text),
+            ["It was built\nin 1998.", "- one\n  more", "- two", "1. three", "end"]
+        );
+    }
 
     #[test]
     fn one_sentence_per_chunk_along_the_chain() {

@@ -1,0 +1,191 @@
+//! Does hop retrieval walk from what the question names to where that leads? (SPEC §4)
+#![cfg(test)]
+
+use std::path::Path;
+
+use pikerag_extract::{ChunkParams, document_graph};
+use pikerag_knowledge::{Embedder, FileRecord, KnowledgeBase, KnowledgeWriter, VectorSet};
+use pikerag_models::fake::HashEmbedder;
+use pikerag_parse::{Limits, parse};
+use pikerag_retrieve::{Finder, Hit, HopParams, Walk, hops};
+use pikerag_store::Base;
+
+/// The crane names the works by their title, the works link to the gate; no word is shared.
+const LIBRARY: [(&str, &str); 6] = [
+    ("crane.md", "# KX-40 crane\n\nThe KX-40 crane was put together at Brandt Works."),
+    ("works.md", "# Brandt Works\n\nOffices lie behind [a fence](gate.md)."),
+    ("gate.md", "# North door\n\nPainted green."),
+    ("tea.md", "# Tea\n\nTea comes from leaves."),
+    ("nets.md", "# Nets\n\nNets hold fish."),
+    ("snow.md", "# Snow\n\nSnow is white."),
+];
+const MAKER: &str = "Who made the KX-40 crane?";
+
+#[tokio::test]
+async fn from_the_question_by_title_and_by_link() {
+    insta::assert_snapshot!(walked(&LIBRARY, MAKER, 3, Embedding::None).await, @"");
+    insta::assert_snapshot!(walked(&LIBRARY, MAKER, 3, Embedding::Hashes).await, @"");
+}
+
+/// Nobody bears the name; two chunks mention it.
+#[tokio::test]
+async fn by_a_rare_name_that_two_chunks_share() {
+    let library = [
+        ("a.md", "# KX-40 crane\n\nThe drawings are by Ilse Brandt."),
+        ("b.md", "# Prizes\n\nOne went to Ilse Brandt."),
+        ("c.md", "# Tea\n\nTea comes from leaves."),
+        ("d.md", "# Nets\n\nNets hold fish."),
+        ("e.md", "# Snow\n\nSnow is white."),
+    ];
+    insta::assert_snapshot!(walked(&library, MAKER, 2, Embedding::None).await, @"");
+}
+
+/// What names the chosen chunk by its title follows it, too.
+#[tokio::test]
+async fn backwards_along_a_title() {
+    let library = [
+        ("a.md", "# Varnsund\n\nA town by water."),
+        ("b.md", "# Ilse\n\nShe grew up in Varnsund."),
+        ("c.md", "# Tea\n\nTea comes from leaves."),
+        ("d.md", "# Nets\n\nNets hold fish."),
+    ];
+    let told = walked(&library, "What about town water?", 2, Embedding::None).await;
+    insta::assert_snapshot!(told, @"");
+}
+
+#[tokio::test]
+async fn chinese_titles_are_found_in_question_and_text() {
+    let library = [
+        ("a.md", "# 青砚起重机\n\n青砚起重机出自沈若兰之手。"),
+        ("b.md", "# 沈若兰\n\n在临江市长大。"),
+        ("c.md", "# 临江市\n\n城中有河。"),
+        ("d.md", "# 茶叶\n\n采自山上。"),
+        ("e.md", "# 渔网\n\n用于捕鱼。"),
+    ];
+    insta::assert_snapshot!(walked(&library, "青砚起重机是谁造的？", 3, Embedding::None).await, @"");
+}
+
+#[tokio::test]
+async fn more_than_there_is() {
+    for embedding in [Embedding::None, Embedding::Hashes] {
+        let shelf = Shelf::of(&LIBRARY, embedding).await;
+        let hits = shelf.hops(MAKER, 99).await;
+        let mut chunks: Vec<_> = hits.iter().map(|hit| hit.chunk).collect();
+        chunks.sort_unstable();
+        chunks.dedup();
+        assert_eq!(chunks.len(), hits.len(), "no chunk twice");
+        assert!(3 <= hits.len() && hits.len() <= LIBRARY.len());
+        assert_eq!(shelf.hops(MAKER, 0).await, []);
+    }
+    // With vectors every chunk is close to some degree.
+    let shelf = Shelf::of(&LIBRARY, Embedding::Hashes).await;
+    assert_eq!(shelf.hops(MAKER, 99).await.len(), LIBRARY.len());
+    let nothing = Shelf::of(&[], Embedding::None).await;
+    assert_eq!(nothing.hops(MAKER, 3).await, []);
+    assert_eq!(shelf.hops("", 3).await, shelf.hops("", 3).await);
+}
+
+/// The same walk in every base with the same content, and a longer one begins like a shorter one.
+#[tokio::test]
+async fn the_same_question_walks_the_same_way() {
+    for embedding in [Embedding::None, Embedding::Hashes] {
+        let shelf = Shelf::of(&LIBRARY, embedding).await;
+        let first = shelf.hops(MAKER, 6).await;
+        assert_eq!(shelf.hops(MAKER, 6).await, first);
+        assert_eq!(shelf.hops(MAKER, 2).await, first[..2]);
+        let mut backwards = LIBRARY;
+        backwards.reverse();
+        let other = Shelf::of(&backwards, embedding).await;
+        assert_eq!(other.hops(MAKER, 6).await, first);
+    }
+}
+
+/// A score is the sum of its parts, and `ranked` begins with `best`.
+#[tokio::test]
+async fn every_score_is_explained() {
+    let shelf = Shelf::of(&LIBRARY, Embedding::Hashes).await;
+    let mut walk = Walk::begin(shelf.finder(), MAKER, HopParams::default()).await.unwrap();
+    while let Some(best) = walk.best() {
+        let ranked = walk.ranked();
+        assert_eq!(ranked[0], best);
+        assert!(ranked.is_sorted_by(|a, b| b.score <= a.score));
+        for hit in &ranked {
+            let sum: f32 = hit.parts.values().sum();
+            assert!((sum - hit.score).abs() < 1e-5, "{hit:?}");
+        }
+        walk.take(shelf.finder(), best.chunk).await.unwrap();
+        walk.take(shelf.finder(), best.chunk).await.unwrap();
+        assert_eq!(walk.ranked().len(), ranked.len() - 1);
+    }
+}
+
+// The fixture.
+
+#[derive(Clone, Copy)]
+enum Embedding {
+    None,
+    Hashes,
+}
+
+struct Shelf {
+    base: Base,
+    embedder: Option<HashEmbedder>,
+    _folder: tempfile::TempDir,
+}
+
+impl Shelf {
+    async fn of(library: &[(&str, &str)], embedding: Embedding) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let base = base(folder.path(), library).await;
+        let embedder = match embedding {
+            Embedding::None => None,
+            Embedding::Hashes => Some(HashEmbedder::new(4096)),
+        };
+        if let Some(embedder) = &embedder {
+            let texts = base.without_vector(VectorSet::Chunks, "hash", 99).await.unwrap();
+            let (ids, texts): (Vec<u64>, Vec<String>) = texts.into_iter().unzip();
+            let vectors = ids.into_iter().zip(embedder.vectors(&texts)).collect();
+            base.put_vectors(VectorSet::Chunks, "hash", vectors).await.unwrap();
+        }
+        base.refresh().await.unwrap();
+        Self { base, embedder, _folder: folder }
+    }
+
+    fn finder(&self) -> Finder<'_> {
+        let embedder = self.embedder.as_ref().map(|embedder| embedder as &dyn Embedder);
+        Finder { base: &self.base, embedder }
+    }
+
+    async fn hops(&self, question: &str, k: usize) -> Vec<Hit> {
+        hops(self.finder(), question, k, HopParams::default()).await.unwrap()
+    }
+}
+
+async fn base(folder: &Path, library: &[(&str, &str)]) -> Base {
+    let base = Base::open_or_create(folder).unwrap();
+    for (path, text) in library {
+        let parsed = parse(path, text.as_bytes(), &Limits::default()).unwrap();
+        let graph = |document| document_graph(path, document, ChunkParams::default());
+        let file =
+            FileRecord { path: (*path).to_owned(), hash: String::new(), recipe: String::new() };
+        base.put_file(&file, parsed.documents.into_iter().map(graph).collect()).await.unwrap();
+    }
+    base
+}
+
+/// One line per chunk: its title, and the parts of its score by name.
+async fn walked(
+    library: &[(&str, &str)],
+    question: &str,
+    k: usize,
+    embedding: Embedding,
+) -> String {
+    let shelf = Shelf::of(library, embedding).await;
+    let mut lines = Vec::new();
+    for hit in shelf.hops(question, k).await {
+        let chunk = shelf.base.chunks(&[hit.chunk]).await.unwrap().remove(0);
+        let parts: Vec<&str> = hit.parts.keys().map(String::as_str).collect();
+        lines.push(format!("{}: {}", chunk.title, parts.join(" + ")));
+    }
+    lines.join("\n")
+}

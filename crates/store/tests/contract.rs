@@ -1,0 +1,523 @@
+//! Does the base keep what its two ports promise? (`KnowledgeBase`, `KnowledgeWriter`, `Ledger`)
+#![cfg(test)]
+
+use futures::future::join_all;
+use pikerag_extract::{ChunkParams, document_graph};
+use pikerag_knowledge::{
+    Atom, AtomId, AtomKind, CallRecord, ChunkId, FileRecord, KnowledgeBase, KnowledgeWriter,
+    Ledger, NameKey, PutReport, SourceId, Stage, StoreError, Usage, Vector, VectorSet,
+};
+use pikerag_parse::{Limits, parse};
+use pikerag_store::Base;
+use tempfile::TempDir;
+
+// What reasoning reads.
+
+/// By cosine, ties by identifier; none below the floor, which itself counts; none of `except`.
+#[tokio::test]
+async fn the_nearest_chunks_in_order() {
+    let (_folder, base) = fresh();
+    let chunks = put_pages(&base, 6).await;
+    let cosines = [0.4999, 0.5, 0.9, 0.9, 0.9, -1.0];
+    let vectors = chunks.iter().zip(cosines).map(|(chunk, cosine)| (chunk.0, at(cosine))).collect();
+    base.put_vectors(VectorSet::Chunks, "e", vectors).await.unwrap();
+    let mut equals = chunks[2..5].to_vec();
+    equals.sort_unstable();
+    let [first, second, third] = equals[..] else { panic!() };
+
+    let east = vec![at(1.0)];
+    assert_eq!(near(&base, &east, 9, 0.5).await, [vec![first, second, third, chunks[1]]]);
+    assert_eq!(near(&base, &east, 2, 0.5).await, [vec![first, second]]);
+    assert_eq!(near(&base, &east, 9, -1.0).await[0].len(), 6);
+    assert_eq!(near(&base, &east, 0, -1.0).await, [Vec::new()]);
+    assert_eq!(near(&base, &[], 9, -1.0).await, Vec::<Vec<ChunkId>>::new());
+    // One list per query, in the order of the queries; another length finds nothing.
+    let queries = vec![at(-1.0), vec![1.0], at(1.0)];
+    assert_eq!(near(&base, &queries, 1, 0.0).await, [vec![chunks[5]], vec![], vec![first]]);
+
+    let unknown = ChunkId(7);
+    let asked = [chunks[1], unknown, chunks[5]];
+    assert_eq!(base.similarities(&at(1.0), &asked).await.unwrap(), [0.5, 0.0, -1.0]);
+}
+
+#[tokio::test]
+async fn the_nearest_atoms_in_order_without_those_of_some_chunks() {
+    let (_folder, base) = fresh();
+    let chunks = put_pages(&base, 3).await;
+    let mut all = Vec::new();
+    for (chunk, texts) in chunks.iter().zip([["0.9", "0.6"], ["0.8", "0.5"], ["0.7", "0.4"]]) {
+        all.push((*chunk, texts.map(|text| atom(*chunk, text)).to_vec()));
+    }
+    base.put_atoms(&questions(), all).await.unwrap();
+    let set = VectorSet::Atoms(AtomKind::Question);
+    let waiting = base.without_vector(set, "e", 99).await.unwrap();
+    let vectors = waiting.into_iter().map(|(id, text)| (id, at(text.parse().unwrap()))).collect();
+    base.put_vectors(set, "e", vectors).await.unwrap();
+    let found = async |k, floor, except: &[ChunkId]| -> Vec<String> {
+        let kind = AtomKind::Question;
+        let lists = base.nearest_atoms(kind, &[at(1.0)], k, floor, except).await.unwrap();
+        lists.into_iter().flatten().map(|hit| hit.item.text).collect()
+    };
+    assert_eq!(found(9, 0.5, &[]).await, ["0.9", "0.8", "0.7", "0.6", "0.5"]);
+    assert_eq!(found(2, 0.5, &[]).await, ["0.9", "0.8"]);
+    // What is left out makes room for others: k counts what is found.
+    assert_eq!(found(2, 0.5, &chunks[..1]).await, ["0.8", "0.7"]);
+    assert_eq!(found(9, -1.0, &chunks).await, Vec::<String>::new());
+    let sentences = base.nearest_atoms(AtomKind::Sentence, &[at(1.0)], 9, -1.0, &[]).await;
+    assert_eq!(sentences.unwrap(), [vec![]]);
+}
+
+#[tokio::test]
+async fn atoms_come_by_chunk_in_their_own_order() {
+    let (_folder, base) = fresh();
+    let chunks = put_pages(&base, 2).await;
+    let texts = |chunk, texts: [&str; 3]| (chunk, texts.map(|text| atom(chunk, text)).to_vec());
+    let atoms = vec![texts(chunks[0], ["c?", "a?", "b?"]), texts(chunks[1], ["z?", "y?", "x?"])];
+    base.put_atoms(&questions(), atoms).await.unwrap();
+    let asked = [chunks[1], chunks[0]];
+    let found = base.atoms_of(AtomKind::Question, &asked).await.unwrap();
+    let found: Vec<&str> = found.iter().map(|atom| atom.text.as_str()).collect();
+    assert_eq!(found, ["z?", "y?", "x?", "c?", "a?", "b?"]);
+    assert_eq!(base.atoms_of(AtomKind::Sentence, &asked).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn words_find_chunks_best_first() {
+    let (_folder, base) = fresh();
+    put(&base, "a.txt", "The crane lifts and lifts, a crane of cranes.").await;
+    put(&base, "b.txt", "One crane stands among many other things in the harbour.").await;
+    put(&base, "c.txt", "起重机很高。").await;
+    assert_eq!(matching(&base, "crane", 9).await, ["a.txt", "b.txt"]);
+    assert_eq!(matching(&base, "crane", 1).await, ["a.txt"]);
+    assert_eq!(matching(&base, "harbour crane", 9).await, ["b.txt", "a.txt"]);
+    assert_eq!(matching(&base, "起重机", 9).await, ["c.txt"]);
+    for nothing in ["", "?!", "zebra"] {
+        assert_eq!(matching(&base, nothing, 9).await, Vec::<String>::new());
+    }
+    assert_eq!(matching(&base, "crane", 0).await, Vec::<String>::new());
+}
+
+/// Equal scores are listed by identifier. Which of them a small `k` keeps is decided by the order in
+/// which they came, not by identifier: wrong, and not worth scoring every match for.
+#[tokio::test]
+async fn equal_matches_are_listed_by_identifier() {
+    let (_folder, base) = fresh();
+    for path in ["p.txt", "q.txt", "r.txt", "s.txt", "t.txt"] {
+        put(&base, path, "A crane.").await;
+        base.refresh().await.unwrap();
+    }
+    let ids = async |k| -> Vec<ChunkId> {
+        let found = base.matching_chunks("crane", k).await.unwrap();
+        found.into_iter().map(|hit| hit.item).collect()
+    };
+    let all = ids(9).await;
+    assert_eq!(all.len(), 5);
+    assert!(all.is_sorted());
+    assert!(ids(3).await.is_sorted());
+}
+
+/// Deleted chunks count no more, merged or not.
+#[tokio::test]
+async fn terms_are_counted_in_what_is_there() {
+    let (_folder, base) = fresh();
+    for path in ["a.txt", "b.txt", "c.txt"] {
+        put(&base, path, "A crane.").await;
+    }
+    let terms = ["crane".to_owned(), "zebra".to_owned()];
+    assert_eq!(base.term_counts(&terms).await.unwrap(), [3, 0]);
+    base.delete_file("b.txt").await.unwrap();
+    assert_eq!(base.term_counts(&terms).await.unwrap(), [2, 0]);
+    let scores = base.term_scores(&terms).await.unwrap();
+    assert_eq!((scores[0].len(), scores[1].len()), (2, 0));
+    assert!(scores[0].iter().all(|hit| 0.0 < hit.score));
+    assert_eq!(base.term_scores(&[]).await.unwrap(), Vec::<Vec<_>>::new());
+}
+
+#[tokio::test]
+async fn what_is_missing_is_an_error() {
+    let (_folder, base) = fresh();
+    let chunks = put_pages(&base, 1).await;
+    assert_eq!(base.chunks(&[]).await.unwrap(), []);
+    let twice = base.chunks(&[chunks[0], chunks[0]]).await.unwrap();
+    assert_eq!(twice[0], twice[1]);
+    let error = base.chunks(&[chunks[0], ChunkId(7)]).await.unwrap_err();
+    assert!(matches!(error, StoreError::Missing { .. }));
+    insta::assert_snapshot!(error, @"");
+    let error = base.source_text(SourceId(7)).await.unwrap_err();
+    insta::assert_snapshot!(error, @"");
+}
+
+#[tokio::test]
+async fn names_are_borne_mentioned_and_linked() {
+    let (_folder, base) = fresh();
+    put(&base, "crane.md", "# Big Crane\n\nIt belongs to [the yard](yard.md) of Ilse Brandt.")
+        .await;
+    put(&base, "yard.md", "# The Yard\n\nIlse Brandt owns it.").await;
+    let [crane, yard] = [one(&base, "crane.md").await, one(&base, "yard.md").await];
+    let names = ["big crane", "yard", "ilse brandt"].map(NameKey::of_folded);
+    let borne = base.bearers(&names).await.unwrap();
+    assert_eq!(borne, [vec![(crane, 100)], vec![(yard, 100)], vec![]]);
+    let mentions = base.mentions(&names[2..], 2).await.unwrap();
+    let mut both = [crane, yard];
+    both.sort_unstable();
+    assert_eq!((mentions[0].count, &mentions[0].chunks[..]), (2, &both[..]));
+    // More than asked for: the count says so, and nobody is named.
+    let mentions = base.mentions(&names[2..], 1).await.unwrap();
+    assert_eq!((mentions[0].count, mentions[0].chunks.len()), (2, 0));
+    let links = base.links_of(&[yard, crane]).await.unwrap();
+    assert_eq!(links[0], []);
+    assert_eq!(base.bearers(&links[1]).await.unwrap(), [vec![(yard, 100)]]);
+    // A name that is gone is borne by nobody.
+    base.delete_file("yard.md").await.unwrap();
+    assert_eq!(base.bearers(&names[1..2]).await.unwrap(), [vec![]]);
+}
+
+// What indexing writes.
+
+#[tokio::test]
+async fn storing_a_file_says_what_changed() {
+    let (_folder, base) = fresh();
+    let report = |added, kept, removed| PutReport { added, kept, removed };
+    let three = "# A\n\nOne.\n\n# B\n\nTwo.\n\n# C\n\nThree.";
+    let other = "# A\n\nOne.\n\n# C\n\nThree.\n\n# D\n\nFour.\n\n# E\n\nFive.";
+    assert_eq!(put(&base, "a.md", three).await, report(3, 0, 0));
+    assert_eq!(put(&base, "a.md", three).await, report(0, 3, 0));
+    let kept = one_of(&base, "Three").await;
+    base.put_atoms(&questions(), vec![(kept, vec![atom(kept, "q?")])]).await.unwrap();
+    assert_eq!(put(&base, "a.md", other).await, report(2, 2, 1));
+    assert_eq!(base.atoms_of(AtomKind::Question, &[kept]).await.unwrap().len(), 1);
+    assert_eq!(base.chunk_count().await.unwrap(), 4);
+    assert_eq!(base.files().await.unwrap(), [record("a.md", other)]);
+    assert_eq!(base.file("a.md").await.unwrap(), Some(record("a.md", other)));
+    assert_eq!(base.file("b.md").await.unwrap(), None);
+    // A file of records that loses one.
+    let two = "{\"id\": \"x\", \"text\": \"One.\"}\n{\"id\": \"y\", \"text\": \"Two.\"}\n";
+    assert_eq!(put(&base, "r.jsonl", two).await, report(2, 0, 0));
+    let (first, _) = two.split_once('\n').unwrap();
+    assert_eq!(put(&base, "r.jsonl", first).await, report(0, 1, 1));
+    let uris: Vec<String> = base.sources().await.unwrap().into_iter().map(|it| it.uri).collect();
+    assert_eq!(uris, ["a.md", "r.jsonl#x"]);
+}
+
+#[tokio::test]
+async fn deleting_takes_all_that_derives_from_a_file() {
+    let (_folder, base) = fresh();
+    let chunks = put_pages(&base, 1).await;
+    base.put_atoms(&questions(), vec![(chunks[0], vec![atom(chunks[0], "q?")])]).await.unwrap();
+    fill_vectors(&base, VectorSet::Chunks, "e").await;
+    fill_vectors(&base, VectorSet::Atoms(AtomKind::Question), "e").await;
+    assert_eq!(base.summary().await.unwrap().vectors, 2);
+    assert!(base.delete_file("00.txt").await.unwrap());
+    assert!(!base.delete_file("00.txt").await.unwrap());
+    assert_eq!(base.summary().await.unwrap(), pikerag_knowledge::BaseSummary::default());
+    assert_eq!(near(&base, &[at(1.0)], 9, -1.0).await, [vec![]]);
+    assert_eq!(matching(&base, "page", 9).await, Vec::<String>::new());
+    // Results that come too late for it are dropped.
+    base.put_atoms(&questions(), vec![(chunks[0], vec![atom(chunks[0], "q?")])]).await.unwrap();
+    base.put_vectors(VectorSet::Chunks, "e", vec![(chunks[0].0, at(1.0))]).await.unwrap();
+    assert_eq!(base.summary().await.unwrap(), pikerag_knowledge::BaseSummary::default());
+}
+
+#[tokio::test]
+async fn chunks_wait_for_each_stage_page_by_page() {
+    let (_folder, base) = fresh();
+    let mut chunks = put_pages(&base, 7).await;
+    chunks.sort_unstable();
+    let (stage, other) = (questions(), Stage::atomize(AtomKind::Sentence));
+    assert_eq!(base.waiting(&stage, None, 3).await.unwrap(), chunks[..3]);
+    assert_eq!(base.waiting(&stage, Some(chunks[2]), 3).await.unwrap(), chunks[3..6]);
+    assert_eq!(base.waiting(&stage, Some(chunks[5]), 3).await.unwrap(), chunks[6..]);
+    assert_eq!(base.waiting(&stage, Some(chunks[6]), 3).await.unwrap(), []);
+    assert_eq!(base.waiting(&stage, None, 0).await.unwrap(), []);
+    // Done is done, even without an atom; the other stage does not know.
+    base.put_atoms(&stage, vec![(chunks[1], vec![])]).await.unwrap();
+    assert_eq!(base.waiting(&stage, None, 2).await.unwrap(), [chunks[0], chunks[2]]);
+    assert_eq!(base.waiting(&other, None, usize::MAX).await.unwrap(), chunks);
+    assert_eq!(base.summary().await.unwrap().waiting, [(stage.0, 6)]);
+}
+
+#[tokio::test]
+async fn vectors_of_another_embedder_are_missing_ones() {
+    let (_folder, base) = fresh();
+    let chunks = put_pages(&base, 3).await;
+    fill_vectors(&base, VectorSet::Chunks, "old").await;
+    assert_eq!(base.without_vector(VectorSet::Chunks, "old", 99).await.unwrap(), []);
+    let missing = base.without_vector(VectorSet::Chunks, "new", 2).await.unwrap();
+    assert_eq!(missing.len(), 2);
+    assert!(missing.iter().all(|(_, text)| text.contains("Page")), "{missing:?}");
+    // Of another length, too: what was made anew is found, what was not is left out.
+    let all = base.without_vector(VectorSet::Chunks, "new", 99).await.unwrap();
+    let vectors = all.iter().map(|(id, _)| (*id, vec![0.0, 0.0, 1.0])).collect();
+    base.put_vectors(VectorSet::Chunks, "new", vectors).await.unwrap();
+    assert_eq!(base.without_vector(VectorSet::Chunks, "new", 99).await.unwrap(), []);
+    assert_eq!(near(&base, &[vec![0.0, 0.0, 1.0]], 9, 0.9).await[0].len(), chunks.len());
+    assert_eq!(near(&base, &[at(1.0)], 9, -1.0).await, [vec![]]);
+    let summary = base.summary().await.unwrap();
+    assert_eq!((summary.vectors, summary.embedder.as_deref()), (3, Some("new")));
+}
+
+// What stays when the process goes.
+
+/// Nothing was refreshed before the end: the next process finds it all the same.
+#[tokio::test]
+async fn the_indexes_follow_a_crash() {
+    let (folder, base) = fresh();
+    put(&base, "a.txt", "A crane.").await;
+    base.refresh().await.unwrap();
+    put(&base, "b.txt", "A heron.").await;
+    base.delete_file("a.txt").await.unwrap();
+    fill_vectors(&base, VectorSet::Chunks, "e").await;
+    drop(base);
+    let base = Base::open(folder.path()).unwrap();
+    assert_eq!(matching(&base, "heron", 9).await, ["b.txt"]);
+    assert_eq!(matching(&base, "crane", 9).await, Vec::<String>::new());
+    assert_eq!(near(&base, &[at(1.0)], 9, -1.0).await[0].len(), 1);
+    drop(base);
+    // They are derived: without them, or with damaged ones, they are made anew.
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            std::fs::remove_dir_all(path).unwrap();
+        } else if path.extension().is_some_and(|ending| ending == "codes") {
+            std::fs::write(path, "damaged").unwrap();
+        }
+    }
+    let base = Base::open(folder.path()).unwrap();
+    assert_eq!(matching(&base, "heron", 9).await, ["b.txt"]);
+    assert_eq!(near(&base, &[at(1.0)], 9, -1.0).await[0].len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn sixty_four_calls_are_kept_at_once() {
+    let (folder, base) = fresh();
+    let mut tasks = Vec::new();
+    for n in 0..64 {
+        let base = base.clone();
+        tasks.push(tokio::spawn(async move {
+            let call = call(n, "first");
+            base.keep(&call).await.unwrap();
+            // Kept means kept: whoever awaited it can read it at once.
+            assert_eq!(base.find(&call.key).await.unwrap(), Some(call));
+        }));
+    }
+    join_all(tasks).await.into_iter().for_each(Result::unwrap);
+    base.keep(&call(5, "second")).await.unwrap();
+    assert_eq!(base.find("key 5").await.unwrap(), Some(call(5, "first")));
+    assert_eq!(base.find("key 64").await.unwrap(), None);
+    drop(base);
+    let base = Base::open(folder.path()).unwrap();
+    assert_eq!(base.find("key 63").await.unwrap(), Some(call(63, "first")));
+    let summary = base.summary().await.unwrap();
+    assert_eq!((summary.calls, summary.usage.prompt_tokens), (64, 64 * 3));
+}
+
+#[test]
+fn what_is_not_ours_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("base.sqlite");
+    let refused = |reason: &str| {
+        let Err(error) = Base::open(folder.path()) else { panic!("opened: {reason}") };
+        assert!(matches!(error, StoreError::NotOurs { .. }), "{error:?}");
+        let error = error.to_string();
+        assert!(error.contains(reason), "{error}");
+    };
+    refused("there is no knowledge base yet");
+    assert!(!path.exists(), "opening makes nothing");
+
+    let letter = "Dear reader, this is no database at all, however long it may be.".repeat(99);
+    std::fs::write(&path, &letter).unwrap();
+    refused("file is not a database");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), letter);
+    std::fs::remove_file(&path).unwrap();
+
+    drop(Base::open_or_create(folder.path()).unwrap());
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.pragma_update(None, "user_version", 2).unwrap();
+    drop(connection);
+    refused("it has layout 2, this version of pikerag reads layout 1");
+}
+
+/// Somebody else's database gets no tables of ours.
+#[test]
+fn a_foreign_database_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("base.sqlite");
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.execute_batch("CREATE TABLE notes (text TEXT)").unwrap();
+    drop(connection);
+    let Err(error) = Base::open(folder.path()) else { panic!("opened") };
+    assert!(matches!(error, StoreError::NotOurs { .. }), "{error:?}");
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
+    assert_eq!(tables, 1);
+}
+
+#[tokio::test]
+async fn an_export_depends_on_the_content_alone() {
+    let files = [
+        ("b.md", "# B\n\nSee [a](a.md).\n\n## Part\n\nMore."),
+        ("a.md", "# A\n\nText."),
+        ("c.csv", "name,born\nAda,1815\n"),
+    ];
+    let mut exports = Vec::new();
+    for order in [[0, 1, 2], [2, 1, 0]] {
+        let (folder, base) = fresh();
+        for n in order {
+            put(&base, files[n].0, files[n].1).await;
+        }
+        exports.push(export(&base));
+        drop(base);
+        exports.push(export(&Base::open(folder.path()).unwrap()));
+    }
+    assert!(exports.iter().all(|export| *export == exports[0]));
+    let uris: Vec<&str> = exports[0]
+        .iter()
+        .filter(|line| line["node"] == "source")
+        .map(|line| line["uri"].as_str().unwrap())
+        .collect();
+    assert_eq!(uris, ["a.md", "b.md", "c.csv"]);
+    let count = |edge: &str| exports[0].iter().filter(|line| line["edge"] == edge).count();
+    assert_eq!((count("refers_to"), count("next")), (1, 1));
+    // Nodes first, then edges.
+    assert!(exports[0].is_sorted_by_key(|line| line.get("edge").is_some()));
+}
+
+/// Each handle sees at its next call what the other has committed.
+#[tokio::test]
+async fn two_handles_see_each_other() {
+    let (folder, one) = fresh();
+    let other = Base::open(folder.path()).unwrap();
+    put(&one, "a.txt", "A crane.").await;
+    assert_eq!(matching(&other, "crane", 9).await, ["a.txt"]);
+    put(&other, "b.txt", "A crane, too.").await;
+    assert_eq!(matching(&one, "crane", 9).await.len(), 2);
+    fill_vectors(&other, VectorSet::Chunks, "e").await;
+    assert_eq!(near(&one, &[at(1.0)], 9, -1.0).await[0].len(), 2);
+    let key = [NameKey::of_folded("b")];
+    assert_eq!(one.bearers(&key).await.unwrap()[0].len(), 1);
+    one.delete_file("b.txt").await.unwrap();
+    assert_eq!(other.bearers(&key).await.unwrap()[0].len(), 0);
+    assert_eq!(matching(&other, "crane", 9).await, ["a.txt"]);
+    assert_eq!(near(&other, &[at(1.0)], 9, -1.0).await[0].len(), 1);
+    one.keep(&call(1, "x")).await.unwrap();
+    assert_eq!(other.find("key 1").await.unwrap(), Some(call(1, "x")));
+}
+
+/// Both write at the same time, and nothing is lost.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn two_handles_write_at_once() {
+    let (folder, one) = fresh();
+    let other = Base::open(folder.path()).unwrap();
+    let mut tasks = Vec::new();
+    for n in 0..16 {
+        let base = if n % 2 == 0 { one.clone() } else { other.clone() };
+        tasks.push(tokio::spawn(async move {
+            put(&base, &format!("{n}.txt"), "A crane.").await;
+            base.keep(&call(n, "x")).await.unwrap();
+            matching(&base, "crane", 99).await
+        }));
+    }
+    join_all(tasks).await.into_iter().for_each(|task| drop(task.unwrap()));
+    for base in [one, other] {
+        assert_eq!(matching(&base, "crane", 99).await.len(), 16);
+        assert_eq!(base.summary().await.unwrap().calls, 16);
+    }
+}
+
+// The fixture.
+
+fn fresh() -> (TempDir, Base) {
+    let folder = tempfile::tempdir().unwrap();
+    let base = Base::open_or_create(folder.path()).unwrap();
+    (folder, base)
+}
+
+fn record(path: &str, text: &str) -> FileRecord {
+    let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
+    FileRecord { path: path.to_owned(), hash, recipe: "r".to_owned() }
+}
+
+async fn put(base: &Base, path: &str, text: &str) -> PutReport {
+    let parsed = parse(path, text.as_bytes(), &Limits::default()).unwrap();
+    let graph = |document| document_graph(path, document, ChunkParams::default());
+    let graphs = parsed.documents.into_iter().map(graph).collect();
+    base.put_file(&record(path, text), graphs).await.unwrap()
+}
+
+/// Files `00.txt` and on, of one chunk each; their chunks by file.
+async fn put_pages(base: &Base, n: usize) -> Vec<ChunkId> {
+    let mut chunks = Vec::new();
+    for page in 0..n {
+        let path = format!("{page:02}.txt");
+        put(base, &path, &format!("Page {page} is here.")).await;
+        chunks.push(one(base, &path).await);
+    }
+    chunks
+}
+
+/// The one chunk of a file.
+async fn one(base: &Base, path: &str) -> ChunkId {
+    let source = SourceId::of(path).to_string();
+    let lines = export(base);
+    let chunk = lines.iter().find(|line| line["node"] == "chunk" && line["source"] == source);
+    chunk.unwrap()["id"].as_str().unwrap().parse().unwrap()
+}
+
+/// The chunk with this word.
+async fn one_of(base: &Base, word: &str) -> ChunkId {
+    base.matching_chunks(word, 1).await.unwrap()[0].item
+}
+
+fn atom(chunk: ChunkId, text: &str) -> Atom {
+    let id = AtomId::of(chunk, "question", text);
+    Atom { id, chunk, kind: AtomKind::Question, text: text.to_owned() }
+}
+
+fn questions() -> Stage {
+    Stage::atomize(AtomKind::Question)
+}
+
+/// A unit vector with this cosine to the first axis.
+fn at(cosine: f32) -> Vector {
+    vec![cosine, (1.0 - cosine * cosine).sqrt()]
+}
+
+async fn fill_vectors(base: &Base, set: VectorSet, embedder: &str) {
+    let missing = base.without_vector(set, embedder, 99).await.unwrap();
+    let vectors = missing.into_iter().map(|(id, _)| (id, at(1.0))).collect();
+    base.put_vectors(set, embedder, vectors).await.unwrap();
+}
+
+async fn near(base: &Base, queries: &[Vector], k: usize, floor: f32) -> Vec<Vec<ChunkId>> {
+    let lists = base.nearest_chunks(queries, k, floor).await.unwrap();
+    lists.into_iter().map(|list| list.into_iter().map(|hit| hit.item).collect()).collect()
+}
+
+/// The URIs of the chunks that words find.
+async fn matching(base: &Base, words: &str, k: usize) -> Vec<String> {
+    let hits = base.matching_chunks(words, k).await.unwrap();
+    let ids: Vec<ChunkId> = hits.into_iter().map(|hit| hit.item).collect();
+    base.chunks(&ids).await.unwrap().into_iter().map(|chunk| chunk.uri).collect()
+}
+
+fn call(n: u64, reply: &str) -> CallRecord {
+    CallRecord {
+        key: format!("key {n}"),
+        role: "answer".to_owned(),
+        model: "m".to_owned(),
+        request: "{}".to_owned(),
+        reply: reply.to_owned(),
+        usage: Usage { prompt_tokens: 3, completion_tokens: n },
+    }
+}
+
+fn export(base: &Base) -> Vec<pikerag_store::ExportLine> {
+    let mut lines = Vec::new();
+    base.export(|line| {
+        lines.push(line);
+        Ok(())
+    })
+    .unwrap();
+    lines
+}
