@@ -23,8 +23,16 @@ const MAKER: &str = "Who made the KX-40 crane?";
 
 #[tokio::test]
 async fn from_the_question_by_title_and_by_link() {
-    insta::assert_snapshot!(walked(&LIBRARY, MAKER, 3, Embedding::None).await, @"");
-    insta::assert_snapshot!(walked(&LIBRARY, MAKER, 3, Embedding::Hashes).await, @"");
+    insta::assert_snapshot!(walked(&LIBRARY, MAKER, 3, Embedding::None).await, @r"
+    KX-40 crane: named_in_question + words
+    Brandt Works: links_ahead + shared_names + title_links
+    North door: title_links
+    ");
+    insta::assert_snapshot!(walked(&LIBRARY, MAKER, 3, Embedding::Hashes).await, @r"
+    KX-40 crane: meaning + named_in_question + words
+    Brandt Works: links_ahead + shared_names + title_links
+    North door: title_links
+    ");
 }
 
 /// Nobody bears the name; two chunks mention it.
@@ -37,7 +45,10 @@ async fn by_a_rare_name_that_two_chunks_share() {
         ("d.md", "# Nets\n\nNets hold fish."),
         ("e.md", "# Snow\n\nSnow is white."),
     ];
-    insta::assert_snapshot!(walked(&library, MAKER, 2, Embedding::None).await, @"");
+    insta::assert_snapshot!(walked(&library, MAKER, 2, Embedding::None).await, @r"
+    KX-40 crane: named_in_question + words
+    Prizes: links_ahead + shared_names
+    ");
 }
 
 /// What names the chosen chunk by its title follows it, too.
@@ -50,7 +61,10 @@ async fn backwards_along_a_title() {
         ("d.md", "# Nets\n\nNets hold fish."),
     ];
     let told = walked(&library, "What about town water?", 2, Embedding::None).await;
-    insta::assert_snapshot!(told, @"");
+    insta::assert_snapshot!(told, @r"
+    Varnsund: words
+    Ilse: links_ahead + shared_names + title_links
+    ");
 }
 
 #[tokio::test]
@@ -62,7 +76,11 @@ async fn chinese_titles_are_found_in_question_and_text() {
         ("d.md", "# 茶叶\n\n采自山上。"),
         ("e.md", "# 渔网\n\n用于捕鱼。"),
     ];
-    insta::assert_snapshot!(walked(&library, "青砚起重机是谁造的？", 3, Embedding::None).await, @"");
+    insta::assert_snapshot!(walked(&library, "青砚起重机是谁造的？", 3, Embedding::None).await, @r"
+    青砚起重机: named_in_question + words
+    沈若兰: links_ahead + shared_names + title_links
+    临江市: shared_names + title_links
+    ");
 }
 
 #[tokio::test]
@@ -100,14 +118,15 @@ async fn the_same_question_walks_the_same_way() {
     }
 }
 
-/// A score is the sum of its parts, and `ranked` begins with `best`.
+/// A score is the sum of its parts, and the best come first.
 #[tokio::test]
 async fn every_score_is_explained() {
     let shelf = Shelf::of(&LIBRARY, Embedding::Hashes).await;
     let mut walk = Walk::begin(shelf.finder(), MAKER, HopParams::default()).await.unwrap();
-    while let Some(best) = walk.best() {
-        let ranked = walk.ranked();
-        assert_eq!(ranked[0], best);
+    loop {
+        let ranked = walk.top(usize::MAX);
+        let Some(best) = ranked.first() else { break };
+        assert_eq!(walk.top(2), ranked[..ranked.len().min(2)]);
         assert!(ranked.is_sorted_by(|a, b| b.score <= a.score));
         for hit in &ranked {
             let sum: f32 = hit.parts.values().sum();
@@ -115,7 +134,7 @@ async fn every_score_is_explained() {
         }
         walk.take(shelf.finder(), best.chunk).await.unwrap();
         walk.take(shelf.finder(), best.chunk).await.unwrap();
-        assert_eq!(walk.ranked().len(), ranked.len() - 1);
+        assert_eq!(walk.top(usize::MAX).len(), ranked.len() - 1);
     }
 }
 

@@ -142,9 +142,9 @@ async fn what_is_missing_is_an_error() {
     assert_eq!(twice[0], twice[1]);
     let error = base.chunks(&[chunks[0], ChunkId(7)]).await.unwrap_err();
     assert!(matches!(error, StoreError::Missing { .. }));
-    insta::assert_snapshot!(error, @"");
+    insta::assert_snapshot!(error, @"chunk 0000000000000007 is not in the knowledge base");
     let error = base.source_text(SourceId(7)).await.unwrap_err();
-    insta::assert_snapshot!(error, @"");
+    insta::assert_snapshot!(error, @"source 0000000000000007 is not in the knowledge base");
 }
 
 #[tokio::test]

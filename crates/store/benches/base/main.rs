@@ -42,9 +42,15 @@ fn main() {
         opening::child(Path::new(folder));
         return;
     }
-    divan::main();
     // Somebody who asks for one benchmark gets that one.
-    if arguments.iter().all(|argument| argument == "--bench") {
+    let is_whole = arguments.iter().all(|argument| argument == "--bench");
+    if is_whole {
+        for n in chunks() {
+            base(n);
+        }
+    }
+    divan::main();
+    if is_whole {
         processor_time();
         opening::report();
     }
@@ -75,7 +81,7 @@ struct Scan {
 impl fmt::Display for Scan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let threads = if self.threads == 0 { "all threads" } else { "1 thread" };
-        write!(f, "{:>7} vectors, {} at a time, {threads}", self.vectors, self.queries)
+        write!(f, "{} vectors, {} at a time, {threads}", self.vectors, self.queries)
     }
 }
 

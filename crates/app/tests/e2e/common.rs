@@ -1,0 +1,221 @@
+//! How do these tests run the program, and the model server that it talks to?
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// No run of the program takes longer, even where the machine has other work: it hangs.
+const DEADLINE: Duration = Duration::from_secs(400);
+
+/// A path of the tools beside the repository; `None`, and the reason on the terminal, without them.
+pub(crate) fn shared(path: &str) -> Option<PathBuf> {
+    let full = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(path);
+    if !full.exists() {
+        println!("skipped: {} is not there", full.display());
+        return None;
+    }
+    Some(full.canonicalize().unwrap())
+}
+
+/// A path of the stub's workload, as an argument.
+pub(crate) fn workload(file: &str) -> String {
+    shared("tools/llm_stub/workload").unwrap().join(file).display().to_string()
+}
+
+/// The stub server; it ends with its owner.
+pub(crate) struct Stub {
+    child: Child,
+    pub(crate) port: u16,
+}
+
+impl Stub {
+    /// Starts it with further arguments; `None`, and the reason on the terminal, where it cannot run.
+    pub(crate) fn start(arguments: &[&str]) -> Option<Self> {
+        let script = shared("tools/llm_stub/stub_server.py")?;
+        let import = Command::new("python3").args(["-c", "import aiohttp"]).output();
+        if !import.is_ok_and(|output| output.status.success()) {
+            println!("skipped: there is no python3 with aiohttp");
+            return None;
+        }
+        // Another process may take the port before the stub does: then once more.
+        for _ in 0..5 {
+            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let child = Command::new("python3")
+                .arg(&script)
+                .args(["--port", &port.to_string(), "--latency-ms", "1"])
+                .args(arguments)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            let mut stub = Self { child, port };
+            let began = Instant::now();
+            while began.elapsed() < Duration::from_secs(60) {
+                if stub.child.try_wait().unwrap().is_some() {
+                    break;
+                }
+                if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                    return Some(stub);
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+        panic!("the stub does not start");
+    }
+
+    /// What it has counted since the last reset.
+    pub(crate) fn stats(&self) -> Value {
+        let reply = self.http("GET /stats HTTP/1.0\r\n\r\n");
+        serde_json::from_str(reply.split_once("\r\n\r\n").unwrap().1).unwrap()
+    }
+
+    /// One of its counters, named by a JSON pointer; 0 where it has not counted such a thing.
+    pub(crate) fn count(&self, pointer: &str) -> u64 {
+        self.stats().pointer(pointer).map_or(0, |count| count.as_u64().unwrap())
+    }
+
+    pub(crate) fn reset(&self) {
+        self.http("POST /reset HTTP/1.0\r\nContent-Length: 0\r\n\r\n");
+    }
+
+    fn http(&self, request: &str) -> String {
+        let mut connection = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        connection.write_all(request.as_bytes()).unwrap();
+        let mut reply = String::new();
+        connection.read_to_string(&mut reply).unwrap();
+        assert!(reply.contains(" 200 "), "{reply}");
+        reply
+    }
+}
+
+impl Drop for Stub {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A folder in which the program runs, with nothing of this machine in its environment.
+pub(crate) struct Place {
+    folder: TempDir,
+    environment: Vec<(String, String)>,
+}
+
+/// What came of a run.
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Place {
+    /// Without any model.
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), environment: Vec::new() }
+    }
+
+    /// With the stub's chat model and embedder.
+    pub(crate) fn with(stub: &Stub) -> Self {
+        Self::new()
+            .set("OPENAI_BASE_URL", &format!("http://127.0.0.1:{}/v1", stub.port))
+            .set("OPENAI_MODEL", "stub")
+            .set("PIKERAG_EMBED_MODEL", "stub-embedding")
+    }
+
+    pub(crate) fn set(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file, with the folders above it.
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pikerag"));
+        command
+            .args(arguments)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.folder.path())
+            .env("XDG_CACHE_HOME", self.folder.path())
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        // Files, not pipes: nobody has to empty them while the deadline is watched.
+        let (mut out, mut err) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
+        let mut child = self
+            .command(arguments)
+            .stdout(out.try_clone().unwrap())
+            .stderr(err.try_clone().unwrap())
+            .spawn()
+            .unwrap();
+        let began = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            if DEADLINE < began.elapsed() {
+                child.kill().unwrap();
+                panic!("{arguments:?} hangs; it said: {}", text(&mut err));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        Ran { code: status.code(), stdout: text(&mut out), stderr: text(&mut err) }
+    }
+
+    /// Runs the program, which must end with this exit code.
+    pub(crate) fn run_to(&self, code: i32, arguments: &[&str]) -> Ran {
+        let ran = self.run(arguments);
+        let (stdout, stderr) = (&ran.stdout, &ran.stderr);
+        assert_eq!(ran.code, Some(code), "{arguments:?}\n{stdout}\n{stderr}");
+        ran
+    }
+
+    /// The graph of a base as lines.
+    pub(crate) fn export(&self, base: &str) -> String {
+        self.run_to(0, &["--base", base, "export"]).stdout
+    }
+}
+
+impl Ran {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}", self.stdout))
+    }
+}
+
+/// All of a file, from its start.
+fn text(file: &mut std::fs::File) -> String {
+    use std::io::{Seek, SeekFrom};
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0)).unwrap();
+    file.read_to_end(&mut bytes).unwrap();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A settled number of a report: `value.pointer`, which must be there.
+pub(crate) fn number(value: &Value, pointer: &str) -> f64 {
+    let found = value.pointer(pointer).and_then(Value::as_f64);
+    found.unwrap_or_else(|| panic!("no number at {pointer} in {value:#}"))
+}

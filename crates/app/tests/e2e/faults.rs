@@ -1,0 +1,89 @@
+//! What do answers cost in quality when the model server misbehaves, and what does a budget stop?
+
+use serde_json::{Value, json};
+
+use crate::common::{Place, Stub, number, workload};
+
+#[test]
+fn damaged_replies_cost_almost_nothing() {
+    let Some(stub) = Stub::start(&["--pmalformed", "0.1"]) else { return };
+    let report = workload_run(&Place::with(&stub), &stub, "damaged replies");
+    assert!(0 < stub.count("/faults/malformed:truncated"));
+    assert!(0.98 <= number(&report, "/overall/0/em/mean"));
+}
+
+#[test]
+fn a_busy_server_costs_nothing() {
+    let faults = ["--p429", "0.1", "--p500", "0.1", "--retry-after", "0"];
+    let Some(stub) = Stub::start(&faults) else { return };
+    let report = workload_run(&Place::with(&stub), &stub, "429 and 500");
+    assert!(50 < stub.count("/faults/429") && 50 < stub.count("/faults/500"));
+    assert_eq!(number(&report, "/overall/0/em/mean"), 1.0);
+}
+
+/// The report of an evaluation whose indexing must have lost nothing.
+fn workload_run(place: &Place, stub: &Stub, name: &str) -> Value {
+    let corpus = workload("corpus.jsonl");
+    place.run_to(0, &["--base", "base", "index", &corpus]);
+    let summary = status(place);
+    assert_eq!(summary["chunks"], 500);
+    assert_eq!(summary["waiting"], json!([]));
+    let atoms = place.export("base");
+    let atoms = atoms.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let of: std::collections::HashSet<String> = atoms
+        .filter(|line| line["node"] == "atom")
+        .map(|atom| atom["chunk"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(of.len(), 500, "a chunk has no atom");
+    let questions = workload("questions.jsonl");
+    let eval = ["--base", "base", "--json", "eval", "--methods", "kar3", "--out", "out"];
+    let ran = place.run_to(0, &[&eval[..], &["--questions", &questions]].concat());
+    let report = ran.json()["report"].clone();
+    println!(
+        "{name}: EM {}, faults {}",
+        number(&report, "/overall/0/em/mean"),
+        stub.stats()["faults"]
+    );
+    report
+}
+
+fn status(place: &Place) -> Value {
+    place.run_to(0, &["--base", "base", "--json", "status"]).json()["summary"].clone()
+}
+
+#[test]
+fn a_cap_on_calls_stops_and_the_next_run_goes_on() {
+    let Some(stub) = Stub::start(&[]) else { return };
+    let place = Place::with(&stub);
+    let ran = place.run_to(
+        4,
+        &["--base", "base", "index", &workload("corpus.jsonl"), "--budget-calls", "200"],
+    );
+    assert!(ran.stderr.contains("stopped: ") && ran.stderr.contains("budget"), "{}", ran.stderr);
+    assert_eq!(stub.count("/chat_requests"), 200);
+    assert_eq!(status(&place)["waiting"], json!([["atomize:question", 300]]));
+    goes_on(&place, &stub);
+}
+
+#[test]
+fn a_cap_on_tokens_is_never_passed() {
+    let Some(stub) = Stub::start(&[]) else { return };
+    let place = Place::with(&stub);
+    place.run_to(
+        4,
+        &["--base", "base", "index", &workload("corpus.jsonl"), "--budget-tokens", "50000"],
+    );
+    let used = stub.count("/prompt_tokens") + stub.count("/completion_tokens");
+    println!("used {used} of 50000 tokens");
+    // What a call may take is set aside before it is made: a little stays unused.
+    assert!((40_000..=50_000).contains(&used), "{used}");
+    goes_on(&place, &stub);
+}
+
+/// Without a cap, the rest is done; over both runs, each chunk was asked about once.
+fn goes_on(place: &Place, stub: &Stub) {
+    place.run_to(0, &["--base", "base", "index", &workload("corpus.jsonl")]);
+    assert_eq!(status(place)["waiting"], json!([]));
+    assert_eq!(stub.count("/chat_requests"), 500);
+    assert_eq!(stub.count("/chat_repeated_prompts"), 0);
+}

@@ -1,0 +1,117 @@
+//! What does a sudden end cost? At most the calls in flight, whenever it comes; and the base that
+//! the next run completes is the one that an undisturbed run makes.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::common::{Place, Stub, workload};
+
+/// Kills of fresh bases, each at its own point of a run.
+const FRESH: u32 = 26;
+/// Kills of one base, each a little further on.
+const SUCCESSIVE: u32 = 16;
+
+const IN_FLIGHT: u64 = 4;
+/// Texts that are being embedded at a time: two requests of eight.
+const EMBEDDING: u64 = 16;
+const SETTINGS: &str = "[chat]\nin_flight = 4\n[embed]\nbatch = 8\nin_flight = 2\n";
+
+const INDEX: [&str; 4] = ["--base", "base", "index", "corpus.jsonl"];
+
+/// A small corpus, and what an undisturbed run makes of it.
+struct Bench {
+    stub: Stub,
+    place: Place,
+    chunks: u64,
+    export: String,
+    found: String,
+    takes: Duration,
+    /// How often a kill came between the first model call and the last.
+    amid: u32,
+}
+
+impl Bench {
+    fn new(chunks: usize) -> Option<Self> {
+        let stub = Stub::start(&["--latency-ms", "2"])?;
+        let place = Place::with(&stub);
+        place.write("pikerag.toml", SETTINGS);
+        let corpus = std::fs::read_to_string(workload("corpus.jsonl")).unwrap();
+        let lines: Vec<&str> = corpus.lines().take(chunks).collect();
+        place.write("corpus.jsonl", lines.join("\n"));
+        let began = Instant::now();
+        place.run_to(0, &INDEX);
+        let takes = began.elapsed();
+        let (export, found) = (place.export("base"), found(&place));
+        assert_eq!(stub.count("/chat_requests"), chunks as u64);
+        Some(Self { stub, place, chunks: chunks as u64, export, found, takes, amid: 0 })
+    }
+
+    /// Kills the indexing of a new base after each of these times, as long as it is still at work,
+    /// then lets it end and looks at what it cost; how many times it was killed.
+    fn kill_after(&mut self, delays: &[Duration]) -> u32 {
+        std::fs::remove_dir_all(self.place.path("base")).unwrap();
+        self.stub.reset();
+        let mut kills = 0;
+        for delay in delays {
+            if !self.killed(*delay) {
+                break;
+            }
+            kills += 1;
+            self.amid += u32::from((1..self.chunks).contains(&self.stub.count("/chat_requests")));
+        }
+        self.place.run_to(0, &INDEX);
+        let at = format!("killed after {delays:?} of {:?}", self.takes);
+        assert!(self.place.export("base") == self.export, "another base: {at}");
+        assert_eq!(found(&self.place), self.found, "{at}");
+        let repeated = self.stub.count("/chat_repeated_prompts");
+        assert!(repeated <= IN_FLIGHT * u64::from(kills), "{repeated} calls twice: {at}");
+        assert_eq!(self.stub.count("/chat_requests"), self.chunks + repeated, "{at}");
+        let repeated = self.stub.count("/embedding_repeated_inputs");
+        assert!(repeated <= EMBEDDING * u64::from(kills), "{repeated} texts twice: {at}");
+        kills
+    }
+
+    /// Whether indexing was still at work after this time; then it is no more.
+    fn killed(&self, delay: Duration) -> bool {
+        let mut command = self.place.command(&INDEX);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(delay);
+        let ended = child.try_wait().unwrap().is_some();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        !ended
+    }
+}
+
+/// What a search by words and meaning gives: the derived indexes must be whole too.
+fn found(place: &Place) -> String {
+    place.run_to(0, &["--base", "base", "--json", "search", "a company in a city"]).stdout
+}
+
+#[test]
+fn whenever_it_is_killed_the_next_run_goes_on() {
+    let Some(mut bench) = Bench::new(80) else { return };
+    for point in 0..FRESH {
+        let mut delay = bench.takes * point / FRESH;
+        // A run that was faster than the measured one is killed earlier.
+        while bench.kill_after(&[delay]) == 0 {
+            delay = delay * 3 / 4;
+        }
+    }
+    println!("{FRESH} kills within {:?}, {} amid model calls", bench.takes, bench.amid);
+    assert!(0 < bench.amid, "no kill came amid the work: this test shows nothing");
+}
+
+#[test]
+fn many_kills_in_a_row_cost_no_more_than_each_alone() {
+    let Some(mut bench) = Bench::new(200) else { return };
+    // Together less than a whole run, so that none of them finds it done.
+    let delays: Vec<Duration> =
+        (0..SUCCESSIVE).map(|nth| bench.takes * (1 + nth % 6) / 64).collect();
+    let mut kills = 0;
+    while kills < SUCCESSIVE {
+        kills += bench.kill_after(&delays[kills as usize..]);
+    }
+    println!("{kills} kills within {:?}, {} amid model calls", bench.takes, bench.amid);
+    assert!(0 < bench.amid, "no kill came amid the work: this test shows nothing");
+}

@@ -1,0 +1,19 @@
+//! Does the program do what it says, from end to end? Each test runs the real binary in a folder and
+//! an environment of its own; models are played by the stub of `../shared/tools`, where it is there.
+//!
+//! One test binary, so that it is linked once and what the tests share is no dead code in any.
+
+#[cfg(test)]
+mod cli;
+#[cfg(test)]
+mod common;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod files;
+#[cfg(test)]
+mod kill;
+#[cfg(test)]
+mod replay;
+#[cfg(test)]
+mod stub_workload;

@@ -1,0 +1,44 @@
+//! Does a replay give the same bytes without any network?
+
+use std::net::TcpListener;
+
+use crate::common::{Place, Stub, workload};
+
+#[test]
+fn replays_are_the_same_bytes_without_network() {
+    let Some(stub) = Stub::start(&[]) else { return };
+    let place = Place::with(&stub);
+    let corpus = std::fs::read_to_string(workload("corpus.jsonl")).unwrap();
+    place.write("corpus.jsonl", corpus);
+    place.run_to(0, &["--base", "base", "index", "corpus.jsonl"]);
+    let known = "What is the country of the headquarters city of the company Fenba Works?";
+    let ask = ["--base", "base", "--json", "ask", known];
+    let asked = place.run_to(0, &ask).stdout;
+    let questions = workload("questions.jsonl");
+    let eval: Vec<&str> =
+        "eval --corpus corpus.jsonl --methods kar3,naive-rag --limit 12 --out out --questions"
+            .split(' ')
+            .chain([questions.as_str()])
+            .collect();
+    place.run_to(0, &eval);
+    let answers = place.read("out/answers.jsonl");
+    assert_eq!(answers.lines().count(), 24);
+
+    // Where the stub was, somebody listens who never answers.
+    let port = stub.port;
+    drop(stub);
+    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    listener.set_nonblocking(true).unwrap();
+
+    assert_eq!(place.run_to(0, &[&ask[..], &["--replay"]].concat()).stdout, asked);
+    place.run_to(0, &[&eval[..], &["--replay", "--fresh"]].concat());
+    assert!(place.read("out/answers.jsonl") == answers, "the replayed answers differ");
+
+    let unknown = "Who is the mayor of the city Nowhere?";
+    let ran = place.run_to(1, &["--base", "base", "--replay", "ask", unknown]);
+    assert!(ran.stderr.contains("never recorded"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    assert_eq!(ran.stdout, "");
+    let called = listener.accept();
+    assert!(called.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock));
+}
