@@ -57,7 +57,8 @@ pub(crate) fn run(arguments: &ParseChild) -> ExitCode {
     if std::io::stdin().lock().read_to_end(&mut bytes).is_err() {
         return ExitCode::from(8);
     }
-    let said = match pikerag_parse::parse(&arguments.name, &bytes, &Limits::default()) {
+    let limits = Limits { max_bytes: arguments.bytes, ..Limits::default() };
+    let said = match pikerag_parse::parse(&arguments.name, &bytes, &limits) {
         Ok(parsed) => Said::Parsed(parsed),
         Err(error) => Said::Refused(error),
     };
@@ -118,6 +119,7 @@ impl ChildReader {
             .arg(format!("--name={path}"))
             .arg(format!("--memory={}", self.limits.memory_mib))
             .arg(format!("--cpu={}", self.limits.cpu.as_secs().max(1)))
+            .arg(format!("--bytes={}", self.limits.file_bytes))
             .env_clear()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -151,9 +153,13 @@ impl ChildReader {
 
     fn why_it_died(&self, status: std::process::ExitStatus) -> String {
         use std::os::unix::process::ExitStatusExt;
-        // SIGXCPU, or SIGKILL at the hard limit; SIGABRT is how Rust ends when memory runs out.
+        // SIGXCPU at the limit, SIGKILL a moment later; SIGABRT is how Rust ends when memory runs out.
         match status.signal() {
-            Some(24 | 9) => format!(
+            Some(9) => format!(
+                "the parser was killed: it took more than {} s of processor time, or the machine ran out of memory",
+                self.limits.cpu.as_secs()
+            ),
+            Some(24) => format!(
                 "reading it took more than {} s of processor time (`limits.cpu_seconds`)",
                 self.limits.cpu.as_secs()
             ),

@@ -174,4 +174,7 @@ pub(crate) struct ParseChild {
     /// Processor time, in seconds.
     #[arg(long)]
     pub(crate) cpu: u64,
+    /// The most bytes the file may have.
+    #[arg(long)]
+    pub(crate) bytes: usize,
 }

@@ -200,26 +200,46 @@ fn fill_in(settings: &mut Settings, environment: &Environment) {
     if let Some(path) = environment.get("PIKERAG_WEIGHTS") {
         settings.embed.weights = Some(PathBuf::from(path));
     }
-    // A key in the environment serves endpoints that name no key of their own.
-    let key =
-        ["OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"].iter().find_map(|name| environment.get(name));
-    for (slot, named) in [
-        (&mut settings.chat.api_key, &settings.chat.api_key_env),
-        (&mut settings.embed.api_key, &settings.embed.api_key_env),
-    ] {
-        match named {
-            Some(name) => *slot = environment.get(name).map(Secret::new),
-            None if slot.is_none() => *slot = key.map(Secret::new),
-            None => {}
-        }
-    }
+    let keys = match settings.chat.azure_api_version {
+        Some(_) => ["AZURE_OPENAI_API_KEY", "OPENAI_API_KEY"],
+        None => ["OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"],
+    };
+    set_key(&mut settings.chat.api_key, settings.chat.api_key_env.as_deref(), &keys, environment);
     for chat in settings.roles.values_mut() {
-        if let Some(name) = &chat.api_key_env {
-            chat.api_key = environment.get(name).map(Secret::new);
+        set_key(&mut chat.api_key, chat.api_key_env.as_deref(), &[], environment);
+    }
+    // Vectors come from the chat's endpoint, key and all, unless they have an address of their own:
+    // keys go only where they were meant to go.
+    let embed = &mut settings.embed;
+    set_key(
+        &mut embed.api_key,
+        embed.api_key_env.as_deref(),
+        &["PIKERAG_EMBED_API_KEY"],
+        environment,
+    );
+    let elsewhere = embed.base_url.is_some() && embed.base_url != settings.chat.base_url;
+    if !elsewhere {
+        embed.base_url.clone_from(&settings.chat.base_url);
+        if embed.azure_api_version.is_none() {
+            embed.azure_api_version.clone_from(&settings.chat.azure_api_version);
+        }
+        if embed.api_key.is_none() && embed.api_key_env.is_none() {
+            embed.api_key.clone_from(&settings.chat.api_key);
         }
     }
-    if settings.embed.base_url.is_none() {
-        settings.embed.base_url.clone_from(&settings.chat.base_url);
+}
+
+/// The key from the variable that the settings name; else from the customary ones; else as set.
+fn set_key(
+    key: &mut Option<Secret>,
+    named: Option<&str>,
+    customary: &[&str],
+    environment: &Environment,
+) {
+    if let Some(name) = named {
+        *key = environment.get(name).map(Secret::new);
+    } else if let Some(value) = customary.iter().find_map(|name| environment.get(name)) {
+        *key = Some(Secret::new(value));
     }
 }
 
@@ -243,16 +263,19 @@ impl Chat {
     /// not inherit the default's key: keys go only where they were meant to go.
     pub(crate) fn over(&self, default: &Self) -> Self {
         let own_place = self.base_url.is_some() && self.base_url != default.base_url;
-        let inherited = |key: &Option<Secret>| if own_place { None } else { key.clone() };
+        let own_key = own_place || self.api_key_env.is_some();
+        let inherited = |key: &Option<Secret>| if own_key { None } else { key.clone() };
         Self {
             base_url: self.base_url.clone().or_else(|| default.base_url.clone()),
             model: self.model.clone().or_else(|| default.model.clone()),
             api_key: self.api_key.clone().or_else(|| inherited(&default.api_key)),
             api_key_env: None,
-            azure_api_version: self
-                .azure_api_version
-                .clone()
-                .or_else(|| default.azure_api_version.clone()),
+            azure_api_version: match own_place {
+                true => self.azure_api_version.clone(),
+                false => {
+                    self.azure_api_version.clone().or_else(|| default.azure_api_version.clone())
+                }
+            },
             structured: self.structured.or(default.structured),
             timeout_seconds: self.timeout_seconds.or(default.timeout_seconds),
             in_flight: self.in_flight.or(default.in_flight),

@@ -22,14 +22,15 @@ pub(crate) fn find(paths: &[PathBuf]) -> Found {
             }
             continue;
         }
-        let hidden = |entry: &walkdir::DirEntry| {
-            0 < entry.depth()
-                && entry.file_name().to_str().is_some_and(|name| name.starts_with('.'))
+        let passed_over = |entry: &walkdir::DirEntry| {
+            let hidden = entry.file_name().to_str().is_some_and(|name| name.starts_with('.'));
+            // A knowledge base is no document.
+            0 < entry.depth() && (hidden || entry.path().join(pikerag_store::DATABASE).is_file())
         };
         for entry in walkdir::WalkDir::new(&path)
             .sort_by_file_name()
             .into_iter()
-            .filter_entry(|e| !hidden(e))
+            .filter_entry(|e| !passed_over(e))
         {
             let entry = match entry {
                 Ok(entry) => entry,
@@ -39,7 +40,7 @@ pub(crate) fn find(paths: &[PathBuf]) -> Found {
                     continue;
                 }
             };
-            match name(entry.path()) {
+            match name(&clean(entry.path())) {
                 _ if entry.file_type().is_dir() => {}
                 Ok(name) if entry.file_type().is_file() => found.files.push(name),
                 Ok(name) => {

@@ -141,7 +141,9 @@ impl Wiring {
     pub(crate) fn ingest_params(&self) -> Params {
         let (index, defaults) = (&self.settings.index, Params::default());
         let atoms = match &index.atoms {
-            Some(atoms) => atoms.iter().map(|setting| AtomKind::from(*setting)).collect(),
+            Some(atoms) => {
+                self.possible(atoms.iter().map(|setting| AtomKind::from(*setting)).collect())
+            }
             None if self.has_chat(Role::Atomize) => vec![AtomKind::Question],
             None => vec![AtomKind::Sentence],
         };
@@ -151,10 +153,26 @@ impl Wiring {
                 overlap_tokens: index.overlap_tokens.unwrap_or(defaults.chunks.overlap_tokens),
             },
             atoms,
-            in_flight: self.settings.chat.in_flight.unwrap_or(defaults.in_flight),
+            in_flight: endpoints::chat(&self.settings, Role::Atomize)
+                .and_then(|chat| chat.in_flight)
+                .unwrap_or(defaults.in_flight),
             embed_batch: self.settings.embed.batch.unwrap_or(defaults.embed_batch),
             embeds_in_flight: self.settings.embed.in_flight.unwrap_or(defaults.embeds_in_flight),
         }
+    }
+
+    /// Questions need a model: without one sentences take their place, and the user is told.
+    fn possible(&self, mut atoms: Vec<AtomKind>) -> Vec<AtomKind> {
+        if atoms.contains(&AtomKind::Question) && !self.has_chat(Role::Atomize) {
+            tracing::warn!(
+                "`index.atoms` asks for questions, but no chat model is in use: sentences take their place"
+            );
+            atoms.retain(|kind| *kind != AtomKind::Question);
+            if atoms.is_empty() {
+                atoms.push(AtomKind::Sentence);
+            }
+        }
+        atoms
     }
 
     fn run(&self, ledger: Arc<dyn Ledger>) -> Run {

@@ -60,7 +60,7 @@ impl Default for Params {
         Self {
             chunks: ChunkParams::default(),
             atoms: vec![AtomKind::Sentence],
-            in_flight: 8,
+            in_flight: 16,
             embed_batch: 64,
             embeds_in_flight: 4,
         }
@@ -191,10 +191,7 @@ pub async fn ingest(
         watch(Progress::Reading { done, total: files.len(), path: path.clone() });
         let outcome = match store_file(tools, path, params, &mut report.problems).await? {
             Ok(outcome) => outcome,
-            Err(error) => {
-                tracing::warn!(path, reason = %error.reason, "left out");
-                Outcome::Failed { reason: error.reason }
-            }
+            Err(error) => Outcome::Failed { reason: error.reason },
         };
         report.files.push((path.clone(), outcome));
     }
@@ -202,9 +199,8 @@ pub async fn ingest(
         watch(Progress::Bill(left_to_do(tools.base.as_ref(), params).await?));
     }
     stages::atomize(tools, params, watch, &mut report).await?;
-    if report.stopped.is_none() {
-        stages::embed(tools, params, watch, &mut report).await?;
-    }
+    // Also after a budget was spent: local vectors cost nothing, and remote ones know the budget.
+    stages::embed(tools, params, watch, &mut report).await?;
     tools.base.refresh().await?;
     Ok(report)
 }

@@ -93,16 +93,6 @@ pub enum SolveError {
     /// The base cannot be read.
     #[error("the knowledge base cannot be read")]
     Store(#[from] StoreError),
-    /// The method needs a language model, and none is configured.
-    #[error(
-        "`{method}` needs a language model for the role `{role}`; set OPENAI_API_KEY or OPENAI_BASE_URL, or `[chat]` in pikerag.toml"
-    )]
-    NoModel {
-        /// The method.
-        method: String,
-        /// The role that lacks a model.
-        role: Role,
-    },
 }
 
 impl SolveError {

@@ -12,6 +12,9 @@ use crate::datasets::Item;
 use crate::metrics::{Scores, score, supporting_recall};
 use crate::report::Row;
 
+/// Refusals in a row after which every further question would be refused too (a bad key).
+const REFUSALS: usize = 3;
+
 /// Runs what is not in `done` yet (by method's name and question), `in_flight` questions at a time, and hands each row and answer to
 /// `keep` in the order in which they were asked. Questions see nothing of each other.
 ///
@@ -43,8 +46,12 @@ pub async fn run<E>(
         (name, item, answer, began.elapsed().as_secs_f64())
     });
     let mut answers = answers.buffered(in_flight.max(1));
+    let mut refused = 0;
     while let Some((name, item, answer, seconds)) = answers.next().await {
+        let refusal = matches!(&answer, Err(error) if matches!(error.model(), Some(ModelError::Refused { .. })));
+        refused = if refusal { refused + 1 } else { 0 };
         match answer {
+            Err(error) if REFUSALS <= refused => return Err(RunError::Solve(error)),
             Ok(answer) => {
                 keep(row(name, item, &answer, seconds), Some(answer)).map_err(RunError::Keep)?;
             }
@@ -69,7 +76,7 @@ pub enum RunError<E> {
 }
 
 fn ends_the_run(error: &SolveError) -> bool {
-    matches!(error, SolveError::Store(_) | SolveError::NoModel { .. })
+    matches!(error, SolveError::Store(_))
         || matches!(
             error.model(),
             Some(

@@ -111,6 +111,8 @@ pub fn names_in(text: &str) -> BTreeSet<Name> {
 /// Whether what stands between two words lets them belong to one name.
 fn joins(gap: &str, previous: Option<&Token<'_>>) -> bool {
     match gap.trim() {
+        // A heading is no part of a name in the text below it.
+        _ if 1 < gap.matches('\n').count() => false,
         "" | "&" => true,
         "." => previous.is_some_and(|token| token.raw.chars().count() <= 2),
         _ => gap == "-" || gap == "–",

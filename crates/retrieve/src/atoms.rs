@@ -98,9 +98,8 @@ async fn by_words(
     Ok(atoms)
 }
 
-/// The chunks that atoms lead to, each once with its best atom's score, best first.
 impl AtomHit {
-    /// The hit as a chunk hit.
+    /// The chunk it leads to, as a hit with the atom's score.
     pub fn as_chunk(&self) -> Hit {
         Hit {
             chunk: self.atom.chunk,

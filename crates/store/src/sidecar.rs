@@ -11,7 +11,8 @@ const MAGIC: &[u8; 8] = b"pkvec\x00\x00\x01";
 
 /// Writes codes so that a crash leaves either the old file or the new one.
 pub(crate) fn save(path: &Path, stamp: &str, codes: &Codes) -> std::io::Result<()> {
-    let draft = path.with_extension("draft");
+    // Two processes may save at once: each its own draft, and the last rename wins.
+    let draft = path.with_extension(format!("draft{}", std::process::id()));
     let mut file = BufWriter::new(fs::File::create(&draft)?);
     file.write_all(MAGIC)?;
     for number in [stamp.len(), codes.dimensions, codes.ids.len()] {

@@ -23,7 +23,8 @@ use crate::fulltext::FullText;
 
 /// Layout of the tables; another number is another, incompatible layout.
 const LAYOUT: i64 = 1;
-const DATABASE: &str = "base.sqlite";
+/// The file that makes a folder a knowledge base.
+pub const DATABASE: &str = "base.sqlite";
 
 /// A knowledge base in a folder.
 #[derive(Clone)]
@@ -35,8 +36,9 @@ struct Inner {
     folder: PathBuf,
     /// Told from other bases that may once have stood in this folder.
     identity: String,
-    writer: Mutex<Connection>,
     readers: Mutex<Vec<Connection>>,
+    /// Closed last: only the last connection folds the write-ahead log into the database.
+    writer: Mutex<Connection>,
     fulltext: OnceLock<FullText>,
     fulltext_opening: Mutex<()>,
     vectors: vectors::Loaded,
@@ -84,7 +86,8 @@ impl Base {
             .map_err(|error| not_ours(error.to_string()))?;
         match layout {
             LAYOUT => {}
-            0 => create(&mut writer)?,
+            0 if create(&mut writer)? => {}
+            0 => return Err(not_ours("it is the database of another program".to_owned())),
             other => {
                 return Err(not_ours(format!(
                     "it has layout {other}, this version of pikerag reads layout {LAYOUT}; \
@@ -94,7 +97,7 @@ impl Base {
         }
         let identity = writer
             .query_row("SELECT value FROM meta WHERE key = 'identity'", [], |row| row.get(0))
-            .doing("reading the base's identity")?;
+            .map_err(|error| not_ours(error.to_string()))?;
         Ok(Self {
             inner: Arc::new(Inner {
                 folder: folder.to_owned(),
@@ -204,21 +207,22 @@ fn tune(connection: &Connection) -> rusqlite::Result<()> {
     )
 }
 
-fn create(writer: &mut Connection) -> Result<(), StoreError> {
-    let transaction = writer
-        .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
-        .doing("creating the tables")?;
+/// Makes the tables, unless there are tables of somebody else (`false`).
+fn create(writer: &mut Connection) -> Result<bool, StoreError> {
+    let doing = "creating the tables";
+    let transaction =
+        writer.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).doing(doing)?;
+    let number = |sql| transaction.query_row(sql, [], |row| row.get::<_, i64>(0)).doing(doing);
     // Two processes may both have seen an empty file; the second finds the work done.
-    let layout: i64 = transaction
-        .query_row("PRAGMA user_version", [], |row| row.get(0))
-        .doing("creating the tables")?;
-    if layout == 0 {
-        transaction
-            .execute_batch(include_str!("sqlite/layout.sql"))
-            .doing("creating the tables")?;
-        transaction.pragma_update(None, "user_version", LAYOUT).doing("creating the tables")?;
+    if number("PRAGMA user_version")? == 0 {
+        if number("SELECT count(*) FROM sqlite_schema")? != 0 {
+            return Ok(false);
+        }
+        transaction.execute_batch(include_str!("sqlite/layout.sql")).doing(doing)?;
+        transaction.pragma_update(None, "user_version", LAYOUT).doing(doing)?;
     }
-    transaction.commit().doing("creating the tables")
+    transaction.commit().doing(doing)?;
+    Ok(true)
 }
 
 /// A counter of the `meta` table; 0 before it was first advanced.

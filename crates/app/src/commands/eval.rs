@@ -56,6 +56,8 @@ pub(crate) async fn eval(wiring: &Wiring, arguments: &Eval) -> anyhow::Result<u8
         parameters: wiring.parameters_line(),
     };
     let mut rows = Rows::open(&arguments.out, &header, arguments.fresh)?;
+    // What failed is tried again.
+    rows.all.retain(|row| row.failed.is_none());
     let done: HashSet<(String, String)> =
         rows.all.iter().map(|row| (row.method.clone(), row.item.clone())).collect();
     let total = items.len() * methods.len();
@@ -107,7 +109,9 @@ fn conclude(
         }
         note(&format!("rows, answers and reports are in {}", arguments.out.display()));
         if 0 < failed {
-            note(&format!("{failed} questions failed; rows.jsonl says why, --fresh asks again"));
+            note(&format!(
+                "{failed} questions failed; rows.jsonl says why; run again to try them again"
+            ));
         }
     }
     match stopped {
@@ -183,7 +187,11 @@ impl Rows {
                         );
                     }
                 } else {
-                    all.push(serde_json::from_str(&line).context("rows.jsonl cannot be read")?);
+                    let row: Row =
+                        serde_json::from_str(&line).context("rows.jsonl cannot be read")?;
+                    // A later row is a second try.
+                    all.retain(|other: &Row| other.method != row.method || other.item != row.item);
+                    all.push(row);
                 }
                 whole += line.len() as u64;
                 line.clear();

@@ -108,7 +108,9 @@ async fn prune(
     there: &[String],
 ) -> anyhow::Result<Vec<String>> {
     let mut pruned = Vec::new();
-    for FileRecord { path, .. } in under(base, paths).await? {
+    // A folder that is not there may only be unmounted: that is no reason to forget its files.
+    let there_at_all = paths.paths.iter().filter(|path| path.exists()).cloned().collect();
+    for FileRecord { path, .. } in under(base, &Paths { paths: there_at_all }).await? {
         if !there.contains(&path) && !std::path::Path::new(&path).exists() {
             base.delete_file(&path).await?;
             pruned.push(path);

@@ -59,9 +59,17 @@ pub(crate) fn export(wiring: &Wiring, arguments: &Export) -> anyhow::Result<u8> 
         }
         None => {
             let mut writer = BufWriter::new(std::io::stdout().lock());
-            base.export(|line| writeln!(writer, "{line}"))?;
-            writer.flush()?;
+            base.export(|line| quiet_end(writeln!(writer, "{line}")))?;
+            quiet_end(writer.flush())?;
         }
     }
     Ok(0)
+}
+
+/// A reader that has seen enough (`| head`) ends the program quietly, as tools do.
+fn quiet_end(written: std::io::Result<()>) -> std::io::Result<()> {
+    if written.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe) {
+        std::process::exit(0);
+    }
+    written
 }

@@ -31,7 +31,7 @@ pub(super) fn models(settings: &Settings, run: &Run) -> anyhow::Result<Models> {
     let mut models = Models::default();
     for role in Role::ALL {
         let Some(chat) = chat(settings, role) else { continue };
-        let same = format!("{chat:?}");
+        let same = identity(&chat);
         let model = match built.get(&same) {
             Some(model) => Arc::clone(model),
             None => {
@@ -44,6 +44,16 @@ pub(super) fn models(settings: &Settings, run: &Run) -> anyhow::Result<Models> {
         models.by_role.insert(role, model);
     }
     Ok(models)
+}
+
+/// What tells endpoints apart, keys included: `Debug` would hide them. Never printed.
+fn identity(chat: &Chat) -> String {
+    let mut identity = format!("{chat:?}");
+    for secret in chat.api_key.iter().chain(chat.headers.values()) {
+        identity.push('\n');
+        identity.push_str(secret.expose());
+    }
+    identity
 }
 
 fn build(chat: &Chat, run: &Run) -> anyhow::Result<Arc<dyn ChatModel>> {

@@ -4,7 +4,7 @@
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{Atomized, question_atoms, sentence_atoms};
 use pikerag_knowledge::{
-    Atom, AtomKind, Chunk, ChunkId, ModelError, Role, Stage, StoreError, VectorSet,
+    Atom, AtomId, AtomKind, Chunk, ChunkId, ModelError, Role, Stage, StoreError, VectorSet,
 };
 use pikerag_prompt::AskError;
 
@@ -139,7 +139,10 @@ fn book(
         Err(AskError::Unreadable { reason, .. }) => {
             tracing::warn!(uri = chunk.uri, %reason, "questions stayed unreadable; sentences serve instead");
             report.unreadable += 1;
-            let as_questions = |atom: Atom| Atom { kind: AtomKind::Question, ..atom };
+            let as_questions = |atom: Atom| {
+                let id = AtomId::of(atom.chunk, AtomKind::Question.as_str(), &atom.text);
+                Atom { id, kind: AtomKind::Question, ..atom }
+            };
             sentence_atoms(chunk).into_iter().map(as_questions).collect()
         }
         Err(other) => return Err(other),
@@ -186,9 +189,10 @@ pub(super) async fn embed(
     report: &mut Report,
 ) -> Result<(), StoreError> {
     let Some(embedder) = &tools.embedder else { return Ok(()) };
-    let mut sets = vec![VectorSet::Chunks];
-    sets.extend(params.atoms.iter().map(|kind| VectorSet::Atoms(*kind)));
-    for set in sets {
+    // Every kind of atom that the base holds, not only those made now: a search never meets the
+    // vectors of two embedders.
+    let kinds = [AtomKind::Question, AtomKind::Sentence, AtomKind::Statement].map(VectorSet::Atoms);
+    for set in [VectorSet::Chunks].into_iter().chain(kinds) {
         let batch = params.embed_batch.max(1);
         // Pages of many batches, so that several calls can be in flight.
         let page_size = batch * params.embeds_in_flight.max(1) * 4;
@@ -218,8 +222,8 @@ pub(super) async fn embed(
                         });
                     }
                     Err(error) => {
-                        report.stopped = Some(reason(&error));
-                        report.over_budget = matches!(error, ModelError::OverBudget { .. });
+                        report.stopped.get_or_insert(reason(&error));
+                        report.over_budget |= matches!(error, ModelError::OverBudget { .. });
                         return Ok(());
                     }
                 }

@@ -27,7 +27,7 @@ impl Default for Params {
 ///
 /// # Errors
 /// See [`SolveError`].
-#[instrument(name = "hop_rag", skip_all, fields(question = %question.id), err)]
+#[instrument(name = "hop_rag", skip_all, fields(question = %question.id))]
 pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
     let mut run = Run::begin("hop-rag", question);
     let hits = hops(kit.finder(), &question.text, params.k, params.hops).await?;

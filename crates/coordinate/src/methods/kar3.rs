@@ -2,6 +2,7 @@
 
 mod candidates;
 
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 
 use pikerag_knowledge::{Answer, AtomKind, Candidate, Context, Event, Question, Role, StopReason};
@@ -14,6 +15,7 @@ pub(crate) use self::candidates::{atom_candidates, chunk_candidates, fetch};
 use crate::conclude::conclude;
 use crate::decompose::{Proposer, Selection, Selector, propose, propose_words, select};
 use crate::kit::{Kit, Run, SolveError};
+use crate::methods::Method;
 
 /// How candidates are found (KAR³ Table 3, "Atomic Retriever").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,9 +78,9 @@ impl Default for Params {
 ///
 /// # Errors
 /// See [`SolveError`].
-#[instrument(name = "kar3", skip_all, fields(question = %question.id, hops = Empty), err)]
+#[instrument(name = "kar3", skip_all, fields(question = %question.id, hops = Empty))]
 pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
-    let mut run = Run::begin("kar3", question);
+    let mut run = Run::begin(&Method::Kar3(params).to_string(), question);
     let mut context = Context::default(); // Line 1: C ← ∅.
     let mut walk = match uses_hops(kit, params) {
         true => Some(Walk::begin(kit.finder(), &question.text, params.hops).await?),
@@ -109,6 +111,15 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
         }
     }
     Span::current().record("hops", context.chunks.len());
+    if context.chunks.is_empty() {
+        // Differs from Algorithm 1: not even a weak model answers from nothing where plain retrieval
+        // would have found something.
+        let found = candidates::plain(kit, question, params).await?;
+        for chunk in fetch(kit, &found).await? {
+            context.add(0, chunk);
+        }
+        run.trace.push(Event::Gathered { candidates: found });
+    }
     conclude(kit, question, context, run).await // Line 14: â ← LLM(q, C).
 }
 
@@ -168,6 +179,10 @@ async fn line_4(
         if found.is_empty() {
             found = candidates::backup(kit, question, context, params).await?;
         }
+    }
+    if params.selector == Selector::ByChunk {
+        let mut seen = HashSet::new();
+        found.retain(|candidate| seen.insert(candidate.chunk));
     }
     if let Some(walk) = walk {
         let wanted = if offline(kit) { params.k.get() } else { params.hop_candidates };

@@ -54,7 +54,7 @@ impl Params {
 ///
 /// # Errors
 /// See [`SolveError`].
-#[instrument(name = "naive_rag", skip_all, fields(question = %question.id), err)]
+#[instrument(name = "naive_rag", skip_all, fields(question = %question.id))]
 pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
     let mut run = Run::begin(&Method::NaiveRag(params).to_string(), question);
     let hits = match params.path {
@@ -66,9 +66,12 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
     let mut candidates = chunk_candidates(kit, &hits, Via::Chunks, &question.text).await?;
     if 0 < params.atoms {
         let asked = [question.text.clone()];
-        let found =
-            atoms(kit.finder(), AtomKind::Question, &asked, params.atoms, params.atom_floor, &[])
-                .await?;
+        let (k, floor) = (params.atoms, params.atom_floor);
+        let mut found = atoms(kit.finder(), AtomKind::Question, &asked, k, floor, &[]).await?;
+        if found.is_empty() {
+            // A base made without a model has sentences in place of questions.
+            found = atoms(kit.finder(), AtomKind::Sentence, &asked, k, floor, &[]).await?;
+        }
         for candidate in atom_candidates(kit, &found, &asked, Via::Atoms).await? {
             if !candidates.iter().any(|held| held.chunk == candidate.chunk) {
                 candidates.push(candidate);

@@ -86,6 +86,9 @@ CREATE TABLE atom_vectors (
     vector BLOB NOT NULL
 );
 
+CREATE INDEX chunk_vectors_by_embedder ON chunk_vectors(embedder);
+CREATE INDEX atom_vectors_by_embedder ON atom_vectors(embedder);
+
 -- A stage's mark is written in the transaction that writes its result.
 CREATE TABLE progress (
     stage TEXT NOT NULL,

@@ -288,11 +288,27 @@ fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> {
         vectors: count(
             "SELECT (SELECT count(*) FROM chunk_vectors) + (SELECT count(*) FROM atom_vectors)",
         )?,
-        embedder: connection
-            .query_row("SELECT embedder FROM chunk_vectors LIMIT 1", [], |row| row.get(0))
-            .optional()?,
-        calls: count("SELECT count(*) FROM calls")?,
+        embedder: embedder(connection)?,
+        calls: count("SELECT count(*) FROM calls WHERE role <> 'embed'")?,
         usage,
         waiting,
     })
+}
+
+/// The embedder of all vectors; where several had a hand in them, their names.
+fn embedder(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let mut names = std::collections::BTreeSet::new();
+    // The ends of an index: told at once, however many vectors there are.
+    for table in ["chunk_vectors", "atom_vectors"] {
+        for end in ["min", "max"] {
+            let name: Option<String> = connection.query_row(
+                &format!("SELECT {end}(embedder) FROM {table}"),
+                [],
+                |row| row.get(0),
+            )?;
+            names.extend(name);
+        }
+    }
+    let names: Vec<String> = names.into_iter().collect();
+    Ok((!names.is_empty()).then(|| names.join(" and ")))
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use pikerag_knowledge::{Atom, Candidate, Chunk, ChunkId, Context, Question, Via};
 use pikerag_language::content_words;
-use pikerag_retrieve::{AtomHit, Hit, Walk, atoms, nearest};
+use pikerag_retrieve::{AtomHit, Hit, Walk, atoms, hybrid, nearest};
 
 use super::{Params, Retriever};
 use crate::kit::{Kit, SolveError};
@@ -55,6 +55,16 @@ pub(super) async fn backup(
     }
     let found = new_chunks(kit, context, &question.text, params, Via::BackupChunks).await?;
     represented(kit, found, params).await
+}
+
+/// What plain retrieval finds, for a loop that ended with nothing.
+pub(super) async fn plain(
+    kit: &Kit,
+    question: &Question,
+    params: Params,
+) -> Result<Vec<Candidate>, SolveError> {
+    let hits = hybrid(kit.finder(), &question.text, params.k.get()).await?;
+    chunk_candidates(kit, &hits, Via::Chunks, &question.text).await
 }
 
 /// Where the links of the chosen chunks lead.
