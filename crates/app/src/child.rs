@@ -54,8 +54,11 @@ pub(crate) fn run(arguments: &ParseChild) -> ExitCode {
         return ExitCode::from(9);
     }
     let mut bytes = Vec::new();
-    if std::io::stdin().lock().read_to_end(&mut bytes).is_err() {
-        return ExitCode::from(8);
+    match std::io::stdin().lock().read_to_end(&mut bytes) {
+        Ok(_) => {}
+        // The one allocation that fails without an abort; the parent is told alike.
+        Err(error) if error.kind() == std::io::ErrorKind::OutOfMemory => std::process::abort(),
+        Err(_) => return ExitCode::from(8),
     }
     let limits = Limits { max_bytes: arguments.bytes, ..Limits::default() };
     let said = match pikerag_parse::parse(&arguments.name, &bytes, &limits) {

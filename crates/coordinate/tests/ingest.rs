@@ -119,7 +119,7 @@ async fn the_same_bytes_twice_are_no_work() {
     assert_eq!((second.atomized, second.vectors, chat.requests().len()), (0, 0, calls));
     // Other settings are another matter.
     let other = Params { chunks: ChunkParams { max_tokens: 99, overlap_tokens: 0 }, ..params() };
-    let third = shelf.index(&files, recorded(&shelf, chat), embedder(16), &other).await;
+    let third = shelf.index(&files, Some(recorded(&shelf, chat)), Some(embedder(16)), &other).await;
     assert!(third.files.iter().all(|(_, outcome)| matches!(outcome, Outcome::Stored { .. })));
 }
 
@@ -184,16 +184,15 @@ async fn a_spent_budget_stops_and_the_next_run_goes_on() {
             let budget = Budget::new(chat, Arc::new(Meter::new(Prices::new(), cap)));
             Some(Arc::new(Recorded::new(budget, shelf.base.clone(), Mode::Record)))
         };
-        let first = shelf.index(&files, capped(5), embedder(16), &params()).await;
+        let first = shelf.index(&files, capped(5), Some(embedder(16)), &params()).await;
         assert!(first.over_budget && !first.is_whole(), "{first:?}");
         assert!(first.stopped.as_ref().unwrap().contains("the budget of 5 calls is spent"));
-        // What was paid but not yet stored when the run ended is in the ledger.
-        assert!(first.atomized <= 5 && first.vectors == 0, "{first:?}");
-        assert_eq!(chat.requests().len(), 5);
-        let second = shelf.index(&files, capped(7), embedder(16), &params()).await;
+        // What was under way when the run had to end is waited for and stored.
+        assert_eq!((first.atomized, chat.requests().len()), (5, 5));
+        let second = shelf.index(&files, capped(7), Some(embedder(16)), &params()).await;
         assert!(second.is_whole(), "{second:?}");
-        assert_eq!((first.atomized + second.atomized, chat.requests().len()), (12, 12));
-        assert_eq!(second.vectors, 12 + 24);
+        assert_eq!((second.atomized, chat.requests().len()), (7, 12));
+        assert_eq!(first.vectors + second.vectors, 12 + 24);
     }
 }
 
@@ -220,9 +219,10 @@ async fn failed_calls_are_listed_and_tried_again() {
     let refusing: &'static ScriptedChat =
         Box::leak(Box::new(refusing.with_latency(Duration::from_millis(1))));
     let shelf = Shelf::empty();
-    let report = shelf.index(&files, recorded(&shelf, refusing), None, &one_by_one).await;
+    let report = shelf.index(&files, Some(recorded(&shelf, refusing)), None, &one_by_one).await;
     assert!(report.stopped.is_some() && !report.over_budget, "{report:?}");
-    assert_eq!((refusing.requests().len(), report.failures), (3, 2));
+    // One more may have begun when the third was seen.
+    assert!((3..=5).contains(&refusing.requests().len()), "{}", refusing.requests().len());
 }
 
 #[tokio::test]
@@ -257,13 +257,15 @@ async fn another_embedder_makes_all_vectors_anew_and_no_call() {
     let (shelf, chat) = (Shelf::empty(), asking());
     index(&shelf, &files, chat).await;
     let calls = chat.requests().len();
-    let report = shelf.index(&files, recorded(&shelf, chat), embedder(24), &params()).await;
+    let report =
+        shelf.index(&files, Some(recorded(&shelf, chat)), Some(embedder(24)), &params()).await;
     assert_eq!((report.atomized, report.vectors), (0, 5 + 10));
     assert_eq!(chat.requests().len(), calls);
     assert_eq!(shelf.base.summary().await.unwrap().embedder.as_deref(), Some("hash-24"));
     let query = HashEmbedder::new(24).vectors(&["Page 3".to_owned()]);
     assert_eq!(shelf.base.nearest_chunks(&query, 9, -1.0).await.unwrap()[0].len(), 5);
-    let again = shelf.index(&files, recorded(&shelf, chat), embedder(24), &params()).await;
+    let again =
+        shelf.index(&files, Some(recorded(&shelf, chat)), Some(embedder(24)), &params()).await;
     assert_eq!(again.vectors, 0);
 }
 
@@ -320,18 +322,18 @@ fn corpus(prefix: &'static str) -> impl Strategy<Value = Files> {
 }
 
 fn text_of(path: &str, paragraphs: &[String]) -> String {
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for (n, paragraph) in paragraphs.iter().enumerate() {
-        text += &match path.rsplit('.').next() {
+        lines.push(match path.rsplit('.').next() {
             Some("csv") => format!("{n},\"{}\"\n", paragraph.replace('"', "")),
             Some("jsonl") => {
                 let record = serde_json::json!({"title": format!("Record {n}"), "text": paragraph});
                 format!("{record}\n")
             }
             _ => format!("{paragraph}\n\n"),
-        };
+        });
     }
-    text
+    lines.concat()
 }
 
 fn many(n: usize) -> Files {
@@ -347,8 +349,8 @@ fn params() -> Params {
     }
 }
 
-fn embedder(dimension: usize) -> Option<Arc<dyn Embedder>> {
-    Some(Arc::new(HashEmbedder::new(dimension)))
+fn embedder(dimension: usize) -> Arc<dyn Embedder> {
+    Arc::new(HashEmbedder::new(dimension))
 }
 
 /// A model that finds two questions in everything, and counts.
@@ -368,12 +370,12 @@ fn two_questions(request: &pikerag_knowledge::ChatRequest) -> String {
 }
 
 /// The model behind the base's own ledger, as in the product.
-fn recorded(shelf: &Shelf, chat: &'static ScriptedChat) -> Option<Arc<dyn ChatModel>> {
-    Some(Arc::new(Recorded::new(chat, shelf.base.clone(), Mode::Record)))
+fn recorded(shelf: &Shelf, chat: &'static ScriptedChat) -> Arc<dyn ChatModel> {
+    Arc::new(Recorded::new(chat, shelf.base.clone(), Mode::Record))
 }
 
 async fn index(shelf: &Shelf, files: &Files, chat: &'static ScriptedChat) -> Report {
-    shelf.index(files, recorded(shelf, chat), embedder(16), &params()).await
+    shelf.index(files, Some(recorded(shelf, chat)), Some(embedder(16)), &params()).await
 }
 
 fn block_on(test: impl Future<Output = ()>) {

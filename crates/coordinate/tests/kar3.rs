@@ -113,7 +113,10 @@ async fn nothing_proposed_at_once() {
     kar3: Where was the designer of the KX-40 crane born?
     hop 1 proposes: none
     hop 1 stops: NothingProposed
+    gathers: KX-40 crane | Jon Hale | Ilse Brandt | Oslo
     answer: Oslo
+    cites oslo.md: # Oslo
+    cites hale.md: Jon Hale was born in Oslo.
     calls: 1 propose | 1 answer
     ");
 }
@@ -132,6 +135,7 @@ async fn nothing_selected() {
       Atoms 1.00: Who designed the KX-40 crane? -> KX-40 crane
       Atoms 0.76: How many tons does the KX-40 crane lift? -> KX-40 crane
     hop 1 stops: NothingSelected
+    gathers: KX-40 crane | Jon Hale | Ilse Brandt | Oslo
     answer: unknown
     calls: 1 propose | 1 select | 1 answer
     ");
@@ -211,7 +215,9 @@ async fn the_question_itself_is_the_backup() {
     kar3: Giraffe?
     hop 1 proposes: Zebra quagga okapi?
     hop 1 stops: NothingFound
+    gathers: Jon Hale | Ilse Brandt | KX-40 crane | Tea
     answer: Varnsund
+    cites brandt.md: Ilse Brandt was born in Varnsund.
     calls: 1 propose | 1 answer
     ");
 }
@@ -300,12 +306,13 @@ async fn the_finds_of_all_proposals_are_united() {
     let params = kar3::Params { k: 2.try_into().unwrap(), ..kar3::Params::default() };
     let answer = ask_with(Method::Kar3(params), BORN, &chat).await;
     insta::assert_snapshot!(tell(&answer), @r"
-    kar3: Where was the designer of the KX-40 crane born?
+    kar3 (own parameters): Where was the designer of the KX-40 crane born?
     hop 1 proposes: Where was Jon Hale born? | Where was Ilse Brandt born?
     hop 1 finds:
       Atoms 1.00: Where was Jon Hale born? -> Jon Hale
       Atoms 1.00: Where was Ilse Brandt born? -> Ilse Brandt
     hop 1 stops: NothingSelected
+    gathers: KX-40 crane | Jon Hale
     answer: unknown
     calls: 1 propose | 1 select | 1 answer
     ");
@@ -347,6 +354,7 @@ async fn an_unreadable_selector_ends_the_loop() {
       Atoms 0.60: Where was Jon Hale born? -> Jon Hale
     unreadable select: `question_idx` must be an integer from 1 to 100000, or null
     hop 1 stops: Unreadable
+    gathers: KX-40 crane | Jon Hale | Ilse Brandt | Oslo
     answer: unknown
     calls: 1 propose | 2 select | 1 answer
     ");
@@ -431,7 +439,7 @@ async fn without_question_atoms_the_sentences_serve() {
         (Role::Answer, &[r#"{"answer": "Varnsund"}"#]),
     ];
     insta::assert_snapshot!(run("kar3-sentences", BORN, replies).await, @r"
-    kar3: Where was the designer of the KX-40 crane born?
+    kar3-sentences: Where was the designer of the KX-40 crane born?
     hop 1 proposes: Ilse Brandt was born in?
     hop 1 finds:
       Atoms 0.91: Ilse Brandt was born in Varnsund. -> Ilse Brandt
@@ -478,7 +486,7 @@ async fn the_chunk_retriever_finds_chunks() {
         (Role::Answer, &[r#"{"answer": "unknown"}"#]),
     ];
     insta::assert_snapshot!(run("kar3-chunk-retriever", BORN, replies).await, @r"
-    kar3: Where was the designer of the KX-40 crane born?
+    kar3-chunk-retriever: Where was the designer of the KX-40 crane born?
     hop 1 proposes: How many tons does the KX-40 crane lift?
     hop 1 finds:
       Chunks: How many tons does the KX-40 crane lift? -> KX-40 crane
@@ -802,7 +810,11 @@ fn tell(answer: &Answer) -> String {
             }
             Event::Stopped { hop, reason } => writeln!(told, "hop {hop} stops: {reason:?}"),
             Event::Unreadable { role, reason } => writeln!(told, "unreadable {role}: {reason}"),
-            Event::Gathered { candidates } => writeln!(told, "gathers {}", candidates.len()),
+            Event::Gathered { candidates } => {
+                held.extend(candidates.iter().map(|found| found.chunk));
+                let titles = candidates.iter().map(|found| found.title.clone());
+                writeln!(told, "gathers: {}", listed(&titles.collect::<Vec<_>>()))
+            }
             Event::Noted { note } => writeln!(told, "note: {note}"),
             Event::Answered { answer } => writeln!(told, "answer: {answer}"),
         }

@@ -125,6 +125,7 @@ fn clean_heading(heading: &str) -> String {
 }
 
 fn identified(source: &Source, text: &str, sections: &[Section], drafts: Vec<Draft>) -> Vec<Chunk> {
+    let paths = heading_paths(sections);
     let mut seen = std::collections::HashMap::new();
     let mut chunks = Vec::with_capacity(drafts.len());
     for draft in drafts {
@@ -137,7 +138,7 @@ fn identified(source: &Source, text: &str, sections: &[Section], drafts: Vec<Dra
             uri: source.uri.clone(),
             title: source.title.clone(),
             section: draft.section.and_then(|place| sections.get(place)).map(|section| section.id),
-            headings: heading_path(sections, draft.section),
+            headings: draft.section.and_then(|place| paths.get(place)).cloned().unwrap_or_default(),
             ordinal: chunks.len() as u32,
             kind: draft.kind,
             text: body.to_owned(),
@@ -155,17 +156,24 @@ fn identified(source: &Source, text: &str, sections: &[Section], drafts: Vec<Dra
     chunks
 }
 
-/// Headings from the outermost down to this section, joined by ` › `.
-fn heading_path(sections: &[Section], place: Option<usize>) -> String {
-    let mut path = Vec::new();
-    let mut current = place.and_then(|place| sections.get(place));
-    while let Some(section) = current {
-        path.push(section.heading.as_str());
-        current =
-            section.parent.and_then(|parent| sections.iter().find(|other| other.id == parent));
+/// Headings from the outermost down to each section, joined by ` › `, in the sections' order.
+fn heading_paths(sections: &[Section]) -> Vec<String> {
+    let mut paths: Vec<String> = Vec::with_capacity(sections.len());
+    let mut places = std::collections::HashMap::new();
+    for (place, section) in sections.iter().enumerate() {
+        // A parent comes before its children.
+        let above = section
+            .parent
+            .and_then(|parent| places.get(&parent))
+            .and_then(|place: &usize| paths.get(*place));
+        let path = match above {
+            Some(above) => format!("{above} › {}", section.heading),
+            None => section.heading.clone(),
+        };
+        places.insert(section.id, place);
+        paths.push(path);
     }
-    path.reverse();
-    path.join(" › ")
+    paths
 }
 
 #[cfg(test)]

@@ -8,9 +8,10 @@ pub(crate) fn by_chunk(path: &str, links: &[Link], chunks: &[Chunk]) -> Vec<(Chu
     let mut found = Vec::new();
     for link in links {
         let Some(target) = target_uri(path, &link.target) else { continue };
-        let holder = chunks
-            .iter()
-            .find(|chunk| chunk.span.start <= link.span.start && link.span.start < chunk.span.end);
+        // Chunks stand in reading order: the last one that begins before the link.
+        let after = chunks.partition_point(|chunk| chunk.span.start <= link.span.start);
+        let holder = after.checked_sub(1).and_then(|place| chunks.get(place));
+        let holder = holder.filter(|chunk| link.span.start < chunk.span.end);
         if let Some(chunk) = holder {
             found.push((chunk.id, Link { target, span: link.span }));
         }

@@ -142,41 +142,39 @@ fn lines(text: &str, block: Span, max_tokens: u64) -> Vec<Span> {
 }
 
 /// Cuts what has no structure left (a sentence of a thousand words), at white space where possible.
+/// Looks at no more of the text than one piece can hold, so that a line of many megabytes takes time
+/// in proportion to its length.
 fn hard_cut(text: &str, span: Span, max_tokens: u64) -> Vec<Span> {
     let (mut spans, mut start) = (Vec::new(), span.start);
-    // No estimate gives a character more than one token.
-    let most = usize::try_from(max_tokens.max(1)).unwrap_or(usize::MAX);
     loop {
         let rest = text.get(start..span.end).unwrap_or_default();
         if rest.is_empty() {
             return spans;
         }
-        // Only as far as one piece reaches: to look at all of the rest each time would take the
-        // square of its length.
-        let longer = |from: usize| {
-            let tail = rest.get(from..).unwrap_or_default();
-            tail.char_indices().nth(most).map_or(rest.len(), |(at, _)| from + at)
+        let reach = reach(rest, max_tokens);
+        let cut = match rest.get(..reach).unwrap_or_default().rfind(char::is_whitespace) {
+            Some(space) if reach < rest.len() && reach / 2 < space => space,
+            _ => reach,
         };
-        let mut reach = longer(0);
-        while reach < rest.len() {
-            let end = longer(reach);
-            if rest.get(..end).is_none_or(|part| max_tokens < estimate_tokens(part)) {
-                break;
-            }
-            reach = end;
-        }
-        if reach == rest.len() {
-            spans.push(Span { start, end: span.end });
-            return spans;
-        }
-        let head = rest.get(..reach).unwrap_or_default();
-        let cut =
-            head.rfind(char::is_whitespace).filter(|at| reach / 2 < *at).unwrap_or(reach).max(1);
-        let end = start + rest.get(..cut).map_or(reach, |part| part.trim_end().len()).max(1);
+        let end = start + rest.get(..cut).map_or(cut, |piece| piece.trim_end().len());
         if start < end {
             spans.push(Span { start, end });
         }
-        let tail = text.get(end..span.end).unwrap_or_default();
+        let tail = text.get(start + cut..span.end).unwrap_or_default();
         start = span.end - tail.trim_start().len();
     }
+}
+
+/// The longest beginning of a text that fits, in bytes; at least one character.
+fn reach(text: &str, max_tokens: u64) -> usize {
+    // No estimate is below a token for each eight characters of anything.
+    let most = usize::try_from(max_tokens.saturating_mul(8)).unwrap_or(usize::MAX).max(1);
+    let mut ends: Vec<usize> = text.char_indices().skip(1).map(|(at, _)| at).take(most).collect();
+    if ends.len() < most {
+        ends.push(text.len());
+    }
+    let fits =
+        |end: &usize| text.get(..*end).is_some_and(|head| estimate_tokens(head) <= max_tokens);
+    let fitting = ends.partition_point(fits);
+    ends.get(fitting.saturating_sub(1)).copied().unwrap_or(text.len())
 }

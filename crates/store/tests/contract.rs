@@ -157,7 +157,7 @@ async fn names_are_borne_mentioned_and_linked() {
     put(&base, "crane.md", "# Big Crane\n\nIt belongs to [the yard](yard.md) of Ilse Brandt.")
         .await;
     put(&base, "yard.md", "# The Yard\n\nIlse Brandt owns it.").await;
-    let [crane, yard] = [one(&base, "crane.md").await, one(&base, "yard.md").await];
+    let [crane, yard] = [one(&base, "crane.md"), one(&base, "yard.md")];
     let names = ["big crane", "yard", "ilse brandt"].map(NameKey::of_folded);
     let borne = base.bearers(&names).await.unwrap();
     assert_eq!(borne, [vec![(crane, 100)], vec![(yard, 100)], vec![]]);
@@ -458,13 +458,13 @@ async fn put_pages(base: &Base, n: usize) -> Vec<ChunkId> {
     for page in 0..n {
         let path = format!("{page:02}.txt");
         put(base, &path, &format!("Page {page} is here.")).await;
-        chunks.push(one(base, &path).await);
+        chunks.push(one(base, &path));
     }
     chunks
 }
 
 /// The one chunk of a file.
-async fn one(base: &Base, path: &str) -> ChunkId {
+fn one(base: &Base, path: &str) -> ChunkId {
     let source = SourceId::of(path).to_string();
     let lines = export(base);
     let chunk = lines.iter().find(|line| line["node"] == "chunk" && line["source"] == source);

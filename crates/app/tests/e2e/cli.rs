@@ -1,1 +1,314 @@
-//! x
+//! Does each verb do what its help says, and does an error say what to do?
+
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::common::{Place, Stub, shared, workload};
+
+/// A place with the example documents in `docs`.
+fn harbour(place: Place) -> Place {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/harbour/docs");
+    for entry in std::fs::read_dir(docs).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        place.write(&format!("docs/{name}"), std::fs::read(&path).unwrap());
+    }
+    place
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn every_verb_has_help() {
+    let place = Place::new();
+    let help = place.run_to(0, &["--help"]).stdout;
+    for verb in [
+        "init", "index", "ask", "search", "status", "estimate", "delete", "export", "doctor", "eval",
+    ] {
+        assert!(help.contains(&format!("  {verb} ")), "{verb} is not in the help");
+        let own = place.run_to(0, &[verb, "--help"]).stdout;
+        assert!(own.contains(&format!("pikerag {verb}")), "{own}");
+    }
+    assert!(!help.contains("parse-child"));
+    place.run_to(2, &["frobnicate"]);
+    place.run_to(2, &["index"]);
+    place.run_to(2, &["--offline", "--replay", "status"]);
+}
+
+#[test]
+fn init_never_overwrites() {
+    let place = Place::new();
+    place.run_to(0, &["init"]);
+    place.write("pikerag.toml", "# mine\n");
+    let ran = place.run_to(1, &["init"]);
+    assert!(ran.stderr.contains("pikerag.toml") && ran.stderr.contains("exists"), "{}", ran.stderr);
+    assert_eq!(place.read("pikerag.toml"), "# mine\n");
+}
+
+#[test]
+fn errors_name_what_is_wrong() {
+    let place = Place::new();
+    let said = |place: &Place, arguments: &[&str], parts: &[&str]| {
+        let stderr = place.run_to(1, arguments).stderr;
+        assert!(parts.iter().all(|part| stderr.contains(part)), "{parts:?}: {stderr}");
+    };
+    said(&place, &["ask", "Who?"], &[".pikerag", "no knowledge base", "pikerag index"]);
+    said(&place, &["--base", "b", "status"], &["no knowledge base"]);
+    assert!(!place.path("b").exists(), "a question makes no base");
+    said(&place, &["ask", "-m", "guess", "Who?"], &["`guess`", "kar3,", "hop-rag", "naive-rag"]);
+    said(&place, &["--config", "none.toml", "status"], &["none.toml"]);
+    said(&place, &["--in-flight", "0", "status"], &["--in-flight"]);
+    place.write("pikerag.toml", "[chat]\nmodle = \"x\"\n");
+    said(&place, &["status"], &["pikerag.toml", "modle"]);
+    place.write("pikerag.toml", "[limits]\nfile_mib = \"much\"\n");
+    said(&place, &["status"], &["pikerag.toml", "file_mib"]);
+    place.write("pikerag.toml", "[index]\nmax_tokens = 3\n");
+    said(&place, &["status"], &["index.max_tokens"]);
+}
+
+/// Offline, an answer quotes its evidence; what it quotes stands in the file, byte for byte.
+#[test]
+fn citations_are_the_bytes_of_the_files() {
+    let place = harbour(Place::new());
+    place.run_to(0, &["index", "docs"]);
+    let mut checked = 0;
+    let mut cited = |question: &str| {
+        let answer = place.run_to(0, &["ask", "--json", question]).json()["answer"].clone();
+        assert_eq!(answer["written_by"]["kind"], "quotation");
+        assert!(!answer["trace"].as_array().unwrap().is_empty());
+        let mut uris = HashSet::new();
+        for citation in answer["citations"].as_array().unwrap() {
+            let uri = citation["uri"].as_str().unwrap();
+            uris.insert(uri.to_owned());
+            assert_eq!(citation["check"], "verified", "{citation:#}");
+            if uri.ends_with(".md") || uri.ends_with(".txt") {
+                let end = |name: &str| citation["span"][name].as_u64().unwrap() as usize;
+                let bytes = std::fs::read(place.path(uri)).unwrap();
+                let quoted = std::str::from_utf8(&bytes[end("start")..end("end")]).unwrap();
+                assert_eq!(citation["quote"], quoted, "{uri}");
+                checked += 1;
+            }
+        }
+        uris
+    };
+    let uris = cited("In which town is the supplier of the KX-40's slewing bearing?");
+    assert!(uris.contains("docs/suppliers.csv") && uris.contains("docs/kx-40-datasheet.md"));
+    let uris = cited("Who is the keeper of the rig on which the TW-9 sensor is calibrated?");
+    assert!(uris.contains("docs/ellisand-lab-notes.txt"), "{uris:?}");
+    let uris = cited("INC-205 号故障引出的调查建议开展一项改造行动，这项行动在中国由谁担任现场负责人？");
+    assert!(uris.iter().any(|uri| uri.contains("-zh.")), "{uris:?}");
+    assert!(3 <= checked, "only {checked} quotes were compared with files");
+
+    // For people: the tree of the reasoning, unless it is to be quiet.
+    let question = "Who supervises the hall in which the KX-40 is assembled?";
+    let (long, short) = (["ask", question], ["ask", "--quiet", question]);
+    let (long, short) = (place.run_to(0, &long).stdout, place.run_to(0, &short).stdout);
+    assert!(long.contains("├─ hop 1") && !short.contains("├─ hop 1"));
+    assert!(long.contains("no language model wrote this"), "{long}");
+    assert!(long.contains(short.trim()), "{long}\n{short}");
+    // The same question, the same bytes.
+    assert_eq!(place.run_to(0, &["ask", question]).stdout, long);
+}
+
+#[test]
+fn searches_say_how_scores_came_about() {
+    let place = harbour(Place::new());
+    place.run_to(0, &["index", "docs"]);
+    for by in ["hybrid", "words", "atoms", "hops"] {
+        let query = ["search", "--json", "-k", "3", "--by", by, "Who calibrates the TW-9 sensor?"];
+        let hits = place.run_to(0, &query).json();
+        let hits = hits.as_array().unwrap();
+        assert!((1..=3).contains(&hits.len()), "{by}");
+        let scores: Vec<f64> = hits.iter().map(|hit| hit["score"].as_f64().unwrap()).collect();
+        assert!(scores.is_sorted_by(|a, b| b <= a), "{by}: {scores:?}");
+        assert!(hits.iter().all(|hit| !hit["parts"].as_object().unwrap().is_empty()), "{by}");
+    }
+    let ran = place.run_to(1, &["search", "--by", "meaning", "x"]);
+    assert!(ran.stderr.contains("no embedder"), "{}", ran.stderr);
+}
+
+#[test]
+fn status_counts_and_export_lists_the_same() {
+    let place = harbour(Place::new());
+    place.run_to(0, &["index", "docs"]);
+    let summary = place.run_to(0, &["status", "--json"]).json()["summary"].clone();
+    let export = place.run_to(0, &["export"]).stdout;
+    place.run_to(0, &["export", "--output", "graph.jsonl"]);
+    assert!(place.read("graph.jsonl") == export);
+    let nodes = lines(&export);
+    let count = |kind: &str| nodes.iter().filter(|node| node["node"] == kind).count() as u64;
+    for (name, kind) in
+        [("sources", "source"), ("sections", "section"), ("chunks", "chunk"), ("sentences", "atom")]
+    {
+        assert_eq!(summary[name], count(kind), "{name}");
+    }
+    assert_eq!(summary["files"], 14);
+    assert_eq!((&summary["questions"], &summary["vectors"]), (&0.into(), &0.into()));
+    // Edges lead from node to node.
+    let ids: HashSet<&str> = nodes.iter().filter_map(|node| node["id"].as_str()).collect();
+    for edge in nodes.iter().filter(|line| !line["edge"].is_null()) {
+        let known = |end: &str| ids.contains(edge[end].as_str().unwrap());
+        assert!(known("from") && known("to"), "{edge}");
+    }
+}
+
+#[test]
+fn what_is_deleted_was_never_there() {
+    let place = harbour(Place::new());
+    let gone = ["docs/suppliers.csv", "docs/project-heron.md"];
+    place.run_to(0, &["--base", "all", "index", "docs"]);
+    let whole = place.export("all");
+    let deleted = place.run_to(0, &["--base", "all", "--json", "delete", gone[0], gone[1]]).json();
+    assert_eq!(deleted["deleted"], serde_json::json!([gone[1], gone[0]]));
+    place.run_to(1, &["--base", "all", "delete", gone[0]]);
+    let kept: Vec<_> = gone.map(|file| (file, place.read(file))).into();
+    for file in gone {
+        std::fs::remove_file(place.path(file)).unwrap();
+    }
+    place.run_to(0, &["--base", "rest", "index", "docs"]);
+    let rest = place.export("rest");
+    assert!(rest != whole);
+    assert!(place.export("all") == rest, "something of the deleted files is left");
+    // Only the order: the full-text index counts deleted chunks until it merges its segments, so
+    // that the scores themselves still differ.
+    let order = |base: &str| {
+        let query = "Isla Corviston Kestrelwick Project Heron";
+        let hits = place.run_to(0, &["--base", base, "--json", "search", query]).json();
+        let hits = hits.as_array().unwrap().iter().map(|hit| hit["chunk"]["id"].to_string());
+        hits.collect::<Vec<_>>()
+    };
+    assert_eq!(order("all"), order("rest"));
+
+    // Back again by indexing; gone again by pruning.
+    for (file, text) in kept {
+        place.write(file, text);
+    }
+    place.run_to(0, &["--base", "all", "index", "docs"]);
+    assert!(place.export("all") == whole);
+    for file in gone {
+        std::fs::remove_file(place.path(file)).unwrap();
+    }
+    place.run_to(0, &["--base", "all", "index", "--prune", "docs"]);
+    assert!(place.export("all") == rest);
+    place.run_to(0, &["--base", "all", "delete", "docs"]);
+    assert_eq!(place.export("all"), "");
+}
+
+#[test]
+fn an_estimate_is_free_and_right() {
+    let Some(stub) = Stub::start(&[]) else { return };
+    let place = harbour(Place::with(&stub));
+    let estimate = place.run_to(0, &["--json", "estimate", "docs"]).json()["estimate"].clone();
+    assert_eq!((&estimate["files"], &estimate["unchanged"]), (&14.into(), &0.into()));
+    assert_eq!(estimate["calls"], estimate["chunks"]);
+    let tokens = estimate["usage"]["prompt_tokens"].as_u64().unwrap();
+    assert_eq!((stub.count("/chat_requests"), stub.count("/embedding_requests")), (0, 0));
+    assert!(!place.path(".pikerag").exists(), "an estimate leaves nothing behind");
+
+    let report = place.run_to(0, &["--json", "index", "docs"]).json();
+    assert_eq!(estimate["calls"], stub.count("/chat_requests"));
+    let paid = report["spent"]["parts"][0]["prompt_tokens"].as_u64().unwrap();
+    assert_eq!(report["spent"]["parts"][0]["role"], "atomize");
+    println!("estimated {tokens} prompt tokens, paid {paid}");
+    // The stub counts tokens by a rule of its own.
+    assert!((paid / 2..=paid * 2).contains(&tokens), "estimated {tokens}, paid {paid}");
+
+    let again = place.run_to(0, &["--json", "estimate", "docs"]).json()["estimate"].clone();
+    assert_eq!((&again["unchanged"], &again["calls"]), (&14.into(), &0.into()));
+    // Offline, nothing is called, whatever is configured.
+    stub.reset();
+    let question = "Who supervises the hall in which the KX-40 is assembled?";
+    place.run_to(0, &["--offline", "--base", "other", "index", "docs"]);
+    place.run_to(0, &["--offline", "--base", "other", "ask", question]);
+    assert_eq!((stub.count("/chat_requests"), stub.count("/embedding_requests")), (0, 0));
+}
+
+const KEY: &str = "sk-secret-test-4711";
+
+/// A server that refuses every request and repeats the key in its reply, as some do.
+fn tattling_server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/v1", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let Ok(mut connection) = connection else { continue };
+            let mut reader = BufReader::new(connection.try_clone().unwrap());
+            let (mut head, mut length) = (String::new(), 0);
+            while reader.read_line(&mut head).is_ok_and(|read| 2 < read) {
+                let last = head.lines().last().unwrap_or_default().to_lowercase();
+                if let Some(value) = last.strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+            }
+            let _ = reader.read_exact(&mut vec![0; length]);
+            assert!(head.contains(KEY), "the key was not sent: {head}");
+            let error = serde_json::json!({ "error": {
+                "message": format!("Incorrect API key provided: {KEY}"), "code": "invalid_api_key",
+            } });
+            let _ = write!(
+                connection,
+                "HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{error}",
+                error.to_string().len()
+            );
+        }
+    });
+    address
+}
+
+#[test]
+fn the_key_is_never_shown() {
+    let place = harbour(Place::new())
+        .set("OPENAI_BASE_URL", &tattling_server())
+        .set("OPENAI_MODEL", "m")
+        .set("OPENAI_API_KEY", KEY);
+    let mut shown = String::new();
+    for (code, arguments) in [
+        (1, &["-vv", "doctor"][..]),
+        (3, &["-vv", "index", "docs/company-guide.md"]),
+        (3, &["--json", "index", "docs/company-guide.md"]),
+        (1, &["-vv", "ask", "Who?"]),
+        (0, &["status", "--json"]),
+        (0, &["export"]),
+    ] {
+        let ran = place.run_to(code, arguments);
+        shown += &ran.stdout;
+        shown += &ran.stderr;
+    }
+    assert!(shown.contains("refused"), "the server was not asked: {shown}");
+    assert!(!shown.contains(KEY), "{shown}");
+    for entry in std::fs::read_dir(place.path(".pikerag")).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = if path.is_file() { std::fs::read(&path).unwrap() } else { Vec::new() };
+        assert!(!bytes.windows(KEY.len()).any(|part| part == KEY.as_bytes()), "{path:?}");
+    }
+}
+
+#[test]
+fn an_evaluation_goes_on_where_it_was_left() {
+    let Some(_) = shared("tools/llm_stub/workload") else { return };
+    let place = Place::new();
+    let (questions, corpus) = (workload("questions.jsonl"), workload("corpus.jsonl"));
+    let eval: Vec<&str> = "eval --json --methods naive-rag --limit 6 --out out --questions"
+        .split(' ')
+        .chain([questions.as_str(), "--corpus", corpus.as_str()])
+        .collect();
+    place.run_to(0, &eval);
+    let rows = place.read("out/rows.jsonl");
+    assert_eq!(rows.lines().count(), 7, "a header and six rows");
+    // As if it had been killed while it wrote its last row.
+    let cut = &rows[..rows.len() - 20];
+    place.write("out/rows.jsonl", cut);
+    let report = place.run_to(0, &eval).json();
+    assert_eq!(report["report"]["overall"][0]["questions"], 6);
+    let whole = rows[..=cut.rfind('\n').unwrap()].to_owned();
+    let now = place.read("out/rows.jsonl");
+    assert!(now.starts_with(&whole) && now.lines().count() == 7, "{now}");
+    let other = place.run(&[&eval[..], &["--corpus", "elsewhere.jsonl"]].concat());
+    assert_eq!(other.code, Some(1), "{}", other.stderr);
+}

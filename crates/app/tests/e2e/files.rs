@@ -1,1 +1,161 @@
-//! x
+//! Is every file that cannot be read named with its reason, and does the rest go in?
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use crate::common::{Place, Ran, shared};
+
+/// The files of a report by outcome: stored or unchanged, and left out with the reason.
+type Outcomes = (Vec<String>, BTreeMap<String, String>);
+
+fn outcomes(ran: &Ran) -> Outcomes {
+    let (mut good, mut bad) = (Vec::new(), BTreeMap::new());
+    for file in ran.json()["report"]["files"].as_array().unwrap() {
+        let name = file[0].as_str().unwrap().to_owned();
+        match file[1]["outcome"].as_str().unwrap() {
+            "failed" => {
+                bad.insert(name, file[1]["reason"].as_str().unwrap().to_owned());
+            }
+            _ => good.push(name),
+        }
+    }
+    (good, bad)
+}
+
+#[test]
+fn bad_files_are_named_and_good_ones_go_in() {
+    let place = Place::new();
+    place.write("pikerag.toml", "[limits]\nfile_mib = 1\n");
+    place.write("in/good.md", "# Cranes\n\nAda Lovelace wrote notes.\n");
+    place.write("in/sub/good.txt", "The crane was built in 1998.\n");
+    place.write("in/deep.html", "<div>".repeat(200_000) + "Deep words.");
+    place.write("in/deep.json", "[".repeat(200_000) + &"]".repeat(200_000));
+    place.write("in/empty.txt", "");
+    place.write("in/binary.txt", (0..9000u32).map(|n| (n * 7 % 256) as u8).collect::<Vec<_>>());
+    place.write("in/report.pdf", "%PDF-1.7\n1 0 obj\n");
+    place.write("in/large.txt", "word ".repeat(1 << 18));
+    place.write("in/old.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0\0\0");
+    std::fs::write(place.path("in").join(OsStr::from_bytes(b"caf\xe9.txt")), "Coffee.").unwrap();
+    std::os::unix::fs::symlink("nowhere", place.path("in/dangling.txt")).unwrap();
+    let mut expected = BTreeMap::from([
+        ("in/binary.txt", "not text"),
+        ("in/caf\u{fffd}.txt", "not UTF-8"),
+        ("in/dangling.txt", "link"),
+        ("in/deep.json", "recursion limit"),
+        ("in/empty.txt", "empty"),
+        ("in/gone.md", "no such file"),
+        ("in/large.txt", "limits.file_mib"),
+        ("in/old.docx", "Word"),
+        ("in/report.pdf", "PDF"),
+    ]);
+    if Command::new("mkfifo").arg(place.path("in/pipe.txt")).status().is_ok_and(|s| s.success()) {
+        expected.insert("in/pipe.txt", "device");
+    }
+    place.write("in/locked.md", "Locked.");
+    let locked = place.path("in/locked.md");
+    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0)).unwrap();
+    if std::fs::read(&locked).is_ok() {
+        println!("skipped: permissions do not hold for this user");
+        std::fs::remove_file(&locked).unwrap();
+    } else {
+        expected.insert("in/locked.md", "cannot be read");
+    }
+
+    let index = ["--base", "base", "index", "in", "in/gone.md"];
+    let ran = place.run_to(3, &index);
+    for (file, reason) in &expected {
+        let named = ran.stderr.lines().any(|line| line.contains(file) && line.contains(reason));
+        assert!(named, "{file} is not named with {reason:?}:\n{}", ran.stderr);
+    }
+    let summary = format!("3 files read, 0 unchanged, {} left out", expected.len());
+    assert!(ran.stdout.contains(&summary), "{}", ran.stdout);
+
+    let again = place.run_to(3, &[&index[..], &["--json"]].concat());
+    let (good, bad) = outcomes(&again);
+    assert_eq!(good, ["in/deep.html", "in/good.md", "in/sub/good.txt"]);
+    assert!(bad.keys().eq(expected.keys()), "{bad:#?}");
+    for (file, reason) in &expected {
+        assert!(bad[*file].contains(reason), "{file}: {}", bad[*file]);
+    }
+    // A second run finds nothing to do, and says that of the same files.
+    let report = again.json()["report"].clone();
+    let files = report["files"].as_array().unwrap();
+    let unchanged = files.iter().filter(|file| file[1]["outcome"] == "unchanged").count();
+    assert_eq!((unchanged, &report["atoms"]), (3, &0.into()));
+    let found = place.run_to(0, &["--base", "base", "search", "--json", "Lovelace"]).json();
+    assert_eq!(found[0]["chunk"]["uri"], "in/good.md");
+}
+
+/// One line without end costs time in proportion to its length: ten minutes, once.
+#[test]
+fn a_line_of_ten_megabytes_is_cut_to_size() {
+    let place = Place::new();
+    place.write("pikerag.toml", "[limits]\ncpu_seconds = 200\nwall_seconds = 300\n");
+    place.write("line.txt", "word ".repeat(2 << 20));
+    place.run_to(0, &["--base", "base", "index", "line.txt"]);
+    let status = place.run_to(0, &["--base", "base", "--json", "status"]).json();
+    let chunks = status["summary"]["chunks"].as_u64().unwrap();
+    assert!(10_000 < chunks, "{chunks} chunks");
+}
+
+#[test]
+fn a_file_that_needs_too_much_is_named() {
+    let place = Place::new();
+    place.write("in/good.md", "# Cranes\n\nAda Lovelace wrote notes.\n");
+    place.write("in/large.html", "<p>Some words of text.</p>\n".repeat(400_000));
+    let index = ["--base", "base", "--json", "index", "in"];
+    for (limits, reason) in [
+        ("memory_mib = 64", "limits.memory_mib"),
+        ("memory_mib = 16", "limits.memory_mib"),
+        ("memory_mib = 2000\ncpu_seconds = 1", "1 s of processor time"),
+        ("memory_mib = 2000\nwall_seconds = 1", "limits.wall_seconds"),
+    ] {
+        place.write("pikerag.toml", format!("[limits]\n{limits}\n"));
+        let (good, bad) = outcomes(&place.run_to(3, &index));
+        assert!(bad["in/large.html"].contains(reason), "{limits}: {bad:#?}");
+        // So little memory is not enough to start in; that, too, is said and no crash.
+        assert!(good == ["in/good.md"] || limits == "memory_mib = 16", "{limits}: {good:?} {bad:?}");
+    }
+}
+
+/// What the text formats of the hostile corpus come to: read, or left out for a reason.
+#[test]
+fn the_hostile_corpus_does_no_harm() {
+    let Some(script) = shared("tools/badcorpus.py") else { return };
+    let place = Place::new();
+    // Only the lines that write text: the others squeeze gigabytes into archives, which takes long.
+    let text = std::fs::read_to_string(script).unwrap();
+    let mut lines = text.lines();
+    let mut program: Vec<&str> = lines.by_ref().take_while(|l| !l.starts_with("def pdf")).collect();
+    program.extend(lines.filter(|line| line.starts_with("w(\"") && !line.contains(".pdf")));
+    let program = program.join("\n");
+    let made = Command::new("python3").args(["-c", &program]).arg(place.path("in")).output();
+    if !made.as_ref().is_ok_and(|output| output.status.success()) {
+        println!("skipped: the corpus is not made: {made:?}");
+        return;
+    }
+    place.write("pikerag.toml", "[limits]\nfile_mib = 8\n");
+    let ran = place.run_to(3, &["--base", "base", "index", "in", "--json"]);
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    let (good, bad) = outcomes(&ran);
+    let expected = BTreeMap::from([
+        ("in/deep.json", "recursion limit"),
+        ("in/nul.txt", "not text"),
+        ("in/one_line_50m.txt", "limits.file_mib"),
+    ]);
+    assert!(bad.keys().eq(expected.keys()), "{bad:#?}");
+    for (file, reason) in &expected {
+        assert!(bad[*file].contains(reason), "{file}: {}", bad[*file]);
+    }
+    assert_eq!(good.len(), 14, "{good:?}");
+
+    // What came in reads as it was meant, whatever its encoding; what the page hides stays out.
+    let export = place.export("base");
+    for words in ["héllo 检索", "检索增强生成系统", "café naïve", "Visible"] {
+        assert!(export.contains(words), "{words}");
+    }
+    assert!(!export.contains("CANARY-5512"));
+}

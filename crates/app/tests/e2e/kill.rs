@@ -9,7 +9,7 @@ use crate::common::{Place, Stub, workload};
 /// Kills of fresh bases, each at its own point of a run.
 const FRESH: u32 = 26;
 /// Kills of one base, each a little further on.
-const SUCCESSIVE: u32 = 16;
+const SUCCESSIVE: u64 = 16;
 
 const IN_FLIGHT: u64 = 4;
 /// Texts that are being embedded at a time: two requests of eight.
@@ -46,40 +46,37 @@ impl Bench {
         Some(Self { stub, place, chunks: chunks as u64, export, found, takes, amid: 0 })
     }
 
-    /// Kills the indexing of a new base after each of these times, as long as it is still at work,
-    /// then lets it end and looks at what it cost; how many times it was killed.
-    fn kill_after(&mut self, delays: &[Duration]) -> u32 {
+    /// Forgets the base and the stub's counters.
+    fn begin(&self) {
         std::fs::remove_dir_all(self.place.path("base")).unwrap();
         self.stub.reset();
-        let mut kills = 0;
-        for delay in delays {
-            if !self.killed(*delay) {
-                break;
-            }
-            kills += 1;
-            self.amid += u32::from((1..self.chunks).contains(&self.stub.count("/chat_requests")));
+    }
+
+    /// Starts indexing and kills it when `when` says so; whether it was still at work.
+    fn kill(&mut self, mut when: impl FnMut(&Stub) -> bool) -> bool {
+        let mut command = self.place.command(&INDEX);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut ended = false;
+        while !ended && !when(&self.stub) {
+            ended = child.try_wait().unwrap().is_some();
         }
+        ended = ended || child.try_wait().unwrap().is_some();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        self.amid += u32::from((1..self.chunks).contains(&self.stub.count("/chat_requests")));
+        !ended
+    }
+
+    /// Lets indexing end and looks at what came of it and what it cost.
+    fn end(&self, kills: u64, at: &str) {
         self.place.run_to(0, &INDEX);
-        let at = format!("killed after {delays:?} of {:?}", self.takes);
         assert!(self.place.export("base") == self.export, "another base: {at}");
         assert_eq!(found(&self.place), self.found, "{at}");
         let repeated = self.stub.count("/chat_repeated_prompts");
-        assert!(repeated <= IN_FLIGHT * u64::from(kills), "{repeated} calls twice: {at}");
+        assert!(repeated <= IN_FLIGHT * kills, "{repeated} calls twice: {at}");
         assert_eq!(self.stub.count("/chat_requests"), self.chunks + repeated, "{at}");
         let repeated = self.stub.count("/embedding_repeated_inputs");
-        assert!(repeated <= EMBEDDING * u64::from(kills), "{repeated} texts twice: {at}");
-        kills
-    }
-
-    /// Whether indexing was still at work after this time; then it is no more.
-    fn killed(&self, delay: Duration) -> bool {
-        let mut command = self.place.command(&INDEX);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(delay);
-        let ended = child.try_wait().unwrap().is_some();
-        child.kill().unwrap();
-        child.wait().unwrap();
-        !ended
+        assert!(repeated <= EMBEDDING * kills, "{repeated} texts twice: {at}");
     }
 }
 
@@ -90,28 +87,40 @@ fn found(place: &Place) -> String {
 
 #[test]
 fn whenever_it_is_killed_the_next_run_goes_on() {
-    let Some(mut bench) = Bench::new(80) else { return };
+    let Some(mut bench) = Bench::new(40) else { return };
     for point in 0..FRESH {
         let mut delay = bench.takes * point / FRESH;
         // A run that was faster than the measured one is killed earlier.
-        while bench.kill_after(&[delay]) == 0 {
+        loop {
+            bench.begin();
+            let began = Instant::now();
+            if bench.kill(|_| {
+                std::thread::sleep(Duration::from_millis(1));
+                delay <= began.elapsed()
+            }) {
+                break;
+            }
             delay = delay * 3 / 4;
         }
+        bench.end(1, &format!("killed after {delay:?} of {:?}", bench.takes));
     }
     println!("{FRESH} kills within {:?}, {} amid model calls", bench.takes, bench.amid);
     assert!(0 < bench.amid, "no kill came amid the work: this test shows nothing");
 }
 
+/// Kills by what has reached the server: at work, whatever the speed of the machine.
 #[test]
 fn many_kills_in_a_row_cost_no_more_than_each_alone() {
-    let Some(mut bench) = Bench::new(200) else { return };
-    // Together less than a whole run, so that none of them finds it done.
-    let delays: Vec<Duration> =
-        (0..SUCCESSIVE).map(|nth| bench.takes * (1 + nth % 6) / 64).collect();
-    let mut kills = 0;
-    while kills < SUCCESSIVE {
-        kills += bench.kill_after(&delays[kills as usize..]);
+    let Some(mut bench) = Bench::new(100) else { return };
+    let requests =
+        |stub: &Stub| stub.count("/chat_requests") + stub.count("/embedding_requests");
+    let all = requests(&bench.stub);
+    bench.begin();
+    for nth in 0..SUCCESSIVE {
+        let reached = (1 + nth) * all / (1 + SUCCESSIVE);
+        assert!(bench.kill(|stub| reached <= requests(stub)), "ended before {reached} of {all}");
     }
-    println!("{kills} kills within {:?}, {} amid model calls", bench.takes, bench.amid);
-    assert!(0 < bench.amid, "no kill came amid the work: this test shows nothing");
+    bench.end(SUCCESSIVE, "killed many times");
+    println!("{SUCCESSIVE} kills within {all} requests, {} amid model calls", bench.amid);
+    assert!(5 < bench.amid, "too few kills came amid the work: this test shows little");
 }

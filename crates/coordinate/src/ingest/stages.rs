@@ -1,6 +1,8 @@
 //! What is done chunk by chunk after reading? Atomizing and embedding, many at a time, each result
 //! stored with the mark that it is done.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{Atomized, question_atoms, sentence_atoms};
 use pikerag_knowledge::{
@@ -78,15 +80,21 @@ async fn atomize_questions(
     let stage = Stage::atomize(AtomKind::Question);
     let waiting = all_waiting(tools, &stage).await?;
     let (mut done, mut refusals) = (0, 0);
+    // Once the run has to end no call begins; those under way are waited for: they are paid.
+    let ending = &AtomicBool::new(false);
     for page in waiting.chunks(PAGE) {
         let chunks = tools.base.chunks(page).await?;
-        let calls = stream::iter(&chunks)
-            .map(|chunk| async move { (chunk, question_atoms(model, chunk).await) });
+        let calls = stream::iter(&chunks).map(|chunk| async move {
+            if ending.load(Ordering::Relaxed) {
+                return None;
+            }
+            Some((chunk, question_atoms(model, chunk).await))
+        });
         // Unordered: each result is stored under its own chunk, and one slow call holds up none.
         let mut results = calls.buffer_unordered(params.in_flight.max(1)).ready_chunks(STORED);
         while let Some(batch) = results.next().await {
             let mut atoms = Vec::with_capacity(batch.len());
-            for (chunk, result) in batch {
+            for (chunk, result) in batch.into_iter().flatten() {
                 done += 1;
                 match book(chunk, result, report) {
                     Ok(made) => {
@@ -116,9 +124,10 @@ async fn atomize_questions(
             }
             tools.base.put_atoms(&stage, atoms).await?;
             watch(Progress::Stage { name: "atomizing", done, total: waiting.len() });
-            if report.stopped.is_some() {
-                return Ok(());
-            }
+            ending.store(report.stopped.is_some(), Ordering::Relaxed);
+        }
+        if report.stopped.is_some() {
+            return Ok(());
         }
     }
     Ok(())
