@@ -46,7 +46,7 @@ pub(crate) struct ChildReader {
 pub(crate) fn run(arguments: &ParseChild) -> ExitCode {
     let memory = arguments.memory << 20;
     let limited = setrlimit(Resource::AS, memory, memory)
-        .and_then(|()| setrlimit(Resource::CPU, arguments.cpu, arguments.cpu))
+        .and_then(|()| setrlimit(Resource::CPU, arguments.cpu, arguments.cpu + 1))
         // It has no business writing files, or leaving a core dump.
         .and_then(|()| setrlimit(Resource::FSIZE, 0, 0))
         .and_then(|()| setrlimit(Resource::CORE, 0, 0));

@@ -316,10 +316,9 @@ mod tests {
         let settings = read(TEMPLATE, &[]);
         assert!(settings.chat.model.is_none() && settings.prices.is_empty());
         check(&settings).unwrap();
-        let all: String = TEMPLATE
-            .lines()
-            .map(|line| format!("{}\n", line.strip_prefix("#: ").unwrap_or(line)))
-            .collect();
+        let lines: Vec<&str> =
+            TEMPLATE.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)).collect();
+        let all = lines.join("\n");
         check(&toml::from_str(&all).unwrap()).unwrap();
     }
 

@@ -299,8 +299,8 @@ async fn k_and_delta_decide_what_is_found() {
 async fn the_finds_of_all_proposals_are_united() {
     let both = r#"{"sub_questions": ["Where was Jon Hale born?", "Where was Ilse Brandt born?"]}"#;
     let chat = script(&[
-        (Role::Propose, &[both]),
-        (Role::Select, &[NONE]),
+        (Role::Propose, &[both, NOTHING]),
+        (Role::Select, &[r#"{"question_idx": 2}"#]),
         (Role::Answer, &[r#"{"answer": "unknown"}"#]),
     ]);
     let params = kar3::Params { k: 2.try_into().unwrap(), ..kar3::Params::default() };
@@ -311,10 +311,11 @@ async fn the_finds_of_all_proposals_are_united() {
     hop 1 finds:
       Atoms 1.00: Where was Jon Hale born? -> Jon Hale
       Atoms 1.00: Where was Ilse Brandt born? -> Ilse Brandt
-    hop 1 stops: NothingSelected
-    gathers: KX-40 crane | Jon Hale
+    hop 1 chooses 2: Ilse Brandt
+    hop 2 proposes: none
+    hop 2 stops: NothingProposed
     answer: unknown
-    calls: 1 propose | 1 select | 1 answer
+    calls: 2 propose | 1 select | 1 answer
     ");
 }
 

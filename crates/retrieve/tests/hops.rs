@@ -13,7 +13,11 @@ use pikerag_store::Base;
 /// The crane names the works by their title, the works link to the gate; no word is shared.
 const LIBRARY: [(&str, &str); 6] = [
     ("crane.md", "# KX-40 crane\n\nThe KX-40 crane was put together at Brandt Works."),
-    ("works.md", "# Brandt Works\n\nOffices lie behind [a fence](gate.md)."),
+    // HTML: the text does not hold the name of the file.
+    (
+        "works.html",
+        "<title>Brandt Works</title><p>Offices lie behind <a href='gate.md'>a fence</a>.</p>",
+    ),
     ("gate.md", "# North door\n\nPainted green."),
     ("tea.md", "# Tea\n\nTea comes from leaves."),
     ("nets.md", "# Nets\n\nNets hold fish."),

@@ -244,7 +244,9 @@ mod tests {
 
     fn unit(mut vector: Vec<f32>) -> Vec<f32> {
         let norm = cosine(&vector, &vector).sqrt().max(1e-6);
-        vector.iter_mut().for_each(|x| *x /= norm);
+        for x in &mut vector {
+            *x /= norm;
+        }
         vector
     }
 

@@ -55,7 +55,7 @@ impl Stub {
                 .unwrap();
             let mut stub = Self { child, port };
             let began = Instant::now();
-            while began.elapsed() < Duration::from_secs(60) {
+            while began.elapsed() < Duration::from_mins(1) {
                 if stub.child.try_wait().unwrap().is_some() {
                     break;
                 }
@@ -77,6 +77,11 @@ impl Stub {
     /// One of its counters, named by a JSON pointer; 0 where it has not counted such a thing.
     pub(crate) fn count(&self, pointer: &str) -> u64 {
         self.stats().pointer(pointer).map_or(0, |count| count.as_u64().unwrap())
+    }
+
+    /// All requests that have reached it.
+    pub(crate) fn requests(&self) -> u64 {
+        self.count("/chat_requests") + self.count("/embedding_requests")
     }
 
     pub(crate) fn reset(&self) {
@@ -215,8 +220,9 @@ fn text(file: &mut std::fs::File) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A settled number of a report: `value.pointer`, which must be there.
-pub(crate) fn number(value: &Value, pointer: &str) -> f64 {
+/// A number of a report, which must be there. In thousandths, so that it can be compared exactly.
+pub(crate) fn thousandths(value: &Value, pointer: &str) -> u64 {
     let found = value.pointer(pointer).and_then(Value::as_f64);
-    found.unwrap_or_else(|| panic!("no number at {pointer} in {value:#}"))
+    let found = found.unwrap_or_else(|| panic!("no number at {pointer} in {value:#}"));
+    (found * 1000.0).round() as u64
 }

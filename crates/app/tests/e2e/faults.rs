@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::common::{Place, Stub, number, workload};
+use crate::common::{Place, Stub, thousandths, workload};
 
 #[test]
 fn damaged_replies_cost_almost_nothing() {
     let Some(stub) = Stub::start(&["--pmalformed", "0.1"]) else { return };
     let report = workload_run(&Place::with(&stub), &stub, "damaged replies");
     assert!(0 < stub.count("/faults/malformed:truncated"));
-    assert!(0.98 <= number(&report, "/overall/0/em/mean"));
+    assert!(980 <= thousandths(&report, "/overall/0/em/mean"));
 }
 
 #[test]
@@ -18,7 +18,7 @@ fn a_busy_server_costs_nothing() {
     let Some(stub) = Stub::start(&faults) else { return };
     let report = workload_run(&Place::with(&stub), &stub, "429 and 500");
     assert!(50 < stub.count("/faults/429") && 50 < stub.count("/faults/500"));
-    assert_eq!(number(&report, "/overall/0/em/mean"), 1.0);
+    assert_eq!(thousandths(&report, "/overall/0/em/mean"), 1000);
 }
 
 /// The report of an evaluation whose indexing must have lost nothing.
@@ -40,8 +40,8 @@ fn workload_run(place: &Place, stub: &Stub, name: &str) -> Value {
     let ran = place.run_to(0, &[&eval[..], &["--questions", &questions]].concat());
     let report = ran.json()["report"].clone();
     println!(
-        "{name}: EM {}, faults {}",
-        number(&report, "/overall/0/em/mean"),
+        "{name}: EM {}/1000, faults {}",
+        thousandths(&report, "/overall/0/em/mean"),
         stub.stats()["faults"]
     );
     report

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Place, Stub, workload};
 
-/// Kills of fresh bases, each at its own point of a run.
-const FRESH: u32 = 26;
+/// Kills of fresh bases, each at its own point of a run: by time, and again by progress.
+const FRESH: u32 = 13;
 /// Kills of one base, each a little further on.
 const SUCCESSIVE: u64 = 16;
 
@@ -105,20 +105,31 @@ fn whenever_it_is_killed_the_next_run_goes_on() {
         bench.end(1, &format!("killed after {delay:?} of {:?}", bench.takes));
     }
     println!("{FRESH} kills within {:?}, {} amid model calls", bench.takes, bench.amid);
-    assert!(0 < bench.amid, "no kill came amid the work: this test shows nothing");
 }
 
 /// Kills by what has reached the server: at work, whatever the speed of the machine.
 #[test]
+fn whatever_it_was_doing_the_next_run_goes_on() {
+    let Some(mut bench) = Bench::new(40) else { return };
+    let all = bench.stub.requests();
+    for point in 0..FRESH {
+        let reached = u64::from(point) * all / u64::from(FRESH);
+        bench.begin();
+        assert!(bench.kill(|stub| reached <= stub.requests()), "ended before {reached} of {all}");
+        bench.end(1, &format!("killed after {reached} requests of {all}"));
+    }
+    println!("{FRESH} kills within {all} requests, {} amid model calls", bench.amid);
+    assert!(FRESH / 5 < bench.amid, "too few kills came amid the work: this test shows little");
+}
+
+#[test]
 fn many_kills_in_a_row_cost_no_more_than_each_alone() {
     let Some(mut bench) = Bench::new(100) else { return };
-    let requests =
-        |stub: &Stub| stub.count("/chat_requests") + stub.count("/embedding_requests");
-    let all = requests(&bench.stub);
+    let all = bench.stub.requests();
     bench.begin();
     for nth in 0..SUCCESSIVE {
         let reached = (1 + nth) * all / (1 + SUCCESSIVE);
-        assert!(bench.kill(|stub| reached <= requests(stub)), "ended before {reached} of {all}");
+        assert!(bench.kill(|stub| reached <= stub.requests()), "ended before {reached} of {all}");
     }
     bench.end(SUCCESSIVE, "killed many times");
     println!("{SUCCESSIVE} kills within {all} requests, {} amid model calls", bench.amid);
