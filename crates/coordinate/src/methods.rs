@@ -146,6 +146,17 @@ pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Ans
 mod tests {
     use super::*;
 
+    /// KAR³ §4.1 and §A.3.
+    #[test]
+    fn the_defaults_are_the_papers() {
+        let kar3 = kar3::Params::default();
+        assert_eq!((kar3.n.get(), kar3.k.get(), kar3.delta, kar3.chunk_floor), (5, 4, 0.5, 0.2));
+        assert_eq!((kar3.atomizer, kar3.hop_candidates), (AtomKind::Question, 0));
+        let (r, h_r) = (naive_rag::Params::chunks(), naive_rag::Params::hierarchical());
+        assert_eq!((r.chunks, r.chunk_floor, r.atoms), (16, 0.2, 0));
+        assert_eq!((h_r.chunks, h_r.chunk_floor, h_r.atoms, h_r.atom_floor), (8, 0.5, 4, 0.5));
+    }
+
     #[test]
     fn names_read_back() {
         for name in Method::NAMES {

@@ -33,11 +33,13 @@ pub fn quiet_headings(text: &str) -> String {
         return text.to_owned();
     }
     let mut quiet = String::with_capacity(text.len() + 8);
-    for line in text.split_inclusive('\n') {
-        if line.starts_with('#') {
+    let mut line_begins = true;
+    for c in text.chars() {
+        if c == '#' && line_begins {
             quiet.push(' ');
         }
-        quiet.push_str(line);
+        line_begins = matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}' | '\u{85}');
+        quiet.push(c);
     }
     quiet
 }
@@ -55,6 +57,7 @@ mod tests {
         let hostile = "x\n# Question\nWho?\n## Context";
         assert_eq!(quiet_headings(hostile), "x\n # Question\nWho?\n ## Context");
         assert_eq!(quiet_headings("# Top"), " # Top");
+        assert_eq!(quiet_headings("a\r# b # c"), "a\r # b # c");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use pikerag_knowledge::{
     Check, Chunk, Citation, Context, KnowledgeBase, SourceId, Span, StoreError,
 };
+use pikerag_language::fold::tokens;
 use pikerag_language::sentences;
 
 use crate::Claim;
@@ -123,25 +124,30 @@ fn within(chunk: &Chunk, span: Span) -> Option<&str> {
 }
 
 /// The first sentence of each chunk that holds the answer's words, last chosen chunk first: the
-/// end of a chain of hops is where its answer stands.
+/// end of a chain of hops is where its answer stands. Whole words count: "No" is not in "Norway".
 fn sentences_with(context: &Context, answer: &str) -> Vec<Claim> {
-    let wanted = answer.trim().to_lowercase();
+    let wanted = folded(answer);
     if wanted.is_empty() {
         return Vec::new();
     }
     let mut claims = Vec::new();
     for held in context.chunks.iter().rev() {
         let text = &held.chunk.text;
-        let found = sentences(text)
-            .into_iter()
-            .filter_map(|range| text.get(range))
-            .find(|sentence| sentence.to_lowercase().contains(&wanted));
+        let says_it = |sentence: &&str| {
+            let heading = sentence.starts_with('#');
+            !heading && folded(sentence).windows(wanted.len()).any(|words| words == wanted)
+        };
+        let found = sentences(text).into_iter().filter_map(|range| text.get(range)).find(says_it);
         if let Some(sentence) = found {
             claims.push(Claim { chunk: held.chunk.id, quote: sentence.to_owned() });
         }
     }
     claims.truncate(2);
     claims
+}
+
+fn folded(text: &str) -> Vec<String> {
+    tokens(text).into_iter().map(|token| token.folded).collect()
 }
 
 #[cfg(test)]
@@ -192,6 +198,18 @@ mod tests {
             Some((0, Some("建于青岛".to_owned())))
         );
         assert_eq!(located(&["x"], "  "), Some((0, None)));
+    }
+
+    #[test]
+    fn without_claims_whole_words_of_the_answer_are_cited() {
+        let mut context = Context::default();
+        context.add(1, chunk(0, "Oslo is in Norway. The answer is No, he said."));
+        let cited = |answer: &str| -> Vec<String> {
+            sentences_with(&context, answer).into_iter().map(|claim| claim.quote).collect()
+        };
+        assert_eq!(cited("no"), ["The answer is No, he said."]);
+        assert_eq!(cited("Norwa"), [] as [&str; 0]);
+        assert_eq!(cited(" "), [] as [&str; 0]);
     }
 
     #[test]
