@@ -31,14 +31,19 @@ fn main() -> ExitCode {
         return child::run(limits);
     }
     output::start_log(arguments.verbose);
-    let runtime =
-        match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
-            Ok(runtime) => runtime,
-            Err(error) => {
-                output::problem(&format!("the runtime cannot be started: {error}"));
-                return ExitCode::from(exit::FAILED);
-            }
-        };
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        // Each thread brings a heap arena along; the store's short reads need few of them.
+        .max_blocking_threads(8)
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            output::problem(&format!("the runtime cannot be started: {error}"));
+            return ExitCode::from(exit::FAILED);
+        }
+    };
     let result = runtime.block_on(commands::run(arguments));
     // A parser or a model call that is still at work must not hold up the end.
     runtime.shutdown_background();
