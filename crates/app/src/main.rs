@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         // Each thread brings a heap arena along; the store's short reads need few of them.
-        .max_blocking_threads(8)
+        .max_blocking_threads(4)
         .enable_all()
         .build()
     {

@@ -115,7 +115,7 @@ async fn nothing_proposed_at_once() {
     hop 1 stops: NothingProposed
     gathers: KX-40 crane | Jon Hale | Ilse Brandt | Oslo
     answer: Oslo
-    cites oslo.md: # Oslo
+    cites oslo.md: Oslo is the capital of Norway.
     cites hale.md: Jon Hale was born in Oslo.
     calls: 1 propose | 1 answer
     ");

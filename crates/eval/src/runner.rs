@@ -1,7 +1,7 @@
 //! How is an evaluation run? Every method on every question, many at a time; each row is handed out
 //! as soon as it is known, so that a run can be resumed.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Instant;
 
 use futures::stream::{self, StreamExt};
@@ -39,25 +39,34 @@ pub async fn run<E>(
             }
         }
     }
-    let answers = stream::iter(jobs).map(|(name, method, item)| async move {
-        let question = Question { id: item.id.clone(), text: item.question.clone() };
-        let began = Instant::now();
-        let answer = solve(kit, &question, method).await;
-        (name, item, answer, began.elapsed().as_secs_f64())
-    });
-    let mut answers = answers.buffered(in_flight.max(1));
+    let answers = stream::iter(jobs.into_iter().enumerate()).map(
+        |(place, (name, method, item))| async move {
+            let question = Question { id: item.id.clone(), text: item.question.clone() };
+            let began = Instant::now();
+            let answer = solve(kit, &question, method).await;
+            (place, (name, item, answer, began.elapsed().as_secs_f64()))
+        },
+    );
+    // Unordered, so that one slow question holds no place; handed out in the order asked.
+    let mut answers = answers.buffer_unordered(in_flight.max(1));
+    let (mut early, mut next) = (BTreeMap::new(), 0);
     let mut refused = 0;
-    while let Some((name, item, answer, seconds)) = answers.next().await {
-        let refusal = matches!(&answer, Err(error) if matches!(error.model(), Some(ModelError::Refused { .. })));
-        refused = if refusal { refused + 1 } else { 0 };
-        match answer {
-            Err(error) if REFUSALS <= refused => return Err(RunError::Solve(error)),
-            Ok(answer) => {
-                keep(row(name, item, &answer, seconds), Some(answer)).map_err(RunError::Keep)?;
-            }
-            Err(error) if ends_the_run(&error) => return Err(RunError::Solve(error)),
-            Err(error) => {
-                keep(failed(name, item, &error, seconds), None).map_err(RunError::Keep)?;
+    while let Some((place, done)) = answers.next().await {
+        early.insert(place, done);
+        while let Some((name, item, answer, seconds)) = early.remove(&next) {
+            next += 1;
+            let refusal = matches!(&answer, Err(error) if matches!(error.model(), Some(ModelError::Refused { .. })));
+            refused = if refusal { refused + 1 } else { 0 };
+            match answer {
+                Err(error) if REFUSALS <= refused => return Err(RunError::Solve(error)),
+                Ok(answer) => {
+                    keep(row(name, item, &answer, seconds), Some(answer))
+                        .map_err(RunError::Keep)?;
+                }
+                Err(error) if ends_the_run(&error) => return Err(RunError::Solve(error)),
+                Err(error) => {
+                    keep(failed(name, item, &error, seconds), None).map_err(RunError::Keep)?;
+                }
             }
         }
     }

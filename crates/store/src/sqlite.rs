@@ -126,7 +126,11 @@ impl Base {
     {
         let inner = Arc::clone(&self.inner);
         tokio::task::spawn_blocking(move || {
-            inner.with_reader(|connection| work(&inner, connection))
+            inner.with_reader(|connection| {
+                // One snapshot for all statements of a port call, and one taking of the file's lock.
+                let snapshot = connection.unchecked_transaction().doing(what)?;
+                work(&inner, &snapshot)
+            })
         })
         .await
         .doing(what)?

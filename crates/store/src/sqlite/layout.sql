@@ -106,4 +106,4 @@ CREATE TABLE calls (
     reply TEXT NOT NULL,
     prompt_tokens INTEGER NOT NULL,
     completion_tokens INTEGER NOT NULL
-) WITHOUT ROWID;
+);

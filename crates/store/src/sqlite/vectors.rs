@@ -93,7 +93,7 @@ fn read_codes(connection: &Connection, set: VectorSet) -> Result<Codes, StoreErr
             "SELECT node, node, vector FROM chunk_vectors ORDER BY node".to_owned()
         }
         VectorSet::Atoms(kind) => format!(
-            "SELECT v.node, a.chunk, v.vector FROM atom_vectors v JOIN atoms a ON a.id = v.node
+            "SELECT v.node, a.chunk, v.vector FROM atom_vectors v CROSS JOIN atoms a ON a.id = v.node
              WHERE a.kind = '{}' ORDER BY v.node",
             kind.as_str()
         ),

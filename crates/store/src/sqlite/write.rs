@@ -207,8 +207,7 @@ impl Inner {
     /// Commits to full text what changed since its last commit, or all if it cannot be followed.
     pub(super) fn refresh_text(&self, connection: &Connection) -> Result<(), StoreError> {
         let doing = "following the database with full text";
-        let snapshot = connection.unchecked_transaction().doing(doing)?;
-        let generation = counter(&snapshot, TEXT_GENERATION).doing(doing)?;
+        let generation = counter(connection, TEXT_GENERATION).doing(doing)?;
         let index = self.fulltext()?;
         let standing = index.stamp();
         if standing == self.stamp(generation) {
@@ -221,7 +220,7 @@ impl Inner {
         let gone = match known {
             None => None,
             Some(known) => Some(
-                snapshot
+                connection
                     .prepare_cached(
                         "SELECT chunk FROM gone WHERE generation > ?1 ORDER BY generation, chunk",
                     )
@@ -235,7 +234,7 @@ impl Inner {
             "SELECT {} FROM chunks c JOIN sources s ON s.id = c.source WHERE c.generation > ?1 ORDER BY c.id",
             rows::CHUNK_COLUMNS
         );
-        let added = snapshot
+        let added = connection
             .prepare_cached(&sql)
             .doing(doing)?
             .query_map([known.unwrap_or(-1)], |row| {
@@ -244,7 +243,6 @@ impl Inner {
             })
             .and_then(Iterator::collect)
             .doing(doing)?;
-        drop(snapshot);
         index.apply(Changes { stamp: self.stamp(generation), gone, added })
     }
 }
