@@ -2,12 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use pikerag_knowledge::{CallRecord, Embedder, Ledger, ModelError, Usage, Vector};
+use tokio::sync::OwnedMutexGuard;
 
 use super::{Mode, failed, key, ledger_error, not_recorded};
 use crate::batch::{Batch, batches};
@@ -26,12 +27,54 @@ pub struct RecordedEmbedder<E> {
     ledger: Arc<dyn Ledger>,
     mode: Mode,
     batch: Batch,
+    under_way: Claims,
+}
+
+/// One lock per text that is being embedded: who comes second waits, and then finds the record.
+#[derive(Default)]
+struct Claims(Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>);
+
+/// Holds the locks of some texts; dropping it, also by cancelling, lets the next one go on.
+struct Claimed<'a> {
+    claims: &'a Claims,
+    held: Vec<(String, OwnedMutexGuard<()>)>,
+}
+
+impl Claims {
+    /// Waits until nobody else embeds any of these texts. Locks are taken in one order by all, so
+    /// nobody waits in a circle.
+    async fn take(&self, mut keys: Vec<String>) -> Claimed<'_> {
+        keys.sort_unstable();
+        let mut claimed = Claimed { claims: self, held: Vec::with_capacity(keys.len()) };
+        for key in keys {
+            let lock = Arc::clone(self.locks().entry(key.clone()).or_default());
+            claimed.held.push((key, lock.lock_owned().await));
+        }
+        claimed
+    }
+
+    fn locks(&self) -> MutexGuard<'_, HashMap<String, Arc<tokio::sync::Mutex<()>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Claimed<'_> {
+    fn drop(&mut self) {
+        let mut locks = self.claims.locks();
+        for (key, guard) in self.held.drain(..) {
+            drop(guard);
+            // Ours is the map's own: nobody waits, and nobody can come while the map is held.
+            if locks.get(&key).is_some_and(|lock| Arc::strong_count(lock) == 1) {
+                locks.remove(&key);
+            }
+        }
+    }
 }
 
 impl<E: Embedder> RecordedEmbedder<E> {
     /// Records the vectors of a model.
     pub fn new(inner: E, ledger: Arc<dyn Ledger>, mode: Mode, batch: Batch) -> Self {
-        Self { inner, ledger, mode, batch }
+        Self { inner, ledger, mode, batch, under_way: Claims::default() }
     }
 
     async fn find(&self, key: &str) -> Result<Option<Vector>, ModelError> {
@@ -96,14 +139,17 @@ impl<E: Embedder> Embedder for RecordedEmbedder<E> {
         let keys: Vec<String> = texts.iter().map(|text| key_of(self.name(), text)).collect();
         // Each text once, in the order asked for, so that equal runs send equal batches.
         let mut seen = HashSet::new();
-        let mut unique = keys.iter().zip(texts).collect::<Vec<_>>();
+        let mut unique: Vec<(&String, &String)> = keys.iter().zip(texts).collect();
         unique.retain(|(key, _)| seen.insert(*key));
-        let mut found = Vec::new();
+        // Somebody may be embedding some of them at this moment: wait, and find them recorded.
+        let claimed =
+            self.under_way.take(unique.iter().map(|(key, _)| (*key).clone()).collect()).await;
+        let mut looking = Vec::with_capacity(unique.len());
         for (key, _) in &unique {
-            found.push(self.find(key));
+            looking.push(self.find(key));
         }
         let found: Vec<Option<Vector>> =
-            stream::iter(found).buffered(SIDE_BY_SIDE).try_collect().await?;
+            stream::iter(looking).buffered(SIDE_BY_SIDE).try_collect().await?;
         let mut vectors = HashMap::new();
         let mut missing = Vec::new();
         for ((key, text), vector) in unique.into_iter().zip(found) {
@@ -118,6 +164,7 @@ impl<E: Embedder> Embedder for RecordedEmbedder<E> {
             return Err(not_recorded("embed", self.name()));
         }
         vectors.extend(self.embed_all(&missing).await?);
+        drop(claimed);
         Ok(keys.iter().filter_map(|key| vectors.get(key).cloned()).collect())
     }
 }
@@ -151,6 +198,40 @@ mod tests {
 
     fn texts(texts: &[&str]) -> Vec<String> {
         texts.iter().map(ToString::to_string).collect()
+    }
+
+    /// Lets everybody else go first.
+    struct Slow(ScriptedEmbedder);
+
+    #[async_trait]
+    impl Embedder for Slow {
+        fn name(&self) -> &str {
+            self.0.name()
+        }
+        async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+            self.0.embed(texts).await
+        }
+    }
+
+    #[tokio::test]
+    async fn those_who_ask_at_once_share_what_they_have_in_common() {
+        let model = Slow(ScriptedEmbedder::by(|texts| Ok(HashEmbedder::new(8).vectors(texts))));
+        let ledger = Arc::new(MemoryLedger::default());
+        let recorded = RecordedEmbedder::new(model, ledger, Mode::Record, Batch::default());
+        // Each overlaps with the next, in different orders: nobody may wait in a circle.
+        let asked = [["a", "b"], ["b", "c"], ["c", "a"]].map(|pair| texts(&pair));
+        let replies =
+            futures::future::join_all(asked.iter().map(|pair| recorded.embed(pair))).await;
+        for (pair, vectors) in asked.iter().zip(replies) {
+            assert_eq!(vectors.unwrap(), HashEmbedder::new(8).vectors(pair));
+        }
+        let mut sent = recorded.inner.0.requests().concat();
+        sent.sort();
+        assert_eq!(sent, ["a", "b", "c"]);
+        assert!(recorded.under_way.locks().is_empty());
     }
 
     #[tokio::test]
