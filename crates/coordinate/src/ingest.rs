@@ -6,6 +6,8 @@ mod stages;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures::channel::mpsc;
+use futures::future::join;
 use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::{
     AtomKind, Embedder, FileRecord, KnowledgeWriter, Problem, PutReport, Role, StoreError,
@@ -198,8 +200,14 @@ pub async fn ingest(
     if tools.models.of(Role::Atomize).is_some() {
         watch(Progress::Bill(left_to_do(tools.base.as_ref(), params).await?));
     }
-    stages::atomize(tools, params, watch, &mut report).await?;
-    // Also after a budget was spent: local vectors cost nothing, and remote ones know the budget.
+    // Vectors are made while the model is at work: what waits for the one seldom waits for the other.
+    let (fresh, texts) = mpsc::channel(stages::FRESH);
+    let atomizing = stages::atomize(tools, params, watch, fresh, &mut report);
+    let (atomized, followed) = join(atomizing, stages::follow(tools, params, texts)).await;
+    atomized?;
+    report.vectors += followed?;
+    // What is still without. Also after a budget was spent: local vectors cost nothing, and remote
+    // ones know the budget.
     stages::embed(tools, params, watch, &mut report).await?;
     tools.base.refresh().await?;
     Ok(report)

@@ -186,13 +186,18 @@ mod tests {
         struct Shared(MemoryLedger);
         #[async_trait]
         impl Ledger for Shared {
-            async fn find(&self, key: &str) -> Result<Option<CallRecord>, StoreError> {
-                self.0.find(key).await
+            async fn find_all(
+                &self,
+                keys: &[String],
+            ) -> Result<Vec<Option<CallRecord>>, StoreError> {
+                self.0.find_all(keys).await
             }
-            async fn keep(&self, call: &CallRecord) -> Result<(), StoreError> {
-                let theirs = call.reply.replace("ours", "theirs");
-                self.0.keep(&CallRecord { reply: theirs, ..call.clone() }).await?;
-                self.0.keep(call).await
+            async fn keep_all(&self, calls: Vec<CallRecord>) -> Result<(), StoreError> {
+                let their = |call: &CallRecord| call.reply.replace("ours", "theirs");
+                let theirs =
+                    calls.iter().map(|call| CallRecord { reply: their(call), ..call.clone() });
+                self.0.keep_all(theirs.collect()).await?;
+                self.0.keep_all(calls).await
             }
         }
         let chat = ScriptedChat::in_order(["ours"]);

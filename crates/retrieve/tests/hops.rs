@@ -165,7 +165,7 @@ impl Shelf {
             Embedding::Hashes => Some(HashEmbedder::new(4096)),
         };
         if let Some(embedder) = &embedder {
-            let texts = base.without_vector(VectorSet::Chunks, "hash", 99).await.unwrap();
+            let texts = base.without_vector(VectorSet::Chunks, "hash", None, 99).await.unwrap();
             let (ids, texts): (Vec<u64>, Vec<String>) = texts.into_iter().unzip();
             let vectors = ids.into_iter().zip(embedder.vectors(&texts)).collect();
             base.put_vectors(VectorSet::Chunks, "hash", vectors).await.unwrap();

@@ -54,7 +54,7 @@ async fn the_nearest_atoms_in_order_without_those_of_some_chunks() {
     }
     base.put_atoms(&questions(), all).await.unwrap();
     let set = VectorSet::Atoms(AtomKind::Question);
-    let waiting = base.without_vector(set, "e", 99).await.unwrap();
+    let waiting = base.without_vector(set, "e", None, 99).await.unwrap();
     let vectors = waiting.into_iter().map(|(id, text)| (id, at(text.parse().unwrap()))).collect();
     base.put_vectors(set, "e", vectors).await.unwrap();
     let found = async |k, floor, except: &[ChunkId]| -> Vec<String> {
@@ -245,15 +245,19 @@ async fn vectors_of_another_embedder_are_missing_ones() {
     let (_folder, base) = fresh();
     let chunks = put_pages(&base, 3).await;
     fill_vectors(&base, VectorSet::Chunks, "old").await;
-    assert_eq!(base.without_vector(VectorSet::Chunks, "old", 99).await.unwrap(), []);
-    let missing = base.without_vector(VectorSet::Chunks, "new", 2).await.unwrap();
+    assert_eq!(base.without_vector(VectorSet::Chunks, "old", None, 99).await.unwrap(), []);
+    let missing = base.without_vector(VectorSet::Chunks, "new", None, 2).await.unwrap();
     assert_eq!(missing.len(), 2);
     assert!(missing.iter().all(|(_, text)| text.contains("Page")), "{missing:?}");
+    let after = missing.last().map(|(id, _)| *id);
+    let rest = base.without_vector(VectorSet::Chunks, "new", after, 99).await.unwrap();
+    assert_eq!(rest.len(), 1);
+    assert!(!missing.contains(&rest[0]), "{rest:?}");
     // Of another length, too: what was made anew is found, what was not is left out.
-    let all = base.without_vector(VectorSet::Chunks, "new", 99).await.unwrap();
+    let all = base.without_vector(VectorSet::Chunks, "new", None, 99).await.unwrap();
     let vectors = all.iter().map(|(id, _)| (*id, vec![0.0, 0.0, 1.0])).collect();
     base.put_vectors(VectorSet::Chunks, "new", vectors).await.unwrap();
-    assert_eq!(base.without_vector(VectorSet::Chunks, "new", 99).await.unwrap(), []);
+    assert_eq!(base.without_vector(VectorSet::Chunks, "new", None, 99).await.unwrap(), []);
     assert_eq!(near(&base, &[vec![0.0, 0.0, 1.0]], 9, 0.9).await[0].len(), chunks.len());
     assert_eq!(near(&base, &[at(1.0)], 9, -1.0).await, [vec![]]);
     let summary = base.summary().await.unwrap();
@@ -491,7 +495,7 @@ fn at(cosine: f32) -> Vector {
 }
 
 async fn fill_vectors(base: &Base, set: VectorSet, embedder: &str) {
-    let missing = base.without_vector(set, embedder, 99).await.unwrap();
+    let missing = base.without_vector(set, embedder, None, 99).await.unwrap();
     let vectors = missing.into_iter().map(|(id, _)| (id, at(1.0))).collect();
     base.put_vectors(set, embedder, vectors).await.unwrap();
 }

@@ -1,12 +1,16 @@
 //! What is done chunk by chunk after reading? Atomizing and embedding, many at a time, each result
 //! stored with the mark that it is done.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use futures::stream::{self, StreamExt};
+use futures::channel::mpsc;
+use futures::future::{self, ready};
+use futures::stream::{self, StreamExt, TryStreamExt};
 use pikerag_extract::{Atomized, question_atoms, sentence_atoms};
 use pikerag_knowledge::{
-    Atom, AtomId, AtomKind, Chunk, ChunkId, ModelError, Role, Stage, StoreError, VectorSet,
+    Atom, AtomId, AtomKind, Chunk, ChunkId, Embedder, ModelError, Role, Stage, StoreError, Vector,
+    VectorSet,
 };
 use pikerag_prompt::AskError;
 
@@ -21,17 +25,23 @@ const REFUSALS: usize = 3;
 /// Failures that a report lists one by one.
 const LISTED: usize = 10;
 
-/// Makes the atoms that are missing, kind by kind.
+/// New atoms that may wait for their vectors; beyond that they wait for [`embed`] in the base.
+pub(super) const FRESH: usize = 4096;
+
+/// Makes the atoms that are missing, kind by kind, and offers them to `fresh` once they are stored.
 pub(super) async fn atomize(
     tools: &Tools,
     params: &Params,
     watch: Watch<'_>,
+    mut fresh: mpsc::Sender<Fresh>,
     report: &mut Report,
 ) -> Result<(), StoreError> {
     for kind in &params.atoms {
         match kind {
-            AtomKind::Question => atomize_questions(tools, params, watch, report).await?,
-            AtomKind::Sentence => atomize_sentences(tools, watch, report).await?,
+            AtomKind::Question => {
+                atomize_questions(tools, params, watch, &mut fresh, report).await?;
+            }
+            AtomKind::Sentence => atomize_sentences(tools, watch, &mut fresh, report).await?,
             AtomKind::Statement => {}
         }
     }
@@ -53,6 +63,7 @@ async fn all_waiting(tools: &Tools, stage: &Stage) -> Result<Vec<ChunkId>, Store
 async fn atomize_sentences(
     tools: &Tools,
     watch: Watch<'_>,
+    fresh: &mut mpsc::Sender<Fresh>,
     report: &mut Report,
 ) -> Result<(), StoreError> {
     let stage = Stage::atomize(AtomKind::Sentence);
@@ -63,7 +74,7 @@ async fn atomize_sentences(
         let atoms: Vec<_> = chunks.iter().map(|chunk| (chunk.id, sentence_atoms(chunk))).collect();
         report.atomized += page.len();
         report.atoms += atoms.iter().map(|(_, atoms)| atoms.len()).sum::<usize>();
-        tools.base.put_atoms(&stage, atoms).await?;
+        store(tools, &stage, atoms, fresh).await?;
         done += page.len();
         watch(Progress::Stage { name: "sentences", done, total: waiting.len() });
     }
@@ -74,63 +85,96 @@ async fn atomize_questions(
     tools: &Tools,
     params: &Params,
     watch: Watch<'_>,
+    fresh: &mut mpsc::Sender<Fresh>,
     report: &mut Report,
 ) -> Result<(), StoreError> {
     let Some(model) = tools.models.of(Role::Atomize) else { return Ok(()) };
     let stage = Stage::atomize(AtomKind::Question);
     let waiting = all_waiting(tools, &stage).await?;
-    let (mut done, mut refusals) = (0, 0);
+    let in_flight = params.in_flight.max(1);
     // Once the run has to end no call begins; those under way are waited for: they are paid.
     let ending = &AtomicBool::new(false);
-    for page in waiting.chunks(PAGE) {
-        let chunks = tools.base.chunks(page).await?;
-        let calls = stream::iter(&chunks).map(|chunk| async move {
-            if ending.load(Ordering::Relaxed) {
-                return None;
-            }
-            Some((chunk, question_atoms(model, chunk).await))
-        });
-        // Unordered: each result is stored under its own chunk, and one slow call holds up none.
-        let mut results = calls.buffer_unordered(params.in_flight.max(1)).ready_chunks(STORED);
-        while let Some(batch) = results.next().await {
+    let chunks = stream::iter(waiting.chunks(PAGE))
+        .then(|page| tools.base.chunks(page))
+        .map_ok(|chunks| stream::iter(chunks.into_iter().map(Ok)))
+        .try_flatten();
+    let calls = chunks.map(|chunk| async move {
+        let chunk = match chunk {
+            Ok(_) if ending.load(Ordering::Relaxed) => return None,
+            Ok(chunk) => chunk,
+            Err(error) => return Some(Err(error)),
+        };
+        let result = question_atoms(model, &chunk).await;
+        Some(Ok((chunk, result)))
+    });
+    // Unordered: each result is stored under its own chunk, and one slow call holds up none. Through
+    // a channel: calls go on while results are stored.
+    let (made, results) = mpsc::channel(in_flight);
+    let calling =
+        calls.buffer_unordered(in_flight).filter_map(|result| ready(result.map(Ok))).forward(made);
+    let storing = async {
+        let mut refusals = 0;
+        let mut done = 0;
+        let mut batches = results.ready_chunks(STORED);
+        while let Some(batch) = batches.next().await {
             let mut atoms = Vec::with_capacity(batch.len());
-            for (chunk, result) in batch.into_iter().flatten() {
+            for result in batch {
+                let (chunk, result) = result?;
                 done += 1;
-                match book(chunk, result, report) {
+                match book(&chunk, result, report) {
                     Ok(made) => {
                         refusals = 0;
                         atoms.push((chunk.id, made));
                     }
-                    Err(error) => {
-                        let refused = matches!(
-                            error,
-                            AskError::Model { source: ModelError::Refused { .. }, .. }
-                        );
-                        refusals = if refused { refusals + 1 } else { 0 };
-                        if ends_the_run(&error) || REFUSALS <= refusals {
-                            report.stopped.get_or_insert(reason(&error));
-                            report.over_budget |= matches!(
-                                error,
-                                AskError::Model { source: ModelError::OverBudget { .. }, .. }
-                            );
-                        } else {
-                            report.failures += 1;
-                            if report.failed.len() < LISTED {
-                                report.failed.push((chunk.uri.clone(), reason(&error)));
-                            }
-                        }
-                    }
+                    Err(error) => blame(&chunk, &error, &mut refusals, report),
                 }
             }
-            tools.base.put_atoms(&stage, atoms).await?;
-            watch(Progress::Stage { name: "atomizing", done, total: waiting.len() });
             ending.store(report.stopped.is_some(), Ordering::Relaxed);
+            if !atoms.is_empty() {
+                store(tools, &stage, atoms, fresh).await?;
+            }
+            watch(Progress::Stage { name: "atomizing", done, total: waiting.len() });
         }
-        if report.stopped.is_some() {
-            return Ok(());
+        Ok(())
+    };
+    // Sending fails only where storing has ended, and then that says why.
+    future::join(calling, storing).await.1
+}
+
+/// Stores atoms, then offers them to whoever makes vectors; who has no room finds them in the base.
+async fn store(
+    tools: &Tools,
+    stage: &Stage,
+    atoms: Vec<(ChunkId, Vec<Atom>)>,
+    fresh: &mut mpsc::Sender<Fresh>,
+) -> Result<(), StoreError> {
+    let texts: Vec<Fresh> = match fresh.is_closed() {
+        true => Vec::new(),
+        false => atoms.iter().flat_map(|(_, atoms)| atoms).map(Fresh::of).collect(),
+    };
+    tools.base.put_atoms(stage, atoms).await?;
+    for text in texts {
+        if fresh.try_send(text).is_err() {
+            break;
         }
     }
     Ok(())
+}
+
+/// Notes a call that failed, and whether the run has to end with it.
+fn blame(chunk: &Chunk, error: &AskError, refusals: &mut usize, report: &mut Report) {
+    let refused = matches!(error, AskError::Model { source: ModelError::Refused { .. }, .. });
+    *refusals = if refused { *refusals + 1 } else { 0 };
+    if ends_the_run(error) || REFUSALS <= *refusals {
+        report.stopped.get_or_insert(reason(error));
+        report.over_budget |=
+            matches!(error, AskError::Model { source: ModelError::OverBudget { .. }, .. });
+        return;
+    }
+    report.failures += 1;
+    if report.failed.len() < LISTED {
+        report.failed.push((chunk.uri.clone(), reason(error)));
+    }
 }
 
 /// The atoms to store for a chunk; an unreadable reply gives its sentences instead.
@@ -190,6 +234,51 @@ fn reason(error: &dyn std::error::Error) -> String {
     chain
 }
 
+/// An atom that was just stored and has no vector yet.
+pub(super) struct Fresh {
+    kind: AtomKind,
+    id: u64,
+    text: String,
+}
+
+impl Fresh {
+    fn of(atom: &Atom) -> Self {
+        Self { kind: atom.kind, id: atom.id.0, text: atom.text.clone() }
+    }
+}
+
+/// Makes vectors while atoms are made: of all chunks, and of atoms as they come, in full batches.
+/// Returns how many. The first call that fails ends it; [`embed`] tries again, and reports.
+pub(super) async fn follow(
+    tools: &Tools,
+    params: &Params,
+    fresh: mpsc::Receiver<Fresh>,
+) -> Result<usize, StoreError> {
+    let Some(embedder) = &tools.embedder else { return Ok(0) };
+    let mut report = Report::default();
+    let chunks = VectorSet::Chunks;
+    if embed_set(tools, embedder.as_ref(), chunks, params, &|_| (), &mut report).await?.is_err() {
+        return Ok(report.vectors);
+    }
+    let calls = fresh.chunks(params.embed_batch.max(1)).map(|batch| async move {
+        let texts: Vec<String> = batch.iter().map(|atom| atom.text.clone()).collect();
+        (batch, embedder.embed(&texts).await)
+    });
+    let mut results = std::pin::pin!(calls.buffered(params.embeds_in_flight.max(1)));
+    while let Some((batch, vectors)) = results.next().await {
+        let Ok(vectors) = vectors else { break };
+        report.vectors += vectors.len();
+        let mut by_kind: BTreeMap<AtomKind, Vec<(u64, Vector)>> = BTreeMap::new();
+        for (atom, vector) in batch.into_iter().zip(vectors) {
+            by_kind.entry(atom.kind).or_default().push((atom.id, vector));
+        }
+        for (kind, vectors) in by_kind {
+            tools.base.put_vectors(VectorSet::Atoms(kind), embedder.name(), vectors).await?;
+        }
+    }
+    Ok(report.vectors)
+}
+
 /// Makes the vectors that are missing: of chunks, and of each kind of atom.
 pub(super) async fn embed(
     tools: &Tools,
@@ -202,42 +291,51 @@ pub(super) async fn embed(
     // vectors of two embedders.
     let kinds = [AtomKind::Question, AtomKind::Sentence, AtomKind::Statement].map(VectorSet::Atoms);
     for set in [VectorSet::Chunks].into_iter().chain(kinds) {
-        let batch = params.embed_batch.max(1);
-        // Pages of many batches, so that several calls can be in flight.
-        let page_size = batch * params.embeds_in_flight.max(1) * 4;
-        loop {
-            let page = tools.base.without_vector(set, embedder.name(), page_size).await?;
-            if page.is_empty() {
-                break;
-            }
-            let calls = stream::iter(page.chunks(batch)).map(|texts| async move {
-                let only_texts: Vec<String> = texts.iter().map(|(_, text)| text.clone()).collect();
-                (texts, embedder.embed(&only_texts).await)
-            });
-            let mut results = calls.buffered(params.embeds_in_flight.max(1));
-            while let Some((texts, vectors)) = results.next().await {
-                match vectors {
-                    Ok(vectors) => {
-                        let ids = texts.iter().map(|(id, _)| *id);
-                        report.vectors += vectors.len();
-                        tools
-                            .base
-                            .put_vectors(set, embedder.name(), ids.zip(vectors).collect())
-                            .await?;
-                        watch(Progress::Stage {
-                            name: "embedding",
-                            done: report.vectors,
-                            total: 0,
-                        });
-                    }
-                    Err(error) => {
-                        report.stopped.get_or_insert(reason(&error));
-                        report.over_budget |= matches!(error, ModelError::OverBudget { .. });
-                        return Ok(());
-                    }
-                }
-            }
+        if let Err(error) = embed_set(tools, embedder.as_ref(), set, params, watch, report).await? {
+            report.stopped.get_or_insert(reason(&error));
+            report.over_budget |= matches!(error, ModelError::OverBudget { .. });
+            return Ok(());
         }
     }
     Ok(())
+}
+
+/// Makes the missing vectors of one set, up to the first call that fails.
+async fn embed_set(
+    tools: &Tools,
+    embedder: &dyn Embedder,
+    set: VectorSet,
+    params: &Params,
+    watch: Watch<'_>,
+    report: &mut Report,
+) -> Result<Result<(), ModelError>, StoreError> {
+    let (batch, in_flight) = (params.embed_batch.max(1), params.embeds_in_flight.max(1));
+    let batches = stream::try_unfold(None, move |after| async move {
+        let texts = tools.base.without_vector(set, embedder.name(), after, batch).await?;
+        let last = texts.last().map(|(id, _)| *id);
+        Ok::<_, StoreError>(last.map(|last| (texts, Some(last))))
+    });
+    let calls = batches.map(|batch| async move {
+        let (ids, texts): (Vec<u64>, Vec<String>) = batch?.into_iter().unzip();
+        let vectors = embedder.embed(&texts).await;
+        Ok::<_, StoreError>(vectors.map(|vectors| ids.into_iter().zip(vectors).collect::<Vec<_>>()))
+    });
+    let (made, results) = mpsc::channel(in_flight);
+    let calling = calls.buffered(in_flight).map(Ok).forward(made);
+    let storing = async {
+        // Its own: when storing ends early, so does the channel, and with it the calls.
+        let mut results = results;
+        while let Some(result) = results.next().await {
+            let vectors = match result? {
+                Ok(vectors) => vectors,
+                Err(error) => return Ok(Err(error)),
+            };
+            report.vectors += vectors.len();
+            tools.base.put_vectors(set, embedder.name(), vectors).await?;
+            watch(Progress::Stage { name: "embedding", done: report.vectors, total: 0 });
+        }
+        Ok(Ok(()))
+    };
+    // Sending fails only where storing has ended, and then that says why.
+    future::join(calling, storing).await.1
 }

@@ -243,11 +243,13 @@ pub trait KnowledgeWriter: KnowledgeBase {
         atoms: Vec<(ChunkId, Vec<Atom>)>,
     ) -> Result<(), StoreError>;
 
-    /// The texts that still need a vector of this embedder, at most `limit`: (identifier, text).
+    /// The texts that still need a vector of this embedder: (identifier, text), by identifier, at
+    /// most `limit`, above `after`.
     async fn without_vector(
         &self,
         set: VectorSet,
         embedder: &str,
+        after: Option<u64>,
         limit: usize,
     ) -> Result<Vec<(u64, String)>, StoreError>;
 

@@ -291,9 +291,20 @@ pub struct CallRecord {
 /// The record of every paid call: written before anything uses the reply.
 #[async_trait]
 pub trait Ledger: Send + Sync {
-    /// The recorded call under a key, if any.
-    async fn find(&self, key: &str) -> Result<Option<CallRecord>, super::StoreError>;
+    /// The recorded call under each key, if any; by key in the order asked for.
+    async fn find_all(&self, keys: &[String])
+    -> Result<Vec<Option<CallRecord>>, super::StoreError>;
 
-    /// Keeps a call for good; a second record under the same key is ignored.
-    async fn keep(&self, call: &CallRecord) -> Result<(), super::StoreError>;
+    /// Keeps calls for good; a second record under the same key is ignored.
+    async fn keep_all(&self, calls: Vec<CallRecord>) -> Result<(), super::StoreError>;
+
+    /// The recorded call under a key, if any.
+    async fn find(&self, key: &str) -> Result<Option<CallRecord>, super::StoreError> {
+        Ok(self.find_all(&[key.to_owned()]).await?.pop().flatten())
+    }
+
+    /// Keeps one call for good.
+    async fn keep(&self, call: &CallRecord) -> Result<(), super::StoreError> {
+        self.keep_all(vec![call.clone()]).await
+    }
 }

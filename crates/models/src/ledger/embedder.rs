@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use futures::stream::{self, StreamExt, TryStreamExt};
+use futures::stream::{self, StreamExt};
 use pikerag_knowledge::{CallRecord, Embedder, Ledger, ModelError, Usage, Vector};
 use tokio::sync::OwnedMutexGuard;
 
@@ -14,9 +14,6 @@ use super::{Mode, failed, key, ledger_error, not_recorded};
 use crate::batch::{Batch, batches};
 use crate::estimate::estimate_tokens;
 use crate::openai::{from_base64, to_base64};
-
-/// Ledger operations under way side by side, so that a ledger that commits in groups can.
-const SIDE_BY_SIDE: usize = 64;
 
 /// An embedding model whose every vector is in the ledger, text by text, before anybody sees it.
 ///
@@ -77,17 +74,6 @@ impl<E: Embedder> RecordedEmbedder<E> {
         Self { inner, ledger, mode, batch, under_way: Claims::default() }
     }
 
-    async fn find(&self, key: &str) -> Result<Option<Vector>, ModelError> {
-        let Some(call) = self.ledger.find(key).await.map_err(ledger_error)? else {
-            return Ok(None);
-        };
-        let what = || format!("reading the recorded vector {key}");
-        let base64: String =
-            serde_json::from_str(&call.reply).map_err(|error| failed(&what(), error))?;
-        let invalid = || failed(&what(), io::Error::from(io::ErrorKind::InvalidData));
-        from_base64(&base64).map(Some).ok_or_else(invalid)
-    }
-
     /// Embeds one batch and records it.
     async fn embed_batch(&self, texts: &[String]) -> Result<Vec<(String, Vector)>, ModelError> {
         let vectors = self.inner.embed(texts).await?;
@@ -95,17 +81,11 @@ impl<E: Embedder> RecordedEmbedder<E> {
             let what = format!("{} vectors for {} texts", vectors.len(), texts.len());
             return Err(ModelError::Broken { model: self.name().to_owned(), source: what.into() });
         }
-        let mut kept = Vec::new();
-        for (text, vector) in texts.iter().zip(vectors) {
-            kept.push(self.keep(text, vector));
-        }
-        stream::iter(kept).buffered(SIDE_BY_SIDE).try_collect().await
-    }
-
-    async fn keep(&self, text: &str, vector: Vector) -> Result<(String, Vector), ModelError> {
-        let call = record(self.name(), text, &vector);
-        self.ledger.keep(&call).await.map_err(ledger_error)?;
-        Ok((call.key, vector))
+        let pairs = texts.iter().zip(&vectors);
+        let calls: Vec<_> = pairs.map(|(text, vector)| record(self.name(), text, vector)).collect();
+        let keys: Vec<String> = calls.iter().map(|call| call.key.clone()).collect();
+        self.ledger.keep_all(calls).await.map_err(ledger_error)?;
+        Ok(keys.into_iter().zip(vectors).collect())
     }
 
     /// Embeds all batches, some side by side. After an error no batch begins, and those under way
@@ -142,20 +122,15 @@ impl<E: Embedder> Embedder for RecordedEmbedder<E> {
         let mut unique: Vec<(&String, &String)> = keys.iter().zip(texts).collect();
         unique.retain(|(key, _)| seen.insert(*key));
         // Somebody may be embedding some of them at this moment: wait, and find them recorded.
-        let claimed =
-            self.under_way.take(unique.iter().map(|(key, _)| (*key).clone()).collect()).await;
-        let mut looking = Vec::with_capacity(unique.len());
-        for (key, _) in &unique {
-            looking.push(self.find(key));
-        }
-        let found: Vec<Option<Vector>> =
-            stream::iter(looking).buffered(SIDE_BY_SIDE).try_collect().await?;
+        let wanted: Vec<String> = unique.iter().map(|(key, _)| (*key).clone()).collect();
+        let claimed = self.under_way.take(wanted.clone()).await;
+        let found = self.ledger.find_all(&wanted).await.map_err(ledger_error)?;
         let mut vectors = HashMap::new();
         let mut missing = Vec::new();
-        for ((key, text), vector) in unique.into_iter().zip(found) {
-            match vector {
-                Some(vector) => {
-                    vectors.insert(key.clone(), vector);
+        for ((key, text), call) in unique.into_iter().zip(found) {
+            match call {
+                Some(call) => {
+                    vectors.insert(key.clone(), recorded_vector(&call)?);
                 }
                 None => missing.push(text.clone()),
             }
@@ -182,6 +157,14 @@ fn record(model: &str, text: &str, vector: &[f32]) -> CallRecord {
         reply: json(&to_base64(vector)),
         usage: Usage { prompt_tokens: estimate_tokens(text), completion_tokens: 0 },
     }
+}
+
+fn recorded_vector(call: &CallRecord) -> Result<Vector, ModelError> {
+    let what = || format!("reading the recorded vector {}", call.key);
+    let base64: String =
+        serde_json::from_str(&call.reply).map_err(|error| failed(&what(), error))?;
+    let invalid = || failed(&what(), io::Error::from(io::ErrorKind::InvalidData));
+    from_base64(&base64).ok_or_else(invalid)
 }
 
 fn json(text: &str) -> String {

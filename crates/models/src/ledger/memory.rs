@@ -29,14 +29,16 @@ impl MemoryLedger {
 
 #[async_trait]
 impl Ledger for MemoryLedger {
-    async fn find(&self, key: &str) -> Result<Option<CallRecord>, StoreError> {
+    async fn find_all(&self, keys: &[String]) -> Result<Vec<Option<CallRecord>>, StoreError> {
         let calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(calls.get(key).cloned())
+        Ok(keys.iter().map(|key| calls.get(key).cloned()).collect())
     }
 
-    async fn keep(&self, call: &CallRecord) -> Result<(), StoreError> {
-        let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        calls.entry(call.key.clone()).or_insert_with(|| call.clone());
+    async fn keep_all(&self, calls: Vec<CallRecord>) -> Result<(), StoreError> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for call in calls {
+            kept.entry(call.key.clone()).or_insert(call);
+        }
         Ok(())
     }
 }

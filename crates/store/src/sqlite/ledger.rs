@@ -27,27 +27,29 @@ struct Waiting {
 
 #[async_trait]
 impl Ledger for Base {
-    async fn find(&self, key: &str) -> Result<Option<CallRecord>, StoreError> {
-        let key = key.to_owned();
+    async fn find_all(&self, keys: &[String]) -> Result<Vec<Option<CallRecord>>, StoreError> {
+        let keys = keys.to_vec();
         self.reading("reading the ledger", move |_, connection| {
-            connection
+            let mut statement = connection
                 .prepare_cached(
                     "SELECT key, role, model, request, reply, prompt_tokens, completion_tokens
                      FROM calls WHERE key = ?1",
                 )
-                .doing("reading the ledger")?
-                .query_row([key], record)
-                .optional()
-                .doing("reading the ledger")
+                .doing("reading the ledger")?;
+            keys.iter()
+                .map(|key| {
+                    statement.query_row([key], record).optional().doing("reading the ledger")
+                })
+                .collect()
         })
         .await
     }
 
-    async fn keep(&self, call: &CallRecord) -> Result<(), StoreError> {
+    async fn keep_all(&self, calls: Vec<CallRecord>) -> Result<(), StoreError> {
         let number = {
             let mut waiting = locked(&self.inner.ledger.waiting);
-            waiting.records.push(call.clone());
-            waiting.taken += 1;
+            waiting.taken += calls.len() as u64;
+            waiting.records.extend(calls);
             waiting.taken
         };
         let inner = Arc::clone(&self.inner);

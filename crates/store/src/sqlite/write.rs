@@ -123,9 +123,11 @@ impl KnowledgeWriter for Base {
         &self,
         set: VectorSet,
         embedder: &str,
+        after: Option<u64>,
         limit: usize,
     ) -> Result<Vec<(u64, String)>, StoreError> {
         let embedder = embedder.to_owned();
+        let after = after.map_or(-1, u64::cast_signed);
         self.reading("looking for texts without vectors", move |_, connection| {
             let doing = "looking for texts without vectors";
             match set {
@@ -133,13 +135,13 @@ impl KnowledgeWriter for Base {
                     let sql = format!(
                         "SELECT {} FROM chunks c JOIN sources s ON s.id = c.source
                          LEFT JOIN chunk_vectors v ON v.node = c.id AND v.embedder = ?1
-                         WHERE v.node IS NULL ORDER BY c.id LIMIT ?2",
+                         WHERE v.node IS NULL AND c.id > ?3 ORDER BY c.id LIMIT ?2",
                         rows::CHUNK_COLUMNS
                     );
                     connection
                         .prepare_cached(&sql)
                         .doing(doing)?
-                        .query_map(params![embedder, limit_of(limit)], |row| {
+                        .query_map(params![embedder, limit_of(limit), after], |row| {
                             let chunk = rows::chunk(row)?;
                             Ok((chunk.id.0, searchable(&chunk)))
                         })
@@ -150,10 +152,10 @@ impl KnowledgeWriter for Base {
                     .prepare_cached(
                         "SELECT a.id, a.text FROM atoms a
                          LEFT JOIN atom_vectors v ON v.node = a.id AND v.embedder = ?1
-                         WHERE v.node IS NULL AND a.kind = ?2 ORDER BY a.id LIMIT ?3",
+                         WHERE v.node IS NULL AND a.kind = ?2 AND a.id > ?4 ORDER BY a.id LIMIT ?3",
                     )
                     .doing(doing)?
-                    .query_map(params![embedder, kind.as_str(), limit_of(limit)], |row| {
+                    .query_map(params![embedder, kind.as_str(), limit_of(limit), after], |row| {
                         Ok((rows::id(row, 0)?, row.get(1)?))
                     })
                     .and_then(Iterator::collect)
