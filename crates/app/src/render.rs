@@ -3,7 +3,9 @@
 
 use std::fmt::Write;
 
-use pikerag_knowledge::{Answer, Candidate, Check, Event, StopReason, Via, WrittenBy};
+use pikerag_knowledge::{
+    Answer, Candidate, Check, Criterion, Event, JudgedBy, StopReason, Via, WrittenBy,
+};
 
 /// Candidates of a hop that are listed; the rest is counted.
 const LISTED: usize = 6;
@@ -59,6 +61,36 @@ fn write_event(tree: &mut String, event: &Event) -> std::fmt::Result {
         Event::Gathered { candidates } => {
             writeln!(tree, "├─ gathers {}", count(candidates.len(), "chunk"))?;
             write_candidates(tree, "│  ", candidates)
+        }
+        Event::Thought { step, text } => writeln!(tree, "├─ {step}. {}", short(text, 160)),
+        Event::Asked { depth, question } => {
+            writeln!(tree, "├─ {}asks: {}", "│  ".repeat(*depth), short(question, 160))
+        }
+        Event::Resolved { depth, answer, .. } => {
+            writeln!(tree, "├─ {}answered: {}", "│  ".repeat(*depth), short(answer, 160))
+        }
+        Event::Judged { criterion, of, holds, score, by } => {
+            let verdict = if *holds { "yes" } else { "no" };
+            let score = score.map(|score| format!(" {score:.2}")).unwrap_or_default();
+            let by = judged_by(*by);
+            writeln!(tree, "├─ {}? {verdict}{score} ({by}): {}", asked(*criterion), short(of, 100))
+        }
+        Event::Node { node, after, text } => {
+            let after: Vec<String> = after.iter().map(ToString::to_string).collect();
+            let after = if after.is_empty() {
+                String::new()
+            } else {
+                format!(" after {}", after.join(", "))
+            };
+            writeln!(tree, "├─ node {node}{after}: {}", short(text, 140))
+        }
+        Event::Merged { nodes, into } => {
+            let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
+            writeln!(tree, "├─ merges nodes {} into {into}", nodes.join(", "))
+        }
+        Event::Path { nodes, answer } => {
+            let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
+            writeln!(tree, "├─ path {}: {}", nodes.join(" → "), short(answer, 140))
         }
         Event::Noted { note } => writeln!(tree, "├─ {note}"),
         Event::Answered { .. } => writeln!(tree, "└─ answers"),
@@ -150,6 +182,30 @@ fn why(reason: StopReason) -> &'static str {
         StopReason::NothingSelected => "no candidate would help",
         StopReason::HopLimit => "the limit of hops is reached",
         StopReason::Unreadable => "the reply stayed unreadable",
+    }
+}
+
+fn asked(criterion: Criterion) -> &'static str {
+    match criterion {
+        Criterion::Known => "known without looking it up",
+        Criterion::Clear => "clear",
+        Criterion::NeedsRetrieval => "needs retrieval",
+        Criterion::Relevant => "relevant",
+        Criterion::Supported => "supported",
+        Criterion::Useful => "useful",
+        Criterion::Sufficient => "sufficient",
+        Criterion::Confident => "confident",
+        Criterion::Promising => "promising",
+        Criterion::Consistent => "consistent",
+    }
+}
+
+fn judged_by(by: JudgedBy) -> &'static str {
+    match by {
+        JudgedBy::LogProbabilities => "by log-probabilities",
+        JudgedBy::SelfAssessment => "by the model's own grade, for want of log-probabilities",
+        JudgedBy::Verdict => "the model says",
+        JudgedBy::Neighbours => "by the nearest labelled questions",
     }
 }
 

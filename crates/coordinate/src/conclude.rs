@@ -1,7 +1,7 @@
 //! How does a method end? It answers from what it gathered, and checks each citation.
 
 use pikerag_knowledge::{Answer, Context, Event, Question, Role, WrittenBy};
-use pikerag_reason::{Reading, cite, quote, read};
+use pikerag_reason::{Claim, Reading, cite, quote, read};
 
 use crate::kit::{Kit, Run, SolveError};
 
@@ -14,11 +14,22 @@ pub(crate) async fn conclude(
     kit: &Kit,
     question: &Question,
     context: Context,
+    run: Run,
+) -> Result<Answer, SolveError> {
+    conclude_with(kit, question, context, "", run).await
+}
+
+/// The same with notes of what was worked out on the way.
+pub(crate) async fn conclude_with(
+    kit: &Kit,
+    question: &Question,
+    context: Context,
+    notes: &str,
     mut run: Run,
 ) -> Result<Answer, SolveError> {
     let (reading, written_by) = match kit.models.of(Role::Answer) {
         Some(model) => {
-            let asked = read(model, question, &context, &mut run.spent).await;
+            let asked = read(model, question, &context, notes, &mut run.spent).await;
             match run.readable(Role::Answer, asked)? {
                 Some(reading) => {
                     (reading, WrittenBy::LanguageModel { model: model.name().to_owned() })
@@ -28,11 +39,49 @@ pub(crate) async fn conclude(
         }
         None => quoted(question, &context, &mut run, "No language model was used"),
     };
-    let citations = cite(kit.base.as_ref(), &context, &reading.answer, &reading.claims).await?;
+    finish(kit, context, reading, written_by, run).await
+}
+
+/// Ends with an answer that the method's own steps have worked out.
+pub(crate) async fn conclude_as(
+    kit: &Kit,
+    context: Context,
+    answer: String,
+    rationale: String,
+    run: Run,
+) -> Result<Answer, SolveError> {
+    let model = kit.models.need(Role::Answer)?.name().to_owned();
+    let reading = Reading { answer, rationale, claims: Vec::new() };
+    finish(kit, context, reading, WrittenBy::LanguageModel { model }, run).await
+}
+
+/// Ends without an answer: `missing` says what the base lacks.
+pub(crate) async fn refuse(
+    kit: &Kit,
+    context: Context,
+    missing: String,
+    run: Run,
+) -> Result<Answer, SolveError> {
+    let mut answer = conclude_as(kit, context, missing, String::new(), run).await?;
+    answer.refused = true;
+    answer.citations.clear();
+    Ok(answer)
+}
+
+async fn finish(
+    kit: &Kit,
+    context: Context,
+    reading: Reading,
+    written_by: WrittenBy,
+    mut run: Run,
+) -> Result<Answer, SolveError> {
+    let claims: &[Claim] = &reading.claims;
+    let citations = cite(kit.base.as_ref(), &context, &reading.answer, claims).await?;
     run.trace.push(Event::Answered { answer: reading.answer.clone() });
     Ok(Answer {
         text: reading.answer,
         rationale: reading.rationale,
+        refused: false,
         written_by,
         citations,
         context,

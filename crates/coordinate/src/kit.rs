@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pikerag_knowledge::{
-    ChatModel, Embedder, Event, KnowledgeBase, ModelError, Question, Role, Spent, StoreError, Trace,
+    ChatModel, Embedder, Event, KnowledgeBase, ModelError, Question, Role, Scorer, Spent,
+    StoreError, Trace,
 };
-use pikerag_prompt::AskError;
+use pikerag_prompt::{AskError, Prompt, Reply, ask};
 use pikerag_retrieve::{Finder, RetrieveError};
+use serde::Deserialize;
 
 /// Chat models by role. None at all: the offline mode.
 #[derive(Clone, Default)]
@@ -16,12 +18,35 @@ pub struct Models {
     pub default: Option<Arc<dyn ChatModel>>,
     /// Models of single roles.
     pub by_role: BTreeMap<Role, Arc<dyn ChatModel>>,
+    /// Gives token log-probabilities along with its replies, where a model is set.
+    pub scorer: Option<Arc<dyn Scorer>>,
+    /// How sure a model is, by which measure.
+    pub certainty: Certainty,
+}
+
+/// By which measure a model's certainty is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Certainty {
+    /// The papers': log-probabilities of the reply's tokens. An endpoint without them is an error.
+    #[default]
+    LogProbabilities,
+    /// For endpoints without: a grade that the model gives itself, which the trace marks.
+    SelfAssessment,
 }
 
 impl Models {
     /// The model of a role, if there is one.
     pub fn of(&self, role: Role) -> Option<&dyn ChatModel> {
         self.by_role.get(&role).or(self.default.as_ref()).map(AsRef::as_ref)
+    }
+
+    /// The model of a role that a method cannot do without.
+    ///
+    /// # Errors
+    /// [`SolveError::NoModel`].
+    pub fn need(&self, role: Role) -> Result<&dyn ChatModel, SolveError> {
+        self.of(role).ok_or(SolveError::NoModel { role })
     }
 }
 
@@ -60,6 +85,22 @@ impl Run {
         run
     }
 
+    /// Asks the model of the prompt's role; `None` where its reply stayed unreadable, which the trace
+    /// then says.
+    ///
+    /// # Errors
+    /// There is no such model, or the call failed.
+    pub async fn ask<R: Reply>(
+        &mut self,
+        kit: &Kit,
+        prompt: &Prompt,
+        inputs: &[(&str, &str)],
+    ) -> Result<Option<R>, SolveError> {
+        let model = kit.models.need(prompt.role)?;
+        let asked = ask(model, prompt, inputs, &mut self.spent).await;
+        Ok(self.readable(prompt.role, asked)?)
+    }
+
     /// The reply of a step; `None` where it stayed unreadable, which the trace then says.
     ///
     /// # Errors
@@ -93,6 +134,21 @@ pub enum SolveError {
     /// The base cannot be read.
     #[error("the knowledge base cannot be read")]
     Store(#[from] StoreError),
+    /// The method has a step that only a language model can take.
+    #[error(
+        "this method asks a language model (`{role}`), and none is set; set `[chat] model`, or choose kar3, \
+         hop-rag, naive-rag or hybrid-rag, which also work without"
+    )]
+    NoModel {
+        /// The step.
+        role: Role,
+    },
+    /// The method needs token log-probabilities.
+    #[error(
+        "this method weighs replies by token log-probabilities, and no model that gives them is set; \
+         set `[methods] certainty = \"self-assessment\"` to let the model grade itself instead"
+    )]
+    NoScorer,
 }
 
 impl SolveError {

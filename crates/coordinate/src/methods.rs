@@ -13,7 +13,8 @@ use pikerag_retrieve::HopParams;
 use serde::Deserialize;
 
 use crate::decompose::{Proposer, Selector};
-use crate::kit::{Kit, SolveError};
+use crate::gather::Gather;
+use crate::kit::{Certainty, Kit, SolveError};
 
 /// A method with its parameters. The names carry the papers' parameters as defaults.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,28 +24,45 @@ pub enum Method {
     /// Hop retrieval, then one answering call.
     HopRag(hop_rag::Params),
     /// One retrieval, one answer.
-    NaiveRag(naive_rag::Params),
+    NaiveRag(Gather),
 }
 
 /// A name that no method bears.
 #[derive(Debug, thiserror::Error)]
-#[error("there is no method `{0}`; choose from {known}", known = Method::NAMES.join(", "))]
+#[error("there is no method `{0}`; choose from {known}", known = Method::names().join(", "))]
 pub struct UnknownMethod(String);
 
 impl Method {
+    /// Every method by its name, in the order of the documentation.
+    pub fn all() -> Vec<(&'static str, Self)> {
+        let kar3 = kar3::Params::default();
+        vec![
+            ("kar3", Self::Kar3(kar3)),
+            // The ablations of KAR³ Table 3.
+            ("kar3-sentences", Self::Kar3(kar3::Params { atomizer: AtomKind::Sentence, ..kar3 })),
+            ("kar3-one-proposal", Self::Kar3(kar3::Params { proposer: Proposer::One, ..kar3 })),
+            (
+                "kar3-chunk-retriever",
+                Self::Kar3(kar3::Params { retriever: kar3::Retriever::Chunks, ..kar3 }),
+            ),
+            (
+                "kar3-chunk-selector",
+                Self::Kar3(kar3::Params { selector: Selector::ByChunk, ..kar3 }),
+            ),
+            // Ours: hop retrieval as a further source of candidates.
+            ("kar3-hops", Self::Kar3(kar3::Params { hop_candidates: 4, ..kar3 })),
+            ("hop-rag", Self::HopRag(hop_rag::Params::default())),
+            ("naive-rag", Self::NaiveRag(Gather::chunks())),
+            ("naive-rag-hr", Self::NaiveRag(Gather::hierarchical())),
+            // Ours: naive RAG on hybrid retrieval.
+            ("hybrid-rag", Self::NaiveRag(Gather::hybrid())),
+        ]
+    }
+
     /// Every name, in the order of the documentation.
-    pub const NAMES: [&str; 10] = [
-        "kar3",
-        "kar3-sentences",
-        "kar3-one-proposal",
-        "kar3-chunk-retriever",
-        "kar3-chunk-selector",
-        "kar3-hops",
-        "hop-rag",
-        "naive-rag",
-        "naive-rag-hr",
-        "hybrid-rag",
-    ];
+    pub fn names() -> Vec<&'static str> {
+        Self::all().into_iter().map(|(name, _)| name).collect()
+    }
 }
 
 /// Parameters that a user sets for all methods that have them; what is not set stays as the papers
@@ -62,6 +80,8 @@ pub struct Overrides {
     pub hop_chunks: Option<NonZeroUsize>,
     /// How hops are weighed.
     pub hops: HopParams,
+    /// By which measure a model's certainty is told.
+    pub certainty: Certainty,
 }
 
 impl Method {
@@ -89,41 +109,22 @@ impl FromStr for Method {
     type Err = UnknownMethod;
 
     fn from_str(name: &str) -> Result<Self, UnknownMethod> {
-        let kar3 = kar3::Params::default();
-        Ok(match name {
-            "kar3" => Self::Kar3(kar3),
-            // The ablations of KAR³ Table 3.
-            "kar3-sentences" => Self::Kar3(kar3::Params { atomizer: AtomKind::Sentence, ..kar3 }),
-            "kar3-one-proposal" => Self::Kar3(kar3::Params { proposer: Proposer::One, ..kar3 }),
-            "kar3-chunk-retriever" => {
-                Self::Kar3(kar3::Params { retriever: kar3::Retriever::Chunks, ..kar3 })
-            }
-            "kar3-chunk-selector" => {
-                Self::Kar3(kar3::Params { selector: Selector::ByChunk, ..kar3 })
-            }
-            // Ours: hop retrieval as a further source of candidates.
-            "kar3-hops" => Self::Kar3(kar3::Params { hop_candidates: 4, ..kar3 }),
-            "hop-rag" => Self::HopRag(hop_rag::Params::default()),
-            "naive-rag" => Self::NaiveRag(naive_rag::Params::chunks()),
-            "naive-rag-hr" => Self::NaiveRag(naive_rag::Params::hierarchical()),
-            // Ours: naive RAG on hybrid retrieval.
-            "hybrid-rag" => Self::NaiveRag(naive_rag::Params::hybrid()),
-            other => return Err(UnknownMethod(other.to_owned())),
-        })
+        let found = Self::all().into_iter().find(|(known, _)| *known == name);
+        found.map(|(_, method)| method).ok_or_else(|| UnknownMethod(name.to_owned()))
     }
 }
 
 impl fmt::Display for Method {
+    /// The name; where the parameters are the user's own, the name of the first method of its kind.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = Self::NAMES
-            .iter()
-            .find(|name| name.parse::<Self>().is_ok_and(|method| method == *self));
-        f.write_str(match (name, self) {
-            (Some(name), _) => name,
-            (None, Self::Kar3(_)) => "kar3 (own parameters)",
-            (None, Self::HopRag(_)) => "hop-rag (own parameters)",
-            (None, Self::NaiveRag(_)) => "naive-rag (own parameters)",
-        })
+        let all = Self::all();
+        if let Some((name, _)) = all.iter().find(|(_, method)| method == self) {
+            return f.write_str(name);
+        }
+        let alike = |method: &Self| std::mem::discriminant(method) == std::mem::discriminant(self);
+        let name =
+            all.iter().find(|(_, method)| alike(method)).map_or("a method", |(name, _)| name);
+        write!(f, "{name} (own parameters)")
     }
 }
 
@@ -136,9 +137,9 @@ impl fmt::Display for Method {
 /// Reads only; dropping the future gives up at most the call in flight.
 pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Answer, SolveError> {
     match method {
-        Method::Kar3(params) => kar3::solve(kit, question, params).await,
-        Method::HopRag(params) => hop_rag::solve(kit, question, params).await,
-        Method::NaiveRag(params) => naive_rag::solve(kit, question, params).await,
+        Method::Kar3(params) => Box::pin(kar3::solve(kit, question, params)).await,
+        Method::HopRag(params) => Box::pin(hop_rag::solve(kit, question, params)).await,
+        Method::NaiveRag(params) => Box::pin(naive_rag::solve(kit, question, params)).await,
     }
 }
 
@@ -152,14 +153,14 @@ mod tests {
         let kar3 = kar3::Params::default();
         assert_eq!((kar3.n.get(), kar3.k.get(), kar3.delta, kar3.chunk_floor), (5, 4, 0.5, 0.2));
         assert_eq!((kar3.atomizer, kar3.hop_candidates), (AtomKind::Question, 0));
-        let (r, h_r) = (naive_rag::Params::chunks(), naive_rag::Params::hierarchical());
+        let (r, h_r) = (Gather::chunks(), Gather::hierarchical());
         assert_eq!((r.chunks, r.chunk_floor, r.atoms), (16, 0.2, 0));
         assert_eq!((h_r.chunks, h_r.chunk_floor, h_r.atoms, h_r.atom_floor), (8, 0.5, 4, 0.5));
     }
 
     #[test]
     fn names_read_back() {
-        for name in Method::NAMES {
+        for name in Method::names() {
             assert_eq!(name.parse::<Method>().unwrap().to_string(), name);
         }
         let error = "kar4".parse::<Method>().unwrap_err().to_string();

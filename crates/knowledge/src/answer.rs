@@ -102,6 +102,9 @@ pub struct Answer {
     pub text: String,
     /// Why, in the model's words; empty without one.
     pub rationale: String,
+    /// Whether the method declined to answer; `text` then says what is missing.
+    #[serde(default)]
+    pub refused: bool,
     /// Who wrote it.
     pub written_by: WrittenBy,
     /// Where it stands, in the order of first use.

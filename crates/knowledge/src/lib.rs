@@ -21,4 +21,4 @@ pub use ports::{
     KnowledgeBase, KnowledgeWriter, Ledger, Mentions, Message, ModelError, PutReport, Role, Schema,
     Scored, Scorer, Stage, StoreError, TokenLogprob, Usage, Vector, VectorSet,
 };
-pub use trace::{Candidate, Event, Spent, StopReason, Trace, Via};
+pub use trace::{Candidate, Criterion, Event, JudgedBy, Spent, StopReason, Trace, Via};

@@ -60,6 +60,46 @@ pub enum StopReason {
     Unreadable,
 }
 
+/// What a judgement is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Criterion {
+    /// The model knows the answer by itself (RA-ISF §3.3, SKR).
+    Known,
+    /// The question is clear and complete (Think-then-Act).
+    Clear,
+    /// Retrieval would help (Self-RAG).
+    NeedsRetrieval,
+    /// A passage is about the question (RA-ISF §3.3, Self-RAG).
+    Relevant,
+    /// A statement is borne out by its passage (Self-RAG).
+    Supported,
+    /// An answer is of use to the asker (Self-RAG).
+    Useful,
+    /// The knowledge of a step is enough to reason on (CRP-RAG §3.4).
+    Sufficient,
+    /// The model is sure of what it says (`ProbTree`, REPLUG).
+    Confident,
+    /// A thought leads towards the answer (tree of thoughts).
+    Promising,
+    /// An answer agrees with what was retrieved (`SearChain`).
+    Consistent,
+}
+
+/// How a judgement was come by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JudgedBy {
+    /// The log-probabilities of the reply's tokens.
+    LogProbabilities,
+    /// The model's own grade, where a setting says so in place of log-probabilities.
+    SelfAssessment,
+    /// The model's verdict in words.
+    Verdict,
+    /// The nearest labelled questions (SKR).
+    Neighbours,
+}
+
 /// One step of a method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
@@ -118,6 +158,65 @@ pub enum Event {
     Gathered {
         /// The chunks as candidates, best first.
         candidates: Vec<Candidate>,
+    },
+    /// A step of reasoning was written: a thought, a sentence of a rationale, a draft.
+    Thought {
+        /// The round, from 1.
+        step: usize,
+        /// What was thought.
+        text: String,
+    },
+    /// A sub-question was taken up.
+    Asked {
+        /// How deep below the question, which is at 0.
+        depth: usize,
+        /// The sub-question.
+        question: String,
+    },
+    /// A sub-question was answered.
+    Resolved {
+        /// How deep below the question.
+        depth: usize,
+        /// The sub-question.
+        question: String,
+        /// Its answer.
+        answer: String,
+    },
+    /// Something was judged.
+    Judged {
+        /// In what respect.
+        criterion: Criterion,
+        /// What was judged: a question, a passage's title, a step.
+        of: String,
+        /// Whether it holds.
+        holds: bool,
+        /// How far, on the criterion's scale, where there is one.
+        score: Option<f64>,
+        /// How that was come by.
+        by: JudgedBy,
+    },
+    /// A node joined the reasoning graph, tree or chain.
+    Node {
+        /// Its number, from 0.
+        node: usize,
+        /// The nodes that it follows; none for a source.
+        after: Vec<usize>,
+        /// The step that it stands for.
+        text: String,
+    },
+    /// Nodes were merged into one that inherits what they follow (CRP-RAG eq. 6).
+    Merged {
+        /// The nodes that went.
+        nodes: Vec<usize>,
+        /// The node that stands for them.
+        into: usize,
+    },
+    /// A path was reasoned along from a source to a sink.
+    Path {
+        /// Its nodes, in order.
+        nodes: Vec<usize>,
+        /// What came of it.
+        answer: String,
     },
     /// The answer was written (line 14).
     Answered {

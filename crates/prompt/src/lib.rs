@@ -4,9 +4,11 @@
 mod ask;
 mod json;
 mod passages;
+mod prose;
 mod read;
 
 pub use ask::{AskError, Prompt, Reply, ask};
 pub use json::{Found, find_json};
-pub use passages::{numbered, passages, quiet_headings};
+pub use passages::{numbered, one_line, passages, quiet_headings};
+pub use prose::Prose;
 pub use read::{Unreadable, index, list_items, object, text, texts, without_thinking};

@@ -44,7 +44,8 @@ pub fn quiet_headings(text: &str) -> String {
     quiet
 }
 
-fn one_line(text: &str) -> String {
+/// Text on one line, blanks between its words.
+pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

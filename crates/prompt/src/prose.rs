@@ -39,7 +39,10 @@ mod tests {
         assert_eq!(read(" It is Oslo. "), Ok("It is Oslo.".to_owned()));
         assert_eq!(read("<think>hm</think>Oslo"), Ok("Oslo".to_owned()));
         assert_eq!(read("```text\nOslo\n```"), Ok("Oslo".to_owned()));
-        assert_eq!(read("```a\nx\n``` and ```\ny\n```"), Ok("```a\nx\n``` and ```\ny\n```".to_owned()));
+        assert_eq!(
+            read("```a\nx\n``` and ```\ny\n```"),
+            Ok("```a\nx\n``` and ```\ny\n```".to_owned())
+        );
         assert_eq!(read("<think>never ends"), Err(Unreadable::Empty));
         assert_eq!(read("```\n```"), Err(Unreadable::Empty));
     }

@@ -2,10 +2,12 @@
 //! checked against the bytes it names.
 
 mod cite;
+mod combine;
 mod quote;
 mod read;
 
 pub use cite::{cite, verify};
+pub use combine::{COMBINE, combine, short_answer, transcript};
 pub use quote::quote;
 pub use read::{Reading, read};
 

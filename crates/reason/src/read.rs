@@ -26,8 +26,9 @@ pub struct Reading {
     pub claims: Vec<Claim>,
 }
 
-/// Answers a question from its context: one call, two where the first reply cannot be read. The
-/// context may be empty: the model then answers from what it knows.
+/// Answers a question from its context and, where there are any, from notes of what was worked out
+/// before: one call, two where the first reply cannot be read. The context may be empty: the model
+/// then answers from what it knows.
 ///
 /// # Errors
 /// See [`AskError`].
@@ -35,6 +36,7 @@ pub async fn read(
     model: &dyn ChatModel,
     question: &Question,
     context: &Context,
+    notes: &str,
     spent: &mut Spent,
 ) -> Result<Reading, AskError> {
     let shown = match passages(context.chunks.iter().map(|held| &held.chunk)) {
@@ -42,7 +44,9 @@ pub async fn read(
         shown => shown,
     };
     let asked = quiet_headings(&question.text);
-    let inputs = [("context", shown.as_str()), ("question", asked.as_str())];
+    let notes = quiet_headings(notes);
+    let inputs =
+        [("context", shown.as_str()), ("notes", notes.as_str()), ("question", asked.as_str())];
     let said: Said = ask(model, &PROMPT, &inputs, spent).await?;
     let mut claims = Vec::new();
     for (passage, quote) in said.quotes {

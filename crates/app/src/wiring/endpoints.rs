@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 use pikerag_coordinate::Models;
-use pikerag_knowledge::{ChatModel, Embedder, Role};
+use pikerag_knowledge::{ChatModel, Embedder, Role, Scorer};
 use pikerag_models::{
     Batch, EmbeddingParams, Endpoint, Limiter, Limits, RetryParams, Run, Secret, StackParams,
-    Structured, chat_stack, embed_stack,
+    Structured, chat_stack, embed_stack, score_stack,
 };
 
 use crate::config::{Chat, Embed, Settings};
@@ -27,20 +27,23 @@ pub(super) fn chat(settings: &Settings, role: Role) -> Option<Chat> {
 /// Models for all roles that have one. Roles with the same endpoint and model share its stack, so
 /// that its limits hold for all of them together.
 pub(super) fn models(settings: &Settings, run: &Run) -> anyhow::Result<Models> {
-    let mut built: BTreeMap<String, Arc<dyn ChatModel>> = BTreeMap::new();
-    let mut models = Models::default();
+    let mut built: BTreeMap<String, (Arc<dyn ChatModel>, Arc<dyn Scorer>)> = BTreeMap::new();
+    let mut models = Models { certainty: settings.methods.certainty, ..Models::default() };
     for role in Role::ALL {
         let Some(chat) = chat(settings, role) else { continue };
         let same = identity(&chat);
-        let model = match built.get(&same) {
-            Some(model) => Arc::clone(model),
+        let (model, scorer) = match built.get(&same) {
+            Some(both) => both.clone(),
             None => {
-                let model = build(&chat, run)
+                let both = build(&chat, run)
                     .with_context(|| format!("the model for `{role}` is not set up right"))?;
-                built.insert(same, Arc::clone(&model));
-                model
+                built.insert(same, both.clone());
+                both
             }
         };
+        if role == Role::Answer {
+            models.scorer = Some(scorer);
+        }
         models.by_role.insert(role, model);
     }
     Ok(models)
@@ -56,7 +59,8 @@ fn identity(chat: &Chat) -> String {
     identity
 }
 
-fn build(chat: &Chat, run: &Run) -> anyhow::Result<Arc<dyn ChatModel>> {
+/// A model as its two ports, behind the same limits.
+fn build(chat: &Chat, run: &Run) -> anyhow::Result<(Arc<dyn ChatModel>, Arc<dyn Scorer>)> {
     let endpoint = Endpoint {
         api_key: chat.api_key.clone(),
         azure_api_version: chat.azure_api_version.clone(),
@@ -80,7 +84,8 @@ fn build(chat: &Chat, run: &Run) -> anyhow::Result<Arc<dyn ChatModel>> {
     // A model that may think for hours may also be waited for.
     retry.total = retry.total.max(endpoint.timeout * 2);
     let params = StackParams { limiter: Arc::new(Limiter::new(limits)), retry };
-    Ok(chat_stack(run, endpoint, &params)?)
+    let scorer = score_stack(run, endpoint.clone(), &params)?;
+    Ok((chat_stack(run, endpoint, &params)?, scorer))
 }
 
 /// The embedder behind an endpoint.

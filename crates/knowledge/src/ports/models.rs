@@ -37,11 +37,19 @@ pub enum Role {
     Relevant,
     /// Question → sub-questions, without knowledge of the base.
     Decompose,
+    /// What is known so far → the next step of reasoning.
+    Reason,
+    /// A step or an answer → how good or how sure it is.
+    Grade,
+    /// Query → a query that retrieves better.
+    Rewrite,
+    /// Chunk → entities, relations, records.
+    Extract,
 }
 
 impl Role {
     /// Every role, in order.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 16] = [
         Self::Atomize,
         Self::Propose,
         Self::Select,
@@ -54,6 +62,10 @@ impl Role {
         Self::Know,
         Self::Relevant,
         Self::Decompose,
+        Self::Reason,
+        Self::Grade,
+        Self::Rewrite,
+        Self::Extract,
     ];
 
     /// Its name in settings, traces and reports.
@@ -71,6 +83,10 @@ impl Role {
             Self::Know => "know",
             Self::Relevant => "relevant",
             Self::Decompose => "decompose",
+            Self::Reason => "reason",
+            Self::Grade => "grade",
+            Self::Rewrite => "rewrite",
+            Self::Extract => "extract",
         }
     }
 }

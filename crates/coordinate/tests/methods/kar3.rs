@@ -1,44 +1,14 @@
 //! Does KAR³ walk Algorithm 1, line by line? (KAR³ §3.4, Table 3; SPEC §4)
-#![cfg(test)]
 
-mod common;
-
-use std::fmt::Write as _;
 use std::sync::Arc;
 
-use pikerag_coordinate::ingest::Params as IngestParams;
 use pikerag_coordinate::methods::kar3;
-use pikerag_coordinate::{Kit, Method, Models, solve};
-use pikerag_knowledge::{
-    Answer, AtomKind, Candidate, Check, Embedder, Event, Message, Question, Role, Via, WrittenBy,
-};
-use pikerag_models::fake::{HashEmbedder, ScriptedChat, ScriptedEmbedder};
+use pikerag_coordinate::{Kit, Method, Models, SolveError, solve};
+use pikerag_knowledge::{Candidate, Embedder, Event, Message, Role, Via, WrittenBy};
+use pikerag_models::fake::ScriptedEmbedder;
 
-use common::{Files, Shelf};
-
-/// A file and the questions that the atomizer finds in it.
-type Page<'a> = (&'a str, &'a str, &'a [&'a str]);
-
-const LIBRARY: [Page<'static>; 6] = [
-    (
-        "crane.md",
-        "# KX-40 crane\n\nThe KX-40 crane was designed by Ilse Brandt. It lifts forty tons.",
-        &["Who designed the KX-40 crane?", "How many tons does the KX-40 crane lift?"],
-    ),
-    (
-        "brandt.md",
-        "# Ilse Brandt\n\nIlse Brandt was born in Varnsund.",
-        &["Where was Ilse Brandt born?"],
-    ),
-    (
-        "varnsund.md",
-        "# Varnsund\n\nVarnsund has 41000 inhabitants.",
-        &["How many inhabitants does Varnsund have?"],
-    ),
-    ("hale.md", "# Jon Hale\n\nJon Hale was born in Oslo.", &["Where was Jon Hale born?"]),
-    ("oslo.md", "# Oslo\n\nOslo is the capital of Norway.", &["What is the capital of Norway?"]),
-    ("tea.md", "# Tea\n\nTea is made from leaves.", &["What is tea made from?"]),
-];
+use crate::common::Shelf;
+use crate::fixture::*;
 
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 const DESIGNER: &str = r#"{"thinking": "first who", "sub_questions": ["Who designed the KX-40 crane?", "What does the KX-40 crane lift?"]}"#;
@@ -687,166 +657,14 @@ async fn a_document_cannot_fake_a_section() {
 #[tokio::test]
 async fn an_empty_base_is_answered_honestly() {
     let shelf = Shelf::empty();
-    for name in Method::NAMES {
+    for name in Method::names() {
         let kit = Kit { base: shelf.base.clone(), embedder: None, models: Models::default() };
-        let answer = solve(&kit, &question("q", BORN), method(name)).await.unwrap();
+        let answer = match solve(&kit, &question("q", BORN), method(name)).await {
+            Ok(answer) => answer,
+            Err(SolveError::NoModel { .. } | SolveError::NoScorer) => continue,
+            Err(error) => panic!("{name}: {error}"),
+        };
         assert!(answer.context.chunks.is_empty() && answer.citations.is_empty(), "{name}");
         assert_eq!(answer.written_by, WrittenBy::Quotation);
     }
-}
-
-// The fixture.
-
-fn question(id: &str, text: &str) -> Question {
-    Question { id: id.to_owned(), text: text.to_owned() }
-}
-
-fn method(name: &str) -> Method {
-    name.parse().unwrap()
-}
-
-fn hashes() -> Arc<dyn Embedder> {
-    Arc::new(HashEmbedder::new(4096))
-}
-
-fn script(replies: &[(Role, &[&str])]) -> Arc<ScriptedChat> {
-    Arc::new(ScriptedChat::by_role(
-        replies.iter().map(|(role, replies)| (*role, replies.iter().copied())),
-    ))
-}
-
-fn kit(shelf: &Shelf, embedder: Option<Arc<dyn Embedder>>, chat: &Arc<ScriptedChat>) -> Kit {
-    let models = Models { default: Some(chat.clone()), ..Models::default() };
-    Kit { base: shelf.base.clone(), embedder, models }
-}
-
-/// Indexes pages with the questions that they come with, and with their sentences.
-async fn shelve(pages: &[Page<'_>], embedder: Option<Arc<dyn Embedder>>) -> Shelf {
-    let shelf = Shelf::empty();
-    let known: Vec<(String, String)> = pages
-        .iter()
-        .map(|(_, text, questions)| {
-            let last = text.lines().last().unwrap().to_owned();
-            (last, serde_json::json!({ "questions": questions }).to_string())
-        })
-        .collect();
-    let atomizer = ScriptedChat::by(move |request| {
-        let Some(Message::User { text, .. }) = request.messages.first() else { panic!() };
-        let page = known.iter().find(|(last, _)| text.contains(last.as_str()));
-        Ok(page.map_or_else(|| r#"{"questions": []}"#.to_owned(), |(_, reply)| reply.clone()))
-    });
-    let files: Files = pages.iter().map(|(path, text, _)| (*path, *text)).collect();
-    let params = IngestParams {
-        atoms: vec![AtomKind::Question, AtomKind::Sentence],
-        ..IngestParams::default()
-    };
-    let report = shelf.index(&files, Some(Arc::new(atomizer)), embedder, &params).await;
-    assert!(report.is_whole(), "{report:?}");
-    shelf
-}
-
-async fn run(name: &str, asked: &str, replies: &[(Role, &[&str])]) -> String {
-    tell(&ask(name, asked, &script(replies)).await)
-}
-
-async fn ask(name: &str, asked: &str, chat: &Arc<ScriptedChat>) -> Answer {
-    ask_with(method(name), asked, chat).await
-}
-
-async fn ask_with(method: Method, asked: &str, chat: &Arc<ScriptedChat>) -> Answer {
-    let shelf = shelve(&LIBRARY, Some(hashes())).await;
-    solve(&kit(&shelf, Some(hashes()), chat), &question("q", asked), method).await.unwrap()
-}
-
-async fn offline(library: &[Page<'_>], asked: &str) -> String {
-    let shelf = shelve(library, None).await;
-    let kit = Kit { base: shelf.base.clone(), embedder: None, models: Models::default() };
-    tell(&solve(&kit, &question("q", asked), method("kar3")).await.unwrap())
-}
-
-/// All candidates of the trace, in order.
-fn candidates(answer: &Answer) -> Vec<Candidate> {
-    let mut all = Vec::new();
-    for event in &answer.trace.events {
-        if let Event::Retrieved { candidates, .. } = event {
-            all.extend(candidates.iter().cloned());
-        }
-    }
-    all
-}
-
-/// What stands under a heading of a prompt.
-fn section(prompt: &str, heading: &str) -> String {
-    let (_, below) = prompt.split_once(&format!("\n{heading}\n")).unwrap();
-    below.split("\n# ").next().unwrap().to_owned()
-}
-
-/// The trace, one line per step. Checks on the way that no candidate is in the context already.
-fn tell(answer: &Answer) -> String {
-    let mut told = String::new();
-    let mut held = Vec::new();
-    for event in &answer.trace.events {
-        match event {
-            Event::Began { method, question } => writeln!(told, "{method}: {question}"),
-            Event::Proposed { hop, proposals, .. } => {
-                writeln!(told, "hop {hop} proposes: {}", listed(proposals))
-            }
-            Event::Retrieved { hop, candidates } => {
-                assert!(candidates.iter().all(|found| !held.contains(&found.chunk)), "{told}");
-                writeln!(told, "hop {hop} finds:").unwrap();
-                for Candidate { text, title, via, score, .. } in candidates {
-                    match via {
-                        Via::Atoms | Via::BackupAtoms => {
-                            writeln!(told, "  {via:?} {score:.2}: {text} -> {title}")
-                        }
-                        _ => writeln!(told, "  {via:?}: {text} -> {title}"),
-                    }
-                    .unwrap();
-                }
-                Ok(())
-            }
-            Event::Selected { hop, index, chunk, title, .. } => {
-                held.push(*chunk);
-                writeln!(told, "hop {hop} chooses {}: {title}", index + 1)
-            }
-            Event::Stopped { hop, reason } => writeln!(told, "hop {hop} stops: {reason:?}"),
-            Event::Unreadable { role, reason } => writeln!(told, "unreadable {role}: {reason}"),
-            Event::Gathered { candidates } => {
-                held.extend(candidates.iter().map(|found| found.chunk));
-                let titles = candidates.iter().map(|found| found.title.clone());
-                writeln!(told, "gathers: {}", listed(&titles.collect::<Vec<_>>()))
-            }
-            Event::Noted { note } => writeln!(told, "note: {note}"),
-            Event::Answered { answer } => writeln!(told, "answer: {answer}"),
-        }
-        .unwrap();
-    }
-    assert_eq!(held, answer.context.ids());
-    for citation in &answer.citations {
-        let quote = &citation.quote;
-        let check = match citation.check {
-            Check::Verified => String::new(),
-            Check::NotFound => " (NotFound)".to_owned(),
-        };
-        writeln!(told, "cites {}: {quote}{check}", citation.uri).unwrap();
-    }
-    let calls: Vec<String> =
-        answer.spent.by_role.iter().map(|(role, (calls, _))| format!("{calls} {role}")).collect();
-    write!(told, "calls: {}", listed(&calls)).unwrap();
-    told
-}
-
-fn listed(items: &[String]) -> String {
-    if items.is_empty() { "none".to_owned() } else { items.join(" | ") }
-}
-
-/// The prompts that a model got, in order.
-fn prompts(chat: &ScriptedChat) -> Vec<String> {
-    let mut prompts = Vec::new();
-    for request in chat.requests() {
-        if let Some(Message::User { text, .. }) = request.messages.first() {
-            prompts.push(text.clone());
-        }
-    }
-    prompts
 }

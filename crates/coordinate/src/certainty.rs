@@ -1,0 +1,168 @@
+//! How sure is a model of what it says? By the log-probabilities of the tokens it wrote, or, where a
+//! setting says so, by a grade that it gives itself.
+
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+use pikerag_knowledge::{
+    ChatModel, ChatReply, ChatRequest, JudgedBy, ModelError, Role, Schema, Scorer, TokenLogprob,
+};
+use pikerag_prompt::{Prompt, Prose, Reply, Unreadable, ask, object, quiet_headings};
+use serde_json::json;
+
+use crate::kit::{Certainty, Kit, Run, SolveError};
+
+/// A reply in plain words, and how sure the model is of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Sure {
+    /// The reply.
+    pub(crate) text: String,
+    /// From 0 to 1: the geometric mean of its tokens' probabilities, or the model's own grade.
+    pub(crate) confidence: f64,
+    /// Which of the two.
+    pub(crate) by: JudgedBy,
+}
+
+impl Sure {
+    /// `exp(-mean log p)`, from 1 upwards (CRP-RAG eq. 9). A grade of 0 is infinite.
+    pub(crate) fn perplexity(&self) -> f64 {
+        1.0 / self.confidence
+    }
+
+    /// `ln p`, at most 0 (`ProbTree`, REPLUG).
+    pub(crate) fn log(&self) -> f64 {
+        self.confidence.ln()
+    }
+}
+
+const GRADE: Prompt = Prompt {
+    role: Role::Grade,
+    template: include_str!("prompts/grade.md"),
+    temperature: 0.0,
+    max_tokens: 256,
+};
+
+/// Asks for a reply in plain words and how sure it is; `None` where it stayed empty.
+///
+/// # Errors
+/// [`SolveError::NoScorer`] or [`ModelError::Unsupported`] where log-probabilities are wanted and
+/// cannot be had: nothing replaces them in silence.
+pub(crate) async fn ask_surely(
+    kit: &Kit,
+    run: &mut Run,
+    prompt: &Prompt,
+    inputs: &[(&str, &str)],
+) -> Result<Option<Sure>, SolveError> {
+    match kit.models.certainty {
+        Certainty::LogProbabilities => {
+            let scorer = kit.models.scorer.as_deref().ok_or(SolveError::NoScorer)?;
+            let scored = Scored { scorer, logprobs: Mutex::default() };
+            let asked = ask::<Prose>(&scored, prompt, inputs, &mut run.spent).await;
+            let Some(Prose(text)) = run.readable(prompt.role, asked)? else { return Ok(None) };
+            let confidence = mean_probability(&scored.logprobs());
+            Ok(Some(Sure { text, confidence, by: JudgedBy::LogProbabilities }))
+        }
+        Certainty::SelfAssessment => {
+            let Some(Prose(text)) = run.ask::<Prose>(kit, prompt, inputs).await? else {
+                return Ok(None);
+            };
+            let task = quiet_headings(&prompt.render(inputs)?);
+            let reply = quiet_headings(&text);
+            let asked = [("task", task.as_str()), ("reply", reply.as_str())];
+            // A grade that cannot be read is no assurance.
+            let grade = run.ask::<Grade>(kit, &GRADE, &asked).await?.map_or(0.0, |grade| grade.0);
+            Ok(Some(Sure { text, confidence: grade, by: JudgedBy::SelfAssessment }))
+        }
+    }
+}
+
+/// `exp(mean log p)`; 1 for no tokens.
+fn mean_probability(logprobs: &[TokenLogprob]) -> f64 {
+    if logprobs.is_empty() {
+        return 1.0;
+    }
+    let sum: f64 = logprobs.iter().map(|token| f64::from(token.logprob)).sum();
+    (sum / logprobs.len() as f64).exp()
+}
+
+/// A scorer as a chat model that remembers the log-probabilities of its last reply.
+struct Scored<'a> {
+    scorer: &'a dyn Scorer,
+    logprobs: Mutex<Vec<TokenLogprob>>,
+}
+
+impl Scored<'_> {
+    fn logprobs(&self) -> Vec<TokenLogprob> {
+        self.logprobs.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+#[async_trait]
+impl ChatModel for Scored<'_> {
+    fn name(&self) -> &'static str {
+        "scorer"
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        let (reply, logprobs) = self.scorer.score(request).await?;
+        *self.logprobs.lock().unwrap_or_else(PoisonError::into_inner) = logprobs;
+        Ok(reply)
+    }
+}
+
+/// The model's own grade, from 0 to 1.
+struct Grade(f64);
+
+impl Reply for Grade {
+    fn schema() -> Option<Schema> {
+        let schema = json!({
+            "type": "object",
+            "properties": {"confidence": {"type": "integer", "minimum": 0, "maximum": 100}},
+            "required": ["confidence"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "confidence".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let said = object(reply, &["confidence"])?;
+        let number = match said.get("confidence") {
+            Some(serde_json::Value::Number(number)) => number.as_f64(),
+            Some(serde_json::Value::String(number)) => {
+                number.trim().trim_end_matches('%').parse().ok()
+            }
+            _ => None,
+        };
+        number
+            .filter(|number| (0.0..=100.0).contains(number))
+            .map(|number| Self(number / 100.0))
+            .ok_or_else(|| Unreadable::BadKey {
+                key: "confidence".to_owned(),
+                expected: "a number from 0 to 100".to_owned(),
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_geometric_mean() {
+        let token = |p: f32| TokenLogprob { token: String::new(), logprob: p.ln() };
+        assert!((mean_probability(&[token(0.5), token(0.125)]) - 0.25).abs() < 1e-6);
+        assert_eq!(mean_probability(&[]), 1.0);
+        let sure = |confidence| Sure { text: String::new(), confidence, by: JudgedBy::Verdict };
+        assert_eq!(sure(0.25).perplexity(), 4.0);
+        assert_eq!(sure(1.0).log(), 0.0);
+        assert_eq!(sure(0.0).perplexity(), f64::INFINITY);
+    }
+
+    #[test]
+    fn a_grade_in_many_shapes() {
+        assert_eq!(Grade::read(r#"{"confidence": 80}"#).unwrap().0, 0.8);
+        assert_eq!(Grade::read(r#"{"confidence": "80%"}"#).unwrap().0, 0.8);
+        assert!(Grade::read(r#"{"confidence": 180}"#).is_err());
+        assert!(Grade::read("quite sure").is_err());
+    }
+}

@@ -1,0 +1,116 @@
+//! How does a step look something up? One retrieval, as chunks or as chunks and atoms, told in the
+//! trace (KAR³ §A.3; PIKE-RAG Fig. 11).
+
+use pikerag_knowledge::{AtomKind, Candidate, Chunk, Context, Event, Question, Role, Via};
+use pikerag_reason::{Reading, read};
+use pikerag_retrieve::{atoms, hybrid, nearest};
+
+use crate::kit::{Kit, Run, SolveError};
+use crate::methods::kar3::{atom_candidates, chunk_candidates, fetch};
+
+/// How chunks are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    /// By meaning, as in the papers; by words where there is no embedder.
+    Meaning,
+    /// By words and meaning, fused.
+    Hybrid,
+}
+
+/// What one retrieval brings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gather {
+    /// How chunks are found.
+    pub path: Path,
+    /// Chunks by path (a).
+    pub chunks: usize,
+    /// The least cosine of those.
+    pub chunk_floor: f32,
+    /// Atoms by path (b); 0 for `R`, more for `H-R`.
+    pub atoms: usize,
+    /// The least cosine of those.
+    pub atom_floor: f32,
+}
+
+impl Gather {
+    /// `R` for a whole question: 16 chunks, score ≥ 0.2 (KAR³ §A.3).
+    pub fn chunks() -> Self {
+        Self { path: Path::Meaning, chunks: 16, chunk_floor: 0.2, atoms: 0, atom_floor: 0.5 }
+    }
+
+    /// `R` for one sub-question or sentence: 4 chunks, score ≥ 0.2 (KAR³ §A.3).
+    pub fn step() -> Self {
+        Self { chunks: 4, ..Self::chunks() }
+    }
+
+    /// `R` of the top `k`, whatever their score (RA-ISF §4.3, CRP-RAG §4.3).
+    pub fn top(k: usize) -> Self {
+        Self { chunks: k, chunk_floor: -1.0, ..Self::chunks() }
+    }
+
+    /// Ours: 16 chunks by words and meaning.
+    pub fn hybrid() -> Self {
+        Self { path: Path::Hybrid, ..Self::chunks() }
+    }
+
+    /// `H-R`: 8 chunks, score ≥ 0.5, and those of 4 atoms, score ≥ 0.5.
+    pub fn hierarchical() -> Self {
+        Self { path: Path::Meaning, chunks: 8, chunk_floor: 0.5, atoms: 4, atom_floor: 0.5 }
+    }
+}
+
+/// What a query finds, best first, each chunk once; chunks before atoms.
+pub(crate) async fn gather(
+    kit: &Kit,
+    query: &str,
+    params: Gather,
+) -> Result<Vec<Candidate>, SolveError> {
+    let hits = match params.path {
+        Path::Meaning => nearest(kit.finder(), query, params.chunks, params.chunk_floor).await?,
+        Path::Hybrid => hybrid(kit.finder(), query, params.chunks).await?,
+    };
+    let mut candidates = chunk_candidates(kit, &hits, Via::Chunks, query).await?;
+    if 0 < params.atoms {
+        let asked = [query.to_owned()];
+        let (k, floor) = (params.atoms, params.atom_floor);
+        let mut found = atoms(kit.finder(), AtomKind::Question, &asked, k, floor, &[]).await?;
+        if found.is_empty() {
+            // A base made without a model has sentences in place of questions.
+            found = atoms(kit.finder(), AtomKind::Sentence, &asked, k, floor, &[]).await?;
+        }
+        for candidate in atom_candidates(kit, &found, &asked, Via::Atoms).await? {
+            if !candidates.iter().any(|held| held.chunk == candidate.chunk) {
+                candidates.push(candidate);
+            }
+        }
+    }
+    Ok(candidates)
+}
+
+/// Looks a query up in round `hop`: the trace tells what was found. The chunks, best first.
+pub(crate) async fn look_up(
+    kit: &Kit,
+    run: &mut Run,
+    hop: usize,
+    query: &str,
+    params: Gather,
+) -> Result<Vec<Chunk>, SolveError> {
+    let candidates = gather(kit, query, params).await?;
+    let chunks = fetch(kit, &candidates).await?;
+    run.trace.push(Event::Retrieved { hop, candidates });
+    Ok(chunks)
+}
+
+/// Answers a sub-question from chunks and notes; `None` where the reply stayed unreadable.
+pub(crate) async fn answer_step(
+    kit: &Kit,
+    run: &mut Run,
+    question: &str,
+    context: &Context,
+    notes: &str,
+) -> Result<Option<Reading>, SolveError> {
+    let model = kit.models.need(Role::Answer)?;
+    let question = Question { id: String::new(), text: question.to_owned() };
+    let asked = read(model, &question, context, notes, &mut run.spent).await;
+    Ok(run.readable(Role::Answer, asked)?)
+}

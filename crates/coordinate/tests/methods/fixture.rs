@@ -1,0 +1,222 @@
+//! Which questions are asked of which base? A small library whose hops can be followed by hand.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use pikerag_coordinate::ingest::Params as IngestParams;
+use pikerag_coordinate::{Kit, Method, Models, solve};
+use pikerag_knowledge::{
+    Answer, AtomKind, Candidate, Check, Embedder, Event, Message, Question, Role, Via,
+};
+use pikerag_models::fake::{HashEmbedder, ScriptedChat};
+
+use crate::common::{Files, Shelf};
+
+/// A file and the questions that the atomizer finds in it.
+pub(crate) type Page<'a> = (&'a str, &'a str, &'a [&'a str]);
+
+pub(crate) const LIBRARY: [Page<'static>; 6] = [
+    (
+        "crane.md",
+        "# KX-40 crane\n\nThe KX-40 crane was designed by Ilse Brandt. It lifts forty tons.",
+        &["Who designed the KX-40 crane?", "How many tons does the KX-40 crane lift?"],
+    ),
+    (
+        "brandt.md",
+        "# Ilse Brandt\n\nIlse Brandt was born in Varnsund.",
+        &["Where was Ilse Brandt born?"],
+    ),
+    (
+        "varnsund.md",
+        "# Varnsund\n\nVarnsund has 41000 inhabitants.",
+        &["How many inhabitants does Varnsund have?"],
+    ),
+    ("hale.md", "# Jon Hale\n\nJon Hale was born in Oslo.", &["Where was Jon Hale born?"]),
+    ("oslo.md", "# Oslo\n\nOslo is the capital of Norway.", &["What is the capital of Norway?"]),
+    ("tea.md", "# Tea\n\nTea is made from leaves.", &["What is tea made from?"]),
+];
+
+pub(crate) fn question(id: &str, text: &str) -> Question {
+    Question { id: id.to_owned(), text: text.to_owned() }
+}
+
+pub(crate) fn method(name: &str) -> Method {
+    name.parse().unwrap()
+}
+
+pub(crate) fn hashes() -> Arc<dyn Embedder> {
+    Arc::new(HashEmbedder::new(4096))
+}
+
+pub(crate) fn script(replies: &[(Role, &[&str])]) -> Arc<ScriptedChat> {
+    Arc::new(ScriptedChat::by_role(
+        replies.iter().map(|(role, replies)| (*role, replies.iter().copied())),
+    ))
+}
+
+pub(crate) fn kit(
+    shelf: &Shelf,
+    embedder: Option<Arc<dyn Embedder>>,
+    chat: &Arc<ScriptedChat>,
+) -> Kit {
+    let models = Models { default: Some(chat.clone()), ..Models::default() };
+    Kit { base: shelf.base.clone(), embedder, models }
+}
+
+/// Indexes pages with the questions that they come with, and with their sentences.
+pub(crate) async fn shelve(pages: &[Page<'_>], embedder: Option<Arc<dyn Embedder>>) -> Shelf {
+    let shelf = Shelf::empty();
+    let known: Vec<(String, String)> = pages
+        .iter()
+        .map(|(_, text, questions)| {
+            let last = text.lines().last().unwrap().to_owned();
+            (last, serde_json::json!({ "questions": questions }).to_string())
+        })
+        .collect();
+    let atomizer = ScriptedChat::by(move |request| {
+        let Some(Message::User { text, .. }) = request.messages.first() else { panic!() };
+        let page = known.iter().find(|(last, _)| text.contains(last.as_str()));
+        Ok(page.map_or_else(|| r#"{"questions": []}"#.to_owned(), |(_, reply)| reply.clone()))
+    });
+    let files: Files = pages.iter().map(|(path, text, _)| (*path, *text)).collect();
+    let params = IngestParams {
+        atoms: vec![AtomKind::Question, AtomKind::Sentence],
+        ..IngestParams::default()
+    };
+    let report = shelf.index(&files, Some(Arc::new(atomizer)), embedder, &params).await;
+    assert!(report.is_whole(), "{report:?}");
+    shelf
+}
+
+pub(crate) async fn run(name: &str, asked: &str, replies: &[(Role, &[&str])]) -> String {
+    tell(&ask(name, asked, &script(replies)).await)
+}
+
+pub(crate) async fn ask(name: &str, asked: &str, chat: &Arc<ScriptedChat>) -> Answer {
+    ask_with(method(name), asked, chat).await
+}
+
+pub(crate) async fn ask_with(method: Method, asked: &str, chat: &Arc<ScriptedChat>) -> Answer {
+    let shelf = shelve(&LIBRARY, Some(hashes())).await;
+    solve(&kit(&shelf, Some(hashes()), chat), &question("q", asked), method).await.unwrap()
+}
+
+pub(crate) async fn offline(library: &[Page<'_>], asked: &str) -> String {
+    let shelf = shelve(library, None).await;
+    let kit = Kit { base: shelf.base.clone(), embedder: None, models: Models::default() };
+    tell(&solve(&kit, &question("q", asked), method("kar3")).await.unwrap())
+}
+
+/// All candidates of the trace, in order.
+pub(crate) fn candidates(answer: &Answer) -> Vec<Candidate> {
+    let mut all = Vec::new();
+    for event in &answer.trace.events {
+        if let Event::Retrieved { candidates, .. } = event {
+            all.extend(candidates.iter().cloned());
+        }
+    }
+    all
+}
+
+/// What stands under a heading of a prompt.
+pub(crate) fn section(prompt: &str, heading: &str) -> String {
+    let (_, below) = prompt.split_once(&format!("\n{heading}\n")).unwrap();
+    below.split("\n# ").next().unwrap().to_owned()
+}
+
+fn told_by(answer: &Answer) -> &str {
+    match answer.trace.events.first() {
+        Some(Event::Began { method, .. }) => method,
+        _ => "",
+    }
+}
+
+/// The trace, one line per step. Checks on the way that KAR³ finds no candidate that is in the
+/// context already, and that the context is what it chose.
+pub(crate) fn tell(answer: &Answer) -> String {
+    let mut told = String::new();
+    let mut held = Vec::new();
+    let is_kar3 = told_by(answer).starts_with("kar3");
+    for event in &answer.trace.events {
+        match event {
+            Event::Began { method, question } => writeln!(told, "{method}: {question}"),
+            Event::Proposed { hop, proposals, .. } => {
+                writeln!(told, "hop {hop} proposes: {}", listed(proposals))
+            }
+            Event::Retrieved { hop, candidates } => {
+                let new = candidates.iter().all(|found| !held.contains(&found.chunk));
+                assert!(new || !is_kar3, "{told}");
+                writeln!(told, "hop {hop} finds:").unwrap();
+                for Candidate { text, title, via, score, .. } in candidates {
+                    match via {
+                        Via::Atoms | Via::BackupAtoms => {
+                            writeln!(told, "  {via:?} {score:.2}: {text} -> {title}")
+                        }
+                        _ => writeln!(told, "  {via:?}: {text} -> {title}"),
+                    }
+                    .unwrap();
+                }
+                Ok(())
+            }
+            Event::Selected { hop, index, chunk, title, .. } => {
+                held.push(*chunk);
+                writeln!(told, "hop {hop} chooses {}: {title}", index + 1)
+            }
+            Event::Stopped { hop, reason } => writeln!(told, "hop {hop} stops: {reason:?}"),
+            Event::Unreadable { role, reason } => writeln!(told, "unreadable {role}: {reason}"),
+            Event::Gathered { candidates } => {
+                held.extend(candidates.iter().map(|found| found.chunk));
+                let titles = candidates.iter().map(|found| found.title.clone());
+                writeln!(told, "gathers: {}", listed(&titles.collect::<Vec<_>>()))
+            }
+            Event::Thought { step, text } => writeln!(told, "thinks {step}: {text}"),
+            Event::Asked { depth, question } => writeln!(told, "asks at {depth}: {question}"),
+            Event::Resolved { depth, question, answer } => {
+                writeln!(told, "answers at {depth}: {question} -> {answer}")
+            }
+            Event::Judged { criterion, of, holds, score, by } => {
+                let score = score.map(|score| format!(" {score:.2}")).unwrap_or_default();
+                writeln!(told, "{criterion:?} {holds}{score} by {by:?}: {of}")
+            }
+            Event::Node { node, after, text } => {
+                writeln!(told, "node {node} after {after:?}: {text}")
+            }
+            Event::Merged { nodes, into } => writeln!(told, "merges {nodes:?} into {into}"),
+            Event::Path { nodes, answer } => writeln!(told, "path {nodes:?}: {answer}"),
+            Event::Noted { note } => writeln!(told, "note: {note}"),
+            Event::Answered { answer } => writeln!(told, "answer: {answer}"),
+        }
+        .unwrap();
+    }
+    assert!(!is_kar3 || held == answer.context.ids());
+    for citation in &answer.citations {
+        let quote = &citation.quote;
+        let check = match citation.check {
+            Check::Verified => String::new(),
+            Check::NotFound => " (NotFound)".to_owned(),
+        };
+        writeln!(told, "cites {}: {quote}{check}", citation.uri).unwrap();
+    }
+    let calls: Vec<String> =
+        answer.spent.by_role.iter().map(|(role, (calls, _))| format!("{calls} {role}")).collect();
+    if answer.refused {
+        writeln!(told, "refused").unwrap();
+    }
+    write!(told, "calls: {}", listed(&calls)).unwrap();
+    told
+}
+
+pub(crate) fn listed(items: &[String]) -> String {
+    if items.is_empty() { "none".to_owned() } else { items.join(" | ") }
+}
+
+/// The prompts that a model got, in order.
+pub(crate) fn prompts(chat: &ScriptedChat) -> Vec<String> {
+    let mut prompts = Vec::new();
+    for request in chat.requests() {
+        if let Some(Message::User { text, .. }) = request.messages.first() {
+            prompts.push(text.clone());
+        }
+    }
+    prompts
+}
