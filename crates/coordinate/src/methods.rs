@@ -1,8 +1,10 @@
 //! Which method? A closed set, chosen by name; one file each.
 
+pub mod crp_rag;
 pub mod hop_rag;
 pub mod kar3;
 pub mod naive_rag;
+pub mod ra_isf;
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -25,6 +27,10 @@ pub enum Method {
     HopRag(hop_rag::Params),
     /// One retrieval, one answer.
     NaiveRag(Gather),
+    /// RA-ISF, Algorithm 1.
+    RaIsf(ra_isf::Params),
+    /// CRP-RAG.
+    CrpRag(crp_rag::Params),
 }
 
 /// A name that no method bears.
@@ -36,6 +42,8 @@ impl Method {
     /// Every method by its name, in the order of the documentation.
     pub fn all() -> Vec<(&'static str, Self)> {
         let kar3 = kar3::Params::default();
+        let (ra_isf, crp) = (ra_isf::Params::default(), crp_rag::Params::default());
+        let structured = |structure| Self::CrpRag(crp_rag::Params { structure, ..crp });
         vec![
             ("kar3", Self::Kar3(kar3)),
             // The ablations of KAR³ Table 3.
@@ -56,6 +64,19 @@ impl Method {
             ("naive-rag-hr", Self::NaiveRag(Gather::hierarchical())),
             // Ours: naive RAG on hybrid retrieval.
             ("hybrid-rag", Self::NaiveRag(Gather::hybrid())),
+            ("ra-isf", Self::RaIsf(ra_isf)),
+            // The ablations of RA-ISF Table 2.
+            ("ra-isf-no-know", Self::RaIsf(ra_isf::Params { knows: false, ..ra_isf })),
+            ("ra-isf-no-relevant", Self::RaIsf(ra_isf::Params { retrieves: false, ..ra_isf })),
+            ("ra-isf-no-decompose", Self::RaIsf(ra_isf::Params { decomposes: false, ..ra_isf })),
+            ("crp-rag", Self::CrpRag(crp)),
+            // The ablations of CRP-RAG Table 2, and the structures of Table 5.
+            ("crp-rag-no-aggregation", Self::CrpRag(crp_rag::Params { aggregates: false, ..crp })),
+            ("crp-rag-no-evaluation", Self::CrpRag(crp_rag::Params { evaluates: false, ..crp })),
+            ("crp-rag-no-iteration", Self::CrpRag(crp_rag::Params { iterates: false, ..crp })),
+            ("crp-rag-tree", structured(crp_rag::Structure::Tree)),
+            ("crp-rag-chain", structured(crp_rag::Structure::Chain)),
+            ("crp-rag-text", structured(crp_rag::Structure::TextChunk)),
         ]
     }
 
@@ -76,6 +97,12 @@ pub struct Overrides {
     pub k: Option<NonZeroUsize>,
     /// The least similarity of an atom (δ), from -1 to 1.
     pub delta: Option<f32>,
+    /// How often RA-ISF splits a question (`D_th`).
+    pub depth: Option<usize>,
+    /// The perplexity below which CRP-RAG takes knowledge for sufficient.
+    pub perplexity: Option<f64>,
+    /// The similarity above which CRP-RAG merges steps.
+    pub merge: Option<f32>,
     /// Chunks that hop RAG gathers.
     pub hop_chunks: Option<NonZeroUsize>,
     /// How hops are weighed.
@@ -101,6 +128,17 @@ impl Method {
                 Self::HopRag(hop_rag::Params { k, hops: set.hops })
             }
             Self::NaiveRag(params) => Self::NaiveRag(params),
+            Self::RaIsf(params) => Self::RaIsf(ra_isf::Params {
+                depth: set.depth.unwrap_or(params.depth),
+                k: set.k.map_or(params.k, NonZeroUsize::get),
+                ..params
+            }),
+            Self::CrpRag(params) => Self::CrpRag(crp_rag::Params {
+                k: set.k.map_or(params.k, NonZeroUsize::get),
+                perplexity: set.perplexity.unwrap_or(params.perplexity),
+                merge: set.merge.unwrap_or(params.merge),
+                ..params
+            }),
         }
     }
 }
@@ -140,6 +178,8 @@ pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Ans
         Method::Kar3(params) => Box::pin(kar3::solve(kit, question, params)).await,
         Method::HopRag(params) => Box::pin(hop_rag::solve(kit, question, params)).await,
         Method::NaiveRag(params) => Box::pin(naive_rag::solve(kit, question, params)).await,
+        Method::RaIsf(params) => Box::pin(ra_isf::solve(kit, question, params)).await,
+        Method::CrpRag(params) => Box::pin(crp_rag::solve(kit, question, params)).await,
     }
 }
 

@@ -181,7 +181,7 @@ pub(crate) fn tell(answer: &Answer) -> String {
             Event::Node { node, after, text } => {
                 writeln!(told, "node {node} after {after:?}: {text}")
             }
-            Event::Merged { nodes, into } => writeln!(told, "merges {nodes:?} into {into}"),
+            Event::Merged { steps, into } => writeln!(told, "merges {} into {into}", listed(steps)),
             Event::Path { nodes, answer } => writeln!(told, "path {nodes:?}: {answer}"),
             Event::Noted { note } => writeln!(told, "note: {note}"),
             Event::Answered { answer } => writeln!(told, "answer: {answer}"),
