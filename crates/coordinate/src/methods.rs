@@ -95,8 +95,10 @@ pub struct Overrides {
     pub n: Option<NonZeroUsize>,
     /// Candidates for each proposal (k).
     pub k: Option<NonZeroUsize>,
-    /// The least similarity of an atom (δ), from -1 to 1.
+    /// The least similarity of an atom (δ), from -1 to 1; calibrated on the base where it is not set.
     pub delta: Option<f32>,
+    /// What fills up KAR³'s context where its loop ended with too little.
+    pub net: Option<kar3::Net>,
     /// How often RA-ISF splits a question (`D_th`).
     pub depth: Option<usize>,
     /// The perplexity below which CRP-RAG takes knowledge for sufficient.
@@ -119,7 +121,8 @@ impl Method {
             Self::Kar3(params) => Self::Kar3(kar3::Params {
                 n: set.n.unwrap_or(params.n),
                 k: set.k.unwrap_or(params.k),
-                delta: set.delta.unwrap_or(params.delta),
+                delta: set.delta.or(params.delta),
+                net: set.net.unwrap_or(params.net),
                 hops: set.hops,
                 ..params
             }),
@@ -191,7 +194,7 @@ mod tests {
     #[test]
     fn the_defaults_are_the_papers() {
         let kar3 = kar3::Params::default();
-        assert_eq!((kar3.n.get(), kar3.k.get(), kar3.delta, kar3.chunk_floor), (5, 4, 0.5, 0.2));
+        assert_eq!((kar3.n.get(), kar3.k.get(), kar3::DELTA, kar3.chunk_floor), (5, 4, 0.5, 0.2));
         assert_eq!((kar3.atomizer, kar3.hop_candidates), (AtomKind::Question, 0));
         let (r, h_r) = (Gather::chunks(), Gather::hierarchical());
         assert_eq!((r.chunks, r.chunk_floor, r.atoms), (16, 0.2, 0));

@@ -415,7 +415,7 @@ async fn unreadable_replies_leave_the_question_as_the_one_step() {
     let replies: &[(Role, &[&str])] = &[
         (Role::Reason, &["?", "?", "?", "?"]),
         (Role::Summarize, &["", ""]),
-        (Role::Answer, &["?", "?"]),
+        (Role::Answer, &["?", "?", "?", "?"]),
     ];
     insta::assert_snapshot!(told(small(), &[], replies).await, @r"
     crp-rag (own parameters): Where was the designer of the KX-40 crane born?
@@ -426,9 +426,10 @@ async fn unreadable_replies_leave_the_question_as_the_one_step() {
     unreadable summarize: it was empty
     Sufficient true 1.25 by LogProbabilities: Where was the designer of the KX-40 crane born?
     unreadable answer: no JSON object with `answer` was found in it
-    answer: The knowledge base does not hold enough to answer this. Knowledge is missing for:
-
-    refused
-    calls: 3 answer | 2 summarize | 4 reason
+    unreadable answer: no JSON object with `answer` was found in it
+    note: The reply could not be read: the answer quotes its evidence.
+    answer: The KX-40 crane was designed by Ilse Brandt.
+    cites crane.md: The KX-40 crane was designed by Ilse Brandt.
+    calls: 5 answer | 2 summarize | 4 reason
     ");
 }

@@ -78,6 +78,16 @@ pub trait KnowledgeBase: Send + Sync {
         except: &[ChunkId],
     ) -> Result<Vec<Vec<Scored<Atom>>>, StoreError>;
 
+    /// The cosine that a `share` (from 0 to 1) of all pairs of unrelated atoms stays below, told from
+    /// a sample: atoms of a kind, each pair from two chunks. What an embedder gives to texts that have
+    /// nothing in common differs widely; this is where its scale begins. `None` where the base has
+    /// too few vectors to tell.
+    async fn unrelated_similarity(
+        &self,
+        kind: AtomKind,
+        share: f32,
+    ) -> Result<Option<f32>, StoreError>;
+
     /// The chunks closest to each query vector: `R` in KAR³ eq. 1. One list per query.
     async fn nearest_chunks(
         &self,
