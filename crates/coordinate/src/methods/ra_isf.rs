@@ -91,7 +91,8 @@ impl Default for Params {
 #[instrument(name = "ra_isf", skip_all, fields(question = %question.id))]
 pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
     let run = Run::begin(&Method::RaIsf(params).to_string(), question);
-    let mut solving = Solving { kit, params, run, context: Context::default(), taken_up: 0 };
+    let mut solving =
+        Solving { kit, params, run, context: Context::default(), taken_up: 0, above: Vec::new() };
     let reading = solving.problem_solving(question.text.clone(), 0).await?; // Line 29.
     conclude_read(kit, solving.context, reading, solving.run).await
 }
@@ -104,6 +105,8 @@ struct Solving<'a> {
     /// Every passage that was found relevant, for the citations.
     context: Context,
     taken_up: usize,
+    /// The questions on the way down to the one at hand.
+    above: Vec<String>,
 }
 
 type Solved<'s> = Pin<Box<dyn Future<Output = Result<Reading, SolveError>> + Send + 's>>;
@@ -136,6 +139,7 @@ impl Solving<'_> {
                 return Ok(unknown());
             }
             let mut pairs = Vec::new();
+            self.above.push(question.clone());
             for part in self.decompose(&question, iteration).await? {
                 let depth = iteration + 1;
                 self.run.trace.push(Event::Asked { depth, question: part.clone() });
@@ -146,6 +150,7 @@ impl Solving<'_> {
                 }
                 self.run.trace.push(resolved);
             }
+            self.above.pop();
             self.combine(question, &pairs).await // Lines 26, 27.
         })
     }
@@ -213,8 +218,8 @@ impl Solving<'_> {
         let asked = quiet_headings(question);
         let said = self.run.ask::<Parts>(self.kit, &DECOMPOSE, &[("question", &asked)]).await?;
         let Parts(mut parts) = said.unwrap_or_default();
-        // A question that is its own part would be asked for ever.
-        parts.retain(|part| part != question);
+        // A question that is a part of itself would be asked for ever.
+        parts.retain(|part| !self.above.contains(part));
         let left = self.params.questions.saturating_sub(self.taken_up);
         if left < parts.len() {
             let note = format!(

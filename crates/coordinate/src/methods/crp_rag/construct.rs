@@ -123,8 +123,11 @@ async fn next_steps(
 ) -> Result<Vec<New>, SolveError> {
     let asked = quiet_headings(&question.text);
     let mut conditions = Vec::with_capacity(sinks.len());
+    let mut taken: Vec<Vec<usize>> = Vec::with_capacity(sinks.len());
     for sink in sinks {
-        let known = sink.map(|sink| graph.leading_to(sink)).unwrap_or_default();
+        taken.push(sink.map(|sink| graph.leading_to(sink)).unwrap_or_default());
+    }
+    for known in &taken {
         conditions.push(match known.is_empty() {
             true => "(none yet)".to_owned(),
             false => numbered(known.iter().map(|node| graph.text(*node))),
@@ -142,10 +145,14 @@ async fn next_steps(
     }
     let mut said = run.ask_each::<Step>(kit, &STEP, &inputs).await?.into_iter();
     let mut new: Vec<New> = Vec::new();
-    for sink in sinks {
+    for (sink, taken) in sinks.iter().zip(&taken) {
         let mut followed = false;
         for _ in 0..samples {
             let Some(Step { text: Some(text), is_final }) = said.next().flatten() else { continue };
+            // A step that was taken already leads nowhere: reasoning is not circular (§3.1).
+            if taken.iter().any(|node| graph.text(*node) == text) {
+                continue;
+            }
             followed = true;
             let after: BTreeSet<usize> = sink.iter().copied().collect();
             // The same words twice are one step without asking.
