@@ -105,6 +105,10 @@ pub struct Overrides {
     pub perplexity: Option<f64>,
     /// The similarity above which CRP-RAG merges steps.
     pub merge: Option<f32>,
+    /// Share of CRP-RAG's nodes that are spoilt, in hundredths up to 50 (Figure 3).
+    pub noisy_nodes: Option<u8>,
+    /// Share of its nodes whose knowledge is spoilt, in hundredths up to 50 (Figure 3).
+    pub noisy_knowledge: Option<u8>,
     /// Chunks that hop RAG gathers.
     pub hop_chunks: Option<NonZeroUsize>,
     /// How hops are weighed.
@@ -140,6 +144,11 @@ impl Method {
                 k: set.k.map_or(params.k, NonZeroUsize::get),
                 perplexity: set.perplexity.unwrap_or(params.perplexity),
                 merge: set.merge.unwrap_or(params.merge),
+                noise: match (set.noisy_nodes, set.noisy_knowledge) {
+                    (Some(percent), _) => crp_rag::Noise::Nodes(percent),
+                    (None, Some(percent)) => crp_rag::Noise::Knowledge(percent),
+                    (None, None) => params.noise,
+                },
                 ..params
             }),
         }
