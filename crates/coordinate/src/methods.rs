@@ -1,5 +1,6 @@
 //! Which method? A closed set, chosen by name; one file each.
 
+pub mod closed_book;
 pub mod hop_rag;
 pub mod kar3;
 pub mod naive_rag;
@@ -25,6 +26,8 @@ pub enum Method {
     HopRag(hop_rag::Params),
     /// One retrieval, one answer.
     NaiveRag(Gather),
+    /// No retrieval, one answer.
+    ClosedBook(closed_book::Params),
 }
 
 /// A name that no method bears.
@@ -56,6 +59,13 @@ impl Method {
             ("naive-rag-hr", Self::NaiveRag(Gather::hierarchical())),
             // Ours: naive RAG on hybrid retrieval.
             ("hybrid-rag", Self::NaiveRag(Gather::hybrid())),
+            ("direct", Self::ClosedBook(closed_book::Params::default())),
+            (
+                "zero-shot-cot",
+                Self::ClosedBook(closed_book::Params {
+                    reasoning: closed_book::Reasoning::StepByStep,
+                }),
+            ),
         ]
     }
 
@@ -101,6 +111,7 @@ impl Method {
                 Self::HopRag(hop_rag::Params { k, hops: set.hops })
             }
             Self::NaiveRag(params) => Self::NaiveRag(params),
+            Self::ClosedBook(params) => Self::ClosedBook(params),
         }
     }
 }
@@ -140,6 +151,7 @@ pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Ans
         Method::Kar3(params) => Box::pin(kar3::solve(kit, question, params)).await,
         Method::HopRag(params) => Box::pin(hop_rag::solve(kit, question, params)).await,
         Method::NaiveRag(params) => Box::pin(naive_rag::solve(kit, question, params)).await,
+        Method::ClosedBook(params) => Box::pin(closed_book::solve(kit, question, params)).await,
     }
 }
 
@@ -156,6 +168,7 @@ mod tests {
         let (r, h_r) = (Gather::chunks(), Gather::hierarchical());
         assert_eq!((r.chunks, r.chunk_floor, r.atoms), (16, 0.2, 0));
         assert_eq!((h_r.chunks, h_r.chunk_floor, h_r.atoms, h_r.atom_floor), (8, 0.5, 4, 0.5));
+        assert_eq!(closed_book::Params::default().reasoning, closed_book::Reasoning::None);
     }
 
     #[test]

@@ -5,4 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod fixture;
+mod prompted;
+
+mod closed_book;
 mod kar3;
