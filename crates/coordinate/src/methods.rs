@@ -4,6 +4,7 @@ pub mod closed_book;
 pub mod hop_rag;
 pub mod kar3;
 pub mod naive_rag;
+pub mod self_ask;
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -28,6 +29,8 @@ pub enum Method {
     NaiveRag(Gather),
     /// No retrieval, one answer.
     ClosedBook(closed_book::Params),
+    /// Follow-up questions, one at a time.
+    SelfAsk(self_ask::Params),
 }
 
 /// A name that no method bears.
@@ -39,6 +42,8 @@ impl Method {
     /// Every method by its name, in the order of the documentation.
     pub fn all() -> Vec<(&'static str, Self)> {
         let kar3 = kar3::Params::default();
+        let self_ask = self_ask::Params::default();
+        let self_ask_r = self_ask::Params { gather: Some(Gather::step()), ..self_ask };
         vec![
             ("kar3", Self::Kar3(kar3)),
             // The ablations of KAR³ Table 3.
@@ -66,6 +71,20 @@ impl Method {
                     reasoning: closed_book::Reasoning::StepByStep,
                 }),
             ),
+            ("self-ask", Self::SelfAsk(self_ask)),
+            ("self-ask-r", Self::SelfAsk(self_ask_r)),
+            (
+                "self-ask-hr",
+                Self::SelfAsk(self_ask::Params {
+                    gather: Some(Gather::hierarchical()),
+                    ..self_ask
+                }),
+            ),
+            // The zero-shot variants of KAR³ Table 14.
+            (
+                "self-ask-zero-shot",
+                Self::SelfAsk(self_ask::Params { shots: self_ask::Shots::Zero, ..self_ask_r }),
+            ),
         ]
     }
 
@@ -80,9 +99,9 @@ impl Method {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Overrides {
-    /// The most rounds of KAR³ (N).
+    /// The most rounds, sub-questions or sentences (N).
     pub n: Option<NonZeroUsize>,
-    /// Candidates for each proposal (k).
+    /// Candidates for each proposal; atoms for each follow-up question (k).
     pub k: Option<NonZeroUsize>,
     /// The least similarity of an atom (δ), from -1 to 1.
     pub delta: Option<f32>,
@@ -112,7 +131,24 @@ impl Method {
             }
             Self::NaiveRag(params) => Self::NaiveRag(params),
             Self::ClosedBook(params) => Self::ClosedBook(params),
+            Self::SelfAsk(params) => Self::SelfAsk(self_ask::Params {
+                n: set.n.unwrap_or(params.n),
+                gather: params.gather.map(|gather| atoms_with(gather, set)),
+                ..params
+            }),
         }
+    }
+}
+
+/// The atoms of `H-R` with the user's parameters; `R` has none.
+fn atoms_with(gather: Gather, set: &Overrides) -> Gather {
+    if gather.atoms == 0 {
+        return gather;
+    }
+    Gather {
+        atoms: set.k.map_or(gather.atoms, NonZeroUsize::get),
+        atom_floor: set.delta.unwrap_or(gather.atom_floor),
+        ..gather
     }
 }
 
@@ -152,6 +188,7 @@ pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Ans
         Method::HopRag(params) => Box::pin(hop_rag::solve(kit, question, params)).await,
         Method::NaiveRag(params) => Box::pin(naive_rag::solve(kit, question, params)).await,
         Method::ClosedBook(params) => Box::pin(closed_book::solve(kit, question, params)).await,
+        Method::SelfAsk(params) => Box::pin(self_ask::solve(kit, question, params)).await,
     }
 }
 
@@ -168,7 +205,28 @@ mod tests {
         let (r, h_r) = (Gather::chunks(), Gather::hierarchical());
         assert_eq!((r.chunks, r.chunk_floor, r.atoms), (16, 0.2, 0));
         assert_eq!((h_r.chunks, h_r.chunk_floor, h_r.atoms, h_r.atom_floor), (8, 0.5, 4, 0.5));
+        let step = Gather::step();
+        assert_eq!((step.chunks, step.chunk_floor, step.atoms), (4, 0.2, 0));
+        let self_ask = self_ask::Params::default();
+        assert_eq!((self_ask.n.get(), self_ask.gather), (5, None));
+        assert_eq!(self_ask.shots, self_ask::Shots::Few);
         assert_eq!(closed_book::Params::default().reasoning, closed_book::Reasoning::None);
+    }
+
+    #[test]
+    fn overrides_reach_the_methods_that_have_them() {
+        let (n, k) = (NonZeroUsize::new(2), NonZeroUsize::new(7));
+        let set = Overrides { n, k, delta: Some(0.25), ..Overrides::default() };
+        let with = |name: &str| name.parse::<Method>().unwrap().with(&set);
+        let Method::SelfAsk(params) = with("self-ask-hr") else { panic!() };
+        let gather = params.gather.unwrap();
+        assert_eq!((Some(params.n), gather.chunks, gather.atoms), (n, 8, 7));
+        assert_eq!((gather.chunk_floor, gather.atom_floor), (0.5, 0.25));
+        let Method::SelfAsk(params) = with("self-ask-r") else { panic!() };
+        assert_eq!((Some(params.n), params.gather), (n, Some(Gather::step())));
+        for name in ["direct", "naive-rag-hr"] {
+            assert_eq!(with(name).to_string(), name);
+        }
     }
 
     #[test]

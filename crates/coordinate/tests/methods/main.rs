@@ -9,3 +9,4 @@ mod prompted;
 
 mod closed_book;
 mod kar3;
+mod self_ask;

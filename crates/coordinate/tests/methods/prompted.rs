@@ -13,9 +13,13 @@ use crate::fixture::*;
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 
 /// With the roles that each asks.
-const METHODS: [(&str, &[Role]); 2] = [
+const METHODS: [(&str, &[Role]); 6] = [
     ("direct", &[Role::Answer]),
     ("zero-shot-cot", &[Role::Answer]),
+    ("self-ask", &[Role::Decompose, Role::Answer]),
+    ("self-ask-r", &[Role::Decompose, Role::Answer]),
+    ("self-ask-hr", &[Role::Decompose, Role::Answer]),
+    ("self-ask-zero-shot", &[Role::Decompose, Role::Answer]),
 ];
 
 /// The headings of all prompts.
