@@ -2,6 +2,7 @@
 
 pub mod closed_book;
 pub mod hop_rag;
+pub mod ircot;
 pub mod kar3;
 pub mod naive_rag;
 pub mod self_ask;
@@ -31,6 +32,8 @@ pub enum Method {
     ClosedBook(closed_book::Params),
     /// Follow-up questions, one at a time.
     SelfAsk(self_ask::Params),
+    /// Reasoning and retrieval in turns.
+    Ircot(ircot::Params),
 }
 
 /// A name that no method bears.
@@ -44,6 +47,7 @@ impl Method {
         let kar3 = kar3::Params::default();
         let self_ask = self_ask::Params::default();
         let self_ask_r = self_ask::Params { gather: Some(Gather::step()), ..self_ask };
+        let ircot = ircot::Params::default();
         vec![
             ("kar3", Self::Kar3(kar3)),
             // The ablations of KAR³ Table 3.
@@ -84,6 +88,11 @@ impl Method {
             (
                 "self-ask-zero-shot",
                 Self::SelfAsk(self_ask::Params { shots: self_ask::Shots::Zero, ..self_ask_r }),
+            ),
+            ("ircot", Self::Ircot(ircot)),
+            (
+                "ircot-zero-shot",
+                Self::Ircot(ircot::Params { shots: self_ask::Shots::Zero, ..ircot }),
             ),
         ]
     }
@@ -136,6 +145,9 @@ impl Method {
                 gather: params.gather.map(|gather| atoms_with(gather, set)),
                 ..params
             }),
+            Self::Ircot(params) => {
+                Self::Ircot(ircot::Params { n: set.n.unwrap_or(params.n), ..params })
+            }
         }
     }
 }
@@ -189,6 +201,7 @@ pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Ans
         Method::NaiveRag(params) => Box::pin(naive_rag::solve(kit, question, params)).await,
         Method::ClosedBook(params) => Box::pin(closed_book::solve(kit, question, params)).await,
         Method::SelfAsk(params) => Box::pin(self_ask::solve(kit, question, params)).await,
+        Method::Ircot(params) => Box::pin(ircot::solve(kit, question, params)).await,
     }
 }
 
@@ -210,6 +223,8 @@ mod tests {
         let self_ask = self_ask::Params::default();
         assert_eq!((self_ask.n.get(), self_ask.gather), (5, None));
         assert_eq!(self_ask.shots, self_ask::Shots::Few);
+        let ircot = ircot::Params::default();
+        assert_eq!((ircot.n.get(), ircot.gather, ircot.shots), (5, step, self_ask::Shots::Few));
         assert_eq!(closed_book::Params::default().reasoning, closed_book::Reasoning::None);
     }
 
@@ -224,6 +239,8 @@ mod tests {
         assert_eq!((gather.chunk_floor, gather.atom_floor), (0.5, 0.25));
         let Method::SelfAsk(params) = with("self-ask-r") else { panic!() };
         assert_eq!((Some(params.n), params.gather), (n, Some(Gather::step())));
+        let Method::Ircot(params) = with("ircot-zero-shot") else { panic!() };
+        assert_eq!((Some(params.n), params.shots), (n, self_ask::Shots::Zero));
         for name in ["direct", "naive-rag-hr"] {
             assert_eq!(with(name).to_string(), name);
         }

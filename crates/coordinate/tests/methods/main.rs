@@ -8,5 +8,6 @@ mod fixture;
 mod prompted;
 
 mod closed_book;
+mod ircot;
 mod kar3;
 mod self_ask;

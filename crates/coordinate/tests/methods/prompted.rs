@@ -13,13 +13,15 @@ use crate::fixture::*;
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 
 /// With the roles that each asks.
-const METHODS: [(&str, &[Role]); 6] = [
+const METHODS: [(&str, &[Role]); 8] = [
     ("direct", &[Role::Answer]),
     ("zero-shot-cot", &[Role::Answer]),
     ("self-ask", &[Role::Decompose, Role::Answer]),
     ("self-ask-r", &[Role::Decompose, Role::Answer]),
     ("self-ask-hr", &[Role::Decompose, Role::Answer]),
     ("self-ask-zero-shot", &[Role::Decompose, Role::Answer]),
+    ("ircot", &[Role::Reason, Role::Answer]),
+    ("ircot-zero-shot", &[Role::Reason, Role::Answer]),
 ];
 
 /// The headings of all prompts.
