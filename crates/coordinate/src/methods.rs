@@ -3,6 +3,7 @@
 pub mod closed_book;
 pub mod hop_rag;
 pub mod ircot;
+pub mod iter_retgen;
 pub mod kar3;
 pub mod naive_rag;
 pub mod self_ask;
@@ -34,6 +35,8 @@ pub enum Method {
     SelfAsk(self_ask::Params),
     /// Reasoning and retrieval in turns.
     Ircot(ircot::Params),
+    /// Retrieval by the last answer, round after round.
+    IterRetgen(iter_retgen::Params),
 }
 
 /// A name that no method bears.
@@ -94,6 +97,7 @@ impl Method {
                 "ircot-zero-shot",
                 Self::Ircot(ircot::Params { shots: self_ask::Shots::Zero, ..ircot }),
             ),
+            ("iter-retgen", Self::IterRetgen(iter_retgen::Params::default())),
         ]
     }
 
@@ -147,6 +151,9 @@ impl Method {
             }),
             Self::Ircot(params) => {
                 Self::Ircot(ircot::Params { n: set.n.unwrap_or(params.n), ..params })
+            }
+            Self::IterRetgen(params) => {
+                Self::IterRetgen(iter_retgen::Params { n: set.n.unwrap_or(params.n), ..params })
             }
         }
     }
@@ -202,6 +209,7 @@ pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Ans
         Method::ClosedBook(params) => Box::pin(closed_book::solve(kit, question, params)).await,
         Method::SelfAsk(params) => Box::pin(self_ask::solve(kit, question, params)).await,
         Method::Ircot(params) => Box::pin(ircot::solve(kit, question, params)).await,
+        Method::IterRetgen(params) => Box::pin(iter_retgen::solve(kit, question, params)).await,
     }
 }
 
@@ -225,6 +233,8 @@ mod tests {
         assert_eq!(self_ask.shots, self_ask::Shots::Few);
         let ircot = ircot::Params::default();
         assert_eq!((ircot.n.get(), ircot.gather, ircot.shots), (5, step, self_ask::Shots::Few));
+        let iter_retgen = iter_retgen::Params::default();
+        assert_eq!((iter_retgen.n.get(), iter_retgen.gather), (5, r));
         assert_eq!(closed_book::Params::default().reasoning, closed_book::Reasoning::None);
     }
 
@@ -241,6 +251,8 @@ mod tests {
         assert_eq!((Some(params.n), params.gather), (n, Some(Gather::step())));
         let Method::Ircot(params) = with("ircot-zero-shot") else { panic!() };
         assert_eq!((Some(params.n), params.shots), (n, self_ask::Shots::Zero));
+        let Method::IterRetgen(params) = with("iter-retgen") else { panic!() };
+        assert_eq!((Some(params.n), params.gather), (n, Gather::chunks()));
         for name in ["direct", "naive-rag-hr"] {
             assert_eq!(with(name).to_string(), name);
         }

@@ -9,5 +9,6 @@ mod prompted;
 
 mod closed_book;
 mod ircot;
+mod iter_retgen;
 mod kar3;
 mod self_ask;

@@ -13,7 +13,7 @@ use crate::fixture::*;
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 
 /// With the roles that each asks.
-const METHODS: [(&str, &[Role]); 8] = [
+const METHODS: [(&str, &[Role]); 9] = [
     ("direct", &[Role::Answer]),
     ("zero-shot-cot", &[Role::Answer]),
     ("self-ask", &[Role::Decompose, Role::Answer]),
@@ -22,6 +22,7 @@ const METHODS: [(&str, &[Role]); 8] = [
     ("self-ask-zero-shot", &[Role::Decompose, Role::Answer]),
     ("ircot", &[Role::Reason, Role::Answer]),
     ("ircot-zero-shot", &[Role::Reason, Role::Answer]),
+    ("iter-retgen", &[Role::Answer]),
 ];
 
 /// The headings of all prompts.
