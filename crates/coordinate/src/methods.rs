@@ -5,6 +5,7 @@ pub mod hop_rag;
 pub mod ircot;
 pub mod iter_retgen;
 pub mod kar3;
+pub mod least_to_most;
 pub mod naive_rag;
 pub mod self_ask;
 
@@ -37,6 +38,8 @@ pub enum Method {
     Ircot(ircot::Params),
     /// Retrieval by the last answer, round after round.
     IterRetgen(iter_retgen::Params),
+    /// Sub-questions from simple to hard.
+    LeastToMost(least_to_most::Params),
 }
 
 /// A name that no method bears.
@@ -51,6 +54,7 @@ impl Method {
         let self_ask = self_ask::Params::default();
         let self_ask_r = self_ask::Params { gather: Some(Gather::step()), ..self_ask };
         let ircot = ircot::Params::default();
+        let least_to_most = least_to_most::Params::default();
         vec![
             ("kar3", Self::Kar3(kar3)),
             // The ablations of KAR³ Table 3.
@@ -98,6 +102,15 @@ impl Method {
                 Self::Ircot(ircot::Params { shots: self_ask::Shots::Zero, ..ircot }),
             ),
             ("iter-retgen", Self::IterRetgen(iter_retgen::Params::default())),
+            ("least-to-most", Self::LeastToMost(least_to_most)),
+            // Ours: with 4 chunks for each sub-question.
+            (
+                "least-to-most-r",
+                Self::LeastToMost(least_to_most::Params {
+                    gather: Some(Gather::step()),
+                    ..least_to_most
+                }),
+            ),
         ]
     }
 
@@ -155,6 +168,9 @@ impl Method {
             Self::IterRetgen(params) => {
                 Self::IterRetgen(iter_retgen::Params { n: set.n.unwrap_or(params.n), ..params })
             }
+            Self::LeastToMost(params) => {
+                Self::LeastToMost(least_to_most::Params { n: set.n.unwrap_or(params.n), ..params })
+            }
         }
     }
 }
@@ -210,6 +226,7 @@ pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Ans
         Method::SelfAsk(params) => Box::pin(self_ask::solve(kit, question, params)).await,
         Method::Ircot(params) => Box::pin(ircot::solve(kit, question, params)).await,
         Method::IterRetgen(params) => Box::pin(iter_retgen::solve(kit, question, params)).await,
+        Method::LeastToMost(params) => Box::pin(least_to_most::solve(kit, question, params)).await,
     }
 }
 
@@ -235,6 +252,8 @@ mod tests {
         assert_eq!((ircot.n.get(), ircot.gather, ircot.shots), (5, step, self_ask::Shots::Few));
         let iter_retgen = iter_retgen::Params::default();
         assert_eq!((iter_retgen.n.get(), iter_retgen.gather), (5, r));
+        let least_to_most = least_to_most::Params::default();
+        assert_eq!((least_to_most.n.get(), least_to_most.gather), (5, None));
         assert_eq!(closed_book::Params::default().reasoning, closed_book::Reasoning::None);
     }
 
@@ -253,6 +272,8 @@ mod tests {
         assert_eq!((Some(params.n), params.shots), (n, self_ask::Shots::Zero));
         let Method::IterRetgen(params) = with("iter-retgen") else { panic!() };
         assert_eq!((Some(params.n), params.gather), (n, Gather::chunks()));
+        let Method::LeastToMost(params) = with("least-to-most-r") else { panic!() };
+        assert_eq!((Some(params.n), params.gather), (n, Some(Gather::step())));
         for name in ["direct", "naive-rag-hr"] {
             assert_eq!(with(name).to_string(), name);
         }

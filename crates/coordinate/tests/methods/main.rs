@@ -11,4 +11,5 @@ mod closed_book;
 mod ircot;
 mod iter_retgen;
 mod kar3;
+mod least_to_most;
 mod self_ask;

@@ -13,7 +13,7 @@ use crate::fixture::*;
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 
 /// With the roles that each asks.
-const METHODS: [(&str, &[Role]); 9] = [
+const METHODS: [(&str, &[Role]); 11] = [
     ("direct", &[Role::Answer]),
     ("zero-shot-cot", &[Role::Answer]),
     ("self-ask", &[Role::Decompose, Role::Answer]),
@@ -23,6 +23,8 @@ const METHODS: [(&str, &[Role]); 9] = [
     ("ircot", &[Role::Reason, Role::Answer]),
     ("ircot-zero-shot", &[Role::Reason, Role::Answer]),
     ("iter-retgen", &[Role::Answer]),
+    ("least-to-most", &[Role::Decompose, Role::Answer]),
+    ("least-to-most-r", &[Role::Decompose, Role::Answer]),
 ];
 
 /// The headings of all prompts.
