@@ -8,6 +8,7 @@ pub mod kar3;
 pub mod least_to_most;
 pub mod naive_rag;
 pub mod self_ask;
+pub mod think_then_act;
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -40,6 +41,8 @@ pub enum Method {
     IterRetgen(iter_retgen::Params),
     /// Sub-questions from simple to hard.
     LeastToMost(least_to_most::Params),
+    /// Judge first, then rewrite and retrieve where that helps.
+    ThinkThenAct(think_then_act::Params),
 }
 
 /// A name that no method bears.
@@ -111,6 +114,7 @@ impl Method {
                     ..least_to_most
                 }),
             ),
+            ("think-then-act", Self::ThinkThenAct(think_then_act::Params::default())),
         ]
     }
 
@@ -127,7 +131,8 @@ impl Method {
 pub struct Overrides {
     /// The most rounds, sub-questions or sentences (N).
     pub n: Option<NonZeroUsize>,
-    /// Candidates for each proposal; atoms for each follow-up question (k).
+    /// Candidates for each proposal; atoms for each follow-up question; chunks of the one retrieval
+    /// of Think-then-Act (k).
     pub k: Option<NonZeroUsize>,
     /// The least similarity of an atom (δ), from -1 to 1.
     pub delta: Option<f32>,
@@ -170,6 +175,9 @@ impl Method {
             }
             Self::LeastToMost(params) => {
                 Self::LeastToMost(least_to_most::Params { n: set.n.unwrap_or(params.n), ..params })
+            }
+            Self::ThinkThenAct(params) => {
+                Self::ThinkThenAct(think_then_act::Params { k: set.k.unwrap_or(params.k) })
             }
         }
     }
@@ -227,6 +235,9 @@ pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Ans
         Method::Ircot(params) => Box::pin(ircot::solve(kit, question, params)).await,
         Method::IterRetgen(params) => Box::pin(iter_retgen::solve(kit, question, params)).await,
         Method::LeastToMost(params) => Box::pin(least_to_most::solve(kit, question, params)).await,
+        Method::ThinkThenAct(params) => {
+            Box::pin(think_then_act::solve(kit, question, params)).await
+        }
     }
 }
 
@@ -254,6 +265,8 @@ mod tests {
         assert_eq!((iter_retgen.n.get(), iter_retgen.gather), (5, r));
         let least_to_most = least_to_most::Params::default();
         assert_eq!((least_to_most.n.get(), least_to_most.gather), (5, None));
+        // CRP-RAG §4.3.
+        assert_eq!(think_then_act::Params::default().k.get(), 5);
         assert_eq!(closed_book::Params::default().reasoning, closed_book::Reasoning::None);
     }
 
@@ -274,6 +287,8 @@ mod tests {
         assert_eq!((Some(params.n), params.gather), (n, Gather::chunks()));
         let Method::LeastToMost(params) = with("least-to-most-r") else { panic!() };
         assert_eq!((Some(params.n), params.gather), (n, Some(Gather::step())));
+        let Method::ThinkThenAct(params) = with("think-then-act") else { panic!() };
+        assert_eq!(Some(params.k), k);
         for name in ["direct", "naive-rag-hr"] {
             assert_eq!(with(name).to_string(), name);
         }

@@ -13,3 +13,4 @@ mod iter_retgen;
 mod kar3;
 mod least_to_most;
 mod self_ask;
+mod think_then_act;

@@ -13,7 +13,7 @@ use crate::fixture::*;
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 
 /// With the roles that each asks.
-const METHODS: [(&str, &[Role]); 11] = [
+const METHODS: [(&str, &[Role]); 12] = [
     ("direct", &[Role::Answer]),
     ("zero-shot-cot", &[Role::Answer]),
     ("self-ask", &[Role::Decompose, Role::Answer]),
@@ -25,6 +25,7 @@ const METHODS: [(&str, &[Role]); 11] = [
     ("iter-retgen", &[Role::Answer]),
     ("least-to-most", &[Role::Decompose, Role::Answer]),
     ("least-to-most-r", &[Role::Decompose, Role::Answer]),
+    ("think-then-act", &[Role::Know, Role::Rewrite, Role::Answer]),
 ];
 
 /// The headings of all prompts.
