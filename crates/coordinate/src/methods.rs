@@ -9,6 +9,7 @@ pub mod least_to_most;
 pub mod naive_rag;
 pub mod self_ask;
 pub mod think_then_act;
+pub mod tree_of_thought;
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -43,6 +44,8 @@ pub enum Method {
     LeastToMost(least_to_most::Params),
     /// Judge first, then rewrite and retrieve where that helps.
     ThinkThenAct(think_then_act::Params),
+    /// Breadth-first search over thoughts.
+    TreeOfThought(tree_of_thought::Params),
 }
 
 /// A name that no method bears.
@@ -115,6 +118,7 @@ impl Method {
                 }),
             ),
             ("think-then-act", Self::ThinkThenAct(think_then_act::Params::default())),
+            ("tree-of-thought", Self::TreeOfThought(tree_of_thought::Params::default())),
         ]
     }
 
@@ -179,6 +183,7 @@ impl Method {
             Self::ThinkThenAct(params) => {
                 Self::ThinkThenAct(think_then_act::Params { k: set.k.unwrap_or(params.k) })
             }
+            Self::TreeOfThought(params) => Self::TreeOfThought(params),
         }
     }
 }
@@ -238,6 +243,9 @@ pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Ans
         Method::ThinkThenAct(params) => {
             Box::pin(think_then_act::solve(kit, question, params)).await
         }
+        Method::TreeOfThought(params) => {
+            Box::pin(tree_of_thought::solve(kit, question, params)).await
+        }
     }
 }
 
@@ -268,6 +276,8 @@ mod tests {
         // CRP-RAG §4.3.
         assert_eq!(think_then_act::Params::default().k.get(), 5);
         assert_eq!(closed_book::Params::default().reasoning, closed_book::Reasoning::None);
+        let tree = tree_of_thought::Params::default();
+        assert_eq!((tree.depth.get(), tree.thoughts.get(), tree.breadth.get()), (3, 3, 2));
     }
 
     #[test]
@@ -289,7 +299,7 @@ mod tests {
         assert_eq!((Some(params.n), params.gather), (n, Some(Gather::step())));
         let Method::ThinkThenAct(params) = with("think-then-act") else { panic!() };
         assert_eq!(Some(params.k), k);
-        for name in ["direct", "naive-rag-hr"] {
+        for name in ["direct", "tree-of-thought", "naive-rag-hr"] {
             assert_eq!(with(name).to_string(), name);
         }
     }

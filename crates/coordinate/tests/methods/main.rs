@@ -14,3 +14,4 @@ mod kar3;
 mod least_to_most;
 mod self_ask;
 mod think_then_act;
+mod tree_of_thought;

@@ -13,7 +13,7 @@ use crate::fixture::*;
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 
 /// With the roles that each asks.
-const METHODS: [(&str, &[Role]); 12] = [
+const METHODS: [(&str, &[Role]); 13] = [
     ("direct", &[Role::Answer]),
     ("zero-shot-cot", &[Role::Answer]),
     ("self-ask", &[Role::Decompose, Role::Answer]),
@@ -26,6 +26,7 @@ const METHODS: [(&str, &[Role]); 12] = [
     ("least-to-most", &[Role::Decompose, Role::Answer]),
     ("least-to-most-r", &[Role::Decompose, Role::Answer]),
     ("think-then-act", &[Role::Know, Role::Rewrite, Role::Answer]),
+    ("tree-of-thought", &[Role::Reason, Role::Grade, Role::Answer]),
 ];
 
 /// The headings of all prompts.
