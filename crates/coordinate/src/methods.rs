@@ -1,10 +1,17 @@
 //! Which method? A closed set, chosen by name; one file each.
 
+pub mod closed_book;
 pub mod crp_rag;
 pub mod hop_rag;
+pub mod ircot;
+pub mod iter_retgen;
 pub mod kar3;
+pub mod least_to_most;
 pub mod naive_rag;
 pub mod ra_isf;
+pub mod self_ask;
+pub mod think_then_act;
+pub mod tree_of_thought;
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -31,6 +38,20 @@ pub enum Method {
     RaIsf(ra_isf::Params),
     /// CRP-RAG.
     CrpRag(crp_rag::Params),
+    /// No retrieval, one answer.
+    ClosedBook(closed_book::Params),
+    /// Follow-up questions, one at a time.
+    SelfAsk(self_ask::Params),
+    /// Reasoning and retrieval in turns.
+    Ircot(ircot::Params),
+    /// Retrieval by the last answer, round after round.
+    IterRetgen(iter_retgen::Params),
+    /// Sub-questions from simple to hard.
+    LeastToMost(least_to_most::Params),
+    /// Judge first, then rewrite and retrieve where that helps.
+    ThinkThenAct(think_then_act::Params),
+    /// Breadth-first search over thoughts.
+    TreeOfThought(tree_of_thought::Params),
 }
 
 /// A name that no method bears.
@@ -44,6 +65,10 @@ impl Method {
         let kar3 = kar3::Params::default();
         let (ra_isf, crp) = (ra_isf::Params::default(), crp_rag::Params::default());
         let structured = |structure| Self::CrpRag(crp_rag::Params { structure, ..crp });
+        let self_ask = self_ask::Params::default();
+        let self_ask_r = self_ask::Params { gather: Some(Gather::step()), ..self_ask };
+        let ircot = ircot::Params::default();
+        let least_to_most = least_to_most::Params::default();
         vec![
             ("kar3", Self::Kar3(kar3)),
             // The ablations of KAR³ Table 3.
@@ -77,6 +102,44 @@ impl Method {
             ("crp-rag-tree", structured(crp_rag::Structure::Tree)),
             ("crp-rag-chain", structured(crp_rag::Structure::Chain)),
             ("crp-rag-text", structured(crp_rag::Structure::TextChunk)),
+            ("direct", Self::ClosedBook(closed_book::Params::default())),
+            (
+                "zero-shot-cot",
+                Self::ClosedBook(closed_book::Params {
+                    reasoning: closed_book::Reasoning::StepByStep,
+                }),
+            ),
+            ("self-ask", Self::SelfAsk(self_ask)),
+            ("self-ask-r", Self::SelfAsk(self_ask_r)),
+            (
+                "self-ask-hr",
+                Self::SelfAsk(self_ask::Params {
+                    gather: Some(Gather::hierarchical()),
+                    ..self_ask
+                }),
+            ),
+            // The zero-shot variants of KAR³ Table 14.
+            (
+                "self-ask-zero-shot",
+                Self::SelfAsk(self_ask::Params { shots: self_ask::Shots::Zero, ..self_ask_r }),
+            ),
+            ("ircot", Self::Ircot(ircot)),
+            (
+                "ircot-zero-shot",
+                Self::Ircot(ircot::Params { shots: self_ask::Shots::Zero, ..ircot }),
+            ),
+            ("iter-retgen", Self::IterRetgen(iter_retgen::Params::default())),
+            ("least-to-most", Self::LeastToMost(least_to_most)),
+            // Ours: with 4 chunks for each sub-question.
+            (
+                "least-to-most-r",
+                Self::LeastToMost(least_to_most::Params {
+                    gather: Some(Gather::step()),
+                    ..least_to_most
+                }),
+            ),
+            ("think-then-act", Self::ThinkThenAct(think_then_act::Params::default())),
+            ("tree-of-thought", Self::TreeOfThought(tree_of_thought::Params::default())),
         ]
     }
 
@@ -91,9 +154,10 @@ impl Method {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Overrides {
-    /// The most rounds of KAR³ (N).
+    /// The most rounds, sub-questions or sentences (N).
     pub n: Option<NonZeroUsize>,
-    /// Candidates for each proposal (k).
+    /// Candidates for each proposal; atoms for each follow-up question; chunks of the one retrieval
+    /// of Think-then-Act (k).
     pub k: Option<NonZeroUsize>,
     /// The least similarity of an atom (δ), from -1 to 1; calibrated on the base where it is not set.
     pub delta: Option<f32>,
@@ -151,7 +215,38 @@ impl Method {
                 },
                 ..params
             }),
+            Self::ClosedBook(params) => Self::ClosedBook(params),
+            Self::SelfAsk(params) => Self::SelfAsk(self_ask::Params {
+                n: set.n.unwrap_or(params.n),
+                gather: params.gather.map(|gather| atoms_with(gather, set)),
+                ..params
+            }),
+            Self::Ircot(params) => {
+                Self::Ircot(ircot::Params { n: set.n.unwrap_or(params.n), ..params })
+            }
+            Self::IterRetgen(params) => {
+                Self::IterRetgen(iter_retgen::Params { n: set.n.unwrap_or(params.n), ..params })
+            }
+            Self::LeastToMost(params) => {
+                Self::LeastToMost(least_to_most::Params { n: set.n.unwrap_or(params.n), ..params })
+            }
+            Self::ThinkThenAct(params) => {
+                Self::ThinkThenAct(think_then_act::Params { k: set.k.unwrap_or(params.k) })
+            }
+            Self::TreeOfThought(params) => Self::TreeOfThought(params),
         }
+    }
+}
+
+/// The atoms of `H-R` with the user's parameters; `R` has none.
+fn atoms_with(gather: Gather, set: &Overrides) -> Gather {
+    if gather.atoms == 0 {
+        return gather;
+    }
+    Gather {
+        atoms: set.k.map_or(gather.atoms, NonZeroUsize::get),
+        atom_floor: set.delta.unwrap_or(gather.atom_floor),
+        ..gather
     }
 }
 
@@ -192,6 +287,17 @@ pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Ans
         Method::NaiveRag(params) => Box::pin(naive_rag::solve(kit, question, params)).await,
         Method::RaIsf(params) => Box::pin(ra_isf::solve(kit, question, params)).await,
         Method::CrpRag(params) => Box::pin(crp_rag::solve(kit, question, params)).await,
+        Method::ClosedBook(params) => Box::pin(closed_book::solve(kit, question, params)).await,
+        Method::SelfAsk(params) => Box::pin(self_ask::solve(kit, question, params)).await,
+        Method::Ircot(params) => Box::pin(ircot::solve(kit, question, params)).await,
+        Method::IterRetgen(params) => Box::pin(iter_retgen::solve(kit, question, params)).await,
+        Method::LeastToMost(params) => Box::pin(least_to_most::solve(kit, question, params)).await,
+        Method::ThinkThenAct(params) => {
+            Box::pin(think_then_act::solve(kit, question, params)).await
+        }
+        Method::TreeOfThought(params) => {
+            Box::pin(tree_of_thought::solve(kit, question, params)).await
+        }
     }
 }
 
@@ -208,6 +314,46 @@ mod tests {
         let (r, h_r) = (Gather::chunks(), Gather::hierarchical());
         assert_eq!((r.chunks, r.chunk_floor, r.atoms), (16, 0.2, 0));
         assert_eq!((h_r.chunks, h_r.chunk_floor, h_r.atoms, h_r.atom_floor), (8, 0.5, 4, 0.5));
+        let step = Gather::step();
+        assert_eq!((step.chunks, step.chunk_floor, step.atoms), (4, 0.2, 0));
+        let self_ask = self_ask::Params::default();
+        assert_eq!((self_ask.n.get(), self_ask.gather), (5, None));
+        assert_eq!(self_ask.shots, self_ask::Shots::Few);
+        let ircot = ircot::Params::default();
+        assert_eq!((ircot.n.get(), ircot.gather, ircot.shots), (5, step, self_ask::Shots::Few));
+        let iter_retgen = iter_retgen::Params::default();
+        assert_eq!((iter_retgen.n.get(), iter_retgen.gather), (5, r));
+        let least_to_most = least_to_most::Params::default();
+        assert_eq!((least_to_most.n.get(), least_to_most.gather), (5, None));
+        // CRP-RAG §4.3.
+        assert_eq!(think_then_act::Params::default().k.get(), 5);
+        assert_eq!(closed_book::Params::default().reasoning, closed_book::Reasoning::None);
+        let tree = tree_of_thought::Params::default();
+        assert_eq!((tree.depth.get(), tree.thoughts.get(), tree.breadth.get()), (3, 3, 2));
+    }
+
+    #[test]
+    fn overrides_reach_the_methods_that_have_them() {
+        let (n, k) = (NonZeroUsize::new(2), NonZeroUsize::new(7));
+        let set = Overrides { n, k, delta: Some(0.25), ..Overrides::default() };
+        let with = |name: &str| name.parse::<Method>().unwrap().with(&set);
+        let Method::SelfAsk(params) = with("self-ask-hr") else { panic!() };
+        let gather = params.gather.unwrap();
+        assert_eq!((Some(params.n), gather.chunks, gather.atoms), (n, 8, 7));
+        assert_eq!((gather.chunk_floor, gather.atom_floor), (0.5, 0.25));
+        let Method::SelfAsk(params) = with("self-ask-r") else { panic!() };
+        assert_eq!((Some(params.n), params.gather), (n, Some(Gather::step())));
+        let Method::Ircot(params) = with("ircot-zero-shot") else { panic!() };
+        assert_eq!((Some(params.n), params.shots), (n, self_ask::Shots::Zero));
+        let Method::IterRetgen(params) = with("iter-retgen") else { panic!() };
+        assert_eq!((Some(params.n), params.gather), (n, Gather::chunks()));
+        let Method::LeastToMost(params) = with("least-to-most-r") else { panic!() };
+        assert_eq!((Some(params.n), params.gather), (n, Some(Gather::step())));
+        let Method::ThinkThenAct(params) = with("think-then-act") else { panic!() };
+        assert_eq!(Some(params.k), k);
+        for name in ["direct", "tree-of-thought", "naive-rag-hr"] {
+            assert_eq!(with(name).to_string(), name);
+        }
     }
 
     #[test]

@@ -6,5 +6,14 @@
 mod common;
 mod crp_rag;
 mod fixture;
+mod prompted;
+
+mod closed_book;
+mod ircot;
+mod iter_retgen;
 mod kar3;
+mod least_to_most;
 mod ra_isf;
+mod self_ask;
+mod think_then_act;
+mod tree_of_thought;
