@@ -3,6 +3,7 @@
 pub mod hop_rag;
 pub mod kar3;
 pub mod naive_rag;
+pub mod searchain;
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -25,6 +26,8 @@ pub enum Method {
     HopRag(hop_rag::Params),
     /// One retrieval, one answer.
     NaiveRag(Gather),
+    /// A chain of queries, verified node by node.
+    SearChain(searchain::Params),
 }
 
 /// A name that no method bears.
@@ -56,6 +59,7 @@ impl Method {
             ("naive-rag-hr", Self::NaiveRag(Gather::hierarchical())),
             // Ours: naive RAG on hybrid retrieval.
             ("hybrid-rag", Self::NaiveRag(Gather::hybrid())),
+            ("searchain", Self::SearChain(searchain::Params::default())),
         ]
     }
 
@@ -101,6 +105,9 @@ impl Method {
                 Self::HopRag(hop_rag::Params { k, hops: set.hops })
             }
             Self::NaiveRag(params) => Self::NaiveRag(params),
+            Self::SearChain(params) => {
+                Self::SearChain(searchain::Params { n: set.n.unwrap_or(params.n), ..params })
+            }
         }
     }
 }
@@ -140,6 +147,7 @@ pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Ans
         Method::Kar3(params) => Box::pin(kar3::solve(kit, question, params)).await,
         Method::HopRag(params) => Box::pin(hop_rag::solve(kit, question, params)).await,
         Method::NaiveRag(params) => Box::pin(naive_rag::solve(kit, question, params)).await,
+        Method::SearChain(params) => Box::pin(searchain::solve(kit, question, params)).await,
     }
 }
 
@@ -156,6 +164,8 @@ mod tests {
         let (r, h_r) = (Gather::chunks(), Gather::hierarchical());
         assert_eq!((r.chunks, r.chunk_floor, r.atoms), (16, 0.2, 0));
         assert_eq!((h_r.chunks, h_r.chunk_floor, h_r.atoms, h_r.atom_floor), (8, 0.5, 4, 0.5));
+        let searchain = searchain::Params::default();
+        assert_eq!((searchain.n.get(), searchain.gather), (5, Gather::step()));
     }
 
     #[test]

@@ -6,3 +6,4 @@
 mod common;
 mod fixture;
 mod kar3;
+mod searchain;
