@@ -3,6 +3,7 @@
 pub mod hop_rag;
 pub mod kar3;
 pub mod naive_rag;
+pub mod probtree;
 pub mod searchain;
 
 use std::fmt;
@@ -28,6 +29,8 @@ pub enum Method {
     NaiveRag(Gather),
     /// A chain of queries, verified node by node.
     SearChain(searchain::Params),
+    /// A question tree, solved from its leaves.
+    ProbTree(probtree::Params),
 }
 
 /// A name that no method bears.
@@ -60,6 +63,7 @@ impl Method {
             // Ours: naive RAG on hybrid retrieval.
             ("hybrid-rag", Self::NaiveRag(Gather::hybrid())),
             ("searchain", Self::SearChain(searchain::Params::default())),
+            ("probtree", Self::ProbTree(probtree::Params::default())),
         ]
     }
 
@@ -108,6 +112,7 @@ impl Method {
             Self::SearChain(params) => {
                 Self::SearChain(searchain::Params { n: set.n.unwrap_or(params.n), ..params })
             }
+            Self::ProbTree(params) => Self::ProbTree(params),
         }
     }
 }
@@ -148,6 +153,7 @@ pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Ans
         Method::HopRag(params) => Box::pin(hop_rag::solve(kit, question, params)).await,
         Method::NaiveRag(params) => Box::pin(naive_rag::solve(kit, question, params)).await,
         Method::SearChain(params) => Box::pin(searchain::solve(kit, question, params)).await,
+        Method::ProbTree(params) => Box::pin(probtree::solve(kit, question, params)).await,
     }
 }
 
@@ -166,6 +172,8 @@ mod tests {
         assert_eq!((h_r.chunks, h_r.chunk_floor, h_r.atoms, h_r.atom_floor), (8, 0.5, 4, 0.5));
         let searchain = searchain::Params::default();
         assert_eq!((searchain.n.get(), searchain.gather), (5, Gather::step()));
+        let probtree = probtree::Params::default();
+        assert_eq!((probtree.depth, probtree.nodes, probtree.gather), (3, 8, Gather::step()));
     }
 
     #[test]

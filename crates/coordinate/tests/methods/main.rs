@@ -6,4 +6,5 @@
 mod common;
 mod fixture;
 mod kar3;
+mod probtree;
 mod searchain;
