@@ -4,6 +4,7 @@ pub mod hop_rag;
 pub mod kar3;
 pub mod naive_rag;
 pub mod probtree;
+pub mod replug;
 pub mod searchain;
 
 use std::fmt;
@@ -31,6 +32,8 @@ pub enum Method {
     SearChain(searchain::Params),
     /// A question tree, solved from its leaves.
     ProbTree(probtree::Params),
+    /// One answer per passage, weighed together.
+    Replug(replug::Params),
 }
 
 /// A name that no method bears.
@@ -64,6 +67,7 @@ impl Method {
             ("hybrid-rag", Self::NaiveRag(Gather::hybrid())),
             ("searchain", Self::SearChain(searchain::Params::default())),
             ("probtree", Self::ProbTree(probtree::Params::default())),
+            ("replug", Self::Replug(replug::Params::default())),
         ]
     }
 
@@ -113,6 +117,7 @@ impl Method {
                 Self::SearChain(searchain::Params { n: set.n.unwrap_or(params.n), ..params })
             }
             Self::ProbTree(params) => Self::ProbTree(params),
+            Self::Replug(params) => Self::Replug(replug::Params { k: set.k.unwrap_or(params.k) }),
         }
     }
 }
@@ -154,6 +159,7 @@ pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Ans
         Method::NaiveRag(params) => Box::pin(naive_rag::solve(kit, question, params)).await,
         Method::SearChain(params) => Box::pin(searchain::solve(kit, question, params)).await,
         Method::ProbTree(params) => Box::pin(probtree::solve(kit, question, params)).await,
+        Method::Replug(params) => Box::pin(replug::solve(kit, question, params)).await,
     }
 }
 
@@ -174,6 +180,7 @@ mod tests {
         assert_eq!((searchain.n.get(), searchain.gather), (5, Gather::step()));
         let probtree = probtree::Params::default();
         assert_eq!((probtree.depth, probtree.nodes, probtree.gather), (3, 8, Gather::step()));
+        assert_eq!(replug::Params::default().k.get(), 10);
     }
 
     #[test]

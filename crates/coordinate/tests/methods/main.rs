@@ -7,4 +7,5 @@ mod common;
 mod fixture;
 mod kar3;
 mod probtree;
+mod replug;
 mod searchain;
