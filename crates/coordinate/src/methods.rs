@@ -6,6 +6,7 @@ pub mod naive_rag;
 pub mod probtree;
 pub mod replug;
 pub mod searchain;
+pub mod self_rag;
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -34,6 +35,8 @@ pub enum Method {
     ProbTree(probtree::Params),
     /// One answer per passage, weighed together.
     Replug(replug::Params),
+    /// Judgements steer what is retrieved and answered.
+    SelfRag(self_rag::Params),
 }
 
 /// A name that no method bears.
@@ -68,6 +71,7 @@ impl Method {
             ("searchain", Self::SearChain(searchain::Params::default())),
             ("probtree", Self::ProbTree(probtree::Params::default())),
             ("replug", Self::Replug(replug::Params::default())),
+            ("self-rag", Self::SelfRag(self_rag::Params::default())),
         ]
     }
 
@@ -118,6 +122,9 @@ impl Method {
             }
             Self::ProbTree(params) => Self::ProbTree(params),
             Self::Replug(params) => Self::Replug(replug::Params { k: set.k.unwrap_or(params.k) }),
+            Self::SelfRag(params) => {
+                Self::SelfRag(self_rag::Params { k: set.k.unwrap_or(params.k), ..params })
+            }
         }
     }
 }
@@ -160,6 +167,7 @@ pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Ans
         Method::SearChain(params) => Box::pin(searchain::solve(kit, question, params)).await,
         Method::ProbTree(params) => Box::pin(probtree::solve(kit, question, params)).await,
         Method::Replug(params) => Box::pin(replug::solve(kit, question, params)).await,
+        Method::SelfRag(params) => Box::pin(self_rag::solve(kit, question, params)).await,
     }
 }
 
@@ -181,6 +189,9 @@ mod tests {
         let probtree = probtree::Params::default();
         assert_eq!((probtree.depth, probtree.nodes, probtree.gather), (3, 8, Gather::step()));
         assert_eq!(replug::Params::default().k.get(), 10);
+        let self_rag = self_rag::Params::default();
+        assert_eq!((self_rag.k.get(), self_rag.w_rel), (5, 1.0));
+        assert_eq!((self_rag.w_sup, self_rag.w_use), (1.0, 0.5));
     }
 
     #[test]

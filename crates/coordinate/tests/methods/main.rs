@@ -9,3 +9,4 @@ mod kar3;
 mod probtree;
 mod replug;
 mod searchain;
+mod self_rag;
