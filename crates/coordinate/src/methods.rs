@@ -8,8 +8,12 @@ pub mod iter_retgen;
 pub mod kar3;
 pub mod least_to_most;
 pub mod naive_rag;
+pub mod probtree;
 pub mod ra_isf;
+pub mod replug;
+pub mod searchain;
 pub mod self_ask;
+pub mod self_rag;
 pub mod think_then_act;
 pub mod tree_of_thought;
 
@@ -52,6 +56,14 @@ pub enum Method {
     ThinkThenAct(think_then_act::Params),
     /// Breadth-first search over thoughts.
     TreeOfThought(tree_of_thought::Params),
+    /// A chain of queries, verified node by node.
+    SearChain(searchain::Params),
+    /// A question tree, solved from its leaves.
+    ProbTree(probtree::Params),
+    /// One answer per passage, weighed together.
+    Replug(replug::Params),
+    /// Judgements steer what is retrieved and answered.
+    SelfRag(self_rag::Params),
 }
 
 /// A name that no method bears.
@@ -140,6 +152,10 @@ impl Method {
             ),
             ("think-then-act", Self::ThinkThenAct(think_then_act::Params::default())),
             ("tree-of-thought", Self::TreeOfThought(tree_of_thought::Params::default())),
+            ("searchain", Self::SearChain(searchain::Params::default())),
+            ("probtree", Self::ProbTree(probtree::Params::default())),
+            ("replug", Self::Replug(replug::Params::default())),
+            ("self-rag", Self::SelfRag(self_rag::Params::default())),
         ]
     }
 
@@ -234,6 +250,14 @@ impl Method {
                 Self::ThinkThenAct(think_then_act::Params { k: set.k.unwrap_or(params.k) })
             }
             Self::TreeOfThought(params) => Self::TreeOfThought(params),
+            Self::SearChain(params) => {
+                Self::SearChain(searchain::Params { n: set.n.unwrap_or(params.n), ..params })
+            }
+            Self::ProbTree(params) => Self::ProbTree(params),
+            Self::Replug(params) => Self::Replug(replug::Params { k: set.k.unwrap_or(params.k) }),
+            Self::SelfRag(params) => {
+                Self::SelfRag(self_rag::Params { k: set.k.unwrap_or(params.k), ..params })
+            }
         }
     }
 }
@@ -298,6 +322,10 @@ pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Ans
         Method::TreeOfThought(params) => {
             Box::pin(tree_of_thought::solve(kit, question, params)).await
         }
+        Method::SearChain(params) => Box::pin(searchain::solve(kit, question, params)).await,
+        Method::ProbTree(params) => Box::pin(probtree::solve(kit, question, params)).await,
+        Method::Replug(params) => Box::pin(replug::solve(kit, question, params)).await,
+        Method::SelfRag(params) => Box::pin(self_rag::solve(kit, question, params)).await,
     }
 }
 
@@ -354,6 +382,14 @@ mod tests {
         for name in ["direct", "tree-of-thought", "naive-rag-hr"] {
             assert_eq!(with(name).to_string(), name);
         }
+        let searchain = searchain::Params::default();
+        assert_eq!((searchain.n.get(), searchain.gather), (5, Gather::step()));
+        let probtree = probtree::Params::default();
+        assert_eq!((probtree.depth, probtree.nodes, probtree.gather), (3, 8, Gather::step()));
+        assert_eq!(replug::Params::default().k.get(), 10);
+        let self_rag = self_rag::Params::default();
+        assert_eq!((self_rag.k.get(), self_rag.w_rel), (5, 1.0));
+        assert_eq!((self_rag.w_sup, self_rag.w_use), (1.0, 0.5));
     }
 
     #[test]
