@@ -5,8 +5,8 @@ mod base;
 mod models;
 
 pub use base::{
-    BaseSummary, FileRecord, KnowledgeBase, KnowledgeWriter, Mentions, PutReport, Scored, Stage,
-    StoreError, VectorSet,
+    BaseSummary, ExtractBy, FileRecord, KnowledgeBase, KnowledgeWriter, Mentions, PutReport,
+    Scored, Stage, StoreError, VectorSet,
 };
 pub use models::{
     CallRecord, ChatModel, ChatReply, ChatRequest, Embedder, Ledger, Message, ModelError, Role,

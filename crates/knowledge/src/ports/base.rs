@@ -4,8 +4,11 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::{Cause, Vector};
+use crate::distilled::{
+    Community, Entity, Extraction, LongDescription, Outline, Relation, Report, Structure, Summary,
+};
 use crate::graph::{Atom, AtomKind, Chunk, DocumentGraph, Source};
-use crate::id::{ChunkId, SourceId};
+use crate::id::{ChunkId, CommunityId, EntityId, SourceId, SummaryId};
 use crate::names::NameKey;
 
 /// Something found, and how well it fits.
@@ -52,6 +55,10 @@ pub enum VectorSet {
     Chunks,
     /// One vector per atom of a kind.
     Atoms(AtomKind),
+    /// One vector per entity: its name and what is said of it.
+    Entities,
+    /// One vector per summary of the tree.
+    Summaries,
 }
 
 /// What reasoning reads. All results are ordered best first, ties by identifier.
@@ -125,6 +132,47 @@ pub trait KnowledgeBase: Send + Sync {
     /// count tells these cases apart.
     async fn mentions(&self, names: &[NameKey], most: usize) -> Result<Vec<Mentions>, StoreError>;
 
+    /// The nodes of a set closest to each query vector, by identifier; one list per query.
+    async fn nearest(
+        &self,
+        set: VectorSet,
+        queries: &[Vector],
+        k: usize,
+        floor: f32,
+    ) -> Result<Vec<Vec<Scored<u64>>>, StoreError>;
+
+    /// The stored vectors of these nodes, in order; `None` where a node has none.
+    async fn vectors(
+        &self,
+        set: VectorSet,
+        nodes: &[u64],
+    ) -> Result<Vec<Option<Vector>>, StoreError>;
+
+    /// These entities, in the order asked for; unknown ones are left out.
+    async fn entities(&self, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError>;
+
+    /// The relations that start or end at one of these entities, each once: heaviest first, ties by
+    /// identifier.
+    async fn relations_of(&self, entities: &[EntityId]) -> Result<Vec<Relation>, StoreError>;
+
+    /// The chunks that each entity was found in, by entity in order; within one in reading order.
+    async fn chunks_mentioning(
+        &self,
+        entities: &[EntityId],
+    ) -> Result<Vec<Vec<ChunkId>>, StoreError>;
+
+    /// The entities found in each chunk, by chunk in order; within one by identifier.
+    async fn entities_in(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<EntityId>>, StoreError>;
+
+    /// All communities with their reports, by level and identifier.
+    async fn communities(&self) -> Result<Vec<Community>, StoreError>;
+
+    /// The communities that hold one of these entities, by level and identifier.
+    async fn communities_of(&self, entities: &[EntityId]) -> Result<Vec<Community>, StoreError>;
+
+    /// These summaries, in the order asked for; unknown ones are left out.
+    async fn summaries(&self, ids: &[SummaryId]) -> Result<Vec<Summary>, StoreError>;
+
     /// How many chunks there are.
     async fn chunk_count(&self) -> Result<usize, StoreError>;
 
@@ -162,6 +210,21 @@ pub struct BaseSummary {
     pub questions: usize,
     /// Sentence atoms.
     pub sentences: usize,
+    /// Entities.
+    #[serde(default)]
+    pub entities: usize,
+    /// Relations between them.
+    #[serde(default)]
+    pub relations: usize,
+    /// Communities of entities.
+    #[serde(default)]
+    pub communities: usize,
+    /// Reports on communities.
+    #[serde(default)]
+    pub reports: usize,
+    /// Summaries in the tree.
+    #[serde(default)]
+    pub summaries: usize,
     /// Vectors.
     pub vectors: usize,
     /// The embedder that made them, if any.
@@ -206,6 +269,23 @@ impl Stage {
     pub fn atomize(kind: AtomKind) -> Self {
         Self(format!("atomize:{}", kind.as_str()))
     }
+
+    /// Finding entities and relations: by a model, or by names alone.
+    pub fn extract(by: ExtractBy) -> Self {
+        Self(match by {
+            ExtractBy::Model => "extract:model".to_owned(),
+            ExtractBy::Names => "extract:names".to_owned(),
+        })
+    }
+}
+
+/// Who finds entities and relations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExtractBy {
+    /// A language model.
+    Model,
+    /// The finder of proper names.
+    Names,
 }
 
 /// What indexing writes. Each call is one transaction: all of it is kept, or nothing.
@@ -242,6 +322,49 @@ pub trait KnowledgeWriter: KnowledgeBase {
         stage: &Stage,
         atoms: Vec<(ChunkId, Vec<Atom>)>,
     ) -> Result<(), StoreError>;
+
+    /// Stores what chunks say of entities and relations in place of what was known of them, and marks
+    /// the stage done for those chunks, in one transaction. What a model has found counts as found by
+    /// names too.
+    async fn put_extractions(
+        &self,
+        by: ExtractBy,
+        found: Vec<(ChunkId, Extraction)>,
+    ) -> Result<(), StoreError>;
+
+    /// Entities and relations of which more than `bytes` bytes are said, and which have no summary of
+    /// that yet; by identifier, entities first.
+    async fn long_descriptions(&self, bytes: usize) -> Result<Vec<LongDescription>, StoreError>;
+
+    /// Stores summaries of long descriptions: (node, key of what it was made from, summary). One that
+    /// was made from something else than what is said now is left out.
+    async fn put_descriptions(&self, made: Vec<(u64, u64, String)>) -> Result<(), StoreError>;
+
+    /// The entity graph as it stands.
+    async fn outline(&self) -> Result<Outline, StoreError>;
+
+    /// Puts these communities in place of all others; those that stay keep their reports. Parents come
+    /// before their parts. `false`, and nothing is changed, where documents changed since the outline.
+    async fn put_communities(
+        &self,
+        generation: i64,
+        communities: Vec<Community>,
+    ) -> Result<bool, StoreError>;
+
+    /// Stores reports; one on a community that is gone is left out.
+    async fn put_reports(&self, reports: Vec<(CommunityId, Report)>) -> Result<(), StoreError>;
+
+    /// Stores summaries; one of which a child is gone is left out.
+    async fn put_summaries(&self, summaries: Vec<Summary>) -> Result<(), StoreError>;
+
+    /// Drops the summaries of a level that are not among these, and all that was made from them.
+    async fn keep_summaries(&self, level: u8, ids: &[SummaryId]) -> Result<(), StoreError>;
+
+    /// The structures that were asked for: later runs keep them up to date.
+    async fn structures(&self) -> Result<Vec<Structure>, StoreError>;
+
+    /// Notes that a structure was asked for.
+    async fn want(&self, structure: Structure) -> Result<(), StoreError>;
 
     /// The texts that still need a vector of this embedder: (identifier, text), by identifier, at
     /// most `limit`, above `after`.
