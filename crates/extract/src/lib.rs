@@ -3,6 +3,7 @@
 
 mod atomize;
 mod chunk;
+pub mod cluster;
 mod entities;
 pub mod leiden;
 mod links;
