@@ -7,6 +7,8 @@ mod report;
 mod stages;
 mod tree;
 
+pub(crate) use self::report::{clipped, entity_line};
+
 use std::sync::Arc;
 
 use async_trait::async_trait;

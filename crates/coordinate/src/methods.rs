@@ -1,8 +1,10 @@
 //! Which method? A closed set, chosen by name; one file each.
 
+pub mod graphrag;
 pub mod hop_rag;
 pub mod kar3;
 pub mod naive_rag;
+pub mod raptor;
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -25,6 +27,12 @@ pub enum Method {
     HopRag(hop_rag::Params),
     /// One retrieval, one answer.
     NaiveRag(Gather),
+    /// The entity graph around what a question is about.
+    GraphRagLocal(graphrag::Local),
+    /// The reports on all communities.
+    GraphRagGlobal(graphrag::Global),
+    /// Chunks and summaries in one search.
+    Raptor(raptor::Params),
 }
 
 /// A name that no method bears.
@@ -56,6 +64,9 @@ impl Method {
             ("naive-rag-hr", Self::NaiveRag(Gather::hierarchical())),
             // Ours: naive RAG on hybrid retrieval.
             ("hybrid-rag", Self::NaiveRag(Gather::hybrid())),
+            ("graphrag-local", Self::GraphRagLocal(graphrag::Local::default())),
+            ("graphrag-global", Self::GraphRagGlobal(graphrag::Global::default())),
+            ("raptor", Self::Raptor(raptor::Params::default())),
         ]
     }
 
@@ -101,6 +112,7 @@ impl Method {
                 Self::HopRag(hop_rag::Params { k, hops: set.hops })
             }
             Self::NaiveRag(params) => Self::NaiveRag(params),
+            Self::GraphRagLocal(_) | Self::GraphRagGlobal(_) | Self::Raptor(_) => self,
         }
     }
 }
@@ -140,6 +152,9 @@ pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Ans
         Method::Kar3(params) => Box::pin(kar3::solve(kit, question, params)).await,
         Method::HopRag(params) => Box::pin(hop_rag::solve(kit, question, params)).await,
         Method::NaiveRag(params) => Box::pin(naive_rag::solve(kit, question, params)).await,
+        Method::GraphRagLocal(params) => Box::pin(graphrag::local(kit, question, params)).await,
+        Method::GraphRagGlobal(params) => Box::pin(graphrag::global(kit, question, params)).await,
+        Method::Raptor(params) => Box::pin(raptor::solve(kit, question, params)).await,
     }
 }
 

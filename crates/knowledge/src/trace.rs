@@ -18,6 +18,10 @@ pub enum Via {
     Chunks,
     /// Hop retrieval: links and names.
     Hops,
+    /// The entity graph: entities → the chunks that mention them.
+    Graph,
+    /// The tree: summaries and chunks in one search.
+    Tree,
     /// The backup: the question itself on atoms.
     BackupAtoms,
     /// The backup: the question itself on chunks.
