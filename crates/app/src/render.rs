@@ -84,9 +84,8 @@ fn write_event(tree: &mut String, event: &Event) -> std::fmt::Result {
             };
             writeln!(tree, "├─ node {node}{after}: {}", short(text, 140))
         }
-        Event::Merged { nodes, into } => {
-            let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
-            writeln!(tree, "├─ merges nodes {} into {into}", nodes.join(", "))
+        Event::Merged { steps, into } => {
+            writeln!(tree, "├─ merges {} into: {}", count(steps.len(), "step"), short(into, 140))
         }
         Event::Path { nodes, answer } => {
             let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();

@@ -50,8 +50,17 @@ pub(crate) async fn conclude_as(
     rationale: String,
     run: Run,
 ) -> Result<Answer, SolveError> {
+    conclude_read(kit, context, Reading { answer, rationale, claims: Vec::new() }, run).await
+}
+
+/// Ends with an answer that a step has read from the context, quotes included.
+pub(crate) async fn conclude_read(
+    kit: &Kit,
+    context: Context,
+    reading: Reading,
+    run: Run,
+) -> Result<Answer, SolveError> {
     let model = kit.models.need(Role::Answer)?.name().to_owned();
-    let reading = Reading { answer, rationale, claims: Vec::new() };
     finish(kit, context, reading, WrittenBy::LanguageModel { model }, run).await
 }
 

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use futures::future::join_all;
 use pikerag_knowledge::{
     ChatModel, Embedder, Event, KnowledgeBase, ModelError, Question, Role, Scorer, Spent,
     StoreError, Structure, Trace,
 };
-use pikerag_prompt::{AskError, Prompt, Reply, ask};
+use pikerag_prompt::{AskError, Prompt, Reply, ask, ask_sample};
 use pikerag_retrieve::{Finder, RetrieveError};
 use serde::Deserialize;
 
@@ -85,6 +86,12 @@ impl Run {
         run
     }
 
+    /// Adds the steps and the bill of a part that ran side by side with others.
+    pub fn absorb(&mut self, part: Self) {
+        self.trace.events.extend(part.trace.events);
+        self.spent.merge(&part.spent);
+    }
+
     /// Asks the model of the prompt's role; `None` where its reply stayed unreadable, which the trace
     /// then says.
     ///
@@ -99,6 +106,34 @@ impl Run {
         let model = kit.models.need(prompt.role)?;
         let asked = ask(model, prompt, inputs, &mut self.spent).await;
         Ok(self.readable(prompt.role, asked)?)
+    }
+
+    /// Asks about many things at once; the replies and their account come in the order of `inputs`,
+    /// whichever is there first. The number is the sample: 0 unless one request is sampled often.
+    ///
+    /// # Errors
+    /// As [`Run::ask`]; the first in order.
+    pub async fn ask_each<R: Reply>(
+        &mut self,
+        kit: &Kit,
+        prompt: &Prompt,
+        inputs: &[(Vec<(&str, &str)>, u32)],
+    ) -> Result<Vec<Option<R>>, SolveError> {
+        let model = kit.models.need(prompt.role)?;
+        let mut calls = Vec::with_capacity(inputs.len());
+        for (inputs, sample) in inputs {
+            calls.push(async move {
+                let mut spent = Spent::default();
+                let reply = ask_sample::<R>(model, prompt, inputs, *sample, &mut spent).await;
+                (reply, spent)
+            });
+        }
+        let mut replies = Vec::with_capacity(inputs.len());
+        for (reply, spent) in join_all(calls).await {
+            self.spent.merge(&spent);
+            replies.push(self.readable(prompt.role, reply)?);
+        }
+        Ok(replies)
     }
 
     /// The reply of a step; `None` where it stayed unreadable, which the trace then says.

@@ -1,9 +1,11 @@
 //! Which method? A closed set, chosen by name; one file each.
 
+pub mod crp_rag;
 pub mod graphrag;
 pub mod hop_rag;
 pub mod kar3;
 pub mod naive_rag;
+pub mod ra_isf;
 pub mod raptor;
 
 use std::fmt;
@@ -27,6 +29,10 @@ pub enum Method {
     HopRag(hop_rag::Params),
     /// One retrieval, one answer.
     NaiveRag(Gather),
+    /// RA-ISF, Algorithm 1.
+    RaIsf(ra_isf::Params),
+    /// CRP-RAG.
+    CrpRag(crp_rag::Params),
     /// The entity graph around what a question is about.
     GraphRagLocal(graphrag::Local),
     /// The reports on all communities.
@@ -44,6 +50,8 @@ impl Method {
     /// Every method by its name, in the order of the documentation.
     pub fn all() -> Vec<(&'static str, Self)> {
         let kar3 = kar3::Params::default();
+        let (ra_isf, crp) = (ra_isf::Params::default(), crp_rag::Params::default());
+        let structured = |structure| Self::CrpRag(crp_rag::Params { structure, ..crp });
         vec![
             ("kar3", Self::Kar3(kar3)),
             // The ablations of KAR³ Table 3.
@@ -64,6 +72,19 @@ impl Method {
             ("naive-rag-hr", Self::NaiveRag(Gather::hierarchical())),
             // Ours: naive RAG on hybrid retrieval.
             ("hybrid-rag", Self::NaiveRag(Gather::hybrid())),
+            ("ra-isf", Self::RaIsf(ra_isf)),
+            // The ablations of RA-ISF Table 2.
+            ("ra-isf-no-know", Self::RaIsf(ra_isf::Params { knows: false, ..ra_isf })),
+            ("ra-isf-no-relevant", Self::RaIsf(ra_isf::Params { retrieves: false, ..ra_isf })),
+            ("ra-isf-no-decompose", Self::RaIsf(ra_isf::Params { decomposes: false, ..ra_isf })),
+            ("crp-rag", Self::CrpRag(crp)),
+            // The ablations of CRP-RAG Table 2, and the structures of Table 5.
+            ("crp-rag-no-aggregation", Self::CrpRag(crp_rag::Params { aggregates: false, ..crp })),
+            ("crp-rag-no-evaluation", Self::CrpRag(crp_rag::Params { evaluates: false, ..crp })),
+            ("crp-rag-no-iteration", Self::CrpRag(crp_rag::Params { iterates: false, ..crp })),
+            ("crp-rag-tree", structured(crp_rag::Structure::Tree)),
+            ("crp-rag-chain", structured(crp_rag::Structure::Chain)),
+            ("crp-rag-text", structured(crp_rag::Structure::TextChunk)),
             ("graphrag-local", Self::GraphRagLocal(graphrag::Local::default())),
             ("graphrag-global", Self::GraphRagGlobal(graphrag::Global::default())),
             ("raptor", Self::Raptor(raptor::Params::default())),
@@ -85,8 +106,16 @@ pub struct Overrides {
     pub n: Option<NonZeroUsize>,
     /// Candidates for each proposal (k).
     pub k: Option<NonZeroUsize>,
-    /// The least similarity of an atom (δ), from -1 to 1.
+    /// The least similarity of an atom (δ), from -1 to 1; calibrated on the base where it is not set.
     pub delta: Option<f32>,
+    /// What fills up KAR³'s context where its loop ended with too little.
+    pub net: Option<kar3::Net>,
+    /// How often RA-ISF splits a question (`D_th`).
+    pub depth: Option<usize>,
+    /// The perplexity below which CRP-RAG takes knowledge for sufficient.
+    pub perplexity: Option<f64>,
+    /// The similarity above which CRP-RAG merges steps.
+    pub merge: Option<f32>,
     /// Chunks that hop RAG gathers.
     pub hop_chunks: Option<NonZeroUsize>,
     /// How hops are weighed.
@@ -103,7 +132,8 @@ impl Method {
             Self::Kar3(params) => Self::Kar3(kar3::Params {
                 n: set.n.unwrap_or(params.n),
                 k: set.k.unwrap_or(params.k),
-                delta: set.delta.unwrap_or(params.delta),
+                delta: set.delta.or(params.delta),
+                net: set.net.unwrap_or(params.net),
                 hops: set.hops,
                 ..params
             }),
@@ -112,6 +142,17 @@ impl Method {
                 Self::HopRag(hop_rag::Params { k, hops: set.hops })
             }
             Self::NaiveRag(params) => Self::NaiveRag(params),
+            Self::RaIsf(params) => Self::RaIsf(ra_isf::Params {
+                depth: set.depth.unwrap_or(params.depth),
+                k: set.k.map_or(params.k, NonZeroUsize::get),
+                ..params
+            }),
+            Self::CrpRag(params) => Self::CrpRag(crp_rag::Params {
+                k: set.k.map_or(params.k, NonZeroUsize::get),
+                perplexity: set.perplexity.unwrap_or(params.perplexity),
+                merge: set.merge.unwrap_or(params.merge),
+                ..params
+            }),
             Self::GraphRagLocal(_) | Self::GraphRagGlobal(_) | Self::Raptor(_) => self,
         }
     }
@@ -152,6 +193,8 @@ pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Ans
         Method::Kar3(params) => Box::pin(kar3::solve(kit, question, params)).await,
         Method::HopRag(params) => Box::pin(hop_rag::solve(kit, question, params)).await,
         Method::NaiveRag(params) => Box::pin(naive_rag::solve(kit, question, params)).await,
+        Method::RaIsf(params) => Box::pin(ra_isf::solve(kit, question, params)).await,
+        Method::CrpRag(params) => Box::pin(crp_rag::solve(kit, question, params)).await,
         Method::GraphRagLocal(params) => Box::pin(graphrag::local(kit, question, params)).await,
         Method::GraphRagGlobal(params) => Box::pin(graphrag::global(kit, question, params)).await,
         Method::Raptor(params) => Box::pin(raptor::solve(kit, question, params)).await,
@@ -166,7 +209,7 @@ mod tests {
     #[test]
     fn the_defaults_are_the_papers() {
         let kar3 = kar3::Params::default();
-        assert_eq!((kar3.n.get(), kar3.k.get(), kar3.delta, kar3.chunk_floor), (5, 4, 0.5, 0.2));
+        assert_eq!((kar3.n.get(), kar3.k.get(), kar3::DELTA, kar3.chunk_floor), (5, 4, 0.5, 0.2));
         assert_eq!((kar3.atomizer, kar3.hop_candidates), (AtomKind::Question, 0));
         let (r, h_r) = (Gather::chunks(), Gather::hierarchical());
         assert_eq!((r.chunks, r.chunk_floor, r.atoms), (16, 0.2, 0));

@@ -13,7 +13,7 @@ use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
     AtomKind, ChatModel, ChunkId, Embedder, KnowledgeBase, KnowledgeWriter, PutReport, Scored,
 };
-use pikerag_models::fake::{HashEmbedder, ScriptedChat, busy};
+use pikerag_models::fake::{HashEmbedder, ScriptedChat, ScriptedEmbedder, busy};
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
 use pikerag_parse::{Limits, parse};
 use proptest::prelude::*;
@@ -193,6 +193,25 @@ async fn a_spent_budget_stops_and_the_next_run_goes_on() {
         assert!(second.is_whole(), "{second:?}");
         assert_eq!((second.atomized, chat.requests().len()), (7, 12));
         assert_eq!(first.vectors + second.vectors, 12 + 24);
+    }
+}
+
+/// An embedder that fails from some call on ends the run with what is stored; it holds up nothing.
+#[tokio::test]
+async fn a_failing_embedder_ends_the_run() {
+    let files = many(40);
+    for good_calls in [0, 1, 5] {
+        let shelf = Shelf::empty();
+        let chat: Arc<dyn ChatModel> = Arc::new(asking());
+        let failing = ScriptedEmbedder::by_turn(move |turn, texts| match turn < good_calls {
+            true => Ok(HashEmbedder::new(16).vectors(texts)),
+            false => Err(busy("fake")),
+        });
+        let one_by_one = Params { embeds_in_flight: 1, ..params() };
+        let run = shelf.index(&files, Some(chat), Some(Arc::new(failing)), &one_by_one);
+        let report = tokio::time::timeout(Duration::from_secs(60), run).await.expect("it hangs");
+        assert_eq!((report.atomized, report.vectors), (40, 3 * good_calls));
+        assert!(report.stopped.unwrap().contains("busy or out of reach"));
     }
 }
 

@@ -222,12 +222,12 @@ pub enum Event {
         /// The step that it stands for.
         text: String,
     },
-    /// Nodes were merged into one that inherits what they follow (CRP-RAG eq. 6).
+    /// Steps were merged into one that inherits what they follow (CRP-RAG eq. 6).
     Merged {
-        /// The nodes that went.
-        nodes: Vec<usize>,
-        /// The node that stands for them.
-        into: usize,
+        /// The steps that went.
+        steps: Vec<String>,
+        /// The step that stands for them.
+        into: String,
     },
     /// A path was reasoned along from a source to a sink.
     Path {

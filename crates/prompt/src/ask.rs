@@ -86,9 +86,23 @@ pub async fn ask<R: Reply>(
     inputs: &[(&str, &str)],
     spent: &mut Spent,
 ) -> Result<R, AskError> {
+    ask_sample(model, prompt, inputs, 0, spent).await
+}
+
+/// The same for one of several samples of a request; `sample` tells them apart, from 0.
+///
+/// # Errors
+/// See [`AskError`].
+pub async fn ask_sample<R: Reply>(
+    model: &dyn ChatModel,
+    prompt: &Prompt,
+    inputs: &[(&str, &str)],
+    sample: u32,
+    spent: &mut Spent,
+) -> Result<R, AskError> {
     let rendered = prompt.render(inputs)?;
     let role = prompt.role;
-    let first = send(model, prompt, R::schema(), rendered.clone(), spent).await?;
+    let first = send(model, prompt, R::schema(), rendered.clone(), sample, spent).await?;
     let reason = match R::read(&first) {
         Ok(reply) => return Ok(reply),
         Err(reason) => reason,
@@ -98,7 +112,7 @@ pub async fn ask<R: Reply>(
         "{rendered}\n\n# Correction\nYour last reply could not be used: {reason}. \
          Reply again, with nothing but the format asked for above."
     );
-    let second = send(model, prompt, R::schema(), again, spent).await?;
+    let second = send(model, prompt, R::schema(), again, sample, spent).await?;
     R::read(&second).map_err(|reason| AskError::Unreadable {
         role,
         reply: second.chars().take(200).collect(),
@@ -111,6 +125,7 @@ async fn send(
     prompt: &Prompt,
     schema: Option<Schema>,
     text: String,
+    sample: u32,
     spent: &mut Spent,
 ) -> Result<String, AskError> {
     let request = ChatRequest {
@@ -119,7 +134,7 @@ async fn send(
         temperature: prompt.temperature,
         max_tokens: prompt.max_tokens,
         schema,
-        sample: 0,
+        sample,
     };
     let reply = model
         .complete(&request)

@@ -7,7 +7,7 @@ mod passages;
 mod prose;
 mod read;
 
-pub use ask::{AskError, Prompt, Reply, ask};
+pub use ask::{AskError, Prompt, Reply, ask, ask_sample};
 pub use json::{Found, find_json};
 pub use passages::{numbered, one_line, passages, quiet_headings};
 pub use prose::Prose;

@@ -6,6 +6,11 @@ use std::collections::{BinaryHeap, HashSet};
 
 use rayon::prelude::*;
 
+/// Vectors compared with each other to tell what unrelated ones look like: 8,128 pairs.
+const SAMPLE: usize = 128;
+/// Fewer pairs than this tell nothing.
+const FEWEST_PAIRS: usize = 100;
+
 /// Vectors in the block that one query after the other visits while it is in the cache.
 const BLOCK: usize = 256;
 
@@ -122,6 +127,38 @@ impl Codes {
         };
         pulp::Arch::new()
             .dispatch(|| ids.iter().map(|id| similarity(id).unwrap_or_default()).collect())
+    }
+
+    /// The cosine that a `share` of all pairs with different owners stays below, by a sample: the
+    /// first vectors, which are any, for identifiers are hashes. `None` for too few pairs.
+    pub fn unrelated_similarity(&self, share: f32) -> Option<f32> {
+        let rows: Vec<(&u64, &f32, &[u8])> = self
+            .owners
+            .iter()
+            .zip(&self.scales)
+            .zip(self.codes.chunks_exact(self.dimensions.max(1)))
+            .map(|((owner, scale), code)| (owner, scale, code))
+            .take(SAMPLE)
+            .collect();
+        let mut cosines = pulp::Arch::new().dispatch(|| {
+            let mut cosines = Vec::with_capacity(SAMPLE * SAMPLE / 2);
+            for (place, (owner, scale, code)) in rows.iter().enumerate() {
+                let query: Vec<i16> =
+                    code.iter().map(|code| i16::from(code.cast_signed())).collect();
+                for (other_owner, other_scale, other) in rows.iter().skip(place + 1) {
+                    if owner != other_owner {
+                        cosines.push(dot(&query, other) as f32 * **scale * **other_scale);
+                    }
+                }
+            }
+            cosines
+        });
+        if cosines.len() < FEWEST_PAIRS {
+            return None;
+        }
+        cosines.sort_unstable_by(f32::total_cmp);
+        let place = (share.clamp(0.0, 1.0) * (cosines.len() - 1) as f32) as usize;
+        cosines.get(place).copied()
     }
 
     #[inline(always)]
@@ -252,6 +289,29 @@ mod tests {
 
     fn vectors(n: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Vec<f32>>> {
         prop::collection::vec(prop::collection::vec(-1.0f32..1.0, 48).prop_map(unit), n)
+    }
+
+    /// Three owners of many vectors each: those of one owner are alike, and do not count.
+    #[test]
+    fn unrelated_vectors_tell_where_the_scale_begins() {
+        let mut codes = Codes::default();
+        for id in 0..30u64 {
+            let owner = id % 3;
+            let mut vector = vec![0.0f32; 4];
+            // 0.6 in common with everybody, the rest with one's own kind.
+            vector[3] = 0.6;
+            vector[owner as usize] = 0.8;
+            assert!(codes.push(id, owner, &vector));
+        }
+        let alike = codes.unrelated_similarity(0.95).unwrap();
+        assert!((alike - 0.36).abs() < 0.01, "{alike}");
+        // Too few, none, and all of one owner: nothing to tell.
+        let mut few = Codes::default();
+        assert_eq!(few.unrelated_similarity(0.95), None);
+        for id in 0..60 {
+            assert!(few.push(id, 7, &[1.0, 0.0]));
+        }
+        assert_eq!(few.unrelated_similarity(0.95), None);
     }
 
     proptest! {

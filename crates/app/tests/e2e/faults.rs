@@ -12,6 +12,27 @@ fn damaged_replies_cost_almost_nothing() {
     assert!(980 <= thousandths(&report, "/overall/0/em/mean"));
 }
 
+/// KAR³ Table 9: with a weak model the loop falls below simpler methods. Ours has a net.
+#[test]
+fn a_model_that_fails_half_of_its_formats_is_no_worse_than_naive_rag() {
+    let Some(stub) = Stub::start(&[]) else { return };
+    let place = Place::with(&stub);
+    place.run_to(0, &["--base", "base", "index", &workload("corpus.jsonl")]);
+    let Some(weak) = Stub::start(&["--pmalformed", "0.5"]) else { return };
+    let place = place.set("OPENAI_BASE_URL", &format!("http://127.0.0.1:{}/v1", weak.port));
+    let questions = workload("questions.jsonl");
+    let eval = ["--base", "base", "--json", "eval", "--methods", "naive-rag,kar3", "--out", "out"];
+    let ran = place.run_to(0, &[&eval[..], &["--questions", &questions]].concat());
+    let report = ran.json()["report"].clone();
+    let naive = thousandths(&report, "/overall/0/em/mean");
+    let kar3 = thousandths(&report, "/overall/1/em/mean");
+    println!(
+        "exact match with half of the replies damaged: naive-rag {naive}, kar3 {kar3} thousandths"
+    );
+    assert_eq!(report["overall"][1]["method"], "kar3");
+    assert!(naive <= kar3);
+}
+
 #[test]
 fn a_busy_server_costs_nothing() {
     let faults = ["--p429", "0.1", "--p500", "0.1", "--retry-after", "0"];

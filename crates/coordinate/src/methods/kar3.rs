@@ -27,6 +27,27 @@ pub enum Retriever {
     Chunks,
 }
 
+/// What stands under a loop that a weak model could not walk: so many chunks as naive RAG would
+/// answer from, 16.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Net {
+    /// Those of hop retrieval.
+    Hops,
+    /// Those of naive RAG itself.
+    Plain,
+    /// None: the paper's. A model then may have to answer from nothing.
+    Off,
+}
+
+/// δ where nobody sets one: an atom counts as similar when it is closer to the proposal than this share
+/// of the base's own unrelated atoms are to each other, and at most [`DELTA`] is asked of it. One
+/// embedder gives unrelated texts 0.1, another 0.7: with the paper's, 0.5 left hardly anything out,
+/// with many a local one it leaves out what answers.
+pub const UNRELATED: f32 = 0.95;
+/// The paper's δ (§4.1); also where the base is too small to calibrate, and where words are compared.
+pub const DELTA: f32 = 0.5;
+
 /// The parameters of Algorithm 1 and its four ablations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
@@ -34,8 +55,9 @@ pub struct Params {
     pub n: NonZeroUsize,
     /// Candidates for each proposal (k).
     pub k: NonZeroUsize,
-    /// The least similarity of an atom (δ).
-    pub delta: f32,
+    /// The least similarity of an atom (δ); `None` for one that is calibrated on the base, see
+    /// [`UNRELATED`].
+    pub delta: Option<f32>,
     /// The least similarity of a chunk, where chunks are retrieved (§A.3).
     pub chunk_floor: f32,
     /// What atoms are.
@@ -48,23 +70,26 @@ pub struct Params {
     pub selector: Selector,
     /// Candidates that hop retrieval adds to each round; 0 in the paper.
     pub hop_candidates: usize,
+    /// What fills the context up where the loop ended with too little; not in the paper.
+    pub net: Net,
     /// How hops are weighed, where they are used.
     pub hops: HopParams,
 }
 
 impl Default for Params {
-    /// N = 5, k = 4, δ = 0.5 (§4.1).
+    /// N = 5, k = 4 (§4.1). Their δ = 0.5 belongs to their embedder, text-embedding-ada-002.
     fn default() -> Self {
         Self {
             n: const { NonZeroUsize::new(5).unwrap() },
             k: const { NonZeroUsize::new(4).unwrap() },
-            delta: 0.5,
+            delta: None,
             chunk_floor: 0.2,
             atomizer: AtomKind::Question,
             proposer: Proposer::Many,
             retriever: Retriever::AtomPairs,
             selector: Selector::ByAtom,
             hop_candidates: 0,
+            net: Net::Hops,
             hops: HopParams::default(),
         }
     }
@@ -81,6 +106,7 @@ impl Default for Params {
 #[instrument(name = "kar3", skip_all, fields(question = %question.id, hops = Empty))]
 pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
     let mut run = Run::begin(&Method::Kar3(params).to_string(), question);
+    let params = Params { delta: Some(delta(kit, params, &mut run).await?), ..params };
     let mut context = Context::default(); // Line 1: C ← ∅.
     let mut walk = match uses_hops(kit, params) {
         true => Some(Walk::begin(kit.finder(), &question.text, params.hops).await?),
@@ -111,16 +137,43 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
         }
     }
     Span::current().record("hops", context.chunks.len());
-    if context.chunks.is_empty() {
-        // Differs from Algorithm 1: not even a weak model answers from nothing where plain retrieval
-        // would have found something.
-        let found = candidates::plain(kit, question, params).await?;
+    if params.net != Net::Off && ended_poorly(kit, &context, &run) {
+        // Differs from Algorithm 1: no worse than naive RAG, however weak the model.
+        let found = candidates::net(kit, question, params).await?;
         for chunk in fetch(kit, &found).await? {
             context.add(0, chunk);
         }
         run.trace.push(Event::Gathered { candidates: found });
     }
     conclude(kit, question, context, run).await // Line 14: â ← LLM(q, C).
+}
+
+/// δ: the user's, or calibrated by the base's own atoms, or the paper's.
+async fn delta(kit: &Kit, params: Params, run: &mut Run) -> Result<f32, SolveError> {
+    if let Some(delta) = params.delta {
+        return Ok(delta);
+    }
+    if kit.embedder.is_none() || offline(kit) {
+        return Ok(DELTA);
+    }
+    match kit.base.unrelated_similarity(params.atomizer, UNRELATED).await? {
+        Some(delta) if delta < DELTA => {
+            let note = format!("δ = {delta:.2}, calibrated on this base.");
+            run.trace.push(Event::Noted { note });
+            Ok(delta)
+        }
+        _ => Ok(DELTA),
+    }
+}
+
+/// Whether the loop ended with too little: nothing at all, or not by a verdict of the model.
+fn ended_poorly(kit: &Kit, context: &Context, run: &Run) -> bool {
+    let reasons = run.trace.events.iter().rev().find_map(|event| match event {
+        Event::Stopped { reason, .. } => Some(*reason),
+        _ => None,
+    });
+    let cut_short = matches!(reasons, Some(StopReason::Unreadable | StopReason::NothingFound));
+    context.chunks.is_empty() || (cut_short && !offline(kit))
 }
 
 /// Whether hop retrieval takes part: as a source of candidates, or as the whole loop offline.

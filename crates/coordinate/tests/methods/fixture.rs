@@ -165,7 +165,9 @@ pub(crate) fn tell(answer: &Answer) -> String {
             Event::Stopped { hop, reason } => writeln!(told, "hop {hop} stops: {reason:?}"),
             Event::Unreadable { role, reason } => writeln!(told, "unreadable {role}: {reason}"),
             Event::Gathered { candidates } => {
-                held.extend(candidates.iter().map(|found| found.chunk));
+                let new = candidates.iter().map(|found| found.chunk);
+                let new: Vec<_> = new.filter(|chunk| !held.contains(chunk)).collect();
+                held.extend(new);
                 let titles = candidates.iter().map(|found| found.title.clone());
                 writeln!(told, "gathers: {}", listed(&titles.collect::<Vec<_>>()))
             }
@@ -181,7 +183,7 @@ pub(crate) fn tell(answer: &Answer) -> String {
             Event::Node { node, after, text } => {
                 writeln!(told, "node {node} after {after:?}: {text}")
             }
-            Event::Merged { nodes, into } => writeln!(told, "merges {nodes:?} into {into}"),
+            Event::Merged { steps, into } => writeln!(told, "merges {} into {into}", listed(steps)),
             Event::Path { nodes, answer } => writeln!(told, "path {nodes:?}: {answer}"),
             Event::Noted { note } => writeln!(told, "note: {note}"),
             Event::Answered { answer } => writeln!(told, "answer: {answer}"),

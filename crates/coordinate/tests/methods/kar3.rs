@@ -83,10 +83,10 @@ async fn nothing_proposed_at_once() {
     kar3: Where was the designer of the KX-40 crane born?
     hop 1 proposes: none
     hop 1 stops: NothingProposed
-    gathers: KX-40 crane | Jon Hale | Ilse Brandt | Oslo
+    gathers: KX-40 crane | Ilse Brandt | Oslo | Varnsund | Jon Hale | Tea
     answer: Oslo
-    cites oslo.md: Oslo is the capital of Norway.
     cites hale.md: Jon Hale was born in Oslo.
+    cites oslo.md: Oslo is the capital of Norway.
     calls: 1 propose | 1 answer
     ");
 }
@@ -105,7 +105,7 @@ async fn nothing_selected() {
       Atoms 1.00: Who designed the KX-40 crane? -> KX-40 crane
       Atoms 0.76: How many tons does the KX-40 crane lift? -> KX-40 crane
     hop 1 stops: NothingSelected
-    gathers: KX-40 crane | Jon Hale | Ilse Brandt | Oslo
+    gathers: KX-40 crane | Ilse Brandt | Oslo | Varnsund | Jon Hale | Tea
     answer: unknown
     calls: 1 propose | 1 select | 1 answer
     ");
@@ -185,8 +185,9 @@ async fn the_question_itself_is_the_backup() {
     kar3: Giraffe?
     hop 1 proposes: Zebra quagga okapi?
     hop 1 stops: NothingFound
-    gathers: Jon Hale | Ilse Brandt | KX-40 crane | Tea
+    gathers: Jon Hale | Oslo | Ilse Brandt | Varnsund | KX-40 crane | Tea
     answer: Varnsund
+    cites varnsund.md: Varnsund has 41000 inhabitants.
     cites brandt.md: Ilse Brandt was born in Varnsund.
     calls: 1 propose | 1 answer
     ");
@@ -253,7 +254,11 @@ async fn k_and_delta_decide_what_is_found() {
             (Role::Select, &[NONE]),
             (Role::Answer, &[r#"{"answer": "unknown"}"#]),
         ]);
-        let params = kar3::Params { k: k.try_into().unwrap(), delta, ..kar3::Params::default() };
+        let params = kar3::Params {
+            k: k.try_into().unwrap(),
+            delta: Some(delta),
+            ..kar3::Params::default()
+        };
         let kit = kit(&shelf, Some(embedder.clone()), &chat);
         let answer = solve(&kit, &question("q", BORN), Method::Kar3(params)).await.unwrap();
         candidates(&answer).into_iter().map(|found| found.text).collect()
@@ -325,7 +330,7 @@ async fn an_unreadable_selector_ends_the_loop() {
       Atoms 0.60: Where was Jon Hale born? -> Jon Hale
     unreadable select: `question_idx` must be an integer from 1 to 100000, or null
     hop 1 stops: Unreadable
-    gathers: KX-40 crane | Jon Hale | Ilse Brandt | Oslo
+    gathers: KX-40 crane | Ilse Brandt | Oslo | Varnsund | Jon Hale | Tea
     answer: unknown
     calls: 1 propose | 2 select | 1 answer
     ");
@@ -667,4 +672,54 @@ async fn an_empty_base_is_answered_honestly() {
         assert!(answer.context.chunks.is_empty() && answer.citations.is_empty(), "{name}");
         assert_eq!(answer.written_by, WrittenBy::Quotation);
     }
+}
+
+/// With enough atoms, δ is what their unrelated pairs seldom reach; a δ that is set stays.
+#[tokio::test]
+async fn delta_is_calibrated_on_the_base() {
+    let pages: Vec<(String, String, String)> = (0..24)
+        .map(|n| {
+            let (name, other) = (format!("Crane {n}x"), format!("Maker {n}y"));
+            let text = format!("# {name}\n\n{name} was made by {other}.");
+            // Every question in words of its own, but for "Which".
+            (format!("{n}.md"), text, format!("Which a{n} b{n} c{n}?"))
+        })
+        .collect();
+    let questions: Vec<[&str; 1]> = pages.iter().map(|(_, _, asked)| [asked.as_str()]).collect();
+    let library: Vec<Page<'_>> = pages
+        .iter()
+        .zip(&questions)
+        .map(|((path, text, _), asked)| (path.as_str(), text.as_str(), asked.as_slice()))
+        .collect();
+    let shelf = shelve(&library, Some(hashes())).await;
+    let chat = || script(&[(Role::Propose, &[NOTHING; 2]), (Role::Answer, &[VARNSUND; 2])]);
+    let noted = async |params: kar3::Params| {
+        let kit = kit(&shelf, Some(hashes()), &chat());
+        let answer = solve(&kit, &question("q", BORN), Method::Kar3(params)).await.unwrap();
+        tell(&answer).lines().find(|line| line.starts_with("note: δ")).map(ToOwned::to_owned)
+    };
+    // Two unrelated questions share one word of four, so that this base's scale begins at a quarter.
+    insta::assert_snapshot!(noted(kar3::Params::default()).await.unwrap(), @"note: δ = 0.25, calibrated on this base.");
+    let set = kar3::Params { delta: Some(0.5), ..kar3::Params::default() };
+    assert_eq!(noted(set).await, None);
+}
+
+/// A loop that broke off is filled up with what naive RAG would have had, from hops or plainly; the
+/// paper's own form is not.
+#[tokio::test]
+async fn the_net_under_a_loop_that_broke_off() {
+    let replies: &[(Role, &[&str])] = &[
+        (Role::Propose, &[DESIGNER, "?", "?"]),
+        (Role::Select, &[FIRST]),
+        (Role::Answer, &[VARNSUND]),
+    ];
+    let titles = async |net| {
+        let method = Method::Kar3(kar3::Params { net, ..kar3::Params::default() });
+        let answer = ask_with(method, BORN, &script(replies)).await;
+        let held = answer.context.chunks.iter();
+        held.map(|held| held.chunk.full_title()).collect::<Vec<_>>().join(" | ")
+    };
+    insta::assert_snapshot!(titles(kar3::Net::Hops).await, @"KX-40 crane");
+    insta::assert_snapshot!(titles(kar3::Net::Plain).await, @"KX-40 crane | Oslo");
+    insta::assert_snapshot!(titles(kar3::Net::Off).await, @"KX-40 crane");
 }

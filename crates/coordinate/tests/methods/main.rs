@@ -4,5 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod crp_rag;
 mod fixture;
 mod kar3;
+mod ra_isf;

@@ -44,6 +44,17 @@ impl KnowledgeBase for Base {
         .await
     }
 
+    async fn unrelated_similarity(
+        &self,
+        kind: AtomKind,
+        share: f32,
+    ) -> Result<Option<f32>, StoreError> {
+        self.reading("comparing atoms", move |inner, connection| {
+            Ok(inner.codes(connection, VectorSet::Atoms(kind))?.unrelated_similarity(share))
+        })
+        .await
+    }
+
     async fn nearest_chunks(
         &self,
         queries: &[Vector],

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use pikerag_knowledge::{Atom, Candidate, Chunk, ChunkId, Context, Question, Via};
 use pikerag_language::content_words;
-use pikerag_retrieve::{AtomHit, Hit, Walk, atoms, hybrid, nearest};
+use pikerag_retrieve::{AtomHit, Hit, Walk, atoms, hops, nearest};
 
-use super::{Params, Retriever};
+use super::{DELTA, Net, Params, Retriever};
+use crate::gather::{Gather, gather};
 use crate::kit::{Kit, SolveError};
 
 /// Characters of a chunk that stand for it where it has no atom.
@@ -22,8 +23,15 @@ pub(super) async fn by_proposals(
     let (k, held) = (params.k.get(), context.ids());
     match params.retriever {
         Retriever::AtomPairs => {
-            let found =
-                atoms(kit.finder(), params.atomizer, proposals, k, params.delta, &held).await?;
+            let found = atoms(
+                kit.finder(),
+                params.atomizer,
+                proposals,
+                k,
+                params.delta.unwrap_or(DELTA),
+                &held,
+            )
+            .await?;
             atom_candidates(kit, &found, proposals, Via::Atoms).await
         }
         Retriever::Chunks => {
@@ -49,7 +57,9 @@ pub(super) async fn backup(
 ) -> Result<Vec<Candidate>, SolveError> {
     let asked = [question.text.clone()];
     let (k, held) = (params.k.get(), context.ids());
-    let found = atoms(kit.finder(), params.atomizer, &asked, k, params.delta, &held).await?;
+    let found =
+        atoms(kit.finder(), params.atomizer, &asked, k, params.delta.unwrap_or(DELTA), &held)
+            .await?;
     if !found.is_empty() {
         return atom_candidates(kit, &found, &asked, Via::BackupAtoms).await;
     }
@@ -57,14 +67,21 @@ pub(super) async fn backup(
     represented(kit, found, params).await
 }
 
-/// What plain retrieval finds, for a loop that ended with nothing.
-pub(super) async fn plain(
+/// What stands under a loop that ended with too little.
+pub(super) async fn net(
     kit: &Kit,
     question: &Question,
     params: Params,
 ) -> Result<Vec<Candidate>, SolveError> {
-    let hits = hybrid(kit.finder(), &question.text, params.k.get()).await?;
-    chunk_candidates(kit, &hits, Via::Chunks, &question.text).await
+    let naive = Gather::chunks();
+    match params.net {
+        Net::Off => Ok(Vec::new()),
+        Net::Plain => gather(kit, &question.text, naive).await,
+        Net::Hops => {
+            let hits = hops(kit.finder(), &question.text, naive.chunks, params.hops).await?;
+            chunk_candidates(kit, &hits, Via::Hops, &question.text).await
+        }
+    }
 }
 
 /// Where the links of the chosen chunks lead.

@@ -1,0 +1,358 @@
+//! CRP-RAG: reasoning over a graph of possible steps, along those paths alone whose knowledge
+//! suffices (CRP-RAG §3; ablations and structures §5).
+
+mod construct;
+mod graph;
+mod knowledge;
+
+use std::collections::BTreeSet;
+
+use futures::future::join_all;
+use pikerag_knowledge::{Answer, Chunk, Context, Criterion, Event, Question, Role, Schema};
+use pikerag_language::is_chinese;
+use pikerag_prompt::{Prompt, Prose, Reply, Unreadable, numbered, object, quiet_headings, text};
+use pikerag_reason::Reading;
+use serde_json::json;
+use tracing::instrument;
+
+use self::graph::Graph;
+use crate::certainty::{ask_surely, check};
+use crate::conclude::{conclude, conclude_read, refuse};
+use crate::kit::{Kit, Run, SolveError};
+use crate::methods::Method;
+
+/// "Without sampling, with a temperature of 0.1" (§4.3).
+const TEMPERATURE: f32 = 0.1;
+
+/// Steps that a refusal names.
+const MISSING: usize = 5;
+
+const EVALUATE: Prompt = Prompt {
+    role: Role::Answer,
+    template: include_str!("prompts/crp_evaluate.md"),
+    temperature: TEMPERATURE,
+    max_tokens: 256,
+};
+const REASON: Prompt = Prompt {
+    role: Role::Reason,
+    template: include_str!("prompts/crp_reason.md"),
+    temperature: TEMPERATURE,
+    max_tokens: 512,
+};
+const CONCLUDE: Prompt = Prompt {
+    role: Role::Answer,
+    template: include_str!("prompts/crp_conclude.md"),
+    temperature: TEMPERATURE,
+    max_tokens: 1024,
+};
+const ABSTRACT: Prompt = Prompt {
+    role: Role::Answer,
+    template: include_str!("prompts/crp_abstract.md"),
+    temperature: TEMPERATURE,
+    max_tokens: 1024,
+};
+
+/// What guides the reasoning (§5.4, Table 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Structure {
+    /// The paper's: steps branch, and those alike are merged.
+    Graph,
+    /// Steps branch and are never merged.
+    Tree,
+    /// Several chains side by side: steps branch at the question alone.
+    Chain,
+    /// No steps: the question, rewritten.
+    TextChunk,
+}
+
+/// Which share of the nodes is spoilt, in hundredths, to see how robust the method is (§5.2, Fig. 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noise {
+    /// None.
+    Off,
+    /// These nodes are replaced by steps of another task.
+    Nodes(u8),
+    /// The knowledge of these nodes is replaced by text of another task.
+    Knowledge(u8),
+}
+
+/// The parameters of §3 and the ablations of §5. The paper gives no value for the thresholds and no
+/// bound for the graph: those are ours.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Params {
+    /// What guides the reasoning.
+    pub structure: Structure,
+    /// Next steps that are sampled for each sink.
+    pub samples: u32,
+    /// Rounds after which the graph is final as it stands.
+    pub rounds: usize,
+    /// Nodes beyond which no round begins.
+    pub nodes: usize,
+    /// The least similarity of nodes that are merged (eq. 6), from 0 to 1.
+    pub merge: f32,
+    /// Passages retrieved for each node (§4.3).
+    pub k: usize,
+    /// The perplexity below which knowledge suffices (eq. 10), from 1.
+    pub perplexity: f64,
+    /// Paths that are reasoned along at most, shortest first.
+    pub paths: usize,
+    /// Knowledge is summarized (eq. 8); off in "w/o Knowledge Integration".
+    pub aggregates: bool,
+    /// Knowledge is evaluated (eq. 9, 10); off in "w/o Knowledge Evaluation", where the shortest and
+    /// the longest path take the place of the sufficient ones.
+    pub evaluates: bool,
+    /// Reasoning goes step by step (eq. 11, 12); off in "w/o Iterative Reasoning".
+    pub iterates: bool,
+    /// What is spoilt.
+    pub noise: Noise,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            structure: Structure::Graph,
+            samples: 3,
+            rounds: 4,
+            nodes: 24,
+            merge: 0.85,
+            k: 5,
+            perplexity: 2.0,
+            paths: 6,
+            aggregates: true,
+            evaluates: true,
+            iterates: true,
+            noise: Noise::Off,
+        }
+    }
+}
+
+/// What a node is reasoned from.
+#[derive(Clone, Debug, Default)]
+struct Knowledge {
+    /// `k_i`: the summary, or the passages as they stand.
+    text: String,
+    /// `d_i`.
+    chunks: Vec<Chunk>,
+}
+
+/// Answers `question` along the sufficient paths of a reasoning graph, or refuses and says what is
+/// missing.
+///
+/// # Errors
+/// See [`SolveError`]; [`SolveError::NoScorer`] where knowledge is to be evaluated and nothing tells
+/// how sure the model is.
+#[instrument(name = "crp_rag", skip_all, fields(question = %question.id))]
+pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+    let mut run = Run::begin(&Method::CrpRag(params).to_string(), question);
+    kit.models.need(Role::Reason)?;
+    if params.evaluates {
+        check(kit)?;
+    }
+    let graph = construct::construct(kit, &mut run, question, params).await?; // eq. 1
+    let knowledge =
+        knowledge::retrieve_and_aggregate(kit, &mut run, question, &graph, params).await?; // eq. 2
+    let (sufficient, paths) = match params.evaluates {
+        true => {
+            let sufficient = evaluate(kit, &mut run, &graph, &knowledge, params).await?;
+            let paths = graph.paths(&sufficient);
+            (sufficient, paths)
+        }
+        false => (BTreeSet::new(), graph.shortest_and_longest()),
+    };
+    if paths.is_empty() {
+        let missing = missing(question, &graph, &sufficient);
+        return refuse(kit, Context::default(), missing, run).await;
+    }
+    if params.paths < paths.len() {
+        let note = format!("{} of {} paths are reasoned along.", params.paths, paths.len());
+        run.trace.push(Event::Noted { note });
+    }
+    let mut context = Context::default();
+    let reasoned = paths.iter().take(params.paths).map(|path| {
+        let steps = Steps { kit, question, graph: &graph, knowledge: &knowledge, path };
+        async move {
+            let mut part = Run::default();
+            let answer = match params.iterates {
+                true => steps.one_by_one(&mut part).await,
+                false => steps.at_once(&mut part).await,
+            };
+            (path, answer, part)
+        }
+    });
+    let mut answers: Vec<Reading> = Vec::new();
+    for (path, answer, part) in join_all(reasoned).await {
+        run.absorb(part);
+        for node in path {
+            for chunk in
+                knowledge.get(*node).map(|known| known.chunks.as_slice()).unwrap_or_default()
+            {
+                context.add(*node + 1, chunk.clone());
+            }
+        }
+        let Some(answer) = answer? else { continue };
+        run.trace.push(Event::Path { nodes: path.clone(), answer: answer.answer.clone() });
+        answers.push(answer);
+    }
+    let Some(answer) = merged(kit, &mut run, question, answers).await? else {
+        // No path came to a readable end: what they would have been reasoned from is read as it is.
+        return conclude(kit, question, context, run).await;
+    };
+    conclude_read(kit, context, answer, run).await
+}
+
+/// Eq. 9 and 10: the nodes whose knowledge the model reasons from with low perplexity.
+async fn evaluate(
+    kit: &Kit,
+    run: &mut Run,
+    graph: &Graph,
+    knowledge: &[Knowledge],
+    params: Params,
+) -> Result<BTreeSet<usize>, SolveError> {
+    let reasoned = knowledge.iter().enumerate().map(|(node, known)| async move {
+        let mut part = Run::default();
+        let (step, text) = (quiet_headings(graph.text(node)), quiet_headings(&known.text));
+        let inputs = [("step", step.as_str()), ("knowledge", text.as_str())];
+        (ask_surely(kit, &mut part, &EVALUATE, &inputs).await, part)
+    });
+    let mut sufficient = BTreeSet::new();
+    for (node, (sure, part)) in join_all(reasoned).await.into_iter().enumerate() {
+        run.absorb(part);
+        // What stays empty is no reasoning at all.
+        let Some(sure) = sure? else { continue };
+        let (score, by) = (sure.perplexity(), sure.by);
+        let holds = score < params.perplexity;
+        let of = graph.text(node).to_owned();
+        let criterion = Criterion::Sufficient;
+        run.trace.push(Event::Judged { criterion, of, holds, score: Some(score), by });
+        if holds {
+            sufficient.insert(node);
+        }
+    }
+    Ok(sufficient)
+}
+
+/// A path with what is known of its nodes.
+struct Steps<'a> {
+    kit: &'a Kit,
+    question: &'a Question,
+    graph: &'a Graph,
+    knowledge: &'a [Knowledge],
+    path: &'a [usize],
+}
+
+impl Steps<'_> {
+    /// Eq. 11 and 12: each step from the results before it; the last gives the answer.
+    async fn one_by_one(&self, run: &mut Run) -> Result<Option<Reading>, SolveError> {
+        let mut condition: Vec<String> = Vec::new();
+        let Some((last, before)) = self.path.split_last() else { return Ok(None) };
+        for node in before {
+            let (step, known) = (self.graph.text(*node), self.known(*node));
+            let conditions = listed(&condition);
+            let asked = quiet_headings(&self.question.text);
+            let (quiet_step, known) = (quiet_headings(step), quiet_headings(known));
+            let inputs = [
+                ("question", asked.as_str()),
+                ("conditions", conditions.as_str()),
+                ("knowledge", known.as_str()),
+                ("step", quiet_step.as_str()),
+            ];
+            let Some(Prose(result)) = run.ask(self.kit, &REASON, &inputs).await? else { continue };
+            run.trace.push(Event::Thought { step: *node + 1, text: result.clone() });
+            condition.push(format!("{step} {result}"));
+        }
+        self.conclude(run, &condition, self.graph.text(*last), self.known(*last)).await
+    }
+
+    /// The ablation: all steps and all knowledge in one prompt.
+    async fn at_once(&self, run: &mut Run) -> Result<Option<Reading>, SolveError> {
+        let steps: Vec<&str> = self.path.iter().map(|node| self.graph.text(*node)).collect();
+        let known: Vec<&str> = self.path.iter().map(|node| self.known(*node)).collect();
+        self.conclude(run, &[], &steps.join("\n"), &known.join("\n\n")).await
+    }
+
+    async fn conclude(
+        &self,
+        run: &mut Run,
+        condition: &[String],
+        step: &str,
+        known: &str,
+    ) -> Result<Option<Reading>, SolveError> {
+        let conditions = listed(condition);
+        let asked = quiet_headings(&self.question.text);
+        let (step, known) = (quiet_headings(step), quiet_headings(known));
+        let inputs = [
+            ("question", asked.as_str()),
+            ("conditions", conditions.as_str()),
+            ("knowledge", known.as_str()),
+            ("step", step.as_str()),
+        ];
+        Ok(run.ask::<Concluded>(self.kit, &CONCLUDE, &inputs).await?.map(|said| said.0))
+    }
+
+    fn known(&self, node: usize) -> &str {
+        self.knowledge.get(node).map(|known| known.text.as_str()).unwrap_or_default()
+    }
+}
+
+/// Eq. 13: one answer from those of all paths. Paths that agree need no call.
+async fn merged(
+    kit: &Kit,
+    run: &mut Run,
+    question: &Question,
+    answers: Vec<Reading>,
+) -> Result<Option<Reading>, SolveError> {
+    let Some(first) = answers.first() else { return Ok(None) };
+    if answers.iter().all(|answer| answer.answer == first.answer) {
+        return Ok(Some(first.clone()));
+    }
+    let shown: Vec<String> =
+        answers.iter().map(|one| format!("{} ({})", one.answer, one.rationale)).collect();
+    let shown = numbered(shown.iter().map(String::as_str));
+    let asked = quiet_headings(&question.text);
+    let inputs = [("question", asked.as_str()), ("answers", shown.as_str())];
+    let said = run.ask::<Concluded>(kit, &ABSTRACT, &inputs).await?;
+    Ok(Some(said.map_or_else(|| first.clone(), |said| said.0)))
+}
+
+fn listed(condition: &[String]) -> String {
+    if condition.is_empty() {
+        return "(none yet)".to_owned();
+    }
+    numbered(condition.iter().map(String::as_str))
+}
+
+/// What a refusal says, in the language of the question.
+fn missing(question: &Question, graph: &Graph, sufficient: &BTreeSet<usize>) -> String {
+    let insufficient = (0..graph.len()).filter(|node| !sufficient.contains(node));
+    let steps = numbered(insufficient.map(|node| graph.text(node)).take(MISSING));
+    match question.text.chars().any(is_chinese) {
+        true => format!("知识库中的内容不足以回答这个问题。缺少以下步骤所需的知识：\n{steps}"),
+        false => format!(
+            "The knowledge base does not hold enough to answer this. Knowledge is missing for:\n{steps}"
+        ),
+    }
+}
+
+/// An answer with its reasons, no quotes.
+struct Concluded(Reading);
+
+impl Reply for Concluded {
+    fn schema() -> Option<Schema> {
+        let schema = json!({
+            "type": "object",
+            "properties": {"answer": {"type": "string"}, "rationale": {"type": "string"}},
+            "required": ["answer", "rationale"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "answer".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let object = object(reply, &["answer"])?;
+        Ok(Self(Reading {
+            answer: text(&object, "answer")?,
+            rationale: text(&object, "rationale").unwrap_or_default(),
+            claims: Vec::new(),
+        }))
+    }
+}

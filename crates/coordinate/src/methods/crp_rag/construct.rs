@@ -1,0 +1,312 @@
+//! Which steps could lead to the answer? The reasoning graph is built round by round: every open sink
+//! gets next steps by sampling, and those alike become one (CRP-RAG §3.2).
+
+use std::collections::BTreeSet;
+
+use pikerag_knowledge::{Event, Question, Role, Schema, Vector};
+use pikerag_language::content_words;
+use pikerag_prompt::{
+    Prompt, Prose, Reply, Unreadable, numbered, object, one_line, quiet_headings, text,
+};
+use serde_json::{Value, json};
+
+use super::graph::Graph;
+use super::{Noise, Params, Structure};
+use crate::kit::{Kit, Run, SolveError};
+
+/// "We refrain from using greedy decoding" (§3.2); the value is ours.
+const SAMPLING: f32 = 0.7;
+
+const STEP: Prompt = Prompt {
+    role: Role::Reason,
+    template: include_str!("../prompts/crp_step.md"),
+    temperature: SAMPLING,
+    max_tokens: 512,
+};
+const MERGE: Prompt = Prompt {
+    role: Role::Summarize,
+    template: include_str!("../prompts/crp_merge.md"),
+    temperature: super::TEMPERATURE,
+    max_tokens: 512,
+};
+const REWRITE: Prompt = Prompt {
+    role: Role::Rewrite,
+    template: include_str!("../prompts/crp_rewrite.md"),
+    temperature: super::TEMPERATURE,
+    max_tokens: 512,
+};
+const INTERFERE: Prompt = Prompt {
+    role: Role::Reason,
+    template: include_str!("../prompts/crp_interfere.md"),
+    temperature: SAMPLING,
+    max_tokens: 256,
+};
+
+/// `G = GC(q)`, eq. 1. Never empty: where nothing could be proposed, the question is the one step.
+pub(super) async fn construct(
+    kit: &Kit,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+) -> Result<Graph, SolveError> {
+    let mut graph = Graph::default();
+    if params.structure == Structure::TextChunk {
+        let asked = quiet_headings(&question.text);
+        let said = run.ask::<Prose>(kit, &REWRITE, &[("question", asked.as_str())]).await?;
+        let text = said.map_or_else(|| question.text.clone(), |said| one_line(&said.0));
+        graph.add(text, BTreeSet::new(), true);
+    } else {
+        grow(kit, run, question, params, &mut graph).await?;
+        if graph.len() == 0 {
+            graph.add(question.text.clone(), BTreeSet::new(), true);
+        }
+    }
+    if let Noise::Nodes(percent) = params.noise {
+        let spoilt = spoilt(&graph, percent);
+        for (node, text) in spoilt.iter().zip(interference(kit, run, spoilt.len()).await?) {
+            graph.replace(*node, text);
+        }
+    }
+    Ok(graph)
+}
+
+async fn grow(
+    kit: &Kit,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+    graph: &mut Graph,
+) -> Result<(), SolveError> {
+    for round in 0..params.rounds {
+        let sinks: Vec<Option<usize>> = match round {
+            0 => vec![None],
+            _ => graph.open_sinks().into_iter().map(Some).collect(),
+        };
+        if sinks.is_empty() {
+            return Ok(()); // Every sink is a final step.
+        }
+        let new = next_steps(kit, run, question, params, round, graph, &sinks).await?;
+        let new = match params.structure {
+            Structure::Graph => merge(kit, run, question, params, new).await?,
+            _ => new,
+        };
+        for step in new {
+            let after: Vec<usize> = step.after.iter().copied().collect();
+            let node = graph.add(step.text.clone(), step.after, step.is_final);
+            run.trace.push(Event::Node { node, after, text: step.text });
+        }
+        if params.nodes <= graph.len() {
+            let note = format!("The graph has {} steps and grows no further.", graph.len());
+            run.trace.push(Event::Noted { note });
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// A step that has no number yet.
+struct New {
+    text: String,
+    after: BTreeSet<usize>,
+    is_final: bool,
+}
+
+/// `V_new`, eq. 4: the next steps of all sinks. A sink after which nothing can follow is final.
+async fn next_steps(
+    kit: &Kit,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+    round: usize,
+    graph: &mut Graph,
+    sinks: &[Option<usize>],
+) -> Result<Vec<New>, SolveError> {
+    let asked = quiet_headings(&question.text);
+    let mut conditions = Vec::with_capacity(sinks.len());
+    let mut taken: Vec<Vec<usize>> = Vec::with_capacity(sinks.len());
+    for sink in sinks {
+        taken.push(sink.map(|sink| graph.leading_to(sink)).unwrap_or_default());
+    }
+    for known in &taken {
+        conditions.push(match known.is_empty() {
+            true => "(none yet)".to_owned(),
+            false => numbered(known.iter().map(|node| graph.text(*node))),
+        });
+    }
+    // Chains branch at the question alone.
+    let samples =
+        if params.structure == Structure::Chain && 0 < round { 1 } else { params.samples };
+    let mut inputs = Vec::new();
+    for known in &conditions {
+        for sample in 0..samples {
+            inputs
+                .push((vec![("question", asked.as_str()), ("conditions", known.as_str())], sample));
+        }
+    }
+    let mut said = run.ask_each::<Step>(kit, &STEP, &inputs).await?.into_iter();
+    let mut new: Vec<New> = Vec::new();
+    for (sink, taken) in sinks.iter().zip(&taken) {
+        let mut followed = false;
+        for _ in 0..samples {
+            let Some(Step { text: Some(text), is_final }) = said.next().flatten() else { continue };
+            // A step that was taken already leads nowhere: reasoning is not circular (§3.1).
+            if taken.iter().any(|node| graph.text(*node) == text) {
+                continue;
+            }
+            followed = true;
+            let after: BTreeSet<usize> = sink.iter().copied().collect();
+            // The same words twice are one step without asking.
+            match new.iter_mut().find(|other| other.text == text && other.after == after) {
+                Some(other) => other.is_final |= is_final,
+                None => new.push(New { text, after, is_final }),
+            }
+        }
+        if let (Some(sink), false) = (sink, followed) {
+            graph.finish(*sink);
+        }
+    }
+    Ok(new)
+}
+
+/// Eq. 5 and 6: steps alike become one that inherits what each of them follows.
+async fn merge(
+    kit: &Kit,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+    new: Vec<New>,
+) -> Result<Vec<New>, SolveError> {
+    let mut kept: Vec<(New, Code)> = Vec::new();
+    for step in new {
+        let code = encode(kit, &step.text).await?;
+        let alike = kept.iter_mut().find(|(_, other)| params.merge < other.similarity(&code));
+        let Some((other, other_code)) = alike else {
+            kept.push((step, code));
+            continue;
+        };
+        if other.text != step.text {
+            let steps = numbered([other.text.as_str(), step.text.as_str()]);
+            let asked = quiet_headings(&question.text);
+            let inputs = [("question", asked.as_str()), ("steps", steps.as_str())];
+            let both = vec![other.text.clone(), step.text.clone()];
+            // Where the reply stays empty, the first of them stands for both.
+            if let Some(Prose(merged)) = run.ask(kit, &MERGE, &inputs).await? {
+                other.text = one_line(&merged);
+                *other_code = encode(kit, &other.text).await?;
+            }
+            run.trace.push(Event::Merged { steps: both, into: other.text.clone() });
+        }
+        other.after.extend(step.after);
+        other.is_final |= step.is_final;
+    }
+    Ok(kept.into_iter().map(|(step, _)| step).collect())
+}
+
+/// `enc(v)`: a vector, or, without an embedder, the words.
+enum Code {
+    Vector(Vector),
+    Words(BTreeSet<String>),
+}
+
+impl Code {
+    /// From 0 to 1: the inner product of unit vectors, or the share of words in common.
+    fn similarity(&self, other: &Self) -> f32 {
+        match (self, other) {
+            (Self::Vector(one), Self::Vector(other)) => {
+                one.iter().zip(other).map(|(a, b)| a * b).sum()
+            }
+            (Self::Words(one), Self::Words(other)) => {
+                let all = one.union(other).count();
+                if all == 0 { 1.0 } else { one.intersection(other).count() as f32 / all as f32 }
+            }
+            _ => 0.0,
+        }
+    }
+}
+
+async fn encode(kit: &Kit, text: &str) -> Result<Code, SolveError> {
+    let Some(embedder) = &kit.embedder else {
+        return Ok(Code::Words(content_words(text).into_iter().collect()));
+    };
+    let vectors =
+        embedder.embed(&[text.to_owned()]).await.map_err(pikerag_retrieve::RetrieveError::Model)?;
+    Ok(Code::Vector(vectors.into_iter().next().unwrap_or_default()))
+}
+
+/// The nodes that are spoilt: so many hundredths of all, never a source (§5.2), the last ones first.
+pub(super) fn spoilt(graph: &Graph, percent: u8) -> Vec<usize> {
+    let wanted = (graph.len() * usize::from(percent.min(50))).div_ceil(100);
+    (0..graph.len()).rev().filter(|node| !graph.is_source(*node)).take(wanted).collect()
+}
+
+/// Text of another task, `count` times.
+pub(super) async fn interference(
+    kit: &Kit,
+    run: &mut Run,
+    count: usize,
+) -> Result<Vec<String>, SolveError> {
+    let inputs: Vec<_> =
+        (0..count).map(|sample| (Vec::new(), u32::try_from(sample).unwrap_or(u32::MAX))).collect();
+    let said = run.ask_each::<Prose>(kit, &INTERFERE, &inputs).await?;
+    Ok(said
+        .into_iter()
+        .map(|said| said.map(|said| one_line(&said.0)).unwrap_or_default())
+        .collect())
+}
+
+/// A next step; none where nothing has to follow.
+struct Step {
+    text: Option<String>,
+    is_final: bool,
+}
+
+impl Reply for Step {
+    fn schema() -> Option<Schema> {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "next_rationale": {"type": ["string", "null"]},
+                "final": {"type": "boolean"}
+            },
+            "required": ["next_rationale", "final"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "next_step".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let object = object(reply, &["next_rationale"])?;
+        let step = match object.get("next_rationale") {
+            Some(Value::Null) => None,
+            _ => Some(one_line(&text(&object, "next_rationale")?)).filter(|step| !step.is_empty()),
+        };
+        Ok(Self { text: step, is_final: object.get("final") == Some(&Value::Bool(true)) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_in_many_shapes() {
+        let read = |reply| Step::read(reply).map(|step| (step.text, step.is_final));
+        let step = Some("Who?".to_owned());
+        assert_eq!(read(r#"{"next_rationale": "Who?", "final": true}"#), Ok((step.clone(), true)));
+        assert_eq!(read(r#"{"next_rationale": "Who?"}"#), Ok((step, false)));
+        assert_eq!(read(r#"{"next_rationale": null, "final": false}"#), Ok((None, false)));
+        assert!(read(r#"{"final": true}"#).is_err());
+    }
+
+    #[test]
+    fn sources_are_never_spoilt() {
+        let mut graph = Graph::default();
+        let source = graph.add(String::new(), BTreeSet::new(), false);
+        for _ in 0..3 {
+            graph.add(String::new(), BTreeSet::from([source]), true);
+        }
+        assert_eq!(spoilt(&graph, 0), Vec::<usize>::new());
+        assert_eq!(spoilt(&graph, 25), [3]);
+        assert_eq!(spoilt(&graph, 90), [3, 2]);
+    }
+}

@@ -1,0 +1,79 @@
+//! What is known about each step? Passages are retrieved for it and brought together (CRP-RAG §3.3).
+
+use std::collections::BTreeMap;
+
+use pikerag_knowledge::{Event, Question, Role};
+use pikerag_prompt::{Prompt, Prose, passages, quiet_headings};
+
+use super::construct::{interference, spoilt};
+use super::graph::Graph;
+use super::{Knowledge, Noise, Params};
+use crate::gather::{Gather, look_up};
+use crate::kit::{Kit, Run, SolveError};
+
+const INTEGRATE: Prompt = Prompt {
+    role: Role::Summarize,
+    template: include_str!("../prompts/crp_integrate.md"),
+    temperature: super::TEMPERATURE,
+    max_tokens: 1024,
+};
+
+/// `K = KRA(V, q)`, eq. 2: one piece of knowledge for each node, by number.
+pub(super) async fn retrieve_and_aggregate(
+    kit: &Kit,
+    run: &mut Run,
+    question: &Question,
+    graph: &Graph,
+    params: Params,
+) -> Result<Vec<Knowledge>, SolveError> {
+    let mut all = Vec::with_capacity(graph.len());
+    for node in 0..graph.len() {
+        let found = look_up(kit, run, node + 1, graph.text(node), Gather::top(params.k)).await?; // eq. 7
+        all.push(Knowledge { text: passages(&found), chunks: found });
+    }
+    if params.aggregates {
+        aggregate(kit, run, question, graph, &mut all).await?; // eq. 8
+    }
+    if let Noise::Knowledge(percent) = params.noise {
+        let spoilt = spoilt(graph, percent);
+        let texts = interference(kit, run, spoilt.len()).await?;
+        let texts: BTreeMap<usize, String> = spoilt.into_iter().zip(texts).collect();
+        for (node, text) in texts {
+            if let Some(known) = all.get_mut(node) {
+                known.text = text;
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// `k_i = LLM(prompt_integration, d_i, v_i)`. Where the reply stays empty, the passages stand.
+async fn aggregate(
+    kit: &Kit,
+    run: &mut Run,
+    question: &Question,
+    graph: &Graph,
+    all: &mut [Knowledge],
+) -> Result<(), SolveError> {
+    let asked = quiet_headings(&question.text);
+    let steps: Vec<String> =
+        (0..graph.len()).map(|node| quiet_headings(graph.text(node))).collect();
+    let found: Vec<String> = all.iter().map(|known| known.text.clone()).collect();
+    let mut inputs = Vec::with_capacity(all.len());
+    for (step, passages) in steps.iter().zip(&found) {
+        let input = vec![
+            ("question", asked.as_str()),
+            ("step", step.as_str()),
+            ("passages", passages.as_str()),
+        ];
+        inputs.push((input, 0));
+    }
+    let said = run.ask_each::<Prose>(kit, &INTEGRATE, &inputs).await?;
+    for (node, (known, said)) in all.iter_mut().zip(said).enumerate() {
+        if let Some(Prose(summary)) = said {
+            run.trace.push(Event::Thought { step: node + 1, text: summary.clone() });
+            known.text = summary;
+        }
+    }
+    Ok(())
+}

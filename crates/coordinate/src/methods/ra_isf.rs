@@ -1,0 +1,397 @@
+//! RA-ISF: is it known, is something relevant at hand, or does it have to be split? (RA-ISF §3.3,
+//! Algorithm 1)
+
+use std::future::Future;
+use std::pin::Pin;
+
+use pikerag_knowledge::{
+    Answer, Chunk, Context, Criterion, Event, JudgedBy, Question, Role, Schema,
+};
+use pikerag_prompt::{
+    Prompt, Reply, Unreadable, numbered, object, one_line, quiet_headings, texts,
+};
+use pikerag_reason::{Reading, combine};
+use serde_json::{Value, json};
+use tracing::instrument;
+
+use crate::conclude::conclude_read;
+use crate::gather::{Gather, answer_step, look_up};
+use crate::kit::{Kit, Run, SolveError};
+use crate::methods::Method;
+
+const KNOW: Prompt = Prompt {
+    role: Role::Know,
+    template: include_str!("prompts/ra_isf_know.md"),
+    temperature: 0.0,
+    max_tokens: 64,
+};
+const RELEVANT: Prompt = Prompt {
+    role: Role::Relevant,
+    template: include_str!("prompts/ra_isf_relevant.md"),
+    temperature: 0.0,
+    max_tokens: 512,
+};
+const DECOMPOSE: Prompt = Prompt {
+    role: Role::Decompose,
+    template: include_str!("prompts/ra_isf_decompose.md"),
+    temperature: 0.0,
+    max_tokens: 1024,
+};
+
+/// What a question is answered with that nothing could answer (Algorithm 1, line 4).
+pub const UNKNOWN: &str = "unknown";
+
+/// How passages are put to the relevance module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relevance {
+    /// One call for each passage (Algorithm 1, lines 12 to 14).
+    OneByOne,
+    /// One call for all of them, as in the examples of Appendix E.
+    Together,
+}
+
+/// The parameters of Algorithm 1 and the ablations of Table 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// `D_th`: how often a question is split into questions at most (§4.5).
+    pub depth: usize,
+    /// `k`: passages that are retrieved (Appendix D).
+    pub k: usize,
+    /// How passages are put to the relevance module.
+    pub relevance: Relevance,
+    /// The self-knowledge module; off in the ablation "No SKM".
+    pub knows: bool,
+    /// The passage-relevance module, retrieval with it; off in "No PRM".
+    pub retrieves: bool,
+    /// The question-decomposition module; off in "No QDM", which answers "unknown" in its place.
+    pub decomposes: bool,
+    /// Ours: sub-questions that may be taken up in all, so that the tree stays payable.
+    pub questions: usize,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            depth: 3,
+            k: 5,
+            relevance: Relevance::OneByOne,
+            knows: true,
+            retrieves: true,
+            decomposes: true,
+            questions: 40,
+        }
+    }
+}
+
+/// Answers `question` by Algorithm 1. The three modules have roles of their own (`know`, `relevant`,
+/// `decompose`), so that each can have its own model.
+///
+/// # Errors
+/// See [`SolveError`].
+#[instrument(name = "ra_isf", skip_all, fields(question = %question.id))]
+pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+    let run = Run::begin(&Method::RaIsf(params).to_string(), question);
+    let mut solving =
+        Solving { kit, params, run, context: Context::default(), taken_up: 0, above: Vec::new() };
+    let reading = solving.problem_solving(question.text.clone(), 0).await?; // Line 29.
+    conclude_read(kit, solving.context, reading, solving.run).await
+}
+
+/// One question on its way down and up the tree.
+struct Solving<'a> {
+    kit: &'a Kit,
+    params: Params,
+    run: Run,
+    /// Every passage that was found relevant, for the citations.
+    context: Context,
+    taken_up: usize,
+    /// The questions on the way down to the one at hand.
+    above: Vec<String>,
+}
+
+type Solved<'s> = Pin<Box<dyn Future<Output = Result<Reading, SolveError>> + Send + 's>>;
+
+impl Solving<'_> {
+    /// `Problem-solving(q_t, iter)`, lines 2 to 27.
+    fn problem_solving(&mut self, question: String, iteration: usize) -> Solved<'_> {
+        Box::pin(async move {
+            if self.params.depth < iteration {
+                let note = format!("Split {} times already: {question}", self.params.depth);
+                self.run.trace.push(Event::Noted { note });
+                return Ok(unknown()); // Lines 3 to 5.
+            }
+            if self.params.knows && self.knows(&question).await? {
+                return self.answer(&question, &Context::default()).await; // Lines 6 to 8.
+            }
+            if self.params.retrieves {
+                let hop = iteration + 1;
+                let k = Gather::top(self.params.k);
+                let passages = look_up(self.kit, &mut self.run, hop, &question, k).await?; // Line 10.
+                let relevant = self.relevant(&question, passages, hop).await?; // Lines 11 to 14.
+                if !relevant.chunks.is_empty() {
+                    for held in &relevant.chunks {
+                        self.context.add(hop, held.chunk.clone());
+                    }
+                    return self.answer(&question, &relevant).await; // Lines 17 to 19.
+                }
+            }
+            if !self.params.decomposes {
+                return Ok(unknown());
+            }
+            let mut pairs = Vec::new();
+            self.above.push(question.clone());
+            for part in self.decompose(&question, iteration).await? {
+                let depth = iteration + 1;
+                self.run.trace.push(Event::Asked { depth, question: part.clone() });
+                let answer = self.problem_solving(part.clone(), depth).await?.answer; // Line 23.
+                let resolved = Event::Resolved { depth, question: part, answer };
+                if let Event::Resolved { question, answer, .. } = &resolved {
+                    pairs.push((question.clone(), answer.clone())); // Line 24.
+                }
+                self.run.trace.push(resolved);
+            }
+            self.above.pop();
+            self.combine(question, &pairs).await // Lines 26, 27.
+        })
+    }
+
+    /// `M_know(q_t) = know`. A verdict that stays unreadable is "no": the passages decide.
+    async fn knows(&mut self, question: &str) -> Result<bool, SolveError> {
+        let asked = quiet_headings(question);
+        let said = self.run.ask::<YesNo>(self.kit, &KNOW, &[("question", &asked)]).await?;
+        let holds = said.is_some_and(|said| said.0);
+        self.judged(Criterion::Known, question, holds);
+        Ok(holds)
+    }
+
+    /// `P_rel`: the passages that `M_rel` accepts. What stays unreadable accepts none.
+    async fn relevant(
+        &mut self,
+        question: &str,
+        passages: Vec<Chunk>,
+        hop: usize,
+    ) -> Result<Context, SolveError> {
+        let shown: Vec<String> = passages
+            .iter()
+            .map(|chunk| {
+                format!(
+                    "Title: {}. Content: {}",
+                    chunk.full_title(),
+                    one_line(&chunk.reading_text())
+                )
+            })
+            .collect();
+        let groups: Vec<&[String]> = match self.params.relevance {
+            Relevance::OneByOne => shown.chunks(1).collect(),
+            Relevance::Together if shown.is_empty() => Vec::new(),
+            Relevance::Together => vec![shown.as_slice()],
+        };
+        let asked = quiet_headings(question);
+        let lists: Vec<String> =
+            groups.iter().map(|group| numbered(group.iter().map(String::as_str))).collect();
+        let inputs: Vec<_> = lists
+            .iter()
+            .map(|list| (vec![("question", asked.as_str()), ("passages", list.as_str())], 0))
+            .collect();
+        let said = self.run.ask_each::<Numbers>(self.kit, &RELEVANT, &inputs).await?;
+        let mut accepted = Vec::with_capacity(passages.len());
+        for (group, said) in groups.iter().zip(said) {
+            let numbers = said.map(|said| said.0).unwrap_or_default();
+            accepted.extend((1..=group.len()).map(|number| numbers.contains(&number)));
+        }
+        let mut relevant = Context::default();
+        for (chunk, holds) in passages.into_iter().zip(accepted) {
+            self.judged(Criterion::Relevant, &chunk.full_title(), holds);
+            if holds {
+                relevant.add(hop, chunk);
+            }
+        }
+        Ok(relevant)
+    }
+
+    /// `Q_sub ← M_decom(q_t)`, line 21; no more of them than may still be taken up.
+    async fn decompose(
+        &mut self,
+        question: &str,
+        iteration: usize,
+    ) -> Result<Vec<String>, SolveError> {
+        let asked = quiet_headings(question);
+        let said = self.run.ask::<Parts>(self.kit, &DECOMPOSE, &[("question", &asked)]).await?;
+        let Parts(mut parts) = said.unwrap_or_default();
+        // A question that is a part of itself would be asked for ever.
+        parts.retain(|part| !self.above.contains(part));
+        let left = self.params.questions.saturating_sub(self.taken_up);
+        if left < parts.len() {
+            let note = format!(
+                "{} sub-questions are left out: {} were taken up.",
+                parts.len() - left,
+                self.params.questions
+            );
+            self.run.trace.push(Event::Noted { note });
+            parts.truncate(left);
+        }
+        self.taken_up += parts.len();
+        let proposed = Event::Proposed {
+            hop: iteration + 1,
+            thinking: String::new(),
+            proposals: parts.clone(),
+        };
+        self.run.trace.push(proposed);
+        Ok(parts)
+    }
+
+    /// `A ← M(q_t)` or `A ← M(q_t, P)`.
+    async fn answer(&mut self, question: &str, context: &Context) -> Result<Reading, SolveError> {
+        let reading = answer_step(self.kit, &mut self.run, question, context, "").await?;
+        Ok(reading.unwrap_or_else(unknown))
+    }
+
+    /// `A ← M(q_t, Q_sub, A_sub)`, line 26. From nothing comes nothing.
+    async fn combine(
+        &mut self,
+        question: String,
+        pairs: &[(String, String)],
+    ) -> Result<Reading, SolveError> {
+        if pairs.is_empty() {
+            return Ok(unknown());
+        }
+        let model = self.kit.models.need(Role::Answer)?;
+        let question = Question { id: String::new(), text: question };
+        let said = combine(model, &question, pairs, &mut self.run.spent).await;
+        let said = self.run.readable(Role::Answer, said)?;
+        let steps: Vec<String> =
+            pairs.iter().map(|(question, answer)| format!("{question} {answer}")).collect();
+        Ok(said.map_or_else(unknown, |answer| Reading {
+            answer,
+            rationale: steps.join("\n"),
+            claims: Vec::new(),
+        }))
+    }
+
+    fn judged(&mut self, criterion: Criterion, of: &str, holds: bool) {
+        let (of, by) = (of.to_owned(), JudgedBy::Verdict);
+        self.run.trace.push(Event::Judged { criterion, of, holds, score: None, by });
+    }
+}
+
+fn unknown() -> Reading {
+    Reading { answer: UNKNOWN.to_owned(), ..Reading::default() }
+}
+
+/// `know` or not.
+struct YesNo(bool);
+
+impl Reply for YesNo {
+    fn schema() -> Option<Schema> {
+        None
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let said = pikerag_prompt::without_thinking(reply).to_lowercase();
+        let first: String = said
+            .trim_start_matches(|c: char| !c.is_alphanumeric())
+            .chars()
+            .take_while(|c| c.is_alphanumeric())
+            .collect();
+        match first.as_str() {
+            "yes" | "true" | "know" => Ok(Self(true)),
+            "no" | "false" | "unknown" => Ok(Self(false)),
+            word if word.starts_with(['是', '能', '会']) => Ok(Self(true)),
+            word if word.starts_with(['否', '不', '没']) => Ok(Self(false)),
+            "" => Err(Unreadable::Empty),
+            _ => Err(Unreadable::BadKey {
+                key: "the reply".to_owned(),
+                expected: "\"Yes\" or \"No\"".to_owned(),
+            }),
+        }
+    }
+}
+
+/// Numbers from a list, from 1; none where nothing in it fits.
+struct Numbers(Vec<usize>);
+
+impl Reply for Numbers {
+    fn schema() -> Option<Schema> {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "thinking": {"type": "string"},
+                "paragraph_idx": {"type": "array", "items": {"type": "integer"}}
+            },
+            "required": ["thinking", "paragraph_idx"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "relevant".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let object = object(reply, &["paragraph_idx"])?;
+        let number = |value: &Value| match value {
+            Value::Number(number) => number.as_u64().and_then(|n| usize::try_from(n).ok()),
+            Value::String(text) => text.trim().parse().ok(),
+            _ => None,
+        };
+        let bad = || Unreadable::BadKey {
+            key: "paragraph_idx".to_owned(),
+            expected: "a list of numbers".to_owned(),
+        };
+        match object.get("paragraph_idx") {
+            Some(Value::Null | Value::Bool(false)) => Ok(Self(Vec::new())),
+            Some(Value::Array(items)) => {
+                let numbers: Option<Vec<usize>> = items.iter().map(number).collect();
+                numbers.map(Self).ok_or_else(bad)
+            }
+            Some(one) => number(one).map(|one| Self(vec![one])).ok_or_else(bad),
+            None => Err(bad()),
+        }
+    }
+}
+
+/// Sub-questions, each once.
+#[derive(Default)]
+struct Parts(Vec<String>);
+
+impl Reply for Parts {
+    fn schema() -> Option<Schema> {
+        let schema = json!({
+            "type": "object",
+            "properties": {"sub_questions": {"type": "array", "items": {"type": "string"}}},
+            "required": ["sub_questions"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "sub_questions".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let mut parts = texts(&object(reply, &["sub_questions"])?, "sub_questions")?;
+        let mut seen = std::collections::HashSet::new();
+        parts.retain(|part| seen.insert(part.to_lowercase()));
+        Ok(Self(parts))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_in_many_words() {
+        for yes in ["Yes", "yes, I do", "\"Yes\"", "<think>no?</think> YES.", "是的"] {
+            assert!(YesNo::read(yes).unwrap().0, "{yes}");
+        }
+        for no in ["No.", "no", "False", "不知道", "否"] {
+            assert!(!YesNo::read(no).unwrap().0, "{no}");
+        }
+        assert!(YesNo::read("Maybe").is_err());
+        assert!(YesNo::read("").is_err());
+    }
+
+    #[test]
+    fn numbers_in_many_shapes() {
+        let read = |reply: &str| Numbers::read(reply).map(|numbers| numbers.0);
+        assert_eq!(read(r#"{"paragraph_idx": [1, "3"]}"#), Ok(vec![1, 3]));
+        assert_eq!(read(r#"{"paragraph_idx": 2}"#), Ok(vec![2]));
+        assert_eq!(read(r#"{"paragraph_idx": null}"#), Ok(vec![]));
+        assert!(read(r#"{"paragraph_idx": "all"}"#).is_err());
+    }
+}
