@@ -91,6 +91,13 @@ fn write_event(tree: &mut String, event: &Event) -> std::fmt::Result {
             let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
             writeln!(tree, "├─ path {}: {}", nodes.join(" → "), short(answer, 140))
         }
+        Event::Consulted { nodes } => {
+            writeln!(tree, "├─ looks at {}", count(nodes.len(), "distilled node"))?;
+            for node in nodes.iter().take(LISTED) {
+                writeln!(tree, "│  {:.3} {}", node.score, short(&node.title, 100))?;
+            }
+            Ok(())
+        }
         Event::Noted { note } => writeln!(tree, "├─ {note}"),
         Event::Answered { .. } => writeln!(tree, "└─ answers"),
     }
@@ -213,6 +220,8 @@ fn via(via: Via) -> &'static str {
         Via::Atoms => "atoms",
         Via::Chunks => "chunks",
         Via::Hops => "hops",
+        Via::Graph => "graph",
+        Via::Tree => "tree",
         Via::BackupAtoms => "backup, atoms",
         Via::BackupChunks => "backup, chunks",
     }

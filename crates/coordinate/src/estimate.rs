@@ -3,8 +3,10 @@
 
 use std::collections::HashSet;
 
-use pikerag_extract::{atomize_prompt, document_graph};
-use pikerag_knowledge::{AtomKind, ChunkId, KnowledgeWriter, Stage, StoreError, Usage};
+use pikerag_extract::{atomize_prompt, document_graph, extract_prompt};
+use pikerag_knowledge::{
+    AtomKind, Chunk, ChunkId, ExtractBy, KnowledgeWriter, Stage, StoreError, Structure, Usage,
+};
 use pikerag_language::{estimate_tokens, sentences};
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +16,15 @@ use crate::ingest::{FileReader, Params, recipe};
 /// From the paper's costs: KAR³ Tables 10–12 count about as many reply tokens as content tokens.
 const QUESTIONS_PER_SENTENCE: f64 = 1.3;
 const TOKENS_PER_QUESTION: u64 = 16;
+/// Tokens of entities and relations that a model lists per token of text; with its JSON, about as much.
+const EXTRACTED: f64 = 1.0;
+/// Community reports per chunk, and tokens of their prompts and replies: how many there will be is known
+/// when the graph is.
+const REPORTS_PER_CHUNK: f64 = 0.4;
+const REPORT: Usage = Usage { prompt_tokens: 1500, completion_tokens: 400 };
+/// Tokens that one summary of the tree is made from, above chunks and above summaries alike.
+const SUMMARIZED: f64 = 1800.0;
+const SUMMARY: Usage = Usage { prompt_tokens: 1900, completion_tokens: 200 };
 /// Chunks looked at together.
 const PAGE: usize = 512;
 
@@ -28,7 +39,7 @@ pub struct Estimate {
     pub unreadable: Vec<(String, String)>,
     /// Chunks in the files that would be read, and those left to do from before.
     pub chunks: usize,
-    /// Calls to the model for `atomize`.
+    /// Calls to models.
     pub calls: usize,
     /// Tokens of those calls.
     pub usage: Usage,
@@ -36,7 +47,8 @@ pub struct Estimate {
     pub embedded_tokens: u64,
 }
 
-/// Estimates indexing of `files`, without storing anything and without any call. Chunks that the
+/// Estimates indexing of `files`, without storing anything and without any call. `params.with` names the
+/// structures that models will build. Chunks that the
 /// base holds already, and atoms that it has, cost nothing again.
 ///
 /// # Errors
@@ -49,7 +61,8 @@ pub async fn estimate(
 ) -> Result<Estimate, StoreError> {
     let mut estimate = Estimate::default();
     let mut counted: HashSet<ChunkId> = HashSet::new();
-    let questions = params.atoms.contains(&AtomKind::Question);
+    let new = New { questions: params.atoms.contains(&AtomKind::Question), with: &params.with };
+    let mut fresh = Fresh::default();
     if let Some(base) = base {
         estimate = waiting(base, params, &mut counted).await?;
     }
@@ -88,11 +101,12 @@ pub async fn estimate(
                 };
                 // What is stored is atomized, or waits and was counted above.
                 if counted.insert(chunk.id) && !stored {
-                    count(&mut estimate, chunk, questions);
+                    count(&mut estimate, chunk, new, &mut fresh);
                 }
             }
         }
     }
+    fresh.add_to(&mut estimate);
     Ok(estimate)
 }
 
@@ -113,30 +127,87 @@ async fn waiting(
     params: &Params,
     counted: &mut HashSet<ChunkId>,
 ) -> Result<Estimate, StoreError> {
-    let mut estimate = Estimate::default();
-    if !params.atoms.contains(&AtomKind::Question) {
-        return Ok(estimate);
+    let (mut estimate, mut fresh) = (Estimate::default(), Fresh::default());
+    let mut stages = Vec::new();
+    if params.atoms.contains(&AtomKind::Question) {
+        let new = New { questions: true, with: &[] };
+        stages.push((Stage::atomize(AtomKind::Question), new));
     }
-    let left = base.waiting(&Stage::atomize(AtomKind::Question), None, usize::MAX).await?;
-    for page in left.chunks(PAGE) {
-        for chunk in base.chunks(page).await? {
-            count(&mut estimate, &chunk, true);
-            counted.insert(chunk.id);
-            estimate.chunks += 1;
+    if params.with.contains(&Structure::Graph) {
+        let new = New { questions: false, with: &[Structure::Graph] };
+        stages.push((Stage::extract(ExtractBy::Model), new));
+    }
+    for (stage, new) in stages {
+        let left = base.waiting(&stage, None, usize::MAX).await?;
+        for page in left.chunks(PAGE) {
+            for chunk in base.chunks(page).await? {
+                count(&mut estimate, &chunk, new, &mut fresh);
+                estimate.chunks += usize::from(counted.insert(chunk.id));
+            }
         }
     }
+    // How much of a tree is left to grow is known when it is grown; one that was never begun is all left.
+    if params.with.contains(&Structure::Tree) && base.summary().await?.summaries == 0 {
+        let all = base.waiting(&Stage("tree".to_owned()), None, usize::MAX).await?;
+        for page in all.chunks(PAGE) {
+            for chunk in base.chunks(page).await? {
+                fresh.tree_tokens += estimate_tokens(&chunk.reading_text());
+                estimate.chunks += usize::from(counted.insert(chunk.id));
+            }
+        }
+    }
+    fresh.add_to(&mut estimate);
     Ok(estimate)
 }
 
-fn count(estimate: &mut Estimate, chunk: &pikerag_knowledge::Chunk, questions: bool) {
+/// What a chunk is to be made into.
+#[derive(Clone, Copy)]
+struct New<'a> {
+    questions: bool,
+    with: &'a [Structure],
+}
+
+/// What will hang together in structures over many chunks.
+#[derive(Default)]
+struct Fresh {
+    graph_chunks: usize,
+    tree_tokens: u64,
+}
+
+impl Fresh {
+    /// Adds the calls for reports and summaries, rounded up.
+    fn add_to(self, estimate: &mut Estimate) {
+        let reports = (self.graph_chunks as f64 * REPORTS_PER_CHUNK).ceil() as u64;
+        let summaries = (self.tree_tokens as f64 / SUMMARIZED).ceil() as u64;
+        for (calls, each) in [(reports, REPORT), (summaries, SUMMARY)] {
+            estimate.calls += calls as usize;
+            estimate.usage.prompt_tokens += calls * each.prompt_tokens;
+            estimate.usage.completion_tokens += calls * each.completion_tokens;
+        }
+        estimate.embedded_tokens += summaries * SUMMARY.completion_tokens;
+    }
+}
+
+fn count(estimate: &mut Estimate, chunk: &Chunk, new: New<'_>, fresh: &mut Fresh) {
     let text = estimate_tokens(&chunk.reading_text());
-    estimate.embedded_tokens += text;
-    if !questions {
+    if new.with.contains(&Structure::Graph) {
+        fresh.graph_chunks += 1;
+        estimate.calls += 1;
+        estimate.usage.prompt_tokens +=
+            extract_prompt(chunk).map_or(text, |prompt| estimate_tokens(&prompt));
+        estimate.usage.completion_tokens += (text as f64 * EXTRACTED).ceil() as u64;
+        estimate.embedded_tokens += text;
+    }
+    if new.with.contains(&Structure::Tree) {
+        fresh.tree_tokens += text;
+    }
+    if !new.questions {
+        estimate.embedded_tokens += text;
         return;
     }
     let asked = (sentences(&chunk.text).len() as f64 * QUESTIONS_PER_SENTENCE).ceil() as u64;
     estimate.calls += 1;
-    estimate.embedded_tokens += asked * (TOKENS_PER_QUESTION - 3);
+    estimate.embedded_tokens += text + asked * (TOKENS_PER_QUESTION - 3);
     estimate.usage.prompt_tokens +=
         atomize_prompt(chunk).map_or(text, |prompt| estimate_tokens(&prompt));
     estimate.usage.completion_tokens += asked * TOKENS_PER_QUESTION + 6;

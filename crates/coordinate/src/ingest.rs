@@ -1,7 +1,13 @@
-//! How do files become a knowledge base? Read, split, atomize, embed; each stage resumes where it
-//! was left, and no paid step is done twice.
+//! How do files become a knowledge base? Read, split, atomize, embed, and over all of them an entity
+//! graph and a tree where they are wanted; each stage resumes where it was left, and no paid step is done twice.
 
+mod flight;
+mod graph;
+mod report;
 mod stages;
+mod tree;
+
+pub(crate) use self::report::{clipped, entity_line};
 
 use std::sync::Arc;
 
@@ -11,6 +17,7 @@ use futures::future::join;
 use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::{
     AtomKind, Embedder, FileRecord, KnowledgeWriter, Problem, PutReport, Role, StoreError,
+    Structure,
 };
 use pikerag_parse::Parsed;
 use serde::{Deserialize, Serialize};
@@ -49,6 +56,9 @@ pub struct Params {
     pub chunks: ChunkParams,
     /// Which atoms to make. Questions need a model.
     pub atoms: Vec<AtomKind>,
+    /// What to build over all documents together. What was built once is kept up to date by every
+    /// later run.
+    pub with: Vec<Structure>,
     /// Model calls in flight.
     pub in_flight: usize,
     /// Texts per embedding call.
@@ -62,6 +72,7 @@ impl Default for Params {
         Self {
             chunks: ChunkParams::default(),
             atoms: vec![AtomKind::Sentence],
+            with: Vec::new(),
             in_flight: 16,
             embed_batch: 64,
             embeds_in_flight: 4,
@@ -85,7 +96,7 @@ pub enum Progress {
     Bill(Estimate),
     /// A stage has done `done` of `total` pieces.
     Stage {
-        /// `atomizing` or `embedding`.
+        /// `atomizing`, `embedding`, `extracting`, …
         name: &'static str,
         /// Pieces done.
         done: usize,
@@ -132,6 +143,22 @@ pub struct Report {
     pub pronouns: usize,
     /// Chunks whose questions stayed unreadable: their sentences serve instead.
     pub unreadable: usize,
+    /// Chunks whose entities and relations were found in this run.
+    #[serde(default)]
+    pub extracted: usize,
+    /// Chunks, communities and clusters for which the model's reply stayed unreadable: names and
+    /// sentences serve instead.
+    #[serde(default)]
+    pub unextracted: usize,
+    /// Community reports written in this run.
+    #[serde(default)]
+    pub reports: usize,
+    /// Summaries written in this run.
+    #[serde(default)]
+    pub summaries: usize,
+    /// What could not be built for lack of something, and what to do.
+    #[serde(default)]
+    pub lacking: Vec<String>,
     /// Chunks whose call failed; the next run tries them again: (chunk, reason), the first few.
     pub failed: Vec<(String, String)>,
     /// How many failed in all.
@@ -152,7 +179,8 @@ impl Report {
 
     /// Whether all that was asked for is in the base.
     pub fn is_whole(&self) -> bool {
-        self.failed_files() == 0 && self.failures == 0 && self.stopped.is_none()
+        let nothing_failed = self.failed_files() == 0 && self.failures == 0;
+        nothing_failed && self.lacking.is_empty() && self.stopped.is_none()
     }
 }
 
@@ -197,8 +225,13 @@ pub async fn ingest(
         };
         report.files.push((path.clone(), outcome));
     }
-    if tools.models.of(Role::Atomize).is_some() {
-        watch(Progress::Bill(left_to_do(tools.base.as_ref(), params).await?));
+    for structure in &params.with {
+        tools.base.want(*structure).await?;
+    }
+    let wanted = tools.base.structures().await?;
+    let paid = paid(tools, params, &wanted);
+    if tools.models.of(Role::Atomize).is_some() || !paid.with.is_empty() {
+        watch(Progress::Bill(left_to_do(tools.base.as_ref(), &paid).await?));
     }
     // Vectors are made while the model is at work: what waits for the one seldom waits for the other.
     let (fresh, texts) = mpsc::channel(stages::FRESH);
@@ -209,8 +242,27 @@ pub async fn ingest(
     // What is still without. Also after a budget was spent: local vectors cost nothing, and remote
     // ones know the budget.
     stages::embed(tools, params, watch, &mut report).await?;
+    for structure in wanted {
+        if report.stopped.is_some() {
+            break;
+        }
+        match structure {
+            Structure::Graph => graph::build(tools, params, watch, &mut report).await?,
+            Structure::Tree => tree::build(tools, params, watch, &mut report).await?,
+        }
+        stages::embed(tools, params, watch, &mut report).await?;
+    }
     tools.base.refresh().await?;
     Ok(report)
+}
+
+/// What of the parameters takes model calls.
+fn paid(tools: &Tools, params: &Params, wanted: &[Structure]) -> Params {
+    let is_paid = |structure: &Structure| match structure {
+        Structure::Graph => tools.models.of(Role::Extract).is_some(),
+        Structure::Tree => tools.models.of(Role::Summarize).is_some() && tools.embedder.is_some(),
+    };
+    Params { with: wanted.iter().copied().filter(is_paid).collect(), ..params.clone() }
 }
 
 /// The settings that decide what a file becomes: under others, it is read again.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::future::join_all;
 use pikerag_knowledge::{
     ChatModel, Embedder, Event, KnowledgeBase, ModelError, Question, Role, Scorer, Spent,
-    StoreError, Trace,
+    StoreError, Structure, Trace,
 };
 use pikerag_prompt::{AskError, Prompt, Reply, ask, ask_sample};
 use pikerag_retrieve::{Finder, RetrieveError};
@@ -184,9 +184,22 @@ pub enum SolveError {
          set `[methods] certainty = \"self-assessment\"` to let the model grade itself instead"
     )]
     NoScorer,
+    /// The method works on a structure that the base does not have.
+    #[error(
+        "this method works on the {structure} of the base, which is not built; run `pikerag index --with {structure} PATH…`"
+    )]
+    NotBuilt {
+        /// The structure.
+        structure: Structure,
+    },
 }
 
 impl SolveError {
+    /// A query that could not be embedded.
+    pub(crate) fn from_model(error: ModelError) -> Self {
+        Self::Retrieve(RetrieveError::Model(error))
+    }
+
     /// The model's error at the bottom, if that is what it was.
     pub fn model(&self) -> Option<&ModelError> {
         match self {

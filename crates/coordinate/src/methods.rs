@@ -2,6 +2,7 @@
 
 pub mod closed_book;
 pub mod crp_rag;
+pub mod graphrag;
 pub mod hop_rag;
 pub mod ircot;
 pub mod iter_retgen;
@@ -10,6 +11,7 @@ pub mod least_to_most;
 pub mod naive_rag;
 pub mod probtree;
 pub mod ra_isf;
+pub mod raptor;
 pub mod replug;
 pub mod searchain;
 pub mod self_ask;
@@ -64,6 +66,12 @@ pub enum Method {
     Replug(replug::Params),
     /// Judgements steer what is retrieved and answered.
     SelfRag(self_rag::Params),
+    /// The entity graph around what a question is about.
+    GraphRagLocal(graphrag::Local),
+    /// The reports on all communities.
+    GraphRagGlobal(graphrag::Global),
+    /// Chunks and summaries in one search.
+    Raptor(raptor::Params),
 }
 
 /// A name that no method bears.
@@ -156,6 +164,9 @@ impl Method {
             ("probtree", Self::ProbTree(probtree::Params::default())),
             ("replug", Self::Replug(replug::Params::default())),
             ("self-rag", Self::SelfRag(self_rag::Params::default())),
+            ("graphrag-local", Self::GraphRagLocal(graphrag::Local::default())),
+            ("graphrag-global", Self::GraphRagGlobal(graphrag::Global::default())),
+            ("raptor", Self::Raptor(raptor::Params::default())),
         ]
     }
 
@@ -258,6 +269,7 @@ impl Method {
             Self::SelfRag(params) => {
                 Self::SelfRag(self_rag::Params { k: set.k.unwrap_or(params.k), ..params })
             }
+            Self::GraphRagLocal(_) | Self::GraphRagGlobal(_) | Self::Raptor(_) => self,
         }
     }
 }
@@ -326,6 +338,9 @@ pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Ans
         Method::ProbTree(params) => Box::pin(probtree::solve(kit, question, params)).await,
         Method::Replug(params) => Box::pin(replug::solve(kit, question, params)).await,
         Method::SelfRag(params) => Box::pin(self_rag::solve(kit, question, params)).await,
+        Method::GraphRagLocal(params) => Box::pin(graphrag::local(kit, question, params)).await,
+        Method::GraphRagGlobal(params) => Box::pin(graphrag::global(kit, question, params)).await,
+        Method::Raptor(params) => Box::pin(raptor::solve(kit, question, params)).await,
     }
 }
 

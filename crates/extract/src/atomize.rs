@@ -86,7 +86,7 @@ fn atom(chunk: &Chunk, kind: AtomKind, text: &str) -> Atom {
     }
 }
 
-fn content(chunk: &Chunk) -> (String, String) {
+pub(crate) fn content(chunk: &Chunk) -> (String, String) {
     let title = chunk.full_title().split_whitespace().collect::<Vec<_>>().join(" ");
     (quiet_headings(&title), quiet_headings(chunk.reading_text().trim()))
 }

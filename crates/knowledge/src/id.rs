@@ -82,6 +82,22 @@ id! {
     /// An atom; derived from its chunk, kind and text.
     AtomId
 }
+id! {
+    /// An entity; derived from its folded name, so that all spellings are one.
+    EntityId
+}
+id! {
+    /// A relation; derived from both ends.
+    RelationId
+}
+id! {
+    /// A community of entities; derived from all that its report may be made from.
+    CommunityId
+}
+id! {
+    /// A summary in the tree; derived from its children.
+    SummaryId
+}
 
 impl SourceId {
     /// The identity of the document at `uri`.
@@ -110,6 +126,31 @@ impl AtomId {
     /// The atom of this kind and text under a chunk.
     pub fn of(chunk: ChunkId, kind: &str, text: &str) -> Self {
         Self(content_id("atom", &[&chunk.0.to_le_bytes(), kind.as_bytes(), text.as_bytes()]))
+    }
+}
+
+impl EntityId {
+    /// The entity of a folded name (lower case, single spaces, no punctuation).
+    pub fn of_folded(folded: &str) -> Self {
+        Self(content_id("entity", &[folded.as_bytes()]))
+    }
+}
+
+impl RelationId {
+    /// The relation from one entity to another.
+    pub fn of(subject: EntityId, object: EntityId) -> Self {
+        Self(content_id("relation", &[&subject.0.to_le_bytes(), &object.0.to_le_bytes()]))
+    }
+}
+
+impl SummaryId {
+    /// The summary of these nodes, whatever their order.
+    pub fn of(children: &[u64]) -> Self {
+        let mut sorted = children.to_vec();
+        sorted.sort_unstable();
+        let bytes: Vec<[u8; 8]> = sorted.into_iter().map(u64::to_le_bytes).collect();
+        let parts: Vec<&[u8]> = bytes.iter().map(<[u8; 8]>::as_slice).collect();
+        Self(content_id("summary", &parts))
     }
 }
 

@@ -2,6 +2,7 @@
 //! questions and answers, the typed trace, and the ports to models and storage. No IO.
 
 pub mod answer;
+pub mod distilled;
 pub mod document;
 pub mod graph;
 pub mod id;
@@ -10,15 +11,19 @@ pub mod ports;
 pub mod trace;
 
 pub use answer::{Answer, Check, Citation, Context, ContextChunk, Question, WrittenBy};
+pub use distilled::{
+    Child, Community, Entity, EntityMention, Extraction, LongDescription, Outline, OutlineRelation,
+    Relation, RelationMention, Report, Structure, Summary,
+};
 pub use document::{Block, BlockKind, Chunking, Document, Link, Problem, Span, Table};
 pub use graph::{
     Atom, AtomKind, Chunk, ChunkKind, DocumentGraph, EdgeKind, LayerKind, NodeKind, Section, Source,
 };
-pub use id::{AtomId, ChunkId, SectionId, SourceId};
+pub use id::{AtomId, ChunkId, CommunityId, EntityId, RelationId, SectionId, SourceId, SummaryId};
 pub use names::{NameKey, NameUse};
 pub use ports::{
-    BaseSummary, CallRecord, ChatModel, ChatReply, ChatRequest, Embedder, FileRecord,
+    BaseSummary, CallRecord, ChatModel, ChatReply, ChatRequest, Embedder, ExtractBy, FileRecord,
     KnowledgeBase, KnowledgeWriter, Ledger, Mentions, Message, ModelError, PutReport, Role, Schema,
     Scored, Scorer, Stage, StoreError, TokenLogprob, Usage, Vector, VectorSet,
 };
-pub use trace::{Candidate, Criterion, Event, JudgedBy, Spent, StopReason, Trace, Via};
+pub use trace::{Candidate, Consulted, Criterion, Event, JudgedBy, Spent, StopReason, Trace, Via};

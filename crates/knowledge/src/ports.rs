@@ -3,15 +3,14 @@
 
 mod base;
 mod models;
+mod writer;
 
-pub use base::{
-    BaseSummary, FileRecord, KnowledgeBase, KnowledgeWriter, Mentions, PutReport, Scored, Stage,
-    StoreError, VectorSet,
-};
+pub use base::{BaseSummary, KnowledgeBase, Mentions, Scored, StoreError, VectorSet};
 pub use models::{
     CallRecord, ChatModel, ChatReply, ChatRequest, Embedder, Ledger, Message, ModelError, Role,
     Schema, Scorer, TokenLogprob, Usage, Vector,
 };
+pub use writer::{ExtractBy, FileRecord, KnowledgeWriter, PutReport, Stage};
 
 /// The cause of an error, kept for the chain.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;

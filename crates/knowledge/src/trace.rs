@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::graph::NodeKind;
 use crate::id::{AtomId, ChunkId};
 use crate::ports::{Role, Usage};
 
@@ -17,6 +18,10 @@ pub enum Via {
     Chunks,
     /// Hop retrieval: links and names.
     Hops,
+    /// The entity graph: entities → the chunks that mention them.
+    Graph,
+    /// The tree: summaries and chunks in one search.
+    Tree,
     /// The backup: the question itself on atoms.
     BackupAtoms,
     /// The backup: the question itself on chunks.
@@ -98,6 +103,19 @@ pub enum JudgedBy {
     Verdict,
     /// The nearest labelled questions (SKR).
     Neighbours,
+}
+
+/// A distilled node that a method looked at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Consulted {
+    /// Entity, community report or summary.
+    pub kind: NodeKind,
+    /// Its identifier, as the export has it.
+    pub id: String,
+    /// Its name or title, or its first words.
+    pub title: String,
+    /// How well it fits, on the search's own scale.
+    pub score: f64,
 }
 
 /// One step of a method.
@@ -217,6 +235,11 @@ pub enum Event {
         nodes: Vec<usize>,
         /// What came of it.
         answer: String,
+    },
+    /// Distilled nodes were looked at: entities, reports, summaries.
+    Consulted {
+        /// The nodes, best first.
+        nodes: Vec<Consulted>,
     },
     /// The answer was written (line 14).
     Answered {

@@ -1,12 +1,16 @@
 //! How is a base opened? A folder with `base.sqlite` (write-ahead log) and the indexes derived
 //! from it; readers never wait for the writer.
 
+mod counts;
+mod distil;
 mod export;
+mod graph;
 mod ledger;
 mod names;
 mod put;
 mod read;
 mod rows;
+mod tree;
 mod vectors;
 mod write;
 
@@ -22,7 +26,7 @@ use crate::error::Doing;
 use crate::fulltext::FullText;
 
 /// Layout of the tables; another number is another, incompatible layout.
-const LAYOUT: i64 = 1;
+const LAYOUT: i64 = 2;
 /// The file that makes a folder a knowledge base.
 pub const DATABASE: &str = "base.sqlite";
 
@@ -136,6 +140,15 @@ impl Base {
         .doing(what)?
     }
 
+    /// As [`Base::reading`], for work that needs the database alone.
+    async fn looking<T, F>(&self, what: &'static str, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        self.reading(what, move |_, connection| work(connection).doing(what)).await
+    }
+
     /// Runs `work` in one transaction, off the async threads.
     async fn writing<T, F>(&self, what: &'static str, work: F) -> Result<T, StoreError>
     where
@@ -207,7 +220,7 @@ fn tune(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(std::time::Duration::from_mins(1))?;
     connection.set_prepared_statement_cache_capacity(64);
     connection.execute_batch(
-        "PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1000;",
+        "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1000;",
     )
 }
 

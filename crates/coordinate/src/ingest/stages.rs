@@ -2,28 +2,21 @@
 //! stored with the mark that it is done.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::channel::mpsc;
-use futures::future::{self, ready};
-use futures::stream::{self, StreamExt, TryStreamExt};
+use futures::future;
+use futures::stream::{self, Stream, StreamExt, TryStreamExt};
 use pikerag_extract::{Atomized, question_atoms, sentence_atoms};
 use pikerag_knowledge::{
     Atom, AtomId, AtomKind, Chunk, ChunkId, Embedder, ModelError, Role, Stage, StoreError, Vector,
     VectorSet,
 };
-use pikerag_prompt::AskError;
 
+use super::flight::{Flight, fly, reason};
 use super::{Params, Progress, Report, Tools, Watch};
 
 /// Chunks looked up at a time.
-const PAGE: usize = 512;
-/// Results stored in one transaction, at most.
-const STORED: usize = 64;
-/// Refusals in a row after which every further call would be refused too (a bad key).
-const REFUSALS: usize = 3;
-/// Failures that a report lists one by one.
-const LISTED: usize = 10;
+pub(super) const PAGE: usize = 512;
 
 /// New atoms that may wait for their vectors; beyond that they wait for [`embed`] in the base.
 pub(super) const FRESH: usize = 4096;
@@ -49,7 +42,7 @@ pub(super) async fn atomize(
 }
 
 /// All chunks that wait for a stage, by identifier.
-async fn all_waiting(tools: &Tools, stage: &Stage) -> Result<Vec<ChunkId>, StoreError> {
+pub(super) async fn all_waiting(tools: &Tools, stage: &Stage) -> Result<Vec<ChunkId>, StoreError> {
     let mut all: Vec<ChunkId> = Vec::new();
     loop {
         let page = tools.base.waiting(stage, all.last().copied(), PAGE).await?;
@@ -91,54 +84,30 @@ async fn atomize_questions(
     let Some(model) = tools.models.of(Role::Atomize) else { return Ok(()) };
     let stage = Stage::atomize(AtomKind::Question);
     let waiting = all_waiting(tools, &stage).await?;
-    let in_flight = params.in_flight.max(1);
-    // Once the run has to end no call begins; those under way are waited for: they are paid.
-    let ending = &AtomicBool::new(false);
-    let chunks = stream::iter(waiting.chunks(PAGE))
+    let at_once = params.in_flight;
+    let flight = Flight { name: "atomizing", total: waiting.len(), at_once, watch };
+    let ask = |chunk: Chunk| async move {
+        let result = question_atoms(model, &chunk).await;
+        (chunk, result)
+    };
+    let uri = |chunk: &Chunk| chunk.uri.clone();
+    fly(flight, chunks(tools, &waiting), ask, uri, report, async |came, report| {
+        let book = |(chunk, made): (Chunk, _)| (chunk.id, book(&chunk, made, report));
+        let atoms = came.into_iter().map(book).collect();
+        store(tools, &stage, atoms, fresh).await
+    })
+    .await
+}
+
+/// These chunks, looked up page by page.
+pub(super) fn chunks<'a>(
+    tools: &'a Tools,
+    ids: &'a [ChunkId],
+) -> impl Stream<Item = Result<Chunk, StoreError>> + 'a {
+    stream::iter(ids.chunks(PAGE))
         .then(|page| tools.base.chunks(page))
         .map_ok(|chunks| stream::iter(chunks.into_iter().map(Ok)))
-        .try_flatten();
-    let calls = chunks.map(|chunk| async move {
-        let chunk = match chunk {
-            Ok(_) if ending.load(Ordering::Relaxed) => return None,
-            Ok(chunk) => chunk,
-            Err(error) => return Some(Err(error)),
-        };
-        let result = question_atoms(model, &chunk).await;
-        Some(Ok((chunk, result)))
-    });
-    // Unordered: each result is stored under its own chunk, and one slow call holds up none. Through
-    // a channel: calls go on while results are stored.
-    let (made, results) = mpsc::channel(in_flight);
-    let calling =
-        calls.buffer_unordered(in_flight).filter_map(|result| ready(result.map(Ok))).forward(made);
-    let storing = async {
-        let mut refusals = 0;
-        let mut done = 0;
-        let mut batches = results.ready_chunks(STORED);
-        while let Some(batch) = batches.next().await {
-            let mut atoms = Vec::with_capacity(batch.len());
-            for result in batch {
-                let (chunk, result) = result?;
-                done += 1;
-                match book(&chunk, result, report) {
-                    Ok(made) => {
-                        refusals = 0;
-                        atoms.push((chunk.id, made));
-                    }
-                    Err(error) => blame(&chunk, &error, &mut refusals, report),
-                }
-            }
-            ending.store(report.stopped.is_some(), Ordering::Relaxed);
-            if !atoms.is_empty() {
-                store(tools, &stage, atoms, fresh).await?;
-            }
-            watch(Progress::Stage { name: "atomizing", done, total: waiting.len() });
-        }
-        Ok(())
-    };
-    // Sending fails only where storing has ended, and then that says why.
-    future::join(calling, storing).await.1
+        .try_flatten()
 }
 
 /// Stores atoms, then offers them to whoever makes vectors; who has no room finds them in the base.
@@ -161,36 +130,15 @@ async fn store(
     Ok(())
 }
 
-/// Notes a call that failed, and whether the run has to end with it.
-fn blame(chunk: &Chunk, error: &AskError, refusals: &mut usize, report: &mut Report) {
-    let refused = matches!(error, AskError::Model { source: ModelError::Refused { .. }, .. });
-    *refusals = if refused { *refusals + 1 } else { 0 };
-    if ends_the_run(error) || REFUSALS <= *refusals {
-        report.stopped.get_or_insert(reason(error));
-        report.over_budget |=
-            matches!(error, AskError::Model { source: ModelError::OverBudget { .. }, .. });
-        return;
-    }
-    report.failures += 1;
-    if report.failed.len() < LISTED {
-        report.failed.push((chunk.uri.clone(), reason(error)));
-    }
-}
-
 /// The atoms to store for a chunk; an unreadable reply gives its sentences instead.
-fn book(
-    chunk: &Chunk,
-    result: Result<Atomized, AskError>,
-    report: &mut Report,
-) -> Result<Vec<Atom>, AskError> {
-    let atoms = match result {
-        Ok(made) => {
+fn book(chunk: &Chunk, made: Option<Atomized>, report: &mut Report) -> Vec<Atom> {
+    let atoms = match made {
+        Some(made) => {
             report.duplicates += made.duplicates;
             report.pronouns += made.pronouns;
             made.atoms
         }
-        Err(AskError::Unreadable { reason, .. }) => {
-            tracing::warn!(uri = chunk.uri, %reason, "questions stayed unreadable; sentences serve instead");
+        None => {
             report.unreadable += 1;
             let as_questions = |atom: Atom| {
                 let id = AtomId::of(atom.chunk, AtomKind::Question.as_str(), &atom.text);
@@ -198,40 +146,10 @@ fn book(
             };
             sentence_atoms(chunk).into_iter().map(as_questions).collect()
         }
-        Err(other) => return Err(other),
     };
     report.atomized += 1;
     report.atoms += atoms.len();
-    Ok(atoms)
-}
-
-fn ends_the_run(error: &AskError) -> bool {
-    match error {
-        AskError::Model { source, .. } => model_ends_the_run(source),
-        AskError::Template { .. } => true,
-        AskError::Unreadable { .. } => false,
-    }
-}
-
-fn model_ends_the_run(error: &ModelError) -> bool {
-    match error {
-        ModelError::OverBudget { .. }
-        | ModelError::NotRecorded { .. }
-        | ModelError::Unsupported { .. }
-        | ModelError::Ledger { .. } => true,
-        ModelError::Busy { .. } | ModelError::Refused { .. } | ModelError::Broken { .. } => false,
-    }
-}
-
-/// The whole chain of causes in one line.
-fn reason(error: &dyn std::error::Error) -> String {
-    let mut chain = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        chain = format!("{chain}: {inner}");
-        cause = inner.source();
-    }
-    chain
+    atoms
 }
 
 /// An atom that was just stored and has no vector yet.
@@ -290,18 +208,24 @@ pub(super) async fn embed(
     // Every kind of atom that the base holds, not only those made now: a search never meets the
     // vectors of two embedders.
     let kinds = [AtomKind::Question, AtomKind::Sentence, AtomKind::Statement].map(VectorSet::Atoms);
-    for set in [VectorSet::Chunks].into_iter().chain(kinds) {
+    let others = [VectorSet::Chunks, VectorSet::Entities, VectorSet::Summaries];
+    for set in others.into_iter().chain(kinds) {
         if let Err(error) = embed_set(tools, embedder.as_ref(), set, params, watch, report).await? {
-            report.stopped.get_or_insert(reason(&error));
-            report.over_budget |= matches!(error, ModelError::OverBudget { .. });
+            stopped_by(&error, report);
             return Ok(());
         }
     }
     Ok(())
 }
 
+/// Notes that a model's error ends the run.
+pub(super) fn stopped_by(error: &ModelError, report: &mut Report) {
+    report.stopped.get_or_insert(reason(error));
+    report.over_budget |= matches!(error, ModelError::OverBudget { .. });
+}
+
 /// Makes the missing vectors of one set, up to the first call that fails.
-async fn embed_set(
+pub(super) async fn embed_set(
     tools: &Tools,
     embedder: &dyn Embedder,
     set: VectorSet,

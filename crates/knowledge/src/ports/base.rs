@@ -1,11 +1,12 @@
-//! The port to the knowledge base: what methods read, and what indexing writes.
+//! The port to the knowledge base: what methods read.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::{Cause, Vector};
-use crate::graph::{Atom, AtomKind, Chunk, DocumentGraph, Source};
-use crate::id::{ChunkId, SourceId};
+use crate::distilled::{Community, Entity, Relation, Summary};
+use crate::graph::{Atom, AtomKind, Chunk, Source};
+use crate::id::{ChunkId, EntityId, SourceId, SummaryId};
 use crate::names::NameKey;
 
 /// Something found, and how well it fits.
@@ -52,6 +53,10 @@ pub enum VectorSet {
     Chunks,
     /// One vector per atom of a kind.
     Atoms(AtomKind),
+    /// One vector per entity: its name and what is said of it.
+    Entities,
+    /// One vector per summary of the tree.
+    Summaries,
 }
 
 /// What reasoning reads. All results are ordered best first, ties by identifier.
@@ -135,6 +140,47 @@ pub trait KnowledgeBase: Send + Sync {
     /// count tells these cases apart.
     async fn mentions(&self, names: &[NameKey], most: usize) -> Result<Vec<Mentions>, StoreError>;
 
+    /// The nodes of a set closest to each query vector, by identifier; one list per query.
+    async fn nearest(
+        &self,
+        set: VectorSet,
+        queries: &[Vector],
+        k: usize,
+        floor: f32,
+    ) -> Result<Vec<Vec<Scored<u64>>>, StoreError>;
+
+    /// The stored vectors of these nodes, in order; `None` where a node has none.
+    async fn vectors(
+        &self,
+        set: VectorSet,
+        nodes: &[u64],
+    ) -> Result<Vec<Option<Vector>>, StoreError>;
+
+    /// These entities, in the order asked for; unknown ones are left out.
+    async fn entities(&self, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError>;
+
+    /// The relations that start or end at one of these entities, each once: heaviest first, ties by
+    /// identifier.
+    async fn relations_of(&self, entities: &[EntityId]) -> Result<Vec<Relation>, StoreError>;
+
+    /// The chunks that each entity was found in, by entity in order; within one in reading order.
+    async fn chunks_mentioning(
+        &self,
+        entities: &[EntityId],
+    ) -> Result<Vec<Vec<ChunkId>>, StoreError>;
+
+    /// The entities found in each chunk, by chunk in order; within one by identifier.
+    async fn entities_in(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<EntityId>>, StoreError>;
+
+    /// All communities with their reports, by level and identifier.
+    async fn communities(&self) -> Result<Vec<Community>, StoreError>;
+
+    /// The communities that hold one of these entities, by level and identifier.
+    async fn communities_of(&self, entities: &[EntityId]) -> Result<Vec<Community>, StoreError>;
+
+    /// These summaries, in the order asked for; unknown ones are left out.
+    async fn summaries(&self, ids: &[SummaryId]) -> Result<Vec<Summary>, StoreError>;
+
     /// How many chunks there are.
     async fn chunk_count(&self) -> Result<usize, StoreError>;
 
@@ -172,6 +218,21 @@ pub struct BaseSummary {
     pub questions: usize,
     /// Sentence atoms.
     pub sentences: usize,
+    /// Entities.
+    #[serde(default)]
+    pub entities: usize,
+    /// Relations between them.
+    #[serde(default)]
+    pub relations: usize,
+    /// Communities of entities.
+    #[serde(default)]
+    pub communities: usize,
+    /// Reports on communities.
+    #[serde(default)]
+    pub reports: usize,
+    /// Summaries in the tree.
+    #[serde(default)]
+    pub summaries: usize,
     /// Vectors.
     pub vectors: usize,
     /// The embedder that made them, if any.
@@ -182,95 +243,4 @@ pub struct BaseSummary {
     pub usage: super::Usage,
     /// Chunks that wait for a stage: (stage, chunks).
     pub waiting: Vec<(String, usize)>,
-}
-
-/// What the base knows of a file it has read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileRecord {
-    /// The file as the user named it; also the first part of its documents' URIs.
-    pub path: String,
-    /// BLAKE3 of its bytes, in hexadecimal.
-    pub hash: String,
-    /// The settings it was read under (parser and chunker versions, sizes): other settings, read
-    /// again.
-    pub recipe: String,
-}
-
-/// What storing a file changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PutReport {
-    /// Chunks that were not there before.
-    pub added: usize,
-    /// Chunks that stayed, with all that was made from them.
-    pub kept: usize,
-    /// Chunks that went, with all that was made from them.
-    pub removed: usize,
-}
-
-/// A stage that works chunk by chunk, and whose progress is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stage(pub String);
-
-impl Stage {
-    /// Atomizing into one kind of atom.
-    pub fn atomize(kind: AtomKind) -> Self {
-        Self(format!("atomize:{}", kind.as_str()))
-    }
-}
-
-/// What indexing writes. Each call is one transaction: all of it is kept, or nothing.
-#[async_trait]
-pub trait KnowledgeWriter: KnowledgeBase {
-    /// The record of a file, if it was read before.
-    async fn file(&self, path: &str) -> Result<Option<FileRecord>, StoreError>;
-
-    /// Every file on record, by path.
-    async fn files(&self) -> Result<Vec<FileRecord>, StoreError>;
-
-    /// Stores a file's documents in place of what it held before. Chunks with the same identity
-    /// keep what was made from them; what is gone takes all that derives from it along.
-    async fn put_file(
-        &self,
-        file: &FileRecord,
-        documents: Vec<DocumentGraph>,
-    ) -> Result<PutReport, StoreError>;
-
-    /// Removes a file and all that derives from it; whether it was there.
-    async fn delete_file(&self, path: &str) -> Result<bool, StoreError>;
-
-    /// Chunks that a stage has not done yet, by identifier, at most `limit`, above `after`.
-    async fn waiting(
-        &self,
-        stage: &Stage,
-        after: Option<ChunkId>,
-        limit: usize,
-    ) -> Result<Vec<ChunkId>, StoreError>;
-
-    /// Stores the atoms of chunks and marks the stage done for those chunks, in one transaction.
-    async fn put_atoms(
-        &self,
-        stage: &Stage,
-        atoms: Vec<(ChunkId, Vec<Atom>)>,
-    ) -> Result<(), StoreError>;
-
-    /// The texts that still need a vector of this embedder: (identifier, text), by identifier, at
-    /// most `limit`, above `after`.
-    async fn without_vector(
-        &self,
-        set: VectorSet,
-        embedder: &str,
-        after: Option<u64>,
-        limit: usize,
-    ) -> Result<Vec<(u64, String)>, StoreError>;
-
-    /// Stores vectors, with the model that made them.
-    async fn put_vectors(
-        &self,
-        set: VectorSet,
-        embedder: &str,
-        vectors: Vec<(u64, Vector)>,
-    ) -> Result<(), StoreError>;
-
-    /// Brings the derived indexes up to the database. Costs no model call.
-    async fn refresh(&self) -> Result<(), StoreError>;
 }

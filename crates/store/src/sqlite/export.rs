@@ -1,12 +1,12 @@
 //! What does the whole graph look like as lines? Nodes, then edges, each in a fixed order, so that
 //! two bases with the same content export the same bytes.
 
-use pikerag_knowledge::{EdgeKind, StoreError};
+use pikerag_knowledge::{EdgeKind, EntityId, RelationId, StoreError, SummaryId};
 use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Base, rows};
+use super::{Base, graph, rows, tree};
 use crate::error::Doing;
 
 /// One line of an export: a JSON object with `node` or `edge` saying what it is.
@@ -78,6 +78,31 @@ fn nodes(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> {
     each(connection, atoms, emit, |row| {
         let embedder: Option<String> = row.get(4)?;
         Ok(tagged("atom", &rows::atom(row)?, &[("embedder", json!(embedder))]))
+    })?;
+    distilled(connection, emit)
+}
+
+/// Entities, relations, communities with their reports, summaries: each kind by identifier.
+fn distilled(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> {
+    let entities = "SELECT e.id, v.embedder FROM entities e LEFT JOIN entity_vectors v ON v.node = e.id ORDER BY e.id";
+    each(connection, entities, emit, |row| {
+        let entity = graph::entity(connection, EntityId(rows::id(row, 0)?))?;
+        let embedder: Option<String> = row.get(1)?;
+        Ok(tagged("entity", &entity, &[("embedder", json!(embedder))]))
+    })?;
+    each(connection, "SELECT id FROM relations ORDER BY id", emit, |row| {
+        let relation = graph::relation(connection, RelationId(rows::id(row, 0)?))?;
+        Ok(tagged("relation", &relation, &[]))
+    })?;
+    for community in graph::communities(connection, None).doing("exporting")? {
+        emit(tagged("community", &community, &[]))?;
+    }
+    let summaries = "SELECT x.id, v.embedder FROM summaries x
+                     LEFT JOIN summary_vectors v ON v.node = x.id ORDER BY x.level, x.id";
+    each(connection, summaries, emit, |row| {
+        let summary = tree::summaries(connection, &[SummaryId(rows::id(row, 0)?)])?;
+        let embedder: Option<String> = row.get(1)?;
+        Ok(tagged("summary", &summary.first(), &[("embedder", json!(embedder))]))
     })
 }
 
@@ -102,7 +127,18 @@ fn edges(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> {
     each(connection, refers, emit, |row| edge(row, EdgeKind::RefersTo))?;
     let answers = "SELECT a.id, a.chunk FROM atoms a JOIN chunks c ON c.id = a.chunk
                    JOIN sources s ON s.id = c.source ORDER BY s.uri, c.ordinal, a.kind, a.ordinal, a.id";
-    each(connection, answers, emit, |row| edge(row, EdgeKind::Answers))
+    each(connection, answers, emit, |row| edge(row, EdgeKind::Answers))?;
+    let mentions = "SELECT chunk, entity FROM entity_mentions ORDER BY chunk, entity";
+    each(connection, mentions, emit, |row| edge(row, EdgeKind::Mentions))?;
+    let relates = "SELECT subject, object FROM relations ORDER BY id";
+    each(connection, relates, emit, |row| edge(row, EdgeKind::Relates))?;
+    let member_of = "SELECT entity, community FROM members ORDER BY community, entity";
+    each(connection, member_of, emit, |row| edge(row, EdgeKind::MemberOf))?;
+    let derived = "SELECT relation, chunk FROM relation_mentions ORDER BY relation, chunk";
+    each(connection, derived, emit, |row| edge(row, EdgeKind::DerivedFrom))?;
+    let derived =
+        "SELECT summary, coalesce(chunk, child) FROM summary_children ORDER BY summary, ordinal";
+    each(connection, derived, emit, |row| edge(row, EdgeKind::DerivedFrom))
 }
 
 fn edge(row: &rusqlite::Row<'_>, kind: EdgeKind) -> rusqlite::Result<ExportLine> {

@@ -74,6 +74,70 @@ CREATE TABLE atoms (
 );
 CREATE INDEX atoms_by_chunk ON atoms(chunk, kind, ordinal);
 
+-- What chunks say of entities and relations. An entity or relation lives while a chunk mentions it;
+-- its name, kind and description are derived from its mentions.
+CREATE TABLE entities (id INTEGER PRIMARY KEY);
+CREATE TABLE entity_mentions (
+    entity INTEGER NOT NULL REFERENCES entities(id),
+    chunk INTEGER NOT NULL REFERENCES chunks(id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    description TEXT NOT NULL,
+    PRIMARY KEY (entity, chunk)
+) WITHOUT ROWID;
+CREATE INDEX entity_mentions_by_chunk ON entity_mentions(chunk, entity);
+CREATE TABLE relations (
+    id INTEGER PRIMARY KEY,
+    subject INTEGER NOT NULL,
+    object INTEGER NOT NULL
+);
+CREATE INDEX relations_by_subject ON relations(subject);
+CREATE INDEX relations_by_object ON relations(object);
+CREATE TABLE relation_mentions (
+    relation INTEGER NOT NULL REFERENCES relations(id),
+    chunk INTEGER NOT NULL REFERENCES chunks(id) ON DELETE CASCADE,
+    description TEXT NOT NULL,
+    weight REAL NOT NULL,
+    PRIMARY KEY (relation, chunk)
+) WITHOUT ROWID;
+CREATE INDEX relation_mentions_by_chunk ON relation_mentions(chunk, relation);
+-- Summaries of all that is said of an entity or relation, where that is long.
+CREATE TABLE descriptions (node INTEGER PRIMARY KEY, text TEXT NOT NULL);
+
+CREATE TABLE communities (
+    id INTEGER PRIMARY KEY,
+    level INTEGER NOT NULL,
+    parent INTEGER REFERENCES communities(id) ON DELETE SET NULL
+);
+CREATE INDEX communities_by_parent ON communities(parent);
+CREATE TABLE members (
+    community INTEGER NOT NULL REFERENCES communities(id) ON DELETE CASCADE,
+    entity INTEGER NOT NULL,
+    PRIMARY KEY (community, entity)
+) WITHOUT ROWID;
+CREATE INDEX members_by_entity ON members(entity, community);
+CREATE TABLE reports (
+    community INTEGER PRIMARY KEY REFERENCES communities(id) ON DELETE CASCADE,
+    title TEXT NOT NULL,
+    summary TEXT NOT NULL,
+    rating REAL NOT NULL,
+    findings TEXT NOT NULL,
+    model TEXT
+);
+
+-- The tree: a summary goes with any of its children.
+CREATE TABLE summaries (id INTEGER PRIMARY KEY, level INTEGER NOT NULL, text TEXT NOT NULL);
+CREATE INDEX summaries_by_level ON summaries(level);
+CREATE TABLE summary_children (
+    summary INTEGER NOT NULL REFERENCES summaries(id) ON DELETE CASCADE,
+    ordinal INTEGER NOT NULL,
+    chunk INTEGER REFERENCES chunks(id) ON DELETE CASCADE,
+    child INTEGER REFERENCES summaries(id) ON DELETE CASCADE,
+    PRIMARY KEY (summary, ordinal)
+) WITHOUT ROWID;
+CREATE INDEX summary_children_by_chunk ON summary_children(chunk);
+CREATE INDEX summary_children_by_child ON summary_children(child);
+
 -- Vectors carry the model that made them.
 CREATE TABLE chunk_vectors (
     node INTEGER PRIMARY KEY REFERENCES chunks(id) ON DELETE CASCADE,
@@ -85,9 +149,49 @@ CREATE TABLE atom_vectors (
     embedder TEXT NOT NULL,
     vector BLOB NOT NULL
 );
+CREATE TABLE entity_vectors (
+    node INTEGER PRIMARY KEY REFERENCES entities(id) ON DELETE CASCADE,
+    embedder TEXT NOT NULL,
+    vector BLOB NOT NULL
+);
+CREATE TABLE summary_vectors (
+    node INTEGER PRIMARY KEY REFERENCES summaries(id) ON DELETE CASCADE,
+    embedder TEXT NOT NULL,
+    vector BLOB NOT NULL
+);
 
 CREATE INDEX chunk_vectors_by_embedder ON chunk_vectors(embedder);
 CREATE INDEX atom_vectors_by_embedder ON atom_vectors(embedder);
+CREATE INDEX entity_vectors_by_embedder ON entity_vectors(embedder);
+CREATE INDEX summary_vectors_by_embedder ON summary_vectors(embedder);
+
+-- What was made from mentions goes when they change: nothing derived from deleted text remains.
+-- (`recursive_triggers` is on: a summary takes those above it along.)
+CREATE TRIGGER entity_mentioned AFTER INSERT ON entity_mentions BEGIN
+    DELETE FROM descriptions WHERE node = NEW.entity;
+    DELETE FROM entity_vectors WHERE node = NEW.entity;
+END;
+CREATE TRIGGER entity_unmentioned AFTER DELETE ON entity_mentions BEGIN
+    DELETE FROM descriptions WHERE node = OLD.entity;
+    DELETE FROM entity_vectors WHERE node = OLD.entity;
+    DELETE FROM communities WHERE id IN (SELECT community FROM members WHERE entity = OLD.entity);
+    DELETE FROM entities WHERE id = OLD.entity
+        AND NOT EXISTS (SELECT 1 FROM entity_mentions WHERE entity = OLD.entity);
+END;
+CREATE TRIGGER relation_mentioned AFTER INSERT ON relation_mentions BEGIN
+    DELETE FROM descriptions WHERE node = NEW.relation;
+END;
+CREATE TRIGGER relation_unmentioned AFTER DELETE ON relation_mentions BEGIN
+    DELETE FROM descriptions WHERE node = OLD.relation;
+    DELETE FROM relations WHERE id = OLD.relation
+        AND NOT EXISTS (SELECT 1 FROM relation_mentions WHERE relation = OLD.relation);
+END;
+CREATE TRIGGER description_made AFTER INSERT ON descriptions BEGIN
+    DELETE FROM entity_vectors WHERE node = NEW.node;
+END;
+CREATE TRIGGER child_gone AFTER DELETE ON summary_children BEGIN
+    DELETE FROM summaries WHERE id = OLD.summary;
+END;
 
 -- A stage's mark is written in the transaction that writes its result.
 CREATE TABLE progress (

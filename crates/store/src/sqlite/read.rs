@@ -1,15 +1,14 @@
 //! What does reasoning read? The [`KnowledgeBase`] port over SQLite and its derived indexes.
 
-use std::collections::HashMap;
-
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Atom, AtomKind, BaseSummary, Chunk, ChunkId, KnowledgeBase, Mentions, NameKey, Scored, Source,
-    SourceId, Stage, StoreError, Usage, Vector, VectorSet,
+    Atom, AtomKind, BaseSummary, Chunk, ChunkId, Community, Entity, EntityId, KnowledgeBase,
+    Mentions, NameKey, Relation, Scored, Source, SourceId, StoreError, Summary, SummaryId, Vector,
+    VectorSet,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Base, Inner, TEXT_GENERATION, counter, names, rows};
+use super::{Base, Inner, TEXT_GENERATION, counter, counts, graph, names, rows, tree, vectors};
 use crate::error::Doing;
 
 #[async_trait]
@@ -206,6 +205,78 @@ impl KnowledgeBase for Base {
         .await
     }
 
+    async fn nearest(
+        &self,
+        set: VectorSet,
+        queries: &[Vector],
+        k: usize,
+        floor: f32,
+    ) -> Result<Vec<Vec<Scored<u64>>>, StoreError> {
+        let queries = queries.to_vec();
+        self.reading("searching vectors", move |inner, connection| {
+            let none = std::collections::HashSet::new();
+            let found = inner.nearest(connection, set, &queries, k, floor, &none)?;
+            let scored = |near: crate::scan::Near| Scored { item: near.id, score: near.score };
+            Ok(found.into_iter().map(|list| list.into_iter().map(scored).collect()).collect())
+        })
+        .await
+    }
+
+    async fn vectors(
+        &self,
+        set: VectorSet,
+        nodes: &[u64],
+    ) -> Result<Vec<Option<Vector>>, StoreError> {
+        let nodes = nodes.to_vec();
+        self.looking("reading vectors", move |connection| vectors::stored(connection, set, &nodes))
+            .await
+    }
+
+    async fn entities(&self, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError> {
+        let ids = ids.to_vec();
+        self.looking("reading entities", move |connection| graph::entities(connection, &ids)).await
+    }
+
+    async fn relations_of(&self, entities: &[EntityId]) -> Result<Vec<Relation>, StoreError> {
+        let ids = entities.to_vec();
+        self.looking("reading relations", move |connection| graph::relations_of(connection, &ids))
+            .await
+    }
+
+    async fn chunks_mentioning(
+        &self,
+        entities: &[EntityId],
+    ) -> Result<Vec<Vec<ChunkId>>, StoreError> {
+        let ids = entities.to_vec();
+        self.looking("reading mentions", move |connection| {
+            graph::chunks_mentioning(connection, &ids)
+        })
+        .await
+    }
+
+    async fn entities_in(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<EntityId>>, StoreError> {
+        let ids = chunks.to_vec();
+        self.looking("reading mentions", move |connection| graph::entities_in(connection, &ids))
+            .await
+    }
+
+    async fn communities(&self) -> Result<Vec<Community>, StoreError> {
+        self.looking("reading communities", |connection| graph::communities(connection, None)).await
+    }
+
+    async fn communities_of(&self, entities: &[EntityId]) -> Result<Vec<Community>, StoreError> {
+        let ids = entities.to_vec();
+        self.looking("reading communities", move |connection| {
+            graph::communities(connection, Some(&ids))
+        })
+        .await
+    }
+
+    async fn summaries(&self, ids: &[SummaryId]) -> Result<Vec<Summary>, StoreError> {
+        let ids = ids.to_vec();
+        self.looking("reading summaries", move |connection| tree::summaries(connection, &ids)).await
+    }
+
     async fn chunk_count(&self) -> Result<usize, StoreError> {
         self.reading("counting chunks", |_, connection| {
             connection
@@ -243,7 +314,7 @@ impl KnowledgeBase for Base {
     }
 
     async fn summary(&self) -> Result<BaseSummary, StoreError> {
-        self.reading("counting", |_, connection| summary(connection).doing("counting")).await
+        self.looking("counting", counts::summary).await
     }
 }
 
@@ -262,64 +333,4 @@ impl Inner {
         }
         Ok(())
     }
-}
-
-fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> {
-    let count = |sql: &str| connection.query_row(sql, [], |row| rows::size(row, 0));
-    let usage = connection.query_row(
-        "SELECT coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0) FROM calls",
-        [],
-        |row| Ok(Usage { prompt_tokens: rows::id(row, 0)?, completion_tokens: rows::id(row, 1)? }),
-    )?;
-    let chunks = count("SELECT count(*) FROM chunks")?;
-    let mut waiting = Vec::new();
-    for kind in [AtomKind::Question, AtomKind::Sentence] {
-        let stage = Stage::atomize(kind);
-        let done = connection.query_row(
-            "SELECT count(*) FROM progress WHERE stage = ?1",
-            [&stage.0],
-            |row| rows::size(row, 0),
-        )?;
-        if 0 < done && done < chunks {
-            waiting.push((stage.0, chunks - done));
-        }
-    }
-    let by_kind: HashMap<String, usize> = connection
-        .prepare("SELECT kind, count(*) FROM atoms GROUP BY kind")?
-        .query_map([], |row| Ok((row.get(0)?, rows::size(row, 1)?)))?
-        .collect::<rusqlite::Result<_>>()?;
-    let atoms = |kind: AtomKind| by_kind.get(kind.as_str()).copied().unwrap_or_default();
-    Ok(BaseSummary {
-        files: count("SELECT count(*) FROM files")?,
-        sources: count("SELECT count(*) FROM sources")?,
-        sections: count("SELECT count(*) FROM sections")?,
-        chunks,
-        questions: atoms(AtomKind::Question),
-        sentences: atoms(AtomKind::Sentence),
-        vectors: count(
-            "SELECT (SELECT count(*) FROM chunk_vectors) + (SELECT count(*) FROM atom_vectors)",
-        )?,
-        embedder: embedder(connection)?,
-        calls: count("SELECT count(*) FROM calls WHERE role <> 'embed'")?,
-        usage,
-        waiting,
-    })
-}
-
-/// The embedder of all vectors; where several had a hand in them, their names.
-fn embedder(connection: &Connection) -> rusqlite::Result<Option<String>> {
-    let mut names = std::collections::BTreeSet::new();
-    // The ends of an index: told at once, however many vectors there are.
-    for table in ["chunk_vectors", "atom_vectors"] {
-        for end in ["min", "max"] {
-            let name: Option<String> = connection.query_row(
-                &format!("SELECT {end}(embedder) FROM {table}"),
-                [],
-                |row| row.get(0),
-            )?;
-            names.extend(name);
-        }
-    }
-    let names: Vec<String> = names.into_iter().collect();
-    Ok((!names.is_empty()).then(|| names.join(" and ")))
 }

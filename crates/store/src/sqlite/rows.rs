@@ -66,6 +66,15 @@ pub(super) fn size(row: &Row<'_>, column: usize) -> rusqlite::Result<usize> {
     usize::try_from(size).map_err(|error| bad(column, error))
 }
 
+/// A column that holds JSON.
+pub(super) fn json<T: serde::de::DeserializeOwned>(
+    row: &Row<'_>,
+    column: usize,
+) -> rusqlite::Result<T> {
+    let text: String = row.get(column)?;
+    serde_json::from_str(&text).map_err(|error| bad(column, error))
+}
+
 /// Little-endian floats, as vectors are stored.
 pub(super) fn floats(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()

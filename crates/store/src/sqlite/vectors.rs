@@ -97,6 +97,9 @@ fn read_codes(connection: &Connection, set: VectorSet) -> Result<Codes, StoreErr
              WHERE a.kind = '{}' ORDER BY v.node",
             kind.as_str()
         ),
+        VectorSet::Entities | VectorSet::Summaries => {
+            format!("SELECT node, node, vector FROM {} ORDER BY node", table(set))
+        }
     };
     let mut statement = connection.prepare(&sql).doing("reading vectors")?;
     let mut rows = statement.query([]).doing("reading vectors")?;
@@ -124,7 +127,31 @@ pub(super) fn table(set: VectorSet) -> &'static str {
     match set {
         VectorSet::Chunks => "chunk_vectors",
         VectorSet::Atoms(_) => "atom_vectors",
+        VectorSet::Entities => "entity_vectors",
+        VectorSet::Summaries => "summary_vectors",
     }
+}
+
+/// The table of what the vectors of a set stand for.
+pub(super) fn nodes(set: VectorSet) -> &'static str {
+    match set {
+        VectorSet::Chunks => "chunks",
+        VectorSet::Atoms(_) => "atoms",
+        VectorSet::Entities => "entities",
+        VectorSet::Summaries => "summaries",
+    }
+}
+
+/// The stored vectors of these nodes.
+pub(super) fn stored(
+    connection: &Connection,
+    set: VectorSet,
+    nodes: &[u64],
+) -> rusqlite::Result<Vec<Option<Vec<f32>>>> {
+    let sql = format!("SELECT vector FROM {} WHERE node = ?1", table(set));
+    let mut statement = connection.prepare_cached(&sql)?;
+    let vector = |row: &rusqlite::Row<'_>| Ok(rows::floats(row.get_ref(0)?.as_blob()?));
+    nodes.iter().map(|node| statement.query_row([node.cast_signed()], vector).optional()).collect()
 }
 
 fn set_name(set: VectorSet) -> &'static str {
@@ -133,5 +160,7 @@ fn set_name(set: VectorSet) -> &'static str {
         VectorSet::Atoms(AtomKind::Question) => "questions",
         VectorSet::Atoms(AtomKind::Sentence) => "sentences",
         VectorSet::Atoms(AtomKind::Statement) => "statements",
+        VectorSet::Entities => "entities",
+        VectorSet::Summaries => "summaries",
     }
 }

@@ -2,13 +2,15 @@
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Atom, Chunk, ChunkId, DocumentGraph, FileRecord, KnowledgeWriter, PutReport, Stage, StoreError,
-    Vector, VectorSet,
+    Atom, Chunk, ChunkId, Community, CommunityId, DocumentGraph, Entity, EntityId, ExtractBy,
+    Extraction, FileRecord, KnowledgeWriter, LongDescription, Outline, PutReport, Report, Stage,
+    StoreError, Structure, Summary, SummaryId, Vector, VectorSet,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
-    Base, Inner, TEXT_GENERATION, VECTOR_GENERATION, advance, counter, put, rows, vectors,
+    Base, Inner, TEXT_GENERATION, VECTOR_GENERATION, advance, counter, distil, graph, put, rows,
+    tree, vectors,
 };
 use crate::error::Doing;
 use crate::fulltext::Changes;
@@ -119,6 +121,84 @@ impl KnowledgeWriter for Base {
         .await
     }
 
+    async fn put_extractions(
+        &self,
+        by: ExtractBy,
+        found: Vec<(ChunkId, Extraction)>,
+    ) -> Result<(), StoreError> {
+        self.writing("storing entities", move |tx| {
+            for (chunk, found) in &found {
+                distil::put_extraction(tx, by, *chunk, found)?;
+            }
+            advance(tx, VECTOR_GENERATION).map(drop)
+        })
+        .await
+    }
+
+    async fn long_descriptions(&self, bytes: usize) -> Result<Vec<LongDescription>, StoreError> {
+        self.looking("reading descriptions", move |connection| {
+            graph::long_descriptions(connection, bytes)
+        })
+        .await
+    }
+
+    async fn put_descriptions(&self, made: Vec<(u64, u64, String)>) -> Result<(), StoreError> {
+        self.writing("storing descriptions", move |tx| {
+            distil::put_descriptions(tx, &made)?;
+            advance(tx, VECTOR_GENERATION).map(drop)
+        })
+        .await
+    }
+
+    async fn outline(&self) -> Result<Outline, StoreError> {
+        self.looking("reading the entity graph", graph::outline).await
+    }
+
+    async fn put_communities(
+        &self,
+        generation: i64,
+        communities: Vec<Community>,
+    ) -> Result<bool, StoreError> {
+        self.writing("storing communities", move |tx| {
+            let current = counter(tx, TEXT_GENERATION)? == generation;
+            if current {
+                distil::put_communities(tx, &communities)?;
+            }
+            Ok(current)
+        })
+        .await
+    }
+
+    async fn put_reports(&self, reports: Vec<(CommunityId, Report)>) -> Result<(), StoreError> {
+        self.writing("storing reports", move |tx| distil::put_reports(tx, &reports)).await
+    }
+
+    async fn put_summaries(&self, summaries: Vec<Summary>) -> Result<(), StoreError> {
+        self.writing("storing summaries", move |tx| {
+            summaries.iter().try_for_each(|summary| tree::put(tx, summary))
+        })
+        .await
+    }
+
+    async fn keep_summaries(&self, level: u8, ids: &[SummaryId]) -> Result<(), StoreError> {
+        let ids = ids.to_vec();
+        self.writing("dropping old summaries", move |tx| {
+            if 0 < tree::keep(tx, level, &ids)? {
+                advance(tx, VECTOR_GENERATION)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn structures(&self) -> Result<Vec<Structure>, StoreError> {
+        self.looking("reading what is wanted", distil::structures).await
+    }
+
+    async fn want(&self, structure: Structure) -> Result<(), StoreError> {
+        self.writing("noting what is wanted", move |tx| distil::want(tx, structure)).await
+    }
+
     async fn without_vector(
         &self,
         set: VectorSet,
@@ -148,6 +228,34 @@ impl KnowledgeWriter for Base {
                         .and_then(Iterator::collect)
                         .doing(doing)
                 }
+                VectorSet::Entities => {
+                    let ids: Vec<EntityId> = connection
+                        .prepare_cached(
+                            "SELECT e.id FROM entities e
+                             LEFT JOIN entity_vectors v ON v.node = e.id AND v.embedder = ?1
+                             WHERE v.node IS NULL AND e.id > ?3 ORDER BY e.id LIMIT ?2",
+                        )
+                        .doing(doing)?
+                        .query_map(params![embedder, limit_of(limit), after], |row| {
+                            Ok(EntityId(rows::id(row, 0)?))
+                        })
+                        .and_then(Iterator::collect)
+                        .doing(doing)?;
+                    let entities = graph::entities(connection, &ids).doing(doing)?;
+                    Ok(entities.iter().map(|entity| (entity.id.0, embedded(entity))).collect())
+                }
+                VectorSet::Summaries => connection
+                    .prepare_cached(
+                        "SELECT x.id, x.text FROM summaries x
+                         LEFT JOIN summary_vectors v ON v.node = x.id AND v.embedder = ?1
+                         WHERE v.node IS NULL AND x.id > ?3 ORDER BY x.id LIMIT ?2",
+                    )
+                    .doing(doing)?
+                    .query_map(params![embedder, limit_of(limit), after], |row| {
+                        Ok((rows::id(row, 0)?, row.get(1)?))
+                    })
+                    .and_then(Iterator::collect)
+                    .doing(doing),
                 VectorSet::Atoms(kind) => connection
                     .prepare_cached(
                         "SELECT a.id, a.text FROM atoms a
@@ -173,7 +281,7 @@ impl KnowledgeWriter for Base {
     ) -> Result<(), StoreError> {
         let embedder = embedder.to_owned();
         self.writing("storing vectors", move |tx| {
-            let nodes = if set == VectorSet::Chunks { "chunks" } else { "atoms" };
+            let nodes = vectors::nodes(set);
             // The node may have been deleted while the embedder was at work.
             let mut insert = tx.prepare_cached(&format!(
                 "INSERT INTO {}(node, embedder, vector) SELECT ?1, ?2, ?3
@@ -196,6 +304,8 @@ impl KnowledgeWriter for Base {
                 VectorSet::Chunks,
                 VectorSet::Atoms(pikerag_knowledge::AtomKind::Question),
                 VectorSet::Atoms(pikerag_knowledge::AtomKind::Sentence),
+                VectorSet::Entities,
+                VectorSet::Summaries,
             ] {
                 inner.codes(connection, set)?;
             }
@@ -252,6 +362,12 @@ impl Inner {
 /// What full text and embedders see of a chunk: title, headings, text.
 fn searchable(chunk: &Chunk) -> String {
     format!("{}\n{}", chunk.full_title(), chunk.reading_text())
+}
+
+/// What embedders see of an entity: its name and the beginning of what is said of it.
+fn embedded(entity: &Entity) -> String {
+    const CHARACTERS: usize = 2000;
+    format!("{}: {}", entity.name, entity.description).chars().take(CHARACTERS).collect()
 }
 
 fn file_record(row: &rusqlite::Row<'_>) -> rusqlite::Result<FileRecord> {

@@ -1,0 +1,134 @@
+//! How are many model calls made at a time? Each result is stored as soon as it is there, in small
+//! batches; once the run has to end, no call begins, and those under way are waited for: they are paid.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::channel::mpsc;
+use futures::future::{self, ready};
+use futures::stream::{Stream, StreamExt};
+use pikerag_knowledge::{ModelError, StoreError};
+use pikerag_prompt::AskError;
+
+use super::{Progress, Report, Watch};
+
+/// Results stored in one transaction, at most.
+const STORED: usize = 64;
+/// Refusals in a row after which every further call would be refused too (a bad key).
+const REFUSALS: usize = 3;
+/// Failures that a report lists one by one.
+const LISTED: usize = 10;
+
+/// What is done, how much of it there is, and how many calls may be under way.
+#[derive(Clone, Copy)]
+pub(super) struct Flight<'a> {
+    pub(super) name: &'static str,
+    pub(super) total: usize,
+    pub(super) at_once: usize,
+    pub(super) watch: Watch<'a>,
+}
+
+/// Asks for each item and hands what came of it to `keep`; `None` stands for a reply that stayed
+/// unreadable. Calls that fail are booked here: `label` says whose they were.
+pub(super) async fn fly<T, R, A>(
+    flight: Flight<'_>,
+    items: impl Stream<Item = Result<T, StoreError>>,
+    ask: impl Fn(T) -> A,
+    label: impl Fn(&T) -> String,
+    report: &mut Report,
+    mut keep: impl AsyncFnMut(Vec<(T, Option<R>)>, &mut Report) -> Result<(), StoreError>,
+) -> Result<(), StoreError>
+where
+    A: Future<Output = (T, Result<R, AskError>)>,
+{
+    let ending = &AtomicBool::new(false);
+    let ask = &ask;
+    let calls = items.map(|item| async move {
+        match item {
+            Ok(_) if ending.load(Ordering::Relaxed) => None,
+            Ok(item) => Some(Ok(ask(item).await)),
+            Err(error) => Some(Err(error)),
+        }
+    });
+    let in_flight = flight.at_once.max(1);
+    // Unordered: one slow call holds up none. Through a channel: calls go on while results are stored.
+    let (made, results) = mpsc::channel(in_flight);
+    let calling =
+        calls.buffer_unordered(in_flight).filter_map(|result| ready(result.map(Ok))).forward(made);
+    let storing = async {
+        let mut refusals = 0;
+        let mut done = 0;
+        let mut batches = results.ready_chunks(STORED);
+        while let Some(batch) = batches.next().await {
+            let mut came = Vec::with_capacity(batch.len());
+            for result in batch {
+                let (item, result): (T, Result<R, AskError>) = result?;
+                done += 1;
+                match result {
+                    Ok(reply) => came.push((item, Some(reply))),
+                    Err(AskError::Unreadable { reason, .. }) => {
+                        tracing::warn!(of = label(&item), %reason, "a reply stayed unreadable");
+                        came.push((item, None));
+                    }
+                    Err(error) => {
+                        blame(&label(&item), &error, &mut refusals, report);
+                        continue;
+                    }
+                }
+                refusals = 0;
+            }
+            ending.store(report.stopped.is_some(), Ordering::Relaxed);
+            if !came.is_empty() {
+                keep(came, report).await?;
+            }
+            (flight.watch)(Progress::Stage { name: flight.name, done, total: flight.total });
+        }
+        Ok(())
+    };
+    // Sending fails only where storing has ended, and then that says why.
+    future::join(calling, storing).await.1
+}
+
+/// Notes a call that failed, and whether the run has to end with it.
+fn blame(label: &str, error: &AskError, refusals: &mut usize, report: &mut Report) {
+    let refused = matches!(error, AskError::Model { source: ModelError::Refused { .. }, .. });
+    *refusals = if refused { *refusals + 1 } else { 0 };
+    if ends_the_run(error) || REFUSALS <= *refusals {
+        report.stopped.get_or_insert(reason(error));
+        report.over_budget |=
+            matches!(error, AskError::Model { source: ModelError::OverBudget { .. }, .. });
+        return;
+    }
+    report.failures += 1;
+    if report.failed.len() < LISTED {
+        report.failed.push((label.to_owned(), reason(error)));
+    }
+}
+
+fn ends_the_run(error: &AskError) -> bool {
+    match error {
+        AskError::Model { source, .. } => model_ends_the_run(source),
+        AskError::Template { .. } => true,
+        AskError::Unreadable { .. } => false,
+    }
+}
+
+fn model_ends_the_run(error: &ModelError) -> bool {
+    match error {
+        ModelError::OverBudget { .. }
+        | ModelError::NotRecorded { .. }
+        | ModelError::Unsupported { .. }
+        | ModelError::Ledger { .. } => true,
+        ModelError::Busy { .. } | ModelError::Refused { .. } | ModelError::Broken { .. } => false,
+    }
+}
+
+/// The whole chain of causes in one line.
+pub(super) fn reason(error: &dyn std::error::Error) -> String {
+    let mut chain = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        chain = format!("{chain}: {inner}");
+        cause = inner.source();
+    }
+    chain
+}

@@ -1,0 +1,346 @@
+//! Which entities does a chunk speak of, and how are they related? One call per chunk (GraphRAG §3.1);
+//! without a model the proper names, related where a sentence holds both.
+//!
+//! Differs from GraphRAG: entities are told apart by their names alone, not by name and type, for models
+//! seldom call the type twice the same; and the model is not asked whether it has missed any.
+
+use std::collections::BTreeMap;
+
+use pikerag_knowledge::{
+    ChatModel, Chunk, EntityId, EntityMention, Extraction, RelationId, RelationMention, Role,
+    Schema, Spent,
+};
+use pikerag_language::fold::{Token, tokens};
+use pikerag_language::names::{LONGEST, joined, names_in};
+use pikerag_language::sentences;
+use pikerag_prompt::{AskError, Prompt, Reply, Unreadable, ask, find_json, text, without_thinking};
+use serde_json::{Value, json};
+
+use crate::atomize::content;
+
+const PROMPT: Prompt = Prompt {
+    role: Role::Extract,
+    template: include_str!("prompts/entities.md"),
+    temperature: 0.0,
+    max_tokens: 4096,
+};
+
+/// Names of one sentence that are related with each other: more of them are a list, not a statement.
+const RELATED: usize = 12;
+/// The heaviest a relation may be in one chunk.
+const HEAVIEST: f64 = 10.0;
+
+/// Entities and relations of a chunk: one call, two where the first reply cannot be read.
+///
+/// # Errors
+/// The model's; an unreadable reply too.
+pub async fn extract(
+    model: &dyn ChatModel,
+    chunk: &Chunk,
+    spent: &mut Spent,
+) -> Result<Extraction, AskError> {
+    let (title, text) = content(chunk);
+    let inputs = [("title", title.as_str()), ("text", text.as_str())];
+    let said: Said = ask(model, &PROMPT, &inputs, spent).await?;
+    Ok(said.0)
+}
+
+/// The prompt that [`extract`] would send, for estimates.
+///
+/// # Errors
+/// Never, unless our template is broken.
+pub fn extract_prompt(chunk: &Chunk) -> Result<String, AskError> {
+    let (title, text) = content(chunk);
+    PROMPT.render(&[("title", title.as_str()), ("text", text.as_str())])
+}
+
+/// The proper names of a chunk as entities, described by the first sentence that holds them; two are
+/// related by every sentence that holds both. No model call.
+pub fn extract_names(chunk: &Chunk) -> Extraction {
+    let mut found = Found::default();
+    for range in sentences(&chunk.text) {
+        let Some(sentence) = chunk.text.get(range) else { continue };
+        let shown = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut together = Vec::new();
+        for name in longest_names(sentence) {
+            if let Some(id) = found.entity(name, "", &shown)
+                && !together.contains(&id)
+            {
+                together.push(id);
+            }
+        }
+        together.truncate(RELATED);
+        together.sort_unstable();
+        for (place, subject) in together.iter().enumerate() {
+            for object in together.iter().skip(place + 1) {
+                found.relation(*subject, *object, &shown, 1.0);
+            }
+        }
+    }
+    found.extraction()
+}
+
+/// The names in a sentence as they stand there, from left to right, the longest one at each place.
+fn longest_names(sentence: &str) -> Vec<&str> {
+    let known = names_in(sentence);
+    let words = tokens(sentence);
+    let mut names = Vec::new();
+    let mut rest = words.as_slice();
+    while !rest.is_empty() {
+        let name = |length: &usize| -> bool {
+            let words: Vec<String> =
+                rest.iter().take(*length).map(|word| word.folded.clone()).collect();
+            known.contains(&words)
+        };
+        let longest = (1..=rest.len().min(2 * LONGEST)).rev().find(name);
+        let taken = longest.unwrap_or(1);
+        if let (Some(_), Some(first), Some(last)) = (longest, rest.first(), rest.get(taken - 1)) {
+            names.extend(sentence.get(first.start..last.end()));
+        }
+        rest = rest.get(taken..).unwrap_or_default();
+    }
+    names
+}
+
+/// The entity that a name stands for; `None` where it holds no word.
+pub fn entity_of(name: &str) -> Option<EntityId> {
+    let words: Vec<String> = tokens(name).into_iter().map(|word: Token<'_>| word.folded).collect();
+    (!words.is_empty()).then(|| EntityId::of_folded(&joined(&words)))
+}
+
+/// What was found so far, each entity and each relation once, in order of first mention.
+#[derive(Default)]
+struct Found {
+    entities: Vec<EntityMention>,
+    relations: Vec<RelationMention>,
+    place: BTreeMap<EntityId, usize>,
+    related: BTreeMap<RelationId, usize>,
+}
+
+impl Found {
+    fn entity(&mut self, name: &str, kind: &str, description: &str) -> Option<EntityId> {
+        let id = entity_of(name)?;
+        let (name, kind) = (one_line(name), one_line(kind).to_lowercase());
+        let held = self.place.get(&id).and_then(|place| self.entities.get_mut(*place));
+        match held {
+            Some(held) => {
+                if held.kind.is_empty() {
+                    held.kind = kind;
+                }
+                // By names alone the first sentence is enough; a model's later words may add something.
+                if held.description.is_empty() {
+                    held.description = one_line(description);
+                }
+            }
+            None => {
+                self.place.insert(id, self.entities.len());
+                let description = one_line(description);
+                self.entities.push(EntityMention { id, name, kind, description });
+            }
+        }
+        Some(id)
+    }
+
+    fn relation(&mut self, subject: EntityId, object: EntityId, description: &str, weight: f64) {
+        if subject == object {
+            return;
+        }
+        let id = RelationId::of(subject, object);
+        match self.related.get(&id).and_then(|place| self.relations.get_mut(*place)) {
+            Some(held) => held.weight += weight,
+            None => {
+                self.related.insert(id, self.relations.len());
+                let description = one_line(description);
+                self.relations.push(RelationMention { id, subject, object, description, weight });
+            }
+        }
+    }
+
+    fn extraction(self) -> Extraction {
+        Extraction { entities: self.entities, relations: self.relations }
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+struct Said(Extraction);
+
+impl Reply for Said {
+    fn schema() -> Option<Schema> {
+        let entity = json!({
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "type": {"type": "string"}, "description": {"type": "string"}},
+            "required": ["name", "type", "description"],
+            "additionalProperties": false
+        });
+        let relation = json!({
+            "type": "object",
+            "properties": {
+                "source": {"type": "string"}, "target": {"type": "string"},
+                "description": {"type": "string"}, "weight": {"type": "number"}
+            },
+            "required": ["source", "target", "description", "weight"],
+            "additionalProperties": false
+        });
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "entities": {"type": "array", "items": entity},
+                "relations": {"type": "array", "items": relation}
+            },
+            "required": ["entities", "relations"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "entities".to_owned(), schema })
+    }
+
+    /// What is no entity or relation is left out; an end that was not listed is an entity too.
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        const KEYS: [&str; 3] = ["entities", "relations", "relationships"];
+        let reply = without_thinking(reply);
+        if reply.is_empty() {
+            return Err(Unreadable::Empty);
+        }
+        let Some(object) = find_json(reply, &KEYS) else {
+            return Err(Unreadable::NoObject { keys: "entities`, `relations".to_owned() });
+        };
+        let object = object.value;
+        let mut found = Found::default();
+        for item in list(&object, &["entities"])? {
+            let name = match item {
+                Value::String(name) => Some(name.clone()),
+                other => first_text(other, &["name", "entity", "title"]),
+            };
+            let kind = first_text(item, &["type", "kind"]).unwrap_or_default();
+            let description = first_text(item, &["description"]).unwrap_or_default();
+            if let Some(name) = name {
+                found.entity(&name, &kind, &description);
+            }
+        }
+        for item in list(&object, &["relations", "relationships"])? {
+            let ends = (
+                first_text(item, &["source", "subject", "from"]),
+                first_text(item, &["target", "object", "to"]),
+            );
+            let (Some(subject), Some(object)) = ends else { continue };
+            let said = ["description", "relation", "predicate"];
+            let description = first_text(item, &said).unwrap_or_default();
+            let ends = (found.entity(&subject, "", ""), found.entity(&object, "", ""));
+            if let (Some(subject), Some(object)) = ends {
+                found.relation(subject, object, &description, weight(item));
+            }
+        }
+        for relation in &mut found.relations {
+            relation.weight = relation.weight.min(HEAVIEST);
+        }
+        Ok(Self(found.extraction()))
+    }
+}
+
+/// The list under the first of these keys that is there; none where they all lack.
+fn list<'a>(object: &'a Value, keys: &[&'static str]) -> Result<&'a [Value], Unreadable> {
+    match keys.iter().find_map(|key| Some((key, object.get(key)?))) {
+        None | Some((_, Value::Null)) => Ok(&[]),
+        Some((_, Value::Array(items))) => Ok(items),
+        Some((key, _)) => Err(Unreadable::BadKey {
+            key: (*key).to_owned(),
+            expected: "a list of objects".to_owned(),
+        }),
+    }
+}
+
+fn first_text(item: &Value, keys: &[&str]) -> Option<String> {
+    let said = keys.iter().find_map(|key| text(item, key).ok())?;
+    (!said.trim().is_empty()).then_some(said)
+}
+
+/// From 1 to 10; 1 where nothing readable is said.
+fn weight(item: &Value) -> f64 {
+    let said = ["weight", "strength"].iter().find_map(|key| text(item, key).ok());
+    let number = said.and_then(|said| said.trim().parse::<f64>().ok()).filter(|n| n.is_finite());
+    number.unwrap_or(1.0).clamp(1.0, HEAVIEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use pikerag_knowledge::{ChunkId, ChunkKind, SourceId, Span};
+
+    use super::*;
+
+    fn shown(found: &Extraction) -> Vec<String> {
+        let name = |id: EntityId| {
+            found.entities.iter().find(|entity| entity.id == id).unwrap().name.clone()
+        };
+        let entities = found
+            .entities
+            .iter()
+            .map(|entity| format!("{} ({}): {}", entity.name, entity.kind, entity.description));
+        let relations = found.relations.iter().map(|relation| {
+            let (subject, object) = (name(relation.subject), name(relation.object));
+            format!("{subject} -{}-> {object}: {}", relation.weight, relation.description)
+        });
+        entities.chain(relations).collect()
+    }
+
+    #[test]
+    fn a_reply_in_many_dresses() {
+        let read = |reply: &str| shown(&Said::read(reply).unwrap().0);
+        let said = r#"{"entities": [{"name": "KX-40", "type": "Crane", "description": "Lifts."},
+            {"name": "kx 40", "type": "machine", "description": ""}, "Varnsund", 7, {"type": "x"}, {"name": "?!"}],
+            "relationships": [{"source": "KX-40", "target": "Ilse  Brandt", "description": "designed by", "strength": "8"},
+            {"source": "KX-40", "target": "kx-40"}, {"source": "KX-40"}]}"#;
+        assert_eq!(
+            read(said),
+            [
+                "KX-40 (crane): Lifts.",
+                "Varnsund (): ",
+                "Ilse Brandt (): ",
+                "KX-40 -8-> Ilse Brandt: designed by"
+            ]
+        );
+        assert_eq!(read(r#"{"entities": []}"#), Vec::<String>::new());
+        // Cut off: what is whole is kept.
+        let cut =
+            r#"{"entities": [{"name": "A", "type": "", "description": ""}, {"name": "B", "ty"#;
+        assert_eq!(read(cut), ["A (): ", "B (): "]);
+        assert!(Said::read("I cannot.").is_err() && Said::read("").is_err());
+        assert!(Said::read(r#"{"entities": "KX-40"}"#).is_err());
+    }
+
+    #[test]
+    fn names_stand_together_in_a_sentence() {
+        let text = "The KX-40 was designed by Ilse Brandt. Ilse Brandt was born in Varnsund.";
+        let chunk = Chunk {
+            id: ChunkId(1),
+            source: SourceId(1),
+            uri: String::new(),
+            title: String::new(),
+            section: None,
+            headings: String::new(),
+            ordinal: 0,
+            kind: ChunkKind::Text,
+            text: text.to_owned(),
+            span: Span { start: 0, end: text.len() },
+            page: None,
+            table: None,
+        };
+        let mut found = shown(&extract_names(&chunk));
+        found.sort();
+        // Which of two comes first is decided by identifier.
+        let ends = |line: &str| line.contains("-1->");
+        assert_eq!(found.iter().filter(|line| ends(line)).count(), 2, "{found:?}");
+        found.retain(|line| !ends(line));
+        assert_eq!(
+            found,
+            [
+                "Ilse Brandt (): The KX-40 was designed by Ilse Brandt.",
+                "KX-40 (): The KX-40 was designed by Ilse Brandt.",
+                "Varnsund (): Ilse Brandt was born in Varnsund."
+            ]
+        );
+        assert_eq!(entity_of("ＫＸ－40"), entity_of("kx 40"));
+        assert_eq!(entity_of("—"), None);
+    }
+}

@@ -1,0 +1,213 @@
+//! What is distilled from many chunks at once? Entities and relations, communities of entities with
+//! their reports, summaries of summaries (SPEC §1, layer `D`; GraphRAG, RAPTOR). All of it is derived
+//! from what single chunks say, and leads back to them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{ChunkId, CommunityId, EntityId, RelationId, SummaryId, content_id};
+
+/// What one chunk says of entities and relations: the result of extraction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Extraction {
+    /// The entities that the chunk mentions, each once.
+    pub entities: Vec<EntityMention>,
+    /// The relations that it states, each once; both ends are among its entities.
+    pub relations: Vec<RelationMention>,
+}
+
+/// What one chunk says of one entity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EntityMention {
+    /// Derived from the folded name.
+    pub id: EntityId,
+    /// The name as the chunk has it.
+    pub name: String,
+    /// Person, place, product, …; empty where nobody said.
+    pub kind: String,
+    /// What the chunk says of it; may be empty.
+    pub description: String,
+}
+
+/// What one chunk says of one relation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RelationMention {
+    /// Derived from both ends.
+    pub id: RelationId,
+    /// The entity that the relation starts from.
+    pub subject: EntityId,
+    /// The entity that it leads to.
+    pub object: EntityId,
+    /// How they are related.
+    pub description: String,
+    /// How strongly; greater than 0.
+    pub weight: f64,
+}
+
+/// A person, place, product, …: all that mentions of one name say together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entity {
+    /// Derived from the folded name.
+    pub id: EntityId,
+    /// The spelling that most chunks use.
+    pub name: String,
+    /// The kind that most chunks name; may be empty.
+    pub kind: String,
+    /// What its chunks say of it: each description once in reading order, or a summary of them.
+    pub description: String,
+}
+
+/// A relation between two entities: all that its mentions say together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Relation {
+    /// Derived from both ends.
+    pub id: RelationId,
+    /// The entity that the relation starts from.
+    pub subject: EntityId,
+    /// The entity that it leads to.
+    pub object: EntityId,
+    /// How they are related: as an entity's description.
+    pub description: String,
+    /// Sum of the weights of its mentions.
+    pub weight: f64,
+}
+
+/// Entities that have more to do with each other than with the rest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Community {
+    /// Derived from its members, the relations among them, and what is said of all these.
+    pub id: CommunityId,
+    /// 0 for the whole graph's communities, 1 for the parts that large ones are split into, …
+    pub level: u8,
+    /// The community that it is a part of.
+    pub parent: Option<CommunityId>,
+    /// Its entities, by identifier.
+    pub members: Vec<EntityId>,
+    /// What there is to say of it, once that is written.
+    pub report: Option<Report>,
+}
+
+/// The report on a community.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// A short name.
+    pub title: String,
+    /// What the community is about.
+    pub summary: String,
+    /// How much it matters, from 0 to 10.
+    pub rating: f64,
+    /// Single insights, most important first.
+    pub findings: Vec<String>,
+    /// The model that wrote it; none where it quotes the community's own sentences.
+    pub model: Option<String>,
+}
+
+impl Report {
+    /// The report as models read it.
+    pub fn text(&self) -> String {
+        let mut text = format!("{}\n{}", self.title, self.summary);
+        for finding in &self.findings {
+            text.push_str("\n- ");
+            text.push_str(finding);
+        }
+        text
+    }
+}
+
+/// A summary of chunks or of other summaries: a node of the tree (RAPTOR §3).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Derived from its children.
+    pub id: SummaryId,
+    /// 1 above chunks, 2 above those, …
+    pub level: u8,
+    /// The summary.
+    pub text: String,
+    /// What it summarises, in the order that the model read.
+    pub children: Vec<Child>,
+}
+
+/// What a summary was made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Child {
+    /// A chunk.
+    Chunk(ChunkId),
+    /// A summary of the level below.
+    Summary(SummaryId),
+}
+
+/// The entity graph without its words: what communities are found in.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outline {
+    /// Advances with every change of documents: what was made from an older outline is refused.
+    pub generation: i64,
+    /// Every entity with a hash of all that is said of it, by identifier.
+    pub entities: Vec<(EntityId, u64)>,
+    /// Every relation, by identifier.
+    pub relations: Vec<OutlineRelation>,
+}
+
+/// A relation without its words.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OutlineRelation {
+    /// The relation.
+    pub id: RelationId,
+    /// Where it starts.
+    pub subject: EntityId,
+    /// Where it leads.
+    pub object: EntityId,
+    /// Sum of the weights of its mentions.
+    pub weight: f64,
+    /// A hash of all that is said of it.
+    pub said: u64,
+}
+
+/// An entity or relation of which more is said than a prompt should hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LongDescription {
+    /// The entity or relation.
+    pub node: u64,
+    /// The entity's name, or both ends' names.
+    pub name: String,
+    /// Each description once, in reading order.
+    pub said: Vec<String>,
+}
+
+impl LongDescription {
+    /// A hash of all that is said: a summary made of less or more is refused.
+    pub fn key(&self) -> u64 {
+        said_key(self.said.iter().map(String::as_str))
+    }
+}
+
+/// A hash of descriptions in their order.
+pub fn said_key<'a>(said: impl IntoIterator<Item = &'a str>) -> u64 {
+    let parts: Vec<&[u8]> = said.into_iter().map(str::as_bytes).collect();
+    content_id("said", &parts)
+}
+
+/// What `pikerag index --with` builds on top of chunks and atoms, over all documents together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Structure {
+    /// Entities, relations, communities and their reports (GraphRAG).
+    Graph,
+    /// Summaries over clusters of chunks, level by level (RAPTOR).
+    Tree,
+}
+
+impl Structure {
+    /// Its name in settings, in the store and in messages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Graph => "graph",
+            Self::Tree => "tree",
+        }
+    }
+}
+
+impl std::fmt::Display for Structure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,75 @@
+//! How much does a base hold? Counted for `status`.
+
+use std::collections::HashMap;
+
+use pikerag_knowledge::{AtomKind, BaseSummary, ExtractBy, Stage, Usage};
+use rusqlite::Connection;
+
+use super::rows;
+
+pub(super) fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> {
+    let count = |sql: &str| connection.query_row(sql, [], |row| rows::size(row, 0));
+    let usage = connection.query_row(
+        "SELECT coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0) FROM calls",
+        [],
+        |row| Ok(Usage { prompt_tokens: rows::id(row, 0)?, completion_tokens: rows::id(row, 1)? }),
+    )?;
+    let chunks = count("SELECT count(*) FROM chunks")?;
+    let mut waiting = Vec::new();
+    let atomizing = [AtomKind::Question, AtomKind::Sentence].map(Stage::atomize);
+    let extracting = [ExtractBy::Model, ExtractBy::Names].map(Stage::extract);
+    for stage in atomizing.into_iter().chain(extracting) {
+        let done = connection.query_row(
+            "SELECT count(*) FROM progress WHERE stage = ?1",
+            [&stage.0],
+            |row| rows::size(row, 0),
+        )?;
+        if 0 < done && done < chunks {
+            waiting.push((stage.0, chunks - done));
+        }
+    }
+    let by_kind: HashMap<String, usize> = connection
+        .prepare("SELECT kind, count(*) FROM atoms GROUP BY kind")?
+        .query_map([], |row| Ok((row.get(0)?, rows::size(row, 1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let atoms = |kind: AtomKind| by_kind.get(kind.as_str()).copied().unwrap_or_default();
+    Ok(BaseSummary {
+        files: count("SELECT count(*) FROM files")?,
+        sources: count("SELECT count(*) FROM sources")?,
+        sections: count("SELECT count(*) FROM sections")?,
+        chunks,
+        questions: atoms(AtomKind::Question),
+        sentences: atoms(AtomKind::Sentence),
+        entities: count("SELECT count(*) FROM entities")?,
+        relations: count("SELECT count(*) FROM relations")?,
+        communities: count("SELECT count(*) FROM communities")?,
+        reports: count("SELECT count(*) FROM reports")?,
+        summaries: count("SELECT count(*) FROM summaries")?,
+        vectors: count(
+            "SELECT (SELECT count(*) FROM chunk_vectors) + (SELECT count(*) FROM atom_vectors)
+             + (SELECT count(*) FROM entity_vectors) + (SELECT count(*) FROM summary_vectors)",
+        )?,
+        embedder: embedder(connection)?,
+        calls: count("SELECT count(*) FROM calls WHERE role <> 'embed'")?,
+        usage,
+        waiting,
+    })
+}
+
+/// The embedder of all vectors; where several had a hand in them, their names.
+fn embedder(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let mut names = std::collections::BTreeSet::new();
+    // The ends of an index: told at once, however many vectors there are.
+    for table in ["chunk_vectors", "atom_vectors", "entity_vectors", "summary_vectors"] {
+        for end in ["min", "max"] {
+            let name: Option<String> = connection.query_row(
+                &format!("SELECT {end}(embedder) FROM {table}"),
+                [],
+                |row| row.get(0),
+            )?;
+            names.extend(name);
+        }
+    }
+    let names: Vec<String> = names.into_iter().collect();
+    Ok((!names.is_empty()).then(|| names.join(" and ")))
+}

@@ -1,0 +1,159 @@
+//! How do the results of extraction reach the base? Chunk by chunk, each in place of what was known of
+//! it; triggers (`layout.sql`) drop what was made from the mentions that changed.
+
+use std::collections::HashSet;
+
+use pikerag_knowledge::distilled::said_key;
+use pikerag_knowledge::{
+    ChunkId, Community, CommunityId, ExtractBy, Extraction, Report, Stage, Structure,
+};
+use rusqlite::{Transaction, params};
+
+use super::{graph, rows};
+
+pub(super) fn put_extraction(
+    tx: &Transaction<'_>,
+    by: ExtractBy,
+    chunk: ChunkId,
+    found: &Extraction,
+) -> rusqlite::Result<()> {
+    let id = chunk.0.cast_signed();
+    // Its document may have been deleted while the model was at work.
+    if !tx.prepare_cached("SELECT 1 FROM chunks WHERE id = ?1")?.exists([id])? {
+        return Ok(());
+    }
+    tx.prepare_cached("DELETE FROM relation_mentions WHERE chunk = ?1")?.execute([id])?;
+    tx.prepare_cached("DELETE FROM entity_mentions WHERE chunk = ?1")?.execute([id])?;
+    let mut entity =
+        tx.prepare_cached("INSERT INTO entities(id) VALUES (?1) ON CONFLICT DO NOTHING")?;
+    let mut mention = tx.prepare_cached(
+        "INSERT INTO entity_mentions(entity, chunk, name, kind, description) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT DO NOTHING",
+    )?;
+    for found in &found.entities {
+        let key = found.id.0.cast_signed();
+        entity.execute([key])?;
+        mention.execute(params![key, id, found.name, found.kind, found.description])?;
+    }
+    let mut relation = tx.prepare_cached(
+        "INSERT INTO relations(id, subject, object) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+    )?;
+    let mut mention = tx.prepare_cached(
+        "INSERT INTO relation_mentions(relation, chunk, description, weight) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT DO NOTHING",
+    )?;
+    for stated in &found.relations {
+        // Deleting a chunk finds what hangs on a relation by the entities that the chunk mentions.
+        let ends = [stated.subject, stated.object];
+        if !ends.iter().all(|end| found.entities.iter().any(|entity| entity.id == *end)) {
+            continue;
+        }
+        let key = stated.id.0.cast_signed();
+        let (subject, object) = (stated.subject.0.cast_signed(), stated.object.0.cast_signed());
+        relation.execute([key, subject, object])?;
+        mention.execute(params![key, id, stated.description, stated.weight])?;
+    }
+    let done: &[ExtractBy] = match by {
+        ExtractBy::Model => &[ExtractBy::Model, ExtractBy::Names],
+        ExtractBy::Names => &[ExtractBy::Names],
+    };
+    let mut mark = tx.prepare_cached(
+        "INSERT INTO progress(stage, chunk) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+    )?;
+    for by in done {
+        mark.execute(params![Stage::extract(*by).0, id])?;
+    }
+    Ok(())
+}
+
+pub(super) fn put_descriptions(
+    tx: &Transaction<'_>,
+    made: &[(u64, u64, String)],
+) -> rusqlite::Result<()> {
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO descriptions(node, text) VALUES (?1, ?2) ON CONFLICT(node) DO NOTHING",
+    )?;
+    for (node, key, text) in made {
+        // What is said may have changed while the model was at work.
+        if said_key(graph::said_of(tx, *node)?.iter().map(String::as_str)) == *key {
+            insert.execute(params![node.cast_signed(), text])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn put_communities(
+    tx: &Transaction<'_>,
+    communities: &[Community],
+) -> rusqlite::Result<()> {
+    let held: Vec<u64> = tx
+        .prepare_cached("SELECT id FROM communities")?
+        .query_map([], |row| rows::id(row, 0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let kept: HashSet<u64> = communities.iter().map(|community| community.id.0).collect();
+    let mut delete = tx.prepare_cached("DELETE FROM communities WHERE id = ?1")?;
+    for id in held.iter().filter(|id| !kept.contains(*id)) {
+        delete.execute([id.cast_signed()])?;
+    }
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO communities(id, level, parent) VALUES (?1, ?2, ?3)
+         ON CONFLICT(id) DO UPDATE SET level = excluded.level, parent = excluded.parent",
+    )?;
+    let mut member = tx.prepare_cached(
+        "INSERT INTO members(community, entity) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+    )?;
+    for community in communities {
+        let id = community.id.0.cast_signed();
+        let parent = community.parent.map(|parent| parent.0.cast_signed());
+        insert.execute(params![id, community.level, parent])?;
+        for entity in &community.members {
+            member.execute([id, entity.0.cast_signed()])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn put_reports(
+    tx: &Transaction<'_>,
+    reports: &[(CommunityId, Report)],
+) -> rusqlite::Result<()> {
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO reports(community, title, summary, rating, findings, model) SELECT ?1, ?2, ?3, ?4, ?5, ?6
+         WHERE EXISTS (SELECT 1 FROM communities WHERE id = ?1)
+         ON CONFLICT(community) DO UPDATE SET title = excluded.title, summary = excluded.summary,
+           rating = excluded.rating, findings = excluded.findings, model = excluded.model",
+    )?;
+    for (community, report) in reports {
+        let findings = serde_json::to_string(&report.findings)
+            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+        let id = community.0.cast_signed();
+        insert.execute(params![
+            id,
+            report.title,
+            report.summary,
+            report.rating,
+            findings,
+            report.model
+        ])?;
+    }
+    Ok(())
+}
+
+const WANTED: &str = "with:";
+
+pub(super) fn want(tx: &Transaction<'_>, structure: Structure) -> rusqlite::Result<()> {
+    tx.prepare_cached("INSERT INTO meta(key, value) VALUES (?1, '1') ON CONFLICT DO NOTHING")?
+        .execute([format!("{WANTED}{structure}")])
+        .map(drop)
+}
+
+pub(super) fn structures(connection: &rusqlite::Connection) -> rusqlite::Result<Vec<Structure>> {
+    let mut wanted = Vec::new();
+    let mut statement = connection.prepare_cached("SELECT 1 FROM meta WHERE key = ?1")?;
+    for structure in [Structure::Graph, Structure::Tree] {
+        if statement.exists([format!("{WANTED}{structure}")])? {
+            wanted.push(structure);
+        }
+    }
+    Ok(wanted)
+}

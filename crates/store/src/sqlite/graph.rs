@@ -1,0 +1,327 @@
+//! What do the chunks say of entities and relations, taken together? Names, kinds and descriptions are
+//! put together from mentions in reading order; communities come with their reports.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use pikerag_knowledge::distilled::said_key;
+use pikerag_knowledge::{
+    ChunkId, Community, CommunityId, Entity, EntityId, LongDescription, Outline, OutlineRelation,
+    Relation, RelationId, Report,
+};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::write::limit_of;
+use super::{TEXT_GENERATION, counter, rows};
+
+/// Mentions in reading order: two bases with the same documents put them together alike.
+const READING_ORDER: &str = "s.uri, c.ordinal, c.id";
+
+pub(super) fn entities(connection: &Connection, ids: &[EntityId]) -> rusqlite::Result<Vec<Entity>> {
+    let mut found = Vec::with_capacity(ids.len());
+    for id in ids {
+        found.extend(entity(connection, *id)?);
+    }
+    Ok(found)
+}
+
+pub(super) fn entity(connection: &Connection, id: EntityId) -> rusqlite::Result<Option<Entity>> {
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT m.name, m.kind, m.description FROM entity_mentions m JOIN chunks c ON c.id = m.chunk
+         JOIN sources s ON s.id = c.source WHERE m.entity = ?1 ORDER BY {READING_ORDER}"
+    ))?;
+    let mut mentions = statement.query([id.0.cast_signed()])?;
+    let (mut names, mut kinds, mut said) = (Votes::default(), Votes::default(), Vec::new());
+    while let Some(mention) = mentions.next()? {
+        names.add(mention.get(0)?);
+        kinds.add(mention.get(1)?);
+        said.push(mention.get(2)?);
+    }
+    let Some(name) = names.winner() else { return Ok(None) };
+    let description = description(connection, id.0, said)?;
+    Ok(Some(Entity { id, name, kind: kinds.winner().unwrap_or_default(), description }))
+}
+
+/// Spellings with the number of chunks that use them; empty ones do not count.
+#[derive(Default)]
+struct Votes(BTreeMap<String, usize>);
+
+impl Votes {
+    fn add(&mut self, vote: String) {
+        if !vote.is_empty() {
+            *self.0.entry(vote).or_default() += 1;
+        }
+    }
+
+    /// The most frequent one; the first in the alphabet of equals.
+    fn winner(self) -> Option<String> {
+        let mut best: Option<(String, usize)> = None;
+        for (vote, count) in self.0 {
+            if best.as_ref().is_none_or(|(_, most)| *most < count) {
+                best = Some((vote, count));
+            }
+        }
+        best.map(|(vote, _)| vote)
+    }
+}
+
+/// Each description once, in order, without empty ones.
+fn each_once(said: Vec<String>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let mut once = said;
+    once.retain(|text| !text.is_empty() && seen.insert(text.clone()));
+    once
+}
+
+/// The summary of a long description, if there is one; else all that is said.
+fn description(connection: &Connection, node: u64, said: Vec<String>) -> rusqlite::Result<String> {
+    let summary = connection
+        .prepare_cached("SELECT text FROM descriptions WHERE node = ?1")?
+        .query_row([node.cast_signed()], |row| row.get(0))
+        .optional()?;
+    Ok(summary.unwrap_or_else(|| each_once(said).join(" ")))
+}
+
+/// The relations with an end among these, heaviest first.
+pub(super) fn relations_of(
+    connection: &Connection,
+    entities: &[EntityId],
+) -> rusqlite::Result<Vec<Relation>> {
+    let mut ids = BTreeSet::new();
+    let mut statement = connection.prepare_cached(
+        "SELECT id FROM relations WHERE subject = ?1 UNION SELECT id FROM relations WHERE object = ?1",
+    )?;
+    for entity in entities {
+        for id in statement.query_map([entity.0.cast_signed()], |row| rows::id(row, 0))? {
+            ids.insert(id?);
+        }
+    }
+    let mut found = Vec::with_capacity(ids.len());
+    for id in ids {
+        found.extend(relation(connection, RelationId(id))?);
+    }
+    found.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.id.cmp(&b.id)));
+    Ok(found)
+}
+
+pub(super) fn relation(
+    connection: &Connection,
+    id: RelationId,
+) -> rusqlite::Result<Option<Relation>> {
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT r.subject, r.object, m.description, m.weight FROM relations r
+         JOIN relation_mentions m ON m.relation = r.id JOIN chunks c ON c.id = m.chunk
+         JOIN sources s ON s.id = c.source WHERE r.id = ?1 ORDER BY {READING_ORDER}"
+    ))?;
+    let mut mentions = statement.query([id.0.cast_signed()])?;
+    let (mut ends, mut said, mut weight) = (None, Vec::new(), 0.0);
+    while let Some(mention) = mentions.next()? {
+        ends = Some((EntityId(rows::id(mention, 0)?), EntityId(rows::id(mention, 1)?)));
+        said.push(mention.get(2)?);
+        weight += mention.get::<_, f64>(3)?;
+    }
+    let Some((subject, object)) = ends else { return Ok(None) };
+    let description = description(connection, id.0, said)?;
+    Ok(Some(Relation { id, subject, object, description, weight }))
+}
+
+pub(super) fn chunks_mentioning(
+    connection: &Connection,
+    entities: &[EntityId],
+) -> rusqlite::Result<Vec<Vec<ChunkId>>> {
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT m.chunk FROM entity_mentions m JOIN chunks c ON c.id = m.chunk
+         JOIN sources s ON s.id = c.source WHERE m.entity = ?1 ORDER BY {READING_ORDER}"
+    ))?;
+    let mut lists = Vec::with_capacity(entities.len());
+    for entity in entities {
+        let chunk = |row: &Row<'_>| Ok(ChunkId(rows::id(row, 0)?));
+        lists
+            .push(statement.query_map([entity.0.cast_signed()], chunk)?.collect::<Result<_, _>>()?);
+    }
+    Ok(lists)
+}
+
+pub(super) fn entities_in(
+    connection: &Connection,
+    chunks: &[ChunkId],
+) -> rusqlite::Result<Vec<Vec<EntityId>>> {
+    let mut statement = connection
+        .prepare_cached("SELECT entity FROM entity_mentions WHERE chunk = ?1 ORDER BY entity")?;
+    let mut lists = Vec::with_capacity(chunks.len());
+    for chunk in chunks {
+        let entity = |row: &Row<'_>| Ok(EntityId(rows::id(row, 0)?));
+        lists
+            .push(statement.query_map([chunk.0.cast_signed()], entity)?.collect::<Result<_, _>>()?);
+    }
+    Ok(lists)
+}
+
+/// The graph without its words, read in one pass over the mentions.
+pub(super) fn outline(connection: &Connection) -> rusqlite::Result<Outline> {
+    let generation = counter(connection, TEXT_GENERATION)?;
+    let mut outline = Outline { generation, ..Outline::default() };
+    let mut statement = connection.prepare(&format!(
+        "SELECT m.entity, m.name, m.kind, m.description FROM entity_mentions m JOIN chunks c ON c.id = m.chunk
+         JOIN sources s ON s.id = c.source ORDER BY m.entity, {READING_ORDER}"
+    ))?;
+    let mut mentions = statement.query([])?;
+    let mut said = Vec::new();
+    let mut current: Option<EntityId> = None;
+    while let Some(mention) = mentions.next()? {
+        let id = EntityId(rows::id(mention, 0)?);
+        if let Some(before) = current
+            && before != id
+        {
+            outline.entities.push((before, key_of(&mut said)));
+        }
+        current = Some(id);
+        for column in 1..=3 {
+            said.push(mention.get(column)?);
+        }
+    }
+    if let Some(last) = current {
+        outline.entities.push((last, key_of(&mut said)));
+    }
+    let mut statement = connection.prepare(&format!(
+        "SELECT r.id, r.subject, r.object, m.description, m.weight FROM relations r
+         JOIN relation_mentions m ON m.relation = r.id JOIN chunks c ON c.id = m.chunk
+         JOIN sources s ON s.id = c.source ORDER BY r.id, {READING_ORDER}"
+    ))?;
+    let mut mentions = statement.query([])?;
+    let mut current: Option<OutlineRelation> = None;
+    while let Some(mention) = mentions.next()? {
+        let id = RelationId(rows::id(mention, 0)?);
+        match &mut current {
+            Some(relation) if relation.id == id => relation.weight += mention.get::<_, f64>(4)?,
+            _ => {
+                let next = OutlineRelation {
+                    id,
+                    subject: EntityId(rows::id(mention, 1)?),
+                    object: EntityId(rows::id(mention, 2)?),
+                    weight: mention.get(4)?,
+                    said: 0,
+                };
+                if let Some(done) = current.replace(next) {
+                    let said = key_of(&mut said);
+                    outline.relations.push(OutlineRelation { said, ..done });
+                }
+            }
+        }
+        said.push(mention.get(3)?);
+    }
+    if let Some(done) = current {
+        outline.relations.push(OutlineRelation { said: key_of(&mut said), ..done });
+    }
+    Ok(outline)
+}
+
+fn key_of(said: &mut Vec<String>) -> u64 {
+    said_key(std::mem::take(said).iter().map(String::as_str))
+}
+
+/// What much is said of and no summary was made of yet.
+pub(super) fn long_descriptions(
+    connection: &Connection,
+    bytes: usize,
+) -> rusqlite::Result<Vec<LongDescription>> {
+    let mut long = Vec::new();
+    for (node, table) in [("entity", "entity_mentions"), ("relation", "relation_mentions")] {
+        let ids: Vec<u64> = connection
+            .prepare(&format!(
+                "SELECT {node} FROM {table} GROUP BY {node} HAVING ?1 < sum(length(CAST(description AS BLOB)))
+                 AND {node} NOT IN (SELECT node FROM descriptions) ORDER BY {node}"
+            ))?
+            .query_map([limit_of(bytes)], |row| rows::id(row, 0))?
+            .collect::<rusqlite::Result<_>>()?;
+        for id in ids {
+            let said = said_of(connection, id)?;
+            if bytes < said.iter().map(String::len).sum() {
+                let name = name_of(connection, id)?;
+                long.push(LongDescription { node: id, name, said });
+            }
+        }
+    }
+    Ok(long)
+}
+
+/// All that is said of an entity or relation, each description once.
+pub(super) fn said_of(connection: &Connection, node: u64) -> rusqlite::Result<Vec<String>> {
+    let mut said: Vec<String> = Vec::new();
+    for (column, table) in [("entity", "entity_mentions"), ("relation", "relation_mentions")] {
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT m.description FROM {table} m JOIN chunks c ON c.id = m.chunk
+             JOIN sources s ON s.id = c.source WHERE m.{column} = ?1 ORDER BY {READING_ORDER}"
+        ))?;
+        for text in statement.query_map([node.cast_signed()], |row| row.get(0))? {
+            said.push(text?);
+        }
+    }
+    Ok(each_once(said))
+}
+
+fn name_of(connection: &Connection, node: u64) -> rusqlite::Result<String> {
+    let name = |id| Ok(entity(connection, id)?.map(|entity| entity.name).unwrap_or_default());
+    match relation(connection, RelationId(node))? {
+        Some(relation) => Ok(format!("{} → {}", name(relation.subject)?, name(relation.object)?)),
+        None => name(EntityId(node)),
+    }
+}
+
+/// All communities, or those that hold one of these entities.
+pub(super) fn communities(
+    connection: &Connection,
+    of: Option<&[EntityId]>,
+) -> rusqlite::Result<Vec<Community>> {
+    let ids: BTreeSet<u64> = match of {
+        None => connection
+            .prepare("SELECT id FROM communities")?
+            .query_map([], |row| rows::id(row, 0))?
+            .collect::<rusqlite::Result<_>>()?,
+        Some(entities) => {
+            let mut statement =
+                connection.prepare_cached("SELECT community FROM members WHERE entity = ?1")?;
+            let mut ids = BTreeSet::new();
+            for entity in entities {
+                for id in statement.query_map([entity.0.cast_signed()], |row| rows::id(row, 0))? {
+                    ids.insert(id?);
+                }
+            }
+            ids
+        }
+    };
+    let mut found = Vec::with_capacity(ids.len());
+    for id in ids {
+        found.push(community(connection, CommunityId(id))?);
+    }
+    found.sort_by_key(|community| (community.level, community.id));
+    Ok(found)
+}
+
+fn community(connection: &Connection, id: CommunityId) -> rusqlite::Result<Community> {
+    let key = params![id.0.cast_signed()];
+    let (level, parent) = connection
+        .prepare_cached("SELECT level, parent FROM communities WHERE id = ?1")?
+        .query_row(key, |row| Ok((row.get(0)?, row.get::<_, Option<i64>>(1)?)))?;
+    let members = connection
+        .prepare_cached("SELECT entity FROM members WHERE community = ?1 ORDER BY entity")?
+        .query_map(key, |row| Ok(EntityId(rows::id(row, 0)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let report = connection
+        .prepare_cached(
+            "SELECT title, summary, rating, findings, model FROM reports WHERE community = ?1",
+        )?
+        .query_row(key, report)
+        .optional()?;
+    let parent = parent.map(|parent| CommunityId(parent.cast_unsigned()));
+    Ok(Community { id, level, parent, members, report })
+}
+
+fn report(row: &Row<'_>) -> rusqlite::Result<Report> {
+    Ok(Report {
+        title: row.get(0)?,
+        summary: row.get(1)?,
+        rating: row.get(2)?,
+        findings: rows::json(row, 3)?,
+        model: row.get(4)?,
+    })
+}
