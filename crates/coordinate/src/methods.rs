@@ -23,6 +23,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 
+use futures::future::BoxFuture;
 use pikerag_knowledge::{Answer, AtomKind, Question};
 use pikerag_retrieve::HopParams;
 use serde::Deserialize;
@@ -317,31 +318,28 @@ impl fmt::Display for Method {
 /// # Cancel safety
 /// Reads only; dropping the future gives up at most the call in flight.
 pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Answer, SolveError> {
-    match method {
-        Method::Kar3(params) => Box::pin(kar3::solve(kit, question, params)).await,
-        Method::HopRag(params) => Box::pin(hop_rag::solve(kit, question, params)).await,
-        Method::NaiveRag(params) => Box::pin(naive_rag::solve(kit, question, params)).await,
-        Method::RaIsf(params) => Box::pin(ra_isf::solve(kit, question, params)).await,
-        Method::CrpRag(params) => Box::pin(crp_rag::solve(kit, question, params)).await,
-        Method::ClosedBook(params) => Box::pin(closed_book::solve(kit, question, params)).await,
-        Method::SelfAsk(params) => Box::pin(self_ask::solve(kit, question, params)).await,
-        Method::Ircot(params) => Box::pin(ircot::solve(kit, question, params)).await,
-        Method::IterRetgen(params) => Box::pin(iter_retgen::solve(kit, question, params)).await,
-        Method::LeastToMost(params) => Box::pin(least_to_most::solve(kit, question, params)).await,
-        Method::ThinkThenAct(params) => {
-            Box::pin(think_then_act::solve(kit, question, params)).await
-        }
-        Method::TreeOfThought(params) => {
-            Box::pin(tree_of_thought::solve(kit, question, params)).await
-        }
-        Method::SearChain(params) => Box::pin(searchain::solve(kit, question, params)).await,
-        Method::ProbTree(params) => Box::pin(probtree::solve(kit, question, params)).await,
-        Method::Replug(params) => Box::pin(replug::solve(kit, question, params)).await,
-        Method::SelfRag(params) => Box::pin(self_rag::solve(kit, question, params)).await,
-        Method::GraphRagLocal(params) => Box::pin(graphrag::local(kit, question, params)).await,
-        Method::GraphRagGlobal(params) => Box::pin(graphrag::global(kit, question, params)).await,
-        Method::Raptor(params) => Box::pin(raptor::solve(kit, question, params)).await,
-    }
+    let solving: BoxFuture<'_, Result<Answer, SolveError>> = match method {
+        Method::Kar3(params) => Box::pin(kar3::solve(kit, question, params)),
+        Method::HopRag(params) => Box::pin(hop_rag::solve(kit, question, params)),
+        Method::NaiveRag(params) => Box::pin(naive_rag::solve(kit, question, params)),
+        Method::RaIsf(params) => Box::pin(ra_isf::solve(kit, question, params)),
+        Method::CrpRag(params) => Box::pin(crp_rag::solve(kit, question, params)),
+        Method::ClosedBook(params) => Box::pin(closed_book::solve(kit, question, params)),
+        Method::SelfAsk(params) => Box::pin(self_ask::solve(kit, question, params)),
+        Method::Ircot(params) => Box::pin(ircot::solve(kit, question, params)),
+        Method::IterRetgen(params) => Box::pin(iter_retgen::solve(kit, question, params)),
+        Method::LeastToMost(params) => Box::pin(least_to_most::solve(kit, question, params)),
+        Method::ThinkThenAct(params) => Box::pin(think_then_act::solve(kit, question, params)),
+        Method::TreeOfThought(params) => Box::pin(tree_of_thought::solve(kit, question, params)),
+        Method::SearChain(params) => Box::pin(searchain::solve(kit, question, params)),
+        Method::ProbTree(params) => Box::pin(probtree::solve(kit, question, params)),
+        Method::Replug(params) => Box::pin(replug::solve(kit, question, params)),
+        Method::SelfRag(params) => Box::pin(self_rag::solve(kit, question, params)),
+        Method::GraphRagLocal(params) => Box::pin(graphrag::local(kit, question, params)),
+        Method::GraphRagGlobal(params) => Box::pin(graphrag::global(kit, question, params)),
+        Method::Raptor(params) => Box::pin(raptor::solve(kit, question, params)),
+    };
+    solving.await
 }
 
 #[cfg(test)]

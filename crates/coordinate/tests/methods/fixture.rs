@@ -234,6 +234,10 @@ pub(crate) fn tell(answer: &Answer) -> String {
             }
             Event::Merged { steps, into } => writeln!(told, "merges {} into {into}", listed(steps)),
             Event::Path { nodes, answer } => writeln!(told, "path {nodes:?}: {answer}"),
+            Event::Consulted { nodes } => {
+                let texts = nodes.iter().map(|node| node.title.clone());
+                writeln!(told, "consults: {}", listed(&texts.collect::<Vec<_>>()))
+            }
             Event::Noted { note } => writeln!(told, "note: {note}"),
             Event::Answered { answer } => writeln!(told, "answer: {answer}"),
         }
