@@ -7,6 +7,7 @@ pub mod probtree;
 pub mod replug;
 pub mod searchain;
 pub mod self_rag;
+pub mod skr;
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -37,6 +38,8 @@ pub enum Method {
     Replug(replug::Params),
     /// Judgements steer what is retrieved and answered.
     SelfRag(self_rag::Params),
+    /// The nearest labelled questions decide whether to retrieve.
+    Skr(skr::Params),
 }
 
 /// A name that no method bears.
@@ -72,6 +75,7 @@ impl Method {
             ("probtree", Self::ProbTree(probtree::Params::default())),
             ("replug", Self::Replug(replug::Params::default())),
             ("self-rag", Self::SelfRag(self_rag::Params::default())),
+            ("skr", Self::Skr(skr::Params::default())),
         ]
     }
 
@@ -86,9 +90,9 @@ impl Method {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Overrides {
-    /// The most rounds of KAR³ (N).
+    /// The most rounds of KAR³, the most new plans of `SearChain` (N).
     pub n: Option<NonZeroUsize>,
-    /// Candidates for each proposal (k).
+    /// Candidates for each proposal; passages of REPLUG and Self-RAG; neighbours of SKR (k).
     pub k: Option<NonZeroUsize>,
     /// The least similarity of an atom (δ), from -1 to 1.
     pub delta: Option<f32>,
@@ -125,6 +129,7 @@ impl Method {
             Self::SelfRag(params) => {
                 Self::SelfRag(self_rag::Params { k: set.k.unwrap_or(params.k), ..params })
             }
+            Self::Skr(params) => Self::Skr(skr::Params { k: set.k.unwrap_or(params.k), ..params }),
         }
     }
 }
@@ -168,6 +173,7 @@ pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Ans
         Method::ProbTree(params) => Box::pin(probtree::solve(kit, question, params)).await,
         Method::Replug(params) => Box::pin(replug::solve(kit, question, params)).await,
         Method::SelfRag(params) => Box::pin(self_rag::solve(kit, question, params)).await,
+        Method::Skr(params) => Box::pin(skr::solve(kit, question, params)).await,
     }
 }
 
@@ -192,6 +198,8 @@ mod tests {
         let self_rag = self_rag::Params::default();
         assert_eq!((self_rag.k.get(), self_rag.w_rel), (5, 1.0));
         assert_eq!((self_rag.w_sup, self_rag.w_use), (1.0, 0.5));
+        let skr = skr::Params::default();
+        assert_eq!((skr.k.get(), skr.gather), (5, Gather::top(5)));
     }
 
     #[test]

@@ -10,3 +10,4 @@ mod probtree;
 mod replug;
 mod searchain;
 mod self_rag;
+mod skr;
