@@ -1,6 +1,7 @@
 //! Which adapters stand behind the ports? Everything is put together here, from settings.
 
 mod endpoints;
+mod labelled;
 mod weights;
 
 use std::path::PathBuf;
@@ -108,11 +109,11 @@ impl Wiring {
                 "the vectors were made by {made_by}, which is not at hand: searching by words alone; see `pikerag doctor`"
             );
         }
-        Ok(Kit {
-            base: Arc::new(base.clone()),
-            embedder,
-            models: self.models(Arc::new(base.clone()))?,
-        })
+        let mut models = self.models(Arc::new(base.clone()))?;
+        if let Some(path) = &self.settings.methods.skr_examples {
+            models.labelled = labelled::read(path)?;
+        }
+        Ok(Kit { base: Arc::new(base.clone()), embedder, models })
     }
 
     /// What indexing works with.
@@ -272,17 +273,21 @@ impl Wiring {
 
     /// A method by name, with the user's parameters.
     pub(crate) fn method(&self, name: &str) -> anyhow::Result<Method> {
-        Ok(name.trim().parse::<Method>()?.with(&self.settings.methods))
+        Ok(name.trim().parse::<Method>()?.with(&self.settings.methods.set))
     }
 
     /// The user's parameters in one line, to tell runs apart.
     pub(crate) fn parameters_line(&self) -> String {
-        format!("{:?}", self.settings.methods)
+        let methods = &self.settings.methods;
+        match &methods.skr_examples {
+            None => format!("{:?}", methods.set),
+            Some(path) => format!("{:?}, skr_examples: {}", methods.set, path.display()),
+        }
     }
 
     /// The weights of hop retrieval.
     pub(crate) fn hops(&self) -> HopParams {
-        self.settings.methods.hops
+        self.settings.methods.set.hops
     }
 
     /// The models in use, in one line, to tell runs apart.
