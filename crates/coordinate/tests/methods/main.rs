@@ -6,5 +6,7 @@
 mod common;
 mod crp_rag;
 mod fixture;
+mod graphrag;
 mod kar3;
 mod ra_isf;
+mod raptor;
