@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use pikerag_knowledge::Structure;
 
 /// Turns documents into an inspectable knowledge base and answers hard questions over it, with the
 /// reasoning shown, each claim traced to its source, and the bill known beforehand.
@@ -60,7 +61,7 @@ pub(crate) enum Command {
     /// Say what the base holds and what is left to do.
     Status,
     /// Say what indexing would cost, without paying.
-    Estimate(Paths),
+    Estimate(Estimate),
     /// Remove files and all that derives from them.
     Delete(Paths),
     /// Write the whole graph as JSON lines.
@@ -88,6 +89,41 @@ pub(crate) struct Index {
     /// Remove from the base what is gone from the given folders.
     #[arg(long)]
     pub(crate) prune: bool,
+    #[command(flatten)]
+    pub(crate) with: With,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Estimate {
+    #[command(flatten)]
+    pub(crate) paths: Paths,
+    #[command(flatten)]
+    pub(crate) with: With,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct With {
+    /// Build also: the entity graph (for graphrag-local, graphrag-global), the tree of summaries (for
+    /// raptor). Later runs keep up what was built once.
+    #[arg(long, value_delimiter = ',', value_name = "WHAT")]
+    pub(crate) with: Vec<StructureName>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum StructureName {
+    /// Entities, relations, communities and their reports.
+    Graph,
+    /// Summaries over clusters of chunks, level by level. Needs an embedder and a chat model.
+    Tree,
+}
+
+impl From<StructureName> for Structure {
+    fn from(name: StructureName) -> Self {
+        match name {
+            StructureName::Graph => Self::Graph,
+            StructureName::Tree => Self::Tree,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -24,7 +24,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<u8> {
     match &arguments.command {
         Command::Init | Command::ParseChild(_) => Ok(0),
         Command::Index(index) => index::index(&wiring, index).await,
-        Command::Estimate(paths) => index::estimate(&wiring, paths).await,
+        Command::Estimate(estimate) => index::estimate(&wiring, estimate).await,
         Command::Delete(paths) => index::delete(&wiring, paths).await,
         Command::Ask(ask) => answer::ask(&wiring, ask).await,
         Command::Search(search) => answer::search(&wiring, search).await,

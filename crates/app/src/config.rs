@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use pikerag_knowledge::{AtomKind, Role};
+use pikerag_knowledge::{AtomKind, Role, Structure};
 use pikerag_models::Secret;
 use serde::Deserialize;
 
@@ -109,6 +109,8 @@ pub(crate) struct Index {
     pub(crate) overlap_tokens: Option<u64>,
     /// `questions` need a chat model; default: questions with one, sentences without.
     pub(crate) atoms: Option<Vec<AtomsSetting>>,
+    /// What to build over all documents together.
+    pub(crate) with: Vec<Structure>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -155,6 +155,7 @@ impl Wiring {
                 overlap_tokens: index.overlap_tokens.unwrap_or(defaults.chunks.overlap_tokens),
             },
             atoms,
+            with: index.with.clone(),
             in_flight: endpoints::chat(&self.settings, Role::Atomize)
                 .and_then(|chat| chat.in_flight)
                 .unwrap_or(defaults.in_flight),

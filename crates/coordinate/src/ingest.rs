@@ -7,7 +7,7 @@ mod report;
 mod stages;
 mod tree;
 
-pub(crate) use self::report::{clipped, entity_line};
+pub(crate) use self::report::{entity_line, relation_line};
 
 use std::sync::Arc;
 
@@ -242,13 +242,17 @@ pub async fn ingest(
     // What is still without. Also after a budget was spent: local vectors cost nothing, and remote
     // ones know the budget.
     stages::embed(tools, params, watch, &mut report).await?;
-    for structure in wanted {
-        if report.stopped.is_some() {
-            break;
+    for (structure, built) in wanted {
+        let stamp = stamp(tools, structure).await?;
+        if built == stamp || report.stopped.is_some() {
+            continue;
         }
-        match structure {
+        let whole = match structure {
             Structure::Graph => graph::build(tools, params, watch, &mut report).await?,
             Structure::Tree => tree::build(tools, params, watch, &mut report).await?,
+        };
+        if whole {
+            tools.base.built(structure, &stamp).await?;
         }
         stages::embed(tools, params, watch, &mut report).await?;
     }
@@ -257,12 +261,28 @@ pub async fn ingest(
 }
 
 /// What of the parameters takes model calls.
-fn paid(tools: &Tools, params: &Params, wanted: &[Structure]) -> Params {
+fn paid(tools: &Tools, params: &Params, wanted: &[(Structure, String)]) -> Params {
     let is_paid = |structure: &Structure| match structure {
         Structure::Graph => tools.models.of(Role::Extract).is_some(),
         Structure::Tree => tools.models.of(Role::Summarize).is_some() && tools.embedder.is_some(),
     };
-    Params { with: wanted.iter().copied().filter(is_paid).collect(), ..params.clone() }
+    let with = wanted.iter().map(|(structure, _)| *structure).filter(is_paid).collect();
+    Params { with, ..params.clone() }
+}
+
+/// What a structure is built from: while that stays the same, there is nothing to do.
+async fn stamp(tools: &Tools, structure: Structure) -> Result<String, StoreError> {
+    let generation = tools.base.generation().await?;
+    let maker = match structure {
+        Structure::Graph => {
+            let has = |role| if tools.models.of(role).is_some() { "model" } else { "names" };
+            format!("{} {}", has(Role::Extract), has(Role::Summarize))
+        }
+        Structure::Tree => {
+            tools.embedder.as_ref().map_or_else(String::new, |embedder| embedder.name().to_owned())
+        }
+    };
+    Ok(format!("{generation} {maker}"))
 }
 
 /// The settings that decide what a file becomes: under others, it is read again.

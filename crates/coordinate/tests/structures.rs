@@ -93,13 +93,13 @@ async fn later_runs_keep_up_what_was_built() {
     let report = index(&shelf, &files, chat).await;
     assert!(report.is_whole(), "{report:?}");
     let summary = shelf.base.summary().await.unwrap();
-    assert_eq!((summary.entities, summary.relations), (10, 8));
-    assert_eq!((summary.communities, summary.reports, summary.summaries), (3, 3, 1));
+    assert_eq!((summary.entities, summary.relations), (6, 6));
+    assert_eq!((summary.communities, summary.reports, summary.summaries), (2, 2, 1));
     let calls = chat.requests().len();
     index(&shelf, &files, chat).await;
     assert_eq!(chat.requests().len(), calls);
 
-    files.0.insert("c.txt".to_owned(), "Oslo lies near Bergen.".to_owned());
+    files.0.insert("c.txt".to_owned(), "Oslo trades with Bergen.".to_owned());
     let plain = Params { with: Vec::new(), ..params() };
     let model = Some(recorded(&shelf, chat));
     let report = shelf.index(&files, model, Some(embedder()), &plain).await;
@@ -127,7 +127,7 @@ async fn without_a_model_names_and_sentences_serve() {
         .map(|report| format!("{}: {} ({:?})", report.title, report.summary, report.model))
         .collect();
     let cranes = told.iter().find(|told| told.contains("KX-40")).unwrap();
-    assert!(cranes.contains("Ilse Brandt designed the KX-40"), "{told:?}");
+    assert!(cranes.contains("Brandt designed the KX-40."), "{told:?}");
     assert!(told.iter().all(|told| told.ends_with("(None)")));
     // With a model all is found anew, and the base is the one that a model made.
     let chat = reading();
@@ -203,11 +203,8 @@ async fn the_estimate_counts_extraction() {
 
 fn library() -> Files {
     Files::from_iter([
-        (
-            "a.txt",
-            "Ilse Brandt designed the KX-40 in Varnsund. The KX-40 stands beside the Heron Gate.",
-        ),
-        ("b.txt", "Jon Hale went from Oslo to Bergen. Jon Hale likes Oslo."),
+        ("a.txt", "Brandt designed the KX-40. The KX-40 stands in Varnsund. Varnsund bore Brandt."),
+        ("b.txt", "Hale went to Oslo. Oslo lies near Bergen. Bergen likes Hale."),
     ])
 }
 

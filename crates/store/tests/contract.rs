@@ -4,8 +4,10 @@
 use futures::future::join_all;
 use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::{
-    Atom, AtomId, AtomKind, CallRecord, ChunkId, FileRecord, KnowledgeBase, KnowledgeWriter,
-    Ledger, NameKey, PutReport, SourceId, Stage, StoreError, Usage, Vector, VectorSet,
+    Atom, AtomId, AtomKind, CallRecord, Child, ChunkId, Community, CommunityId, Entity, EntityId,
+    EntityMention, ExtractBy, Extraction, FileRecord, KnowledgeBase, KnowledgeWriter, Ledger,
+    NameKey, PutReport, RelationId, RelationMention, Report, SourceId, Stage, StoreError,
+    Structure, Summary, SummaryId, Usage, Vector, VectorSet,
 };
 use pikerag_parse::{Limits, parse};
 use pikerag_store::Base;
@@ -436,6 +438,145 @@ async fn two_handles_write_at_once() {
     }
 }
 
+// Entities, communities, summaries.
+
+/// An entity is what its chunks say together, in reading order, and lives while one of them mentions it.
+#[tokio::test]
+async fn entities_live_by_their_mentions() {
+    let (_folder, base) = fresh();
+    let chunks = put_pages(&base, 3).await;
+    let found = vec![
+        (chunks[2], extraction(&[("Oslo", "town", "On a fjord."), ("Bergen", "", "")])),
+        (chunks[0], extraction(&[("Oslo", "city", "A capital."), ("Bergen", "town", "Rainy.")])),
+        (chunks[1], extraction(&[("OSLO", "city", "A capital.")])),
+    ];
+    base.put_extractions(ExtractBy::Model, found).await.unwrap();
+    for by in [ExtractBy::Model, ExtractBy::Names] {
+        assert_eq!(base.waiting(&Stage::extract(by), None, 9).await.unwrap(), []);
+    }
+    let ids = [entity("bergen"), EntityId(7), entity("oslo")];
+    let told = async || -> Vec<String> {
+        let found = base.entities(&ids).await.unwrap();
+        let line = |e: Entity| format!("{} ({}): {}", e.name, e.kind, e.description);
+        found.into_iter().map(line).collect()
+    };
+    assert_eq!(told().await, ["Bergen (town): Rainy.", "Oslo (city): A capital. On a fjord."]);
+    let related = async || {
+        let found = base.relations_of(&[entity("bergen")]).await.unwrap();
+        found.into_iter().map(|relation| relation.weight).collect::<Vec<_>>()
+    };
+    assert_eq!(related().await, [4.0]);
+    let mentioning = base.chunks_mentioning(&ids).await.unwrap();
+    assert_eq!(mentioning, [vec![chunks[0], chunks[2]], vec![], chunks.clone()]);
+    assert_eq!(base.entities_in(&chunks[1..2]).await.unwrap(), [vec![entity("oslo")]]);
+    // What a chunk said before is forgotten when it is read again.
+    let again = vec![(chunks[0], extraction(&[("Oslo", "city", "A capital.")]))];
+    base.put_extractions(ExtractBy::Model, again).await.unwrap();
+    assert_eq!(related().await, [2.0]);
+    base.delete_file("02.txt").await.unwrap();
+    assert_eq!(told().await, ["Oslo (city): A capital."]);
+    assert_eq!(related().await, Vec::<f64>::new());
+    let outline = base.outline().await.unwrap();
+    assert_eq!((outline.entities.len(), outline.relations.len()), (1, 0));
+    // A chunk that is gone says nothing.
+    let gone = vec![(chunks[2], extraction(&[("Rome", "", "")]))];
+    base.put_extractions(ExtractBy::Model, gone).await.unwrap();
+    assert_eq!(base.entities(&[entity("rome")]).await.unwrap(), []);
+}
+
+/// All that was made of what a chunk said goes with it; what was made of the rest stays.
+#[tokio::test]
+async fn what_was_made_of_a_deleted_chunk_goes_at_once() {
+    let (_folder, base) = fresh();
+    let chunks = put_pages(&base, 3).await;
+    let found = vec![
+        (chunks[0], extraction(&[("Oslo", "", "One."), ("Bergen", "", "")])),
+        (chunks[1], extraction(&[("Oslo", "", "Two.")])),
+        (chunks[2], extraction(&[("Rome", "", "Three."), ("Milan", "", "")])),
+    ];
+    base.put_extractions(ExtractBy::Names, found).await.unwrap();
+    let long = base.long_descriptions(5).await.unwrap();
+    let named: Vec<&str> = long.iter().map(|long| long.name.as_str()).collect();
+    assert!(named.contains(&"Oslo"), "{named:?}");
+    let made = long.iter().map(|long| (long.node, long.key(), "In short.".to_owned())).collect();
+    base.put_descriptions(made).await.unwrap();
+    assert_eq!(base.long_descriptions(5).await.unwrap(), []);
+    // Made of something else than what is said now.
+    base.put_descriptions(vec![(entity("rome").0, 7, "Wrong.".to_owned())]).await.unwrap();
+    fill_vectors(&base, VectorSet::Entities, "e").await;
+
+    let generation = base.generation().await.unwrap();
+    let north = community(1, 0, None, &["oslo", "bergen"]);
+    let communities = vec![
+        north.clone(),
+        community(2, 1, Some(1), &["oslo"]),
+        community(3, 0, None, &["rome", "milan"]),
+    ];
+    assert!(!base.put_communities(generation - 1, communities.clone()).await.unwrap());
+    assert!(base.put_communities(generation, communities.clone()).await.unwrap());
+    let report = |title: &str| Report { title: title.to_owned(), ..Report::default() };
+    let reports = [(1, "north"), (2, "town"), (3, "south"), (4, "nowhere")];
+    let reports = reports.map(|(id, title)| (CommunityId(id), report(title))).to_vec();
+    base.put_reports(reports).await.unwrap();
+    // Communities that stay keep their reports.
+    assert!(base.put_communities(generation, communities).await.unwrap());
+    let titles = async || -> Vec<String> {
+        let held = base.communities().await.unwrap();
+        held.into_iter().map(|held| held.report.unwrap().title).collect()
+    };
+    assert_eq!(titles().await, ["north", "south", "town"]);
+    let of = base.communities_of(&[entity("bergen")]).await.unwrap();
+    assert_eq!(of, [Community { report: Some(report("north")), ..north }]);
+
+    let leaf = |n: u64, chunks: &[ChunkId]| summary(n, 1, chunks.iter().map(|c| Child::Chunk(*c)));
+    let above = |n, level, below: &[u64]| {
+        summary(n, level, below.iter().map(|id| Child::Summary(SummaryId(*id))))
+    };
+    let tree = vec![
+        leaf(11, &chunks[..2]),
+        leaf(12, &chunks[2..]),
+        above(21, 2, &[11]),
+        above(22, 2, &[12]),
+        above(31, 3, &[21, 22]),
+        above(32, 3, &[99]),
+    ];
+    base.put_summaries(tree).await.unwrap();
+    fill_vectors(&base, VectorSet::Summaries, "e").await;
+    let held = async || -> Vec<u64> {
+        let ids = [11, 12, 21, 22, 31, 32].map(SummaryId);
+        base.summaries(&ids).await.unwrap().into_iter().map(|summary| summary.id.0).collect()
+    };
+    assert_eq!(held().await, [11, 12, 21, 22, 31]);
+    assert_eq!(base.nearest(VectorSet::Summaries, &[at(1.0)], 9, -1.0).await.unwrap()[0].len(), 5);
+
+    base.delete_file("01.txt").await.unwrap();
+    assert_eq!(titles().await, ["south"]);
+    assert_eq!(held().await, [12, 22]);
+    let oslo = base.entities(&[entity("oslo")]).await.unwrap();
+    assert_eq!(oslo[0].description, "One.");
+    let vectors = base.vectors(VectorSet::Entities, &[entity("oslo").0, entity("rome").0]).await;
+    assert_eq!(vectors.unwrap(), [None, Some(at(1.0))]);
+    assert_eq!(base.nearest(VectorSet::Summaries, &[at(1.0)], 9, -1.0).await.unwrap()[0].len(), 2);
+    let all = export(&base).iter().map(ToString::to_string).collect::<String>();
+    assert!(!all.contains("Two.") && all.contains("Three."), "{all}");
+    base.keep_summaries(1, &[]).await.unwrap();
+    assert_eq!(held().await, Vec::<u64>::new());
+}
+
+#[tokio::test]
+async fn structures_are_wanted_until_they_are_built_anew() {
+    let (_folder, base) = fresh();
+    assert_eq!(base.structures().await.unwrap(), []);
+    base.built(Structure::Graph, "1").await.unwrap();
+    assert_eq!(base.structures().await.unwrap(), []);
+    base.want(Structure::Tree).await.unwrap();
+    base.want(Structure::Graph).await.unwrap();
+    base.built(Structure::Graph, "1").await.unwrap();
+    base.want(Structure::Graph).await.unwrap();
+    let wanted = [(Structure::Graph, "1".to_owned()), (Structure::Tree, String::new())];
+    assert_eq!(base.structures().await.unwrap(), wanted);
+}
+
 // The fixture.
 
 fn fresh() -> (TempDir, Base) {
@@ -510,6 +651,41 @@ async fn matching(base: &Base, words: &str, k: usize) -> Vec<String> {
     let hits = base.matching_chunks(words, k).await.unwrap();
     let ids: Vec<ChunkId> = hits.into_iter().map(|hit| hit.item).collect();
     base.chunks(&ids).await.unwrap().into_iter().map(|chunk| chunk.uri).collect()
+}
+
+fn entity(folded: &str) -> EntityId {
+    EntityId::of_folded(folded)
+}
+
+/// These entities (name, kind, description), each related to the next one with a weight of 2.
+fn extraction(entities: &[(&str, &str, &str)]) -> Extraction {
+    let mention = |(name, kind, description): &(&str, &str, &str)| EntityMention {
+        id: entity(&name.to_lowercase()),
+        name: (*name).to_owned(),
+        kind: (*kind).to_owned(),
+        description: (*description).to_owned(),
+    };
+    let entities: Vec<EntityMention> = entities.iter().map(mention).collect();
+    let relation = |pair: &[EntityMention]| RelationMention {
+        id: RelationId::of(pair[0].id, pair[1].id),
+        subject: pair[0].id,
+        object: pair[1].id,
+        description: "near".to_owned(),
+        weight: 2.0,
+    };
+    Extraction { relations: entities.windows(2).map(relation).collect(), entities }
+}
+
+fn community(id: u64, level: u8, parent: Option<u64>, members: &[&str]) -> Community {
+    let mut members: Vec<EntityId> = members.iter().map(|name| entity(name)).collect();
+    members.sort_unstable();
+    let parent = parent.map(CommunityId);
+    Community { id: CommunityId(id), level, parent, members, report: None }
+}
+
+fn summary(id: u64, level: u8, children: impl Iterator<Item = Child>) -> Summary {
+    let text = format!("Summary {id}.");
+    Summary { id: SummaryId(id), level, text, children: children.collect() }
 }
 
 fn call(n: u64, reply: &str) -> CallRecord {

@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use anyhow::Context;
 use pikerag_coordinate::estimate::{Estimate, estimate as estimated};
-use pikerag_coordinate::ingest::{Outcome, Progress, Report, ingest};
-use pikerag_knowledge::{FileRecord, KnowledgeWriter, Problem};
+use pikerag_coordinate::ingest::{Outcome, Params, Progress, Report, ingest};
+use pikerag_knowledge::{FileRecord, KnowledgeWriter, Problem, Role, Structure};
 use serde_json::json;
 
-use crate::cli::{Index, Paths};
+use crate::cli::{self, Index, Paths, With};
 use crate::exit;
 use crate::files;
 use crate::output::{Bar, note, say, say_json};
@@ -22,7 +22,7 @@ pub(crate) async fn index(wiring: &Wiring, arguments: &Index) -> anyhow::Result<
     let found = files::find(&arguments.paths.paths);
     let base = wiring.base_or_create()?;
     let tools = wiring.tools(&base)?;
-    let params = wiring.ingest_params();
+    let params = params(wiring, &arguments.with);
     let pruned = match arguments.prune {
         true => prune(&base, &arguments.paths, &found.files).await?,
         false => Vec::new(),
@@ -82,6 +82,23 @@ fn tell(wiring: &Wiring, report: &Report, pruned: &[String]) {
         count(report.atoms, "atom"),
         count(report.vectors, "vector"),
     ));
+    if report.extracted + report.reports + report.summaries > 0 {
+        say(&format!(
+            "entities of {} found; {} and {} written",
+            count(report.extracted, "chunk"),
+            count(report.reports, "report"),
+            count(report.summaries, "summary"),
+        ));
+    }
+    if report.unextracted > 0 {
+        note(&format!(
+            "{} stayed unreadable: names and sentences serve instead",
+            count(report.unextracted, "reply")
+        ));
+    }
+    for lacking in &report.lacking {
+        note(&format!("left out: {lacking}"));
+    }
     if report.duplicates + report.pronouns + report.unreadable > 0 {
         say(&format!(
             "dropped {} and {}; {} fell back to sentences",
@@ -157,11 +174,31 @@ pub(crate) async fn delete(wiring: &Wiring, arguments: &Paths) -> anyhow::Result
     Ok(if files.is_empty() { exit::FAILED } else { 0 })
 }
 
-pub(crate) async fn estimate(wiring: &Wiring, arguments: &Paths) -> anyhow::Result<u8> {
-    let found = files::find(&arguments.paths);
+/// The settings, and what the command line asks for besides.
+fn params(wiring: &Wiring, asked: &With) -> Params {
+    let mut params = wiring.ingest_params();
+    for structure in asked.with.iter().copied().map(Structure::from) {
+        if !params.with.contains(&structure) {
+            params.with.push(structure);
+        }
+    }
+    params
+}
+
+pub(crate) async fn estimate(wiring: &Wiring, arguments: &cli::Estimate) -> anyhow::Result<u8> {
+    let found = files::find(&arguments.paths.paths);
     let base = wiring.base().ok();
     let reader = wiring.reader()?;
-    let params = wiring.ingest_params();
+    let mut params = params(wiring, &arguments.with);
+    if let Some(base) = &base {
+        params.with.extend(base.structures().await?.into_iter().map(|(structure, _)| structure));
+    }
+    params.with.retain(|structure| {
+        wiring.has_chat(match structure {
+            Structure::Graph => Role::Extract,
+            Structure::Tree => Role::Summarize,
+        })
+    });
     let writer = base.as_ref().map(|base| base as &dyn KnowledgeWriter);
     let mut bill = estimated(writer, reader.as_ref(), &found.files, &params).await?;
     bill.unreadable.extend(found.left_out);

@@ -30,6 +30,16 @@ pub(crate) async fn status(wiring: &Wiring) -> anyhow::Result<u8> {
         count(summary.questions, "atomic question"),
         count(summary.sentences, "sentence")
     ));
+    if summary.entities + summary.summaries > 0 {
+        say(&format!(
+            "  {}, {}, {} with {}; {}",
+            count(summary.entities, "entity"),
+            count(summary.relations, "relation"),
+            count(summary.communities, "community"),
+            count(summary.reports, "report"),
+            count(summary.summaries, "summary")
+        ));
+    }
     let embedder = summary.embedder.as_deref().unwrap_or("no embedder: words alone");
     say(&format!("  {} ({embedder})", count(summary.vectors, "vector")));
     say(&format!(

@@ -36,13 +36,14 @@ const DESCRIBE: Prompt = Prompt {
     max_tokens: 512,
 };
 
-/// Brings the entity graph up to the chunks.
+/// Brings the entity graph up to the chunks; whether it is whole now.
 pub(super) async fn build(
     tools: &Tools,
     params: &Params,
     watch: Watch<'_>,
     report: &mut Report,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
+    let failures = report.failures;
     match tools.models.of(Role::Extract) {
         Some(_) => extract_all(tools, params, watch, report).await?,
         None => name_all(tools, watch, report).await?,
@@ -52,16 +53,17 @@ pub(super) async fn build(
     }
     // Communities of half a graph would be paid for twice.
     if report.stopped.is_some() {
-        return Ok(());
+        return Ok(false);
     }
     let outline = tools.base.outline().await?;
     let generation = outline.generation;
     let current = tools.base.put_communities(generation, communities(&outline)).await?;
     if !current {
         tracing::warn!("documents changed meanwhile; the next run finds the communities");
-        return Ok(());
+        return Ok(false);
     }
-    write_reports(tools, params, watch, report).await
+    write_reports(tools, params, watch, report).await?;
+    Ok(report.stopped.is_none() && report.failures == failures)
 }
 
 async fn extract_all(

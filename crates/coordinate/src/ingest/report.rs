@@ -139,18 +139,25 @@ impl Within {
     fn relation_line(&self, relation: &Relation) -> String {
         let name = |id| self.names.get(&id).map_or("", String::as_str);
         let (subject, object) = (name(relation.subject), name(relation.object));
-        let said = clipped(&relation.description);
-        format!("- {} → {}: {said}", one_line(subject), one_line(object))
+        relation_line(subject, object, &relation.description)
     }
 }
 
+/// An entity as a line of a prompt.
 pub(crate) fn entity_line(entity: &Entity) -> String {
     let kind = if entity.kind.is_empty() { String::new() } else { format!(" ({})", entity.kind) };
-    format!("- {}{kind}: {}", one_line(&entity.name), clipped(&entity.description))
+    line(&format!("{}{kind}", entity.name), &entity.description)
 }
 
-pub(crate) fn clipped(description: &str) -> String {
-    one_line(description).chars().take(SHOWN).collect()
+/// A relation as a line of a prompt, its ends by name.
+pub(crate) fn relation_line(subject: &str, object: &str, description: &str) -> String {
+    line(&format!("{subject} → {object}"), description)
+}
+
+fn line(head: &str, description: &str) -> String {
+    let said: String = one_line(description).chars().take(SHOWN).collect();
+    let between = if said.is_empty() { "" } else { ": " };
+    format!("- {}{between}{said}", one_line(head))
 }
 
 fn tokens(lines: &[String]) -> u64 {

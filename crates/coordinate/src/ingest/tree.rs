@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use futures::stream;
 use pikerag_extract::cluster::{self, clusters};
 use pikerag_knowledge::{
-    Child, ChunkId, Role, Spent, Stage, StoreError, Summary, SummaryId, VectorSet,
+    Child, ChunkId, Role, Spent, Stage, StoreError, Structure, Summary, SummaryId, VectorSet,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{Prompt, Prose, ask, quiet_headings};
@@ -39,23 +39,27 @@ struct Node {
     text: String,
 }
 
-/// Brings the tree up to the chunks. Needs an embedder and a model.
+/// Brings the tree up to the chunks; whether it is whole now. Needs an embedder and a model.
 pub(super) async fn build(
     tools: &Tools,
     params: &Params,
     watch: Watch<'_>,
     report: &mut Report,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let (Some(embedder), Some(_)) = (&tools.embedder, tools.models.of(Role::Summarize)) else {
         let lacking =
             "the tree of summaries needs an embedder and a chat model; see `pikerag doctor`";
-        report.lacking.push(lacking.to_owned());
-        return Ok(());
+        match params.with.contains(&Structure::Tree) {
+            true => report.lacking.push(lacking.to_owned()),
+            // Asked for by an earlier run, which had them.
+            false => tracing::warn!("{lacking}: it stays as it is"),
+        }
+        return Ok(false);
     };
     let mut nodes = all_chunks(tools).await?;
     let mut level = 1;
     while level <= LEVELS && 1 < nodes.len() {
-        let Some(groups) = grouped(tools, level, &nodes).await? else { return Ok(()) };
+        let Some(groups) = grouped(tools, level, &nodes).await? else { return Ok(false) };
         if nodes.len() <= groups.len() {
             break; // Nothing belongs together.
         }
@@ -66,11 +70,11 @@ pub(super) async fn build(
         let set = VectorSet::Summaries;
         if let Err(error) = embed_set(tools, embedder.as_ref(), set, params, watch, report).await? {
             stopped_by(&error, report);
-            return Ok(());
+            return Ok(false);
         }
         let made = tools.base.summaries(&ids).await?;
         if made.len() < ids.len() {
-            return Ok(()); // Calls failed: the next run goes on from here.
+            return Ok(false); // Calls failed: the next run goes on from here.
         }
         let node = |made: Summary| Node { child: Child::Summary(made.id), text: made.text };
         nodes = made.into_iter().map(node).collect();
@@ -79,7 +83,7 @@ pub(super) async fn build(
     for level in level..=LEVELS {
         tools.base.keep_summaries(level, &[]).await?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Every chunk in reading order.

@@ -20,7 +20,7 @@ use tracing::instrument;
 
 use crate::conclude::{conclude, conclude_with};
 use crate::gather::{Gather, gather};
-use crate::ingest::{clipped, entity_line};
+use crate::ingest::{entity_line, relation_line};
 use crate::kit::{Kit, Run, SolveError};
 use crate::methods::kar3::{chunk_candidates, fetch};
 
@@ -231,13 +231,12 @@ async fn facts_about(kit: &Kit, entities: &[Entity], budget: u64) -> Result<Stri
         .into_iter()
         .map(|entity| (entity.id, entity.name))
         .collect();
-    let name = |id: EntityId| one_line(names.get(&id).map_or("", String::as_str));
+    let name = |id: EntityId| names.get(&id).map_or("", String::as_str);
     let mut lines = vec!["Entities:".to_owned()];
     let left = fill(&mut lines, entities.iter().map(entity_line), budget);
     lines.push("Relations:".to_owned());
     let said = relations.iter().map(|relation| {
-        let (subject, object) = (name(relation.subject), name(relation.object));
-        format!("- {subject} → {object}: {}", clipped(&relation.description))
+        relation_line(name(relation.subject), name(relation.object), &relation.description)
     });
     fill(&mut lines, said, left);
     Ok(lines.join("\n"))

@@ -235,8 +235,10 @@ pub(crate) fn tell(answer: &Answer) -> String {
             Event::Merged { steps, into } => writeln!(told, "merges {} into {into}", listed(steps)),
             Event::Path { nodes, answer } => writeln!(told, "path {nodes:?}: {answer}"),
             Event::Consulted { nodes } => {
-                let texts = nodes.iter().map(|node| node.title.clone());
-                writeln!(told, "consults: {}", listed(&texts.collect::<Vec<_>>()))
+                let shown = |node: &pikerag_knowledge::Consulted| {
+                    format!("{:?} {:.2} {}", node.kind, node.score, node.title)
+                };
+                writeln!(told, "consults: {}", listed(&nodes.iter().map(shown).collect::<Vec<_>>()))
             }
             Event::Noted { note } => writeln!(told, "note: {note}"),
             Event::Answered { answer } => writeln!(told, "answer: {answer}"),

@@ -9,12 +9,14 @@ mod fixture;
 mod prompted;
 
 mod closed_book;
+mod graphrag;
 mod ircot;
 mod iter_retgen;
 mod kar3;
 mod least_to_most;
 mod probtree;
 mod ra_isf;
+mod raptor;
 mod replug;
 mod searchain;
 mod self_ask;

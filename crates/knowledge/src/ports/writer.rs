@@ -135,11 +135,18 @@ pub trait KnowledgeWriter: KnowledgeBase {
     /// Drops the summaries of a level that are not among these, and all that was made from them.
     async fn keep_summaries(&self, level: u8, ids: &[SummaryId]) -> Result<(), StoreError>;
 
-    /// The structures that were asked for: later runs keep them up to date.
-    async fn structures(&self) -> Result<Vec<Structure>, StoreError>;
+    /// Advances with every change of documents.
+    async fn generation(&self) -> Result<i64, StoreError>;
 
-    /// Notes that a structure was asked for.
+    /// The structures that were asked for, each with the stamp of its last whole building, or with an
+    /// empty one: later runs keep them up to date.
+    async fn structures(&self) -> Result<Vec<(Structure, String)>, StoreError>;
+
+    /// Notes that a structure is wanted; one that is wanted already keeps its stamp.
     async fn want(&self, structure: Structure) -> Result<(), StoreError>;
+
+    /// Notes that a wanted structure is whole, and what it was built from.
+    async fn built(&self, structure: Structure, stamp: &str) -> Result<(), StoreError>;
 
     /// The texts that still need a vector of this embedder: (identifier, text), by identifier, at
     /// most `limit`, above `after`.

@@ -7,7 +7,7 @@ use pikerag_knowledge::distilled::said_key;
 use pikerag_knowledge::{
     ChunkId, Community, CommunityId, ExtractBy, Extraction, Report, Stage, Structure,
 };
-use rusqlite::{Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::{graph, rows};
 
@@ -139,21 +139,32 @@ pub(super) fn put_reports(
     Ok(())
 }
 
+/// Begins the keys, in the `meta` table, of structures that are wanted; the value is the stamp.
 const WANTED: &str = "with:";
 
 pub(super) fn want(tx: &Transaction<'_>, structure: Structure) -> rusqlite::Result<()> {
-    tx.prepare_cached("INSERT INTO meta(key, value) VALUES (?1, '1') ON CONFLICT DO NOTHING")?
+    tx.prepare_cached("INSERT INTO meta(key, value) VALUES (?1, '') ON CONFLICT DO NOTHING")?
         .execute([format!("{WANTED}{structure}")])
         .map(drop)
 }
 
-pub(super) fn structures(connection: &rusqlite::Connection) -> rusqlite::Result<Vec<Structure>> {
+pub(super) fn built(
+    tx: &Transaction<'_>,
+    structure: Structure,
+    stamp: &str,
+) -> rusqlite::Result<()> {
+    tx.prepare_cached("UPDATE meta SET value = ?2 WHERE key = ?1")?
+        .execute([format!("{WANTED}{structure}").as_str(), stamp])
+        .map(drop)
+}
+
+pub(super) fn structures(connection: &Connection) -> rusqlite::Result<Vec<(Structure, String)>> {
     let mut wanted = Vec::new();
-    let mut statement = connection.prepare_cached("SELECT 1 FROM meta WHERE key = ?1")?;
+    let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
     for structure in [Structure::Graph, Structure::Tree] {
-        if statement.exists([format!("{WANTED}{structure}")])? {
-            wanted.push(structure);
-        }
+        let stamp =
+            statement.query_row([format!("{WANTED}{structure}")], |row| row.get(0)).optional()?;
+        wanted.extend(stamp.map(|stamp| (structure, stamp)));
     }
     Ok(wanted)
 }

@@ -191,12 +191,22 @@ impl KnowledgeWriter for Base {
         .await
     }
 
-    async fn structures(&self) -> Result<Vec<Structure>, StoreError> {
+    async fn generation(&self) -> Result<i64, StoreError> {
+        self.looking("reading the generation", |connection| counter(connection, TEXT_GENERATION))
+            .await
+    }
+
+    async fn structures(&self) -> Result<Vec<(Structure, String)>, StoreError> {
         self.looking("reading what is wanted", distil::structures).await
     }
 
     async fn want(&self, structure: Structure) -> Result<(), StoreError> {
         self.writing("noting what is wanted", move |tx| distil::want(tx, structure)).await
+    }
+
+    async fn built(&self, structure: Structure, stamp: &str) -> Result<(), StoreError> {
+        let stamp = stamp.to_owned();
+        self.writing("noting what is built", move |tx| distil::built(tx, structure, &stamp)).await
     }
 
     async fn without_vector(
