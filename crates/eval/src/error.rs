@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::datasets::Place;
+
 /// Why an evaluation failed: one variant per thing to mend.
 #[derive(Debug, thiserror::Error)]
 pub enum EvalError {
@@ -13,37 +15,53 @@ pub enum EvalError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// A line is not JSON, or lacks a field.
-    #[error("{path}, line {line}: not a question")]
+    /// A record is not JSON, or lacks a field.
+    #[error("{path}, {place}: not a question")]
     NotAQuestion {
         /// The file as it was named.
         path: PathBuf,
-        /// Counted from 1.
-        line: usize,
+        /// Where in the file.
+        place: Place,
         /// Which field, at which column.
         source: serde_json::Error,
     },
     /// A question without a gold answer cannot be scored.
-    #[error("{path}, line {line}: question `{id}` has no gold answer")]
+    #[error("{path}, {place}: question `{id}` has no gold answer")]
     NoAnswer {
         /// The file as it was named.
         path: PathBuf,
-        /// Counted from 1.
-        line: usize,
+        /// Where in the file.
+        place: Place,
         /// The question.
         id: String,
     },
     /// Rows are told apart by the question's id, so it may occur once only.
-    #[error("{path}, line {line}: question `{id}` stands on line {first} already")]
+    #[error("{path}, {place}: question `{id}` stands on {first} already")]
     SameId {
         /// The file as it was named.
         path: PathBuf,
-        /// Counted from 1.
-        line: usize,
+        /// Where in the file.
+        place: Place,
         /// The question.
         id: String,
-        /// The line that has it too, counted from 1.
-        first: usize,
+        /// What has it too.
+        first: Place,
+    },
+    /// The first record has the fields of no format that we know.
+    #[error("{path} is in no known format; name one with `--format`: {known}")]
+    UnknownFormat {
+        /// The file as it was named.
+        path: PathBuf,
+        /// All formats.
+        known: String,
+    },
+    /// A format was named that we do not know.
+    #[error("there is no format `{name}`; choose from {known}")]
+    NoSuchFormat {
+        /// As it was given.
+        name: String,
+        /// All formats.
+        known: String,
     },
     /// A report could not be written as JSON.
     #[error("cannot write the report as JSON")]

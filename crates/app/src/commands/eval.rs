@@ -39,7 +39,7 @@ pub(crate) async fn eval(wiring: &Wiring, arguments: &Eval) -> anyhow::Result<u8
     for name in &arguments.methods {
         methods.push((name.trim().to_owned(), wiring.method(name)?));
     }
-    let all = datasets::load(&arguments.questions)?;
+    let all = datasets::read(&arguments.questions, None)?.items;
     let items = match arguments.limit {
         Some(limit) => datasets::sample(all, limit, arguments.seed),
         None => all,
