@@ -63,6 +63,14 @@ pub enum EvalError {
         /// All formats.
         known: String,
     },
+    /// A data file that is built in is broken: a defect of ours.
+    #[error("our own `{file}` is broken: {reason}")]
+    Data {
+        /// Its name.
+        file: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A report could not be written as JSON.
     #[error("cannot write the report as JSON")]
     Report {

@@ -6,8 +6,10 @@
 
 pub mod datasets;
 mod error;
+pub mod judge;
 pub mod metrics;
 pub mod normalize;
+pub mod papers;
 pub mod report;
 pub mod runner;
 mod seeded;
