@@ -63,6 +63,32 @@ pub enum EvalError {
         /// All formats.
         known: String,
     },
+    /// A method's parameter is not written as one.
+    #[error("`{label}`: `{part}` is no parameter; write `method:name=value`")]
+    BadMethod {
+        /// The whole name.
+        label: String,
+        /// What is wrong in it.
+        part: String,
+    },
+    /// A preset was named that there is not.
+    #[error("there is no preset `{name}`; choose from {known}")]
+    NoSuchPreset {
+        /// As it was given.
+        name: String,
+        /// All presets.
+        known: String,
+    },
+    /// A data set of a preset is not where it was looked for.
+    #[error("there is no data set `{name}` in {folder}; looked for {names}")]
+    NoDataSet {
+        /// Its name.
+        name: String,
+        /// Where it was looked for.
+        folder: PathBuf,
+        /// The files that would have done.
+        names: String,
+    },
     /// A data file that is built in is broken: a defect of ours.
     #[error("our own `{file}` is broken: {reason}")]
     Data {
