@@ -111,12 +111,7 @@ async fn ask(
     let of_set = rows.all.iter().filter(|row| row.data_set == set.name);
     let done: HashSet<(String, String)> =
         of_set.map(|row| (row.method.clone(), row.item.clone())).collect();
-    let is_left = |item: &&Item| {
-        methods.iter().any(|(name, _)| !done.contains(&(name.clone(), item.id.clone())))
-    };
     let total = set.items.len() * methods.len();
-    let left = set.items.iter().filter(is_left).count();
-    tracing::info!(data_set = set.name, questions = set.items.len(), left, "asking");
     let bar = Bar::new(wiring.json);
     let mut asked = 0;
     let prices = wiring.prices_by_role();
@@ -235,7 +230,8 @@ fn lines(pool: &[&Paragraph]) -> String {
     let mut lines = String::new();
     for paragraph in pool {
         let line = json!({ "id": paragraph.id, "title": paragraph.title, "text": paragraph.text });
-        lines += &format!("{line}\n");
+        lines += &line.to_string();
+        lines.push('\n');
     }
     lines
 }
@@ -243,11 +239,11 @@ fn lines(pool: &[&Paragraph]) -> String {
 /// Calls and tokens paid for atomizing so far.
 fn atomizing(wiring: &Wiring) -> [u64; 3] {
     let spent = wiring.spent_json();
-    let parts = spent["parts"].as_array().into_iter().flatten();
+    let parts = spent.get("parts").and_then(Value::as_array).into_iter().flatten();
     let mut sums = [0; 3];
-    for part in parts.filter(|part| part["role"] == "atomize") {
+    for part in parts.filter(|part| part.get("role").is_some_and(|role| role == "atomize")) {
         for (sum, key) in sums.iter_mut().zip(["calls", "prompt_tokens", "completion_tokens"]) {
-            *sum += part[key].as_u64().unwrap_or(0);
+            *sum += part.get(key).and_then(Value::as_u64).unwrap_or(0);
         }
     }
     sums

@@ -1,4 +1,5 @@
-//! What does a record of NQ, TriviaQA, WebQuestions, StrategyQA, PopQA or FEVER say?
+//! What does a record of a data set with single questions say? (NQ, `TriviaQA`, `WebQuestions`,
+//! `StrategyQA`, `PopQA`, FEVER)
 
 use serde::Deserialize;
 use serde::de::Error as _;

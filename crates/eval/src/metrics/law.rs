@@ -255,7 +255,7 @@ mod tests {
                     "3-1" | "3-2" => articles_score(label, &item.answers).map(|(same, _)| same),
                     _ => choice(label, &item.answers),
                 };
-                assert!(score.is_none_or(|score| score == 1.0), "{label}");
+                assert!(score.is_none_or(|score| 0.999 < score), "{label}");
                 named += usize::from(score.is_some());
             }
             println!("{task}: {named} of {} labels name something", items.len());
@@ -267,7 +267,7 @@ mod tests {
         #[test]
         fn survives_any_text(text in "[第条之、0-9一二百十款A-D答案正确罪名;。 \\PC]{0,40}") {
             let _ = (options(&text), articles(&text), crimes(&text));
-            if let Some((same, f1)) = articles_score(&text, &[text.clone()]) {
+            if let Some((same, f1)) = articles_score(&text, std::slice::from_ref(&text)) {
                 prop_assert_eq!((same, f1), (1.0, 1.0));
             }
         }

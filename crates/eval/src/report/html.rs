@@ -122,9 +122,11 @@ fn table(cells: &Cells) -> String {
     let mut out = String::from("<div class=\"wide\"><table>");
     for (place, row) in cells.iter().enumerate() {
         let tag = if place == 0 { "th" } else { "td" };
-        let row: String =
-            row.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect();
-        let _ = write!(out, "<tr>{row}</tr>");
+        out.push_str("<tr>");
+        for cell in row {
+            let _ = write!(out, "<{tag}>{}</{tag}>", escape(cell));
+        }
+        out.push_str("</tr>");
     }
     out + "</table></div>"
 }

@@ -195,7 +195,7 @@ impl Axis {
 
     /// Counts of tokens: what is no number, negative or absurd counts as the nearest that is none.
     fn over(values: &[f64], start: f64, end: f64) -> Self {
-        let values: Vec<f64> = values.iter().map(|value| value.max(0.0).min(1e15)).collect();
+        let values: Vec<f64> = values.iter().map(|value| value.clamp(0.0, 1e15)).collect();
         let most = values.iter().copied().fold(1.0, f64::max);
         let least = values.iter().copied().filter(|value| 0.0 < *value).fold(most, f64::min);
         // Nothing at all has no logarithm.

@@ -74,20 +74,20 @@ fn p_value(differences: &[f64], seed: u64) -> f64 {
     let moved: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
     let observed = moved.iter().sum::<f64>().abs();
     // Sums of the same numbers in another order differ in the last bits.
-    let reaches = |flipped: f64| observed - 1e-9 * (1.0 + observed) <= flipped.abs();
+    let is_far = |flipped: f64| observed - 1e-9 * (1.0 + observed) <= flipped.abs();
     if moved.len() <= EXACT {
         let all = 1_u64 << moved.len();
-        let reached = (0..all).filter(|signs| reaches(signed_sum(&moved, &[*signs]))).count();
-        return reached as f64 / all as f64;
+        let n_far = (0..all).filter(|signs| is_far(signed_sum(&moved, &[*signs]))).count();
+        return n_far as f64 / all as f64;
     }
     let mut seeded = Seeded::new(seed);
     let mut signs = vec![0_u64; moved.len().div_ceil(64)];
-    let mut reached = 1;
+    let mut n_far = 1;
     for _ in 0..FLIPS {
         signs.fill_with(|| seeded.bits());
-        reached += u32::from(reaches(signed_sum(&moved, &signs)));
+        n_far += u32::from(is_far(signed_sum(&moved, &signs)));
     }
-    f64::from(reached) / f64::from(FLIPS + 1)
+    f64::from(n_far) / f64::from(FLIPS + 1)
 }
 
 /// The sum with the sign turned where the bit is set, 64 values to a word.

@@ -23,12 +23,12 @@ pub(super) fn all(
     layout: fn(&str, &Cells) -> String,
     head: fn(&str) -> String,
 ) -> String {
-    let lay_out = |table: &Titled| layout(&table.title, &table.cells);
-    let mut blocks: Vec<String> = main(report).iter().chain(&groups(report)).map(lay_out).collect();
+    let block = |table: &Titled| layout(&table.title, &table.cells);
+    let mut blocks: Vec<String> = main(report).iter().chain(&groups(report)).map(block).collect();
     for part in &report.data_sets {
         blocks.push(head(&part.name));
         let tables = main(&part.report).into_iter().chain(groups(&part.report));
-        blocks.extend(tables.map(|table| lay_out(&table)));
+        blocks.extend(tables.map(|table| block(&table)));
     }
     blocks.push(LEGEND.to_owned());
     blocks.join("\n")

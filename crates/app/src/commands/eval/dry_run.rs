@@ -40,12 +40,16 @@ pub(super) async fn dry_run(wiring: &Wiring, plan: &Plan) -> anyhow::Result<u8> 
         say(&format!("{data_set:<14} {name:<24} {}", line(wiring, forecast.as_ref())));
     }
     for bill in indexing(wiring, plan).await? {
+        let shown = |key: &str| match bill.get(key) {
+            Some(Value::String(text)) => text.clone(),
+            other => other.map_or_else(String::new, Value::to_string),
+        };
         say(&format!(
             "indexing {}: {} calls, {} + {} tokens",
-            bill["data_set"].as_str().unwrap_or_default(),
-            bill["calls"],
-            bill["prompt_tokens"],
-            bill["completion_tokens"]
+            shown("data_set"),
+            shown("calls"),
+            shown("prompt_tokens"),
+            shown("completion_tokens")
         ));
     }
     note("nothing was asked, nothing was written; what is in a ledger already is not paid again");
