@@ -11,7 +11,7 @@ use std::fs;
 use anyhow::{Context, bail};
 use pikerag_coordinate::ingest::ingest;
 use pikerag_coordinate::{Kit, Method};
-use pikerag_eval::datasets::{Item, Paragraph};
+use pikerag_eval::datasets::Paragraph;
 use pikerag_eval::presets::presets;
 use pikerag_eval::report::{self, Row};
 use pikerag_eval::runner::{Params, RunError, run};
