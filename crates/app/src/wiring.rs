@@ -4,6 +4,7 @@ mod endpoints;
 mod labelled;
 mod weights;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use pikerag_coordinate::estimate::Estimate;
 use pikerag_coordinate::ingest::{FileReader, Params, Tools};
-use pikerag_coordinate::{Kit, Method, Models};
+use pikerag_coordinate::{Kit, Method, Models, Overrides};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{AtomKind, ChatModel, Embedder, KnowledgeBase, Ledger, ModelError, Role};
 use pikerag_models::{Cap, MemoryLedger, Meter, Mode, Price, Prices, Run, Spending, Transport};
@@ -269,6 +270,23 @@ impl Wiring {
                 + usage.completion_tokens as f64 * price.completion)
                 / 1e6,
         )
+    }
+
+    /// US dollars per million tokens of prompt and of reply, for each role whose model has a price.
+    pub(crate) fn prices_by_role(&self) -> BTreeMap<Role, (f64, f64)> {
+        let mut prices = BTreeMap::new();
+        for role in Role::ALL {
+            let model = endpoints::chat(&self.settings, role).and_then(|chat| chat.model);
+            if let Some(price) = model.and_then(|model| self.settings.prices.get(&model)) {
+                prices.insert(role, (price.prompt, price.completion));
+            }
+        }
+        prices
+    }
+
+    /// The user's parameters of methods.
+    pub(crate) fn overrides(&self) -> &Overrides {
+        &self.settings.methods
     }
 
     /// A method by name, with the user's parameters.
