@@ -286,7 +286,7 @@ impl Wiring {
 
     /// The user's parameters of methods.
     pub(crate) fn overrides(&self) -> &Overrides {
-        &self.settings.methods
+        &self.settings.methods.set
     }
 
     /// A method by name, with the user's parameters.

@@ -399,7 +399,7 @@ mod tests {
     fn every_method_has_a_basis() {
         let presets = crate::presets::presets().unwrap();
         let named = presets.iter().flat_map(|preset| preset.methods.iter().map(String::as_str));
-        for method in named.chain(pikerag_coordinate::Method::NAMES) {
+        for method in named.chain(pikerag_coordinate::Method::names()) {
             let expected = expected(method, &ONE).unwrap_or_else(|| panic!("{method}"));
             let (typical, most) = (expected.typical, expected.most);
             assert!(0 < typical.calls && typical.calls <= most.calls, "{method}: {expected:?}");
