@@ -27,7 +27,7 @@ pub(super) fn chat(settings: &Settings, role: Role) -> Option<Chat> {
 /// Models for all roles that have one. Roles with the same endpoint and model share its stack, so
 /// that its limits hold for all of them together.
 pub(super) fn models(settings: &Settings, run: &Run) -> anyhow::Result<Models> {
-    let mut built: BTreeMap<String, (Arc<dyn ChatModel>, Arc<dyn Scorer>)> = BTreeMap::new();
+    let mut built: BTreeMap<String, BothPorts> = BTreeMap::new();
     let mut models = Models { certainty: settings.methods.set.certainty, ..Models::default() };
     for role in Role::ALL {
         let Some(chat) = chat(settings, role) else { continue };
@@ -59,8 +59,11 @@ fn identity(chat: &Chat) -> String {
     identity
 }
 
+/// A model as its two ports.
+type BothPorts = (Arc<dyn ChatModel>, Arc<dyn Scorer>);
+
 /// A model as its two ports, behind the same limits.
-fn build(chat: &Chat, run: &Run) -> anyhow::Result<(Arc<dyn ChatModel>, Arc<dyn Scorer>)> {
+fn build(chat: &Chat, run: &Run) -> anyhow::Result<BothPorts> {
     let endpoint = Endpoint {
         api_key: chat.api_key.clone(),
         azure_api_version: chat.azure_api_version.clone(),

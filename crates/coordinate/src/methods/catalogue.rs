@@ -5,8 +5,13 @@ use std::str::FromStr;
 
 use pikerag_knowledge::AtomKind;
 
-use super::*;
+use super::{
+    Method, closed_book, crp_rag, graphrag, hop_rag, ircot, iter_retgen, kar3, least_to_most,
+    probtree, ra_isf, raptor, replug, searchain, self_ask, self_rag, skr, think_then_act,
+    tree_of_thought,
+};
 use crate::decompose::{Proposer, Selector};
+use crate::gather::Gather;
 
 /// A name that no method bears.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,11 @@ use std::num::NonZeroUsize;
 use pikerag_retrieve::HopParams;
 use serde::Deserialize;
 
-use super::*;
+use super::{
+    Method, crp_rag, hop_rag, ircot, iter_retgen, kar3, least_to_most, ra_isf, replug, searchain,
+    self_ask, self_rag, skr, think_then_act,
+};
+use crate::gather::Gather;
 use crate::kit::Certainty;
 
 /// Parameters that a user sets for all methods that have them; what is not set stays as the papers
