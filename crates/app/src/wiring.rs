@@ -148,6 +148,7 @@ impl Wiring {
             None => vec![AtomKind::Sentence],
         };
         Params {
+            with: defaults.with.clone(),
             chunks: ChunkParams {
                 max_tokens: index.max_tokens.unwrap_or(defaults.chunks.max_tokens),
                 overlap_tokens: index.overlap_tokens.unwrap_or(defaults.chunks.overlap_tokens),

@@ -87,6 +87,17 @@ pub(crate) async fn ask_surely(
     }
 }
 
+/// Whether certainty can be told at all: asked before anything is paid.
+///
+/// # Errors
+/// [`SolveError::NoScorer`].
+pub(crate) fn need_certainty(kit: &Kit) -> Result<(), SolveError> {
+    match (kit.models.certainty, &kit.models.scorer) {
+        (Certainty::LogProbabilities, None) => Err(SolveError::NoScorer),
+        _ => Ok(()),
+    }
+}
+
 /// `exp(mean log p)`; 1 for no tokens.
 fn mean_probability(logprobs: &[TokenLogprob]) -> f64 {
     if logprobs.is_empty() {

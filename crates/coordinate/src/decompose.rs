@@ -3,6 +3,6 @@
 mod propose;
 mod select;
 
-pub(crate) use propose::propose_words;
 pub use propose::{Proposals, Proposer, propose};
+pub(crate) use propose::{propose_words, shown_context};
 pub use select::{Selection, Selector, select};

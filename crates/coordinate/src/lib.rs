@@ -9,6 +9,7 @@ mod gather;
 pub mod ingest;
 mod kit;
 pub mod methods;
+mod verdict;
 
 pub use gather::{Gather, Path};
 pub use kit::{Certainty, Kit, Models, Run, SolveError};

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    ChatModel, ChatReply, ChatRequest, Embedder, Message, ModelError, Role, Usage, Vector,
+    ChatModel, ChatReply, ChatRequest, Embedder, Message, ModelError, Role, Scorer, TokenLogprob,
+    Usage, Vector,
 };
 
 use crate::estimate::{estimate_prompt, estimate_tokens};
@@ -121,6 +122,60 @@ impl ChatModel for &ScriptedChat {
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         (**self).complete(request).await
+    }
+}
+
+/// A scorer that replies as told, each token as probable as told. It keeps the requests that it got.
+pub struct ScriptedScorer {
+    queues: Mutex<BTreeMap<Role, VecDeque<Scored>>>,
+    requests: Mutex<Vec<ChatRequest>>,
+}
+
+/// A reply, and the probability of each of its tokens.
+type Scored = (String, Vec<f32>);
+
+impl ScriptedScorer {
+    /// Replies to each role in its order, each reply with the probabilities (not their logarithms) of
+    /// its tokens. When they are used up it refuses.
+    pub fn by_role<R, S, P>(replies: impl IntoIterator<Item = (Role, R)>) -> Self
+    where
+        R: IntoIterator<Item = (S, P)>,
+        S: Into<String>,
+        P: Into<Vec<f32>>,
+    {
+        let mut queues: BTreeMap<Role, VecDeque<Scored>> = BTreeMap::new();
+        for (role, replies) in replies {
+            let replies = replies.into_iter().map(|(text, tokens)| (text.into(), tokens.into()));
+            queues.entry(role).or_default().extend(replies);
+        }
+        Self { queues: Mutex::new(queues), requests: Mutex::default() }
+    }
+
+    /// The requests so far, in order.
+    pub fn requests(&self) -> Vec<ChatRequest> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+#[async_trait]
+impl Scorer for ScriptedScorer {
+    async fn score(
+        &self,
+        request: &ChatRequest,
+    ) -> Result<(ChatReply, Vec<TokenLogprob>), ModelError> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request.clone());
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = queues.get_mut(&request.role).and_then(VecDeque::pop_front);
+        let (text, probabilities) = next.ok_or_else(|| used_up(request.role))?;
+        let tokens: Vec<TokenLogprob> = probabilities
+            .into_iter()
+            .map(|p| TokenLogprob { token: String::new(), logprob: p.ln() })
+            .collect();
+        let usage = Usage {
+            prompt_tokens: estimate_prompt(request),
+            completion_tokens: tokens.len() as u64,
+        };
+        Ok((ChatReply { text, usage }, tokens))
     }
 }
 
@@ -306,6 +361,18 @@ mod tests {
         let cause = std::error::Error::source(&error).unwrap();
         assert_eq!(cause.to_string(), "the script has no reply left for `judge`");
         assert_eq!(chat.requests().len(), 4);
+    }
+
+    #[tokio::test]
+    async fn scores_by_role() {
+        let scorer =
+            ScriptedScorer::by_role([(Role::Answer, vec![("London", vec![1.0_f32, 0.5])])]);
+        let (reply, tokens) = scorer.score(&request("a")).await.unwrap();
+        assert_eq!((reply.text.as_str(), reply.usage.completion_tokens), ("London", 2));
+        let logprobs: Vec<f32> = tokens.iter().map(|token| token.logprob).collect();
+        assert_eq!(logprobs, [0.0, 0.5_f32.ln()]);
+        assert!(scorer.score(&request("a")).await.is_err());
+        assert_eq!(scorer.requests().len(), 2);
     }
 
     #[test]

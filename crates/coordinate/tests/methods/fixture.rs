@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use pikerag_coordinate::ingest::Params as IngestParams;
-use pikerag_coordinate::{Kit, Method, Models, solve};
+use pikerag_coordinate::{Certainty, Kit, Method, Models, SolveError, solve};
 use pikerag_knowledge::{
-    Answer, AtomKind, Candidate, Check, Embedder, Event, Message, Question, Role, Via,
+    Answer, AtomKind, Candidate, ChatRequest, Check, Embedder, Event, Message, Question, Role, Via,
 };
-use pikerag_models::fake::{HashEmbedder, ScriptedChat};
+use pikerag_models::fake::{HashEmbedder, ScriptedChat, ScriptedScorer};
 
 use crate::common::{Files, Shelf};
 
@@ -61,6 +61,55 @@ pub(crate) fn kit(
 ) -> Kit {
     let models = Models { default: Some(chat.clone()), ..Models::default() };
     Kit { base: shelf.base.clone(), embedder, models }
+}
+
+/// Replies by role, each with the probability of its only token.
+pub(crate) fn scorer(replies: &[(Role, &[(&str, f32)])]) -> Arc<ScriptedScorer> {
+    let replies = replies.iter().map(|(role, replies)| {
+        (*role, replies.iter().map(|(text, probability)| (*text, vec![*probability])))
+    });
+    Arc::new(ScriptedScorer::by_role(replies))
+}
+
+/// Asks with log-probabilities at hand.
+pub(crate) async fn ask_scored(
+    name: &str,
+    asked: &str,
+    chat: &Arc<ScriptedChat>,
+    scorer: &Arc<ScriptedScorer>,
+) -> Answer {
+    let shelf = shelve(&LIBRARY, Some(hashes())).await;
+    let mut kit = kit(&shelf, Some(hashes()), chat);
+    kit.models.scorer = Some(scorer.clone());
+    solve(&kit, &question("q", asked), method(name)).await.unwrap()
+}
+
+/// Asks with a model that grades itself.
+pub(crate) async fn ask_self_assessed(name: &str, asked: &str, chat: &Arc<ScriptedChat>) -> Answer {
+    let shelf = shelve(&LIBRARY, Some(hashes())).await;
+    let mut kit = kit(&shelf, Some(hashes()), chat);
+    kit.models.certainty = Certainty::SelfAssessment;
+    solve(&kit, &question("q", asked), method(name)).await.unwrap()
+}
+
+/// How a method fails with these replies, and with no scorer.
+pub(crate) async fn fails(name: &str, asked: &str, replies: &[(Role, &[&str])]) -> SolveError {
+    let shelf = shelve(&LIBRARY, Some(hashes())).await;
+    let kit = kit(&shelf, Some(hashes()), &script(replies));
+    solve(&kit, &question("q", asked), method(name)).await.unwrap_err()
+}
+
+/// How a method fails without any model.
+pub(crate) async fn fails_without_models(name: &str) -> SolveError {
+    let shelf = shelve(&LIBRARY, Some(hashes())).await;
+    let base = shelf.base.clone();
+    let kit = Kit { base, embedder: Some(hashes()), models: Models::default() };
+    solve(&kit, &question("q", "Who?"), method(name)).await.unwrap_err()
+}
+
+/// An answer as it would be written to a file.
+pub(crate) fn bytes(answer: &Answer) -> String {
+    serde_json::to_string(answer).unwrap()
 }
 
 /// Indexes pages with the questions that they come with, and with their sentences.
@@ -220,8 +269,13 @@ pub(crate) fn listed(items: &[String]) -> String {
 
 /// The prompts that a model got, in order.
 pub(crate) fn prompts(chat: &ScriptedChat) -> Vec<String> {
+    texts_of(&chat.requests())
+}
+
+/// The prompts of requests, in order.
+pub(crate) fn texts_of(requests: &[ChatRequest]) -> Vec<String> {
     let mut prompts = Vec::new();
-    for request in chat.requests() {
+    for request in requests {
         if let Some(Message::User { text, .. }) = request.messages.first() {
             prompts.push(text.clone());
         }

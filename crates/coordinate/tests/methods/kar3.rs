@@ -177,7 +177,10 @@ async fn the_question_itself_is_the_backup() {
     hop 1 chooses 1: KX-40 crane
     hop 2 proposes: Zebra quagga okapi?
     hop 2 stops: NothingFound
+    gathers: KX-40 crane | Ilse Brandt | Varnsund | Jon Hale | Oslo | Tea
     answer: Varnsund
+    cites varnsund.md: Varnsund has 41000 inhabitants.
+    cites brandt.md: Ilse Brandt was born in Varnsund.
     calls: 2 propose | 1 select | 1 answer
     ");
     // To nothing.
@@ -310,6 +313,7 @@ async fn an_unreadable_proposer_ends_the_loop() {
     hop 1 chooses 1: KX-40 crane
     unreadable propose: no JSON object with `sub_questions` was found in it
     hop 2 stops: Unreadable
+    gathers: KX-40 crane | Ilse Brandt | Oslo | Varnsund | Jon Hale | Tea
     answer: unknown
     calls: 3 propose | 1 select | 1 answer
     ");
@@ -721,7 +725,7 @@ async fn the_net_under_a_loop_that_broke_off() {
         let held = answer.context.chunks.iter();
         held.map(|held| held.chunk.full_title()).collect::<Vec<_>>().join(" | ")
     };
-    insta::assert_snapshot!(titles(kar3::Net::Hops).await, @"KX-40 crane");
+    insta::assert_snapshot!(titles(kar3::Net::Hops).await, @"KX-40 crane | Ilse Brandt | Oslo | Varnsund | Jon Hale | Tea");
     insta::assert_snapshot!(titles(kar3::Net::Plain).await, @"KX-40 crane | Oslo");
     insta::assert_snapshot!(titles(kar3::Net::Off).await, @"KX-40 crane");
 }

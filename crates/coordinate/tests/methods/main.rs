@@ -2,11 +2,23 @@
 //! followed by hand.
 #![cfg(test)]
 
+mod closed_book;
 #[path = "../common/mod.rs"]
 mod common;
 mod crp_rag;
 mod fixture;
 mod graphrag;
+mod ircot;
+mod iter_retgen;
 mod kar3;
+mod least_to_most;
+mod probtree;
+mod prompted;
 mod ra_isf;
 mod raptor;
+mod replug;
+mod searchain;
+mod self_ask;
+mod self_rag;
+mod think_then_act;
+mod tree_of_thought;

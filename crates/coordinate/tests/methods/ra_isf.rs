@@ -85,8 +85,20 @@ async fn what_is_neither_known_nor_found_is_split() {
       Chunks: Oslo: # Oslo Oslo is the capital of Norway. -> Oslo
     Relevant false by Verdict: KX-40 crane
     Relevant false by Verdict: Oslo
-    answer: Ilse Brandt
-    calls: 1 answer | 1 know | 2 relevant
+    hop 1 proposes: Who designed the KX-40 crane? | Where was that person born?
+    asks at 1: Who designed the KX-40 crane?
+    Known false by Verdict: Who designed the KX-40 crane?
+    hop 2 finds:
+      Chunks: KX-40 crane: # KX-40 crane The KX-40 crane was designed by Ilse Brandt. It lifts forty tons. -> KX-40 crane
+      Chunks: Oslo: # Oslo Oslo is the capital of Norway. -> Oslo
+    Relevant true by Verdict: KX-40 crane
+    Relevant false by Verdict: Oslo
+    answers at 1: Who designed the KX-40 crane? -> Ilse Brandt
+    asks at 1: Where was that person born?
+    Known true by Verdict: Where was that person born?
+    answers at 1: Where was that person born? -> Varnsund
+    answer: Varnsund
+    calls: 3 answer | 3 know | 4 relevant | 1 decompose
     ");
     let prompts = prompts(&chat);
     insta::assert_snapshot!(prompts.last().unwrap().lines().skip(2).collect::<Vec<_>>().join("\n"), @r"
@@ -248,15 +260,17 @@ async fn the_tree_of_questions_is_bounded() {
     hop 1 proposes: Who designed the KX-40 crane? | Where was that person born?
     asks at 1: Who designed the KX-40 crane?
     Known false by Verdict: Who designed the KX-40 crane?
-    hop 2 proposes: Where was that person born?
-    asks at 2: Where was that person born?
-    Known false by Verdict: Where was that person born?
+    note: 1 sub-questions are left out: 3 were taken up.
+    hop 2 proposes: Which year?
+    asks at 2: Which year?
+    Known false by Verdict: Which year?
+    note: 1 sub-questions are left out: 3 were taken up.
     hop 3 proposes: none
-    answers at 2: Where was that person born? -> unknown
+    answers at 2: Which year? -> unknown
     answers at 1: Who designed the KX-40 crane? -> unknown
     asks at 1: Where was that person born?
     Known false by Verdict: Where was that person born?
-    note: 1 sub-questions are left out: 3 were taken up.
+    note: 2 sub-questions are left out: 3 were taken up.
     hop 2 proposes: none
     answers at 1: Where was that person born? -> unknown
     answer: unknown

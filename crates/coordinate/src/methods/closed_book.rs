@@ -1,0 +1,136 @@
+//! What does a model answer without retrieval? At once (`direct`: RA-ISF §4.4), or after reasoning
+//! in words (`zero-shot-cot`: Kojima et al., 2022; KAR³ §A.2).
+
+use pikerag_knowledge::{Answer, Context, Question, Role, Schema};
+use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings, text};
+use serde_json::json;
+use tracing::instrument;
+
+use crate::conclude::{conclude_as, refuse};
+use crate::kit::{Kit, Run, SolveError};
+use crate::methods::Method;
+
+const DIRECT: Prompt = Prompt {
+    role: Role::Answer,
+    template: include_str!("prompts/direct.md"),
+    temperature: 0.0, // KAR³ §A.3
+    max_tokens: 1024,
+};
+const STEP_BY_STEP: Prompt =
+    Prompt { template: include_str!("prompts/zero_shot_cot.md"), max_tokens: 2048, ..DIRECT };
+
+/// Whether the model reasons before it answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reasoning {
+    /// It answers at once.
+    #[default]
+    None,
+    /// It works the answer out in words first.
+    StepByStep,
+}
+
+/// How the model answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Params {
+    /// Whether it reasons first.
+    pub reasoning: Reasoning,
+}
+
+/// Answers `question` from what the model knows: one chat call. Nothing is retrieved, so nothing can
+/// be cited.
+///
+/// # Errors
+/// See [`SolveError`].
+#[instrument(name = "closed_book", skip_all, fields(question = %question.id))]
+pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+    let mut run = Run::begin(&Method::ClosedBook(params).to_string(), question);
+    let recalled = match params.reasoning {
+        Reasoning::None => {
+            let asked = quiet_headings(&question.text);
+            let inputs = [("question", asked.as_str())];
+            run.ask::<AtOnce>(kit, &DIRECT, &inputs).await?.map(|reply| reply.0)
+        }
+        Reasoning::StepByStep => recall(kit, &mut run, &question.text, "").await?,
+    };
+    conclude_recalled(kit, recalled, run).await
+}
+
+/// What a model says from what it knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Recalled {
+    /// The short answer.
+    pub(crate) answer: String,
+    /// Why; may be empty.
+    pub(crate) rationale: String,
+}
+
+/// Answers a question or sub-question step by step, from what the model knows and from notes of what
+/// was worked out before; `None` where the reply stayed unreadable.
+pub(crate) async fn recall(
+    kit: &Kit,
+    run: &mut Run,
+    question: &str,
+    notes: &str,
+) -> Result<Option<Recalled>, SolveError> {
+    let (asked, notes) = (quiet_headings(question), quiet_headings(notes));
+    let inputs = [("question", asked.as_str()), ("notes", notes.as_str())];
+    Ok(run.ask::<StepByStep>(kit, &STEP_BY_STEP, &inputs).await?.map(|reply| reply.0))
+}
+
+/// Ends with what was recalled. There is no evidence that could be quoted in its place.
+pub(crate) async fn conclude_recalled(
+    kit: &Kit,
+    recalled: Option<Recalled>,
+    run: Run,
+) -> Result<Answer, SolveError> {
+    match recalled {
+        Some(Recalled { answer, rationale }) => {
+            conclude_as(kit, Context::default(), answer, rationale, run).await
+        }
+        None => {
+            let why = "The model's reply could not be read.".to_owned();
+            refuse(kit, Context::default(), why, run).await
+        }
+    }
+}
+
+struct AtOnce(Recalled);
+struct StepByStep(Recalled);
+
+impl Reply for AtOnce {
+    fn schema() -> Option<Schema> {
+        let schema = json!({
+            "type": "object",
+            "properties": {"answer": {"type": "string"}},
+            "required": ["answer"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "answer".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        recalled(reply).map(Self)
+    }
+}
+
+impl Reply for StepByStep {
+    fn schema() -> Option<Schema> {
+        let schema = json!({
+            "type": "object",
+            "properties": {"rationale": {"type": "string"}, "answer": {"type": "string"}},
+            "required": ["rationale", "answer"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "reasoned_answer".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        recalled(reply).map(Self)
+    }
+}
+
+fn recalled(reply: &str) -> Result<Recalled, Unreadable> {
+    let object = object(reply, &["answer"])?;
+    let rationale = text(&object, "rationale").unwrap_or_default();
+    Ok(Recalled { answer: text(&object, "answer")?, rationale })
+}

@@ -1,0 +1,195 @@
+//! Which passage does the next sentence of the rationale call for? Reasoning and retrieval take turns
+//! (`IRCoT`: Trivedi et al., 2023; parameters of KAR³ §A.2 and §A.3).
+
+use std::num::NonZeroUsize;
+
+use pikerag_knowledge::{Answer, Context, Event, Question, Role, Schema, StopReason};
+use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings, text};
+use serde_json::json;
+use tracing::instrument;
+
+use crate::conclude::conclude_with;
+use crate::decompose::shown_context;
+use crate::gather::{Gather, look_up};
+use crate::kit::{Kit, Run, SolveError};
+use crate::methods::Method;
+use crate::methods::self_ask::Shots;
+
+const PROMPT: Prompt = Prompt {
+    role: Role::Reason,
+    template: include_str!("prompts/ircot.md"),
+    temperature: 0.0, // KAR³ §A.3
+    max_tokens: 1024,
+};
+const DEMONSTRATIONS: &str = include_str!("prompts/ircot_demonstrations.md");
+
+/// When the model may stop without a sentence.
+const WITH_AN_ANSWER: &str = "Until then \"next_rationale\" must be a sentence.";
+const IN_THE_LAST_ROUND: &str = "This is the last round. Null rationale allowed: where nothing more can be said, give null twice.";
+
+/// How reasoning and retrieval take turns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Params {
+    /// The most sentences (N).
+    pub n: NonZeroUsize,
+    /// What the question and each sentence bring.
+    pub gather: Gather,
+    /// Whether prompts show how it is done (KAR³ Table 14).
+    pub shots: Shots,
+}
+
+impl Default for Params {
+    /// N = 5 (KAR³ §4.1), 4 chunks each, score ≥ 0.2 (§A.3), few-shot (Table 5).
+    fn default() -> Self {
+        Self {
+            n: const { NonZeroUsize::new(5).unwrap() },
+            gather: Gather::step(),
+            shots: Shots::Few,
+        }
+    }
+}
+
+/// Answers `question` by a rationale, sentence by sentence, each of which retrieves for the next: at
+/// most `n + 1` chat calls, each asked at most twice.
+///
+/// # Errors
+/// See [`SolveError`].
+#[instrument(name = "ircot", skip_all, fields(question = %question.id))]
+pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+    kit.models.need(Role::Reason)?;
+    kit.models.need(Role::Answer)?;
+    let mut run = Run::begin(&Method::Ircot(params).to_string(), question);
+    let mut context = Context::default();
+    let mut rationale: Vec<String> = Vec::new();
+    // What the question finds comes first; each sentence after it starts a round of its own.
+    gather_more(kit, &mut run, 1, &question.text, params.gather, &mut context).await?;
+    for step in 1..=params.n.get() {
+        let is_last = step == params.n.get();
+        let when_null = if is_last { IN_THE_LAST_ROUND } else { WITH_AN_ANSWER };
+        let reasoned =
+            reason(kit, &mut run, question, &context, &rationale, params.shots, when_null).await?;
+        let Some(Reasoned { sentence, answer }) = reasoned else {
+            run.trace.push(Event::Stopped { hop: step, reason: StopReason::Unreadable });
+            break;
+        };
+        let goes_on = sentence.is_some() && answer.is_none();
+        if let Some(sentence) = sentence {
+            run.trace.push(Event::Thought { step, text: sentence.clone() });
+            if goes_on {
+                gather_more(kit, &mut run, step + 1, &sentence, params.gather, &mut context)
+                    .await?;
+            }
+            rationale.push(sentence);
+        }
+        if let Some(answer) = answer {
+            let so = format!("So the answer is: {answer}.");
+            run.trace.push(Event::Thought { step, text: so.clone() });
+            rationale.push(so);
+        }
+        if !goes_on {
+            run.trace.push(Event::Stopped { hop: step, reason: StopReason::NothingProposed });
+            break;
+        }
+        if is_last {
+            run.trace.push(Event::Stopped { hop: step, reason: StopReason::HopLimit });
+        }
+    }
+    // The final read, over rationale and chunks (KAR³ Table 5).
+    conclude_with(kit, question, context, &rationale.join("\n"), run).await
+}
+
+/// Adds what a query finds, each chunk once.
+async fn gather_more(
+    kit: &Kit,
+    run: &mut Run,
+    hop: usize,
+    query: &str,
+    gather: Gather,
+    context: &mut Context,
+) -> Result<(), SolveError> {
+    for chunk in look_up(kit, run, hop, query, gather).await? {
+        context.add(hop, chunk);
+    }
+    Ok(())
+}
+
+/// Asks for the next sentence; `None` where the reply stayed unreadable.
+async fn reason(
+    kit: &Kit,
+    run: &mut Run,
+    question: &Question,
+    context: &Context,
+    rationale: &[String],
+    shots: Shots,
+    when_null: &str,
+) -> Result<Option<Reasoned>, SolveError> {
+    let demonstrations = match shots {
+        Shots::Few => DEMONSTRATIONS.trim_end(),
+        Shots::Zero => "",
+    };
+    let so_far = match rationale {
+        [] => "(nothing yet)".to_owned(),
+        sentences => quiet_headings(&sentences.join("\n")),
+    };
+    let (shown, asked) = (shown_context(context), quiet_headings(&question.text));
+    let inputs = [
+        ("when_null", when_null),
+        ("demonstrations", demonstrations),
+        ("context", shown.as_str()),
+        ("rationale", so_far.as_str()),
+        ("question", asked.as_str()),
+    ];
+    run.ask(kit, &PROMPT, &inputs).await
+}
+
+/// One step of the rationale. Neither: there is nothing more to say.
+#[derive(Debug, PartialEq, Eq)]
+struct Reasoned {
+    sentence: Option<String>,
+    answer: Option<String>,
+}
+
+impl Reply for Reasoned {
+    fn schema() -> Option<Schema> {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "next_rationale": {"type": ["string", "null"]},
+                "answer": {"type": ["string", "null"]}
+            },
+            "required": ["next_rationale", "answer"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "next_rationale".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let object = object(reply, &["next_rationale", "answer"])?;
+        // Null, nothing and the word for it are the same here.
+        let said = |key| {
+            let none = ["", "null", "none", "n/a"];
+            text(&object, key).ok().filter(|said| !none.contains(&said.to_lowercase().as_str()))
+        };
+        Ok(Self { sentence: said("next_rationale"), answer: said("answer") })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_in_many_shapes() {
+        let read = |reply| {
+            Reasoned::read(reply)
+                .map(|said| (said.sentence.unwrap_or_default(), said.answer.unwrap_or_default()))
+                .map_err(|error| error.to_string())
+        };
+        let said = |sentence: &str, answer: &str| Ok((sentence.to_owned(), answer.to_owned()));
+        assert_eq!(read(r#"{"next_rationale": "A.", "answer": null}"#), said("A.", ""));
+        assert_eq!(read(r#"{"next_rationale": "null", "answer": 7}"#), said("", "7"));
+        assert_eq!(read(r#"{"answer": "Oslo"}"#), said("", "Oslo"));
+        assert_eq!(read(r#"{"next_rationale": null, "answer": "None"}"#), said("", ""));
+        assert!(read("The crane comes first.").is_err());
+    }
+}

@@ -1,0 +1,139 @@
+//! Which simpler questions lead up to this one? They are listed once, and solved in order, each with
+//! the answers before it (Least-to-Most: Zhou et al., 2023; RA-ISF §4.4 and Table 1).
+
+use std::num::NonZeroUsize;
+
+use pikerag_knowledge::{Answer, Context, Event, Question, Role, Schema, StopReason};
+use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings, texts};
+use pikerag_reason::transcript;
+use serde_json::json;
+use tracing::instrument;
+
+use crate::gather::{Gather, answer_step};
+use crate::kit::{Kit, Run, SolveError};
+use crate::methods::Method;
+use crate::methods::closed_book::recall;
+use crate::methods::self_ask::{UNKNOWN, combine_and_conclude, look_up_alone};
+
+const PROMPT: Prompt = Prompt {
+    role: Role::Decompose,
+    template: include_str!("prompts/least_to_most.md"),
+    temperature: 0.0, // KAR³ §A.3
+    max_tokens: 1024,
+};
+
+/// How the question is split, and its parts are solved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Params {
+    /// The most sub-questions.
+    pub n: NonZeroUsize,
+    /// What is looked up for each; `None`, as in the papers: the model answers from what it knows.
+    pub gather: Option<Gather>,
+}
+
+impl Default for Params {
+    /// Without retrieval (RA-ISF Table 1). Zhou et al. set no limit: N = 5 is that of KAR³ §4.1 for
+    /// methods of this kind.
+    fn default() -> Self {
+        Self { n: const { NonZeroUsize::new(5).unwrap() }, gather: None }
+    }
+}
+
+/// Answers `question` by its parts: at most `n + 2` chat calls, each asked at most twice.
+///
+/// Differs from Zhou et al.: instructions take the place of demonstrations, and the question itself,
+/// their last sub-question, is answered from the earlier answers alone.
+///
+/// # Errors
+/// See [`SolveError`].
+#[instrument(name = "least_to_most", skip_all, fields(question = %question.id))]
+pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+    let mut run = Run::begin(&Method::LeastToMost(params).to_string(), question);
+    let mut context = Context::default(); // What was looked up: for the citations alone.
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    // Stage 1: decomposition.
+    let sub_questions = split(kit, &mut run, question, params.n).await?;
+    // Stage 2: the sub-questions in order, each with all answers before it.
+    for (place, sub_question) in sub_questions.into_iter().enumerate() {
+        run.trace.push(Event::Asked { depth: 1, question: sub_question.clone() });
+        let (hop, notes) = (place + 1, transcript(&pairs));
+        let answer = match params.gather {
+            Some(gather) => {
+                let query = with_answers(&sub_question, &pairs);
+                let found = look_up_alone(kit, &mut run, hop, &query, gather, &mut context).await?;
+                let reading = answer_step(kit, &mut run, &sub_question, &found, &notes).await?;
+                reading.map(|reading| reading.answer)
+            }
+            None => {
+                recall(kit, &mut run, &sub_question, &notes).await?.map(|recalled| recalled.answer)
+            }
+        };
+        let answer = answer.unwrap_or_else(|| UNKNOWN.to_owned());
+        run.trace.push(Event::Resolved {
+            depth: 1,
+            question: sub_question.clone(),
+            answer: answer.clone(),
+        });
+        pairs.push((sub_question, answer));
+    }
+    combine_and_conclude(kit, question, context, &pairs, run).await
+}
+
+/// The query of a sub-question: a list made in advance cannot name what earlier answers bring, so they
+/// stand behind it.
+fn with_answers(sub_question: &str, pairs: &[(String, String)]) -> String {
+    let mut query = sub_question.to_owned();
+    for (_, answer) in pairs.iter().filter(|(_, answer)| answer != UNKNOWN) {
+        query.push(' ');
+        query.push_str(answer);
+    }
+    query
+}
+
+/// Lists sub-questions, at most `n`; the question itself where there are none.
+async fn split(
+    kit: &Kit,
+    run: &mut Run,
+    question: &Question,
+    n: NonZeroUsize,
+) -> Result<Vec<String>, SolveError> {
+    let (count, asked) = (n.to_string(), quiet_headings(&question.text));
+    let inputs = [("count", count.as_str()), ("question", asked.as_str())];
+    let mut sub_questions = match run.ask::<SubQuestions>(kit, &PROMPT, &inputs).await? {
+        Some(SubQuestions(sub_questions)) => sub_questions,
+        None => Vec::new(),
+    };
+    run.trace.push(Event::Proposed {
+        hop: 1,
+        thinking: String::new(),
+        proposals: sub_questions.clone(),
+    });
+    if n.get() < sub_questions.len() {
+        sub_questions.truncate(n.get());
+        run.trace.push(Event::Stopped { hop: n.get(), reason: StopReason::HopLimit });
+    }
+    if sub_questions.is_empty() {
+        sub_questions.push(question.text.clone());
+    }
+    Ok(sub_questions)
+}
+
+/// From simple to hard.
+struct SubQuestions(Vec<String>);
+
+impl Reply for SubQuestions {
+    fn schema() -> Option<Schema> {
+        let schema = json!({
+            "type": "object",
+            "properties": {"sub_questions": {"type": "array", "items": {"type": "string"}}},
+            "required": ["sub_questions"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "sub_questions".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let object = object(reply, &["sub_questions"])?;
+        texts(&object, "sub_questions").map(Self)
+    }
+}

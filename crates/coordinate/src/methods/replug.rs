@@ -1,0 +1,168 @@
+//! REPLUG: every passage answers alone, and the answers are weighed together (Shi et al., 2023;
+//! RA-ISF §4.4).
+
+use std::num::NonZeroUsize;
+
+use futures::future::try_join_all;
+use pikerag_knowledge::{Answer, Candidate, Chunk, Context, Criterion, Event, Question, Role};
+use pikerag_prompt::{Prompt, passages, quiet_headings};
+use pikerag_reason::short_answer;
+use tracing::instrument;
+
+use crate::certainty::{Sure, ask_surely, need_certainty};
+use crate::conclude::{conclude, conclude_as};
+use crate::gather::{Gather, gather};
+use crate::kit::{Kit, Run, SolveError};
+use crate::methods::Method;
+use crate::methods::kar3::fetch;
+use crate::verdict::{bare, is_unknown};
+
+const PROMPT: Prompt = Prompt {
+    role: Role::Answer,
+    template: include_str!("prompts/replug.md"),
+    temperature: 0.0,
+    max_tokens: 256,
+};
+
+/// How many passages answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// Passages (k), whatever their score.
+    pub k: NonZeroUsize,
+}
+
+impl Default for Params {
+    /// k = 10 (§5.1).
+    fn default() -> Self {
+        Self { k: const { NonZeroUsize::new(10).unwrap() } }
+    }
+}
+
+/// Answers `question` by the heaviest answer of `k` passages, each in a call of its own: an answer
+/// weighs `Σ λ(d, q) · p(answer | d, q)` over its passages, with `λ = softmax` of the retrieval scores
+/// (eq. 2 and 3).
+///
+/// Differs from the paper: it mixes distributions token by token, which no endpoint offers; whole
+/// answers stand in for tokens, and `p` is the geometric mean over an answer's tokens, so that a short
+/// answer does not outweigh a long one. The retriever is not tuned. "Unknown" is no answer.
+///
+/// # Errors
+/// See [`SolveError`].
+#[instrument(name = "replug", skip_all, fields(question = %question.id))]
+pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+    kit.models.need(Role::Answer)?;
+    need_certainty(kit)?;
+    let mut run = Run::begin(&Method::Replug(params).to_string(), question);
+    let found = gather(kit, &question.text, Gather::top(params.k.get())).await?;
+    let chunks = fetch(kit, &found).await?;
+    run.trace.push(Event::Retrieved { hop: 1, candidates: found.clone() });
+    let asked = chunks.iter().map(|chunk| answer_from(kit, question, chunk));
+    let mut votes = Vec::new();
+    for (passage, (own, said)) in try_join_all(asked).await?.into_iter().enumerate() {
+        run.trace.events.extend(own.trace.events);
+        run.spent.merge(&own.spent);
+        if let Some(said) = said {
+            votes.push(Vote::new(passage, &found, said));
+        }
+    }
+    let Some(answer) = heaviest(&votes, &mut run) else {
+        return conclude(kit, question, in_order(chunks, &[]), run).await;
+    };
+    let supporters: Vec<&Vote> = votes.iter().filter(|vote| vote.says(&answer)).collect();
+    let rationale = format!("{} of {} passages say so.", supporters.len(), chunks.len());
+    conclude_as(kit, in_order(chunks, &supporters), answer, rationale, run).await
+}
+
+/// The answer of one passage, on an account of its own: the calls are under way together.
+async fn answer_from(
+    kit: &Kit,
+    question: &Question,
+    chunk: &Chunk,
+) -> Result<(Run, Option<Sure>), SolveError> {
+    let mut run = Run::default();
+    let (context, asked) = (passages([chunk]), quiet_headings(&question.text));
+    let inputs = [("context", context.as_str()), ("question", asked.as_str())];
+    let said = ask_surely(kit, &mut run, &PROMPT, &inputs).await?;
+    Ok((run, said))
+}
+
+/// What a passage answers.
+struct Vote {
+    /// Its place among the passages.
+    passage: usize,
+    title: String,
+    answer: String,
+    said: Sure,
+    /// `λ(d, q) · p(answer | d, q)`
+    weight: f64,
+}
+
+impl Vote {
+    fn new(passage: usize, found: &[Candidate], said: Sure) -> Self {
+        let title = found.get(passage).map(|candidate| candidate.title.clone());
+        let weight = softmax(found, passage) * said.confidence;
+        let answer = short_answer(&said.text);
+        Self { passage, title: title.unwrap_or_default(), answer, said, weight }
+    }
+
+    fn says(&self, answer: &str) -> bool {
+        bare(&self.answer) == bare(answer)
+    }
+}
+
+/// `λ(d, q)`: the share of a passage in the exponentials of all scores.
+fn softmax(found: &[Candidate], passage: usize) -> f64 {
+    let best = found.iter().map(|candidate| candidate.score).fold(f32::MIN, f32::max);
+    let power = |candidate: &Candidate| f64::from(candidate.score - best).exp();
+    let all: f64 = found.iter().map(power).sum();
+    found.get(passage).map_or(0.0, power) / all
+}
+
+/// The answer that weighs most, the first of two that weigh the same; in the words of its first
+/// passage.
+fn heaviest(votes: &[Vote], run: &mut Run) -> Option<String> {
+    let mut groups: Vec<(&Vote, f64)> = Vec::new();
+    for vote in votes.iter().filter(|vote| !is_unknown(&vote.answer)) {
+        match groups.iter_mut().find(|(first, _)| first.says(&vote.answer)) {
+            Some((_, weight)) => *weight += vote.weight,
+            None => groups.push((vote, vote.weight)),
+        }
+    }
+    let mut best: Option<(&Vote, f64)> = None;
+    for group in &groups {
+        if best.is_none_or(|(_, most)| most < group.1) {
+            best = Some(*group);
+        }
+    }
+    let answer = best.map(|(first, _)| first.answer.clone());
+    for vote in votes {
+        run.trace.push(Event::Judged {
+            criterion: Criterion::Confident,
+            of: format!("{}: {}", vote.title, vote.answer),
+            holds: answer.as_ref().is_some_and(|answer| vote.says(answer)),
+            // No assurance at all has no logarithm.
+            score: Some(vote.said.log()).filter(|log| log.is_finite()),
+            by: vote.said.by,
+        });
+    }
+    for (first, weight) in groups {
+        run.trace.push(Event::Noted { note: format!("{} weighs {weight:.3}.", first.answer) });
+    }
+    answer
+}
+
+/// All passages, those that bear the answer out last and by rising weight: citations are looked for
+/// from the end.
+fn in_order(chunks: Vec<Chunk>, supporters: &[&Vote]) -> Context {
+    let weight = |place: usize| {
+        let vote = supporters.iter().find(|vote| vote.passage == place);
+        vote.map_or(-1.0, |vote| vote.weight)
+    };
+    let mut places: Vec<(usize, Chunk)> = chunks.into_iter().enumerate().collect();
+    places.sort_by(|a, b| weight(a.0).total_cmp(&weight(b.0)));
+    let mut context = Context::default();
+    for (_, chunk) in places {
+        context.add(1, chunk);
+    }
+    context
+}

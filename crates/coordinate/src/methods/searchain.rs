@@ -1,0 +1,354 @@
+//! SearChain: a chain of queries is planned with its answers, and retrieval verifies, corrects or
+//! completes them node by node (Xu et al., 2024; KAR³ §A.2).
+
+use std::num::NonZeroUsize;
+
+use pikerag_knowledge::{
+    Answer, Context, Criterion, Event, JudgedBy, Question, Role, Schema, StopReason,
+};
+use pikerag_prompt::{Prompt, Reply, Unreadable, object, passages, quiet_headings, text};
+use pikerag_reason::{combine, transcript};
+use serde_json::{Value, json};
+use tracing::instrument;
+
+use crate::conclude::{conclude, conclude_as, conclude_with};
+use crate::gather::{Gather, answer_step, look_up};
+use crate::kit::{Kit, Run, SolveError};
+use crate::methods::Method;
+use crate::verdict::{bare, is_unknown, only, yes_or_no};
+
+const PLAN: Prompt = Prompt {
+    role: Role::Decompose,
+    template: include_str!("prompts/searchain.md"),
+    temperature: 0.0,
+    max_tokens: 1024,
+};
+const CONSISTENT: Prompt = Prompt {
+    role: Role::Relevant,
+    template: include_str!("prompts/searchain_consistent.md"),
+    temperature: 0.0,
+    max_tokens: 256,
+};
+
+/// The parameters of the loop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Params {
+    /// How often the chain may be planned anew (N).
+    pub n: NonZeroUsize,
+    /// What a node looks up.
+    pub gather: Gather,
+    /// The nodes of one chain that are looked at; ours, against chains without end.
+    pub nodes: NonZeroUsize,
+}
+
+impl Default for Params {
+    /// N = 5 rounds (KAR³ §4.1), 4 chunks, score ≥ 0.2 (§A.3).
+    fn default() -> Self {
+        Self {
+            n: const { NonZeroUsize::new(5).unwrap() },
+            gather: Gather::step(),
+            nodes: const { NonZeroUsize::new(8).unwrap() },
+        }
+    }
+}
+
+/// Answers `question` along a chain of queries that retrieval agrees with.
+///
+/// A correction or a completion goes back to the planner, which writes the rest of the chain anew:
+/// a branch in the tree of reasoning. The planner sees the settled pairs and the passages of the
+/// last one, the answer is put together from the pairs (KAR³ Table 5).
+///
+/// Differs from the paper: the reader has no confidence to weigh against a threshold, so that each
+/// answer it finds counts; answers that differ in their words are compared by a verdict of a model;
+/// and a chain that settles nothing is answered from plain retrieval.
+///
+/// # Errors
+/// See [`SolveError`].
+#[instrument(name = "searchain", skip_all, fields(question = %question.id))]
+pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+    let mut run = Run::begin(&Method::SearChain(params).to_string(), question);
+    let mut tree = Tree::default();
+    for round in 1..=params.n.get() + 1 {
+        let planned = plan(kit, question, &tree, &mut run).await?;
+        let Some(mut chain) = planned else {
+            run.trace.push(Event::Stopped { hop: round, reason: StopReason::Unreadable });
+            break;
+        };
+        // Models repeat what is settled although they are told not to.
+        chain.retain(|node| !tree.holds(&node.query));
+        chain.truncate(params.nodes.get());
+        if chain.is_empty() {
+            run.trace.push(Event::Stopped { hop: round, reason: StopReason::NothingProposed });
+            break;
+        }
+        let numbers = tree.branch(&chain, &mut run);
+        if settle(kit, &mut run, &mut tree, round, &chain, &numbers, params).await? {
+            break; // All nodes agree with what was retrieved.
+        }
+        if round == params.n.get() + 1 {
+            run.trace.push(Event::Stopped { hop: round, reason: StopReason::HopLimit });
+        }
+    }
+    finish(kit, question, tree, run, params).await
+}
+
+/// A query and the answer that the planner believes in; `None` where it says that it knows none.
+struct Node {
+    query: String,
+    answer: Option<String>,
+}
+
+/// The tree of reasoning, and the path through it that is settled.
+#[derive(Default)]
+struct Tree {
+    /// Nodes of all branches.
+    size: usize,
+    /// The settled path.
+    path: Vec<usize>,
+    /// Its queries and answers; a node without any answer has none here.
+    pairs: Vec<(String, String)>,
+    /// What the last correction or completion was read from.
+    reference: Context,
+    /// All that was read.
+    context: Context,
+}
+
+impl Tree {
+    fn holds(&self, query: &str) -> bool {
+        self.pairs.iter().any(|(settled, _)| bare(settled) == bare(query))
+    }
+
+    /// Hangs a chain behind the settled path; the numbers of its nodes.
+    fn branch(&mut self, chain: &[Node], run: &mut Run) -> Vec<usize> {
+        let mut tip = self.path.last().copied();
+        let mut numbers = Vec::with_capacity(chain.len());
+        for Node { query, answer } in chain {
+            let text = format!("{query} -> {}", answer.as_deref().unwrap_or("?"));
+            run.trace.push(Event::Node { node: self.size, after: tip.into_iter().collect(), text });
+            numbers.push(self.size);
+            tip = Some(self.size);
+            self.size += 1;
+        }
+        numbers
+    }
+}
+
+/// The rest of the chain as the planner sees it now.
+async fn plan(
+    kit: &Kit,
+    question: &Question,
+    tree: &Tree,
+    run: &mut Run,
+) -> Result<Option<Vec<Node>>, SolveError> {
+    let asked = quiet_headings(&question.text);
+    let settled = transcript(&tree.pairs);
+    let context = passages(tree.reference.chunks.iter().map(|held| &held.chunk));
+    let inputs = [
+        ("settled", settled.as_str()),
+        ("context", context.as_str()),
+        ("question", asked.as_str()),
+    ];
+    Ok(run.ask::<Chain>(kit, &PLAN, &inputs).await?.map(|chain| chain.0))
+}
+
+/// Settles the nodes of a chain in order. True: to its end. False: one was corrected or completed,
+/// and the nodes after it no longer hold.
+async fn settle(
+    kit: &Kit,
+    run: &mut Run,
+    tree: &mut Tree,
+    round: usize,
+    chain: &[Node],
+    numbers: &[usize],
+    params: Params,
+) -> Result<bool, SolveError> {
+    for (node, number) in chain.iter().zip(numbers) {
+        run.trace.push(Event::Asked { depth: 1, question: node.query.clone() });
+        let mut read = Context::default();
+        for chunk in look_up(kit, run, round, &node.query, params.gather).await? {
+            tree.context.add(round, chunk.clone());
+            read.add(round, chunk);
+        }
+        tree.path.push(*number);
+        let found = retrieved_answer(kit, run, node, &read).await?;
+        let answer = match (&node.answer, found) {
+            (Some(own), Some(found)) if !agree(kit, run, &node.query, own, &found).await? => {
+                tree.reference = read;
+                resolve(run, tree, node, found); // Corrected.
+                return Ok(false);
+            }
+            (None, Some(found)) => {
+                tree.reference = read;
+                resolve(run, tree, node, found); // Completed.
+                return Ok(false);
+            }
+            (Some(own), found) => {
+                if found.is_none() {
+                    let note = format!("Nothing was found to verify: {}", node.query);
+                    run.trace.push(Event::Noted { note });
+                }
+                own.clone()
+            }
+            (None, None) => {
+                let note = format!("Nothing was found to complete: {}", node.query);
+                run.trace.push(Event::Noted { note });
+                continue;
+            }
+        };
+        resolve(run, tree, node, answer);
+    }
+    Ok(true)
+}
+
+fn resolve(run: &mut Run, tree: &mut Tree, node: &Node, answer: String) {
+    let question = node.query.clone();
+    run.trace.push(Event::Resolved { depth: 1, question, answer: answer.clone() });
+    tree.pairs.push((node.query.clone(), answer));
+}
+
+/// What the chunks answer to a node's query; `None` for no answer.
+async fn retrieved_answer(
+    kit: &Kit,
+    run: &mut Run,
+    node: &Node,
+    read: &Context,
+) -> Result<Option<String>, SolveError> {
+    if read.chunks.is_empty() {
+        return Ok(None);
+    }
+    let reading = answer_step(kit, run, &node.query, read, "").await?;
+    Ok(reading.map(|reading| reading.answer).filter(|answer| !is_unknown(answer)))
+}
+
+/// Whether an answer from memory agrees with the retrieved one. Where the words differ, a model
+/// says; where its verdict cannot be read, they disagree.
+async fn agree(
+    kit: &Kit,
+    run: &mut Run,
+    query: &str,
+    own: &str,
+    found: &str,
+) -> Result<bool, SolveError> {
+    if bare(own) == bare(found) {
+        return Ok(true);
+    }
+    let [own, found, question] = [own, found, query].map(quiet_headings);
+    let inputs =
+        [("own", own.as_str()), ("found", found.as_str()), ("question", question.as_str())];
+    let Some(Consistent(holds)) = run.ask(kit, &CONSISTENT, &inputs).await? else {
+        return Ok(false);
+    };
+    run.trace.push(Event::Judged {
+        criterion: Criterion::Consistent,
+        of: format!("{own} = {found}"),
+        holds,
+        score: None,
+        by: JudgedBy::Verdict,
+    });
+    Ok(holds)
+}
+
+/// The answer from the settled pairs.
+async fn finish(
+    kit: &Kit,
+    question: &Question,
+    mut tree: Tree,
+    mut run: Run,
+    params: Params,
+) -> Result<Answer, SolveError> {
+    if tree.pairs.is_empty() {
+        for chunk in look_up(kit, &mut run, 1, &question.text, params.gather).await? {
+            tree.context.add(0, chunk);
+        }
+        return conclude(kit, question, tree.context, run).await;
+    }
+    let model = kit.models.need(Role::Answer)?;
+    let combined = combine(model, question, &tree.pairs, &mut run.spent).await;
+    let notes = transcript(&tree.pairs);
+    let Some(answer) = run.readable(Role::Answer, combined)? else {
+        return conclude_with(kit, question, tree.context, &notes, run).await;
+    };
+    run.trace.push(Event::Path { nodes: tree.path, answer: answer.clone() });
+    conclude_as(kit, tree.context, answer, notes, run).await
+}
+
+struct Chain(Vec<Node>);
+
+impl Reply for Chain {
+    fn schema() -> Option<Schema> {
+        let node = json!({
+            "type": "object",
+            "properties": {"query": {"type": "string"}, "answer": {"type": ["string", "null"]}},
+            "required": ["query", "answer"],
+            "additionalProperties": false
+        });
+        only("chain", &json!({"type": "array", "items": node}))
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let said = object(reply, &["chain"])?;
+        let bad = || Unreadable::BadKey {
+            key: "chain".to_owned(),
+            expected: "a list of objects with `query` and `answer`".to_owned(),
+        };
+        let Some(Value::Array(items)) = said.get("chain") else { return Err(bad()) };
+        let mut nodes = Vec::new();
+        for item in items {
+            let query = text(item, "query").or_else(|_| text(item, "question"));
+            let query = query.ok().or_else(|| item.as_str().map(|said| said.trim().to_owned()));
+            let Some(query) = query.filter(|query| !query.is_empty()) else { continue };
+            let answer = text(item, "answer").ok().filter(|answer| !is_missing(answer));
+            nodes.push(Node { query, answer });
+        }
+        if nodes.is_empty() && !items.is_empty() { Err(bad()) } else { Ok(Self(nodes)) }
+    }
+}
+
+/// Whether the planner says that it does not know, in words where `null` was asked for.
+fn is_missing(answer: &str) -> bool {
+    is_unknown(answer) || matches!(bare(answer).as_str(), "null" | "none" | "n a")
+}
+
+struct Consistent(bool);
+
+impl Reply for Consistent {
+    fn schema() -> Option<Schema> {
+        only("consistent", &json!({"type": "boolean"}))
+    }
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        yes_or_no(reply, "consistent").map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(reply: &str) -> Option<Vec<(String, Option<String>)>> {
+        let chain = Chain::read(reply).ok()?.0;
+        Some(chain.into_iter().map(|node| (node.query, node.answer)).collect())
+    }
+
+    #[test]
+    fn a_chain_in_many_shapes() {
+        let known = |query: &str, answer: &str| (query.to_owned(), Some(answer.to_owned()));
+        let unknown = |query: &str| (query.to_owned(), None);
+        assert_eq!(
+            read(
+                r#"{"chain": [{"query": "A?", "answer": 7}, {"query": "B?", "answer": null},
+                    {"question": "C?"}, "D?", {"query": "E?", "answer": "N/A"}, {"x": 1}]}"#
+            ),
+            Some(vec![
+                known("A?", "7"),
+                unknown("B?"),
+                unknown("C?"),
+                unknown("D?"),
+                unknown("E?")
+            ])
+        );
+        assert_eq!(read(r#"{"chain": []}"#), Some(Vec::new()));
+        assert_eq!(read(r#"{"chain": [{"x": 1}]}"#), None);
+        assert_eq!(read(r#"{"chain": "A?"}"#), None);
+        assert_eq!(read("A?"), None);
+    }
+}

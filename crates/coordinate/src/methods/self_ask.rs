@@ -1,0 +1,277 @@
+//! Which follow-up questions lead to the answer? One at a time, each answered before the next
+//! (Self-Ask: Press et al., 2023; with retrieval: KAR³ §A.2, PIKE-RAG §6.1.3).
+
+use std::num::NonZeroUsize;
+
+use pikerag_knowledge::{Answer, Context, Event, Question, Role, Schema, StopReason};
+use pikerag_prompt::{Prompt, Reply, Unreadable, one_line, without_thinking};
+use pikerag_reason::{combine, short_answer, transcript};
+use tracing::field::Empty;
+use tracing::{Span, instrument};
+
+use crate::conclude::{conclude_as, conclude_with};
+use crate::gather::{Gather, answer_step, look_up};
+use crate::kit::{Kit, Run, SolveError};
+use crate::methods::Method;
+use crate::methods::closed_book::recall;
+
+const PROMPT: Prompt = Prompt {
+    role: Role::Decompose,
+    template: include_str!("prompts/self_ask.md"),
+    temperature: 0.0, // KAR³ §A.3
+    max_tokens: 1024,
+};
+const DEMONSTRATIONS: &str = include_str!("prompts/self_ask_demonstrations.md");
+
+/// What stands for an answer that could not be had.
+pub(crate) const UNKNOWN: &str = "unknown";
+
+/// Whether prompts show how it is done (KAR³ Table 14).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shots {
+    /// Demonstrations come first, as in the papers' comparison.
+    #[default]
+    Few,
+    /// Instructions alone.
+    Zero,
+}
+
+/// How follow-up questions are asked and answered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Params {
+    /// The most follow-up questions (N).
+    pub n: NonZeroUsize,
+    /// What is looked up for each of them; `None`: the model answers from what it knows.
+    pub gather: Option<Gather>,
+    /// Whether there are demonstrations.
+    pub shots: Shots,
+}
+
+impl Default for Params {
+    /// N = 5 (KAR³ §4.1), few-shot, without retrieval as in Press et al.
+    fn default() -> Self {
+        Self { n: const { NonZeroUsize::new(5).unwrap() }, gather: None, shots: Shots::Few }
+    }
+}
+
+/// Answers `question` by follow-up questions: at most `2n + 1` chat calls, each asked at most twice.
+///
+/// Differs from Press et al.: where the model answers itself, it does so in a call of its own, not in
+/// one go with the transcript, so that all variants take the same steps.
+///
+/// # Errors
+/// See [`SolveError`].
+#[instrument(name = "self_ask", skip_all, fields(question = %question.id, follow_ups = Empty))]
+pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+    let mut run = Run::begin(&Method::SelfAsk(params).to_string(), question);
+    let mut context = Context::default(); // What was looked up: for the citations alone.
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for hop in 1..=params.n.get() {
+        // "Are follow up questions needed here:"
+        let follow_up = match next(kit, &mut run, question, &pairs, params.shots).await? {
+            Next::FollowUp(follow_up) => follow_up,
+            Next::Answer(answer) => {
+                Span::current().record("follow_ups", pairs.len());
+                return conclude_as(kit, context, answer, transcript(&pairs), run).await;
+            }
+            Next::Nothing(reason) => {
+                run.trace.push(Event::Stopped { hop, reason });
+                break;
+            }
+        };
+        run.trace.push(Event::Asked { depth: 1, question: follow_up.clone() });
+        let answer = match params.gather {
+            Some(gather) => {
+                let found =
+                    look_up_alone(kit, &mut run, hop, &follow_up, gather, &mut context).await?;
+                // From these chunks and nothing else (KAR³ Table 5).
+                let reading = answer_step(kit, &mut run, &follow_up, &found, "").await?;
+                reading.map(|reading| reading.answer)
+            }
+            None => recall(kit, &mut run, &follow_up, "").await?.map(|recalled| recalled.answer),
+        };
+        let answer = answer.unwrap_or_else(|| UNKNOWN.to_owned());
+        run.trace.push(Event::Resolved {
+            depth: 1,
+            question: follow_up.clone(),
+            answer: answer.clone(),
+        });
+        pairs.push((follow_up, answer));
+        if hop == params.n.get() {
+            run.trace.push(Event::Stopped { hop, reason: StopReason::HopLimit });
+        }
+    }
+    Span::current().record("follow_ups", pairs.len());
+    combine_and_conclude(kit, question, context, &pairs, run).await // "So the final answer is:"
+}
+
+/// Ends with what (sub-question, answer) pairs add up to. Where the model says nothing, what was
+/// looked up is read once more.
+pub(crate) async fn combine_and_conclude(
+    kit: &Kit,
+    question: &Question,
+    context: Context,
+    pairs: &[(String, String)],
+    mut run: Run,
+) -> Result<Answer, SolveError> {
+    let model = kit.models.need(Role::Answer)?;
+    let asked = combine(model, question, pairs, &mut run.spent).await;
+    match run.readable(Role::Answer, asked)? {
+        Some(answer) => conclude_as(kit, context, answer, transcript(pairs), run).await,
+        None => conclude_with(kit, question, context, &transcript(pairs), run).await,
+    }
+}
+
+/// What one query finds, as a context of its own; it joins `context` too.
+pub(crate) async fn look_up_alone(
+    kit: &Kit,
+    run: &mut Run,
+    hop: usize,
+    query: &str,
+    gather: Gather,
+    context: &mut Context,
+) -> Result<Context, SolveError> {
+    let mut found = Context::default();
+    for chunk in look_up(kit, run, hop, query, gather).await? {
+        context.add(hop, chunk.clone());
+        found.add(hop, chunk);
+    }
+    Ok(found)
+}
+
+/// How a transcript goes on.
+enum Next {
+    FollowUp(String),
+    Answer(String),
+    Nothing(StopReason),
+}
+
+/// Has the model continue the transcript. A follow-up question that was answered already is passed
+/// over: models like to repeat the transcript before they go on.
+async fn next(
+    kit: &Kit,
+    run: &mut Run,
+    question: &Question,
+    pairs: &[(String, String)],
+    shots: Shots,
+) -> Result<Next, SolveError> {
+    let demonstrations = match shots {
+        Shots::Few => DEMONSTRATIONS.trim_end(),
+        Shots::Zero => "",
+    };
+    let (asked, follow_ups) = (one_line(&question.text), transcript(pairs));
+    let inputs = [
+        ("demonstrations", demonstrations),
+        ("question", asked.as_str()),
+        ("follow_ups", follow_ups.as_str()),
+    ];
+    let Some(said) = run.ask::<Continuation>(kit, &PROMPT, &inputs).await? else {
+        return Ok(Next::Nothing(StopReason::Unreadable));
+    };
+    let is_new =
+        |follow_up: &String| !pairs.iter().any(|(known, _)| known.eq_ignore_ascii_case(follow_up));
+    Ok(match (said.follow_ups.into_iter().find(is_new), said.answer) {
+        (Some(follow_up), _) => Next::FollowUp(follow_up),
+        (None, Some(answer)) => Next::Answer(answer),
+        (None, None) => Next::Nothing(StopReason::NothingProposed),
+    })
+}
+
+/// What a model writes behind "Are follow up questions needed here:".
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Continuation {
+    /// The follow-up questions before the final answer, in order.
+    follow_ups: Vec<String>,
+    /// The final answer, if it came to one.
+    answer: Option<String>,
+}
+
+impl Reply for Continuation {
+    fn schema() -> Option<Schema> {
+        None
+    }
+
+    /// What follows the final answer is not read: models like to go on with a question of their own.
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let reply = without_thinking(reply);
+        if reply.is_empty() {
+            return Err(Unreadable::Empty);
+        }
+        let mut said = Self::default();
+        let mut lines = reply.lines().map(str::trim).filter(|line| !line.is_empty());
+        while let Some(line) = lines.next() {
+            if line.to_ascii_lowercase().contains("final answer is") {
+                let here = short_answer(line);
+                let answer = match here.is_empty() {
+                    true => short_answer(lines.next().unwrap_or_default()),
+                    false => here,
+                };
+                said.answer = Some(answer).filter(|answer| !answer.is_empty());
+                break;
+            }
+            said.follow_ups.extend(follow_up(line));
+        }
+        if said == Self::default() {
+            return Err(Unreadable::BadKey {
+                key: "Follow up:".to_owned(),
+                expected:
+                    "there with a question, or else `So the final answer is:` with the answer"
+                        .to_owned(),
+            });
+        }
+        Ok(said)
+    }
+}
+
+/// The question behind `Follow up:`, wherever in a line that stands.
+fn follow_up(line: &str) -> Option<String> {
+    let lower = line.to_ascii_lowercase();
+    let marks = ["follow up", "follow-up", "followup"];
+    let ends = marks.iter().filter_map(|mark| Some(lower.find(mark)? + mark.len())).min()?;
+    let rest = line.get(ends..)?.trim_start();
+    let rest = rest.strip_prefix("question").unwrap_or(rest);
+    let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ' || c == '*');
+    let question = rest.strip_prefix([':', '：'])?.trim_matches(['*', ' ']);
+    (!question.is_empty()).then(|| question.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(reply: &str) -> String {
+        match Continuation::read(reply) {
+            Ok(said) => format!("{:?} {:?}", said.follow_ups, said.answer.unwrap_or_default()),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn a_continuation_in_many_dresses() {
+        assert_eq!(read("Yes.\nFollow up: Who?"), r#"["Who?"] """#);
+        assert_eq!(read("Yes. Follow up: Who?"), r#"["Who?"] """#);
+        assert_eq!(read("**Follow-up question 2:** Who?"), r#"["Who?"] """#);
+        assert_eq!(read("Follow up：谁？"), r#"["谁？"] """#);
+        assert_eq!(read("<think>Follow up: X?</think>Follow up: Who?"), r#"["Who?"] """#);
+        assert_eq!(read("No.\nSo the final answer is: Oslo."), r#"[] "Oslo""#);
+        assert_eq!(read("So the final answer is:\n\nOslo"), r#"[] "Oslo""#);
+    }
+
+    #[test]
+    fn a_model_that_runs_on_is_cut_short() {
+        let own = "Follow up: A?\nIntermediate answer: b\nFollow up: C?\nSo the final answer is: d\n\
+                   \nQuestion: E?\nAre follow up questions needed here: Yes.\nFollow up: F?";
+        assert_eq!(read(own), r#"["A?", "C?"] "d""#);
+    }
+
+    #[test]
+    fn neither_question_nor_answer() {
+        let neither = "`Follow up:` must be there with a question, or else `So the final answer is:` with \
+                       the answer";
+        assert_eq!(read("Yes."), neither);
+        assert_eq!(read("Are follow up questions needed here: Yes."), neither);
+        assert_eq!(read("Follow up:"), neither);
+        assert_eq!(read("So the final answer is:"), neither);
+        assert_eq!(read("<think>hm"), "it was empty");
+    }
+}

@@ -1,0 +1,157 @@
+//! Is the question clear, and is there anything to look up? Judged before anything is done
+//! (Think-then-Act: Shen et al., 2024; CRP-RAG §4.2).
+
+use std::num::NonZeroUsize;
+
+use pikerag_knowledge::{Answer, Context, Criterion, Event, JudgedBy, Question, Role, Schema};
+use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings, text};
+use serde_json::{Value, json};
+use tracing::instrument;
+
+use crate::conclude::conclude;
+use crate::gather::{Gather, look_up};
+use crate::kit::{Kit, Run, SolveError};
+use crate::methods::Method;
+use crate::methods::closed_book::{conclude_recalled, recall};
+
+const JUDGE: Prompt = Prompt {
+    role: Role::Know,
+    template: include_str!("prompts/think_then_act.md"),
+    temperature: 0.0,
+    max_tokens: 256,
+};
+const REWRITE: Prompt = Prompt {
+    role: Role::Rewrite,
+    template: include_str!("prompts/think_then_act_rewrite.md"),
+    temperature: 0.0,
+    max_tokens: 512,
+};
+
+/// What is looked up, where the model cannot answer by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// Chunks.
+    pub k: NonZeroUsize,
+}
+
+impl Default for Params {
+    /// The top 5 (CRP-RAG §4.3).
+    fn default() -> Self {
+        Self { k: const { NonZeroUsize::new(5).unwrap() } }
+    }
+}
+
+/// Answers `question`, rewritten where it is unclear, with retrieval only where the model cannot
+/// answer by itself: two or three chat calls, each asked at most twice.
+///
+/// # Errors
+/// See [`SolveError`].
+#[instrument(name = "think_then_act", skip_all, fields(question = %question.id))]
+pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+    kit.models.need(Role::Know)?;
+    kit.models.need(Role::Answer)?;
+    let mut run = Run::begin(&Method::ThinkThenAct(params).to_string(), question);
+    let judged = judge(kit, &mut run, question).await?;
+    let question = match judged.is_clear {
+        true => question.clone(),
+        false => rewrite(kit, &mut run, question).await?,
+    };
+    if judged.can_answer {
+        let recalled = recall(kit, &mut run, &question.text, "").await?;
+        return conclude_recalled(kit, recalled, run).await;
+    }
+    let mut context = Context::default();
+    for chunk in look_up(kit, &mut run, 1, &question.text, Gather::top(params.k.get())).await? {
+        context.add(1, chunk);
+    }
+    conclude(kit, &question, context, run).await
+}
+
+/// The two angles. A judgement that stayed unreadable changes nothing and promises nothing: the
+/// question is taken as it is, and looked up.
+async fn judge(kit: &Kit, run: &mut Run, question: &Question) -> Result<Judged, SolveError> {
+    let asked = quiet_headings(&question.text);
+    let reply = run.ask::<Judged>(kit, &JUDGE, &[("question", asked.as_str())]).await?;
+    let Some(judged) = reply else { return Ok(Judged { is_clear: true, can_answer: false }) };
+    let verdicts = [(Criterion::Clear, judged.is_clear), (Criterion::Known, judged.can_answer)];
+    for (criterion, holds) in verdicts {
+        let (of, by) = (question.text.clone(), JudgedBy::Verdict);
+        run.trace.push(Event::Judged { criterion, of, holds, score: None, by });
+    }
+    Ok(judged)
+}
+
+/// The question as it should have been asked; as it was, where the reply stayed unreadable.
+async fn rewrite(kit: &Kit, run: &mut Run, question: &Question) -> Result<Question, SolveError> {
+    let asked = quiet_headings(&question.text);
+    let reply = run.ask::<Rewritten>(kit, &REWRITE, &[("question", asked.as_str())]).await?;
+    let Some(Rewritten(text)) = reply else { return Ok(question.clone()) };
+    run.trace.push(Event::Asked { depth: 0, question: text.clone() });
+    Ok(Question { text, ..question.clone() })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Judged {
+    is_clear: bool,
+    can_answer: bool,
+}
+
+impl Reply for Judged {
+    fn schema() -> Option<Schema> {
+        let schema = json!({
+            "type": "object",
+            "properties": {"clear": {"type": "boolean"}, "can_answer": {"type": "boolean"}},
+            "required": ["clear", "can_answer"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "judgement".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let object = object(reply, &["clear", "can_answer"])?;
+        Ok(Self { is_clear: holds(&object, "clear")?, can_answer: holds(&object, "can_answer")? })
+    }
+}
+
+/// `true`, `false`, or words that begin with yes or no.
+fn holds(object: &Value, key: &str) -> Result<bool, Unreadable> {
+    let said = text(object, key).unwrap_or_default().to_lowercase();
+    match said.split(|c: char| !c.is_alphabetic()).next() {
+        Some("yes" | "true") => Ok(true),
+        Some("no" | "false") => Ok(false),
+        _ => Err(Unreadable::BadKey { key: key.to_owned(), expected: "true or false".to_owned() }),
+    }
+}
+
+struct Rewritten(String);
+
+impl Reply for Rewritten {
+    fn schema() -> Option<Schema> {
+        let schema = json!({
+            "type": "object",
+            "properties": {"question": {"type": "string"}},
+            "required": ["question"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "question".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let rewritten = text(&object(reply, &["question"])?, "question")?;
+        if rewritten.is_empty() { Err(Unreadable::Empty) } else { Ok(Self(rewritten)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_in_words() {
+        let read = |reply| Judged::read(reply).map(|said| (said.is_clear, said.can_answer)).ok();
+        assert_eq!(read(r#"{"clear": true, "can_answer": false}"#), Some((true, false)));
+        assert_eq!(read(r#"{"clear": "Yes.", "can_answer": "no, never"}"#), Some((true, false)));
+        assert_eq!(read(r#"{"clear": "mostly", "can_answer": true}"#), None);
+        assert_eq!(read(r#"{"clear": true}"#), None);
+    }
+}

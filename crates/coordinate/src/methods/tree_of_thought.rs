@@ -1,0 +1,228 @@
+//! Which line of thought leads to the answer? The best few are followed, breadth first (tree of
+//! thoughts: Yao et al., 2023, Algorithm 1; CRP-RAG §4.2).
+
+use std::num::NonZeroUsize;
+
+use pikerag_knowledge::{Answer, Criterion, Event, JudgedBy, Question, Role, Schema, StopReason};
+use pikerag_prompt::{Prompt, Reply, Unreadable, numbered, object, quiet_headings, texts};
+use serde_json::{Value, json};
+use tracing::instrument;
+
+use crate::kit::{Kit, Run, SolveError};
+use crate::methods::Method;
+use crate::methods::closed_book::{conclude_recalled, recall};
+
+const THINK: Prompt = Prompt {
+    role: Role::Reason,
+    template: include_str!("prompts/tree_of_thought.md"),
+    temperature: 0.7, // Yao et al. §4
+    max_tokens: 1024,
+};
+const VALUE: Prompt = Prompt {
+    role: Role::Grade,
+    template: include_str!("prompts/tree_of_thought_value.md"),
+    temperature: 0.0,
+    max_tokens: 256,
+};
+
+/// How far and how wide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// Steps (T).
+    pub depth: NonZeroUsize,
+    /// Thoughts that each state brings (k).
+    pub thoughts: NonZeroUsize,
+    /// States that are kept (b).
+    pub breadth: NonZeroUsize,
+}
+
+impl Default for Params {
+    /// T = 3, k = 3, b = 2. Ours: Yao et al. set them anew for each task, and CRP-RAG prints none.
+    fn default() -> Self {
+        Self {
+            depth: const { NonZeroUsize::new(3).unwrap() },
+            thoughts: const { NonZeroUsize::new(3).unwrap() },
+            breadth: const { NonZeroUsize::new(2).unwrap() },
+        }
+    }
+}
+
+/// A chain of thoughts.
+#[derive(Clone, Debug, Default)]
+struct State {
+    /// Its nodes in the tree.
+    nodes: Vec<usize>,
+    /// What they say.
+    thoughts: Vec<String>,
+    /// How promising it is, from 0 to 10.
+    value: f64,
+}
+
+/// Answers `question` by the best of the thoughts, without retrieval: at most
+/// `(depth - 1) * breadth * (thoughts + 1) + thoughts + 2` chat calls, each asked at most twice.
+///
+/// Differs from Yao et al.: the thoughts that may follow a state are not sampled one by one; one call
+/// asks for several different ones, so that none comes twice.
+///
+/// # Errors
+/// See [`SolveError`].
+#[instrument(name = "tree_of_thought", skip_all, fields(question = %question.id))]
+pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+    let mut run = Run::begin(&Method::TreeOfThought(params).to_string(), question);
+    let mut kept = vec![State::default()]; // S₀ ← {x}
+    let mut nodes = 0;
+    for step in 1..=params.depth.get() {
+        let mut grown = Vec::new();
+        for state in &kept {
+            for thought in think(kit, &mut run, question, state, params.thoughts).await? {
+                let mut next = state.clone(); // S'ₜ ← {[s, z] | s ∈ Sₜ₋₁, z ∈ G(s, k)}
+                run.trace.push(Event::Node {
+                    node: nodes,
+                    after: state.nodes.last().copied().into_iter().collect(),
+                    text: thought.clone(),
+                });
+                next.nodes.push(nodes);
+                next.thoughts.push(thought);
+                nodes += 1;
+                next.value = value(kit, &mut run, question, &next).await?; // Vₜ ← V(S'ₜ)
+                grown.push(next);
+            }
+        }
+        if grown.is_empty() {
+            run.trace.push(Event::Stopped { hop: step, reason: StopReason::NothingProposed });
+            break;
+        }
+        kept = best(grown, params.breadth, &mut run); // Sₜ ← the b best of S'ₜ
+    }
+    let best = kept.into_iter().next().unwrap_or_default(); // arg max V: they come best first.
+    let recalled = recall(kit, &mut run, &question.text, &best.thoughts.join("\n")).await?;
+    if let (Some(recalled), false) = (&recalled, best.nodes.is_empty()) {
+        run.trace.push(Event::Path { nodes: best.nodes, answer: recalled.answer.clone() });
+    }
+    conclude_recalled(kit, recalled, run).await
+}
+
+/// `G(s, k)`: thoughts that may come next, each once; none where the reply stayed unreadable.
+async fn think(
+    kit: &Kit,
+    run: &mut Run,
+    question: &Question,
+    state: &State,
+    most: NonZeroUsize,
+) -> Result<Vec<String>, SolveError> {
+    let (count, so_far) = (most.to_string(), shown(state));
+    let asked = quiet_headings(&question.text);
+    let inputs =
+        [("count", count.as_str()), ("thoughts", so_far.as_str()), ("question", asked.as_str())];
+    let mut thoughts: Vec<String> = Vec::new();
+    if let Some(Thoughts(said)) = run.ask::<Thoughts>(kit, &THINK, &inputs).await? {
+        for thought in said {
+            if thoughts.len() < most.get() && !thoughts.contains(&thought) {
+                thoughts.push(thought);
+            }
+        }
+    }
+    Ok(thoughts)
+}
+
+/// `V(s)`: how promising a chain is; 0 where the reply stayed unreadable.
+async fn value(
+    kit: &Kit,
+    run: &mut Run,
+    question: &Question,
+    state: &State,
+) -> Result<f64, SolveError> {
+    let (so_far, asked) = (shown(state), quiet_headings(&question.text));
+    let inputs = [("thoughts", so_far.as_str()), ("question", asked.as_str())];
+    Ok(run.ask::<Worth>(kit, &VALUE, &inputs).await?.map_or(0.0, |reply| reply.0))
+}
+
+/// The most promising, best first; of equals the one that was thought of first.
+fn best(mut grown: Vec<State>, breadth: NonZeroUsize, run: &mut Run) -> Vec<State> {
+    grown.sort_by(|a, b| b.value.total_cmp(&a.value)); // Stable: ties stay in order.
+    for (place, state) in grown.iter().enumerate() {
+        run.trace.push(Event::Judged {
+            criterion: Criterion::Promising,
+            of: state.thoughts.last().cloned().unwrap_or_default(),
+            holds: place < breadth.get(),
+            score: Some(state.value),
+            by: JudgedBy::Verdict,
+        });
+    }
+    grown.truncate(breadth.get());
+    grown
+}
+
+/// The thoughts as prompts show them.
+fn shown(state: &State) -> String {
+    match state.thoughts.as_slice() {
+        [] => "(none yet)".to_owned(),
+        thoughts => numbered(thoughts.iter().map(String::as_str)),
+    }
+}
+
+struct Thoughts(Vec<String>);
+
+impl Reply for Thoughts {
+    fn schema() -> Option<Schema> {
+        let schema = json!({
+            "type": "object",
+            "properties": {"thoughts": {"type": "array", "items": {"type": "string"}}},
+            "required": ["thoughts"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "thoughts".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        texts(&object(reply, &["thoughts"])?, "thoughts").map(Self)
+    }
+}
+
+/// From 0 to 10.
+struct Worth(f64);
+
+impl Reply for Worth {
+    fn schema() -> Option<Schema> {
+        let schema = json!({
+            "type": "object",
+            "properties": {"value": {"type": "number", "minimum": 0, "maximum": 10}},
+            "required": ["value"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "value".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let object = object(reply, &["value"])?;
+        let number = match object.get("value") {
+            Some(Value::Number(number)) => number.as_f64(),
+            Some(Value::String(said)) => {
+                let value = said.split_once('/').map_or(said.as_str(), |(value, _of_ten)| value);
+                value.trim().parse().ok()
+            }
+            _ => None,
+        };
+        number.filter(|number| (0.0..=10.0).contains(number)).map(Self).ok_or_else(|| {
+            Unreadable::BadKey {
+                key: "value".to_owned(),
+                expected: "a number from 0 to 10".to_owned(),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_in_many_shapes() {
+        let read = |reply| Worth::read(reply).map(|worth| worth.0).ok();
+        assert_eq!(read(r#"{"value": 7}"#), Some(7.0));
+        assert_eq!(read(r#"{"value": "7.5 / 10"}"#), Some(7.5));
+        assert_eq!(read(r#"{"value": 11}"#), None);
+        assert_eq!(read(r#"{"value": "NaN"}"#), None);
+        assert_eq!(read("good"), None);
+    }
+}

@@ -1,0 +1,76 @@
+//! How is a verdict read, and when do two answers say the same?
+
+use pikerag_knowledge::Schema;
+use pikerag_language::fold::tokens;
+use pikerag_prompt::{Unreadable, object, text};
+use serde_json::{Value, json};
+
+/// The yes or no under `key` of a reply, in any of the words that models use for it.
+pub(crate) fn yes_or_no(reply: &str, key: &str) -> Result<bool, Unreadable> {
+    let said = text(&object(reply, &[key])?, key).unwrap_or_default().to_lowercase();
+    match said.trim().trim_end_matches('.') {
+        "yes" | "true" => Ok(true),
+        "no" | "false" => Ok(false),
+        _ => Err(Unreadable::BadKey { key: key.to_owned(), expected: "true or false".to_owned() }),
+    }
+}
+
+/// The shape of an object with `key` alone.
+pub(crate) fn only(key: &str, value: &Value) -> Option<Schema> {
+    let schema = json!({
+        "type": "object",
+        "properties": {key: value},
+        "required": [key],
+        "additionalProperties": false
+    });
+    Some(Schema { name: key.to_owned(), schema })
+}
+
+/// An answer as its folded words, without articles: answers alike have the same.
+pub(crate) fn bare(answer: &str) -> String {
+    let mut words: Vec<String> = tokens(answer).into_iter().map(|token| token.folded).collect();
+    if 1 < words.len() {
+        words.retain(|word| !matches!(word.as_str(), "a" | "an" | "the"));
+    }
+    words.join(" ")
+}
+
+/// Whether an answer says that there is none.
+pub(crate) fn is_unknown(answer: &str) -> bool {
+    const WORDS: [&str; 8] = [
+        "",
+        "unknown",
+        "not known",
+        "i dont know",
+        "i do not know",
+        "cannot be determined",
+        "未 知",
+        "不 知 道",
+    ];
+    WORDS.contains(&bare(answer).as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_in_many_words() {
+        for yes in [r#"{"a": true}"#, r#"{"a": "Yes."}"#, r#"{"a": "TRUE"}"#] {
+            assert_eq!(yes_or_no(yes, "a"), Ok(true), "{yes}");
+        }
+        assert_eq!(yes_or_no(r#"{"a": false}"#, "a"), Ok(false));
+        for bad in [r#"{"a": null}"#, r#"{"a": "perhaps"}"#, r#"{"b": true}"#, ""] {
+            assert!(yes_or_no(bad, "a").is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn spelling_and_articles_do_not_matter() {
+        assert_eq!(bare("The Øresund."), bare("oresund"));
+        assert_ne!(bare("41000"), bare("42000"));
+        assert_eq!(bare("A"), "a");
+        assert!(is_unknown("Unknown.") && is_unknown("I don't know") && is_unknown("未知"));
+        assert!(!is_unknown("Oslo") && !is_unknown("no"));
+    }
+}

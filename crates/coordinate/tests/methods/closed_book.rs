@@ -1,0 +1,79 @@
+//! Does a model answer by itself, at once or after reasoning? (KAR³ §A.2; RA-ISF §4.4)
+
+use pikerag_knowledge::{Role, WrittenBy};
+
+use crate::fixture::*;
+
+const BORN: &str = "Where was the designer of the KX-40 crane born?";
+
+#[tokio::test]
+async fn at_once() {
+    let chat = script(&[(Role::Answer, &[r#"{"answer": "Varnsund"}"#])]);
+    let answer = ask("direct", BORN, &chat).await;
+    insta::assert_snapshot!(tell(&answer), @r"
+    direct: Where was the designer of the KX-40 crane born?
+    answer: Varnsund
+    calls: 1 answer
+    ");
+    assert!(answer.rationale.is_empty() && !answer.refused);
+    assert!(answer.context.chunks.is_empty(), "nothing is retrieved");
+    assert_eq!(answer.written_by, WrittenBy::LanguageModel { model: "fake".to_owned() });
+    insta::assert_snapshot!(prompts(&chat)[0], @r#"
+    # Task
+    Answer the question at the end from what you know. Keep the answer short: a name, a date, a number, yes or no, or a phrase, in the language of the question. If you are not sure, give what is most likely.
+
+    # Output format
+    A JSON object and nothing else:
+    {"answer": "the short answer"}
+
+    # Question
+    Where was the designer of the KX-40 crane born?
+    "#);
+    assert!(chat.requests().iter().all(|request| request.temperature == 0.0));
+}
+
+#[tokio::test]
+async fn after_reasoning() {
+    let reply =
+        r#"{"rationale": "Brandt designed it. She is from Varnsund.", "answer": "Varnsund"}"#;
+    let chat = script(&[(Role::Answer, &[reply])]);
+    let answer = ask("zero-shot-cot", BORN, &chat).await;
+    insta::assert_snapshot!(tell(&answer), @r"
+    zero-shot-cot: Where was the designer of the KX-40 crane born?
+    answer: Varnsund
+    calls: 1 answer
+    ");
+    assert_eq!(answer.rationale, "Brandt designed it. She is from Varnsund.");
+    insta::assert_snapshot!(prompts(&chat)[0], @r#"
+    # Task
+    Answer the question at the end from what you know. First work it out in words, one fact after the other, and only then answer. Keep the answer short: a name, a date, a number, yes or no, or a phrase, in the language of the question. If you are not sure, give what is most likely.
+
+    # Output format
+    A JSON object and nothing else:
+    {"rationale": "from fact to fact", "answer": "the short answer"}
+
+    # Question
+    Where was the designer of the KX-40 crane born?
+    "#);
+}
+
+/// No evidence stands ready to be quoted: the answer is refused.
+#[tokio::test]
+async fn an_unreadable_reply_is_no_answer() {
+    for name in ["direct", "zero-shot-cot"] {
+        let told = run(name, BORN, &[(Role::Answer, &["Varnsund", "Varnsund!"])]).await;
+        assert_eq!(
+            told,
+            format!(
+                "{name}: {BORN}\nunreadable answer: no JSON object with `answer` was found in it\n\
+                 answer: The model's reply could not be read.\nrefused\ncalls: 2 answer"
+            )
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_unreadable_reply_is_asked_for_again() {
+    let told = run("direct", BORN, &[(Role::Answer, &["Oslo", r#"{"answer": "Oslo"}"#])]).await;
+    assert!(told.ends_with("answer: Oslo\ncalls: 2 answer"), "{told}");
+}
