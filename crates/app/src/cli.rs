@@ -173,27 +173,50 @@ pub(crate) struct Export {
 
 #[derive(Debug, Args)]
 pub(crate) struct Eval {
-    /// Questions with their answers, as JSON lines.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) questions: PathBuf,
-    /// Files to index first, into a base of the run's own; else the base of --base is used.
+    /// Questions with their answers, in the neutral format or a published one; again for another
+    /// data set.
+    #[arg(long, value_name = "FILE", required_unless_present = "preset")]
+    pub(crate) questions: Vec<PathBuf>,
+    /// Files to index first, into a base of the run's own: one for all questions, or one for each
+    /// (`-` for none). Without, the questions' own paragraphs are indexed, where they carry any;
+    /// else the base of --base is used.
     #[arg(long, value_name = "PATH")]
     pub(crate) corpus: Vec<PathBuf>,
-    /// Methods, by name.
-    #[arg(long, value_delimiter = ',', default_value = "kar3,hop-rag,naive-rag,naive-rag-hr")]
+    /// Format of the questions, if their first record is not to tell: neutral, hotpotqa, 2wiki,
+    /// musique, nq, triviaqa, webquestions, strategyqa, popqa, fever, lawbench,
+    /// open-australian-legal-qa.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) format: Option<String>,
+    /// Methods by name, with parameters of their own if need be (`kar3:n=3:k=2`); the first is the
+    /// one that the others are compared with. Else those of the preset, or kar3, hop-rag, naive-rag
+    /// and naive-rag-hr.
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub(crate) methods: Vec<String>,
-    /// Ask only so many questions, drawn with the seed.
+    /// Repeat a table of the papers; `list` says which there are.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) preset: Option<String>,
+    /// Folder in which a preset finds its data sets.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Let the model for `judge` say which answers are right (Acc).
+    #[arg(long)]
+    pub(crate) judge: bool,
+    /// Only say what the run would cost.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Ask only so many questions of each data set, drawn with the seed.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
-    /// Seed of the draw and of the confidence intervals.
+    /// Seed of the draw, the confidence intervals and the tests.
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
     /// Questions asked at a time.
     #[arg(long, default_value_t = 8)]
     pub(crate) concurrency: usize,
-    /// Folder of the run: its base, rows, answers and report. A run goes on where it was left.
+    /// Folder of the run: its bases, rows, answers and reports; `runs/PRESET` for a preset. A run
+    /// goes on where it was left.
     #[arg(long, value_name = "DIR")]
-    pub(crate) out: PathBuf,
+    pub(crate) out: Option<PathBuf>,
     /// Forget earlier rows of this folder and ask all questions again.
     #[arg(long)]
     pub(crate) fresh: bool,

@@ -25,8 +25,27 @@ pub(crate) struct Settings {
     pub(crate) prices: BTreeMap<String, Price>,
     pub(crate) budget: BudgetSettings,
     pub(crate) limits: Limits,
-    /// Parameters of the methods.
-    pub(crate) methods: pikerag_coordinate::Overrides,
+    pub(crate) methods: Methods,
+}
+
+/// What the methods are set to.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(try_from = "toml::Table")]
+pub(crate) struct Methods {
+    /// Their parameters.
+    pub(crate) set: pikerag_coordinate::Overrides,
+    /// File of labelled questions for `skr`.
+    pub(crate) skr_examples: Option<PathBuf>,
+}
+
+/// By hand: `flatten` would let misspelt names pass.
+impl TryFrom<toml::Table> for Methods {
+    type Error = toml::de::Error;
+
+    fn try_from(mut table: toml::Table) -> Result<Self, toml::de::Error> {
+        let skr_examples = table.remove("skr_examples").map(toml::Value::try_into).transpose()?;
+        Ok(Self { set: table.try_into()?, skr_examples })
+    }
 }
 
 /// A chat endpoint. All is optional: roles fill in from `[chat]`, and that from the environment.
@@ -249,7 +268,7 @@ fn check(settings: &Settings) -> anyhow::Result<()> {
     if settings.index.max_tokens.is_some_and(|tokens| tokens < 20) {
         bail!("`index.max_tokens` must be at least 20: smaller chunks hold no fact");
     }
-    if settings.methods.delta.is_some_and(|delta| !(-1.0..=1.0).contains(&delta)) {
+    if settings.methods.set.delta.is_some_and(|delta| !(-1.0..=1.0).contains(&delta)) {
         bail!("`methods.delta` is a cosine: it must lie between -1 and 1");
     }
     for (model, price) in &settings.prices {
@@ -346,9 +365,18 @@ mod tests {
     }
 
     #[test]
+    fn labelled_questions_stand_among_the_parameters() {
+        let methods = read("[methods]\nn = 3\nskr_examples = \"known.jsonl\"", &[]).methods;
+        assert_eq!(methods.set.n.map(std::num::NonZeroUsize::get), Some(3));
+        assert_eq!(methods.skr_examples, Some(PathBuf::from("known.jsonl")));
+    }
+
+    #[test]
     fn a_misspelt_setting_is_an_error() {
         let error = toml::from_str::<Settings>("[chat]\nmodle = \"x\"").unwrap_err().to_string();
         assert!(error.contains("modle"), "{error}");
+        let error = toml::from_str::<Settings>("[methods]\nskr = \"x\"").unwrap_err().to_string();
+        assert!(error.contains("skr"), "{error}");
         assert!(toml::from_str::<Settings>("[roles.anser]\nmodel = \"x\"").is_err());
     }
 }

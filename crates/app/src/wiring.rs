@@ -1,8 +1,10 @@
 //! Which adapters stand behind the ports? Everything is put together here, from settings.
 
 mod endpoints;
+mod labelled;
 mod weights;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -10,7 +12,7 @@ use std::time::Duration;
 
 use pikerag_coordinate::estimate::Estimate;
 use pikerag_coordinate::ingest::{FileReader, Params, Tools};
-use pikerag_coordinate::{Kit, Method, Models};
+use pikerag_coordinate::{Kit, Method, Models, Overrides};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{AtomKind, ChatModel, Embedder, KnowledgeBase, Ledger, ModelError, Role};
 use pikerag_models::{Cap, MemoryLedger, Meter, Mode, Price, Prices, Run, Spending, Transport};
@@ -108,11 +110,11 @@ impl Wiring {
                 "the vectors were made by {made_by}, which is not at hand: searching by words alone; see `pikerag doctor`"
             );
         }
-        Ok(Kit {
-            base: Arc::new(base.clone()),
-            embedder,
-            models: self.models(Arc::new(base.clone()))?,
-        })
+        let mut models = self.models(Arc::new(base.clone()))?;
+        if let Some(path) = &self.settings.methods.skr_examples {
+            models.labelled = labelled::read(path)?;
+        }
+        Ok(Kit { base: Arc::new(base.clone()), embedder, models })
     }
 
     /// What indexing works with.
@@ -148,7 +150,6 @@ impl Wiring {
             None => vec![AtomKind::Sentence],
         };
         Params {
-            with: defaults.with.clone(),
             chunks: ChunkParams {
                 max_tokens: index.max_tokens.unwrap_or(defaults.chunks.max_tokens),
                 overlap_tokens: index.overlap_tokens.unwrap_or(defaults.chunks.overlap_tokens),
@@ -271,19 +272,40 @@ impl Wiring {
         )
     }
 
+    /// US dollars per million tokens of prompt and of reply, for each role whose model has a price.
+    pub(crate) fn prices_by_role(&self) -> BTreeMap<Role, (f64, f64)> {
+        let mut prices = BTreeMap::new();
+        for role in Role::ALL {
+            let model = endpoints::chat(&self.settings, role).and_then(|chat| chat.model);
+            if let Some(price) = model.and_then(|model| self.settings.prices.get(&model)) {
+                prices.insert(role, (price.prompt, price.completion));
+            }
+        }
+        prices
+    }
+
+    /// The user's parameters of methods.
+    pub(crate) fn overrides(&self) -> &Overrides {
+        &self.settings.methods
+    }
+
     /// A method by name, with the user's parameters.
     pub(crate) fn method(&self, name: &str) -> anyhow::Result<Method> {
-        Ok(name.trim().parse::<Method>()?.with(&self.settings.methods))
+        Ok(name.trim().parse::<Method>()?.with(&self.settings.methods.set))
     }
 
     /// The user's parameters in one line, to tell runs apart.
     pub(crate) fn parameters_line(&self) -> String {
-        format!("{:?}", self.settings.methods)
+        let methods = &self.settings.methods;
+        match &methods.skr_examples {
+            None => format!("{:?}", methods.set),
+            Some(path) => format!("{:?}, skr_examples: {}", methods.set, path.display()),
+        }
     }
 
     /// The weights of hop retrieval.
     pub(crate) fn hops(&self) -> HopParams {
-        self.settings.methods.hops
+        self.settings.methods.set.hops
     }
 
     /// The models in use, in one line, to tell runs apart.

@@ -42,17 +42,6 @@ const GRADE: Prompt = Prompt {
     max_tokens: 256,
 };
 
-/// Whether [`ask_surely`] can tell anything; asked before a method spends what only it can weigh.
-///
-/// # Errors
-/// [`SolveError::NoScorer`].
-pub(crate) fn check(kit: &Kit) -> Result<(), SolveError> {
-    match kit.models.certainty {
-        Certainty::LogProbabilities if kit.models.scorer.is_none() => Err(SolveError::NoScorer),
-        _ => Ok(()),
-    }
-}
-
 /// Asks for a reply in plain words and how sure it is; `None` where it stayed empty.
 ///
 /// # Errors

@@ -23,6 +23,19 @@ pub struct Models {
     pub scorer: Option<Arc<dyn Scorer>>,
     /// How sure a model is, by which measure.
     pub certainty: Certainty,
+    /// Questions that a model was tried on (SKR); the order matters only between equally near ones.
+    pub labelled: Arc<[LabelledQuestion]>,
+}
+
+/// A question, and whether the model answered it right without retrieval.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LabelledQuestion {
+    /// The question.
+    #[serde(rename = "question")]
+    pub text: String,
+    /// Whether the model knows the answer by itself.
+    pub known: bool,
 }
 
 /// By which measure a model's certainty is told.
@@ -192,6 +205,12 @@ pub enum SolveError {
         /// The structure.
         structure: Structure,
     },
+    /// The method has nothing to compare the question with.
+    #[error(
+        "this method decides by questions that are labelled as known or not, and none are given; set \
+         `[methods] skr_examples` to a file with lines {{\"question\": \"…\", \"known\": true}}"
+    )]
+    NoLabelledQuestions,
 }
 
 impl SolveError {

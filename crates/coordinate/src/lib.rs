@@ -12,5 +12,5 @@ pub mod methods;
 mod verdict;
 
 pub use gather::{Gather, Path};
-pub use kit::{Certainty, Kit, Models, Run, SolveError};
+pub use kit::{Certainty, Kit, LabelledQuestion, Models, Run, SolveError};
 pub use methods::{Method, Overrides, UnknownMethod, solve};

@@ -16,14 +16,14 @@ pub(crate) fn yes_or_no(reply: &str, key: &str) -> Result<bool, Unreadable> {
 }
 
 /// The shape of an object with `key` alone.
-pub(crate) fn only(key: &str, value: &Value) -> Option<Schema> {
+pub(crate) fn only(key: &str, value: &Value) -> Schema {
     let schema = json!({
         "type": "object",
         "properties": {key: value},
         "required": [key],
         "additionalProperties": false
     });
-    Some(Schema { name: key.to_owned(), schema })
+    Schema { name: key.to_owned(), schema }
 }
 
 /// An answer as its folded words, without articles: answers alike have the same.

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use futures::stream::{self, StreamExt};
 use pikerag_coordinate::ingest::Params;
-use pikerag_coordinate::{Kit, Models, solve};
+use pikerag_coordinate::methods::kar3;
+use pikerag_coordinate::{Kit, Method, Models, solve};
 use pikerag_knowledge::{Answer, AtomKind, ChatRequest, Message, Question, Role};
 use pikerag_models::fake::{HashEmbedder, ScriptedChat};
 
@@ -44,7 +45,10 @@ async fn questions_asked_at_once_do_not_meet() {
                 tokio::spawn(async move {
                     let text = format!("Where was the maker of Machine{n:02} born?");
                     let question = Question { id: n.to_string(), text };
-                    solve(&kit, &question, "kar3".parse().unwrap()).await.unwrap()
+                    // The paper's δ: a calibrated one would let other machines in, openly.
+                    let params =
+                        kar3::Params { delta: Some(kar3::DELTA), ..kar3::Params::default() };
+                    solve(&kit, &question, Method::Kar3(params)).await.unwrap()
                 })
             })
             .buffered(at_once)

@@ -1,15 +1,27 @@
 //! Which questions does a run ask, and what are their gold answers and evidence? (KAR³ §4.1)
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::EvalError;
 use crate::seeded::Seeded;
 
+mod format;
+mod legal;
+mod multihop;
+mod names;
+mod neutral;
+mod records;
+mod singlehop;
+
+pub use format::Format;
+pub use names::known_name;
+pub use records::Place;
+
 /// A question with what is known about its answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Item {
     /// Unique within its file.
     pub id: String,
@@ -24,44 +36,116 @@ pub struct Item {
     /// Gold evidence, each once, in the file's order: paragraph ids or file names (`a.md`,
     /// `b.jsonl#id`). Empty where the data set has none.
     pub supporting: Vec<String>,
+    /// What kind of answer is wanted, and so which further metrics apply.
+    #[serde(default)]
+    pub task: Task,
+    /// Its own context, by id of [`Paragraph`]; empty where the file carries none.
+    #[serde(default)]
+    pub context: Vec<String>,
 }
 
-/// The questions of a JSON Lines file, in its order; blank lines are passed over.
-///
-/// Reads the neutral format (`answers`, `type`, `supporting: [{paragraph_id}]`, or file names
-/// instead of the objects) and the reference implementation's (`answer_labels`, `metadata`).
-/// `LawBench`: the instruction goes before the question and the lone letter of a choice joins the
-/// gold answers.
+/// What kind of answer a question wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Task {
+    /// Words: a name, a date, yes or no.
+    #[default]
+    Short,
+    /// Sentences: Rouge-L says more than exact match.
+    Long,
+    /// Letters of the right options.
+    Choice,
+    /// Numbers of articles of a statute.
+    Articles,
+    /// Names of crimes.
+    Crimes,
+}
+
+/// A paragraph of a question's context, as published with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paragraph {
+    /// `p00001`, numbered through the file; equal paragraphs share one.
+    pub id: String,
+    /// Its article's title.
+    pub title: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// All of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataSet {
+    /// The papers' name where the file is known by its format or name (`hotpotqa`), else the file's
+    /// name up to its first dot.
+    pub name: String,
+    /// What it was read as.
+    pub format: Format,
+    /// Its questions, in the file's order.
+    pub items: Vec<Item>,
+    /// The paragraphs of all contexts, each once; empty where the format carries none.
+    pub paragraphs: Vec<Paragraph>,
+    /// Questions that were passed over because their data set says that they have no answer.
+    pub unanswerable: usize,
+}
+
+impl DataSet {
+    /// The pooled context paragraphs of `items`, in the file's order: the papers' knowledge base for
+    /// a sample of questions (KAR³ §4.1).
+    pub fn pool(&self, items: &[Item]) -> Vec<&Paragraph> {
+        let wanted: HashSet<&String> = items.iter().flat_map(|item| &item.context).collect();
+        self.paragraphs.iter().filter(|paragraph| wanted.contains(&paragraph.id)).collect()
+    }
+}
+
+/// Reads a file in any of the published formats, or in the neutral one. Without `format` the first
+/// record tells which it is.
 ///
 /// # Errors
-/// The file cannot be read, or one of its lines is no question with an id of its own and at least
-/// one gold answer. Never a part of a file: a mean over the good lines would look like the whole.
-pub fn load(path: &Path) -> Result<Vec<Item>, EvalError> {
+/// The file cannot be read, its format is not known, or one of its records is no question with an id
+/// of its own and at least one gold answer. Never a part of a file: a mean over the good records
+/// would look like the whole.
+pub fn read(path: &Path, format: Option<Format>) -> Result<DataSet, EvalError> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| EvalError::Unreadable { path: path.to_owned(), source })?;
-    let text = text.strip_prefix('\u{FEFF}').unwrap_or(&text);
-    let mut items = Vec::new();
-    let mut seen: HashMap<String, usize> = HashMap::new();
-    for (line, json) in (1..).zip(text.lines()) {
-        if json.trim().is_empty() {
+    let records = records::records(&text).map_err(|(place, source)| EvalError::NotAQuestion {
+        path: path.to_owned(),
+        place,
+        source,
+    })?;
+    let format = match (format, records.first()) {
+        (Some(format), _) => format,
+        (None, Some((_, first))) => Format::of(first).ok_or_else(|| EvalError::UnknownFormat {
+            path: path.to_owned(),
+            known: Format::names(),
+        })?,
+        (None, None) => Format::Neutral,
+    };
+    let mut set = DataSet {
+        name: known_name(format, path),
+        format,
+        items: Vec::new(),
+        paragraphs: Vec::new(),
+        unanswerable: 0,
+    };
+    let mut pool = multihop::Pool::default();
+    let mut seen: HashMap<String, Place> = HashMap::new();
+    let stem = names::stem(path);
+    for (number, (place, record)) in (1..).zip(records) {
+        let wrong = |source| EvalError::NotAQuestion { path: path.to_owned(), place, source };
+        let Some(item) = format.item(record, number, &stem, &mut pool).map_err(wrong)? else {
+            set.unanswerable += 1;
             continue;
-        }
-        let path = || PathBuf::from(path);
-        let raw: Raw = serde_json::from_str(json).map_err(|source| EvalError::NotAQuestion {
-            path: path(),
-            line,
-            source,
-        })?;
-        let item = raw.into_item();
+        };
         if item.answers.is_empty() {
-            return Err(EvalError::NoAnswer { path: path(), line, id: item.id });
+            return Err(EvalError::NoAnswer { path: path.to_owned(), place, id: item.id });
         }
-        if let Some(first) = seen.insert(item.id.clone(), line) {
-            return Err(EvalError::SameId { path: path(), line, id: item.id, first });
+        if let Some(first) = seen.insert(item.id.clone(), place) {
+            return Err(EvalError::SameId { path: path.to_owned(), place, id: item.id, first });
         }
-        items.push(item);
+        set.items.push(item);
     }
-    Ok(items)
+    set.paragraphs = pool.paragraphs;
+    Ok(set)
 }
 
 /// `limit` items drawn without replacement, in the order of `items`; all of them if there are no
@@ -85,64 +169,12 @@ pub fn sample(items: Vec<Item>, limit: usize, seed: u64) -> Vec<Item> {
         .collect()
 }
 
-/// The union of the formats' fields; each file has some of them.
-#[derive(Deserialize)]
-struct Raw {
-    id: String,
-    question: String,
-    #[serde(default)]
-    answers: Vec<String>,
-    #[serde(default)]
-    answer_labels: Vec<String>,
-    #[serde(default)]
-    choice: Vec<String>,
-    answer: Option<String>,
-    instruction: Option<String>,
-    kind: Option<String>,
-    r#type: Option<String>,
-    task: Option<String>,
-    hops: Option<u32>,
-    #[serde(default)]
-    supporting: Vec<Evidence>,
-    #[serde(default)]
-    metadata: Metadata,
+/// Labels that hold something, each once, in their order.
+fn labels(values: impl IntoIterator<Item = String>) -> Vec<String> {
+    each_once(values.into_iter().filter(|value| !value.trim().is_empty()))
 }
 
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "`supporting` holds file names or objects with `paragraph_id`")]
-enum Evidence {
-    File(String),
-    Paragraph { paragraph_id: String },
-}
-
-#[derive(Deserialize, Default)]
-struct Metadata {
-    hops: Option<u32>,
-    #[serde(default)]
-    supporting_chunk_ids: Vec<String>,
-}
-
-impl Raw {
-    fn into_item(self) -> Item {
-        let answers = [self.answers, self.answer_labels, Vec::from_iter(self.answer), self.choice];
-        let supporting = self.supporting.into_iter().map(|evidence| match evidence {
-            Evidence::File(id) | Evidence::Paragraph { paragraph_id: id } => id,
-        });
-        Item {
-            id: self.id,
-            question: match self.instruction {
-                Some(instruction) => format!("{instruction}\n{}", self.question),
-                None => self.question,
-            },
-            answers: each_once(answers.into_iter().flatten().filter(|a| !a.trim().is_empty())),
-            kind: self.kind.or(self.r#type).or(self.task),
-            hops: self.hops.or(self.metadata.hops),
-            supporting: each_once(supporting.chain(self.metadata.supporting_chunk_ids)),
-        }
-    }
-}
-
-fn each_once(values: impl Iterator<Item = String>) -> Vec<String> {
+fn each_once(values: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut once = Vec::new();
     for value in values {
         if !once.contains(&value) {
@@ -159,7 +191,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Item, load, sample};
+    use super::{Item, read as read_file, sample};
     use crate::EvalError;
 
     #[test]
@@ -183,7 +215,9 @@ mod tests {
             "supporting": [
               "p1",
               "p2"
-            ]
+            ],
+            "task": "short",
+            "context": []
           },
           {
             "id": "q2",
@@ -194,7 +228,9 @@ mod tests {
             ],
             "kind": null,
             "hops": null,
-            "supporting": []
+            "supporting": [],
+            "task": "short",
+            "context": []
           }
         ]
         "#);
@@ -223,6 +259,8 @@ mod tests {
                 supporting: [
                     "V-0-1",
                 ],
+                task: Short,
+                context: [],
             },
             Item {
                 id: "h",
@@ -238,6 +276,8 @@ mod tests {
                     "a.md",
                     "b.jsonl#7",
                 ],
+                task: Short,
+                context: [],
             },
             Item {
                 id: "l",
@@ -251,6 +291,8 @@ mod tests {
                 ),
                 hops: None,
                 supporting: [],
+                task: Choice,
+                context: [],
             },
         ]
         "#);
@@ -283,7 +325,7 @@ mod tests {
 
     #[test]
     fn names_the_missing_file() {
-        let error = load("no/such/file.jsonl".as_ref()).unwrap_err();
+        let error = read_file("no/such/file.jsonl".as_ref(), None).unwrap_err();
         assert_eq!(error.to_string(), "cannot read the questions in no/such/file.jsonl");
     }
 
@@ -298,7 +340,18 @@ mod tests {
             ("../shared/data/singlehop/nq.questions.jsonl", 500),
             ("../shared/data/singlehop/multihoprag.questions.jsonl", 500),
             ("../shared/data/singlehop/fever.claims.jsonl", 500),
+            ("../shared/data/singlehop/popqa.questions.jsonl", 500),
+            ("../shared/data/singlehop/strategyqa.questions.jsonl", 150),
+            ("../shared/data/singlehop/triviaqa.questions.jsonl", 100),
+            ("../shared/data/singlehop/webquestions.questions.jsonl", 500),
+            ("../shared/data/multihop_train/hotpotqa_train.questions.jsonl", 100),
+            ("../shared/data/multihop_train/musique_train.questions.jsonl", 100),
+            ("../shared/data/lawbench/1-1.questions.jsonl", 250),
+            ("../shared/data/lawbench/1-2.questions.jsonl", 250),
+            ("../shared/data/lawbench/3-1.questions.jsonl", 250),
+            ("../shared/data/lawbench/3-2.questions.jsonl", 250),
             ("../shared/data/lawbench/3-6.questions.jsonl", 250),
+            ("../shared/data/lawbench/3-8.questions.jsonl", 250),
             ("../shared/tools/llm_stub/workload/questions.jsonl", 50),
         ] {
             let path = format!("{root}{path}");
@@ -306,7 +359,7 @@ mod tests {
                 eprintln!("skipped: no {path}");
                 continue;
             }
-            let items = load(path.as_ref()).unwrap();
+            let items = read_file(path.as_ref(), None).unwrap().items;
             assert_eq!(items.len(), n, "{path}");
             assert!(!path.contains("multihop/") || items.iter().all(|i| !i.supporting.is_empty()));
         }
@@ -315,7 +368,7 @@ mod tests {
     #[test]
     fn reads_our_example() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/harbour/questions.jsonl");
-        assert!(!load(path.as_ref()).unwrap().is_empty());
+        assert!(!read_file(path.as_ref(), None).unwrap().items.is_empty());
     }
 
     #[test]
@@ -342,20 +395,13 @@ mod tests {
     }
 
     fn numbered(n: usize) -> Vec<Item> {
-        let item = |number: usize| Item {
-            id: number.to_string(),
-            question: String::new(),
-            answers: Vec::new(),
-            kind: None,
-            hops: None,
-            supporting: Vec::new(),
-        };
+        let item = |number: usize| Item { id: number.to_string(), ..Item::default() };
         (0..n).map(item).collect()
     }
 
     fn read(lines: &str) -> Result<Vec<Item>, EvalError> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(lines.as_bytes()).unwrap();
-        load(file.path())
+        Ok(read_file(file.path(), None)?.items)
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::datasets::Place;
+
 /// Why an evaluation failed: one variant per thing to mend.
 #[derive(Debug, thiserror::Error)]
 pub enum EvalError {
@@ -13,37 +15,87 @@ pub enum EvalError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// A line is not JSON, or lacks a field.
-    #[error("{path}, line {line}: not a question")]
+    /// A record is not JSON, or lacks a field.
+    #[error("{path}, {place}: not a question")]
     NotAQuestion {
         /// The file as it was named.
         path: PathBuf,
-        /// Counted from 1.
-        line: usize,
+        /// Where in the file.
+        place: Place,
         /// Which field, at which column.
         source: serde_json::Error,
     },
     /// A question without a gold answer cannot be scored.
-    #[error("{path}, line {line}: question `{id}` has no gold answer")]
+    #[error("{path}, {place}: question `{id}` has no gold answer")]
     NoAnswer {
         /// The file as it was named.
         path: PathBuf,
-        /// Counted from 1.
-        line: usize,
+        /// Where in the file.
+        place: Place,
         /// The question.
         id: String,
     },
     /// Rows are told apart by the question's id, so it may occur once only.
-    #[error("{path}, line {line}: question `{id}` stands on line {first} already")]
+    #[error("{path}, {place}: question `{id}` stands on {first} already")]
     SameId {
         /// The file as it was named.
         path: PathBuf,
-        /// Counted from 1.
-        line: usize,
+        /// Where in the file.
+        place: Place,
         /// The question.
         id: String,
-        /// The line that has it too, counted from 1.
-        first: usize,
+        /// What has it too.
+        first: Place,
+    },
+    /// The first record has the fields of no format that we know.
+    #[error("{path} is in no known format; name one with `--format`: {known}")]
+    UnknownFormat {
+        /// The file as it was named.
+        path: PathBuf,
+        /// All formats.
+        known: String,
+    },
+    /// A format was named that we do not know.
+    #[error("there is no format `{name}`; choose from {known}")]
+    NoSuchFormat {
+        /// As it was given.
+        name: String,
+        /// All formats.
+        known: String,
+    },
+    /// A method's parameter is not written as one.
+    #[error("`{label}`: `{part}` is no parameter; write `method:name=value`")]
+    BadMethod {
+        /// The whole name.
+        label: String,
+        /// What is wrong in it.
+        part: String,
+    },
+    /// A preset was named that there is not.
+    #[error("there is no preset `{name}`; choose from {known}")]
+    NoSuchPreset {
+        /// As it was given.
+        name: String,
+        /// All presets.
+        known: String,
+    },
+    /// A data set of a preset is not where it was looked for.
+    #[error("there is no data set `{name}` in {folder}; looked for {names}")]
+    NoDataSet {
+        /// Its name.
+        name: String,
+        /// Where it was looked for.
+        folder: PathBuf,
+        /// The files that would have done.
+        names: String,
+    },
+    /// A data file that is built in is broken: a defect of ours.
+    #[error("our own `{file}` is broken: {reason}")]
+    Data {
+        /// Its name.
+        file: &'static str,
+        /// What is wrong with it.
+        reason: String,
     },
     /// A report could not be written as JSON.
     #[error("cannot write the report as JSON")]

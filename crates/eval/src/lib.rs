@@ -6,8 +6,13 @@
 
 pub mod datasets;
 mod error;
+pub mod expected;
+pub mod judge;
+pub mod methods;
 pub mod metrics;
 pub mod normalize;
+pub mod papers;
+pub mod presets;
 pub mod report;
 pub mod runner;
 mod seeded;

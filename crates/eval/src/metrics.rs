@@ -6,6 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::normalize::{normalize, tokens};
 
+pub mod law;
+mod numerals;
+mod refusal;
+mod rouge;
+
+pub use refusal::refuses;
+pub use rouge::rouge_l;
+
 /// The four scores of one answer, each in `[0, 1]`.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Scores {
@@ -73,6 +81,8 @@ fn n_common(left: &[&str], right: &[&str]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::{Scores, score, supporting_recall};
 
     /// The reference implementation's own scores, where the checkout has them beside it.
@@ -140,6 +150,22 @@ mod tests {
         assert_eq!(supporting_recall(&ids(&["a", "b", "a"]), &ids(&["x", "b", "b"])), Some(0.5));
         assert_eq!(supporting_recall(&ids(&["a"]), &[]), Some(0.0));
         assert_eq!(supporting_recall(&[], &ids(&["a"])), None);
+    }
+
+    proptest! {
+        /// Swapping answer and label swaps precision and recall, and leaves F1 and EM as they are.
+        #[test]
+        fn is_bounded_and_symmetric(left in "([a-d]|the|two|京|,| ){0,12}", right in "([b-e]|a|2|京|.| ){0,12}") {
+            let one = score(&left, std::slice::from_ref(&right));
+            let other = score(&right, std::slice::from_ref(&left));
+            for value in [one.em, one.f1, one.precision, one.recall] {
+                prop_assert!((0.0..=1.0).contains(&value));
+            }
+            prop_assert!((one.f1 - other.f1).abs() < 1e-12);
+            prop_assert!((one.precision - other.recall).abs() < 1e-12);
+            prop_assert_eq!(one.em.to_bits(), other.em.to_bits());
+            prop_assert!(one.f1 <= one.precision.max(one.recall) + 1e-12);
+        }
     }
 
     fn check(answer: &str, labels: &[&str], wanted: [f64; 4]) {

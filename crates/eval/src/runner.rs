@@ -6,20 +6,37 @@ use std::time::Instant;
 
 use futures::stream::{self, StreamExt};
 use pikerag_coordinate::{Kit, Method, SolveError, solve};
-use pikerag_knowledge::{Answer, ModelError, Question};
+use pikerag_knowledge::{Answer, ChatModel, Check, Citation, ModelError, Question, Role, Spent};
+use pikerag_prompt::AskError;
 
-use crate::datasets::Item;
-use crate::metrics::{Scores, score, supporting_recall};
-use crate::report::Row;
+use crate::datasets::{Item, Task};
+use crate::judge::judge;
+use crate::metrics::{law, refuses, rouge_l, score, supporting_recall};
+use crate::report::{Cost, Row, TaskScores};
 
 /// Refusals in a row after which every further question would be refused too (a bad key).
 const REFUSALS: usize = 3;
 
-/// Runs what is not in `done` yet (by method's name and question), `in_flight` questions at a time, and hands each row and answer to
-/// `keep` in the order in which they were asked. Questions see nothing of each other.
+/// How a run is made.
+#[derive(Clone, Copy)]
+pub struct Params<'a> {
+    /// The data set's name, for the rows.
+    pub data_set: &'a str,
+    /// Questions asked at a time.
+    pub in_flight: usize,
+    /// Who judges the answers, if anybody (Acc).
+    pub judge: Option<&'a dyn ChatModel>,
+    /// US dollars per million tokens of prompt and of reply, by role; a role that is not here has no
+    /// known price.
+    pub prices: &'a BTreeMap<Role, (f64, f64)>,
+}
+
+/// Runs what is not in `done` yet (by method's name and question), `params.in_flight` questions at a
+/// time, and hands each row and answer to `keep` in the order in which they were asked. Questions see
+/// nothing of each other.
 ///
 /// A question that fails gives a row that says why, and the rest go on; a spent budget, and a
-/// call that was never recorded, end the run.
+/// call that was never recorded, end the run. A judge that fails fails the question.
 ///
 /// # Errors
 /// What ended the run, or what `keep` returned. Rows handed out before stay valid.
@@ -28,7 +45,7 @@ pub async fn run<E>(
     items: &[Item],
     methods: &[(String, Method)],
     done: &HashSet<(String, String)>,
-    in_flight: usize,
+    params: Params<'_>,
     mut keep: impl FnMut(Row, Option<Answer>) -> Result<(), E>,
 ) -> Result<(), RunError<E>> {
     let mut jobs = Vec::new();
@@ -41,31 +58,30 @@ pub async fn run<E>(
     }
     let answers = stream::iter(jobs.into_iter().enumerate()).map(
         |(place, (name, method, item))| async move {
-            let question = Question { id: item.id.clone(), text: item.question.clone() };
-            let began = Instant::now();
-            let answer = solve(kit, &question, method).await;
-            (place, (name, item, answer, began.elapsed().as_secs_f64()))
+            (place, (name, item, asked(kit, method, item, params.judge).await))
         },
     );
     // Unordered, so that one slow question holds no place; handed out in the order asked.
-    let mut answers = answers.buffer_unordered(in_flight.max(1));
+    let mut answers = answers.buffer_unordered(params.in_flight.max(1));
     let (mut early, mut next) = (BTreeMap::new(), 0);
     let mut refused = 0;
     while let Some((place, done)) = answers.next().await {
         early.insert(place, done);
-        while let Some((name, item, answer, seconds)) = early.remove(&next) {
+        while let Some((name, item, asked)) = early.remove(&next) {
             next += 1;
-            let refusal = matches!(&answer, Err(error) if matches!(error.model(), Some(ModelError::Refused { .. })));
+            let refusal = matches!(&asked.result, Err(error) if matches!(error.model(), Some(ModelError::Refused { .. })));
             refused = if refusal { refused + 1 } else { 0 };
-            match answer {
-                Err(error) if REFUSALS <= refused => return Err(RunError::Solve(error)),
-                Ok(answer) => {
-                    keep(row(name, item, &answer, seconds), Some(answer))
-                        .map_err(RunError::Keep)?;
+            match asked.result {
+                Err(error) if REFUSALS <= refused || ends_the_run(&error) => {
+                    return Err(RunError::Solve(error));
                 }
-                Err(error) if ends_the_run(&error) => return Err(RunError::Solve(error)),
+                Ok((answer, verdict)) => {
+                    let row = row(name, item, &answer, verdict, asked.seconds, params);
+                    keep(row, Some(answer)).map_err(RunError::Keep)?;
+                }
                 Err(error) => {
-                    keep(failed(name, item, &error, seconds), None).map_err(RunError::Keep)?;
+                    keep(failed(name, item, &error, asked.seconds, params), None)
+                        .map_err(RunError::Keep)?;
                 }
             }
         }
@@ -76,12 +92,44 @@ pub async fn run<E>(
 /// Why a run ended before its end.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError<E> {
-    /// A question could not be asked, and no other could be.
+    /// A question could not be asked or judged, and no other could be.
     #[error("the run ended early")]
     Solve(#[source] SolveError),
     /// A row could not be kept.
     #[error("a result could not be kept")]
     Keep(#[source] E),
+}
+
+struct Asked {
+    result: Result<(Answer, Option<Verdict>), SolveError>,
+    /// Without the judge's.
+    seconds: f64,
+}
+
+struct Verdict {
+    is_right: bool,
+    spent: Spent,
+}
+
+async fn asked(kit: &Kit, method: Method, item: &Item, judge: Option<&dyn ChatModel>) -> Asked {
+    let question = Question { id: item.id.clone(), text: item.question.clone() };
+    let began = Instant::now();
+    let result = solve(kit, &question, method).await;
+    let seconds = began.elapsed().as_secs_f64();
+    let result = match (result, judge) {
+        (Ok(answer), Some(model)) => judged(model, item, &answer)
+            .await
+            .map(|verdict| (answer, Some(verdict)))
+            .map_err(SolveError::Ask),
+        (result, _) => result.map(|answer| (answer, None)),
+    };
+    Asked { result, seconds }
+}
+
+async fn judged(model: &dyn ChatModel, item: &Item, answer: &Answer) -> Result<Verdict, AskError> {
+    let mut spent = Spent::default();
+    let is_right = judge(model, &item.question, &item.answers, &answer.text, &mut spent).await?;
+    Ok(Verdict { is_right, spent })
 }
 
 fn ends_the_run(error: &SolveError) -> bool {
@@ -96,8 +144,14 @@ fn ends_the_run(error: &SolveError) -> bool {
         )
 }
 
-fn row(method: &str, item: &Item, answer: &Answer, seconds: f64) -> Row {
-    let usage = answer.spent.usage();
+fn row(
+    method: &str,
+    item: &Item,
+    answer: &Answer,
+    verdict: Option<Verdict>,
+    seconds: f64,
+    params: Params<'_>,
+) -> Row {
     // After each chunk that joined the context: for KAR³ that is after each iteration.
     let mut found: Vec<String> = Vec::new();
     let mut recall = Vec::new();
@@ -105,24 +159,29 @@ fn row(method: &str, item: &Item, answer: &Answer, seconds: f64) -> Row {
         found.extend(item.supporting.iter().filter(|gold| is_of(&held.chunk.uri, gold)).cloned());
         recall.extend(supporting_recall(&item.supporting, &found));
     }
+    let is_verified = |citation: &&Citation| citation.check == Check::Verified;
+    let total = Cost::total(&answer.spent);
     Row {
-        method: method.to_owned(),
-        item: item.id.clone(),
-        kind: item.kind.clone(),
-        hops: item.hops,
         answer: answer.text.clone(),
         scores: score(&answer.text, &item.answers),
+        acc: verdict.as_ref().map(|verdict| f64::from(u8::from(verdict.is_right))),
+        task: task_scores(&answer.text, item),
+        refused: refuses(&answer.text, &item.answers),
+        citations: answer.citations.len() as u64,
+        verified: answer.citations.iter().filter(is_verified).count() as u64,
         final_recall: recall.last().copied().or_else(|| supporting_recall(&item.supporting, &[])),
         supporting_recall: recall,
-        calls: answer.spent.calls() as u64,
-        prompt_tokens: usage.prompt_tokens,
-        completion_tokens: usage.completion_tokens,
-        seconds,
-        failed: None,
+        calls: total.calls,
+        prompt_tokens: total.prompt_tokens,
+        completion_tokens: total.completion_tokens,
+        by_role: Cost::by_role(&answer.spent),
+        usd: usd(&answer.spent, params.prices),
+        judge: verdict.map(|verdict| Cost::total(&verdict.spent)).unwrap_or_default(),
+        ..blank(method, item, seconds, params)
     }
 }
 
-fn failed(method: &str, item: &Item, error: &SolveError, seconds: f64) -> Row {
+fn failed(method: &str, item: &Item, error: &SolveError, seconds: f64, params: Params<'_>) -> Row {
     let mut reason = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(inner) = cause {
@@ -130,16 +189,53 @@ fn failed(method: &str, item: &Item, error: &SolveError, seconds: f64) -> Row {
         cause = inner.source();
     }
     Row {
+        acc: params.judge.is_some().then_some(0.0),
+        task: task_scores("", item),
+        final_recall: supporting_recall(&item.supporting, &[]),
+        failed: Some(reason),
+        ..blank(method, item, seconds, params)
+    }
+}
+
+fn blank(method: &str, item: &Item, seconds: f64, params: Params<'_>) -> Row {
+    Row {
         method: method.to_owned(),
+        data_set: params.data_set.to_owned(),
         item: item.id.clone(),
         kind: item.kind.clone(),
         hops: item.hops,
-        scores: Scores::default(),
-        final_recall: supporting_recall(&item.supporting, &[]),
         seconds,
-        failed: Some(reason),
         ..Row::default()
     }
+}
+
+/// The scores that the item's task asks for.
+fn task_scores(answer: &str, item: &Item) -> TaskScores {
+    let labels = &item.answers;
+    let mut scores = TaskScores::default();
+    let articles = || law::articles_score(answer, labels).unzip();
+    match item.task {
+        Task::Short => {}
+        Task::Long => {
+            scores.rouge_l = Some(rouge_l(answer, labels));
+            (scores.articles, scores.articles_f1) = articles();
+        }
+        Task::Choice => scores.choice = law::choice(answer, labels),
+        Task::Articles => (scores.articles, scores.articles_f1) = articles(),
+        Task::Crimes => scores.crimes_f1 = law::crimes_score(answer, labels).map(|(_, f1)| f1),
+    }
+    scores
+}
+
+/// What an account costs; none where a price is not known.
+fn usd(spent: &Spent, prices: &BTreeMap<Role, (f64, f64)>) -> Option<f64> {
+    let mut sum = 0.0;
+    for (role, (_, usage)) in &spent.by_role {
+        let (prompt, reply) = prices.get(role)?;
+        sum += usage.prompt_tokens as f64 * prompt + usage.completion_tokens as f64 * reply;
+    }
+    // Nothing spent and nothing known: then nothing can be said.
+    (!prices.is_empty()).then_some(sum / 1e6)
 }
 
 /// Whether a chunk's URI is the gold evidence: the document itself, a file of that name, or a record
@@ -151,6 +247,34 @@ fn is_of(uri: &str, gold: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_task_has_its_scores() {
+        let item =
+            |task, label: &str| Item { task, answers: vec![label.to_owned()], ..Item::default() };
+        let scores = |task, label, answer| task_scores(answer, &item(task, label));
+        assert_eq!(scores(Task::Short, "Paris", "Paris"), TaskScores::default());
+        assert_eq!(scores(Task::Choice, "正确答案：AC。", "选A和C").choice, Some(1.0));
+        assert_eq!(scores(Task::Choice, "正确答案：AC。", "").choice, Some(0.0));
+        let articles = scores(Task::Articles, "刑法第264条", "第二百六十四条、第三条");
+        assert_eq!((articles.articles, articles.rouge_l), (Some(0.0), None));
+        assert!((articles.articles_f1.unwrap() - 2.0 / 3.0).abs() < 1e-12);
+        let long = scores(Task::Long, "有权自主经营", "有权自主经营。");
+        assert_eq!((long.rouge_l, long.articles), (Some(1.0), None));
+        assert_eq!(scores(Task::Crimes, "罪名:盗窃", "盗窃罪").crimes_f1, Some(1.0));
+    }
+
+    #[test]
+    fn money_is_known_where_every_price_is() {
+        let mut spent = Spent::default();
+        let usage =
+            pikerag_knowledge::Usage { prompt_tokens: 1_000_000, completion_tokens: 500_000 };
+        spent.add(Role::Answer, usage);
+        let prices = BTreeMap::from([(Role::Answer, (2.0, 8.0))]);
+        assert_eq!(usd(&spent, &prices), Some(6.0));
+        spent.add(Role::Propose, usage);
+        assert_eq!((usd(&spent, &prices), usd(&Spent::default(), &BTreeMap::new())), (None, None));
+    }
 
     #[test]
     fn gold_evidence_is_named_in_three_ways() {

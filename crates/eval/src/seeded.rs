@@ -9,7 +9,8 @@ impl Seeded {
         Self(seed)
     }
 
-    fn next(&mut self) -> u64 {
+    /// 64 bits, each as likely 0 as 1.
+    pub(crate) fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -20,7 +21,7 @@ impl Seeded {
     /// A number in `0..end`; 0 if `end` is 0. Multiply and shift (Lemire 2019): its bias is below
     /// `end / 2⁶⁴`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
-        ((u128::from(self.next()) * end as u128) >> 64) as usize
+        ((u128::from(self.bits()) * end as u128) >> 64) as usize
     }
 }
 
@@ -32,7 +33,7 @@ mod tests {
     #[test]
     fn draws_the_published_numbers() {
         let mut seeded = Seeded::new(1_234_567);
-        let drawn = [seeded.next(), seeded.next(), seeded.next()];
+        let drawn = [seeded.bits(), seeded.bits(), seeded.bits()];
         assert_eq!(
             drawn,
             [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]

@@ -1,21 +1,23 @@
-//! `eval`: methods on a set of questions. All that is known of a run lies in its folder, so that it
+//! `eval`: methods on sets of questions. All that is known of a run lies in its folder, so that it
 //! can go on where it was left.
+
+mod dry_run;
+mod plan;
+mod rows;
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::{BufRead, Write};
-use std::path::Path;
 
 use anyhow::{Context, bail};
-use pikerag_coordinate::Method;
 use pikerag_coordinate::ingest::ingest;
-use pikerag_eval::datasets::{self, Item};
+use pikerag_coordinate::{Kit, Method};
+use pikerag_eval::datasets::Paragraph;
+use pikerag_eval::presets::presets;
 use pikerag_eval::report::{self, Row};
-use pikerag_eval::runner::{RunError, run};
-use pikerag_knowledge::Answer;
+use pikerag_eval::runner::{Params, RunError, run};
+use pikerag_knowledge::Role;
 use pikerag_store::Base;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::Eval;
 use crate::commands::index::watch;
@@ -23,79 +25,135 @@ use crate::exit;
 use crate::files;
 use crate::output::{Bar, note, say, say_json};
 use crate::wiring::Wiring;
-
-/// What a folder's rows were made with: other settings need another folder.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Header {
-    questions: String,
-    corpus: Vec<String>,
-    models: String,
-    embedder: Option<String>,
-    parameters: String,
-}
+use plan::{Corpus, Plan, Set, plan};
+use rows::{Header, Rows};
 
 pub(crate) async fn eval(wiring: &Wiring, arguments: &Eval) -> anyhow::Result<u8> {
-    let mut methods: Vec<(String, Method)> = Vec::new();
-    for name in &arguments.methods {
-        methods.push((name.trim().to_owned(), wiring.method(name)?));
+    if arguments.preset.as_deref() == Some("list") {
+        return list_presets(wiring);
     }
-    let all = datasets::load(&arguments.questions)?;
-    let items = match arguments.limit {
-        Some(limit) => datasets::sample(all, limit, arguments.seed),
-        None => all,
+    let plan = plan(arguments)?;
+    if arguments.dry_run {
+        return dry_run::dry_run(wiring, &plan).await;
+    }
+    let mut methods: Vec<(String, Method)> = Vec::new();
+    for named in &plan.methods {
+        methods.push((named.label.clone(), plan::method(wiring, named)?));
+    }
+    fs::create_dir_all(&plan.out).with_context(|| format!("{} is not made", plan.out.display()))?;
+    let mut kits = Vec::new();
+    let mut corpora = Vec::new();
+    for set in &plan.sets {
+        let (base, corpus) = the_base(wiring, &plan, set).await?;
+        corpora.extend(corpus);
+        kits.push(wiring.kit(&base).await?);
+    }
+    if plan.judge && kits.iter().any(|kit| kit.models.of(Role::Judge).is_none()) {
+        bail!("there is no model to judge with: set `chat.model` or `[roles.judge]`");
+    }
+    let header = header(wiring, &plan, &kits, corpora);
+    let only = plan.sets.first().map_or("", |set| set.name.as_str());
+    let mut rows = Rows::open(&plan.out, &header, only, arguments.fresh)?;
+    // What failed is tried again, and what nobody has judged; the ledger pays for what was answered.
+    rows.all.retain(|row| row.failed.is_none() && (!plan.judge || row.acc.is_some()));
+    let mut stopped = None;
+    for (set, kit) in plan.sets.iter().zip(&kits) {
+        stopped = ask(wiring, arguments, &plan, set, kit, &methods, &mut rows).await?;
+        if stopped.is_some() {
+            break;
+        }
+    }
+    rows.all.retain(|row| is_asked(row, &plan.sets, &methods));
+    let order = |row: &Row| {
+        let set = plan.sets.iter().position(|set| set.name == row.data_set);
+        (set, methods.iter().position(|(name, _)| *name == row.method))
     };
-    fs::create_dir_all(&arguments.out)
-        .with_context(|| format!("{} is not made", arguments.out.display()))?;
-    let base = the_base(wiring, arguments).await?;
-    let kit = wiring.kit(&base).await?;
-    let header = Header {
-        questions: blake3::hash(&fs::read(&arguments.questions)?).to_hex().to_string(),
-        corpus: arguments.corpus.iter().map(|path| path.display().to_string()).collect(),
+    rows.all.sort_by_key(order);
+    conclude(wiring, arguments, &plan, &rows.all, stopped)
+}
+
+fn list_presets(wiring: &Wiring) -> anyhow::Result<u8> {
+    let presets = presets()?;
+    if wiring.json {
+        say_json(&presets)?;
+        return Ok(0);
+    }
+    for preset in presets {
+        say(&format!("{:<20} {}", preset.name, preset.about));
+        if let Some(note) = preset.note {
+            say(&format!("{:<20} {note}", ""));
+        }
+    }
+    Ok(0)
+}
+
+fn header(wiring: &Wiring, plan: &Plan, kits: &[Kit], corpus: Vec<String>) -> Header {
+    let embedder = kits.iter().find_map(|kit| kit.embedder.as_ref());
+    Header {
+        questions: plan.sets.iter().map(|set| set.hash.as_str()).collect::<Vec<_>>().join(","),
+        corpus,
         models: wiring.models_line(),
-        embedder: kit.embedder.as_ref().map(|embedder| embedder.name().to_owned()),
+        embedder: embedder.map(|embedder| embedder.name().to_owned()),
         parameters: wiring.parameters_line(),
-    };
-    let mut rows = Rows::open(&arguments.out, &header, arguments.fresh)?;
-    // What failed is tried again.
-    rows.all.retain(|row| row.failed.is_none());
+    }
+}
+
+/// Asks what is left to ask of one data set. Why the run ended, if it did.
+async fn ask(
+    wiring: &Wiring,
+    arguments: &Eval,
+    plan: &Plan,
+    set: &Set,
+    kit: &Kit,
+    methods: &[(String, Method)],
+    rows: &mut Rows,
+) -> anyhow::Result<Option<anyhow::Error>> {
+    let of_set = rows.all.iter().filter(|row| row.data_set == set.name);
     let done: HashSet<(String, String)> =
-        rows.all.iter().map(|row| (row.method.clone(), row.item.clone())).collect();
-    let total = items.len() * methods.len();
+        of_set.map(|row| (row.method.clone(), row.item.clone())).collect();
+    let total = set.items.len() * methods.len();
     let bar = Bar::new(wiring.json);
     let mut asked = 0;
-    let result = run(&kit, &items, &methods, &done, arguments.concurrency, |row, answer| {
+    let prices = wiring.prices_by_role();
+    let params = Params {
+        data_set: &set.name,
+        in_flight: arguments.concurrency,
+        judge: if plan.judge { kit.models.of(Role::Judge) } else { None },
+        prices: &prices,
+    };
+    let result = run(kit, &set.items, methods, &done, params, |row, answer| {
         asked += 1;
-        bar.at("asking", done.len() + asked, total);
+        bar.at(&format!("asking {}", set.name), done.len() + asked, total);
         rows.keep(row, answer.as_ref())
     })
     .await;
     bar.end();
-    let stopped = match result {
-        Ok(()) => None,
-        Err(RunError::Keep(error)) => return Err(error.into()),
-        Err(RunError::Solve(error)) => Some(anyhow::Error::from(error)),
-    };
-    rows.all.retain(|row| is_asked(row, &items, &methods));
-    let order = |row: &Row| methods.iter().position(|(name, _)| *name == row.method);
-    rows.all.sort_by_key(order);
-    conclude(wiring, arguments, &rows.all, stopped)
+    match result {
+        Ok(()) => Ok(None),
+        Err(RunError::Keep(error)) => Err(error.into()),
+        Err(RunError::Solve(error)) => Ok(Some(anyhow::Error::from(error))),
+    }
 }
 
-fn is_asked(row: &Row, items: &[Item], methods: &[(String, Method)]) -> bool {
-    items.iter().any(|item| item.id == row.item)
+fn is_asked(row: &Row, sets: &[Set], methods: &[(String, Method)]) -> bool {
+    let of_set = |set: &&Set| set.name == row.data_set;
+    let set = sets.iter().find(of_set);
+    set.is_some_and(|set| set.items.iter().any(|item| item.id == row.item))
         && methods.iter().any(|(name, _)| *name == row.method)
 }
 
 fn conclude(
     wiring: &Wiring,
     arguments: &Eval,
+    plan: &Plan,
     rows: &[Row],
     stopped: Option<anyhow::Error>,
 ) -> anyhow::Result<u8> {
-    let report = report::summarize(rows, arguments.seed);
+    let report = report::summarize(rows, arguments.seed, &plan.papers);
     let text = report::text(&report);
-    fs::write(arguments.out.join("report.json"), report::json(&report)?)?;
-    fs::write(arguments.out.join("report.md"), report::markdown(&report))?;
+    fs::write(plan.out.join("report.json"), report::json(&report)?)?;
+    fs::write(plan.out.join("report.md"), report::markdown(&report))?;
+    fs::write(plan.out.join("report.html"), report::html(&report, rows, &plan.title))?;
     let failed = rows.iter().filter(|row| row.failed.is_some()).count();
     if wiring.json {
         say_json(&json!({
@@ -107,7 +165,7 @@ fn conclude(
         if let Some(line) = wiring.spent_line() {
             say(&line);
         }
-        note(&format!("rows, answers and reports are in {}", arguments.out.display()));
+        note(&format!("rows, answers and reports are in {}", plan.out.display()));
         if 0 < failed {
             note(&format!(
                 "{failed} questions failed; rows.jsonl says why; run again to try them again"
@@ -124,18 +182,31 @@ fn conclude(
     }
 }
 
-/// The base of the run: its own, made from the corpus, or the one that is configured.
-async fn the_base(wiring: &Wiring, arguments: &Eval) -> anyhow::Result<Base> {
-    if arguments.corpus.is_empty() {
-        return wiring.base();
-    }
-    let base = Base::open_or_create(&arguments.out.join("base"))?;
-    let found = files::find(&arguments.corpus);
+/// The base of a data set: its own, made from the corpus, or the one that is configured; and what
+/// tells its corpus from another.
+async fn the_base(wiring: &Wiring, plan: &Plan, set: &Set) -> anyhow::Result<(Base, Vec<String>)> {
+    let (paths, names) = match &set.corpus {
+        Corpus::Base => return Ok((wiring.base()?, Vec::new())),
+        Corpus::Files(paths) => {
+            (paths.clone(), paths.iter().map(|path| path.display().to_string()).collect())
+        }
+        Corpus::Pooled => {
+            fs::create_dir_all(&set.folder)?;
+            let path = set.folder.join("corpus.jsonl");
+            let lines = lines(&set.data.pool(&set.items));
+            let hash = blake3::hash(lines.as_bytes()).to_hex().to_string();
+            fs::write(&path, lines)?;
+            (vec![path], vec![format!("pooled {hash}")])
+        }
+    };
+    let base = Base::open_or_create(&set.folder.join("base"))?;
+    let found = files::find(&paths);
     if let Some((file, reason)) = found.left_out.first() {
         bail!("{file}: {reason}");
     }
     let tools = wiring.tools(&base)?;
     let bar = Bar::new(wiring.json);
+    let before = atomizing(wiring);
     let report = ingest(&tools, &found.files, &wiring.ingest_params(), &|progress| {
         watch(wiring, &bar, &progress);
     })
@@ -148,71 +219,65 @@ async fn the_base(wiring: &Wiring, arguments: &Eval) -> anyhow::Result<Base> {
             "the corpus is not wholly indexed, so nothing is measured ({why}); run the same command again to go on"
         );
     }
-    Ok(base)
+    if 0 < report.atomized {
+        keep_indexing(plan, set, report.atomized, before, atomizing(wiring))?;
+    }
+    Ok((base, names))
 }
 
-/// The rows of a run, on disk and in memory.
-struct Rows {
-    all: Vec<Row>,
-    file: fs::File,
-    answers: fs::File,
+/// The neutral format of a corpus.
+fn lines(pool: &[&Paragraph]) -> String {
+    let mut lines = String::new();
+    for paragraph in pool {
+        let line = json!({ "id": paragraph.id, "title": paragraph.title, "text": paragraph.text });
+        lines += &line.to_string();
+        lines.push('\n');
+    }
+    lines
 }
 
-impl Rows {
-    fn open(folder: &Path, header: &Header, fresh: bool) -> anyhow::Result<Self> {
-        let (path, answers) = (folder.join("rows.jsonl"), folder.join("answers.jsonl"));
-        if fresh {
-            for file in [&path, &answers] {
-                if file.exists() {
-                    fs::remove_file(file)?;
-                }
-            }
+/// Calls and tokens paid for atomizing so far.
+fn atomizing(wiring: &Wiring) -> [u64; 3] {
+    let spent = wiring.spent_json();
+    let parts = spent.get("parts").and_then(Value::as_array).into_iter().flatten();
+    let mut sums = [0; 3];
+    for part in parts.filter(|part| part.get("role").is_some_and(|role| role == "atomize")) {
+        for (sum, key) in sums.iter_mut().zip(["calls", "prompt_tokens", "completion_tokens"]) {
+            *sum += part.get(key).and_then(Value::as_u64).unwrap_or(0);
         }
-        let mut all = Vec::new();
-        let mut whole = 0u64;
-        if let Ok(file) = fs::File::open(&path) {
-            let mut lines = std::io::BufReader::new(file);
-            let mut line = String::new();
-            while 0 < lines.read_line(&mut line)? {
-                if !line.ends_with('\n') {
-                    break; // The last line of a run that was killed while writing it.
-                }
-                if whole == 0 {
-                    let known: Header =
-                        serde_json::from_str(&line).context("rows.jsonl has no header")?;
-                    if known != *header {
-                        bail!(
-                            "{} holds a run with other questions, corpus or models; give another --out, or --fresh",
-                            folder.display()
-                        );
-                    }
-                } else {
-                    let row: Row =
-                        serde_json::from_str(&line).context("rows.jsonl cannot be read")?;
-                    // A later row is a second try.
-                    all.retain(|other: &Row| other.method != row.method || other.item != row.item);
-                    all.push(row);
-                }
-                whole += line.len() as u64;
-                line.clear();
-            }
-        }
-        let append = |path: &Path| fs::OpenOptions::new().create(true).append(true).open(path);
-        let mut rows = append(&path)?;
-        rows.set_len(whole)?;
-        if whole == 0 {
-            writeln!(rows, "{}", serde_json::to_string(header)?)?;
-        }
-        Ok(Self { all, file: rows, answers: append(&answers)? })
     }
+    sums
+}
 
-    /// The answer first: a row says that its question is done.
-    fn keep(&mut self, row: Row, answer: Option<&Answer>) -> std::io::Result<()> {
-        let answer = json!({ "method": row.method, "item": row.item, "answer": answer });
-        self.answers.write_all(format!("{answer}\n").as_bytes())?;
-        let line = serde_json::to_string(&row)?;
-        self.file.write_all(format!("{line}\n").as_bytes())?;
-        self.all.push(row);
-        Ok(())
+/// What indexing cost goes into `indexing.json`, by data set (KAR³ Table 12): of the run that paid.
+fn keep_indexing(
+    plan: &Plan,
+    set: &Set,
+    chunks: usize,
+    before: [u64; 3],
+    after: [u64; 3],
+) -> anyhow::Result<()> {
+    let [calls, prompt, reply] = [0, 1, 2].map(|at: usize| {
+        let paid = |sums: [u64; 3]| sums.get(at).copied().unwrap_or(0);
+        paid(after).saturating_sub(paid(before))
+    });
+    if calls == 0 {
+        return Ok(());
     }
+    let path = plan.out.join("indexing.json");
+    let mut all: Value = match fs::read(&path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|_| json!({})),
+        Err(_) => json!({}),
+    };
+    let per_chunk = |tokens: u64| tokens as f64 / chunks.max(1) as f64;
+    if let Some(all) = all.as_object_mut() {
+        let value = json!({
+            "chunks": chunks, "calls": calls, "prompt_tokens": prompt, "completion_tokens": reply,
+            "prompt_tokens_per_chunk": per_chunk(prompt),
+            "completion_tokens_per_chunk": per_chunk(reply),
+        });
+        all.insert(set.name.clone(), value);
+    }
+    fs::write(&path, serde_json::to_vec_pretty(&all)?)?;
+    Ok(())
 }

@@ -28,7 +28,7 @@ pub(super) fn chat(settings: &Settings, role: Role) -> Option<Chat> {
 /// that its limits hold for all of them together.
 pub(super) fn models(settings: &Settings, run: &Run) -> anyhow::Result<Models> {
     let mut built: BTreeMap<String, (Arc<dyn ChatModel>, Arc<dyn Scorer>)> = BTreeMap::new();
-    let mut models = Models { certainty: settings.methods.certainty, ..Models::default() };
+    let mut models = Models { certainty: settings.methods.set.certainty, ..Models::default() };
     for role in Role::ALL {
         let Some(chat) = chat(settings, role) else { continue };
         let same = identity(&chat);

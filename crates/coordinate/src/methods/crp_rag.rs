@@ -16,7 +16,7 @@ use serde_json::json;
 use tracing::instrument;
 
 use self::graph::Graph;
-use crate::certainty::{ask_surely, check};
+use crate::certainty::{ask_surely, need_certainty};
 use crate::conclude::{conclude, conclude_read, refuse};
 use crate::kit::{Kit, Run, SolveError};
 use crate::methods::Method;
@@ -146,7 +146,7 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
     let mut run = Run::begin(&Method::CrpRag(params).to_string(), question);
     kit.models.need(Role::Reason)?;
     if params.evaluates {
-        check(kit)?;
+        need_certainty(kit)?;
     }
     let graph = construct::construct(kit, &mut run, question, params).await?; // eq. 1
     let knowledge =

@@ -164,11 +164,12 @@ impl Walk<'_> {
             let below: Vec<Solved> = below.into_iter().flatten().collect();
             let mut proposed = Vec::new();
             proposed.extend(self.open_book(&question).await?);
-            proposed.extend(self.from_children(&question, &below).await?);
+            proposed.extend(self.aggregate(&question, &below).await?);
             proposed.extend(self.closed_book(&question).await?);
             let Some(best) = self.most_confident(proposed) else {
-                let note = format!("Nothing was answered to: {question}");
-                self.run.trace.push(Event::Noted { note });
+                self.run
+                    .trace
+                    .push(Event::Noted { note: format!("Nothing was answered to: {question}") });
                 return Ok(None);
             };
             let Proposed { answer, explanation, log, .. } = best;
@@ -199,7 +200,7 @@ impl Walk<'_> {
 
     /// The answer that the children's answers add up to, no surer than they are: the mean over its
     /// own `log p` and theirs.
-    async fn from_children(
+    async fn aggregate(
         &mut self,
         question: &str,
         below: &[Solved],

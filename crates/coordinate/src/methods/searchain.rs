@@ -1,4 +1,4 @@
-//! SearChain: a chain of queries is planned with its answers, and retrieval verifies, corrects or
+//! `SearChain`: a chain of queries is planned with its answers, and retrieval verifies, corrects or
 //! completes them node by node (Xu et al., 2024; KAR³ §A.2).
 
 use std::num::NonZeroUsize;
@@ -282,7 +282,7 @@ impl Reply for Chain {
             "required": ["query", "answer"],
             "additionalProperties": false
         });
-        only("chain", &json!({"type": "array", "items": node}))
+        Some(only("chain", &json!({"type": "array", "items": node})))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
@@ -306,14 +306,14 @@ impl Reply for Chain {
 
 /// Whether the planner says that it does not know, in words where `null` was asked for.
 fn is_missing(answer: &str) -> bool {
-    is_unknown(answer) || matches!(bare(answer).as_str(), "null" | "none" | "n a")
+    is_unknown(answer) || matches!(answer.to_lowercase().as_str(), "null" | "none" | "n/a")
 }
 
 struct Consistent(bool);
 
 impl Reply for Consistent {
     fn schema() -> Option<Schema> {
-        only("consistent", &json!({"type": "boolean"}))
+        Some(only("consistent", &json!({"type": "boolean"})))
     }
     fn read(reply: &str) -> Result<Self, Unreadable> {
         yes_or_no(reply, "consistent").map(Self)

@@ -20,5 +20,6 @@ mod replug;
 mod searchain;
 mod self_ask;
 mod self_rag;
+mod skr;
 mod think_then_act;
 mod tree_of_thought;

@@ -6,9 +6,9 @@ use pikerag_knowledge::Role;
 use crate::fixture::*;
 
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
-const TREE: &str = r##"{"tree": {"question": "Where was the designer of the KX-40 crane born?", "children": [
+const TREE: &str = r#"{"tree": {"question": "Where was the designer of the KX-40 crane born?", "children": [
     {"question": "Who designed the KX-40 crane?", "children": []},
-    {"question": "Where was #1 born?", "children": []}]}}"##;
+    {"question": "Where was #1 born?", "children": []}]}}"#;
 const LEAF: &str = r#"{"tree": {"question": "x", "children": []}}"#;
 const BRANDT: &str = "The crane is hers.\nSo the final answer is: Ilse Brandt.";
 const VARNSUND: &str = "She was born there.\nSo the final answer is: Varnsund.";

@@ -1,30 +1,66 @@
 //! How is a report laid out in rows and columns?
 
-use super::{Estimate, Report, Summary};
+use super::{Beside, Comparison, Estimate, Metric, Report, Summary};
 
 /// A head and its rows, all of the same length. The first column is text, the others are numbers.
-type Cells = Vec<Vec<String>>;
+pub(super) type Cells = Vec<Vec<String>>;
 
-const LEGEND: &str = "\
+pub(super) const LEGEND: &str = "\
 Scores in %, with the 95 % bootstrap interval in brackets; a failed question scores 0.
 Evidence: share of the gold evidence found. Per question: calls, prompt and reply tokens, seconds.
 ";
 
-/// All tables of a report, each under its title, laid out by `layout`.
-pub(super) fn all(report: &Report, layout: fn(&str, &Cells) -> String) -> String {
-    let mut tables = vec![layout("All questions", &figures(&report.overall))];
-    let recalls = recalls(&report.overall);
-    if 1 < recalls.len() {
-        tables.push(layout("Evidence found after each iteration", &recalls));
+/// A table under its title.
+pub(super) struct Titled {
+    pub(super) title: String,
+    pub(super) cells: Cells,
+}
+
+/// All tables of a report, each under its title, laid out by `layout`; those of a data set under the
+/// heading that `head` makes of its name.
+pub(super) fn all(
+    report: &Report,
+    layout: fn(&str, &Cells) -> String,
+    head: fn(&str) -> String,
+) -> String {
+    let block = |table: &Titled| layout(&table.title, &table.cells);
+    let mut blocks: Vec<String> = main(report).iter().chain(&groups(report)).map(block).collect();
+    for part in &report.data_sets {
+        blocks.push(head(&part.name));
+        let tables = main(&part.report).into_iter().chain(groups(&part.report));
+        blocks.extend(tables.map(|table| block(&table)));
     }
-    for group in &report.by_kind {
-        tables.push(layout(&format!("Type: {}", group.name), &figures(&group.summaries)));
-    }
-    for group in &report.by_hops {
-        tables.push(layout(&format!("Hops: {}", group.name), &figures(&group.summaries)));
-    }
-    tables.push(LEGEND.to_owned());
-    tables.join("\n")
+    blocks.push(LEGEND.to_owned());
+    blocks.join("\n")
+}
+
+/// The tables over all questions of a report.
+pub(super) fn main(report: &Report) -> Vec<Titled> {
+    let mut tables = Vec::new();
+    let mut add = |title: &str, cells: Cells, least: usize| {
+        if least <= cells.len() {
+            tables.push(Titled { title: title.to_owned(), cells });
+        }
+    };
+    add("All questions", figures(&report.overall), 0);
+    add("Answers and money", conduct(&report.overall), 2);
+    add("Evidence found after each iteration", recalls(&report.overall), 2);
+    add("Calls and tokens per question, by component", components(&report.overall), 2);
+    add("Difference to the first method", differences(&report.significance), 2);
+    add("Beside the papers", beside(&report.beside), 2);
+    tables
+}
+
+/// The tables by type and by hops.
+pub(super) fn groups(report: &Report) -> Vec<Titled> {
+    let titled = |what: &'static str| {
+        move |group: &super::Group| Titled {
+            title: format!("{what}: {}", group.name),
+            cells: figures(&group.summaries),
+        }
+    };
+    let kinds = report.by_kind.iter().map(titled("Type"));
+    kinds.chain(report.by_hops.iter().map(titled("Hops"))).collect()
 }
 
 /// Columns padded to their widest cell: text to the right, numbers to the left.
@@ -41,7 +77,7 @@ pub(super) fn aligned(title: &str, cells: &Cells) -> String {
 
 /// A Markdown table, aligned in the source too.
 pub(super) fn markdown(title: &str, cells: &Cells) -> String {
-    let escaped = |cell: &String| cell.replace('|', "\\|").replace(['\r', '\n'], " ");
+    let escaped = |cell: &String| one_line(&cell.replace('|', "\\|"));
     let cells: Cells = cells.iter().map(|row| row.iter().map(escaped).collect()).collect();
     let widths = widths(&cells);
     let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
@@ -52,39 +88,70 @@ pub(super) fn markdown(title: &str, cells: &Cells) -> String {
         _ => "-".repeat(width.saturating_sub(1)) + ":",
     };
     lines.insert(1.min(lines.len()), line(widths.iter().enumerate().map(rule).collect()));
-    format!("### {}\n\n{}\n", title.replace(['\r', '\n'], " "), lines.join("\n"))
+    format!("### {}\n\n{}\n", one_line(title), lines.join("\n"))
+}
+
+/// On one line, and no markup: a name may hold anything.
+pub(super) fn one_line(text: &str) -> String {
+    text.replace(['\r', '\n'], " ").replace('<', "&lt;")
 }
 
 fn figures(summaries: &[Summary]) -> Cells {
-    let head = [
-        "method",
-        "n",
-        "failed",
-        "EM",
-        "F1",
-        "precision",
-        "recall",
-        "evidence",
-        "calls",
-        "prompt",
-        "reply",
-        "seconds",
-    ];
-    let mut cells = vec![head.map(str::to_owned).to_vec()];
+    let has = |metric: &Metric| summaries.iter().any(|s| s.further.contains_key(metric));
+    let further: Vec<Metric> = Metric::FURTHER.into_iter().filter(has).collect();
+    let mut cells = vec![row_of(
+        &["method", "n", "failed", "EM", "F1", "precision", "recall"],
+        further.iter().map(|metric| metric.head().to_owned()),
+        &["evidence", "calls", "prompt", "reply", "seconds"],
+    )];
     for summary in summaries {
+        let estimate = |estimate: Option<&Estimate>| estimate.map_or("–".to_owned(), with_interval);
+        cells.push(row_of(
+            &[
+                &summary.method,
+                &summary.questions.to_string(),
+                &summary.failed.to_string(),
+                &with_interval(&summary.em),
+                &with_interval(&summary.f1),
+                &percent(summary.precision.mean),
+                &percent(summary.recall.mean),
+            ],
+            further.iter().map(|metric| estimate(summary.further.get(metric))),
+            &[
+                &estimate(summary.final_recall.as_ref()),
+                &format!("{:.1}", summary.calls.mean),
+                &format!("{:.0}", summary.prompt_tokens.mean),
+                &format!("{:.0}", summary.completion_tokens.mean),
+                &format!("{:.2}", summary.seconds.mean),
+            ],
+        ));
+    }
+    cells
+}
+
+fn row_of(before: &[&str], between: impl Iterator<Item = String>, after: &[&str]) -> Vec<String> {
+    let own = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
+    own(before).into_iter().chain(between).chain(own(after)).collect()
+}
+
+/// Refusals, citations, money and judging; the head alone where no method has any of it.
+fn conduct(summaries: &[Summary]) -> Cells {
+    let head = ["method", "refused", "citations ✓", "US$", "judge calls", "judge tokens"];
+    let mut cells = vec![row_of(&head, std::iter::empty(), &[])];
+    for summary in summaries {
+        let judge = summary.judge;
+        let nothing = summary.refused == 0.0 && summary.usd.is_none() && judge.calls == 0.0;
+        if nothing && summary.citations.is_none() {
+            continue;
+        }
+        let tokens = judge.prompt_tokens + judge.completion_tokens;
         cells.push(vec![
             summary.method.clone(),
-            summary.questions.to_string(),
-            summary.failed.to_string(),
-            with_interval(&summary.em),
-            with_interval(&summary.f1),
-            percent(summary.precision.mean),
-            percent(summary.recall.mean),
-            summary.final_recall.as_ref().map_or("–".to_owned(), with_interval),
-            format!("{:.1}", summary.calls.mean),
-            format!("{:.0}", summary.prompt_tokens.mean),
-            format!("{:.0}", summary.completion_tokens.mean),
-            format!("{:.2}", summary.seconds.mean),
+            percent(summary.refused),
+            summary.citations.as_ref().map_or("–".to_owned(), with_interval),
+            summary.usd.map_or("–".to_owned(), |usd| format!("{usd:.6}")),
+            format!("{:.1}", judge.calls),
+            format!("{tokens:.0}"),
         ]);
     }
     cells
@@ -100,6 +167,74 @@ fn recalls(summaries: &[Summary]) -> Cells {
         row.extend(summary.supporting_recall.iter().copied().map(percent));
         row.resize(n_iterations + 1, "–".to_owned());
         cells.push(row);
+    }
+    cells
+}
+
+/// KAR³ Table 11; the head alone without model calls.
+fn components(summaries: &[Summary]) -> Cells {
+    let head = ["method", "component", "calls", "prompt", "reply", "total"];
+    let mut cells = vec![row_of(&head, std::iter::empty(), &[])];
+    for summary in summaries {
+        for (role, cost) in &summary.by_role {
+            cells.push(vec![
+                summary.method.clone(),
+                role.to_string(),
+                format!("{:.1}", cost.calls),
+                format!("{:.0}", cost.prompt_tokens),
+                format!("{:.0}", cost.completion_tokens),
+                format!("{:.0}", cost.prompt_tokens + cost.completion_tokens),
+            ]);
+        }
+    }
+    cells
+}
+
+fn differences(comparisons: &[Comparison]) -> Cells {
+    let head = ["method", "against", "metric", "n", "difference", "p", "p (Holm)"];
+    let mut cells = vec![row_of(&head, std::iter::empty(), &[])];
+    for comparison in comparisons {
+        let Estimate { mean, low, high } = comparison.difference;
+        let points = |share: f64| format!("{:+.1}", 100.0 * share + 0.0);
+        cells.push(vec![
+            comparison.method.clone(),
+            comparison.against.clone(),
+            comparison.metric.head().to_owned(),
+            comparison.questions.to_string(),
+            format!("{} [{}, {}]", points(mean), points(low), points(high)),
+            probability(comparison.p),
+            probability(comparison.p_holm),
+        ]);
+    }
+    cells
+}
+
+fn probability(p: f64) -> String {
+    if p < 0.0005 { "<0.001".to_owned() } else { format!("{p:.3}") }
+}
+
+fn beside(all: &[Beside]) -> Cells {
+    let head = ["method", "metric", "ours", "theirs", "difference", "paper", "model"];
+    let mut cells = vec![row_of(&head, std::iter::empty(), &[])];
+    for beside in all {
+        let theirs = &beside.theirs;
+        let what = match &theirs.component {
+            Some(component) => format!("{} of {component}", beside.metric.head()),
+            None => beside.metric.head().to_owned(),
+        };
+        let number = |value: f64| match beside.metric.is_share() {
+            true => format!("{value:.1}"),
+            false => format!("{value:.0}"),
+        };
+        cells.push(vec![
+            beside.method.clone(),
+            what,
+            number(beside.ours),
+            number(theirs.value),
+            format!("{:+.1}", beside.ours - theirs.value),
+            format!("{} Table {}", theirs.paper, theirs.table),
+            theirs.model.clone(),
+        ]);
     }
     cells
 }

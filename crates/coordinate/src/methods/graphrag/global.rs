@@ -61,17 +61,19 @@ pub async fn global(kit: &Kit, question: &Question, params: Global) -> Result<An
     }
     let model = kit.models.need(Role::Answer)?;
     let asked = quiet_headings(&question.text);
-    let calls = stream::iter(&batches).map(|batch| {
+    let mut calls = Vec::with_capacity(batches.len());
+    for batch in &batches {
         let texts = batch.iter().filter_map(|community| Some(community.report.as_ref()?.text()));
         let reports = quiet_headings(&texts.collect::<Vec<_>>().join("\n\n"));
         let asked = asked.as_str();
-        async move {
+        calls.push(async move {
             let mut spent = Spent::default();
             let inputs = [("reports", reports.as_str()), ("question", asked)];
             (ask::<Partial>(model, &MAP, &inputs, &mut spent).await, spent)
-        }
-    });
-    let replies: Vec<_> = calls.buffered(params.at_once.max(1)).collect().await;
+        });
+    }
+    let calls = stream::iter(calls).buffered(params.at_once.max(1));
+    let replies: Vec<_> = calls.collect().await;
     let mut partial: Vec<(Partial, &[Community])> = Vec::new();
     for ((step, batch), (reply, spent)) in batches.iter().enumerate().zip(replies) {
         run.spent.merge(&spent);

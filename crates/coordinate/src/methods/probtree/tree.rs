@@ -84,7 +84,7 @@ pub(super) fn filled_in(question: &str, answers: &[Option<&str>]) -> String {
 
 impl Reply for Tree {
     fn schema() -> Option<Schema> {
-        only("tree", &shape(DEPTH))
+        Some(only("tree", &shape(DEPTH)))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

@@ -30,7 +30,7 @@ pub(super) struct Retrieval(pub(super) bool);
 
 impl Reply for Retrieval {
     fn schema() -> Option<Schema> {
-        only("retrieve", &json!({"type": "boolean"}))
+        Some(only("retrieve", &json!({"type": "boolean"})))
     }
     fn read(reply: &str) -> Result<Self, Unreadable> {
         yes_or_no(reply, "retrieve").map(Self)
@@ -42,7 +42,7 @@ pub(super) struct Relevance(pub(super) bool);
 
 impl Reply for Relevance {
     fn schema() -> Option<Schema> {
-        only("relevant", &json!({"type": "boolean"}))
+        Some(only("relevant", &json!({"type": "boolean"})))
     }
     fn read(reply: &str) -> Result<Self, Unreadable> {
         yes_or_no(reply, "relevant").map(Self)
@@ -54,7 +54,7 @@ pub(super) struct Support(pub(super) f64);
 
 impl Reply for Support {
     fn schema() -> Option<Schema> {
-        only("supported", &json!({"type": "string", "enum": ["fully", "partially", "no"]}))
+        Some(only("supported", &json!({"type": "string", "enum": ["fully", "partially", "no"]})))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
@@ -85,7 +85,7 @@ impl Usefulness {
 
 impl Reply for Usefulness {
     fn schema() -> Option<Schema> {
-        only("useful", &json!({"type": "integer", "minimum": 1, "maximum": 5}))
+        Some(only("useful", &json!({"type": "integer", "minimum": 1, "maximum": 5})))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

@@ -1,0 +1,48 @@
+//! Which questions does the model know the answer to? One JSON object per line, for `skr`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context;
+use pikerag_coordinate::LabelledQuestion;
+
+/// Reads `{"question": "…", "known": true}`, line by line; empty lines are skipped.
+pub(super) fn read(path: &Path) -> anyhow::Result<Arc<[LabelledQuestion]>> {
+    let text = std::fs::read_to_string(path).with_context(|| {
+        format!("{}, which `methods.skr_examples` names, cannot be read", path.display())
+    })?;
+    let mut labelled = Vec::new();
+    for (place, line) in text.lines().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let question = serde_json::from_str(line).with_context(|| {
+            format!("line {} of {} is no labelled question", place + 1, path.display())
+        })?;
+        labelled.push(question);
+    }
+    Ok(labelled.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_text(text: &str) -> anyhow::Result<Vec<LabelledQuestion>> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("known.jsonl");
+        std::fs::write(&path, text).unwrap();
+        Ok(read(&path)?.to_vec())
+    }
+
+    #[test]
+    fn a_line_each() {
+        let text = "{\"question\": \"Who?\", \"known\": true}\n\n{\"known\": false, \"question\": \"Where?\"}\n";
+        let label = |text: &str, known| LabelledQuestion { text: text.to_owned(), known };
+        assert_eq!(read_text(text).unwrap(), [label("Who?", true), label("Where?", false)]);
+        let error = read_text("\n{\"question\": \"Who?\"}").unwrap_err();
+        assert!(error.to_string().starts_with("line 2 of "), "{error}");
+        let error = read(Path::new("nowhere.jsonl")).unwrap_err().to_string();
+        assert!(error.contains("skr_examples"), "{error}");
+    }
+}

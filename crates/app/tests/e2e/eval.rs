@@ -1,0 +1,196 @@
+//! Does `eval` read, judge, count, forecast and report as it says?
+
+use serde_json::Value;
+
+use crate::common::{Place, Stub, shared, thousandths, workload};
+
+/// HotpotQA as published; the words are ours.
+const HOTPOTQA: &str = r#"[
+  {"_id": "a1", "question": "In which town was the builder of the Orla mill born?", "answer": "Delft", "type": "bridge", "level": "hard",
+   "supporting_facts": [["Orla mill", 0], ["Jan Vos", 0]],
+   "context": [["Orla mill", ["The Orla mill was built by Jan Vos in 1822."]],
+               ["Jan Vos", ["Jan Vos was born in Delft."]], ["Karsk", ["Karsk is a harbour."]]]},
+  {"_id": "a2", "question": "Is Karsk a harbour?", "answer": "yes", "type": "comparison", "level": "easy",
+   "supporting_facts": [["Karsk", 0]], "context": [["Karsk", ["Karsk is a harbour."]], ["Rusk", ["Rusk is bread."]]]}]"#;
+const NEUTRAL: &str =
+    "{\"id\": \"a1\", \"question\": \"What is bread?\", \"answers\": [\"Rusk\"]}\n";
+const CORPUS: &str = "{\"id\": \"c1\", \"title\": \"Rusk\", \"text\": \"Rusk is bread.\"}\n";
+
+/// With models: Acc is the judge's, its calls are booked to the judge, a second run judges nobody
+/// again, and one that judges what another left out pays for nothing else.
+#[test]
+fn the_judge_has_an_account_of_its_own() {
+    let Some(stub) = Stub::start(&[]) else { return };
+    let place = Place::with(&stub);
+    place.write("pikerag.toml", "[prices.stub]\nprompt = 2.0\ncompletion = 8.0\n");
+    let (questions, corpus) = (workload("questions.jsonl"), workload("corpus.jsonl"));
+    let eval: Vec<&str> = "eval --json --methods kar3,naive-rag --limit 10 --out out --questions"
+        .split(' ')
+        .chain([questions.as_str(), "--corpus", corpus.as_str()])
+        .collect();
+    let bare = place.run_to(0, &eval).json();
+    assert_eq!(stub.count("/chat_by_kind/judge"), 0);
+    assert!(bare["report"]["overall"][0]["further"].get("acc").is_none());
+    let answered = stub.requests();
+    let judging = [&eval[..], &["--judge"]].concat();
+    let report = place.run_to(0, &judging).json();
+    let judged = stub.count("/chat_by_kind/judge");
+    assert!((1..=20).contains(&judged), "{judged}");
+    assert_eq!(stub.requests(), answered + judged, "only judging was paid");
+    let first = |pointer: &str| thousandths(&report, &format!("/report/overall/0/{pointer}"));
+    assert_eq!((first("further/acc/mean"), first("em/mean")), (1000, 1000));
+    assert_eq!(first("judge/calls"), 1000);
+    let by_role = &report["report"]["overall"][0]["by_role"];
+    assert!(by_role.get("judge").is_none() && by_role.get("propose").is_some(), "{by_role}");
+    let sum: f64 =
+        by_role.as_object().unwrap().values().map(|r| r["calls"].as_f64().unwrap()).sum();
+    assert!((sum * 1000.0 - first("calls/mean") as f64).abs() < 1.0);
+    assert!(0.0 < report["report"]["overall"][0]["usd"].as_f64().unwrap());
+    // Nothing is left to do.
+    let again = place.run_to(0, &judging).json();
+    assert_eq!((&again["report"], stub.requests()), (&report["report"], answered + judged));
+    let comparisons = report["report"]["significance"].as_array().unwrap();
+    assert!(comparisons.iter().any(|c| c["metric"] == "acc" && c["method"] == "naive-rag"));
+    let page = place.read("out/report.html");
+    assert!(page.contains("Acc in %") && page.contains("Calls per component"));
+    let indexing: Value = serde_json::from_str(&place.read("out/indexing.json")).unwrap();
+    assert_eq!(indexing["questions"]["chunks"], 500);
+}
+
+#[test]
+fn published_questions_bring_their_corpus_and_data_sets_stand_apart() {
+    let place = Place::new();
+    place.write("dev.json", HOTPOTQA);
+    place.write("rusk.jsonl", NEUTRAL);
+    place.write("bread.jsonl", CORPUS);
+    let alone = "--offline eval --json --methods naive-rag --out alone --questions dev.json";
+    let report = place.run_to(0, &alone.split(' ').collect::<Vec<_>>()).json();
+    assert_eq!(thousandths(&report, "/report/overall/0/final_recall/mean"), 1000);
+    assert_eq!(place.read("alone/corpus.jsonl").lines().count(), 4);
+    // Two data sets, one question's id in both; the first brings its corpus, the second has a file.
+    let both: Vec<&str> =
+        "--offline eval --json --methods naive-rag,hop-rag --out both --questions dev.json \
+         --questions rusk.jsonl --corpus - --corpus bread.jsonl"
+            .split_whitespace()
+            .collect();
+    let report = place.run_to(0, &both).json()["report"].clone();
+    assert_eq!(report["overall"][0]["questions"], 3);
+    let names: Vec<&Value> =
+        report["data_sets"].as_array().unwrap().iter().map(|part| &part["name"]).collect();
+    assert_eq!(names, ["hotpotqa", "rusk"]);
+    assert!(place.path("both/hotpotqa/base").exists() && place.path("both/rusk/base").exists());
+    let rows = place.read("both/rows.jsonl");
+    assert_eq!(rows.lines().count(), 7);
+    place.run_to(0, &both);
+    assert_eq!(place.read("both/rows.jsonl"), rows, "nothing was asked again");
+    let text = place.run_to(0, &[&both[..2], &both[3..]].concat()).stdout;
+    assert!(text.contains("== hotpotqa ==") && text.contains("Type: bridge"), "{text}");
+    let markdown = place.read("both/report.md");
+    assert!(markdown.contains("## rusk\n"), "{markdown}");
+    let ran = place.run_to(1, &[&both[..], &["--corpus", "x"]].concat());
+    assert!(ran.stderr.contains("3 corpora"), "{}", ran.stderr);
+}
+
+/// A forecast costs nothing, leaves nothing, and holds.
+#[test]
+fn a_dry_run_is_free_and_its_bounds_hold() {
+    let Some(stub) = Stub::start(&[]) else { return };
+    let place = Place::with(&stub);
+    let (questions, corpus) = (workload("questions.jsonl"), workload("corpus.jsonl"));
+    let eval: Vec<&str> =
+        "eval --json --judge --methods kar3,kar3:n=2,naive-rag,hop-rag --limit 12 --questions"
+            .split(' ')
+            .chain([questions.as_str(), "--corpus", corpus.as_str()])
+            .collect();
+    let forecast = place.run_to(0, &[&eval[..], &["--dry-run"]].concat()).json();
+    assert_eq!(stub.requests(), 0);
+    assert_eq!(std::fs::read_dir(place.path("")).unwrap().count(), 0, "nothing is left behind");
+    assert_eq!(forecast["indexing"][0]["calls"], 500);
+    let report = place.run_to(0, &[&eval[..], &["--out", "out"]].concat()).json();
+    let mut compared = 0;
+    for summary in report["report"]["overall"].as_array().unwrap() {
+        let expected = forecast["expected"].as_array().unwrap();
+        let own = expected.iter().find(|e| e["method"] == summary["method"]).unwrap();
+        for (sum, most) in [
+            ("calls", "calls"),
+            ("prompt_tokens", "prompt_tokens"),
+            ("completion_tokens", "completion_tokens"),
+        ] {
+            let paid = 12.0 * summary[sum]["mean"].as_f64().unwrap();
+            let most = own["forecast"]["most"][most].as_f64().unwrap();
+            let typical = own["forecast"]["typical"][sum].as_f64().unwrap();
+            println!("{} {sum}: {paid:.0} paid, {typical} typical, {most} most", summary["method"]);
+            assert!(paid <= most, "{summary:#}");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 12);
+    let ran =
+        place.run_to(1, &["eval", "--dry-run", "--methods", "guess", "--questions", &questions]);
+    assert!(ran.stderr.contains("no method `guess`"), "{}", ran.stderr);
+}
+
+#[test]
+fn presets_are_listed_and_run() {
+    let place = Place::new();
+    let listed = place.run_to(0, &["eval", "--preset", "list"]).stdout;
+    assert!(listed.contains("kar3-table-1 ") && listed.contains("crp-rag-figure-3 "), "{listed}");
+    let said = |arguments: &[&str], parts: &[&str]| {
+        let ran = place.run(arguments);
+        assert_ne!(ran.code, Some(0));
+        assert!(parts.iter().all(|part| ran.stderr.contains(part)), "{parts:?}: {}", ran.stderr);
+    };
+    said(&["eval", "--preset", "kar3-table-4"], &["no preset `kar3-table-4`", "kar3-table-6"]);
+    said(&["eval", "--preset", "kar3-table-3"], &["--data DIR"]);
+    said(&["eval", "--preset", "kar3-table-3", "--data", "."], &["no data set `hotpotqa`"]);
+    said(&["eval", "--out", "x"], &["--questions"]);
+    place.write("dev.json", HOTPOTQA);
+    let eval = ["eval", "--questions", "dev.json", "--out", "x", "--methods"];
+    said(&[&eval[..], &["kar3:frobs=3"]].concat(), &["kar3:frobs=3", "frobs"]);
+    said(&[&eval[..], &["kar3,kar3"]].concat(), &["named twice"]);
+    said(&[&eval[..], &["guess"]].concat(), &["no method `guess`", "choose from kar3"]);
+    said(&[&eval[..], &["kar3", "--format", "squad"]].concat(), &["no format `squad`", "musique"]);
+    said(&[&eval[..], &["kar3", "--judge"]].concat(), &["no model to judge with"]);
+}
+
+/// A table of the papers on real questions, without a model: figures beside figures.
+#[test]
+fn a_preset_puts_the_papers_beside() {
+    let Some(data) = shared("data/multihop/hotpotqa.questions.jsonl") else { return };
+    let data = data.parent().unwrap().display().to_string();
+    let place = Place::new();
+    place.write("pikerag.toml", "[embed]\nkind = \"none\"\n");
+    // Forecast only: the methods need not exist yet.
+    let dry = ["eval", "--preset", "kar3-table-1", "--data", &data, "--dry-run"];
+    let forecast = place.run_to(0, &dry).stdout;
+    assert!(forecast.contains("musique") && forecast.contains("probtree"), "{forecast}");
+    let questions = format!("{data}/hotpotqa.questions.jsonl");
+    let mut small = String::new();
+    for line in std::fs::read_to_string(questions).unwrap().lines().take(5) {
+        small += line;
+        small.push('\n');
+    }
+    place.write("hotpotqa.jsonl", small);
+    place.write("bread.jsonl", CORPUS);
+    let eval: Vec<&str> =
+        "--offline eval --json --preset kar3-table-8 --methods kar3:n=1,kar3:n=2 --out out \
+         --questions hotpotqa.jsonl --corpus bread.jsonl"
+            .split_whitespace()
+            .collect();
+    // A table that is judged needs a judge.
+    assert!(place.run_to(1, &eval).stderr.contains("no model to judge with"));
+    let eval: Vec<&str> =
+        "--offline eval --json --preset kar3-table-11 --methods kar3 --questions hotpotqa.jsonl \
+         --corpus bread.jsonl"
+            .split_whitespace()
+            .collect();
+    place.run_to(0, &eval);
+    assert!(place.path("runs/kar3-table-11/report.html").exists());
+    let eval: Vec<&str> =
+        "--offline eval --json --methods kar3 --out out --questions hotpotqa.jsonl --corpus bread.jsonl"
+            .split_whitespace()
+            .collect();
+    let report = place.run_to(0, &eval).json();
+    let beside = report["report"]["beside"].as_array().unwrap();
+    assert!(beside.iter().any(|b| b["theirs"]["table"] == "6" && b["theirs"]["value"] == 61.40));
+}

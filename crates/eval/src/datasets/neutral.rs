@@ -1,0 +1,73 @@
+//! What does a record in the neutral format say?
+
+use serde::Deserialize;
+use serde_json::{Error, Value};
+
+use super::{Item, Task, each_once, labels, legal, singlehop};
+
+/// The union of the fields; each file has some of them. Reads the neutral format (`answers`, `type`,
+/// `supporting: [{paragraph_id}]`, or file names instead of the objects) and the reference
+/// implementation's (`answer_labels`, `metadata`).
+#[derive(Deserialize)]
+struct Raw {
+    id: String,
+    question: String,
+    #[serde(default)]
+    answers: Vec<String>,
+    #[serde(default)]
+    answer_labels: Vec<String>,
+    #[serde(default)]
+    choice: Vec<String>,
+    answer: Option<String>,
+    instruction: Option<String>,
+    kind: Option<String>,
+    r#type: Option<String>,
+    task: Option<String>,
+    hops: Option<u32>,
+    #[serde(default)]
+    supporting: Vec<Evidence>,
+    #[serde(default)]
+    metadata: Metadata,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "`supporting` holds file names or objects with `paragraph_id`")]
+enum Evidence {
+    File(String),
+    Paragraph { paragraph_id: String },
+}
+
+#[derive(Deserialize, Default)]
+struct Metadata {
+    hops: Option<u32>,
+    #[serde(default)]
+    supporting_chunk_ids: Vec<String>,
+}
+
+/// `LawBench`: the instruction goes before the question, and the letters of a choice join the gold
+/// answers. `FEVER`: the claim is asked about, and each verdict has its aliases.
+pub(super) fn item(record: Value) -> Result<Item, Error> {
+    let raw: Raw = serde_json::from_value(record)?;
+    let letters = raw.choice.concat();
+    let answers = labels(
+        [raw.answers, raw.answer_labels, Vec::from_iter(raw.answer), vec![letters]].concat(),
+    );
+    let supporting = raw.supporting.into_iter().map(|evidence| match evidence {
+        Evidence::File(id) | Evidence::Paragraph { paragraph_id: id } => id,
+    });
+    let task = raw.task.as_deref().map_or(Task::Short, legal::task);
+    let item = Item {
+        id: raw.id,
+        question: match raw.instruction {
+            Some(instruction) => format!("{instruction}\n{}", raw.question),
+            None => raw.question,
+        },
+        answers,
+        kind: raw.kind.or(raw.r#type).or(raw.task),
+        hops: raw.hops.or(raw.metadata.hops),
+        supporting: each_once(supporting.chain(raw.metadata.supporting_chunk_ids)),
+        task,
+        context: Vec::new(),
+    };
+    Ok(singlehop::as_verdict(item))
+}

@@ -1,0 +1,209 @@
+//! Which command repeats which table of the papers? Each analysis is a preset (`presets.toml`).
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::EvalError;
+
+/// One table or figure of a paper as a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preset {
+    /// By which the user calls it: `kar3-table-1`.
+    pub name: String,
+    /// In a line.
+    pub about: String,
+    /// The paper, as in [`Figure`](crate::papers::Figure).
+    pub paper: String,
+    /// Its table, as in [`Figure`](crate::papers::Figure); a figure is not kept as data.
+    pub table: String,
+    /// Data sets by name.
+    pub data_sets: Vec<String>,
+    /// Methods by name, with parameters; whether there are such methods shows when they are used.
+    pub methods: Vec<String>,
+    /// What the table prints.
+    pub metrics: Vec<String>,
+    /// Questions drawn from each data set.
+    pub sample: usize,
+    /// Whether a model judges the answers (Acc).
+    pub judge: bool,
+    /// What the user has to set, if anything.
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    preset: Vec<Preset>,
+}
+
+/// All presets, paper by paper.
+///
+/// # Errors
+/// The data file is broken: a defect of ours, which a test finds.
+pub fn presets() -> Result<Vec<Preset>, EvalError> {
+    let file: Result<File, toml::de::Error> = toml::from_str(include_str!("presets.toml"));
+    file.map(|file| file.preset)
+        .map_err(|error| EvalError::Data { file: "presets.toml", reason: error.to_string() })
+}
+
+/// A preset by name.
+///
+/// # Errors
+/// There is none; the message lists all.
+pub fn preset(name: &str) -> Result<Preset, EvalError> {
+    let all = presets()?;
+    let known = || all.iter().map(|preset| preset.name.as_str()).collect::<Vec<_>>().join(", ");
+    let found = all.iter().find(|preset| preset.name == name).cloned();
+    found.ok_or_else(|| EvalError::NoSuchPreset { name: name.to_owned(), known: known() })
+}
+
+/// A data set's files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Files {
+    /// Its questions.
+    pub questions: PathBuf,
+    /// Its corpus; none where the questions carry their contexts, or there is no corpus.
+    pub corpus: Option<PathBuf>,
+}
+
+/// Where data sets are looked for below the folder of `--data`: name, questions, corpus if it does
+/// not lie beside them. The neutral files first, then the published ones under their own names.
+const PLACES: [(&str, &[&str], &str); 16] = [
+    ("hotpotqa", &["hotpotqa.questions.jsonl", "hotpot_dev_distractor_v1.json"], ""),
+    ("2wiki", &["2wiki.questions.jsonl", "2wikimultihopqa/dev.json", "2wiki/dev.json"], ""),
+    ("musique", &["musique.questions.jsonl", "musique_ans_v1.0_dev.jsonl"], ""),
+    ("nq", &["nq.questions.jsonl", "NQ-open.dev.jsonl", "NQ-open.efficientqa.dev.1.1.jsonl"], ""),
+    ("triviaqa", &["triviaqa.questions.jsonl", "web-dev.json", "unfiltered-web-dev.json"], ""),
+    ("webquestions", &["webquestions.questions.jsonl", "webquestions.examples.test.json"], ""),
+    ("strategyqa", &["strategyqa.questions.jsonl", "strategyqa_train.json"], ""),
+    ("popqa", &["popqa.questions.jsonl", "popQA.tsv", "popqa.tsv"], ""),
+    (
+        "fever",
+        &["fever.claims.jsonl", "shared_task_dev.jsonl", "paper_dev.jsonl"],
+        "fever.corpus.jsonl",
+    ),
+    ("lawbench-1-1", &["1-1.questions.jsonl", "1-1.json"], STATUTES),
+    ("lawbench-1-2", &["1-2.questions.jsonl", "1-2.json"], STATUTES),
+    ("lawbench-3-1", &["3-1.questions.jsonl", "3-1.json"], STATUTES),
+    ("lawbench-3-2", &["3-2.questions.jsonl", "3-2.json"], STATUTES),
+    ("lawbench-3-6", &["3-6.questions.jsonl", "3-6.json"], STATUTES),
+    ("lawbench-3-8", &["3-8.questions.jsonl", "3-8.json"], STATUTES),
+    ("open-australian-legal-qa", &["open-australian-legal-qa.questions.jsonl", "qa.jsonl"], ""),
+];
+
+const STATUTES: &str = "statutes.corpus.jsonl";
+
+/// The files of a data set below `data`: in the folder itself or in one of `folders`, which are its
+/// own folders in a fixed order.
+///
+/// # Errors
+/// There is none; the message says which names were looked for.
+pub fn find(data: &Path, folders: &[PathBuf], name: &str) -> Result<Files, EvalError> {
+    let place = PLACES.iter().find(|(known, _, _)| *known == name);
+    let (names, corpus) = place.map_or((&[][..], ""), |(_, names, corpus)| (*names, *corpus));
+    let here = [data.to_owned()];
+    for file in names {
+        for folder in here.iter().chain(folders) {
+            let questions = folder.join(file);
+            if !questions.is_file() {
+                continue;
+            }
+            let beside = match corpus {
+                "" => file.replace(".questions.", ".corpus."),
+                corpus => corpus.to_owned(),
+            };
+            let corpus = questions.with_file_name(&beside);
+            let has_corpus = corpus.is_file() && corpus != questions;
+            return Ok(Files { questions, corpus: has_corpus.then_some(corpus) });
+        }
+    }
+    Err(EvalError::NoDataSet {
+        name: name.to_owned(),
+        folder: data.to_owned(),
+        names: names.join(", "),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::methods::named;
+    use crate::papers::figures;
+
+    #[test]
+    fn every_preset_is_whole() {
+        let presets = presets().unwrap();
+        let names: HashSet<&str> = presets.iter().map(|preset| preset.name.as_str()).collect();
+        assert_eq!(names.len(), presets.len(), "a name stands twice");
+        let figures = figures().unwrap();
+        for preset in &presets {
+            let Preset { name, methods, .. } = preset;
+            let labels: HashSet<String> =
+                methods.iter().map(|method| named(method).unwrap().label).collect();
+            assert_eq!(labels.len(), methods.len(), "{name}: a method stands twice");
+            assert!(!preset.metrics.is_empty() && 0 < preset.sample, "{name}");
+            for data_set in &preset.data_sets {
+                assert!(PLACES.iter().any(|(known, _, _)| known == data_set), "{name}: {data_set}");
+            }
+            // What the paper prints there is on the data sets of the preset.
+            let of_table =
+                figures.iter().filter(|f| (&f.paper, &f.table) == (&preset.paper, &preset.table));
+            for figure in of_table {
+                let is_known = preset.data_sets.contains(&figure.data_set);
+                assert!(is_known || figure.data_set == "average", "{name}: {}", figure.data_set);
+                let method = &figure.method;
+                let has =
+                    |label: &String| label == method || label.split(':').next() == Some(method);
+                assert!(methods.iter().any(has), "{name}: {method}");
+                assert!(preset.judge || figure.metric != "acc", "{name} judges nothing");
+            }
+        }
+    }
+
+    /// SPEC §12 names them.
+    #[test]
+    fn every_table_has_its_preset() {
+        for (paper, tables) in [
+            ("kar3-table", "1 2 3 6 8 9 10 11 12 13 14"),
+            ("pike-rag-table", "4 5 6 9 10 11"),
+            ("ra-isf-table", "1 2 3"),
+            ("crp-rag-table", "1 2 3 4 5"),
+            ("crp-rag-figure", "3"),
+            ("ra-isf", "figure-2 passages"),
+        ] {
+            for table in tables.split(' ') {
+                preset(&format!("{paper}-{table}")).unwrap();
+            }
+        }
+        let error = preset("kar3-table-4").unwrap_err().to_string();
+        assert!(error.contains("`kar3-table-4`") && error.contains("kar3-table-14"), "{error}");
+    }
+
+    #[test]
+    fn files_are_found_in_folders_and_beside_one_another() {
+        let data = tempfile::tempdir().unwrap();
+        let folder = data.path().join("law");
+        std::fs::create_dir(&folder).unwrap();
+        for file in [
+            "hotpotqa.questions.jsonl",
+            "law/1-2.json",
+            "law/statutes.corpus.jsonl",
+            "law/popqa.tsv",
+        ] {
+            std::fs::write(data.path().join(file), "").unwrap();
+        }
+        let find = |name| find(data.path(), std::slice::from_ref(&folder), name);
+        assert_eq!(find("hotpotqa").unwrap().corpus, None);
+        let law = find("lawbench-1-2").unwrap();
+        assert_eq!(law.questions, folder.join("1-2.json"));
+        assert_eq!(law.corpus, Some(folder.join(STATUTES)));
+        assert_eq!(find("popqa").unwrap().corpus, None);
+        let error = find("nq").unwrap_err().to_string();
+        assert!(error.contains("`nq`") && error.contains("NQ-open.dev.jsonl"), "{error}");
+    }
+}

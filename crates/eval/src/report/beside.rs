@@ -1,0 +1,68 @@
+//! What did the papers measure where we measured? Their figures beside ours.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Metric, Summary};
+use crate::papers::Figure;
+
+/// One of our figures with one of a paper's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Beside {
+    /// The method by our name.
+    pub method: String,
+    /// What was measured.
+    pub metric: Metric,
+    /// Ours: shares in %, else as it is.
+    pub ours: f64,
+    /// Theirs, with where it stands.
+    pub theirs: Figure,
+}
+
+/// The papers' figures for these methods on this data set, in the papers' order, each with ours.
+/// A paper's EM of a choice stands beside our share of right choices, that of articles beside ours.
+pub(super) fn beside(summaries: &[Summary], data_set: &str, papers: &[Figure]) -> Vec<Beside> {
+    let mut all = Vec::new();
+    for figure in papers.iter().filter(|figure| figure.data_set == data_set) {
+        let Some(summary) = summaries.iter().find(|summary| summary.method == figure.method) else {
+            continue;
+        };
+        let named = Metric::ALL.into_iter().find(|metric| metric.name() == figure.metric);
+        let Some(metric) = named.map(|metric| of_task(metric, summary)) else { continue };
+        let ours = match &figure.component {
+            None => summary.mean(metric),
+            Some(role) => of_component(summary, role, metric),
+        };
+        if let Some(ours) = ours {
+            let ours = if metric.is_share() { 100.0 * ours } else { ours };
+            all.push(Beside {
+                method: figure.method.clone(),
+                metric,
+                ours,
+                theirs: figure.clone(),
+            });
+        }
+    }
+    all
+}
+
+fn of_task(metric: Metric, summary: &Summary) -> Metric {
+    let has = |metric| summary.further.contains_key(&metric);
+    match metric {
+        Metric::Em if has(Metric::Choice) => Metric::Choice,
+        // Texts may cite articles too; they have Rouge-L.
+        Metric::Em if has(Metric::Articles) && !has(Metric::RougeL) => Metric::Articles,
+        metric => metric,
+    }
+}
+
+/// None where the component is no role of ours: a model of its own, say.
+fn of_component(summary: &Summary, component: &str, metric: Metric) -> Option<f64> {
+    let cost = summary.by_role.iter().find(|(role, _)| role.as_str() == component)?.1;
+    Some(match metric {
+        Metric::Calls => cost.calls,
+        Metric::PromptTokens => cost.prompt_tokens,
+        Metric::CompletionTokens => cost.completion_tokens,
+        Metric::Tokens => cost.prompt_tokens + cost.completion_tokens,
+        _ => return None,
+    })
+}
