@@ -5,7 +5,7 @@
 //! Differs from RAPTOR: the main axes (PCA) take the place of UMAP, and each axis has its own variance
 //! instead of full covariances: both are small, exact and the same on every run.
 
-use crate::leiden::Random;
+use crate::random::Random;
 
 /// How to cluster.
 #[derive(Clone, Copy, Debug, PartialEq)]

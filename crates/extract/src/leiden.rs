@@ -4,6 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use crate::random::Random;
+
 /// How random the refinement is (θ in the paper).
 const THETA: f64 = 0.01;
 /// Passes over the whole graph; each begins with what the last one found.
@@ -154,9 +156,7 @@ fn one_pass(graph: &Graph, start: &[usize], random: &mut Random) -> Vec<usize> {
         }
         let mut above = vec![0; count];
         for (node, part) in refined.iter().enumerate() {
-            if let Some(slot) = above.get_mut(*part) {
-                *slot = at(&community, node);
-            }
+            set(&mut above, *part, at(&community, node));
         }
         for node in &mut stands_in {
             *node = at(&refined, *node);
@@ -267,7 +267,7 @@ fn refine(graph: &Graph, community: &[usize], random: &mut Random) -> Vec<usize>
                 choices.push((to, weight, gain));
             }
         }
-        let Some((to, weight)) = random.favouring(&choices, total) else { continue };
+        let Some((to, weight)) = favouring(random, &choices, total) else { continue };
         set(&mut part, node, to);
         set(&mut alone, to, false);
         set(&mut alone, node, false);
@@ -276,6 +276,25 @@ fn refine(graph: &Graph, community: &[usize], random: &mut Random) -> Vec<usize>
         add(&mut outward, to, joined);
     }
     part
+}
+
+/// One of (community, weight, gain), by `exp(gain / θ)`; gains as shares of the whole.
+fn favouring(
+    random: &mut Random,
+    choices: &[(usize, f64, f64)],
+    total: f64,
+) -> Option<(usize, f64)> {
+    let most = choices.iter().map(|choice| choice.2).fold(f64::NEG_INFINITY, f64::max);
+    let odds = |gain: f64| ((gain - most) / (THETA * total)).exp();
+    let all: f64 = choices.iter().map(|choice| odds(choice.2)).sum();
+    let mut left = random.fraction() * all;
+    for (to, weight, gain) in choices {
+        left -= odds(*gain);
+        if left <= 0.0 {
+            return Some((*to, *weight));
+        }
+    }
+    choices.last().map(|(to, weight, _)| (*to, *weight))
 }
 
 /// Splits communities that are not connected: that never lowers modularity.
@@ -349,51 +368,6 @@ pub fn hierarchy(graph: &Graph, largest: usize, seed: u64) -> Vec<Branch> {
         }
     }
     branches
-}
-
-/// Numbers that look random and are always the same (`SplitMix64`).
-#[derive(Clone, Debug)]
-pub struct Random(pub u64);
-
-impl Random {
-    /// The next number.
-    pub fn number(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number from 0 up to 1.
-    pub fn fraction(&mut self) -> f64 {
-        (self.number() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// The numbers below `n` in some order.
-    pub fn shuffled(&mut self, n: usize) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..n).collect();
-        for last in (1..n).rev() {
-            let other = (self.number() % (last as u64 + 1)) as usize;
-            order.swap(last, other);
-        }
-        order
-    }
-
-    /// One of (community, weight, gain), by `exp(gain / θ)`; gains as shares of the whole.
-    fn favouring(&mut self, choices: &[(usize, f64, f64)], total: f64) -> Option<(usize, f64)> {
-        let most = choices.iter().map(|choice| choice.2).fold(f64::NEG_INFINITY, f64::max);
-        let odds = |gain: f64| ((gain - most) / (THETA * total)).exp();
-        let all: f64 = choices.iter().map(|choice| odds(choice.2)).sum();
-        let mut left = self.fraction() * all;
-        for (to, weight, gain) in choices {
-            left -= odds(*gain);
-            if left <= 0.0 {
-                return Some((*to, *weight));
-            }
-        }
-        choices.last().map(|(to, weight, _)| (*to, *weight))
-    }
 }
 
 fn at<T: Copy + Default>(values: &[T], place: usize) -> T {

@@ -42,6 +42,30 @@ fn every_verb_has_help() {
     place.run_to(2, &["--offline", "--replay", "status"]);
 }
 
+/// Without a model the graph is made of names and sentences, and the tree says what it lacks.
+#[test]
+fn structures_are_built_where_they_are_asked_for() {
+    let place = harbour(Place::new());
+    place.run_to(0, &["--offline", "index", "docs"]);
+    let ask =
+        ["--offline", "--json", "ask", "--method", "graphrag-local", "Who designed the KX-40?"];
+    let stderr = place.run_to(1, &ask).stderr;
+    assert!(stderr.contains("run `pikerag index --with graph PATH…`"), "{stderr}");
+    place.run_to(0, &["--offline", "index", "--with", "graph", "docs"]);
+    let status = place.run_to(0, &["--json", "status"]).json();
+    let count = |what: &str| status["summary"][what].as_u64().unwrap();
+    assert!(0 < count("entities") && 0 < count("relations") && 0 < count("reports"), "{status}");
+    assert_eq!(count("reports"), count("communities"));
+    let answer = place.run_to(0, &ask).json();
+    assert!(!answer["answer"]["citations"].as_array().unwrap().is_empty(), "{answer}");
+    let estimate =
+        place.run_to(0, &["--offline", "--json", "estimate", "--with", "graph,tree", "docs"]);
+    assert_eq!(estimate.json()["estimate"]["calls"], 0);
+    let lacking = place.run_to(3, &["--offline", "index", "--with", "tree", "docs"]).stderr;
+    assert!(lacking.contains("needs an embedder and a chat model"), "{lacking}");
+    place.run_to(2, &["index", "--with", "forest", "docs"]);
+}
+
 #[test]
 fn init_never_overwrites() {
     let place = Place::new();

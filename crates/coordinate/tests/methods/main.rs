@@ -2,19 +2,18 @@
 //! followed by hand.
 #![cfg(test)]
 
+mod closed_book;
 #[path = "../common/mod.rs"]
 mod common;
 mod crp_rag;
 mod fixture;
-mod prompted;
-
-mod closed_book;
 mod graphrag;
 mod ircot;
 mod iter_retgen;
 mod kar3;
 mod least_to_most;
 mod probtree;
+mod prompted;
 mod ra_isf;
 mod raptor;
 mod replug;

@@ -1,0 +1,188 @@
+//! What surrounds the entities that a question is about? GraphRAG's local search.
+
+use std::collections::{BTreeSet, HashMap};
+
+use pikerag_knowledge::{
+    Answer, ChunkId, Community, Consulted, Context, Entity, EntityId, Event, NodeKind, Question,
+    Relation, Structure, VectorSet, Via,
+};
+use pikerag_language::estimate_tokens;
+use pikerag_language::names::{joined, names_in};
+use pikerag_retrieve::Hit;
+use tracing::instrument;
+
+use super::{consulted, fill, plainly, within};
+use crate::conclude::conclude_with;
+use crate::ingest::{entity_line, relation_line};
+use crate::kit::{Kit, Run, SolveError};
+use crate::methods::kar3::{chunk_candidates, fetch};
+
+/// What the local search looks at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Local {
+    /// Entities that the question is about.
+    pub entities: usize,
+    /// Tokens of all that the answer is written from.
+    pub budget: u64,
+    /// Parts of the budget: chunks, reports; entities and relations have the rest.
+    pub chunks: f64,
+    /// See `chunks`.
+    pub reports: f64,
+}
+
+impl Default for Local {
+    /// Ten entities, half of the budget for chunks, as in GraphRAG.
+    fn default() -> Self {
+        Self { entities: 10, budget: 8000, chunks: 0.5, reports: 0.25 }
+    }
+}
+
+/// Answers `question` from what surrounds the entities that it is about: one chat call.
+///
+/// # Errors
+/// See [`SolveError`].
+#[instrument(name = "graphrag_local", skip_all, fields(question = %question.id))]
+pub async fn local(kit: &Kit, question: &Question, params: Local) -> Result<Answer, SolveError> {
+    let mut run = Run::begin("graphrag-local", question);
+    let found = entities_about(kit, &question.text, params.entities).await?;
+    if found.is_empty() {
+        return plainly(kit, question, Structure::Graph, run).await;
+    }
+    let seen = found.iter().map(|(entity, score)| Consulted {
+        kind: NodeKind::Entity,
+        id: entity.id.to_string(),
+        title: entity.name.clone(),
+        score: f64::from(*score),
+    });
+    run.trace.push(Event::Consulted { nodes: seen.collect() });
+    let entities: Vec<Entity> = found.into_iter().map(|(entity, _)| entity).collect();
+    let share = |part: f64| (params.budget as f64 * part) as u64;
+    let chunks = chunks_about(kit, &entities, share(params.chunks)).await?;
+    let reports = reports_about(kit, &entities, share(params.reports), &mut run).await?;
+    let rest = share(1.0 - params.chunks - params.reports);
+    let facts = facts_about(kit, &entities, rest).await?;
+    let candidates = chunk_candidates(kit, &chunks, Via::Graph, &question.text).await?;
+    let mut context = Context::default();
+    for chunk in fetch(kit, &candidates).await? {
+        context.add(1, chunk);
+    }
+    run.trace.push(Event::Gathered { candidates });
+    let notes = [facts, reports].join("\n");
+    conclude_with(kit, question, context, notes.trim(), run).await
+}
+
+/// The entities that a question is about, best first: by meaning; without an embedder those that it
+/// names, then those of the chunks that fit its words.
+async fn entities_about(
+    kit: &Kit,
+    question: &str,
+    k: usize,
+) -> Result<Vec<(Entity, f32)>, SolveError> {
+    let finder = kit.finder();
+    let mut scores: Vec<(EntityId, f32)> = Vec::new();
+    if let Some(vectors) =
+        finder.vectors(&[question.to_owned()]).await.map_err(SolveError::from_model)?
+    {
+        let set = VectorSet::Entities;
+        let found = kit.base.nearest(set, &vectors, k, -1.0).await?;
+        scores.extend(found.into_iter().flatten().map(|hit| (EntityId(hit.item), hit.score)));
+    }
+    if scores.is_empty() {
+        let named = names_in(question).into_iter();
+        scores.extend(named.map(|name| (EntityId::of_folded(&joined(&name)), 1.0)));
+        let hits = kit.base.matching_chunks(question, k).await?;
+        let chunks: Vec<ChunkId> = hits.iter().map(|hit| hit.item).collect();
+        for held in kit.base.entities_in(&chunks).await? {
+            scores.extend(held.into_iter().map(|entity| (entity, 0.5)));
+        }
+    }
+    let ids: Vec<EntityId> = scores.iter().map(|(id, _)| *id).collect();
+    let mut found: Vec<(Entity, f32)> = Vec::new();
+    for entity in kit.base.entities(&ids).await? {
+        let score = scores.iter().find(|(id, _)| *id == entity.id).map_or(0.0, |(_, score)| *score);
+        if found.len() < k && !found.iter().any(|(held, _)| held.id == entity.id) {
+            found.push((entity, score));
+        }
+    }
+    Ok(found)
+}
+
+/// The chunks that mention most of these entities, the best entity's first among equals.
+async fn chunks_about(kit: &Kit, entities: &[Entity], budget: u64) -> Result<Vec<Hit>, SolveError> {
+    let ids: Vec<EntityId> = entities.iter().map(|entity| entity.id).collect();
+    // Chunk → entities in it, and the place where it was met first.
+    let mut counts: HashMap<ChunkId, (usize, usize)> = HashMap::new();
+    let mut place = 0;
+    for chunks in kit.base.chunks_mentioning(&ids).await? {
+        for chunk in chunks {
+            counts.entry(chunk).or_insert((0, place)).0 += 1;
+            place += 1;
+        }
+    }
+    let mut ranked: Vec<(ChunkId, (usize, usize))> = counts.into_iter().collect();
+    ranked.sort_by_key(|(_, (count, place))| (std::cmp::Reverse(*count), *place));
+    let ranked: Vec<(ChunkId, f32)> =
+        ranked.into_iter().map(|(chunk, (count, _))| (chunk, count as f32)).collect();
+    Ok(within(kit, ranked, "entities", budget).await?.into_iter().map(|(hit, _)| hit).collect())
+}
+
+/// The reports on the communities that hold most of these entities, the smallest first among equals.
+async fn reports_about(
+    kit: &Kit,
+    entities: &[Entity],
+    budget: u64,
+    run: &mut Run,
+) -> Result<String, SolveError> {
+    let ids: BTreeSet<EntityId> = entities.iter().map(|entity| entity.id).collect();
+    let mut ranked: Vec<(usize, Community)> = Vec::new();
+    for community in kit.base.communities_of(&ids.iter().copied().collect::<Vec<_>>()).await? {
+        let held = community.members.iter().filter(|member| ids.contains(member)).count();
+        ranked.push((held, community));
+    }
+    ranked.sort_by_key(|(held, community)| {
+        (std::cmp::Reverse(*held), community.members.len(), community.id)
+    });
+    let (mut shown, mut seen, mut left) = (Vec::new(), Vec::new(), budget);
+    for (held, community) in ranked {
+        let Some(report) = &community.report else { continue };
+        let text = report.text();
+        let tokens = estimate_tokens(&text);
+        if left < tokens {
+            continue;
+        }
+        left -= tokens;
+        seen.push(consulted(&community, held as f64));
+        shown.push(text);
+    }
+    if seen.is_empty() {
+        return Ok(String::new());
+    }
+    run.trace.push(Event::Consulted { nodes: seen });
+    Ok(format!("Reports:\n{}", shown.join("\n\n")))
+}
+
+/// What is said of these entities and their relations: those among themselves first.
+async fn facts_about(kit: &Kit, entities: &[Entity], budget: u64) -> Result<String, SolveError> {
+    let ids: Vec<EntityId> = entities.iter().map(|entity| entity.id).collect();
+    let mut relations = kit.base.relations_of(&ids).await?;
+    let ends = |relation: &Relation| [relation.subject, relation.object];
+    // Stable: the heavier comes first, as the base lists them.
+    relations.sort_by_key(|relation| !ends(relation).iter().all(|end| ids.contains(end)));
+    let all: BTreeSet<EntityId> = relations.iter().flat_map(ends).collect();
+    let names: HashMap<EntityId, String> = kit
+        .base
+        .entities(&all.into_iter().collect::<Vec<_>>())
+        .await?
+        .into_iter()
+        .map(|entity| (entity.id, entity.name))
+        .collect();
+    let name = |id: EntityId| names.get(&id).map_or("", String::as_str);
+    let mut lines = vec!["Entities:".to_owned()];
+    let left = fill(&mut lines, entities.iter().map(entity_line), budget);
+    lines.push("Relations:".to_owned());
+    let said = relations.iter().map(|relation| {
+        relation_line(name(relation.subject), name(relation.object), &relation.description)
+    });
+    fill(&mut lines, said, left);
+    Ok(lines.join("\n"))
+}
