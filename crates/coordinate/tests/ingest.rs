@@ -209,7 +209,7 @@ async fn a_failing_embedder_ends_the_run() {
         });
         let one_by_one = Params { embeds_in_flight: 1, ..params() };
         let run = shelf.index(&files, Some(chat), Some(Arc::new(failing)), &one_by_one);
-        let report = tokio::time::timeout(Duration::from_secs(60), run).await.expect("it hangs");
+        let report = tokio::time::timeout(Duration::from_mins(1), run).await.expect("it hangs");
         assert_eq!((report.atomized, report.vectors), (40, 3 * good_calls));
         assert!(report.stopped.unwrap().contains("busy or out of reach"));
     }

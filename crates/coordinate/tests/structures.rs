@@ -5,6 +5,7 @@
 mod common;
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use pikerag_coordinate::estimate::estimate;
@@ -217,7 +218,7 @@ fn corpus(prefix: &'static str) -> impl Strategy<Value = Files> {
         let page = |(n, page): (usize, Vec<Vec<&str>>)| {
             let mut text = format!("This is {prefix}{n}word.");
             for names in page {
-                text.push_str(&format!("\n\n{} met at {prefix}{n}word.", names.join(" saw ")));
+                let _ = write!(text, "\n\n{} met at {prefix}{n}word.", names.join(" saw "));
             }
             (format!("{prefix}{n}.txt"), text)
         };

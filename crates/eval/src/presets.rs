@@ -136,6 +136,18 @@ mod tests {
     use crate::papers::figures;
 
     #[test]
+    fn every_method_of_a_preset_is_one_of_ours() {
+        for preset in presets().unwrap() {
+            for method in &preset.methods {
+                let read = named(method).unwrap();
+                assert!(read.method.parse::<pikerag_coordinate::Method>().is_ok(), "{method}");
+                let set = read.overrides.try_into::<pikerag_coordinate::Overrides>();
+                assert!(set.is_ok(), "{}: {method}: {set:?}", preset.name);
+            }
+        }
+    }
+
+    #[test]
     fn every_preset_is_whole() {
         let presets = presets().unwrap();
         let names: HashSet<&str> = presets.iter().map(|preset| preset.name.as_str()).collect();

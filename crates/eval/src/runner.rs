@@ -166,7 +166,7 @@ fn row(
         scores: score(&answer.text, &item.answers),
         acc: verdict.as_ref().map(|verdict| f64::from(u8::from(verdict.is_right))),
         task: task_scores(&answer.text, item),
-        refused: refuses(&answer.text, &item.answers),
+        refused: answer.refused || refuses(&answer.text, &item.answers),
         citations: answer.citations.len() as u64,
         verified: answer.citations.iter().filter(is_verified).count() as u64,
         final_recall: recall.last().copied().or_else(|| supporting_recall(&item.supporting, &[])),

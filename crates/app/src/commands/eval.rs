@@ -44,7 +44,7 @@ pub(crate) async fn eval(wiring: &Wiring, arguments: &Eval) -> anyhow::Result<u8
     let mut kits = Vec::new();
     let mut corpora = Vec::new();
     for set in &plan.sets {
-        let (base, corpus) = the_base(wiring, &plan, set).await?;
+        let (base, corpus) = the_base(wiring, arguments, &plan, set).await?;
         corpora.extend(corpus);
         kits.push(wiring.kit(&base).await?);
     }
@@ -184,7 +184,12 @@ fn conclude(
 
 /// The base of a data set: its own, made from the corpus, or the one that is configured; and what
 /// tells its corpus from another.
-async fn the_base(wiring: &Wiring, plan: &Plan, set: &Set) -> anyhow::Result<(Base, Vec<String>)> {
+async fn the_base(
+    wiring: &Wiring,
+    arguments: &Eval,
+    plan: &Plan,
+    set: &Set,
+) -> anyhow::Result<(Base, Vec<String>)> {
     let (paths, names) = match &set.corpus {
         Corpus::Base => return Ok((wiring.base()?, Vec::new())),
         Corpus::Files(paths) => {
@@ -195,6 +200,14 @@ async fn the_base(wiring: &Wiring, plan: &Plan, set: &Set) -> anyhow::Result<(Ba
             let path = set.folder.join("corpus.jsonl");
             let lines = lines(&set.data.pool(&set.items));
             let hash = blake3::hash(lines.as_bytes()).to_hex().to_string();
+            // Another draw would change the base under the rows that are there.
+            let there = fs::read(&path).ok().filter(|_| !arguments.fresh);
+            if there.is_some_and(|there| there != lines.as_bytes()) {
+                bail!(
+                    "{} holds a run on other questions; give another --out, or --fresh",
+                    set.folder.display()
+                );
+            }
             fs::write(&path, lines)?;
             (vec![path], vec![format!("pooled {hash}")])
         }

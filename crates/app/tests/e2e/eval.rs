@@ -67,6 +67,11 @@ fn published_questions_bring_their_corpus_and_data_sets_stand_apart() {
     let report = place.run_to(0, &alone.split(' ').collect::<Vec<_>>()).json();
     assert_eq!(thousandths(&report, "/report/overall/0/final_recall/mean"), 1000);
     assert_eq!(place.read("alone/corpus.jsonl").lines().count(), 4);
+    // Another draw is another corpus: the base under the rows stays as it was.
+    let fewer = format!("{alone} --limit 1");
+    let ran = place.run_to(1, &fewer.split(' ').collect::<Vec<_>>());
+    assert!(ran.stderr.contains("other questions"), "{}", ran.stderr);
+    assert_eq!(place.read("alone/corpus.jsonl").lines().count(), 4);
     // Two data sets, one question's id in both; the first brings its corpus, the second has a file.
     let both: Vec<&str> =
         "--offline eval --json --methods naive-rag,hop-rag --out both --questions dev.json \
