@@ -172,6 +172,7 @@ pub(crate) struct Export {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Eval {
     /// Questions with their answers, in the neutral format or a published one; again for another
     /// data set.
@@ -201,6 +202,12 @@ pub(crate) struct Eval {
     /// Let the model for `judge` say which answers are right (Acc).
     #[arg(long)]
     pub(crate) judge: bool,
+    /// Let it say which answers stem from what was retrieved.
+    #[arg(long)]
+    pub(crate) consistency: bool,
+    /// Measure how sure the model is that writes from what was retrieved.
+    #[arg(long)]
+    pub(crate) perplexity: bool,
     /// Only say what the run would cost.
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -48,8 +48,9 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-struct Verdict {
-    is_right: bool,
+/// Yes or no.
+pub(crate) struct Verdict {
+    pub(crate) is_right: bool,
 }
 
 impl Reply for Verdict {

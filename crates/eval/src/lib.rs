@@ -7,6 +7,7 @@
 pub mod datasets;
 mod error;
 pub mod expected;
+pub mod faithful;
 pub mod judge;
 pub mod methods;
 pub mod metrics;

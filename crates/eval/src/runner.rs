@@ -6,10 +6,13 @@ use std::time::Instant;
 
 use futures::stream::{self, StreamExt};
 use pikerag_coordinate::{Kit, Method, SolveError, solve};
-use pikerag_knowledge::{Answer, ChatModel, Check, Citation, ModelError, Question, Role, Spent};
+use pikerag_knowledge::{
+    Answer, ChatModel, Check, Citation, ModelError, Question, Role, Scorer, Spent,
+};
 use pikerag_prompt::AskError;
 
 use crate::datasets::{Item, Task};
+use crate::faithful::{is_consistent, perplexity};
 use crate::judge::judge;
 use crate::metrics::{law, refuses, rouge_l, score, supporting_recall};
 use crate::report::{Cost, Row, TaskScores};
@@ -24,11 +27,22 @@ pub struct Params<'a> {
     pub data_set: &'a str,
     /// Questions asked at a time.
     pub in_flight: usize,
-    /// Who judges the answers, if anybody (Acc).
-    pub judge: Option<&'a dyn ChatModel>,
+    /// Who looks at the answers.
+    pub judges: Judges<'a>,
     /// US dollars per million tokens of prompt and of reply, by role; a role that is not here has no
     /// known price.
     pub prices: &'a BTreeMap<Role, (f64, f64)>,
+}
+
+/// Who looks at the answers, each where it is wanted; what they cost is no part of the methods' account.
+#[derive(Clone, Copy, Default)]
+pub struct Judges<'a> {
+    /// Says which answers are right (Acc).
+    pub right: Option<&'a dyn ChatModel>,
+    /// Says which answers stem from what was retrieved (CRP-RAG Table 4).
+    pub consistent: Option<&'a dyn ChatModel>,
+    /// Tells how sure a model is that writes from what was retrieved (CRP-RAG Table 3).
+    pub perplexity: Option<&'a dyn Scorer>,
 }
 
 /// Runs what is not in `done` yet (by method's name and question), `params.in_flight` questions at a
@@ -58,7 +72,7 @@ pub async fn run<E>(
     }
     let answers = stream::iter(jobs.into_iter().enumerate()).map(
         |(place, (name, method, item))| async move {
-            (place, (name, item, asked(kit, method, item, params.judge).await))
+            (place, (name, item, asked(kit, method, item, params.judges).await))
         },
     );
     // Unordered, so that one slow question holds no place; handed out in the order asked.
@@ -75,8 +89,8 @@ pub async fn run<E>(
                 Err(error) if REFUSALS <= refused || ends_the_run(&error) => {
                     return Err(RunError::Solve(error));
                 }
-                Ok((answer, verdict)) => {
-                    let row = row(name, item, &answer, verdict, asked.seconds, params);
+                Ok((answer, verdicts)) => {
+                    let row = row(name, item, &answer, &verdicts, asked.seconds, params);
                     keep(row, Some(answer)).map_err(RunError::Keep)?;
                 }
                 Err(error) => {
@@ -101,35 +115,49 @@ pub enum RunError<E> {
 }
 
 struct Asked {
-    result: Result<(Answer, Option<Verdict>), SolveError>,
-    /// Without the judge's.
+    result: Result<(Answer, Verdicts), SolveError>,
+    /// Without the judges'.
     seconds: f64,
 }
 
-struct Verdict {
-    is_right: bool,
+/// What the judges said, and what that cost.
+#[derive(Default)]
+struct Verdicts {
+    is_right: Option<bool>,
+    is_consistent: Option<bool>,
+    perplexity: Option<f64>,
     spent: Spent,
 }
 
-async fn asked(kit: &Kit, method: Method, item: &Item, judge: Option<&dyn ChatModel>) -> Asked {
+async fn asked(kit: &Kit, method: Method, item: &Item, judges: Judges<'_>) -> Asked {
     let question = Question { id: item.id.clone(), text: item.question.clone() };
     let began = Instant::now();
     let result = solve(kit, &question, method).await;
     let seconds = began.elapsed().as_secs_f64();
-    let result = match (result, judge) {
-        (Ok(answer), Some(model)) => judged(model, item, &answer)
-            .await
-            .map(|verdict| (answer, Some(verdict)))
-            .map_err(SolveError::Ask),
-        (result, _) => result.map(|answer| (answer, None)),
+    let result = match result {
+        Ok(answer) => {
+            let verdicts = judged(judges, item, &answer).await;
+            verdicts.map(|verdicts| (answer, verdicts)).map_err(SolveError::Ask)
+        }
+        Err(error) => Err(error),
     };
     Asked { result, seconds }
 }
 
-async fn judged(model: &dyn ChatModel, item: &Item, answer: &Answer) -> Result<Verdict, AskError> {
-    let mut spent = Spent::default();
-    let is_right = judge(model, &item.question, &item.answers, &answer.text, &mut spent).await?;
-    Ok(Verdict { is_right, spent })
+async fn judged(judges: Judges<'_>, item: &Item, answer: &Answer) -> Result<Verdicts, AskError> {
+    let mut verdicts = Verdicts::default();
+    let spent = &mut verdicts.spent;
+    if let Some(model) = judges.right {
+        let right = judge(model, &item.question, &item.answers, &answer.text, spent).await?;
+        verdicts.is_right = Some(right);
+    }
+    if let Some(model) = judges.consistent {
+        verdicts.is_consistent = is_consistent(model, &item.question, answer, spent).await?;
+    }
+    if let Some(scorer) = judges.perplexity {
+        verdicts.perplexity = perplexity(scorer, &item.question, answer, spent).await?;
+    }
+    Ok(verdicts)
 }
 
 fn ends_the_run(error: &SolveError) -> bool {
@@ -148,7 +176,7 @@ fn row(
     method: &str,
     item: &Item,
     answer: &Answer,
-    verdict: Option<Verdict>,
+    verdicts: &Verdicts,
     seconds: f64,
     params: Params<'_>,
 ) -> Row {
@@ -164,7 +192,9 @@ fn row(
     Row {
         answer: answer.text.clone(),
         scores: score(&answer.text, &item.answers),
-        acc: verdict.as_ref().map(|verdict| f64::from(u8::from(verdict.is_right))),
+        acc: verdicts.is_right.map(|right| f64::from(u8::from(right))),
+        consistent: verdicts.is_consistent.map(|holds| f64::from(u8::from(holds))),
+        perplexity: verdicts.perplexity,
         task: task_scores(&answer.text, item),
         refused: answer.refused || refuses(&answer.text, &item.answers),
         citations: answer.citations.len() as u64,
@@ -176,7 +206,7 @@ fn row(
         completion_tokens: total.completion_tokens,
         by_role: Cost::by_role(&answer.spent),
         usd: usd(&answer.spent, params.prices),
-        judge: verdict.map(|verdict| Cost::total(&verdict.spent)).unwrap_or_default(),
+        judge: Cost::total(&verdicts.spent),
         ..blank(method, item, seconds, params)
     }
 }
@@ -189,7 +219,8 @@ fn failed(method: &str, item: &Item, error: &SolveError, seconds: f64, params: P
         cause = inner.source();
     }
     Row {
-        acc: params.judge.is_some().then_some(0.0),
+        acc: params.judges.right.is_some().then_some(0.0),
+        consistent: params.judges.consistent.is_some().then_some(0.0),
         task: task_scores("", item),
         final_recall: supporting_recall(&item.supporting, &[]),
         failed: Some(reason),

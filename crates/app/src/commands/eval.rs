@@ -14,7 +14,7 @@ use pikerag_coordinate::{Kit, Method};
 use pikerag_eval::datasets::Paragraph;
 use pikerag_eval::presets::presets;
 use pikerag_eval::report::{self, Row};
-use pikerag_eval::runner::{Params, RunError, run};
+use pikerag_eval::runner::{Judges, Params, RunError, run};
 use pikerag_knowledge::Role;
 use pikerag_store::Base;
 use serde_json::{Value, json};
@@ -48,14 +48,24 @@ pub(crate) async fn eval(wiring: &Wiring, arguments: &Eval) -> anyhow::Result<u8
         corpora.extend(corpus);
         kits.push(wiring.kit(&base).await?);
     }
-    if plan.judge && kits.iter().any(|kit| kit.models.of(Role::Judge).is_none()) {
+    if (plan.judge || plan.consistency)
+        && kits.iter().any(|kit| kit.models.of(Role::Judge).is_none())
+    {
         bail!("there is no model to judge with: set `chat.model` or `[roles.judge]`");
+    }
+    if plan.perplexity && kits.iter().any(|kit| kit.models.scorer.is_none()) {
+        bail!("there is no model whose log-probabilities tell a perplexity: set `chat.model`");
     }
     let header = header(wiring, &plan, &kits, corpora);
     let only = plan.sets.first().map_or("", |set| set.name.as_str());
     let mut rows = Rows::open(&plan.out, &header, only, arguments.fresh)?;
     // What failed is tried again, and what nobody has judged; the ledger pays for what was answered.
-    rows.all.retain(|row| row.failed.is_none() && (!plan.judge || row.acc.is_some()));
+    let is_judged = |row: &Row| {
+        (!plan.judge || row.acc.is_some())
+            && (!plan.consistency || row.consistent.is_some() || row.refused)
+            && (!plan.perplexity || row.perplexity.is_some() || row.refused)
+    };
+    rows.all.retain(|row| row.failed.is_none() && is_judged(row));
     let mut stopped = None;
     for (set, kit) in plan.sets.iter().zip(&kits) {
         stopped = ask(wiring, arguments, &plan, set, kit, &methods, &mut rows).await?;
@@ -118,7 +128,11 @@ async fn ask(
     let params = Params {
         data_set: &set.name,
         in_flight: arguments.concurrency,
-        judge: if plan.judge { kit.models.of(Role::Judge) } else { None },
+        judges: Judges {
+            right: kit.models.of(Role::Judge).filter(|_| plan.judge),
+            consistent: kit.models.of(Role::Judge).filter(|_| plan.consistency),
+            perplexity: kit.models.scorer.as_deref().filter(|_| plan.perplexity),
+        },
         prices: &prices,
     };
     let result = run(kit, &set.items, methods, &done, params, |row, answer| {

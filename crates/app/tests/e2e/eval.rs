@@ -49,6 +49,14 @@ fn the_judge_has_an_account_of_its_own() {
     // Nothing is left to do.
     let again = place.run_to(0, &judging).json();
     assert_eq!((&again["report"], stub.requests()), (&report["report"], answered + judged));
+    // A closer look pays for that look alone; the stub judges nothing to stem from its passages.
+    let closer = [&judging[..], &["--consistency", "--perplexity"]].concat();
+    let closer = place.run_to(0, &closer).json();
+    let further = &closer["report"]["overall"][0]["further"];
+    assert_eq!(thousandths(further, "/consistency/mean"), 0);
+    assert!(1000 < thousandths(further, "/perplexity/mean"), "{further}");
+    assert_eq!(thousandths(further, "/acc/mean"), 1000);
+    assert!(stub.requests() <= answered + judged + 40, "{}", stub.requests());
     let comparisons = report["report"]["significance"].as_array().unwrap();
     assert!(comparisons.iter().any(|c| c["metric"] == "acc" && c["method"] == "naive-rag"));
     let page = place.read("out/report.html");

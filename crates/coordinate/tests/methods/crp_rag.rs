@@ -239,7 +239,22 @@ async fn the_modules_can_be_taken_out() {
     let answer = solved(named("crp-rag-no-aggregation"), &[], &chat).await;
     let shown = section(prompts(&chat).last().unwrap(), "# Context");
     assert!(shown.contains("[1] Ilse Brandt"), "{shown}");
-    assert_eq!(answer.text, "Varnsund");
+    insta::assert_snapshot!(tell(&answer), @r"
+    crp-rag (own parameters): Where was the designer of the KX-40 crane born?
+    node 0 after []: Who designed the KX-40 crane?
+    node 1 after [0]: Where was Ilse Brandt born?
+    hop 1 finds:
+      Chunks: KX-40 crane: # KX-40 crane The KX-40 crane was designed by Ilse Brandt. It lifts forty tons. -> KX-40 crane
+    hop 2 finds:
+      Chunks: Ilse Brandt: # Ilse Brandt Ilse Brandt was born in Varnsund. -> Ilse Brandt
+    Sufficient true 1.25 by LogProbabilities: Who designed the KX-40 crane?
+    Sufficient true 1.25 by LogProbabilities: Where was Ilse Brandt born?
+    thinks 1: Ilse Brandt designed the crane.
+    path [0, 1]: Varnsund
+    answer: Varnsund
+    cites brandt.md: Ilse Brandt was born in Varnsund.
+    calls: 3 answer | 5 reason
+    ");
     // Without evaluation nothing is judged: the shortest and the longest path, doubts or not.
     let replies: &[(Role, &[&str])] =
         &[(Role::Reason, &steps), (Role::Summarize, KNOWN), (Role::Answer, &[VARNSUND])];
@@ -266,7 +281,24 @@ async fn the_modules_can_be_taken_out() {
         (Role::Summarize, KNOWN),
         (Role::Answer, &[VARNSUND]),
     ]);
-    solved(named("crp-rag-no-iteration"), &[], &chat).await;
+    let answer = solved(named("crp-rag-no-iteration"), &[], &chat).await;
+    insta::assert_snapshot!(tell(&answer), @r"
+    crp-rag (own parameters): Where was the designer of the KX-40 crane born?
+    node 0 after []: Who designed the KX-40 crane?
+    node 1 after [0]: Where was Ilse Brandt born?
+    hop 1 finds:
+      Chunks: KX-40 crane: # KX-40 crane The KX-40 crane was designed by Ilse Brandt. It lifts forty tons. -> KX-40 crane
+    hop 2 finds:
+      Chunks: Ilse Brandt: # Ilse Brandt Ilse Brandt was born in Varnsund. -> Ilse Brandt
+    thinks 1: Ilse Brandt designed it.
+    thinks 2: She was born in Varnsund.
+    Sufficient true 1.25 by LogProbabilities: Who designed the KX-40 crane?
+    Sufficient true 1.25 by LogProbabilities: Where was Ilse Brandt born?
+    path [0, 1]: Varnsund
+    answer: Varnsund
+    cites brandt.md: Ilse Brandt was born in Varnsund.
+    calls: 3 answer | 2 summarize | 4 reason
+    ");
     let last = prompts(&chat).pop().unwrap();
     insta::assert_snapshot!(section(&last, "# Context").trim(), @r"
     Ilse Brandt designed it.

@@ -12,6 +12,7 @@ mod ircot;
 mod iter_retgen;
 mod kar3;
 mod least_to_most;
+mod one_retrieval;
 mod probtree;
 mod prompted;
 mod ra_isf;

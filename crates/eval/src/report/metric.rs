@@ -18,6 +18,10 @@ pub enum Metric {
     Recall,
     /// The judge's verdict.
     Acc,
+    /// Share of answers that stem from what was retrieved.
+    Consistency,
+    /// How sure a model is that writes from what was retrieved; lower is surer.
+    Perplexity,
     /// Exactly the right options.
     Choice,
     /// Exactly the right articles.
@@ -50,12 +54,14 @@ pub enum Metric {
 
 impl Metric {
     /// Every metric, in the order of the tables.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::Em,
         Self::F1,
         Self::Precision,
         Self::Recall,
         Self::Acc,
+        Self::Consistency,
+        Self::Perplexity,
         Self::Choice,
         Self::Articles,
         Self::ArticlesF1,
@@ -73,8 +79,16 @@ impl Metric {
     ];
 
     /// Scores that a table shows beside EM and F1 where some row has them.
-    pub(super) const FURTHER: [Self; 6] =
-        [Self::Acc, Self::Choice, Self::Articles, Self::ArticlesF1, Self::CrimesF1, Self::RougeL];
+    pub(super) const FURTHER: [Self; 8] = [
+        Self::Acc,
+        Self::Consistency,
+        Self::Perplexity,
+        Self::Choice,
+        Self::Articles,
+        Self::ArticlesF1,
+        Self::CrimesF1,
+        Self::RougeL,
+    ];
 
     /// Its name in data files and JSON.
     pub fn name(self) -> &'static str {
@@ -84,6 +98,8 @@ impl Metric {
             Self::Precision => "precision",
             Self::Recall => "recall",
             Self::Acc => "acc",
+            Self::Consistency => "consistency",
+            Self::Perplexity => "perplexity",
             Self::Choice => "choice",
             Self::Articles => "articles",
             Self::ArticlesF1 => "articles_f1",
@@ -122,7 +138,8 @@ impl Metric {
     pub fn is_share(self) -> bool {
         !matches!(
             self,
-            Self::Calls
+            Self::Perplexity
+                | Self::Calls
                 | Self::PromptTokens
                 | Self::CompletionTokens
                 | Self::Tokens
@@ -139,6 +156,8 @@ impl Metric {
             Self::Precision => Some(row.scores.precision),
             Self::Recall => Some(row.scores.recall),
             Self::Acc => row.acc,
+            Self::Consistency => row.consistent,
+            Self::Perplexity => row.perplexity,
             Self::Choice => row.task.choice,
             Self::Articles => row.task.articles,
             Self::ArticlesF1 => row.task.articles_f1,

@@ -30,6 +30,13 @@ pub struct Row {
     /// Acc: 1 if the judging model finds it right, else 0. None where nobody judged.
     #[serde(default)]
     pub acc: Option<f64>,
+    /// 1 if the answer stems from what was retrieved, else 0. None where nobody judged, and for a
+    /// refusal.
+    #[serde(default)]
+    pub consistent: Option<f64>,
+    /// How sure a model is that writes from what was retrieved, from 1. None as above.
+    #[serde(default)]
+    pub perplexity: Option<f64>,
     /// The scores that only some tasks have; 0 if the method failed.
     #[serde(default)]
     pub task: TaskScores,

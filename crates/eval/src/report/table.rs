@@ -106,6 +106,12 @@ fn figures(summaries: &[Summary]) -> Cells {
     )];
     for summary in summaries {
         let estimate = |estimate: Option<&Estimate>| estimate.map_or("–".to_owned(), with_interval);
+        let further_one = |metric: &Metric| match summary.further.get(metric) {
+            Some(one) if !metric.is_share() => {
+                format!("{:.2} [{:.2}, {:.2}]", one.mean, one.low, one.high)
+            }
+            share => estimate(share),
+        };
         cells.push(row_of(
             &[
                 &summary.method,
@@ -116,7 +122,7 @@ fn figures(summaries: &[Summary]) -> Cells {
                 &percent(summary.precision.mean),
                 &percent(summary.recall.mean),
             ],
-            further.iter().map(|metric| estimate(summary.further.get(metric))),
+            further.iter().map(further_one),
             &[
                 &estimate(summary.final_recall.as_ref()),
                 &format!("{:.1}", summary.calls.mean),
@@ -195,7 +201,10 @@ fn differences(comparisons: &[Comparison]) -> Cells {
     let mut cells = vec![row_of(&head, std::iter::empty(), &[])];
     for comparison in comparisons {
         let Estimate { mean, low, high } = comparison.difference;
-        let points = |share: f64| format!("{:+.1}", 100.0 * share + 0.0);
+        let points = |difference: f64| match comparison.metric.is_share() {
+            true => format!("{:+.1}", 100.0 * difference + 0.0),
+            false => format!("{:+.2}", difference + 0.0),
+        };
         cells.push(vec![
             comparison.method.clone(),
             comparison.against.clone(),

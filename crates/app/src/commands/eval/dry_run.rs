@@ -1,7 +1,7 @@
 //! `eval --dry-run`: what would the run cost? Nothing is asked and nothing is left behind.
 
 use pikerag_coordinate::estimate::estimate;
-use pikerag_eval::expected::{Bill, Expected, Setting, expected, judging};
+use pikerag_eval::expected::{Bill, Expected, Setting, examining, expected, judging};
 use pikerag_knowledge::Role;
 use serde_json::{Value, json};
 
@@ -83,9 +83,16 @@ fn forecasts(
         }
         all.push((named.label.clone(), forecast));
     }
+    let answers = (set.items.len() * plan.methods.len()) as u64;
     if plan.judge {
-        let answers = set.items.len() * plan.methods.len();
-        all.push(("(judge)".to_owned(), Some(judging(answers as u64))));
+        all.push(("(judge)".to_owned(), Some(judging(answers))));
+    }
+    for (is_wanted, name) in
+        [(plan.consistency, "(consistency)"), (plan.perplexity, "(perplexity)")]
+    {
+        if is_wanted {
+            all.push((name.to_owned(), Some(examining(answers, &setting))));
+        }
     }
     Ok(all)
 }

@@ -22,6 +22,8 @@ pub(super) struct Plan {
     pub(super) sets: Vec<Set>,
     pub(super) methods: Vec<Named>,
     pub(super) judge: bool,
+    pub(super) consistency: bool,
+    pub(super) perplexity: bool,
     pub(super) out: PathBuf,
     /// What is put beside our figures.
     pub(super) papers: Vec<Figure>,
@@ -76,11 +78,16 @@ pub(super) fn plan(arguments: &Eval) -> anyhow::Result<Plan> {
     if let Some(preset) = &preset {
         papers.retain(|figure| (&figure.paper, &figure.table) == (&preset.paper, &preset.table));
     }
+    let prints = |metric: &str| {
+        preset.as_ref().is_some_and(|preset| preset.metrics.iter().any(|name| name == metric))
+    };
     Ok(Plan {
         title: preset.as_ref().map_or("Evaluation".to_owned(), |preset| preset.about.clone()),
         sets: sets(arguments, preset.as_ref(), &out)?,
         methods,
         judge: arguments.judge || preset.as_ref().is_some_and(|preset| preset.judge),
+        consistency: arguments.consistency || prints("consistency"),
+        perplexity: arguments.perplexity || prints("perplexity"),
         out,
         papers,
     })

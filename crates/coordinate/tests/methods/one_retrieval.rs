@@ -1,0 +1,60 @@
+//! Do the methods of one retrieval retrieve once, and answer from just that? Naive RAG by chunks, by
+//! chunks and atoms, by words and meaning; hop RAG.
+
+use pikerag_knowledge::Role;
+
+use crate::fixture::*;
+
+const BORN: &str = "Where was the designer of the KX-40 crane born?";
+const VARNSUND: &str = r#"{"answer": "Varnsund", "rationale": "So it says.", "citations": []}"#;
+
+async fn told(name: &str) -> String {
+    run(name, BORN, &[(Role::Answer, &[VARNSUND])]).await
+}
+
+/// KAR³ §A.3, `R`: all chunks of at least 0.2.
+#[tokio::test]
+async fn naive_rag() {
+    insta::assert_snapshot!(told("naive-rag").await, @r"
+    naive-rag: Where was the designer of the KX-40 crane born?
+    gathers: KX-40 crane | Oslo
+    answer: Varnsund
+    calls: 1 answer
+    ");
+}
+
+/// `H-R`: chunks of at least 0.5, then those of atoms of at least 0.5.
+#[tokio::test]
+async fn naive_rag_with_atoms() {
+    insta::assert_snapshot!(told("naive-rag-hr").await, @r"
+    naive-rag-hr: Where was the designer of the KX-40 crane born?
+    gathers: KX-40 crane
+    answer: Varnsund
+    calls: 1 answer
+    ");
+}
+
+#[tokio::test]
+async fn hybrid_rag() {
+    insta::assert_snapshot!(told("hybrid-rag").await, @r"
+    hybrid-rag: Where was the designer of the KX-40 crane born?
+    gathers: KX-40 crane | Jon Hale | Ilse Brandt | Oslo | Tea | Varnsund
+    answer: Varnsund
+    cites varnsund.md: Varnsund has 41000 inhabitants.
+    cites brandt.md: Ilse Brandt was born in Varnsund.
+    calls: 1 answer
+    ");
+}
+
+/// The chunks in the order of the walk: the crane, then its designer, whom it names.
+#[tokio::test]
+async fn hop_rag() {
+    insta::assert_snapshot!(told("hop-rag").await, @r"
+    hop-rag: Where was the designer of the KX-40 crane born?
+    gathers: KX-40 crane | Ilse Brandt | Oslo | Varnsund | Jon Hale | Tea
+    answer: Varnsund
+    cites varnsund.md: Varnsund has 41000 inhabitants.
+    cites brandt.md: Ilse Brandt was born in Varnsund.
+    calls: 1 answer
+    ");
+}

@@ -1,0 +1,158 @@
+//! Does an answer stem from what was retrieved, and how sure is a model that writes from it? Factual
+//! consistency and perplexity (CRP-RAG §5.3, Tables 3 and 4).
+
+use pikerag_knowledge::{
+    Answer, ChatModel, ChatRequest, Message, ModelError, Role, Scorer, Spent, TokenLogprob,
+};
+use pikerag_prompt::{AskError, Prompt, ask, passages, quiet_headings};
+
+use crate::judge::Verdict;
+
+const CONSISTENT: Prompt = Prompt {
+    role: Role::Judge,
+    template: include_str!("prompts/consistent.md"),
+    temperature: 0.0,
+    max_tokens: 1024,
+};
+const WRITTEN: Prompt = Prompt {
+    role: Role::Judge,
+    template: include_str!("prompts/written.md"),
+    temperature: 0.0,
+    max_tokens: 256,
+};
+
+/// Whether what an answer says, rationale included, originates from the passages it was written from.
+/// An answer from no passages does not, and costs nothing; a refusal is not asked about (`None`).
+///
+/// # Errors
+/// The call failed, or its reply stayed unreadable.
+pub async fn is_consistent(
+    model: &dyn ChatModel,
+    question: &str,
+    answer: &Answer,
+    spent: &mut Spent,
+) -> Result<Option<bool>, AskError> {
+    if answer.refused {
+        return Ok(None);
+    }
+    if answer.context.chunks.is_empty() {
+        return Ok(Some(false));
+    }
+    let shown = passages(answer.context.chunks.iter().map(|held| &held.chunk));
+    let asked = quiet_headings(question);
+    let said = quiet_headings(&format!("{}\n{}", answer.text, answer.rationale));
+    let inputs =
+        [("passages", shown.as_str()), ("question", asked.as_str()), ("answer", said.trim())];
+    let verdict: Verdict = ask(model, &CONSISTENT, &inputs, spent).await?;
+    Ok(Some(verdict.is_right))
+}
+
+/// The perplexity, from 1, of what a model writes when it answers from the context that a method ended
+/// with: `exp(-mean log p)` over the tokens of its reply. `None` for a refusal, and for an empty reply.
+///
+/// # Errors
+/// The call failed; [`ModelError::Unsupported`] where the endpoint has no log-probabilities.
+pub async fn perplexity(
+    scorer: &dyn Scorer,
+    question: &str,
+    answer: &Answer,
+    spent: &mut Spent,
+) -> Result<Option<f64>, AskError> {
+    if answer.refused {
+        return Ok(None);
+    }
+    let shown = match passages(answer.context.chunks.iter().map(|held| &held.chunk)) {
+        empty if empty.is_empty() => "(none)".to_owned(),
+        shown => shown,
+    };
+    let asked = quiet_headings(question);
+    let text = WRITTEN.render(&[("passages", shown.as_str()), ("question", asked.as_str())])?;
+    let request = ChatRequest {
+        role: WRITTEN.role,
+        messages: vec![Message::User { text, images: Vec::new() }],
+        temperature: WRITTEN.temperature,
+        max_tokens: WRITTEN.max_tokens,
+        schema: None,
+        sample: 0,
+    };
+    let failed = |source: ModelError| AskError::Model { role: WRITTEN.role, source };
+    let (reply, tokens) = scorer.score(&request).await.map_err(failed)?;
+    spent.add(WRITTEN.role, reply.usage);
+    Ok(of_tokens(&tokens))
+}
+
+fn of_tokens(tokens: &[TokenLogprob]) -> Option<f64> {
+    if tokens.is_empty() {
+        return None;
+    }
+    let sum: f64 = tokens.iter().map(|token| f64::from(token.logprob)).sum();
+    Some((-sum / tokens.len() as f64).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use pikerag_knowledge::{ChatReply, Context, Trace, Usage, WrittenBy};
+
+    use super::*;
+
+    /// Is asked nothing.
+    struct Nobody;
+
+    #[async_trait::async_trait]
+    impl ChatModel for Nobody {
+        fn name(&self) -> &'static str {
+            "nobody"
+        }
+        async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+            panic!("{request:?}")
+        }
+    }
+
+    /// Writes two tokens, each with this probability.
+    struct Writer(f32);
+
+    #[async_trait::async_trait]
+    impl Scorer for Writer {
+        async fn score(
+            &self,
+            request: &ChatRequest,
+        ) -> Result<(ChatReply, Vec<TokenLogprob>), ModelError> {
+            assert_eq!((request.role, request.temperature), (Role::Judge, 0.0));
+            let usage = Usage { prompt_tokens: 5, completion_tokens: 2 };
+            let token = TokenLogprob { token: "x".to_owned(), logprob: self.0.ln() };
+            Ok((ChatReply { text: "xx".to_owned(), usage }, vec![token.clone(), token]))
+        }
+    }
+
+    fn answer(refused: bool) -> Answer {
+        Answer {
+            text: "Oslo".to_owned(),
+            rationale: String::new(),
+            refused,
+            written_by: WrittenBy::Quotation,
+            citations: Vec::new(),
+            context: Context::default(),
+            trace: Trace::default(),
+            spent: Spent::default(),
+        }
+    }
+
+    #[tokio::test]
+    async fn what_needs_no_judge_costs_nothing() {
+        let mut spent = Spent::default();
+        let from_nothing = is_consistent(&Nobody, "Where?", &answer(false), &mut spent).await;
+        assert_eq!(from_nothing.unwrap(), Some(false));
+        let refused = is_consistent(&Nobody, "Where?", &answer(true), &mut spent).await;
+        assert_eq!((refused.unwrap(), spent.calls()), (None, 0));
+    }
+
+    #[tokio::test]
+    async fn the_geometric_mean_of_what_was_written() {
+        let mut spent = Spent::default();
+        let sure = perplexity(&Writer(0.5), "Where?", &answer(false), &mut spent).await.unwrap();
+        assert!((sure.unwrap() - 2.0).abs() < 1e-6);
+        assert_eq!(spent.calls(), 1);
+        assert_eq!(perplexity(&Writer(0.5), "?", &answer(true), &mut spent).await.unwrap(), None);
+        assert_eq!(of_tokens(&[]), None);
+    }
+}
