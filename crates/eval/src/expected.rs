@@ -1,7 +1,11 @@
 //! What will a method's calls and tokens come to, before anything is asked? Known by the method's
 //! name; every basis is documented, and a method without one is said to have none.
 
+mod judges;
+
 use serde::Serialize;
+
+pub use self::judges::{examining, judging};
 
 /// What a forecast is made from.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -371,39 +375,6 @@ pub fn expected(method: &str, setting: &Setting) -> Option<Expected> {
         completion_tokens: calls.saturating_mul(MOST_REPLY),
     };
     Some(Expected { typical, most, basis: basis.source })
-}
-
-/// What judging every answer will come to: a call each, of the judge's prompt and the answer.
-pub fn judging(questions: u64) -> Expected {
-    let bill = |calls: u64, prompt: u64, reply: u64| Bill {
-        calls,
-        prompt_tokens: calls * prompt,
-        completion_tokens: calls * reply,
-    };
-    Expected {
-        typical: bill(questions, 330, 2),
-        most: bill(questions * ASKED_AGAIN, 330 + 2 * MOST_REPLY, 1024),
-        basis: "one call per answer",
-    }
-}
-
-/// What looking once more at every answer beside its context will come to: a call each (consistency,
-/// perplexity). Contexts are of about five chunks, at most of forty.
-pub fn examining(questions: u64, setting: &Setting) -> Expected {
-    let bill = |calls: u64, prompt: u64, reply: u64| Bill {
-        calls,
-        prompt_tokens: calls * prompt,
-        completion_tokens: calls * reply,
-    };
-    Expected {
-        typical: bill(questions, 200 + 5 * setting.chunk_tokens, 20),
-        most: bill(
-            questions * ASKED_AGAIN,
-            200 + 40 * setting.most_chunk_tokens + 2 * MOST_REPLY,
-            1024,
-        ),
-        basis: "one call per answer, with its context",
-    }
 }
 
 #[cfg(test)]
