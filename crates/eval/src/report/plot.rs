@@ -12,6 +12,10 @@ const LEFT: f64 = 56.0;
 const RIGHT: f64 = 560.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 292.0;
+/// From one name of a legend to the next.
+const APART: f64 = 15.0;
+/// Kinds of parts in a row of the legend above bars.
+const IN_A_ROW: usize = 6;
 /// Colours in the style sheet, `s0` to `s7`.
 const COLOURS: usize = 8;
 
@@ -41,7 +45,7 @@ pub(super) fn scatter(title: &str, x_name: &str, y_name: &str, points: &[Point])
     let xs: Vec<f64> = points.iter().map(|point| point.x).collect();
     let x = Axis::over(&xs, LEFT, RIGHT);
     let y = Axis::percent();
-    let mut svg = frame(title, x_name, y_name, &x, &y);
+    let mut svg = frame(title, (x_name, &x), (y_name, &y), points.len());
     let mut heights = Vec::new();
     for (place, point) in points.iter().enumerate() {
         let (cx, cy, colour) = (x.at(point.x), y.at(point.y), place % COLOURS);
@@ -68,7 +72,7 @@ pub(super) fn lines(title: &str, x_name: &str, y_name: &str, lines: &[Line]) -> 
     let xs: Vec<f64> = lines.iter().flat_map(|line| &line.points).map(|(x, _)| *x).collect();
     let x = Axis::whole(&xs);
     let y = Axis::percent();
-    let mut svg = frame(title, x_name, y_name, &x, &y);
+    let mut svg = frame(title, (x_name, &x), (y_name, &y), lines.len());
     let mut ends = Vec::new();
     for (place, line) in lines.iter().enumerate() {
         let colour = place % COLOURS;
@@ -106,18 +110,21 @@ pub(super) fn bars(title: &str, x_name: &str, bars: &[Bar]) -> String {
     let longest = bars.iter().map(|bar| bar.parts.iter().map(|(_, length)| length).sum::<f64>());
     let scale = nice(longest.fold(0.0, f64::max));
     let (left, thick) = (190.0, 26.0);
-    let bottom = TOP + 24.0 + thick * bars.len() as f64;
+    let top = TOP + 18.0 * (kinds.len().saturating_sub(1) / IN_A_ROW) as f64;
+    let bottom = top + 24.0 + thick * bars.len() as f64;
     let to_x = |value: f64| left + value / scale * (WIDTH - left - 70.0);
     let mut svg = head(title, bottom + 44.0);
     for (place, kind) in kinds.iter().enumerate() {
+        let x = left + (place % IN_A_ROW) as f64 * 86.0;
+        let y = 4.0 + 18.0 * (place / IN_A_ROW) as f64;
         let _ = write!(
             svg,
-            "<rect class=\"f{}\" x=\"{x:.0}\" y=\"4\" width=\"11\" height=\"11\"/>\
-             <text x=\"{:.0}\" y=\"14\">{}</text>",
+            "<rect class=\"f{}\" x=\"{x:.0}\" y=\"{y:.0}\" width=\"11\" height=\"11\"/>\
+             <text x=\"{:.0}\" y=\"{:.0}\">{}</text>",
             place % COLOURS,
-            left + place as f64 * 86.0 + 15.0,
-            escape(kind),
-            x = left + place as f64 * 86.0
+            x + 15.0,
+            y + 10.0,
+            escape(kind)
         );
     }
     for tick in 0..=5 {
@@ -125,14 +132,14 @@ pub(super) fn bars(title: &str, x_name: &str, bars: &[Bar]) -> String {
         let x = to_x(value);
         let _ = write!(
             svg,
-            "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom:.1}\"/>\
+            "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" y2=\"{bottom:.1}\"/>\
              <text class=\"mid\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
             bottom + 16.0,
             short(value)
         );
     }
     for (place, bar) in bars.iter().enumerate() {
-        let y = TOP + 12.0 + thick * place as f64;
+        let y = top + 12.0 + thick * place as f64;
         let _ = write!(
             svg,
             "<text class=\"end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
@@ -237,9 +244,14 @@ fn head(title: &str, height: f64) -> String {
     )
 }
 
-/// The frame of a plot: grid, ticks and the names of its axes.
-fn frame(title: &str, x_name: &str, y_name: &str, x: &Axis, y: &Axis) -> String {
-    let mut svg = head(title, HEIGHT);
+/// The frame of a plot: grid, ticks and the names of its axes; as high as its legend needs.
+fn frame(
+    title: &str,
+    (x_name, x): (&str, &Axis),
+    (y_name, y): (&str, &Axis),
+    names: usize,
+) -> String {
+    let mut svg = head(title, HEIGHT.max(TOP + APART * (names + 1) as f64));
     for tick in &y.ticks {
         let at = y.at(*tick);
         let _ = write!(
@@ -276,7 +288,6 @@ fn frame(title: &str, x_name: &str, y_name: &str, x: &Axis, y: &Axis) -> String 
 /// The names on the right of the frame, each with a thin line from its end; pushed apart where they
 /// would cover one another.
 fn legend<'a>(svg: &mut String, ends: impl Iterator<Item = (&'a str, f64, f64)>) {
-    const APART: f64 = 15.0;
     let mut ends: Vec<(usize, &str, f64, f64)> =
         ends.enumerate().map(|(place, (label, x, y))| (place, label, x, y)).collect();
     ends.sort_by(|left, right| left.3.total_cmp(&right.3).then(left.0.cmp(&right.0)));
