@@ -1,8 +1,10 @@
 //! How is a question taken apart? By proposing sub-questions and selecting among what they find.
 
+mod list;
 mod propose;
 mod select;
 
+pub(crate) use list::SubQuestions;
 pub use propose::{Proposals, Proposer, propose};
 pub(crate) use propose::{propose_words, shown_context};
 pub use select::{Selection, Selector, select};

@@ -4,9 +4,7 @@
 use pikerag_knowledge::{
     Answer, ChatModel, ChatRequest, Message, ModelError, Role, Scorer, Spent, TokenLogprob,
 };
-use pikerag_prompt::{AskError, Prompt, ask, passages, quiet_headings};
-
-use crate::judge::Verdict;
+use pikerag_prompt::{AskError, Prompt, YesNo, ask, passages, quiet_headings};
 
 const CONSISTENT: Prompt = Prompt {
     role: Role::Judge,
@@ -43,8 +41,8 @@ pub async fn is_consistent(
     let said = quiet_headings(&format!("{}\n{}", answer.text, answer.rationale));
     let inputs =
         [("passages", shown.as_str()), ("question", asked.as_str()), ("answer", said.trim())];
-    let verdict: Verdict = ask(model, &CONSISTENT, &inputs, spent).await?;
-    Ok(Some(verdict.is_right))
+    let YesNo(stems) = ask(model, &CONSISTENT, &inputs, spent).await?;
+    Ok(Some(stems))
 }
 
 /// The perplexity, from 1, of what a model writes when it answers from the context that a method ended

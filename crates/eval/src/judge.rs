@@ -1,8 +1,8 @@
 //! Is an answer right in the eyes of a judging model? Acc (KAR³ §4.1: the judge sees the question,
 //! all labels and the answer).
 
-use pikerag_knowledge::{ChatModel, Role, Schema, Spent};
-use pikerag_prompt::{AskError, Prompt, Reply, Unreadable, ask, quiet_headings, without_thinking};
+use pikerag_knowledge::{ChatModel, Role, Spent};
+use pikerag_prompt::{AskError, Prompt, YesNo, ask, quiet_headings};
 
 const PROMPT: Prompt = Prompt {
     role: Role::Judge,
@@ -39,39 +39,13 @@ pub async fn judge(
     ];
     let inputs: Vec<(&str, &str)> =
         inputs.iter().map(|(key, text)| (*key, text.as_str())).collect();
-    let verdict: Verdict = ask(model, &PROMPT, &inputs, spent).await?;
-    Ok(verdict.is_right)
+    let YesNo(is_right) = ask(model, &PROMPT, &inputs, spent).await?;
+    Ok(is_right)
 }
 
 /// A label or an answer keeps to its line: it cannot add a label or a section.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Yes or no.
-pub(crate) struct Verdict {
-    pub(crate) is_right: bool,
-}
-
-impl Reply for Verdict {
-    fn schema() -> Option<Schema> {
-        None
-    }
-
-    /// The first word, whatever marks stand around it.
-    fn read(reply: &str) -> Result<Self, Unreadable> {
-        let reply = without_thinking(reply);
-        let mut words = reply.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
-        match words.next().map(str::to_lowercase).as_deref() {
-            Some("yes" | "是") => Ok(Self { is_right: true }),
-            Some("no" | "否") => Ok(Self { is_right: false }),
-            Some(_) => Err(Unreadable::BadKey {
-                key: "the reply".to_owned(),
-                expected: "\"Yes\" or \"No\"".to_owned(),
-            }),
-            None => Err(Unreadable::Empty),
-        }
-    }
 }
 
 #[cfg(test)]

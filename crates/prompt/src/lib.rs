@@ -10,5 +10,5 @@ mod read;
 pub use ask::{AskError, Prompt, Reply, ask, ask_sample};
 pub use json::{Found, find_json};
 pub use passages::{numbered, one_line, passages, quiet_headings};
-pub use prose::Prose;
+pub use prose::{Prose, YesNo};
 pub use read::{Unreadable, index, list_items, object, text, texts, without_thinking};

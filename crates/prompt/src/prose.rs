@@ -1,4 +1,4 @@
-//! What does a reply in plain words say?
+//! What does a reply in plain words say, or in one word?
 
 use pikerag_knowledge::Schema;
 
@@ -20,6 +20,36 @@ impl Reply for Prose {
     }
 }
 
+/// A verdict in a word, whatever stands around and behind it, in English or Chinese.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct YesNo(pub bool);
+
+impl Reply for YesNo {
+    fn schema() -> Option<Schema> {
+        None
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let said = without_thinking(reply).to_lowercase();
+        let first: String = said
+            .trim_start_matches(|c: char| !c.is_alphanumeric())
+            .chars()
+            .take_while(|c| c.is_alphanumeric())
+            .collect();
+        match first.as_str() {
+            "yes" | "true" | "know" => Ok(Self(true)),
+            "no" | "false" | "unknown" => Ok(Self(false)),
+            word if word.starts_with(['是', '能', '会']) => Ok(Self(true)),
+            word if word.starts_with(['否', '不', '没']) => Ok(Self(false)),
+            "" => Err(Unreadable::Empty),
+            _ => Err(Unreadable::BadKey {
+                key: "the reply".to_owned(),
+                expected: "\"Yes\" or \"No\"".to_owned(),
+            }),
+        }
+    }
+}
+
 /// What stands inside the code fence that encloses all of `text`, if one does.
 fn without_fence(text: &str) -> &str {
     let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
@@ -32,6 +62,18 @@ fn without_fence(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_verdict_in_many_words() {
+        for yes in ["Yes", "yes, I do", "\"Yes\"", "<think>no?</think> YES.", "是的"] {
+            assert_eq!(YesNo::read(yes), Ok(YesNo(true)), "{yes}");
+        }
+        for no in ["No.", "**no**, it is not", "False", "不知道", "否"] {
+            assert_eq!(YesNo::read(no), Ok(YesNo(false)), "{no}");
+        }
+        assert!(YesNo::read("Maybe").is_err());
+        assert_eq!(YesNo::read(""), Err(Unreadable::Empty));
+    }
 
     #[test]
     fn words_without_their_wrapping() {

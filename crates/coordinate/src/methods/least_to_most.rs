@@ -3,12 +3,12 @@
 
 use std::num::NonZeroUsize;
 
-use pikerag_knowledge::{Answer, Context, Event, Question, Role, Schema, StopReason};
-use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings, texts};
+use pikerag_knowledge::{Answer, Context, Event, Question, Role, StopReason};
+use pikerag_prompt::{Prompt, quiet_headings};
 use pikerag_reason::transcript;
-use serde_json::json;
 use tracing::instrument;
 
+use crate::decompose::SubQuestions;
 use crate::gather::{Gather, answer_step};
 use crate::kit::{Kit, Run, SolveError};
 use crate::methods::Method;
@@ -116,24 +116,4 @@ async fn split(
         sub_questions.push(question.text.clone());
     }
     Ok(sub_questions)
-}
-
-/// From simple to hard.
-struct SubQuestions(Vec<String>);
-
-impl Reply for SubQuestions {
-    fn schema() -> Option<Schema> {
-        let schema = json!({
-            "type": "object",
-            "properties": {"sub_questions": {"type": "array", "items": {"type": "string"}}},
-            "required": ["sub_questions"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "sub_questions".to_owned(), schema })
-    }
-
-    fn read(reply: &str) -> Result<Self, Unreadable> {
-        let object = object(reply, &["sub_questions"])?;
-        texts(&object, "sub_questions").map(Self)
-    }
 }

@@ -8,13 +8,14 @@ use pikerag_knowledge::{
     Answer, Chunk, Context, Criterion, Event, JudgedBy, Question, Role, Schema,
 };
 use pikerag_prompt::{
-    Prompt, Reply, Unreadable, numbered, object, one_line, quiet_headings, texts,
+    Prompt, Reply, Unreadable, YesNo, numbered, object, one_line, quiet_headings,
 };
 use pikerag_reason::{Reading, combine};
 use serde_json::{Value, json};
 use tracing::instrument;
 
 use crate::conclude::conclude_read;
+use crate::decompose::SubQuestions;
 use crate::gather::{Gather, answer_step, look_up};
 use crate::kit::{Kit, Run, SolveError};
 use crate::methods::Method;
@@ -216,8 +217,9 @@ impl Solving<'_> {
         iteration: usize,
     ) -> Result<Vec<String>, SolveError> {
         let asked = quiet_headings(question);
-        let said = self.run.ask::<Parts>(self.kit, &DECOMPOSE, &[("question", &asked)]).await?;
-        let Parts(mut parts) = said.unwrap_or_default();
+        let said =
+            self.run.ask::<SubQuestions>(self.kit, &DECOMPOSE, &[("question", &asked)]).await?;
+        let SubQuestions(mut parts) = said.unwrap_or_default();
         // A question that is a part of itself would be asked for ever.
         parts.retain(|part| !self.above.contains(part));
         let left = self.params.questions.saturating_sub(self.taken_up);
@@ -278,35 +280,6 @@ fn unknown() -> Reading {
     Reading { answer: UNKNOWN.to_owned(), ..Reading::default() }
 }
 
-/// `know` or not.
-struct YesNo(bool);
-
-impl Reply for YesNo {
-    fn schema() -> Option<Schema> {
-        None
-    }
-
-    fn read(reply: &str) -> Result<Self, Unreadable> {
-        let said = pikerag_prompt::without_thinking(reply).to_lowercase();
-        let first: String = said
-            .trim_start_matches(|c: char| !c.is_alphanumeric())
-            .chars()
-            .take_while(|c| c.is_alphanumeric())
-            .collect();
-        match first.as_str() {
-            "yes" | "true" | "know" => Ok(Self(true)),
-            "no" | "false" | "unknown" => Ok(Self(false)),
-            word if word.starts_with(['是', '能', '会']) => Ok(Self(true)),
-            word if word.starts_with(['否', '不', '没']) => Ok(Self(false)),
-            "" => Err(Unreadable::Empty),
-            _ => Err(Unreadable::BadKey {
-                key: "the reply".to_owned(),
-                expected: "\"Yes\" or \"No\"".to_owned(),
-            }),
-        }
-    }
-}
-
 /// Numbers from a list, from 1; none where nothing in it fits.
 struct Numbers(Vec<usize>);
 
@@ -347,44 +320,9 @@ impl Reply for Numbers {
     }
 }
 
-/// Sub-questions, each once.
-#[derive(Default)]
-struct Parts(Vec<String>);
-
-impl Reply for Parts {
-    fn schema() -> Option<Schema> {
-        let schema = json!({
-            "type": "object",
-            "properties": {"sub_questions": {"type": "array", "items": {"type": "string"}}},
-            "required": ["sub_questions"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "sub_questions".to_owned(), schema })
-    }
-
-    fn read(reply: &str) -> Result<Self, Unreadable> {
-        let mut parts = texts(&object(reply, &["sub_questions"])?, "sub_questions")?;
-        let mut seen = std::collections::HashSet::new();
-        parts.retain(|part| seen.insert(part.to_lowercase()));
-        Ok(Self(parts))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_verdict_in_many_words() {
-        for yes in ["Yes", "yes, I do", "\"Yes\"", "<think>no?</think> YES.", "是的"] {
-            assert!(YesNo::read(yes).unwrap().0, "{yes}");
-        }
-        for no in ["No.", "no", "False", "不知道", "否"] {
-            assert!(!YesNo::read(no).unwrap().0, "{no}");
-        }
-        assert!(YesNo::read("Maybe").is_err());
-        assert!(YesNo::read("").is_err());
-    }
 
     #[test]
     fn numbers_in_many_shapes() {

@@ -1,0 +1,28 @@
+//! Which sub-questions does a model list, without looking anything up?
+
+use pikerag_knowledge::Schema;
+use pikerag_prompt::{Reply, Unreadable, object, texts};
+use serde_json::json;
+
+/// Sub-questions, each once, in the model's order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SubQuestions(pub(crate) Vec<String>);
+
+impl Reply for SubQuestions {
+    fn schema() -> Option<Schema> {
+        let schema = json!({
+            "type": "object",
+            "properties": {"sub_questions": {"type": "array", "items": {"type": "string"}}},
+            "required": ["sub_questions"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "sub_questions".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let mut listed = texts(&object(reply, &["sub_questions"])?, "sub_questions")?;
+        let mut seen = std::collections::HashSet::new();
+        listed.retain(|question| seen.insert(question.to_lowercase()));
+        Ok(Self(listed))
+    }
+}
