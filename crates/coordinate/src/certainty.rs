@@ -6,11 +6,13 @@ use std::sync::{Mutex, PoisonError};
 use async_trait::async_trait;
 use pikerag_knowledge::{
     ChatModel, ChatReply, ChatRequest, JudgedBy, ModelError, Role, Schema, Scorer, TokenLogprob,
+    mean_probability,
 };
 use pikerag_prompt::{Prompt, Prose, Reply, Unreadable, ask, object, quiet_headings};
 use serde_json::json;
 
 use crate::kit::{Certainty, Kit, Run, SolveError};
+use crate::verdict::only;
 
 /// A reply in plain words, and how sure the model is of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +61,7 @@ pub(crate) async fn ask_surely(
             let remembering = Scored { scorer, logprobs: Mutex::default() };
             let asked = ask::<Prose>(&remembering, prompt, inputs, &mut run.spent).await;
             let Some(Prose(text)) = run.readable(prompt.role, asked)? else { return Ok(None) };
-            let confidence = mean_probability(&remembering.logprobs());
+            let confidence = confidence(&remembering.logprobs());
             Ok(Some(Sure { text, confidence, by: JudgedBy::LogProbabilities }))
         }
         Certainty::SelfAssessment => {
@@ -87,13 +89,9 @@ pub(crate) fn need_certainty(kit: &Kit) -> Result<(), SolveError> {
     }
 }
 
-/// `exp(mean log p)`; 1 for no tokens.
-fn mean_probability(logprobs: &[TokenLogprob]) -> f64 {
-    if logprobs.is_empty() {
-        return 1.0;
-    }
-    let sum: f64 = logprobs.iter().map(|token| f64::from(token.logprob)).sum();
-    (sum / logprobs.len() as f64).exp()
+/// Of the tokens of a reply; against one without tokens nothing speaks.
+fn confidence(tokens: &[TokenLogprob]) -> f64 {
+    mean_probability(tokens).unwrap_or(1.0)
 }
 
 /// A scorer as a chat model that remembers the log-probabilities of its last reply.
@@ -126,13 +124,8 @@ struct Grade(f64);
 
 impl Reply for Grade {
     fn schema() -> Option<Schema> {
-        let schema = json!({
-            "type": "object",
-            "properties": {"confidence": {"type": "integer", "minimum": 0, "maximum": 100}},
-            "required": ["confidence"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "confidence".to_owned(), schema })
+        let grade = json!({"type": "integer", "minimum": 0, "maximum": 100});
+        Some(only("confidence", &grade))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
@@ -161,8 +154,8 @@ mod tests {
     #[test]
     fn a_geometric_mean() {
         let token = |p: f32| TokenLogprob { token: String::new(), logprob: p.ln() };
-        assert!((mean_probability(&[token(0.5), token(0.125)]) - 0.25).abs() < 1e-6);
-        assert!((mean_probability(&[]) - 1.0).abs() < 1e-6);
+        assert!((confidence(&[token(0.5), token(0.125)]) - 0.25).abs() < 1e-6);
+        assert!((confidence(&[]) - 1.0).abs() < 1e-6);
         let sure = |confidence| Sure { text: String::new(), confidence, by: JudgedBy::Verdict };
         assert!((sure(0.25).perplexity() - 4.0).abs() < 1e-6);
         assert!(sure(1.0).log().abs() < 1e-6);

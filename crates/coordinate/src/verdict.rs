@@ -5,6 +5,9 @@ use pikerag_language::fold::tokens;
 use pikerag_prompt::{Unreadable, object, text};
 use serde_json::{Value, json};
 
+/// What stands for an answer that could not be had.
+pub(crate) const UNKNOWN: &str = "unknown";
+
 /// The yes or no under `key` of a reply, in any of the words that models use for it.
 pub(crate) fn yes_or_no(reply: &str, key: &str) -> Result<bool, Unreadable> {
     let said = text(&object(reply, &[key])?, key).unwrap_or_default().to_lowercase();

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::EvalError;
-use crate::seeded::Seeded;
+use pikerag_knowledge::Seeded;
 
 mod format;
 mod legal;

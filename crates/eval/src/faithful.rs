@@ -2,7 +2,7 @@
 //! consistency and perplexity (CRP-RAG §5.3, Tables 3 and 4).
 
 use pikerag_knowledge::{
-    Answer, ChatModel, ChatRequest, Message, ModelError, Role, Scorer, Spent, TokenLogprob,
+    Answer, ChatModel, ChatRequest, Message, ModelError, Role, Scorer, Spent, mean_probability,
 };
 use pikerag_prompt::{AskError, Prompt, YesNo, ask, passages, quiet_headings};
 
@@ -76,20 +76,12 @@ pub async fn perplexity(
     let failed = |source: ModelError| AskError::Model { role: WRITTEN.role, source };
     let (reply, tokens) = scorer.score(&request).await.map_err(failed)?;
     spent.add(WRITTEN.role, reply.usage);
-    Ok(of_tokens(&tokens))
-}
-
-fn of_tokens(tokens: &[TokenLogprob]) -> Option<f64> {
-    if tokens.is_empty() {
-        return None;
-    }
-    let sum: f64 = tokens.iter().map(|token| f64::from(token.logprob)).sum();
-    Some((-sum / tokens.len() as f64).exp())
+    Ok(mean_probability(&tokens).map(f64::recip))
 }
 
 #[cfg(test)]
 mod tests {
-    use pikerag_knowledge::{ChatReply, Context, Trace, Usage, WrittenBy};
+    use pikerag_knowledge::{ChatReply, Context, TokenLogprob, Trace, Usage, WrittenBy};
 
     use super::*;
 
@@ -151,6 +143,5 @@ mod tests {
         assert!((sure.unwrap() - 2.0).abs() < 1e-6);
         assert_eq!(spent.calls(), 1);
         assert_eq!(perplexity(&Writer(0.5), "?", &answer(true), &mut spent).await.unwrap(), None);
-        assert_eq!(of_tokens(&[]), None);
     }
 }

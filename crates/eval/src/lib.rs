@@ -16,6 +16,5 @@ pub mod papers;
 pub mod presets;
 pub mod report;
 pub mod runner;
-mod seeded;
 
 pub use error::EvalError;

@@ -7,7 +7,7 @@ use std::time::Instant;
 use futures::stream::{self, StreamExt};
 use pikerag_coordinate::{Kit, Method, SolveError, solve};
 use pikerag_knowledge::{
-    Answer, ChatModel, Check, Citation, ModelError, Question, Role, Scorer, Spent,
+    Answer, ChatModel, Check, Citation, ModelError, Question, Role, Scorer, Spent, causes,
 };
 use pikerag_prompt::AskError;
 
@@ -212,18 +212,12 @@ fn row(
 }
 
 fn failed(method: &str, item: &Item, error: &SolveError, seconds: f64, params: Params<'_>) -> Row {
-    let mut reason = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        reason = format!("{reason}: {inner}");
-        cause = inner.source();
-    }
     Row {
         acc: params.judges.right.is_some().then_some(0.0),
         consistent: params.judges.consistent.is_some().then_some(0.0),
         task: task_scores("", item),
         final_recall: supporting_recall(&item.supporting, &[]),
-        failed: Some(reason),
+        failed: Some(causes(error)),
         ..blank(method, item, seconds, params)
     }
 }

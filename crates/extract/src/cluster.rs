@@ -5,7 +5,7 @@
 //! Differs from RAPTOR: the main axes (PCA) take the place of UMAP, and each axis has its own variance
 //! instead of full covariances: both are small, exact and the same on every run.
 
-use crate::random::Random;
+use pikerag_knowledge::Seeded;
 
 /// How to cluster.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,7 +48,7 @@ pub fn clusters(
     params: Params,
     seed: u64,
 ) -> Vec<Vec<usize>> {
-    let mut random = Random(seed);
+    let mut random = Seeded::new(seed);
     let mut found = Vec::new();
     let everything: Vec<usize> = (0..vectors.len()).collect();
     split(vectors, tokens, params, &everything, 0, &mut random, &mut found);
@@ -61,7 +61,7 @@ fn split(
     params: Params,
     nodes: &[usize],
     depth: usize,
-    random: &mut Random,
+    random: &mut Seeded,
     found: &mut Vec<Vec<usize>>,
 ) {
     let size = |nodes: &[usize]| -> u64 { nodes.iter().filter_map(|at| tokens.get(*at)).sum() };
@@ -131,7 +131,7 @@ fn cut(
 }
 
 /// The points along the axes on which they differ most (principal components, by orthogonal iteration).
-fn reduced(points: &[Point], axes: usize, random: &mut Random) -> Vec<Point> {
+fn reduced(points: &[Point], axes: usize, random: &mut Seeded) -> Vec<Point> {
     let width = points.first().map_or(0, Vec::len);
     let mut mean = vec![0.0; width];
     for point in points {
@@ -241,7 +241,7 @@ fn log_sum(logs: &[f64]) -> f64 {
 }
 
 /// The mixture of at most `most` parts that fits best.
-fn fitting(points: &[Point], most: usize, random: &mut Random) -> Mixture {
+fn fitting(points: &[Point], most: usize, random: &mut Seeded) -> Mixture {
     let mut best = fit(points, 1, random);
     let mut least = best.bic(points);
     let (mut parts, mut worse) = (1, 0);
@@ -262,7 +262,7 @@ fn fitting(points: &[Point], most: usize, random: &mut Random) -> Mixture {
 }
 
 /// Expectation maximisation from well separated beginnings.
-fn fit(points: &[Point], parts: usize, random: &mut Random) -> Mixture {
+fn fit(points: &[Point], parts: usize, random: &mut Seeded) -> Mixture {
     let axes = points.first().map_or(0, Vec::len);
     let whole = spread(points, &vec![1.0; points.len()], axes);
     let floor = whole.variance.iter().sum::<f64>() / (axes.max(1) as f64) * NARROWEST;
@@ -310,9 +310,9 @@ fn spread(points: &[Point], weights: &[f64], axes: usize) -> Part {
 }
 
 /// Points far from each other (k-means++).
-fn beginnings(points: &[Point], parts: usize, random: &mut Random) -> Vec<Point> {
+fn beginnings(points: &[Point], parts: usize, random: &mut Seeded) -> Vec<Point> {
     let mut far = vec![f64::INFINITY; points.len()];
-    let mut next = (random.number() % points.len().max(1) as u64) as usize;
+    let mut next = (random.bits() % points.len().max(1) as u64) as usize;
     let mut chosen: Vec<Point> = Vec::with_capacity(parts);
     while let Some(point) = points.get(next).filter(|_| chosen.len() < parts) {
         for (far, other) in far.iter_mut().zip(points) {
@@ -342,9 +342,9 @@ mod tests {
 
     /// Points around each of three corners, one after the other.
     fn three_heaps(n: usize) -> Vec<Vec<f32>> {
-        let mut random = Random(1);
+        let mut random = Seeded::new(1);
         let corners = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
-        let near = |corner: &[f32; 4], random: &mut Random| {
+        let near = |corner: &[f32; 4], random: &mut Seeded| {
             corner.iter().map(|x| x + 0.05 * (random.fraction() as f32 - 0.5)).collect()
         };
         (0..n).map(|at| near(&corners[at % 3], &mut random)).collect()

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::random::Random;
+use pikerag_knowledge::Seeded;
 
 /// How random the refinement is (θ in the paper).
 const THETA: f64 = 0.01;
@@ -127,7 +127,7 @@ pub fn modularity(graph: &Graph, community: &[usize]) -> f64 {
 /// The community of each node, numbered from 0 in the order of their first nodes. Every community is
 /// connected.
 pub fn leiden(graph: &Graph, seed: u64) -> Vec<usize> {
-    let mut random = Random(seed);
+    let mut random = Seeded::new(seed);
     let mut best: Vec<usize> = (0..graph.len()).collect();
     let mut quality = modularity(graph, &best);
     for _ in 0..PASSES {
@@ -142,7 +142,7 @@ pub fn leiden(graph: &Graph, seed: u64) -> Vec<usize> {
 }
 
 /// Moves, refines and aggregates until every community is one node of the aggregate.
-fn one_pass(graph: &Graph, start: &[usize], random: &mut Random) -> Vec<usize> {
+fn one_pass(graph: &Graph, start: &[usize], random: &mut Seeded) -> Vec<usize> {
     let mut graph = graph.clone();
     let mut community = start.to_vec();
     // Which node of the current aggregate each original node is in.
@@ -168,7 +168,7 @@ fn one_pass(graph: &Graph, start: &[usize], random: &mut Random) -> Vec<usize> {
 
 /// Moves nodes to the neighbouring community that gains most, until none gains by moving. Only the
 /// neighbours of what moved are looked at again.
-pub fn move_nodes(graph: &Graph, start: &[usize], random: &mut Random) -> Vec<usize> {
+pub fn move_nodes(graph: &Graph, start: &[usize], random: &mut Seeded) -> Vec<usize> {
     let total = graph.total();
     let (mut community, _) = numbered(start);
     // One spare number for each node: a community of its own.
@@ -229,7 +229,7 @@ pub fn move_nodes(graph: &Graph, start: &[usize], random: &mut Random) -> Vec<us
 
 /// Splits communities into well connected parts: nodes that are alone join a part of their community
 /// that they have an edge to, at random in favour of what gains most.
-fn refine(graph: &Graph, community: &[usize], random: &mut Random) -> Vec<usize> {
+fn refine(graph: &Graph, community: &[usize], random: &mut Seeded) -> Vec<usize> {
     let total = graph.total();
     let mut whole: BTreeMap<usize, f64> = BTreeMap::new();
     for (node, own) in community.iter().enumerate() {
@@ -280,7 +280,7 @@ fn refine(graph: &Graph, community: &[usize], random: &mut Random) -> Vec<usize>
 
 /// One of (community, weight, gain), by `exp(gain / θ)`; gains as shares of the whole.
 fn favouring(
-    random: &mut Random,
+    random: &mut Seeded,
     choices: &[(usize, f64, f64)],
     total: f64,
 ) -> Option<(usize, f64)> {
@@ -558,7 +558,7 @@ mod tests {
             let alone: Vec<usize> = (0..graph.len()).collect();
             prop_assert!(modularity(&graph, &alone) <= quality + 1e-9);
             // Louvain's first step from the same start.
-            let moved = move_nodes(&graph, &alone, &mut Random(seed));
+            let moved = move_nodes(&graph, &alone, &mut Seeded::new(seed));
             prop_assert!(modularity(&graph, &moved) <= quality + 1e-9);
             assert_holds(&graph, &hierarchy(&graph, 4, seed), 4);
         }

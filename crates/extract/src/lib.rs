@@ -7,7 +7,6 @@ pub mod cluster;
 mod entities;
 pub mod leiden;
 mod links;
-pub mod random;
 mod split;
 
 pub use atomize::{Atomized, atomize_prompt, question_atoms, sentence_atoms};

@@ -2,15 +2,18 @@
 //! questions and answers, the typed trace, and the ports to models and storage. No IO.
 
 pub mod answer;
+mod causes;
 pub mod distilled;
 pub mod document;
 pub mod graph;
 pub mod id;
 pub mod names;
 pub mod ports;
+mod seeded;
 pub mod trace;
 
 pub use answer::{Answer, Check, Citation, Context, ContextChunk, Question, WrittenBy};
+pub use causes::causes;
 pub use distilled::{
     Child, Community, Entity, EntityMention, Extraction, LongDescription, Outline, OutlineRelation,
     Relation, RelationMention, Report, Structure, Summary,
@@ -24,6 +27,7 @@ pub use names::{NameKey, NameUse};
 pub use ports::{
     BaseSummary, CallRecord, ChatModel, ChatReply, ChatRequest, Embedder, ExtractBy, FileRecord,
     KnowledgeBase, KnowledgeWriter, Ledger, Mentions, Message, ModelError, PutReport, Role, Schema,
-    Scored, Scorer, Stage, StoreError, TokenLogprob, Usage, Vector, VectorSet,
+    Scored, Scorer, Stage, StoreError, TokenLogprob, Usage, Vector, VectorSet, mean_probability,
 };
+pub use seeded::Seeded;
 pub use trace::{Candidate, Consulted, Criterion, Event, JudgedBy, Spent, StopReason, Trace, Via};

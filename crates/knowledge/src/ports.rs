@@ -8,7 +8,7 @@ mod writer;
 pub use base::{BaseSummary, KnowledgeBase, Mentions, Scored, StoreError, VectorSet};
 pub use models::{
     CallRecord, ChatModel, ChatReply, ChatRequest, Embedder, Ledger, Message, ModelError, Role,
-    Schema, Scorer, TokenLogprob, Usage, Vector,
+    Schema, Scorer, TokenLogprob, Usage, Vector, mean_probability,
 };
 pub use writer::{ExtractBy, FileRecord, KnowledgeWriter, PutReport, Stage};
 

@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashSet};
+use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
@@ -27,6 +28,8 @@ pub struct Codes {
     pub scales: Vec<f32>,
     /// All codes, one after the other, as the bytes of signed integers.
     pub codes: Vec<u8>,
+    /// Cosines of unrelated vectors, rising; found when they are first asked for.
+    pub(crate) unrelated: OnceLock<Vec<f32>>,
 }
 
 /// Something found by a scan.
@@ -56,6 +59,7 @@ impl Codes {
         self.owners.push(owner);
         self.scales.push(scale);
         self.codes.extend(codes);
+        self.unrelated.take();
         true
     }
 
@@ -132,6 +136,15 @@ impl Codes {
     /// The cosine that a `share` of all pairs with different owners stays below, by a sample: the
     /// first vectors, which are any, for identifiers are hashes. `None` for too few pairs.
     pub fn unrelated_similarity(&self, share: f32) -> Option<f32> {
+        let cosines = self.unrelated.get_or_init(|| self.unrelated_cosines());
+        if cosines.len() < FEWEST_PAIRS {
+            return None;
+        }
+        let place = (share.clamp(0.0, 1.0) * (cosines.len() - 1) as f32) as usize;
+        cosines.get(place).copied()
+    }
+
+    fn unrelated_cosines(&self) -> Vec<f32> {
         let rows: Vec<(&u64, &f32, &[u8])> = self
             .owners
             .iter()
@@ -153,12 +166,8 @@ impl Codes {
             }
             cosines
         });
-        if cosines.len() < FEWEST_PAIRS {
-            return None;
-        }
         cosines.sort_unstable_by(f32::total_cmp);
-        let place = (share.clamp(0.0, 1.0) * (cosines.len() - 1) as f32) as usize;
-        cosines.get(place).copied()
+        cosines
     }
 
     #[inline(always)]

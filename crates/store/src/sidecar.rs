@@ -60,7 +60,7 @@ pub(crate) fn load(path: &Path, stamp: &str) -> Option<Codes> {
     let scales = numbers(&bytes, f32::from_le_bytes);
     let dimensions = usize::try_from(dimensions).ok()?;
     let codes = read(&mut file, count * dimensions)?;
-    Some(Codes { dimensions, ids, owners, scales, codes })
+    Some(Codes { dimensions, ids, owners, scales, codes, ..Codes::default() })
 }
 
 fn read(file: &mut fs::File, length: usize) -> Option<Vec<u8>> {

@@ -4,19 +4,15 @@ use pikerag_knowledge::Schema;
 use pikerag_prompt::{Reply, Unreadable, object, texts};
 use serde_json::json;
 
+use crate::verdict::only;
+
 /// Sub-questions, each once, in the model's order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SubQuestions(pub(crate) Vec<String>);
 
 impl Reply for SubQuestions {
     fn schema() -> Option<Schema> {
-        let schema = json!({
-            "type": "object",
-            "properties": {"sub_questions": {"type": "array", "items": {"type": "string"}}},
-            "required": ["sub_questions"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "sub_questions".to_owned(), schema })
+        Some(only("sub_questions", &json!({"type": "array", "items": {"type": "string"}})))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

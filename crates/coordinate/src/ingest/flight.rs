@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures::channel::mpsc;
 use futures::future::{self, ready};
 use futures::stream::{Stream, StreamExt};
-use pikerag_knowledge::{ModelError, StoreError};
+use pikerag_knowledge::{ModelError, StoreError, causes};
 use pikerag_prompt::AskError;
 
 use super::{Progress, Report, Watch};
@@ -93,14 +93,14 @@ fn blame(label: &str, error: &AskError, refusals: &mut usize, report: &mut Repor
     let refused = matches!(error, AskError::Model { source: ModelError::Refused { .. }, .. });
     *refusals = if refused { *refusals + 1 } else { 0 };
     if ends_the_run(error) || REFUSALS <= *refusals {
-        report.stopped.get_or_insert(reason(error));
+        report.stopped.get_or_insert(causes(error));
         report.over_budget |=
             matches!(error, AskError::Model { source: ModelError::OverBudget { .. }, .. });
         return;
     }
     report.failures += 1;
     if report.failed.len() < LISTED {
-        report.failed.push((label.to_owned(), reason(error)));
+        report.failed.push((label.to_owned(), causes(error)));
     }
 }
 
@@ -120,15 +120,4 @@ fn model_ends_the_run(error: &ModelError) -> bool {
         | ModelError::Ledger { .. } => true,
         ModelError::Busy { .. } | ModelError::Refused { .. } | ModelError::Broken { .. } => false,
     }
-}
-
-/// The whole chain of causes in one line.
-pub(super) fn reason(error: &dyn std::error::Error) -> String {
-    let mut chain = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        chain = format!("{chain}: {inner}");
-        cause = inner.source();
-    }
-    chain
 }

@@ -9,10 +9,10 @@ use futures::stream::{self, Stream, StreamExt, TryStreamExt};
 use pikerag_extract::{Atomized, question_atoms, sentence_atoms};
 use pikerag_knowledge::{
     Atom, AtomId, AtomKind, Chunk, ChunkId, Embedder, ModelError, Role, Stage, StoreError, Vector,
-    VectorSet,
+    VectorSet, causes,
 };
 
-use super::flight::{Flight, fly, reason};
+use super::flight::{Flight, fly};
 use super::{Params, Progress, Report, Tools, Watch};
 
 /// Chunks looked up at a time.
@@ -220,7 +220,7 @@ pub(super) async fn embed(
 
 /// Notes that a model's error ends the run.
 pub(super) fn stopped_by(error: &ModelError, report: &mut Report) {
-    report.stopped.get_or_insert(reason(error));
+    report.stopped.get_or_insert(causes(error));
     report.over_budget |= matches!(error, ModelError::OverBudget { .. });
 }
 

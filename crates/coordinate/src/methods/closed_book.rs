@@ -9,6 +9,7 @@ use tracing::instrument;
 use crate::conclude::{conclude_as, refuse};
 use crate::kit::{Kit, Run, SolveError};
 use crate::methods::Method;
+use crate::verdict::only;
 
 const DIRECT: Prompt = Prompt {
     role: Role::Answer,
@@ -99,13 +100,7 @@ struct StepByStep(Recalled);
 
 impl Reply for AtOnce {
     fn schema() -> Option<Schema> {
-        let schema = json!({
-            "type": "object",
-            "properties": {"answer": {"type": "string"}},
-            "required": ["answer"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "answer".to_owned(), schema })
+        Some(only("answer", &json!({"type": "string"})))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

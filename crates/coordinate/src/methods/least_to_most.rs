@@ -13,7 +13,8 @@ use crate::gather::{Gather, answer_step};
 use crate::kit::{Kit, Run, SolveError};
 use crate::methods::Method;
 use crate::methods::closed_book::recall;
-use crate::methods::self_ask::{UNKNOWN, combine_and_conclude, look_up_alone};
+use crate::methods::self_ask::{combine_and_conclude, look_up_alone};
+use crate::verdict::UNKNOWN;
 
 const PROMPT: Prompt = Prompt {
     role: Role::Decompose,

@@ -19,6 +19,7 @@ use crate::decompose::SubQuestions;
 use crate::gather::{Gather, answer_step, look_up};
 use crate::kit::{Kit, Run, SolveError};
 use crate::methods::Method;
+use crate::verdict::UNKNOWN;
 
 const KNOW: Prompt = Prompt {
     role: Role::Know,
@@ -38,9 +39,6 @@ const DECOMPOSE: Prompt = Prompt {
     temperature: 0.0,
     max_tokens: 1024,
 };
-
-/// What a question is answered with that nothing could answer (Algorithm 1, line 4).
-pub const UNKNOWN: &str = "unknown";
 
 /// How passages are put to the relevance module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -276,6 +274,7 @@ impl Solving<'_> {
     }
 }
 
+/// Algorithm 1, line 4.
 fn unknown() -> Reading {
     Reading { answer: UNKNOWN.to_owned(), ..Reading::default() }
 }

@@ -59,8 +59,7 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
     let asked = chunks.iter().map(|chunk| answer_from(kit, question, chunk));
     let mut votes = Vec::new();
     for (passage, (own, said)) in try_join_all(asked).await?.into_iter().enumerate() {
-        run.trace.events.extend(own.trace.events);
-        run.spent.merge(&own.spent);
+        run.absorb(own);
         if let Some(said) = said {
             votes.push(Vote::new(passage, &found, said));
         }

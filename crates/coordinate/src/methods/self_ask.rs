@@ -14,6 +14,7 @@ use crate::gather::{Gather, answer_step, look_up};
 use crate::kit::{Kit, Run, SolveError};
 use crate::methods::Method;
 use crate::methods::closed_book::recall;
+use crate::verdict::UNKNOWN;
 
 const PROMPT: Prompt = Prompt {
     role: Role::Decompose,
@@ -22,9 +23,6 @@ const PROMPT: Prompt = Prompt {
     max_tokens: 1024,
 };
 const DEMONSTRATIONS: &str = include_str!("prompts/self_ask_demonstrations.md");
-
-/// What stands for an answer that could not be had.
-pub(crate) const UNKNOWN: &str = "unknown";
 
 /// Whether prompts show how it is done (KAR³ Table 14).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

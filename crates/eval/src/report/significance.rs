@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::summary::{Estimate, bootstrap, by_method};
 use super::{Metric, Row};
-use crate::seeded::Seeded;
+use pikerag_knowledge::Seeded;
 
 /// One method against the first of the run, on one metric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

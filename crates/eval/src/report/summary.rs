@@ -6,7 +6,7 @@ use pikerag_knowledge::Role;
 use serde::{Deserialize, Serialize};
 
 use super::{Cost, Metric, Row};
-use crate::seeded::Seeded;
+use pikerag_knowledge::Seeded;
 
 /// A mean over questions with its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]

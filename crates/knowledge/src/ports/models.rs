@@ -258,6 +258,16 @@ pub struct TokenLogprob {
     pub logprob: f32,
 }
 
+/// The geometric mean of the tokens' probabilities, from 0 to 1: `exp(mean log p)`, the inverse of the
+/// perplexity. `None` for no tokens.
+pub fn mean_probability(tokens: &[TokenLogprob]) -> Option<f64> {
+    if tokens.is_empty() {
+        return None;
+    }
+    let sum: f64 = tokens.iter().map(|token| f64::from(token.logprob)).sum();
+    Some((sum / tokens.len() as f64).exp())
+}
+
 /// A chat model that tells how sure it was. Its own port: many endpoints cannot.
 #[async_trait]
 pub trait Scorer: Send + Sync {
@@ -322,5 +332,18 @@ pub trait Ledger: Send + Sync {
     /// Keeps one call for good.
     async fn keep(&self, call: &CallRecord) -> Result<(), super::StoreError> {
         self.keep_all(vec![call.clone()]).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_geometric_mean() {
+        let token = |p: f32| TokenLogprob { token: String::new(), logprob: p.ln() };
+        let mean = mean_probability(&[token(0.5), token(0.125)]).unwrap();
+        assert!((mean - 0.25).abs() < 1e-6, "{mean}");
+        assert_eq!(mean_probability(&[]), None);
     }
 }

@@ -2,15 +2,17 @@
 
 /// Splitmix64 (Steele, Lea and Flood 2014): eight lines instead of a dependency whose next release
 /// may draw other numbers than the last.
-pub(crate) struct Seeded(u64);
+#[derive(Clone, Debug)]
+pub struct Seeded(u64);
 
 impl Seeded {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// Draws from the seed on.
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// 64 bits, each as likely 0 as 1.
-    pub(crate) fn bits(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -20,8 +22,23 @@ impl Seeded {
 
     /// A number in `0..end`; 0 if `end` is 0. Multiply and shift (Lemire 2019): its bias is below
     /// `end / 2⁶⁴`.
-    pub(crate) fn below(&mut self, end: usize) -> usize {
+    pub fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.bits()) * end as u128) >> 64) as usize
+    }
+
+    /// A number from 0 up to 1.
+    pub fn fraction(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// The numbers below `n` in some order (Fisher and Yates).
+    pub fn shuffled(&mut self, n: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..n).collect();
+        for last in (1..n).rev() {
+            let other = (self.bits() % (last as u64 + 1)) as usize;
+            order.swap(last, other);
+        }
+        order
     }
 }
 

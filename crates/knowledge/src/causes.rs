@@ -1,0 +1,14 @@
+//! Why did something fail, down to the bottom?
+
+use std::error::Error;
+
+/// The whole chain of causes in one line.
+pub fn causes(error: &dyn Error) -> String {
+    let mut chain = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        chain = format!("{chain}: {inner}");
+        cause = inner.source();
+    }
+    chain
+}
