@@ -111,7 +111,9 @@ fn a_dry_run_is_free_and_its_bounds_hold() {
     let place = Place::with(&stub);
     let (questions, corpus) = (workload("questions.jsonl"), workload("corpus.jsonl"));
     let eval: Vec<&str> =
-        "eval --json --judge --methods kar3,kar3:n=2,naive-rag,hop-rag --limit 12 --questions"
+        "eval --json --judge --methods kar3,kar3:n=2,naive-rag,hop-rag,self-ask-hr,ircot,iter-retgen,\
+         searchain,probtree,least-to-most-r,replug,self-rag,think-then-act,tree-of-thought,ra-isf,crp-rag \
+         --limit 12 --questions"
             .split(' ')
             .chain([questions.as_str(), "--corpus", corpus.as_str()])
             .collect();
@@ -137,7 +139,7 @@ fn a_dry_run_is_free_and_its_bounds_hold() {
             compared += 1;
         }
     }
-    assert_eq!(compared, 12);
+    assert_eq!(compared, 3 * 16);
     let ran =
         place.run_to(1, &["eval", "--dry-run", "--methods", "guess", "--questions", &questions]);
     assert!(ran.stderr.contains("no method `guess`"), "{}", ran.stderr);
