@@ -1,8 +1,8 @@
 //! Which chunks hold these words? A tantivy index derived from the database. Its commit carries
 //! the generation it stands at, so that a crash can only leave it behind, never out of step.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use pikerag_knowledge::StoreError;
 use pikerag_language::query_terms;
@@ -30,8 +30,12 @@ pub(crate) struct FullText {
     reader: IndexReader,
     id: Field,
     body: Field,
-    writing: Mutex<()>,
+    lock: PathBuf,
 }
+
+/// The right to write the index, which one thread of one process has at a time. Who has it reads
+/// the stamp, finds what is missing and applies it: between these nobody else may commit.
+pub(crate) struct Turn(#[expect(dead_code, reason = "held, and released with the file")] File);
 
 /// What changed since the index was last committed.
 pub(crate) struct Changes {
@@ -46,8 +50,8 @@ pub(crate) struct Changes {
 impl FullText {
     /// Opens or creates the index in `folder`; one that cannot be read is made anew.
     pub(crate) fn open(folder: &Path) -> Result<Self, StoreError> {
-        let folder: PathBuf = folder.join(format!("fulltext-v{VERSION}"));
-        std::fs::create_dir_all(&folder).doing("creating the full-text folder")?;
+        let lock = folder.join(format!("fulltext-v{VERSION}.lock"));
+        let folder = folder.join(format!("fulltext-v{VERSION}"));
         let mut schema = Schema::builder();
         let id = schema.add_u64_field("id", FAST | INDEXED);
         let indexing = TextFieldIndexing::default()
@@ -56,13 +60,15 @@ impl FullText {
         let body =
             schema.add_text_field("body", TextOptions::default().set_indexing_options(indexing));
         let schema = schema.build();
-        let opened = Index::open_in_dir(&folder).ok().filter(|index| index.schema() == schema);
-        let index = match opened {
+        let existing = || Index::open_in_dir(&folder).ok().filter(|index| index.schema() == schema);
+        let index = match existing() {
             Some(index) => index,
             None => {
-                std::fs::remove_dir_all(&folder).doing("clearing the full-text folder")?;
-                std::fs::create_dir_all(&folder).doing("creating the full-text folder")?;
-                Index::create_in_dir(&folder, schema).doing("creating the full-text index")?
+                let _turn = turn(&lock)?;
+                match existing() {
+                    Some(made_meanwhile) => made_meanwhile,
+                    None => create(&folder, &schema)?,
+                }
             }
         };
         index.tokenizers().register("words", Words::default());
@@ -72,7 +78,7 @@ impl FullText {
             .doc_store_cache_num_blocks(0)
             .try_into()
             .doing("opening the full-text index")?;
-        Ok(Self { index, reader, id, body, writing: Mutex::new(()) })
+        Ok(Self { index, reader, id, body, lock })
     }
 
     /// The generation that the last commit stands at; empty for a new index.
@@ -80,9 +86,13 @@ impl FullText {
         self.index.load_metas().ok().and_then(|metas| metas.payload).unwrap_or_default()
     }
 
+    /// Waits until no other thread or process writes.
+    pub(crate) fn turn(&self) -> Result<Turn, StoreError> {
+        turn(&self.lock)
+    }
+
     /// Applies changes in one commit.
-    pub(crate) fn apply(&self, changes: Changes) -> Result<(), StoreError> {
-        let _one_writer = self.writing.lock();
+    pub(crate) fn apply(&self, _turn: &Turn, changes: Changes) -> Result<(), StoreError> {
         let mut writer: IndexWriter<TantivyDocument> = self
             .index
             .writer_with_num_threads(1, WRITER_BYTES)
@@ -162,6 +172,21 @@ impl FullText {
     }
 }
 
+fn create(folder: &Path, schema: &Schema) -> Result<Index, StoreError> {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).doing("clearing the full-text folder")?;
+    }
+    std::fs::create_dir_all(folder).doing("creating the full-text folder")?;
+    Index::create_in_dir(folder, schema.clone()).doing("creating the full-text index")
+}
+
+fn turn(path: &Path) -> Result<Turn, StoreError> {
+    let doing = "waiting to write full text";
+    let file = File::options().create(true).append(true).open(path).doing(doing)?;
+    file.lock().doing(doing)?;
+    Ok(Turn(file))
+}
+
 /// Collects every match with its score.
 struct AllScores;
 
@@ -220,16 +245,15 @@ mod tests {
         assert_eq!(index.stamp(), "");
         let added =
             vec![text(1, "the harbour crane"), text(2, "港口起重机的维护"), text(3, "crane crane")];
-        index.apply(Changes { stamp: "b:1".to_owned(), gone: None, added }).unwrap();
+        let apply = |changes| index.apply(&index.turn().unwrap(), changes).unwrap();
+        apply(Changes { stamp: "b:1".to_owned(), gone: None, added });
         let ids = |query: &str| {
             index.search(query, 9).unwrap().into_iter().map(|hit| hit.0).collect::<Vec<_>>()
         };
         assert_eq!(ids("Crane?"), [3, 1]);
         assert_eq!(ids("起重机"), [2]);
         assert_eq!(ids("?!"), Vec::<u64>::new());
-        index
-            .apply(Changes { stamp: "b:2".to_owned(), gone: Some(vec![3]), added: vec![] })
-            .unwrap();
+        apply(Changes { stamp: "b:2".to_owned(), gone: Some(vec![3]), added: vec![] });
         assert_eq!(ids("crane"), [1]);
         drop(index);
         assert_eq!(FullText::open(folder.path()).unwrap().stamp(), "b:2");

@@ -327,7 +327,7 @@ impl Inner {
         if index.stamp() == self.stamp(generation) {
             return index.reload();
         }
-        if let Err(error) = self.refresh_text(connection) {
+        if let Err(error) = self.refresh_text() {
             tracing::warn!(error = ?error, "full text is behind the database; searching it as it is");
             return index.reload();
         }
