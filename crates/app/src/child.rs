@@ -61,7 +61,8 @@ pub(crate) fn run(arguments: &ParseChild) -> ExitCode {
         Err(_) => return ExitCode::from(8),
     }
     let limits = Limits { max_bytes: arguments.bytes, ..Limits::default() };
-    let said = match pikerag_parse::parse(&arguments.name, &bytes, &limits) {
+    let said = match pikerag_parse::parse(&arguments.name, &bytes, &limits, &pikerag_parse::Unaided)
+    {
         Ok(parsed) => Said::Parsed(parsed),
         Err(error) => Said::Refused(error),
     };

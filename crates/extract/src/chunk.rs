@@ -2,8 +2,8 @@
 //! heading along, and never cuts a table row; then at size (SPEC §3, chunking without a model).
 
 use pikerag_knowledge::{
-    BlockKind, Chunk, ChunkId, ChunkKind, Chunking, Document, DocumentGraph, Section, SectionId,
-    Source, SourceId, Span, Table,
+    Area, BlockKind, Chunk, ChunkId, ChunkKind, Chunking, Document, DocumentGraph, Image, Section,
+    SectionId, Source, SourceId, Span, Table,
 };
 use pikerag_language::language_of;
 
@@ -38,16 +38,17 @@ pub fn document_graph(path: &str, document: Document, params: ChunkParams) -> Do
         hash: content_hash(&document.text),
         language: language_of(&document.text).map(str::to_owned),
         metadata: document.metadata.clone(),
+        summary: None,
         uri,
     };
     let (sections, drafts) = match document.chunking {
         Chunking::Given => (Vec::new(), given(&document)),
         Chunking::Free => split(&document, source.id, params),
     };
-    let chunks = identified(&source, &document.text, &sections, drafts);
+    let (chunks, figures) = identified(&source, &document, &sections, drafts);
     let links = links::by_chunk(path, &document.links, &chunks);
     let names = links::names(path, &source, &chunks, &links);
-    DocumentGraph { source, text: document.text, sections, chunks, links, names }
+    DocumentGraph { source, text: document.text, sections, chunks, links, figures, names }
 }
 
 fn content_hash(text: &str) -> String {
@@ -59,9 +60,29 @@ pub(crate) struct Draft {
     pub(crate) span: Span,
     pub(crate) kind: ChunkKind,
     pub(crate) page: Option<u32>,
+    pub(crate) area: Option<Area>,
+    pub(crate) hidden: bool,
+    /// Place among the document's images.
+    pub(crate) image: Option<usize>,
     pub(crate) table: Option<Table>,
     /// Place in the list of sections.
     pub(crate) section: Option<usize>,
+}
+
+impl Draft {
+    /// Text on a page, without anything else.
+    fn bare(span: Span, page: Option<u32>) -> Self {
+        Self {
+            span,
+            kind: ChunkKind::Text,
+            page,
+            area: None,
+            hidden: false,
+            image: None,
+            table: None,
+            section: None,
+        }
+    }
 }
 
 /// The whole document as one chunk, as its file wants it.
@@ -70,7 +91,7 @@ fn given(document: &Document) -> Vec<Draft> {
         return Vec::new();
     };
     let span = Span { start: first.span.start, end: last.span.end };
-    vec![Draft { span, kind: ChunkKind::Text, page: first.page, table: None, section: None }]
+    vec![Draft { kind: ChunkKind::Text, ..Draft::bare(span, first.page) }]
 }
 
 fn split(document: &Document, source: SourceId, params: ChunkParams) -> (Vec<Section>, Vec<Draft>) {
@@ -113,7 +134,7 @@ fn split(document: &Document, source: SourceId, params: ChunkParams) -> (Vec<Sec
     if let (Some(start), Some(last)) = (headings_from, document.blocks.last()) {
         let span = Span { start, end: last.span.end };
         let section = open.last().copied();
-        drafts.push(Draft { span, kind: ChunkKind::Text, page: last.page, table: None, section });
+        drafts.push(Draft { section, ..Draft::bare(span, last.page) });
     }
     (sections, drafts)
 }
@@ -124,12 +145,20 @@ fn clean_heading(heading: &str) -> String {
     line.replace(['*', '`', '_'], "").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn identified(source: &Source, text: &str, sections: &[Section], drafts: Vec<Draft>) -> Vec<Chunk> {
+/// The drafts as chunks, and the pictures of those that are figures.
+fn identified(
+    source: &Source,
+    document: &Document,
+    sections: &[Section],
+    drafts: Vec<Draft>,
+) -> (Vec<Chunk>, Vec<(ChunkId, Image)>) {
     let paths = heading_paths(sections);
     let mut seen = std::collections::HashMap::new();
     let mut chunks = Vec::with_capacity(drafts.len());
+    let mut figures = Vec::new();
     for draft in drafts {
-        let Some(body) = draft.span.of(text).filter(|body| !body.trim().is_empty()) else {
+        let Some(body) = draft.span.of(&document.text).filter(|body| !body.trim().is_empty())
+        else {
             continue;
         };
         let mut chunk = Chunk {
@@ -144,16 +173,29 @@ fn identified(source: &Source, text: &str, sections: &[Section], drafts: Vec<Dra
             text: body.to_owned(),
             span: draft.span,
             page: draft.page,
+            area: draft.area,
             table: draft.table,
+            summary: None,
+            hidden: draft.hidden,
         };
         // As it is read: rows cut off from their header become another chunk with another header.
-        let (full_title, reading) = (chunk.full_title(), chunk.reading_text().into_owned());
+        let (full_title, mut reading) = (chunk.full_title(), chunk.reading_text().into_owned());
+        // Another picture, or text that was hidden before, is another chunk: what a model said of the
+        // old one does not hold.
+        let image = draft.image.and_then(|place| document.images.get(place));
+        if let Some(image) = image {
+            reading.push_str(blake3::hash(&image.bytes).to_hex().as_str());
+        }
+        if chunk.hidden {
+            reading.push_str("\0hidden");
+        }
         let nth: &mut u32 = seen.entry((full_title.clone(), reading.clone())).or_default();
         chunk.id = ChunkId::of(source.id, &full_title, &reading, *nth);
         *nth += 1;
+        figures.extend(image.map(|image| (chunk.id, image.clone())));
         chunks.push(chunk);
     }
-    chunks
+    (chunks, figures)
 }
 
 /// Headings from the outermost down to each section, joined by ` › `, in the sections' order.
@@ -200,16 +242,12 @@ mod tests {
             if !table.lines.is_empty() {
                 let span =
                     Span { start: table.lines[0].start, end: table.lines.last().unwrap().end };
-                blocks.push(Block {
-                    kind: BlockKind::Table(std::mem::take(&mut table)),
-                    span,
-                    page: None,
-                });
+                blocks.push(Block::new(BlockKind::Table(std::mem::take(&mut table)), span));
             }
             let level = line.chars().take_while(|c| *c == '#').count() as u8;
             let kind = if level > 0 { BlockKind::Heading { level } } else { BlockKind::Paragraph };
             if span.start < span.end {
-                blocks.push(Block { kind, span, page: None });
+                blocks.push(Block::new(kind, span));
             }
         }
         Document {
@@ -219,6 +257,7 @@ mod tests {
             text: source.to_owned(),
             blocks,
             links: vec![],
+            images: vec![],
             chunking: Chunking::Free,
             metadata: std::collections::BTreeMap::default(),
         }

@@ -324,6 +324,9 @@ mod tests {
             text: text.to_owned(),
             span: Span { start: 0, end: text.len() },
             page: None,
+            area: None,
+            summary: None,
+            hidden: false,
             table: None,
         };
         let mut found = shown(&extract_names(&chunk));

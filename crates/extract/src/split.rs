@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use pikerag_knowledge::{Block, BlockKind, ChunkKind, Span, Table};
+use pikerag_knowledge::{Area, Block, BlockKind, ChunkKind, Span, Table};
 use pikerag_language::{estimate_tokens, sentences};
 
 use crate::chunk::{ChunkParams, Draft};
@@ -12,6 +12,10 @@ pub(crate) struct Piece {
     pub(crate) span: Span,
     kind: ChunkKind,
     page: Option<u32>,
+    area: Option<Area>,
+    hidden: bool,
+    /// For a figure: its place among the document's images.
+    image: Option<usize>,
     tokens: u64,
     /// For a row of a table: the whole table, and which row this is (`None`: its header).
     row: Option<(Rc<Table>, Option<usize>)>,
@@ -25,6 +29,9 @@ pub(crate) fn pieces(text: &str, block: &Block, max_tokens: u64) -> Vec<Piece> {
         span,
         kind,
         page: block.page,
+        area: block.area,
+        hidden: block.hidden,
+        image: None,
         tokens: estimate_tokens(span.of(text).unwrap_or_default()),
         row: None,
         continues,
@@ -42,6 +49,10 @@ pub(crate) fn pieces(text: &str, block: &Block, max_tokens: u64) -> Vec<Piece> {
             rows
         }
         BlockKind::Table(_) => vec![piece(block.span, ChunkKind::Table, false)],
+        BlockKind::Figure { image } => {
+            vec![Piece { image: *image, ..piece(block.span, ChunkKind::Figure, false) }]
+        }
+        BlockKind::Caption => vec![piece(block.span, ChunkKind::Caption, false)],
         BlockKind::Code => lines(text, block.span, max_tokens)
             .into_iter()
             .enumerate()
@@ -75,7 +86,7 @@ pub(crate) fn pack(
     let mut held: Vec<Piece> = Vec::new();
     let mut tokens = 0;
     for piece in run.drain(..) {
-        let other_kind = held.last().is_some_and(|last| last.kind != piece.kind);
+        let other_kind = held.last().is_some_and(|last| !together(last, &piece));
         if !held.is_empty() && (other_kind || params.max_tokens < tokens + piece.tokens) {
             let overlap =
                 if piece.continues && !other_kind { overlap(&held, params) } else { Vec::new() };
@@ -88,6 +99,17 @@ pub(crate) fn pack(
     }
     drafts.extend(close(held, section));
     drafts
+}
+
+/// May two neighbours share a chunk? A caption goes with what it stands beside.
+fn together(last: &Piece, next: &Piece) -> bool {
+    use ChunkKind::{Caption, Figure, Table};
+    let kinds = match (last.kind, next.kind) {
+        (Figure, Figure) => false,
+        (Caption, Figure | Table) | (Figure | Table, Caption) => true,
+        (one, other) => one == other,
+    };
+    kinds && last.hidden == next.hidden
 }
 
 /// The last sentences of a full chunk that the next one repeats.
@@ -106,8 +128,12 @@ fn overlap(held: &[Piece], params: ChunkParams) -> Vec<Piece> {
 
 fn close(held: Vec<Piece>, section: Option<usize>) -> Option<Draft> {
     let (first, last) = (held.first()?, held.last()?);
-    let (span, kind, page) =
-        (Span { start: first.span.start, end: last.span.end }, first.kind, first.page);
+    let (span, page) = (Span { start: first.span.start, end: last.span.end }, first.page);
+    let hidden = first.hidden;
+    let kind = held.iter().map(|piece| piece.kind).find(|kind| *kind != ChunkKind::Caption);
+    let image = held.iter().find_map(|piece| piece.image);
+    let on_page = held.iter().filter(|piece| piece.page == page).filter_map(|piece| piece.area);
+    let area = on_page.reduce(Area::around);
     let mut table: Option<Table> = None;
     for piece in held {
         let Some((whole, row)) = piece.row else { continue };
@@ -121,7 +147,8 @@ fn close(held: Vec<Piece>, section: Option<usize>) -> Option<Draft> {
         }
         part.lines.push(piece.span);
     }
-    Some(Draft { span, kind, page, table, section })
+    let kind = kind.unwrap_or(ChunkKind::Caption);
+    Some(Draft { span, kind, page, area, hidden, image, table, section })
 }
 
 /// Lines of a block, packed as far as they fit, so that program text is cut between lines only.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A half-open range of bytes of a document's text; both ends lie on character boundaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -36,6 +38,9 @@ pub struct Document {
     pub blocks: Vec<Block>,
     /// Links to other documents, in reading order.
     pub links: Vec<Link>,
+    /// Its pictures, which [`BlockKind::Figure`] counts in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
     /// Who decides where chunks end.
     pub chunking: Chunking,
     /// What the document says of itself (author, date, …), sorted by key.
@@ -59,8 +64,80 @@ pub struct Block {
     pub kind: BlockKind,
     /// Where it stands in the document's text.
     pub span: Span,
-    /// Page, from 1, where the format has pages.
+    /// Page, slide or sheet, from 1, where the format has them.
     pub page: Option<u32>,
+    /// Where it stands on the page, where the format says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub area: Option<Area>,
+    /// No reader of the page sees it: invisible ink, outside the page, a hidden sheet. It is kept and
+    /// shown as hidden; nothing is answered from it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hidden: bool,
+}
+
+impl Block {
+    /// A piece of a format without pages.
+    pub fn new(kind: BlockKind, span: Span) -> Self {
+        Self { kind, span, page: None, area: None, hidden: false }
+    }
+}
+
+/// A box on a page, in points (1/72 inch) from the upper left corner of the page as it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Area {
+    /// Left edge.
+    pub left: f32,
+    /// Upper edge.
+    pub top: f32,
+    /// Right edge, at least `left`.
+    pub right: f32,
+    /// Lower edge, at least `top`.
+    pub bottom: f32,
+}
+
+impl Area {
+    /// The smallest box around both.
+    #[must_use]
+    pub fn around(self, other: Self) -> Self {
+        Self {
+            left: self.left.min(other.left),
+            top: self.top.min(other.top),
+            right: self.right.max(other.right),
+            bottom: self.bottom.max(other.bottom),
+        }
+    }
+}
+
+/// A picture, as a model with eyes would be shown it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    /// Such as `image/png`.
+    pub media_type: String,
+    /// The file's bytes; in JSON as base64.
+    #[serde(serialize_with = "to_base64", deserialize_with = "from_base64")]
+    pub bytes: Vec<u8>,
+}
+
+impl std::fmt::Debug for Image {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Image({}, {} bytes)", self.media_type, self.bytes.len())
+    }
+}
+
+impl Image {
+    /// As a `data:` URL, the way chat messages carry pictures.
+    pub fn data_url(&self) -> String {
+        format!("data:{};base64,{}", self.media_type, STANDARD.encode(&self.bytes))
+    }
+}
+
+fn to_base64<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&STANDARD.encode(bytes))
+}
+
+fn from_base64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    STANDARD.decode(text).map_err(serde::de::Error::custom)
 }
 
 /// What a piece of layout is.
@@ -82,6 +159,12 @@ pub enum BlockKind {
     Code,
     /// A caption of a figure or table.
     Caption,
+    /// A figure, chart or scanned page. Its span covers what stands for it in the text: its
+    /// alternative text, the words recognised on it, or a line such as `[Figure 3]`.
+    Figure {
+        /// Place in [`Document::images`]; `None` where the picture could not be kept.
+        image: Option<usize>,
+    },
 }
 
 /// A table with its cells kept.

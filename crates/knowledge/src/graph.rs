@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::{Link, Span, Table};
+use crate::document::{Area, Image, Link, Span, Table};
 use crate::id::{AtomId, ChunkId, SectionId, SourceId};
 use crate::names::NameUse;
 
@@ -103,6 +103,9 @@ pub struct Source {
     pub language: Option<String>,
     /// What the document says of itself.
     pub metadata: BTreeMap<String, String>,
+    /// What a model says of it as a whole, if it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
 }
 
 /// A heading and its range in layer `C`.
@@ -183,8 +186,19 @@ pub struct Chunk {
     pub span: Span,
     /// Page, from 1, where the format has pages.
     pub page: Option<u32>,
+    /// Where it stands on its first page, where the format says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub area: Option<Area>,
     /// Cells, for a table.
     pub table: Option<Table>,
+    /// What a model says of it: its summary from enhanced chunking, of a table what it shows, of a figure
+    /// what can be seen. Found by, and shown to models as what it is; never cited as the source's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// No reader of the document sees it (invisible, outside the page). Stored and exported so that
+    /// people can look at it; never searched, atomized or answered from.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hidden: bool,
 }
 
 impl Chunk {
@@ -196,6 +210,15 @@ impl Chunk {
                 format!("{}\n{}", table.header.join(" | "), self.text).into()
             }
             _ => self.text.as_str().into(),
+        }
+    }
+
+    /// [`Chunk::reading_text`], and what a model says of the chunk, if it was asked: what the chunk is
+    /// found by.
+    pub fn searched_text(&self) -> std::borrow::Cow<'_, str> {
+        match &self.summary {
+            Some(summary) => format!("{}\n{summary}", self.reading_text()).into(),
+            None => self.reading_text(),
         }
     }
 
@@ -268,6 +291,8 @@ pub struct DocumentGraph {
     pub chunks: Vec<Chunk>,
     /// The links that each chunk holds.
     pub links: Vec<(ChunkId, Link)>,
+    /// The pictures of chunks that are figures.
+    pub figures: Vec<(ChunkId, Image)>,
     /// The names that each chunk bears or mentions: what hop retrieval walks along.
     pub names: Vec<(ChunkId, NameUse)>,
 }

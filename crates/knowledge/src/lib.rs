@@ -18,7 +18,7 @@ pub use distilled::{
     Child, Community, Entity, EntityMention, Extraction, LongDescription, Outline, OutlineRelation,
     Relation, RelationMention, Report, Structure, Summary,
 };
-pub use document::{Block, BlockKind, Chunking, Document, Link, Problem, Span, Table};
+pub use document::{Area, Block, BlockKind, Chunking, Document, Image, Link, Problem, Span, Table};
 pub use graph::{
     Atom, AtomKind, Chunk, ChunkKind, DocumentGraph, EdgeKind, LayerKind, NodeKind, Section, Source,
 };

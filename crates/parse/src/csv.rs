@@ -43,7 +43,7 @@ pub(crate) fn read(
         return Err(ParseError::NothingInside { name: file.name.to_owned() });
     }
     let span = Span { start: 0, end: text.len() };
-    let block = Block { kind: BlockKind::Table(table), span, page: None };
+    let block = Block::new(BlockKind::Table(table), span);
     Ok(file.document(None, text, vec![block], Vec::new()))
 }
 

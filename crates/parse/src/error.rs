@@ -70,14 +70,14 @@ pub enum ParseError {
 mod tests {
     use super::*;
     use crate::sound::NAMES;
-    use crate::{Limits, parse};
+    use crate::{Limits, Unaided, parse};
 
     #[test]
     fn errors_cross_a_process_boundary() {
         let limits = Limits { max_bytes: 9, ..Limits::default() };
         for bytes in [&b""[..], b"%PDF", b"a\0", b"{", b" ", b"0123456789"] {
             for name in NAMES {
-                let Err(error) = parse(name, bytes, &limits) else { continue };
+                let Err(error) = parse(name, bytes, &limits, &Unaided) else { continue };
                 let json = serde_json::to_string(&error).unwrap();
                 assert_eq!(serde_json::from_str::<ParseError>(&json).unwrap(), error);
             }

@@ -8,7 +8,52 @@ use pikerag_knowledge::{Block, Chunking, Document, Link};
 use crate::encoding;
 use crate::layout::one_line;
 use crate::problems::Problems;
-use crate::{Format, Limits, ParseError};
+use crate::writing::Writing;
+use crate::{Format, Helpers, Limits, ParseError};
+
+/// A file whose format is not text.
+pub(crate) struct Input<'a> {
+    /// Name as the user gave it.
+    pub(crate) name: &'a str,
+    /// Its bytes.
+    pub(crate) bytes: &'a [u8],
+    /// What it is.
+    pub(crate) format: Format,
+    /// How much it may ask of us.
+    pub(crate) limits: &'a Limits,
+    /// Programs outside that may be asked.
+    pub(crate) helpers: &'a dyn Helpers,
+}
+
+impl Input<'_> {
+    /// What was written as a document of this file; the title is made from the file's name where the
+    /// file states none.
+    pub(crate) fn document(&self, title: Option<String>, writing: Writing) -> Document {
+        let Writing { text, blocks, links, images, .. } = writing;
+        Document {
+            fragment: String::new(),
+            title: title
+                .and_then(|title| one_line(&title))
+                .unwrap_or_else(|| title_from(self.name)),
+            media_type: self.format.media_type().to_owned(),
+            text,
+            blocks,
+            links,
+            images,
+            chunking: Chunking::Free,
+            metadata: BTreeMap::new(),
+        }
+    }
+
+    /// The file breaks the rules of its format.
+    pub(crate) fn malformed(&self, format: &str, reason: impl std::fmt::Display) -> ParseError {
+        ParseError::Malformed {
+            name: self.name.to_owned(),
+            format: format.to_owned(),
+            reason: reason.to_string(),
+        }
+    }
+}
 
 /// A file as text.
 #[derive(Debug)]
@@ -60,6 +105,7 @@ impl<'a> File<'a> {
             text,
             blocks,
             links,
+            images: Vec::new(),
             chunking: Chunking::Free,
             metadata: BTreeMap::new(),
         }

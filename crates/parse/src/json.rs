@@ -161,7 +161,7 @@ mod tests {
     use pikerag_knowledge::Chunking;
 
     use crate::sound::{check, run, run_within};
-    use crate::{Limits, parse};
+    use crate::{Limits, Unaided, parse};
 
     #[test]
     fn known_shapes_are_read_as_given() {
@@ -284,7 +284,7 @@ mod tests {
             println!("skipped: {} is not here", path.display());
             return;
         };
-        let parsed = parse("hotpotqa.corpus.jsonl", &bytes, &Limits::default()).unwrap();
+        let parsed = parse("hotpotqa.corpus.jsonl", &bytes, &Limits::default(), &Unaided).unwrap();
         check(&parsed);
         assert_eq!((parsed.documents.len(), parsed.problems.len()), (4_967, 0));
         assert!(parsed.documents.iter().all(|document| document.chunking == Chunking::Given));

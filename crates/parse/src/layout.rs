@@ -11,7 +11,7 @@ pub(crate) fn add_block(blocks: &mut Vec<Block>, text: &str, kind: BlockKind, sp
     let covered = blocks.last().map_or(0, |block| block.span.end);
     let span = Span { start: span.start.max(covered), end: span.end };
     if let Some(span) = trimmed(text, span) {
-        blocks.push(Block { kind, span, page: None });
+        blocks.push(Block::new(kind, span));
     }
 }
 

@@ -10,9 +10,11 @@
 mod csv;
 mod encoding;
 mod error;
+#[cfg_attr(not(test), expect(dead_code, reason = "for the binary formats, which follow"))]
 mod file;
 mod format;
 mod front_matter;
+mod helpers;
 mod html;
 mod json;
 mod layout;
@@ -22,18 +24,21 @@ mod record;
 #[cfg(test)]
 mod sound;
 mod text;
+#[cfg_attr(not(test), expect(dead_code, reason = "for the binary formats, which follow"))]
+mod writing;
 
 use pikerag_knowledge::{Document, Problem};
 use serde::{Deserialize, Serialize};
 
 pub use error::ParseError;
 pub use format::{Format, format_of};
+pub use helpers::{Helpers, SeenWord, Unaided, Unavailable};
 
 use file::File;
 use problems::Problems;
 
 /// Version of everything this crate decides; part of the file's recipe, so a change re-reads files.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What a file gave: its documents, and what could not be read of it.
 ///
@@ -69,11 +74,16 @@ impl Default for Limits {
 }
 
 /// Reads one file. `name` is the file's name as the user gave it: it tells the format and makes
-/// the title where the file states none.
+/// the title where the file states none; `helpers` are the programs outside that may be asked.
 ///
 /// # Errors
 /// Nothing of the file can be used. What can be used comes back as documents, the rest as problems.
-pub fn parse(name: &str, bytes: &[u8], limits: &Limits) -> Result<Parsed, ParseError> {
+pub fn parse(
+    name: &str,
+    bytes: &[u8],
+    limits: &Limits,
+    _helpers: &dyn Helpers,
+) -> Result<Parsed, ParseError> {
     if limits.max_bytes < bytes.len() {
         let (bytes, limit) = (bytes.len(), limits.max_bytes);
         return Err(ParseError::TooLarge { name: name.to_owned(), bytes, limit });

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use pikerag_knowledge::{BlockKind, Chunking, Document, Span};
 use proptest::prelude::*;
 
-use crate::{Limits, Parsed, parse};
+use crate::{Limits, Parsed, Unaided, parse};
 
 /// Parses, checks, and draws the result: one line per block, link, entry and problem.
 pub(crate) fn run(name: &str, text: impl AsRef<[u8]>) -> String {
@@ -14,7 +14,7 @@ pub(crate) fn run(name: &str, text: impl AsRef<[u8]>) -> String {
 
 /// [`run`] within other limits.
 pub(crate) fn run_within(name: &str, text: impl AsRef<[u8]>, limits: &Limits) -> String {
-    let parsed = match parse(name, text.as_ref(), limits) {
+    let parsed = match parse(name, text.as_ref(), limits, &Unaided) {
         Ok(parsed) => parsed,
         Err(error) => return error.to_string(),
     };
@@ -42,6 +42,7 @@ fn draw(drawn: &mut String, document: &Document) {
             BlockKind::Table(_) => "table".to_owned(),
             BlockKind::Code => "code".to_owned(),
             BlockKind::Caption => "caption".to_owned(),
+            BlockKind::Figure { .. } => "figure".to_owned(),
         };
         writeln!(drawn, "{kind} {:?}", block.span.of(text).unwrap()).unwrap();
         if let BlockKind::Table(table) = &block.kind {
@@ -102,8 +103,8 @@ pub(crate) const NAMES: [&str; 9] =
 fn survives(name: &str, bytes: &[u8]) {
     let limits = Limits { max_depth: 8, max_cells: 60, max_records: 20, ..Limits::default() };
     for limits in [limits, Limits::default()] {
-        let parsed = parse(name, bytes, &limits);
-        assert_eq!(parsed, parse(name, bytes, &limits));
+        let parsed = parse(name, bytes, &limits, &Unaided);
+        assert_eq!(parsed, parse(name, bytes, &limits, &Unaided));
         if let Ok(parsed) = parsed {
             check(&parsed);
         }
@@ -154,7 +155,7 @@ proptest! {
 
     #[test]
     fn no_word_is_dropped(name in prop::sample::select(&["a.txt", "a.md"][..]), text in "([a-z文字]{1,6}( |\n|\r\n|\n\n|   ){1,2}){1,40}") {
-        let parsed = parse(name, text.as_bytes(), &Limits::default()).unwrap();
+        let parsed = parse(name, text.as_bytes(), &Limits::default(), &Unaided).unwrap();
         check(&parsed);
         let document = &parsed.documents[0];
         let covered: Vec<&str> = document

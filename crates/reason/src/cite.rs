@@ -170,6 +170,9 @@ mod tests {
             text: text.to_owned(),
             span: Span { start: 100, end: 100 + text.len() },
             page: None,
+            area: None,
+            summary: None,
+            hidden: false,
             table: None,
         }
     }

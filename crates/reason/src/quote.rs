@@ -199,6 +199,9 @@ mod tests {
                 text: text.to_owned(),
                 span: Span { start: 0, end: text.len() },
                 page: None,
+                area: None,
+                summary: None,
+                hidden: false,
                 table: None,
             };
             context.add(id + 1, chunk);

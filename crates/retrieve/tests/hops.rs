@@ -187,7 +187,8 @@ impl Shelf {
 async fn base(folder: &Path, library: &[(&str, &str)]) -> Base {
     let base = Base::open_or_create(folder).unwrap();
     for (path, text) in library {
-        let parsed = parse(path, text.as_bytes(), &Limits::default()).unwrap();
+        let parsed =
+            parse(path, text.as_bytes(), &Limits::default(), &pikerag_parse::Unaided).unwrap();
         let graph = |document| document_graph(path, document, ChunkParams::default());
         let file =
             FileRecord { path: (*path).to_owned(), hash: String::new(), recipe: String::new() };

@@ -26,7 +26,7 @@ use crate::error::Doing;
 use crate::fulltext::FullText;
 
 /// Layout of the tables; another number is another, incompatible layout.
-const LAYOUT: i64 = 2;
+const LAYOUT: i64 = 3;
 /// The file that makes a folder a knowledge base.
 pub const DATABASE: &str = "base.sqlite";
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Cause, Vector};
 use crate::distilled::{Community, Entity, Relation, Summary};
+use crate::document::Image;
 use crate::graph::{Atom, AtomKind, Chunk, Source};
 use crate::id::{ChunkId, EntityId, SourceId, SummaryId};
 use crate::names::NameKey;
@@ -118,6 +119,9 @@ pub trait KnowledgeBase: Send + Sync {
 
     /// These chunks, in the order asked for.
     async fn chunks(&self, ids: &[ChunkId]) -> Result<Vec<Chunk>, StoreError>;
+
+    /// The pictures of these chunks, in order; `None` where a chunk has none.
+    async fn figures(&self, chunks: &[ChunkId]) -> Result<Vec<Option<Image>>, StoreError>;
 
     /// All atoms of these chunks of one kind, by chunk in the order asked for.
     async fn atoms_of(&self, kind: AtomKind, chunks: &[ChunkId]) -> Result<Vec<Atom>, StoreError>;

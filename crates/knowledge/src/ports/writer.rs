@@ -91,6 +91,14 @@ pub trait KnowledgeWriter: KnowledgeBase {
         limit: usize,
     ) -> Result<Vec<ChunkId>, StoreError>;
 
+    /// Stores what a model says of chunks (`None`: nothing to say) in place of what it said before, and
+    /// marks the stage done for those chunks, in one transaction. Chunks that are gone are left out.
+    async fn put_chunk_summaries(
+        &self,
+        stage: &Stage,
+        summaries: Vec<(ChunkId, Option<String>)>,
+    ) -> Result<(), StoreError>;
+
     /// Stores the atoms of chunks and marks the stage done for those chunks, in one transaction.
     async fn put_atoms(
         &self,

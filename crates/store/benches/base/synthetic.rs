@@ -187,6 +187,9 @@ fn document(uri: &str, random: &mut Random) -> DocumentGraph {
         span: Span { start: 0, end: text.len() },
         text: text.clone(),
         page: None,
+        area: None,
+        summary: None,
+        hidden: false,
         table: None,
     };
     let source = Source {
@@ -197,9 +200,10 @@ fn document(uri: &str, random: &mut Random) -> DocumentGraph {
         hash: String::new(),
         language: None,
         metadata: BTreeMap::new(),
+        summary: None,
     };
     let (sections, links, names) = (Vec::new(), Vec::new(), Vec::new());
-    DocumentGraph { source, text, sections, chunks: vec![chunk], links, names }
+    DocumentGraph { source, text, sections, chunks: vec![chunk], links, figures: Vec::new(), names }
 }
 
 fn atoms_of(chunk: ChunkId, size: Size, random: &mut Random) -> Vec<Atom> {

@@ -48,9 +48,9 @@ fn each(
 }
 
 fn nodes(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> {
-    let sources = "SELECT id, uri, title, media_type, hash, language, metadata, text FROM sources ORDER BY uri";
+    let sources = "SELECT id, uri, title, media_type, hash, language, metadata, summary, text FROM sources ORDER BY uri";
     each(connection, sources, emit, |row| {
-        let text: String = row.get(7)?;
+        let text: String = row.get(8)?;
         Ok(tagged("source", &rows::source(row)?, &[("text", json!(text))]))
     })?;
     let sections = "SELECT x.id, x.source, x.parent, x.ordinal, x.level, x.heading

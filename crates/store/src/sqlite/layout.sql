@@ -15,7 +15,8 @@ CREATE TABLE sources (
     hash TEXT NOT NULL,
     language TEXT,
     metadata TEXT NOT NULL,
-    text TEXT NOT NULL
+    text TEXT NOT NULL,
+    summary TEXT
 );
 CREATE INDEX sources_by_file ON sources(file);
 
@@ -40,11 +41,20 @@ CREATE TABLE chunks (
     span_start INTEGER NOT NULL,
     span_end INTEGER NOT NULL,
     page INTEGER,
+    area TEXT,
     cells TEXT,
+    summary TEXT,
+    hidden INTEGER NOT NULL,
     generation INTEGER NOT NULL
 );
 CREATE INDEX chunks_by_source ON chunks(source);
 CREATE INDEX chunks_by_generation ON chunks(generation);
+-- Pictures of chunks that are figures.
+CREATE TABLE figures (
+    chunk INTEGER PRIMARY KEY REFERENCES chunks(id) ON DELETE CASCADE,
+    media_type TEXT NOT NULL,
+    bytes BLOB NOT NULL
+);
 -- Chunks that full text has yet to forget.
 CREATE TABLE gone (chunk INTEGER NOT NULL, generation INTEGER NOT NULL);
 CREATE TABLE links (

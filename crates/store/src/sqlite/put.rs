@@ -37,6 +37,7 @@ pub(super) fn put_file(
             }
             put_chunk(tx, chunk, generation)?;
         }
+        put_figures(tx, document)?;
         put_links_and_names(tx, document)?;
     }
     let removed: Vec<i64> = before.difference(&after).copied().collect();
@@ -63,14 +64,14 @@ fn put_source(
     document: &DocumentGraph,
 ) -> rusqlite::Result<()> {
     let source = &document.source;
-    let metadata = serde_json::to_string(&source.metadata)
-        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+    let metadata = json(&source.metadata)?;
     tx.prepare_cached(
-        "INSERT INTO sources(id, file, uri, title, media_type, hash, language, metadata, text)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+        "INSERT INTO sources(id, file, uri, title, media_type, hash, language, metadata, text, summary)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
          ON CONFLICT(id) DO UPDATE SET file = excluded.file, uri = excluded.uri, title = excluded.title,
            media_type = excluded.media_type, hash = excluded.hash, language = excluded.language,
-           metadata = excluded.metadata, text = excluded.text",
+           metadata = excluded.metadata, text = excluded.text,
+           summary = CASE WHEN hash = excluded.hash THEN coalesce(excluded.summary, summary) ELSE excluded.summary END",
     )?
     .execute(params![
         source.id.0.cast_signed(),
@@ -81,7 +82,8 @@ fn put_source(
         source.hash,
         source.language,
         metadata,
-        document.text
+        document.text,
+        source.summary
     ])?;
     let id = source.id.0.cast_signed();
     tx.prepare_cached("DELETE FROM sections WHERE source = ?1")?.execute([id])?;
@@ -102,23 +104,24 @@ fn put_source(
 }
 
 fn put_chunk(tx: &Transaction<'_>, chunk: &Chunk, generation: i64) -> rusqlite::Result<()> {
-    let cells = match &chunk.table {
-        Some(table) => Some(
-            serde_json::to_string(table)
-                .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?,
-        ),
-        None => None,
-    };
+    let cells = chunk.table.as_ref().map(json).transpose()?;
+    let area = chunk.area.as_ref().map(json).transpose()?;
+    let id = chunk.id.0.cast_signed();
+    // A summary that comes with the chunk replaces another one, which it is found by.
+    if let Some(summary) = &chunk.summary {
+        put_summary(tx, id, summary, generation)?;
+    }
     // A chunk that stays keeps its generation: full text has it already.
     tx.prepare_cached(
         "INSERT INTO chunks(id, source, section, headings, ordinal, kind, text, span_start, span_end, page,
-           cells, generation) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+           cells, generation, area, summary, hidden)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
          ON CONFLICT(id) DO UPDATE SET section = excluded.section, headings = excluded.headings,
            ordinal = excluded.ordinal, kind = excluded.kind, span_start = excluded.span_start, span_end = excluded.span_end,
-           page = excluded.page, cells = excluded.cells",
+           page = excluded.page, cells = excluded.cells, area = excluded.area, hidden = excluded.hidden",
     )?
     .execute(params![
-        chunk.id.0.cast_signed(),
+        id,
         chunk.source.0.cast_signed(),
         chunk.section.map(|section| section.0.cast_signed()),
         chunk.headings,
@@ -129,9 +132,48 @@ fn put_chunk(tx: &Transaction<'_>, chunk: &Chunk, generation: i64) -> rusqlite::
         limit_of(chunk.span.end),
         chunk.page,
         cells,
-        generation
+        generation,
+        area,
+        chunk.summary,
+        chunk.hidden
     ])
     .map(drop)
+}
+
+/// Puts what a model says of a chunk in place of what it said before. The derived indexes follow: the
+/// chunk is found by it.
+pub(super) fn put_summary(
+    tx: &Transaction<'_>,
+    chunk: i64,
+    summary: &str,
+    generation: i64,
+) -> rusqlite::Result<()> {
+    let changed = tx
+        .prepare_cached(
+            "UPDATE chunks SET summary = ?2, generation = ?3 WHERE id = ?1 AND summary IS NOT ?2",
+        )?
+        .execute(params![chunk, summary, generation])?;
+    if changed != 0 {
+        tx.prepare_cached("DELETE FROM chunk_vectors WHERE node = ?1")?.execute([chunk])?;
+        tx.prepare_cached("INSERT INTO gone(chunk, generation) VALUES (?1, ?2)")?
+            .execute(params![chunk, generation])?;
+    }
+    Ok(())
+}
+
+fn put_figures(tx: &Transaction<'_>, document: &DocumentGraph) -> rusqlite::Result<()> {
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO figures(chunk, media_type, bytes) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+    )?;
+    for (chunk, image) in &document.figures {
+        insert.execute(params![chunk.0.cast_signed(), image.media_type, image.bytes])?;
+    }
+    Ok(())
+}
+
+fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
+    serde_json::to_string(value)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
 }
 
 fn put_links_and_names(tx: &Transaction<'_>, document: &DocumentGraph) -> rusqlite::Result<()> {

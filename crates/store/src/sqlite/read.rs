@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Atom, AtomKind, BaseSummary, Chunk, ChunkId, Community, Entity, EntityId, KnowledgeBase,
+    Atom, AtomKind, BaseSummary, Chunk, ChunkId, Community, Entity, EntityId, Image, KnowledgeBase,
     Mentions, NameKey, Relation, Scored, Source, SourceId, StoreError, Summary, SummaryId, Vector,
     VectorSet,
 };
@@ -131,6 +131,21 @@ impl KnowledgeBase for Base {
                 );
             }
             Ok(chunks)
+        })
+        .await
+    }
+
+    async fn figures(&self, chunks: &[ChunkId]) -> Result<Vec<Option<Image>>, StoreError> {
+        let chunks = chunks.to_vec();
+        self.looking("reading figures", move |connection| {
+            let mut statement = connection
+                .prepare_cached("SELECT media_type, bytes FROM figures WHERE chunk = ?1")?;
+            let image =
+                |row: &rusqlite::Row<'_>| Ok(Image { media_type: row.get(0)?, bytes: row.get(1)? });
+            chunks
+                .iter()
+                .map(|chunk| statement.query_row([chunk.0.cast_signed()], image).optional())
+                .collect()
         })
         .await
     }
@@ -304,7 +319,7 @@ impl KnowledgeBase for Base {
     async fn sources(&self) -> Result<Vec<Source>, StoreError> {
         self.reading("reading sources", |_, connection| {
             connection
-                .prepare("SELECT id, uri, title, media_type, hash, language, metadata FROM sources ORDER BY uri")
+                .prepare("SELECT id, uri, title, media_type, hash, language, metadata, summary FROM sources ORDER BY uri")
                 .doing("reading sources")?
                 .query_map([], rows::source)
                 .and_then(Iterator::collect)

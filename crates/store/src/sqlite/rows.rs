@@ -8,11 +8,12 @@ use rusqlite::types::Type;
 
 /// The columns that [`chunk`] reads, from `chunks c JOIN sources s ON s.id = c.source`.
 pub(super) const CHUNK_COLUMNS: &str = "c.id, c.source, s.uri, s.title, c.section, c.headings, c.ordinal, \
-     c.kind, c.text, c.span_start, c.span_end, c.page, c.cells";
+     c.kind, c.text, c.span_start, c.span_end, c.page, c.cells, c.area, c.summary, c.hidden";
 
 pub(super) fn chunk(row: &Row<'_>) -> rusqlite::Result<Chunk> {
     let kind: String = row.get(7)?;
     let cells: Option<String> = row.get(12)?;
+    let area: Option<String> = row.get(13)?;
     Ok(Chunk {
         id: ChunkId(id(row, 0)?),
         source: SourceId(id(row, 1)?),
@@ -29,6 +30,12 @@ pub(super) fn chunk(row: &Row<'_>) -> rusqlite::Result<Chunk> {
             Some(cells) => Some(serde_json::from_str(&cells).map_err(|error| bad(12, error))?),
             None => None,
         },
+        area: match area {
+            Some(area) => Some(serde_json::from_str(&area).map_err(|error| bad(13, error))?),
+            None => None,
+        },
+        summary: row.get(14)?,
+        hidden: row.get(15)?,
     })
 }
 
@@ -43,7 +50,7 @@ pub(super) fn atom(row: &Row<'_>) -> rusqlite::Result<Atom> {
     })
 }
 
-/// Reads `id, uri, title, media_type, hash, language, metadata`.
+/// Reads `id, uri, title, media_type, hash, language, metadata, summary`.
 pub(super) fn source(row: &Row<'_>) -> rusqlite::Result<Source> {
     let metadata: String = row.get(6)?;
     Ok(Source {
@@ -54,6 +61,7 @@ pub(super) fn source(row: &Row<'_>) -> rusqlite::Result<Source> {
         hash: row.get(4)?,
         language: row.get(5)?,
         metadata: serde_json::from_str(&metadata).map_err(|error| bad(6, error))?,
+        summary: row.get(7)?,
     })
 }
 

@@ -72,7 +72,7 @@ impl KnowledgeWriter for Base {
     ) -> Result<Vec<ChunkId>, StoreError> {
         let stage = stage.0.clone();
         self.reading("reading progress", move |_, connection| {
-            let sql = "SELECT id FROM chunks c WHERE id > ?2 AND NOT EXISTS
+            let sql = "SELECT id FROM chunks c WHERE id > ?2 AND NOT hidden AND NOT EXISTS
                        (SELECT 1 FROM progress p WHERE p.stage = ?1 AND p.chunk = c.id) ORDER BY id LIMIT ?3";
             let after = after.map_or(-1, |chunk| chunk.0.cast_signed());
             connection
@@ -81,6 +81,31 @@ impl KnowledgeWriter for Base {
                 .query_map(params![stage, after, limit_of(limit)], |row| Ok(ChunkId(rows::id(row, 0)?)))
                 .and_then(Iterator::collect)
                 .doing("reading progress")
+        })
+        .await
+    }
+
+    async fn put_chunk_summaries(
+        &self,
+        stage: &Stage,
+        summaries: Vec<(ChunkId, Option<String>)>,
+    ) -> Result<(), StoreError> {
+        let stage = stage.0.clone();
+        self.writing("storing summaries", move |tx| {
+            let generation = advance(tx, TEXT_GENERATION)?;
+            advance(tx, VECTOR_GENERATION)?;
+            let mut done = tx.prepare_cached(
+                "INSERT INTO progress(stage, chunk) SELECT ?1, id FROM chunks WHERE id = ?2
+                 ON CONFLICT DO NOTHING",
+            )?;
+            for (chunk, summary) in &summaries {
+                let chunk = chunk.0.cast_signed();
+                if let Some(summary) = summary {
+                    put::put_summary(tx, chunk, summary, generation)?;
+                }
+                done.execute(params![stage, chunk])?;
+            }
+            Ok(())
         })
         .await
     }
@@ -225,7 +250,7 @@ impl KnowledgeWriter for Base {
                     let sql = format!(
                         "SELECT {} FROM chunks c JOIN sources s ON s.id = c.source
                          LEFT JOIN chunk_vectors v ON v.node = c.id AND v.embedder = ?1
-                         WHERE v.node IS NULL AND c.id > ?3 ORDER BY c.id LIMIT ?2",
+                         WHERE v.node IS NULL AND c.id > ?3 AND NOT c.hidden ORDER BY c.id LIMIT ?2",
                         rows::CHUNK_COLUMNS
                     );
                     connection
@@ -367,7 +392,7 @@ impl Inner {
             })
             .transpose()?;
         let sql = format!(
-            "SELECT {} FROM chunks c JOIN sources s ON s.id = c.source WHERE c.generation > ?1 ORDER BY c.id",
+            "SELECT {} FROM chunks c JOIN sources s ON s.id = c.source WHERE c.generation > ?1 AND NOT c.hidden ORDER BY c.id",
             rows::CHUNK_COLUMNS
         );
         let added = connection
@@ -383,7 +408,7 @@ impl Inner {
 
 /// What full text and embedders see of a chunk: title, headings, text.
 fn searchable(chunk: &Chunk) -> String {
-    format!("{}\n{}", chunk.full_title(), chunk.reading_text())
+    format!("{}\n{}", chunk.full_title(), chunk.searched_text())
 }
 
 /// What embedders see of an entity: its name and the beginning of what is said of it.
