@@ -10,7 +10,7 @@
 mod csv;
 mod encoding;
 mod error;
-#[cfg_attr(not(test), expect(dead_code, reason = "for the binary formats, which follow"))]
+#[expect(dead_code, reason = "for the binary formats, which follow")]
 mod file;
 mod format;
 mod front_matter;

@@ -342,9 +342,11 @@ fn what_is_not_ours_is_left_alone() {
 
     drop(Base::open_or_create(folder.path()).unwrap());
     let connection = rusqlite::Connection::open(&path).unwrap();
-    connection.pragma_update(None, "user_version", 3).unwrap();
+    let layout: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+    connection.pragma_update(None, "user_version", layout + 1).unwrap();
     drop(connection);
-    refused("it has layout 3, this version of pikerag reads layout 2");
+    let newer = layout + 1;
+    refused(&format!("it has layout {newer}, this version of pikerag reads layout {layout}"));
 }
 
 /// Somebody else's database gets no tables of ours.

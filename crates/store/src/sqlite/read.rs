@@ -6,9 +6,9 @@ use pikerag_knowledge::{
     Mentions, NameKey, Relation, Scored, Source, SourceId, StoreError, Summary, SummaryId, Vector,
     VectorSet,
 };
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, params};
 
-use super::{Base, Inner, TEXT_GENERATION, counter, counts, graph, names, rows, tree, vectors};
+use super::{Base, counts, graph, names, rows, tree, vectors};
 use crate::error::Doing;
 
 #[async_trait]
@@ -330,22 +330,5 @@ impl KnowledgeBase for Base {
 
     async fn summary(&self) -> Result<BaseSummary, StoreError> {
         self.looking("counting", counts::summary).await
-    }
-}
-
-impl Inner {
-    /// Brings full text up to the database before it is searched: at once if this process may
-    /// write it, else by looking at what another process committed.
-    fn follow_text(&self, connection: &Connection) -> Result<(), StoreError> {
-        let generation = counter(connection, TEXT_GENERATION).doing("reading the generation")?;
-        let index = self.fulltext()?;
-        if index.stamp() == self.stamp(generation) {
-            return index.reload();
-        }
-        if let Err(error) = self.refresh_text() {
-            tracing::warn!(error = ?error, "full text is behind the database; searching it as it is");
-            return index.reload();
-        }
-        Ok(())
     }
 }
