@@ -136,7 +136,7 @@ fn rows_of(file: &File, content: &str, delimiter: u8, problems: &mut Problems) -
 }
 
 /// The first row is a header where all its cells are different words.
-fn split_header(mut rows: Vec<Vec<String>>) -> (Vec<String>, Vec<Vec<String>>) {
+pub(crate) fn split_header(mut rows: Vec<Vec<String>>) -> (Vec<String>, Vec<Vec<String>>) {
     let mut seen = HashSet::new();
     let is_name = |cell: &String| {
         !cell.is_empty()

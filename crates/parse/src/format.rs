@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ParseError;
 use crate::encoding::{self, Bytes};
+use crate::{ParseError, picture};
 
 /// A format that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +23,34 @@ pub enum Format {
     Csv,
     /// Values separated by tabs.
     Tsv,
+    /// Any XML; articles in JATS are known better.
+    Xml,
+    /// An EPUB book.
+    Epub,
+    /// An e-mail with its attachments.
+    Eml,
+    /// Rich Text Format.
+    Rtf,
+    /// Subtitles: `WebVTT` or `SubRip`.
+    Subtitles,
+    /// reStructuredText.
+    Rst,
+    /// `AsciiDoc`.
+    AsciiDoc,
+    /// Org mode.
+    Org,
+    /// A picture, of which the words are recognised.
+    Png,
+    /// As above.
+    Jpeg,
+    /// As above; of an animation the first picture.
+    Gif,
+    /// As above; it may hold several pages.
+    Tiff,
+    /// As above.
+    Webp,
+    /// As above.
+    Bmp,
 }
 
 impl Format {
@@ -36,6 +64,20 @@ impl Format {
             Self::Jsonl => "application/jsonl",
             Self::Csv => "text/csv",
             Self::Tsv => "text/tab-separated-values",
+            Self::Xml => "application/xml",
+            Self::Epub => "application/epub+zip",
+            Self::Eml => "message/rfc822",
+            Self::Rtf => "application/rtf",
+            Self::Subtitles => "text/vtt",
+            Self::Rst => "text/x-rst",
+            Self::AsciiDoc => "text/asciidoc",
+            Self::Org => "text/org",
+            Self::Png => "image/png",
+            Self::Jpeg => "image/jpeg",
+            Self::Gif => "image/gif",
+            Self::Tiff => "image/tiff",
+            Self::Webp => "image/webp",
+            Self::Bmp => "image/bmp",
         }
     }
 }
@@ -54,6 +96,9 @@ pub fn format_of(name: &str, bytes: &[u8]) -> Result<Format, ParseError> {
         return Err(ParseError::Empty { name: name.to_owned() });
     }
     let extension = extension_of(name);
+    if let Some(format) = picture(bytes).or_else(|| packed_or_rich(&extension, bytes)) {
+        return Ok(format);
+    }
     if let Some((seen, hint)) = binary_format(&extension, bytes) {
         let (seen, hint) = (seen.to_owned(), hint.to_owned());
         return Err(ParseError::Unsupported { name: name.to_owned(), seen, hint });
@@ -69,6 +114,12 @@ pub fn format_of(name: &str, bytes: &[u8]) -> Result<Format, ParseError> {
         "csv" => Ok(Format::Csv),
         "tsv" | "tab" => Ok(Format::Tsv),
         "txt" | "text" | "log" => Ok(Format::Text),
+        "xml" | "nxml" => Ok(Format::Xml),
+        "eml" => Ok(Format::Eml),
+        "vtt" | "srt" => Ok(Format::Subtitles),
+        "rst" => Ok(Format::Rst),
+        "adoc" | "asciidoc" => Ok(Format::AsciiDoc),
+        "org" => Ok(Format::Org),
         other => match format_named(other) {
             // E-mail and the like are text, but read as plain text they are mostly noise. And text
             // under a binary name is most often an error page that was saved in place of the file.
@@ -88,6 +139,29 @@ pub fn format_of(name: &str, bytes: &[u8]) -> Result<Format, ParseError> {
     }
 }
 
+/// The kind of picture that the first bytes tell.
+fn picture(bytes: &[u8]) -> Option<Format> {
+    Some(match picture::media_type(bytes)? {
+        "image/png" => Format::Png,
+        "image/gif" => Format::Gif,
+        "image/tiff" => Format::Tiff,
+        "image/webp" => Format::Webp,
+        "image/bmp" => Format::Bmp,
+        _ => Format::Jpeg,
+    })
+}
+
+/// An EPUB book or a document in Rich Text Format.
+fn packed_or_rich(extension: &str, bytes: &[u8]) -> Option<Format> {
+    let is_book = bytes.starts_with(b"PK\x03\x04")
+        && (extension == "epub" || holds(bytes, b"mimetypeapplication/epub+zip"));
+    match bytes {
+        _ if is_book => Some(Format::Epub),
+        [b'{', b'\\', b'r', b't', b'f', ..] => Some(Format::Rtf),
+        _ => None,
+    }
+}
+
 /// Lower-case extension without its dot; empty where there is none.
 fn extension_of(name: &str) -> String {
     let base = name.rsplit(['/', '\\']).next().unwrap_or(name);
@@ -98,13 +172,6 @@ fn extension_of(name: &str) -> String {
 fn binary_format(extension: &str, bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     const MAGIC: &[(&[u8], &str, &str)] = &[
         (b"%PDF", "a PDF", LATER),
-        (b"{\\rtf", "an RTF document", LATER),
-        (b"\x89PNG\r\n\x1a\n", "a PNG image", LATER),
-        (b"\xff\xd8\xff", "a JPEG image", LATER),
-        (b"GIF87a", "a GIF image", LATER),
-        (b"GIF89a", "a GIF image", LATER),
-        (b"II*\0", "a TIFF image", LATER),
-        (b"MM\0*", "a TIFF image", LATER),
         (b"\x1f\x8b", "a gzip archive", UNPACK),
         (b"BZh9", "a bzip2 archive", UNPACK),
         (b"\xfd7zXZ\0", "an xz archive", UNPACK),
@@ -129,9 +196,6 @@ fn binary_format(extension: &str, bytes: &[u8]) -> Option<(&'static str, &'stati
             named.map_or("a document of an old or encrypted Office format", |(seen, _)| seen),
             LATER,
         ));
-    }
-    if bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP".as_slice()) {
-        return Some(("a WebP image", LATER));
     }
     MAGIC.iter().find(|(magic, ..)| bytes.starts_with(magic)).map(|&(_, seen, hint)| (seen, hint))
 }
@@ -163,8 +227,8 @@ fn format_named(extension: &str) -> Option<(&'static str, Family)> {
         "png" | "jpg" | "jpeg" | "gif" | "tif" | "tiff" | "webp" | "bmp" => {
             ("an image", Family::Binary)
         }
-        "eml" | "mbox" => ("an e-mail", Family::Textual),
-        "rtf" => ("an RTF document", Family::Textual),
+        "mbox" => ("a mailbox", Family::Textual),
+        "rtf" => ("an RTF document", Family::Binary),
         "svg" => ("an SVG image", Family::Textual),
         _ => return None,
     })

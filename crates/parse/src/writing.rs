@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use pikerag_knowledge::{Area, Block, BlockKind, Image, Link, Span, Table};
+use pikerag_knowledge::{Area, Block, BlockKind, Document, Image, Link, Span, Table};
 
 /// The document as far as it is written.
 #[derive(Default)]
@@ -152,6 +152,33 @@ impl Writing {
             text => self.text.push_str(text),
         }
         self.close(BlockKind::Figure { image }, start);
+    }
+
+    /// Writes what another reader read, at the place set; its pictures are kept.
+    pub(crate) fn append(&mut self, document: Document) {
+        let Document { text, blocks, links, images, .. } = document;
+        if blocks.is_empty() {
+            return;
+        }
+        let shift = self.open();
+        let moved = |span: Span| Span { start: span.start + shift, end: span.end + shift };
+        let n_images = self.images.len();
+        self.text.push_str(&text);
+        self.images.extend(images);
+        self.links.extend(links.into_iter().map(|link| Link { span: moved(link.span), ..link }));
+        for mut block in blocks {
+            block.span = moved(block.span);
+            block.page = block.page.or(self.place.page);
+            block.hidden |= self.place.hidden;
+            match &mut block.kind {
+                BlockKind::Table(table) => {
+                    table.lines.iter_mut().for_each(|line| *line = moved(*line));
+                }
+                BlockKind::Figure { image: Some(image) } => *image += n_images,
+                _ => {}
+            }
+            self.blocks.push(block);
+        }
     }
 
     /// Where the next piece starts: behind a blank line.
