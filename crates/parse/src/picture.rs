@@ -160,12 +160,22 @@ mod tests {
         assert_eq!(sizes[9..], [None, None]);
     }
 
+    const STARTS: [&[u8]; 6] = [
+        b"II*\0",
+        b"MM\0*",
+        b"\xff\xd8\xff",
+        b"RIFF\0\0\0\0WEBPVP8X",
+        b"BM",
+        b"\x89PNG\r\n\x1a\n",
+    ];
+    const BYTES: [u8; 9] = [0, 1, 2, 4, 8, 12, 40, 0xc0, 0xff];
+
     proptest! {
         /// Directories that point at each other, lengths beyond the end.
         #[test]
         fn any_header_is_survived(
-            start in prop::sample::select(&[&b"II*\0"[..], b"MM\0*", b"\xff\xd8\xff", b"RIFF\0\0\0\0WEBPVP8X", b"BM", b"\x89PNG\r\n\x1a\n"][..]),
-            rest in prop::collection::vec(prop::sample::select(&[0u8, 1, 2, 4, 8, 12, 40, 0xc0, 0xff][..]), 0..80),
+            start in prop::sample::select(&STARTS[..]),
+            rest in prop::collection::vec(prop::sample::select(&BYTES[..]), 0..80),
         ) {
             let _ = pixels(&[start, &rest].concat());
         }
