@@ -7,6 +7,8 @@
 //! What holds for every document: its title is not blank; the spans of its blocks rise, do not
 //! overlap, lie on character boundaries and within its text; the same bytes give the same document.
 
+#[cfg_attr(not(test), expect(dead_code, reason = "for the packed formats, which follow"))]
+mod archive;
 mod csv;
 mod encoding;
 mod error;
