@@ -7,27 +7,31 @@
 //! What holds for every document: its title is not blank; the spans of its blocks rise, do not
 //! overlap, lie on character boundaries and within its text; the same bytes give the same document.
 
-#[cfg_attr(not(test), expect(dead_code, reason = "for the packed formats, which follow"))]
 mod archive;
 mod csv;
+mod docx;
+mod drawing;
 mod encoding;
 mod error;
-#[cfg_attr(not(test), expect(dead_code, reason = "for the binary formats, which follow"))]
 mod file;
 mod format;
 mod front_matter;
+mod grid;
 mod helpers;
 mod html;
 mod json;
 mod layout;
 mod markdown;
+mod math;
+mod office;
+mod ooxml;
 mod problems;
 mod record;
 #[cfg(test)]
 mod sound;
 mod text;
-#[cfg_attr(not(test), expect(dead_code, reason = "for the binary formats, which follow"))]
 mod writing;
+mod xml;
 
 use pikerag_knowledge::{Document, Problem};
 use serde::{Deserialize, Serialize};
@@ -36,7 +40,7 @@ pub use error::ParseError;
 pub use format::{Format, format_of};
 pub use helpers::{Helpers, SeenWord, Unaided, Unavailable};
 
-use file::File;
+use file::{File, Input};
 use problems::Problems;
 
 /// Version of everything this crate decides; part of the file's recipe, so a change re-reads files.
@@ -84,7 +88,7 @@ pub fn parse(
     name: &str,
     bytes: &[u8],
     limits: &Limits,
-    _helpers: &dyn Helpers,
+    helpers: &dyn Helpers,
 ) -> Result<Parsed, ParseError> {
     if limits.max_bytes < bytes.len() {
         let (bytes, limit) = (bytes.len(), limits.max_bytes);
@@ -92,6 +96,10 @@ pub fn parse(
     }
     let format = format_of(name, bytes)?;
     let mut problems = Problems::default();
+    let input = Input { name, bytes, format, limits, helpers };
+    if let Some(document) = office::read(&input, &mut problems)? {
+        return finish(name, vec![document], problems);
+    }
     let file = File::decode(name, bytes, format, limits, &mut problems)?;
     let encoding = file.encoding;
     let mut documents = match format {
@@ -102,15 +110,25 @@ pub fn parse(
         Format::Jsonl => json::read_lines(&file, &mut problems)?,
         Format::Csv => vec![csv::read(&file, csv::Delimiter::Sniffed, &mut problems)?],
         Format::Tsv => vec![csv::read(&file, csv::Delimiter::Tab, &mut problems)?],
+        _ => Vec::new(), // Read above.
     };
-    documents.retain(|document| !document.blocks.is_empty());
-    if documents.is_empty() {
-        return Err(ParseError::NothingInside { name: name.to_owned() });
-    }
     if let Some(encoding) = encoding {
         for document in &mut documents {
             document.metadata.insert("encoding".to_owned(), encoding.to_owned());
         }
+    }
+    finish(name, documents, problems)
+}
+
+/// Documents without any text are no documents.
+fn finish(
+    name: &str,
+    mut documents: Vec<Document>,
+    problems: Problems,
+) -> Result<Parsed, ParseError> {
+    documents.retain(|document| !document.blocks.is_empty());
+    if documents.is_empty() {
+        return Err(ParseError::NothingInside { name: name.to_owned() });
     }
     Ok(Parsed { documents, problems: problems.finish() })
 }
