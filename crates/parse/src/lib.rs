@@ -25,6 +25,7 @@ mod markdown;
 mod math;
 mod office;
 mod ooxml;
+mod pptx;
 mod problems;
 mod record;
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use pikerag_knowledge::Document;
 
 use crate::ParseError;
-use crate::docx;
 use crate::file::Input;
 use crate::format::{Format, format_of};
 use crate::problems::Problems;
+use crate::{docx, pptx};
 
 /// Reads a file of an Office format; `None` where it is of another.
 pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Option<Document>, ParseError> {
@@ -32,6 +32,7 @@ fn read_as(
 ) -> Result<Option<Document>, ParseError> {
     Ok(Some(match format {
         Format::Docx => docx::read(input, problems)?,
+        Format::Pptx => pptx::read(input, problems)?,
         _ => return Ok(None),
     }))
 }
