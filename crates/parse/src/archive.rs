@@ -156,6 +156,23 @@ impl<'a> Archive<'a> {
     }
 }
 
+/// What kind of document an archive says it is: the entry `mimetype`, else the content types of its
+/// parts; `None` where it says nothing.
+pub(crate) fn declared_type(bytes: &[u8]) -> Option<String> {
+    if MOST_ENTRIES < bytes.windows(ENTRY.len()).filter(|window| *window == ENTRY).count() {
+        return None;
+    }
+    let mut zip = ZipArchive::new(Cursor::new(bytes)).ok()?;
+    for (name, limit) in [("mimetype", 200), ("[Content_Types].xml", 4 << 20)] {
+        let Ok(entry) = zip.by_name(name) else { continue };
+        let mut said = Vec::new();
+        if entry.take(limit).read_to_end(&mut said).is_ok() {
+            return Some(String::from_utf8_lossy(&said).into_owned());
+        }
+    }
+    None
+}
+
 /// Where a reference leads that stands in the file `from`: `../media/a.png` in `ppt/slides/s1.xml` is
 /// `ppt/media/a.png`; one that begins with `/` counts from the top.
 pub(crate) fn resolve(from: &str, reference: &str) -> String {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::encoding::{self, Bytes};
-use crate::{ParseError, picture};
+use crate::{ParseError, archive, picture};
 
 /// A format that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +51,24 @@ pub enum Format {
     Webp,
     /// As above.
     Bmp,
+    /// A Word document, with macros or without.
+    Docx,
+    /// A PowerPoint presentation.
+    Pptx,
+    /// An Excel workbook.
+    Xlsx,
+    /// An OpenDocument text.
+    Odt,
+    /// An OpenDocument spreadsheet.
+    Ods,
+    /// An OpenDocument presentation.
+    Odp,
+    /// A Word document as it was before 2007; read through [`crate::Helpers`].
+    Doc,
+    /// An Excel workbook of that time.
+    Xls,
+    /// A PowerPoint presentation of that time.
+    Ppt,
 }
 
 impl Format {
@@ -78,6 +96,17 @@ impl Format {
             Self::Tiff => "image/tiff",
             Self::Webp => "image/webp",
             Self::Bmp => "image/bmp",
+            Self::Docx => "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+            Self::Pptx => {
+                "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+            }
+            Self::Xlsx => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+            Self::Odt => "application/vnd.oasis.opendocument.text",
+            Self::Ods => "application/vnd.oasis.opendocument.spreadsheet",
+            Self::Odp => "application/vnd.oasis.opendocument.presentation",
+            Self::Doc => "application/msword",
+            Self::Xls => "application/vnd.ms-excel",
+            Self::Ppt => "application/vnd.ms-powerpoint",
         }
     }
 }
@@ -85,6 +114,7 @@ impl Format {
 const LATER: &str =
     "this format comes in a later version; until then, save it as text, Markdown or HTML";
 const UNPACK: &str = "unpack it and give the files inside";
+const DECRYPT: &str = "open it with its password and save it without one";
 const NO_DOCUMENT: &str = "it is not a document";
 
 /// Tells the format from the name's extension, unless the bytes contradict it.
@@ -96,7 +126,8 @@ pub fn format_of(name: &str, bytes: &[u8]) -> Result<Format, ParseError> {
         return Err(ParseError::Empty { name: name.to_owned() });
     }
     let extension = extension_of(name);
-    if let Some(format) = picture(bytes).or_else(|| packed_or_rich(&extension, bytes)) {
+    let found = picture(bytes).or_else(|| packed_or_rich(&extension, bytes));
+    if let Some(format) = found.or_else(|| office_format(&extension, bytes)) {
         return Ok(format);
     }
     if let Some((seen, hint)) = binary_format(&extension, bytes) {
@@ -168,6 +199,70 @@ fn extension_of(name: &str) -> String {
     base.rsplit_once('.').map_or_else(String::new, |(_, extension)| extension.to_ascii_lowercase())
 }
 
+const ZIP: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
+const OLE: &[u8] = b"\xd0\xcf\x11\xe0";
+
+/// An Office format, told by what the file says of itself; by its extension only where it says nothing.
+fn office_format(extension: &str, bytes: &[u8]) -> Option<Format> {
+    const SAID: [(&str, Format); 14] = [
+        ("opendocument.text", Format::Odt),
+        ("opendocument.spreadsheet", Format::Ods),
+        ("opendocument.presentation", Format::Odp),
+        ("wordprocessingml.document.main+xml", Format::Docx),
+        ("wordprocessingml.template.main+xml", Format::Docx),
+        ("ms-word.document.macroEnabled.main+xml", Format::Docx),
+        ("presentationml.presentation.main+xml", Format::Pptx),
+        ("presentationml.slideshow.main+xml", Format::Pptx),
+        ("presentationml.template.main+xml", Format::Pptx),
+        ("ms-powerpoint.presentation.macroEnabled.main+xml", Format::Pptx),
+        ("spreadsheetml.sheet.main+xml", Format::Xlsx),
+        ("spreadsheetml.template.main+xml", Format::Xlsx),
+        ("ms-excel.sheet.macroEnabled.main+xml", Format::Xlsx),
+        ("ms-excel.template.macroEnabled.main+xml", Format::Xlsx),
+    ];
+    if ZIP.iter().any(|magic| bytes.starts_with(magic)) {
+        if let Some(said) = archive::declared_type(bytes) {
+            let found =
+                SAID.iter().find(|(name, _)| said.contains(name)).map(|(_, format)| *format);
+            if found.is_some() {
+                return found;
+            }
+        }
+        return match extension {
+            "docx" | "docm" => Some(Format::Docx),
+            "pptx" | "pptm" => Some(Format::Pptx),
+            "xlsx" | "xlsm" => Some(Format::Xlsx),
+            "odt" => Some(Format::Odt),
+            "ods" => Some(Format::Ods),
+            "odp" => Some(Format::Odp),
+            _ => None,
+        };
+    }
+    if bytes.starts_with(OLE) && !is_encrypted(bytes) {
+        let found = [
+            ("WordDocument", Format::Doc),
+            ("Workbook", Format::Xls),
+            ("PowerPoint Document", Format::Ppt),
+        ];
+        return found
+            .iter()
+            .find(|(stream, _)| has_stream(bytes, stream))
+            .map(|(_, format)| *format);
+    }
+    None
+}
+
+/// Office documents with a password are OLE files that hold the real one.
+fn is_encrypted(bytes: &[u8]) -> bool {
+    has_stream(bytes, "EncryptedPackage")
+}
+
+/// Does an OLE file hold a stream of this name? Names stand in its directory in UTF-16.
+fn has_stream(bytes: &[u8], name: &str) -> bool {
+    let name: Vec<u8> = name.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect();
+    bytes.windows(name.len()).any(|window| window == name)
+}
+
 /// What the first bytes, and then the extension, say of a binary file: its name and an advice.
 fn binary_format(extension: &str, bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     const MAGIC: &[(&[u8], &str, &str)] = &[
@@ -181,14 +276,15 @@ fn binary_format(extension: &str, bytes: &[u8]) -> Option<(&'static str, &'stati
         (b"\x7fELF", "a program", NO_DOCUMENT),
         (b"SQLite format 3\0", "an SQLite database", NO_DOCUMENT),
     ];
-    const ZIP: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
-    const OLE: &[u8] = b"\xd0\xcf\x11\xe0";
     if ZIP.iter().any(|magic| bytes.starts_with(magic)) {
         return Some(match format_named(extension) {
             Some((seen, Family::Zipped)) => (seen, LATER),
             _ if holds(bytes, b"[Content_Types].xml") => ("an Office document", LATER),
             _ => ("a ZIP archive", UNPACK),
         });
+    }
+    if bytes.starts_with(OLE) && is_encrypted(bytes) {
+        return Some(("an encrypted Office document", DECRYPT));
     }
     if bytes.starts_with(OLE) {
         let named = format_named(extension).filter(|(_, family)| *family != Family::Textual);

@@ -7,10 +7,11 @@
 //! What holds for every document: its title is not blank; the spans of its blocks rise, do not
 //! overlap, lie on character boundaries and within its text; the same bytes give the same document.
 
-#[cfg_attr(not(test), expect(dead_code, reason = "for the packed formats, which follow"))]
 mod archive;
 mod asciidoc;
 mod csv;
+mod docx;
+mod drawing;
 mod eml;
 mod encoding;
 mod epub;
@@ -18,6 +19,7 @@ mod error;
 mod file;
 mod format;
 mod front_matter;
+mod grid;
 mod helpers;
 mod html;
 mod image;
@@ -26,8 +28,12 @@ mod json;
 mod layout;
 mod markdown;
 mod markup;
+mod math;
+mod office;
+mod ooxml;
 mod org;
 mod picture;
+mod pptx;
 mod problems;
 mod record;
 mod rst;
@@ -116,6 +122,9 @@ pub(crate) fn parse_nested(
     let format = format_of(name, bytes)?;
     let mut problems = Problems::default();
     let input = Input { name, bytes, format, limits, helpers };
+    if let Some(document) = office::read(&input, &mut problems)? {
+        return finish(name, vec![document], problems);
+    }
     let (mut documents, encoding) = match format {
         Format::Png
         | Format::Jpeg
@@ -129,14 +138,23 @@ pub(crate) fn parse_nested(
         Format::Xml => (vec![xml_text::read(&input, &mut problems)?], None),
         _ => read_text(&input, &mut problems)?,
     };
-    documents.retain(|document| !document.blocks.is_empty());
-    if documents.is_empty() {
-        return Err(ParseError::NothingInside { name: name.to_owned() });
-    }
     if let Some(encoding) = encoding {
         for document in &mut documents {
             document.metadata.insert("encoding".to_owned(), encoding.to_owned());
         }
+    }
+    finish(name, documents, problems)
+}
+
+/// Documents without any text are no documents.
+fn finish(
+    name: &str,
+    mut documents: Vec<Document>,
+    problems: Problems,
+) -> Result<Parsed, ParseError> {
+    documents.retain(|document| !document.blocks.is_empty());
+    if documents.is_empty() {
+        return Err(ParseError::NothingInside { name: name.to_owned() });
     }
     Ok(Parsed { documents, problems: problems.finish() })
 }

@@ -91,9 +91,7 @@ impl Tag<'_> {
 }
 
 fn value<'t>(attribute: &quick_xml::events::attributes::Attribute<'t>) -> Cow<'t, str> {
-    attribute
-        .normalized_value(XmlVersion::Implicit1_0)
-        .unwrap_or_else(|_| attribute.value.clone())
+    attribute.normalized_value(XmlVersion::Implicit1_0).unwrap_or_else(|_| attribute.value.clone())
 }
 
 /// The events of a part. Elements nested too deep are left out, with all in them.
@@ -259,7 +257,9 @@ impl<'t> Tree<'t> {
                 Event::Open(tag) => {
                     // The first alternative is the newest form; the others say the same again.
                     let again = matches!(tag.name(), "Fallback" | "Choice")
-                        && open.last().is_some_and(|(_, last)| 0 < *last && is_choice(&nodes, *last));
+                        && open
+                            .last()
+                            .is_some_and(|(_, last)| 0 < *last && is_choice(&nodes, *last));
                     if again {
                         events.pass_over();
                         continue;
@@ -436,7 +436,10 @@ mod tests {
 
     #[test]
     fn text_in_any_encoding() {
-        assert_eq!(run("<a>x &amp; &#x41;&#66;<b/> é<![CDATA[<c>]]></a>".as_bytes()), "x & AB é<c>");
+        assert_eq!(
+            run("<a>x &amp; &#x41;&#66;<b/> é<![CDATA[<c>]]></a>".as_bytes()),
+            "x & AB é<c>"
+        );
         let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
         assert_eq!(run(&utf16("<?xml version='1.0'?><a>检索</a>")), "检索");
         assert_eq!(run(b"<?xml version='1.0' encoding='latin1'?><a>caf\xe9</a>"), "café");
@@ -449,7 +452,8 @@ mod tests {
         let mut problems = Problems::default();
         let tree = Tree::read(tree_of, "", &mut problems);
         let root = tree.root().unwrap();
-        let seen = ["id", "r:id", "val", "w:val", "none"].map(|name| root.attr(name).map(Cow::into_owned));
+        let seen =
+            ["id", "r:id", "val", "w:val", "none"].map(|name| root.attr(name).map(Cow::into_owned));
         assert_eq!(seen.map(Option::unwrap_or_default), ["2", "1", "x < y", "x < y", ""]);
     }
 
@@ -459,7 +463,10 @@ mod tests {
             run(b"<a><AlternateContent><Choice><t>new</t></Choice><Choice>b</Choice><Fallback><t>old</t></Fallback></AlternateContent></a>"),
             "new"
         );
-        assert_eq!(run(b"<a><AlternateContent><Fallback>old</Fallback></AlternateContent></a>"), "old");
+        assert_eq!(
+            run(b"<a><AlternateContent><Fallback>old</Fallback></AlternateContent></a>"),
+            "old"
+        );
     }
 
     #[test]
