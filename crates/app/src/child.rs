@@ -1,9 +1,10 @@
 //! How is a hostile file read? In a process of its own with limits on memory, processor and wall
 //! time; what comes back is data or a reason, whatever happens in there.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::PathBuf;
 use std::process::{ExitCode, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -11,10 +12,11 @@ use pikerag_coordinate::ingest::{FileError, FileReader};
 use pikerag_parse::{Limits, ParseError, Parsed};
 use rlimit::{Resource, setrlimit};
 use serde::{Deserialize, Serialize};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
 use crate::cli::ParseChild;
+use crate::helpers::Programs;
+use crate::pipe::{self, Asking, Heard};
 
 /// What the child says.
 #[derive(Serialize, Deserialize)]
@@ -40,7 +42,12 @@ pub(crate) struct ChildLimits {
 pub(crate) struct ChildReader {
     pub(crate) program: PathBuf,
     pub(crate) limits: ChildLimits,
+    /// What a child may ask for.
+    pub(crate) programs: Arc<Programs>,
 }
+
+/// Documents of old formats in one file: itself, or attachments.
+const MOST_CONVERSIONS: usize = 8;
 
 /// The child's side: limits first, then the bytes.
 pub(crate) fn run(arguments: &ParseChild) -> ExitCode {
@@ -53,25 +60,20 @@ pub(crate) fn run(arguments: &ParseChild) -> ExitCode {
     if limited.is_err() {
         return ExitCode::from(9);
     }
-    let mut bytes = Vec::new();
-    match std::io::stdin().lock().read_to_end(&mut bytes) {
-        Ok(_) => {}
+    let pipes = Asking::new(std::io::stdin(), std::io::stdout());
+    let bytes = match pipes.file() {
+        Ok(bytes) => bytes,
         // The one allocation that fails without an abort; the parent is told alike.
         Err(error) if error.kind() == std::io::ErrorKind::OutOfMemory => std::process::abort(),
         Err(_) => return ExitCode::from(8),
-    }
+    };
     let limits = Limits { max_bytes: arguments.bytes, ..Limits::default() };
-    let said = match pikerag_parse::parse(&arguments.name, &bytes, &limits, &pikerag_parse::Unaided)
-    {
+    let said = match pikerag_parse::parse(&arguments.name, &bytes, &limits, &pipes) {
         Ok(parsed) => Said::Parsed(parsed),
         Err(error) => Said::Refused(error),
     };
     drop(bytes);
-    let mut output = std::io::BufWriter::new(std::io::stdout().lock());
-    match serde_json::to_writer(&mut output, &said)
-        .map_err(std::io::Error::from)
-        .and_then(|()| output.flush())
-    {
+    match pipes.end(&said) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::from(8),
     }
@@ -101,15 +103,7 @@ impl FileReader for ChildReader {
             Ok(bytes)
         });
         let bytes = bytes.await.map_err(|error| FileError { reason: error.to_string() })??;
-        match tokio::time::timeout(self.limits.wall, self.ask_child(path, bytes)).await {
-            Ok(parsed) => parsed,
-            Err(_) => Err(FileError {
-                reason: format!(
-                    "reading it took longer than {} s (raise `limits.wall_seconds` if it is worth the wait)",
-                    self.limits.wall.as_secs()
-                ),
-            }),
-        }
+        self.ask_child(path, bytes).await
     }
 }
 
@@ -131,20 +125,42 @@ impl ChildReader {
             .kill_on_drop(true)
             .spawn()
             .map_err(failed)?;
-        let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+        let (Some(mut input), Some(mut output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(FileError { reason: "the parser has no pipes".to_owned() });
         };
+        let mut clock = Clock { left: self.limits.wall, wall: self.limits.wall };
         // A child that died no longer reads: its status tells more than the broken pipe.
-        let feed = async move {
-            let _ = input.write_all(&bytes).await;
-            drop(input);
-        };
-        let mut said = Vec::new();
+        let _ = clock.run(pipe::give_file(&mut input, &bytes)).await?;
+        drop(bytes);
         let most = self.limits.file_bytes.saturating_mul(8).max(64 << 20);
-        let mut limited = output.take(most);
-        let ((), read) = tokio::join!(feed, limited.read_to_end(&mut said));
-        read.map_err(failed)?;
-        let status = child.wait().await.map_err(failed)?;
+        let (mut pictures, mut documents) = (0, 0);
+        let said = loop {
+            // Programs that help have times of their own: the child's stands still meanwhile.
+            let help = match clock.run(pipe::hear(&mut output, most)).await? {
+                Heard::Picture(picture) => {
+                    pictures += 1;
+                    match self.programs.limits.pictures {
+                        most if most < pictures => Err(format!(
+                            "words are recognised on {most} pictures of a file at most (`limits.ocr_pictures`)"
+                        )),
+                        _ => self.programs.recognize(picture).await,
+                    }
+                }
+                Heard::Document { from, bytes } => {
+                    documents += 1;
+                    match documents {
+                        ..=MOST_CONVERSIONS => self.programs.convert(bytes, &from).await,
+                        _ => Err(format!("{MOST_CONVERSIONS} documents of a file are converted at most")),
+                    }
+                }
+                Heard::Said(said) => break said,
+                Heard::Nothing => break Vec::new(),
+            };
+            let _ = clock.run(pipe::answer(&mut input, help)).await?;
+        };
+        // It may still be waiting for an answer that it did not ask for in a way we understand.
+        drop(input);
+        let status = clock.run(child.wait()).await?.map_err(failed)?;
         if !status.success() {
             return Err(FileError { reason: self.why_it_died(status) });
         }
@@ -176,6 +192,26 @@ impl ChildReader {
             }
             None => format!("the parser failed on it ({status}); nothing of it was kept"),
         }
+    }
+}
+
+/// The wall time that is left to a child.
+struct Clock {
+    left: Duration,
+    wall: Duration,
+}
+
+impl Clock {
+    async fn run<T>(&mut self, step: impl Future<Output = T>) -> Result<T, FileError> {
+        let started = tokio::time::Instant::now();
+        let done = tokio::time::timeout(self.left, step).await;
+        self.left = self.left.saturating_sub(started.elapsed());
+        done.map_err(|_| FileError {
+            reason: format!(
+                "reading it took longer than {} s (raise `limits.wall_seconds` if it is worth the wait)",
+                self.wall.as_secs()
+            ),
+        })
     }
 }
 

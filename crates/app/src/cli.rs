@@ -66,13 +66,18 @@ pub(crate) enum Command {
     Delete(Paths),
     /// Write the whole graph as JSON lines.
     Export(Export),
-    /// Check settings, weights and endpoints.
+    /// Show what reading makes of a file: its pieces, pages, tables, and what could not be read.
+    Parse(Parse),
+    /// Check settings, weights, endpoints and the programs that help to read files.
     Doctor,
     /// Measure methods on a set of questions.
     Eval(Eval),
     /// Parses one file from standard input under limits (used by the program itself).
     #[command(hide = true, name = "parse-child")]
     ParseChild(ParseChild),
+    /// Becomes another program under limits (used by the program itself).
+    #[command(hide = true, name = "run-limited")]
+    RunLimited(RunLimited),
 }
 
 #[derive(Debug, Args)]
@@ -243,4 +248,27 @@ pub(crate) struct ParseChild {
     /// The most bytes the file may have.
     #[arg(long)]
     pub(crate) bytes: usize,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RunLimited {
+    /// Address space, in MiB.
+    #[arg(long)]
+    pub(crate) memory: u64,
+    /// Processor time, in seconds.
+    #[arg(long)]
+    pub(crate) cpu: u64,
+    /// The largest file that it may write, in MiB.
+    #[arg(long)]
+    pub(crate) file: u64,
+    /// The program and its arguments.
+    #[arg(last = true, required = true)]
+    pub(crate) command: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Parse {
+    /// The file.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
 }

@@ -5,6 +5,7 @@ mod doctor;
 mod eval;
 mod index;
 mod inspect;
+mod parse;
 
 use anyhow::Context;
 
@@ -22,7 +23,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<u8> {
     let settings = config::load(arguments.config.as_deref(), &environment)?;
     let wiring = Wiring::new(&arguments, settings, &environment)?;
     match &arguments.command {
-        Command::Init | Command::ParseChild(_) => Ok(0),
+        Command::Init | Command::ParseChild(_) | Command::RunLimited(_) => Ok(0),
         Command::Index(index) => index::index(&wiring, index).await,
         Command::Estimate(estimate) => index::estimate(&wiring, estimate).await,
         Command::Delete(paths) => index::delete(&wiring, paths).await,
@@ -30,6 +31,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Search(search) => answer::search(&wiring, search).await,
         Command::Status => inspect::status(&wiring).await,
         Command::Export(export) => inspect::export(&wiring, export),
+        Command::Parse(file) => parse::parse(&wiring, file).await,
         Command::Doctor => doctor::doctor(&wiring).await,
         Command::Eval(eval) => eval::eval(&wiring, eval).await,
     }

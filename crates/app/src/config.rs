@@ -25,6 +25,8 @@ pub(crate) struct Settings {
     pub(crate) prices: BTreeMap<String, Price>,
     pub(crate) budget: BudgetSettings,
     pub(crate) limits: Limits,
+    /// Programs that help to read files.
+    pub(crate) tools: Tools,
     pub(crate) methods: Methods,
 }
 
@@ -154,12 +156,38 @@ pub(crate) struct Limits {
     pub(crate) memory_mib: u64,
     pub(crate) cpu_seconds: u64,
     pub(crate) wall_seconds: u64,
+    /// Pictures of a file whose words are recognised.
+    pub(crate) ocr_pictures: usize,
+    /// Time for one of them.
+    pub(crate) ocr_seconds: u64,
+    /// Time for converting a document of an old format.
+    pub(crate) convert_seconds: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { file_mib: 256, memory_mib: 512, cpu_seconds: 30, wall_seconds: 60 }
+        Self {
+            file_mib: 256,
+            memory_mib: 512,
+            cpu_seconds: 30,
+            wall_seconds: 60,
+            ocr_pictures: 100,
+            ocr_seconds: 30,
+            convert_seconds: 60,
+        }
     }
+}
+
+/// Programs of the machine that help to read files.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Tools {
+    /// Tesseract; looked for on the path, where it is not set.
+    pub(crate) tesseract: Option<PathBuf>,
+    /// What it reads; `eng` and `chi_sim`, where they are installed.
+    pub(crate) languages: Vec<String>,
+    /// `LibreOffice`; looked for on the path, where it is not set.
+    pub(crate) soffice: Option<PathBuf>,
 }
 
 /// What the environment says, as read; the only place where it is read for settings.
@@ -270,6 +298,10 @@ fn check(settings: &Settings) -> anyhow::Result<()> {
     }
     if settings.methods.set.delta.is_some_and(|delta| !(-1.0..=1.0).contains(&delta)) {
         bail!("`methods.delta` is a cosine: it must lie between -1 and 1");
+    }
+    let odd = |c: char| !c.is_ascii_alphanumeric() && !"_/-".contains(c);
+    if let Some(language) = settings.tools.languages.iter().find(|l| l.is_empty() || l.contains(odd)) {
+        bail!("`tools.languages` holds no language of Tesseract: `{language}`; such as `eng`, `deu`, `chi_sim`");
     }
     for (model, price) in &settings.prices {
         if price.prompt < 0.0 || price.completion < 0.0 {

@@ -6,7 +6,11 @@ mod cli;
 mod commands;
 mod config;
 mod files;
+mod helpers;
+mod limited;
+mod ocr;
 mod output;
+mod pipe;
 mod render;
 mod wiring;
 
@@ -29,6 +33,9 @@ fn main() -> ExitCode {
     if let cli::Command::ParseChild(limits) = &arguments.command {
         // Before anything else is set up: this process reads hostile bytes.
         return child::run(limits);
+    }
+    if let cli::Command::RunLimited(limits) = &arguments.command {
+        return limited::become_limited(limits);
     }
     output::start_log(arguments.verbose);
     let runtime = match tokio::runtime::Builder::new_multi_thread()

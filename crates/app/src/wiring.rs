@@ -23,6 +23,7 @@ use serde_json::json;
 use crate::child::{ChildLimits, ChildReader};
 use crate::cli::Arguments;
 use crate::config::{EmbedKind, Environment, Settings};
+use crate::helpers::{Found, HelperLimits, Programs};
 
 /// Settings and what they are turned into on demand.
 pub(crate) struct Wiring {
@@ -127,9 +128,35 @@ impl Wiring {
         })
     }
 
+    /// Programs that help to read files.
+    pub(crate) fn programs(&self) -> anyhow::Result<Arc<Programs>> {
+        let (tools, limits) = (&self.settings.tools, &self.settings.limits);
+        let found = Found {
+            tesseract: tools.tesseract.as_deref(),
+            soffice: tools.soffice.as_deref(),
+            languages: &tools.languages,
+            path: self.environment.get("PATH"),
+            tessdata: self.environment.get("TESSDATA_PREFIX"),
+        };
+        let limits = HelperLimits {
+            memory_mib: limits.memory_mib,
+            pictures: limits.ocr_pictures,
+            picture: Duration::from_secs(limits.ocr_seconds),
+            conversion: Duration::from_secs(limits.convert_seconds),
+        };
+        Ok(Arc::new(Programs::new(std::env::current_exe()?, &found, limits)))
+    }
+
+    /// Does the file of settings name Tesseract, and `LibreOffice`?
+    pub(crate) fn tools_set(&self) -> (bool, bool) {
+        let tools = &self.settings.tools;
+        (tools.tesseract.is_some() || !tools.languages.is_empty(), tools.soffice.is_some())
+    }
+
     pub(crate) fn reader(&self) -> anyhow::Result<Arc<dyn FileReader>> {
         let limits = &self.settings.limits;
         Ok(Arc::new(ChildReader {
+            programs: self.programs()?,
             program: std::env::current_exe()?,
             limits: ChildLimits {
                 file_bytes: limits.file_mib << 20,

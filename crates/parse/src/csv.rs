@@ -136,7 +136,7 @@ fn rows_of(file: &File, content: &str, delimiter: u8, problems: &mut Problems) -
 }
 
 /// The first row is a header where all its cells are different words.
-fn split_header(mut rows: Vec<Vec<String>>) -> (Vec<String>, Vec<Vec<String>>) {
+pub(crate) fn split_header(mut rows: Vec<Vec<String>>) -> (Vec<String>, Vec<Vec<String>>) {
     let mut seen = HashSet::new();
     let is_name = |cell: &String| {
         !cell.is_empty()
@@ -153,7 +153,7 @@ fn split_header(mut rows: Vec<Vec<String>>) -> (Vec<String>, Vec<Vec<String>>) {
 }
 
 /// Digits, and nothing but what numbers, dates and prices are written with.
-fn is_number(cell: &str) -> bool {
+pub(crate) fn is_number(cell: &str) -> bool {
     cell.chars().any(char::is_numeric)
         && cell
             .chars()
@@ -176,14 +176,14 @@ fn render(header: Vec<String>, rows: Vec<Vec<String>>, size: usize) -> (String, 
     (text, Table { header, rows, lines })
 }
 
-fn named_row(header: &[String], row: &[String]) -> String {
+pub(crate) fn named_row(header: &[String], row: &[String]) -> String {
     let names = header.iter().map(Some).chain(std::iter::repeat(None));
     let mut cells = Vec::new();
     for (name, cell) in names.zip(row) {
         match name {
             _ if cell.is_empty() => {}
-            Some(name) => cells.push(format!("{name}: {cell}")),
-            None => cells.push(cell.clone()),
+            Some(name) if !name.is_empty() => cells.push(format!("{name}: {cell}")),
+            _ => cells.push(cell.clone()),
         }
     }
     cells.join("; ")

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ParseError;
 use crate::encoding::{self, Bytes};
+use crate::{ParseError, archive, picture};
 
 /// A format that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +23,52 @@ pub enum Format {
     Csv,
     /// Values separated by tabs.
     Tsv,
+    /// Any XML; articles in JATS are known better.
+    Xml,
+    /// An EPUB book.
+    Epub,
+    /// An e-mail with its attachments.
+    Eml,
+    /// Rich Text Format.
+    Rtf,
+    /// Subtitles: `WebVTT` or `SubRip`.
+    Subtitles,
+    /// reStructuredText.
+    Rst,
+    /// `AsciiDoc`.
+    AsciiDoc,
+    /// Org mode.
+    Org,
+    /// A picture, of which the words are recognised.
+    Png,
+    /// As above.
+    Jpeg,
+    /// As above; of an animation the first picture.
+    Gif,
+    /// As above; it may hold several pages.
+    Tiff,
+    /// As above.
+    Webp,
+    /// As above.
+    Bmp,
+    /// A Word document, with macros or without.
+    Docx,
+    /// A PowerPoint presentation.
+    Pptx,
+    /// An Excel workbook.
+    Xlsx,
+    /// An OpenDocument text.
+    Odt,
+    /// An OpenDocument spreadsheet.
+    Ods,
+    /// An OpenDocument presentation.
+    Odp,
+    /// A Word document as it was before 2007; read through [`crate::Helpers`].
+    Doc,
+    /// An Excel workbook of that time.
+    Xls,
+    /// A PowerPoint presentation of that time.
+    Ppt,
 }
 
 impl Format {
@@ -36,6 +82,31 @@ impl Format {
             Self::Jsonl => "application/jsonl",
             Self::Csv => "text/csv",
             Self::Tsv => "text/tab-separated-values",
+            Self::Xml => "application/xml",
+            Self::Epub => "application/epub+zip",
+            Self::Eml => "message/rfc822",
+            Self::Rtf => "application/rtf",
+            Self::Subtitles => "text/vtt",
+            Self::Rst => "text/x-rst",
+            Self::AsciiDoc => "text/asciidoc",
+            Self::Org => "text/org",
+            Self::Png => "image/png",
+            Self::Jpeg => "image/jpeg",
+            Self::Gif => "image/gif",
+            Self::Tiff => "image/tiff",
+            Self::Webp => "image/webp",
+            Self::Bmp => "image/bmp",
+            Self::Docx => "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+            Self::Pptx => {
+                "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+            }
+            Self::Xlsx => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+            Self::Odt => "application/vnd.oasis.opendocument.text",
+            Self::Ods => "application/vnd.oasis.opendocument.spreadsheet",
+            Self::Odp => "application/vnd.oasis.opendocument.presentation",
+            Self::Doc => "application/msword",
+            Self::Xls => "application/vnd.ms-excel",
+            Self::Ppt => "application/vnd.ms-powerpoint",
         }
     }
 }
@@ -43,6 +114,7 @@ impl Format {
 const LATER: &str =
     "this format comes in a later version; until then, save it as text, Markdown or HTML";
 const UNPACK: &str = "unpack it and give the files inside";
+const DECRYPT: &str = "open it with its password and save it without one";
 const NO_DOCUMENT: &str = "it is not a document";
 
 /// Tells the format from the name's extension, unless the bytes contradict it.
@@ -54,6 +126,10 @@ pub fn format_of(name: &str, bytes: &[u8]) -> Result<Format, ParseError> {
         return Err(ParseError::Empty { name: name.to_owned() });
     }
     let extension = extension_of(name);
+    let found = picture(bytes).or_else(|| packed_or_rich(&extension, bytes));
+    if let Some(format) = found.or_else(|| office_format(&extension, bytes)) {
+        return Ok(format);
+    }
     if let Some((seen, hint)) = binary_format(&extension, bytes) {
         let (seen, hint) = (seen.to_owned(), hint.to_owned());
         return Err(ParseError::Unsupported { name: name.to_owned(), seen, hint });
@@ -69,6 +145,12 @@ pub fn format_of(name: &str, bytes: &[u8]) -> Result<Format, ParseError> {
         "csv" => Ok(Format::Csv),
         "tsv" | "tab" => Ok(Format::Tsv),
         "txt" | "text" | "log" => Ok(Format::Text),
+        "xml" | "nxml" => Ok(Format::Xml),
+        "eml" => Ok(Format::Eml),
+        "vtt" | "srt" => Ok(Format::Subtitles),
+        "rst" => Ok(Format::Rst),
+        "adoc" | "asciidoc" => Ok(Format::AsciiDoc),
+        "org" => Ok(Format::Org),
         other => match format_named(other) {
             // E-mail and the like are text, but read as plain text they are mostly noise. And text
             // under a binary name is most often an error page that was saved in place of the file.
@@ -88,23 +170,103 @@ pub fn format_of(name: &str, bytes: &[u8]) -> Result<Format, ParseError> {
     }
 }
 
+/// The kind of picture that the first bytes tell.
+fn picture(bytes: &[u8]) -> Option<Format> {
+    Some(match picture::media_type(bytes)? {
+        "image/png" => Format::Png,
+        "image/gif" => Format::Gif,
+        "image/tiff" => Format::Tiff,
+        "image/webp" => Format::Webp,
+        "image/bmp" => Format::Bmp,
+        _ => Format::Jpeg,
+    })
+}
+
+/// An EPUB book or a document in Rich Text Format.
+fn packed_or_rich(extension: &str, bytes: &[u8]) -> Option<Format> {
+    let is_book = bytes.starts_with(b"PK\x03\x04")
+        && (extension == "epub" || holds(bytes, b"mimetypeapplication/epub+zip"));
+    match bytes {
+        _ if is_book => Some(Format::Epub),
+        [b'{', b'\\', b'r', b't', b'f', ..] => Some(Format::Rtf),
+        _ => None,
+    }
+}
+
 /// Lower-case extension without its dot; empty where there is none.
 fn extension_of(name: &str) -> String {
     let base = name.rsplit(['/', '\\']).next().unwrap_or(name);
     base.rsplit_once('.').map_or_else(String::new, |(_, extension)| extension.to_ascii_lowercase())
 }
 
+const ZIP: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
+const OLE: &[u8] = b"\xd0\xcf\x11\xe0";
+
+/// An Office format, told by what the file says of itself; by its extension only where it says nothing.
+fn office_format(extension: &str, bytes: &[u8]) -> Option<Format> {
+    const SAID: [(&str, Format); 14] = [
+        ("opendocument.text", Format::Odt),
+        ("opendocument.spreadsheet", Format::Ods),
+        ("opendocument.presentation", Format::Odp),
+        ("wordprocessingml.document.main+xml", Format::Docx),
+        ("wordprocessingml.template.main+xml", Format::Docx),
+        ("ms-word.document.macroEnabled.main+xml", Format::Docx),
+        ("presentationml.presentation.main+xml", Format::Pptx),
+        ("presentationml.slideshow.main+xml", Format::Pptx),
+        ("presentationml.template.main+xml", Format::Pptx),
+        ("ms-powerpoint.presentation.macroEnabled.main+xml", Format::Pptx),
+        ("spreadsheetml.sheet.main+xml", Format::Xlsx),
+        ("spreadsheetml.template.main+xml", Format::Xlsx),
+        ("ms-excel.sheet.macroEnabled.main+xml", Format::Xlsx),
+        ("ms-excel.template.macroEnabled.main+xml", Format::Xlsx),
+    ];
+    if ZIP.iter().any(|magic| bytes.starts_with(magic)) {
+        if let Some(said) = archive::declared_type(bytes) {
+            let found =
+                SAID.iter().find(|(name, _)| said.contains(name)).map(|(_, format)| *format);
+            if found.is_some() {
+                return found;
+            }
+        }
+        return match extension {
+            "docx" | "docm" => Some(Format::Docx),
+            "pptx" | "pptm" => Some(Format::Pptx),
+            "xlsx" | "xlsm" => Some(Format::Xlsx),
+            "odt" => Some(Format::Odt),
+            "ods" => Some(Format::Ods),
+            "odp" => Some(Format::Odp),
+            _ => None,
+        };
+    }
+    if bytes.starts_with(OLE) && !is_encrypted(bytes) {
+        let found = [
+            ("WordDocument", Format::Doc),
+            ("Workbook", Format::Xls),
+            ("PowerPoint Document", Format::Ppt),
+        ];
+        return found
+            .iter()
+            .find(|(stream, _)| has_stream(bytes, stream))
+            .map(|(_, format)| *format);
+    }
+    None
+}
+
+/// Office documents with a password are OLE files that hold the real one.
+fn is_encrypted(bytes: &[u8]) -> bool {
+    has_stream(bytes, "EncryptedPackage")
+}
+
+/// Does an OLE file hold a stream of this name? Names stand in its directory in UTF-16.
+fn has_stream(bytes: &[u8], name: &str) -> bool {
+    let name: Vec<u8> = name.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect();
+    bytes.windows(name.len()).any(|window| window == name)
+}
+
 /// What the first bytes, and then the extension, say of a binary file: its name and an advice.
 fn binary_format(extension: &str, bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     const MAGIC: &[(&[u8], &str, &str)] = &[
         (b"%PDF", "a PDF", LATER),
-        (b"{\\rtf", "an RTF document", LATER),
-        (b"\x89PNG\r\n\x1a\n", "a PNG image", LATER),
-        (b"\xff\xd8\xff", "a JPEG image", LATER),
-        (b"GIF87a", "a GIF image", LATER),
-        (b"GIF89a", "a GIF image", LATER),
-        (b"II*\0", "a TIFF image", LATER),
-        (b"MM\0*", "a TIFF image", LATER),
         (b"\x1f\x8b", "a gzip archive", UNPACK),
         (b"BZh9", "a bzip2 archive", UNPACK),
         (b"\xfd7zXZ\0", "an xz archive", UNPACK),
@@ -114,8 +276,6 @@ fn binary_format(extension: &str, bytes: &[u8]) -> Option<(&'static str, &'stati
         (b"\x7fELF", "a program", NO_DOCUMENT),
         (b"SQLite format 3\0", "an SQLite database", NO_DOCUMENT),
     ];
-    const ZIP: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
-    const OLE: &[u8] = b"\xd0\xcf\x11\xe0";
     if ZIP.iter().any(|magic| bytes.starts_with(magic)) {
         return Some(match format_named(extension) {
             Some((seen, Family::Zipped)) => (seen, LATER),
@@ -123,15 +283,15 @@ fn binary_format(extension: &str, bytes: &[u8]) -> Option<(&'static str, &'stati
             _ => ("a ZIP archive", UNPACK),
         });
     }
+    if bytes.starts_with(OLE) && is_encrypted(bytes) {
+        return Some(("an encrypted Office document", DECRYPT));
+    }
     if bytes.starts_with(OLE) {
         let named = format_named(extension).filter(|(_, family)| *family != Family::Textual);
         return Some((
             named.map_or("a document of an old or encrypted Office format", |(seen, _)| seen),
             LATER,
         ));
-    }
-    if bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP".as_slice()) {
-        return Some(("a WebP image", LATER));
     }
     MAGIC.iter().find(|(magic, ..)| bytes.starts_with(magic)).map(|&(_, seen, hint)| (seen, hint))
 }
@@ -163,8 +323,8 @@ fn format_named(extension: &str) -> Option<(&'static str, Family)> {
         "png" | "jpg" | "jpeg" | "gif" | "tif" | "tiff" | "webp" | "bmp" => {
             ("an image", Family::Binary)
         }
-        "eml" | "mbox" => ("an e-mail", Family::Textual),
-        "rtf" => ("an RTF document", Family::Textual),
+        "mbox" => ("a mailbox", Family::Textual),
+        "rtf" => ("an RTF document", Family::Binary),
         "svg" => ("an SVG image", Family::Textual),
         _ => return None,
     })

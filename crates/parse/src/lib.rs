@@ -7,25 +7,44 @@
 //! What holds for every document: its title is not blank; the spans of its blocks rise, do not
 //! overlap, lie on character boundaries and within its text; the same bytes give the same document.
 
+mod archive;
+mod asciidoc;
 mod csv;
+mod docx;
+mod drawing;
+mod eml;
 mod encoding;
+mod epub;
 mod error;
-#[expect(dead_code, reason = "for the binary formats, which follow")]
 mod file;
 mod format;
 mod front_matter;
+mod grid;
 mod helpers;
 mod html;
+mod image;
+mod jats;
 mod json;
 mod layout;
 mod markdown;
+mod markup;
+mod math;
+mod office;
+mod ooxml;
+mod org;
+mod picture;
+mod pptx;
 mod problems;
 mod record;
+mod rst;
+mod rtf;
 #[cfg(test)]
 mod sound;
+mod subtitles;
 mod text;
-#[cfg_attr(not(test), expect(dead_code, reason = "for the binary formats, which follow"))]
 mod writing;
+mod xml;
+mod xml_text;
 
 use pikerag_knowledge::{Document, Problem};
 use serde::{Deserialize, Serialize};
@@ -33,8 +52,9 @@ use serde::{Deserialize, Serialize};
 pub use error::ParseError;
 pub use format::{Format, format_of};
 pub use helpers::{Helpers, SeenWord, Unaided, Unavailable};
+pub use picture::pixels;
 
-use file::File;
+use file::{File, Input};
 use problems::Problems;
 
 /// Version of everything this crate decides; part of the file's recipe, so a change re-reads files.
@@ -82,7 +102,18 @@ pub fn parse(
     name: &str,
     bytes: &[u8],
     limits: &Limits,
-    _helpers: &dyn Helpers,
+    helpers: &dyn Helpers,
+) -> Result<Parsed, ParseError> {
+    parse_nested(name, bytes, limits, helpers, 0)
+}
+
+/// [`parse`] for a file that came inside so many others.
+pub(crate) fn parse_nested(
+    name: &str,
+    bytes: &[u8],
+    limits: &Limits,
+    helpers: &dyn Helpers,
+    depth: usize,
 ) -> Result<Parsed, ParseError> {
     if limits.max_bytes < bytes.len() {
         let (bytes, limit) = (bytes.len(), limits.max_bytes);
@@ -90,25 +121,63 @@ pub fn parse(
     }
     let format = format_of(name, bytes)?;
     let mut problems = Problems::default();
-    let file = File::decode(name, bytes, format, limits, &mut problems)?;
-    let encoding = file.encoding;
-    let mut documents = match format {
-        Format::Text => vec![text::read(file)],
-        Format::Markdown => vec![markdown::read(file)],
-        Format::Html => vec![html::read(&file, &mut problems)?],
-        Format::Json => json::read(&file, &mut problems)?,
-        Format::Jsonl => json::read_lines(&file, &mut problems)?,
-        Format::Csv => vec![csv::read(&file, csv::Delimiter::Sniffed, &mut problems)?],
-        Format::Tsv => vec![csv::read(&file, csv::Delimiter::Tab, &mut problems)?],
-    };
-    documents.retain(|document| !document.blocks.is_empty());
-    if documents.is_empty() {
-        return Err(ParseError::NothingInside { name: name.to_owned() });
+    let input = Input { name, bytes, format, limits, helpers };
+    if let Some(document) = office::read(&input, &mut problems)? {
+        return finish(name, vec![document], problems);
     }
+    let (mut documents, encoding) = match format {
+        Format::Png
+        | Format::Jpeg
+        | Format::Gif
+        | Format::Tiff
+        | Format::Webp
+        | Format::Bmp => (vec![image::read(&input, &mut problems)?], None),
+        Format::Epub => (vec![epub::read(&input, &mut problems)?], None),
+        Format::Eml => (eml::read(&input, depth, &mut problems)?, None),
+        Format::Rtf => (vec![rtf::read(&input, &mut problems)?], None),
+        Format::Xml => (vec![xml_text::read(&input, &mut problems)?], None),
+        _ => read_text(&input, &mut problems)?,
+    };
     if let Some(encoding) = encoding {
         for document in &mut documents {
             document.metadata.insert("encoding".to_owned(), encoding.to_owned());
         }
     }
+    finish(name, documents, problems)
+}
+
+/// Documents without any text are no documents.
+fn finish(
+    name: &str,
+    mut documents: Vec<Document>,
+    problems: Problems,
+) -> Result<Parsed, ParseError> {
+    documents.retain(|document| !document.blocks.is_empty());
+    if documents.is_empty() {
+        return Err(ParseError::NothingInside { name: name.to_owned() });
+    }
     Ok(Parsed { documents, problems: problems.finish() })
+}
+
+/// Reads a format that is text; the encoding, where it is not UTF-8.
+fn read_text(
+    input: &Input,
+    problems: &mut Problems,
+) -> Result<(Vec<Document>, Option<&'static str>), ParseError> {
+    let file = File::decode(input.name, input.bytes, input.format, input.limits, problems)?;
+    let encoding = file.encoding;
+    let documents = match input.format {
+        Format::Markdown => vec![markdown::read(file)],
+        Format::Html => vec![html::read(&file, problems)?],
+        Format::Json => json::read(&file, problems)?,
+        Format::Jsonl => json::read_lines(&file, problems)?,
+        Format::Csv => vec![csv::read(&file, csv::Delimiter::Sniffed, problems)?],
+        Format::Tsv => vec![csv::read(&file, csv::Delimiter::Tab, problems)?],
+        Format::Subtitles => vec![subtitles::read(&file)],
+        Format::Rst => vec![rst::read(&file, problems)],
+        Format::AsciiDoc => vec![asciidoc::read(&file, problems)],
+        Format::Org => vec![org::read(&file, problems)],
+        _ => vec![text::read(file)],
+    };
+    Ok((documents, encoding))
 }

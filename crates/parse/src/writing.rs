@@ -3,7 +3,9 @@
 
 use std::fmt::Write;
 
-use pikerag_knowledge::{Area, Block, BlockKind, Image, Link, Span, Table};
+use pikerag_knowledge::{Area, Block, BlockKind, Document, Image, Link, Span, Table};
+
+use crate::csv::named_row;
 
 /// The document as far as it is written.
 #[derive(Default)]
@@ -90,6 +92,33 @@ impl Writing {
     /// Writes a table, one line per row, cells joined by ` | `; white space in cells becomes single
     /// spaces. Rows and columns that are empty throughout are left out.
     pub(crate) fn table(&mut self, header: Vec<String>, rows: Vec<Vec<String>>) {
+        self.table_with(header, rows, |_, row| row.join(" | "));
+    }
+
+    /// Writes a table whose rows name their cells, `Name: Ada; Born: 1815`, so that each can be found
+    /// and read alone.
+    pub(crate) fn named_table(&mut self, header: Vec<String>, rows: Vec<Vec<String>>) {
+        let size: usize = rows.iter().flatten().map(|cell| cell.len() + 1).sum();
+        // Names are repeated in every row; long names over many short cells must not multiply.
+        let mut left = size.saturating_mul(16).saturating_add(1 << 16);
+        self.table_with(header, rows, |header, row| {
+            let line = named_row(header, row);
+            match left.checked_sub(line.len()) {
+                Some(rest) if !header.is_empty() && !line.is_empty() => {
+                    left = rest;
+                    line
+                }
+                _ => row.join(" | "),
+            }
+        });
+    }
+
+    fn table_with(
+        &mut self,
+        header: Vec<String>,
+        rows: Vec<Vec<String>>,
+        mut line_of: impl FnMut(&[String], &[String]) -> String,
+    ) {
         let clean = |row: Vec<String>| -> Vec<String> {
             row.iter().map(|cell| cell.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
         };
@@ -118,20 +147,24 @@ impl Writing {
             let cells = row.into_iter().zip(&columns);
             cells.filter(|(_, filled)| **filled).map(|(cell, _)| cell).collect()
         };
-        let header = only_filled(header);
+        let mut header = only_filled(header);
+        if header.iter().all(String::is_empty) {
+            header.clear();
+        }
         let rows: Vec<Vec<String>> = kept.into_iter().map(only_filled).collect();
-        if rows.is_empty() && header.iter().all(String::is_empty) {
+        if rows.is_empty() && header.is_empty() {
             return;
         }
         let start = self.open();
         let mut lines = Vec::with_capacity(rows.len() + 1);
-        let first = (!header.is_empty()).then_some(&header);
-        for (number, row) in first.into_iter().chain(&rows).enumerate() {
+        let first = (!header.is_empty()).then(|| header.join(" | "));
+        let others = rows.iter().map(|row| line_of(&header, row));
+        for (number, line) in first.into_iter().chain(others).enumerate() {
             if number > 0 {
                 self.text.push('\n');
             }
             let from = self.text.len();
-            self.text.push_str(&row.join(" | "));
+            self.text.push_str(&line);
             lines.push(Span { start: from, end: self.text.len() });
         }
         self.close(BlockKind::Table(Table { header, rows, lines }), start);
@@ -152,6 +185,33 @@ impl Writing {
             text => self.text.push_str(text),
         }
         self.close(BlockKind::Figure { image }, start);
+    }
+
+    /// Writes what another reader read, at the place set; its pictures are kept.
+    pub(crate) fn append(&mut self, document: Document) {
+        let Document { text, blocks, links, images, .. } = document;
+        if blocks.is_empty() {
+            return;
+        }
+        let shift = self.open();
+        let moved = |span: Span| Span { start: span.start + shift, end: span.end + shift };
+        let n_images = self.images.len();
+        self.text.push_str(&text);
+        self.images.extend(images);
+        self.links.extend(links.into_iter().map(|link| Link { span: moved(link.span), ..link }));
+        for mut block in blocks {
+            block.span = moved(block.span);
+            block.page = block.page.or(self.place.page);
+            block.hidden |= self.place.hidden;
+            match &mut block.kind {
+                BlockKind::Table(table) => {
+                    table.lines.iter_mut().for_each(|line| *line = moved(*line));
+                }
+                BlockKind::Figure { image: Some(image) } => *image += n_images,
+                _ => {}
+            }
+            self.blocks.push(block);
+        }
     }
 
     /// Where the next piece starts: behind a blank line.

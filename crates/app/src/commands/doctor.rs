@@ -16,6 +16,7 @@ struct Finding {
 
 pub(crate) async fn doctor(wiring: &Wiring) -> anyhow::Result<u8> {
     let mut findings = vec![base(wiring).await, parser(wiring).await];
+    findings.extend(helpers(wiring).await);
     findings.push(chat(wiring).await);
     findings.push(embedder(wiring).await);
     let sick = findings.iter().any(|finding| !finding.fine);
@@ -62,6 +63,25 @@ async fn parser(wiring: &Wiring) -> Finding {
         }
         Err(error) => Finding { what, fine: false, says: format!("{error:#}") },
     }
+}
+
+/// Programs that help to read files. Where they are not set, going without is no fault.
+async fn helpers(wiring: &Wiring) -> Vec<Finding> {
+    let programs = match wiring.programs() {
+        Ok(programs) => programs,
+        Err(error) => {
+            return vec![Finding { what: "helpers", fine: false, says: format!("{error:#}") }];
+        }
+    };
+    let (tesseract, soffice) = wiring.tools_set();
+    let finding = |what, set: bool, says: Result<String, String>| match says {
+        Ok(says) => Finding { what, fine: true, says },
+        Err(says) => Finding { what, fine: !set, says },
+    };
+    vec![
+        finding("text recognition (Tesseract)", tesseract, programs.about_tesseract().await),
+        finding("old formats (LibreOffice)", soffice, programs.about_soffice()),
+    ]
 }
 
 fn scratch_file() -> std::path::PathBuf {

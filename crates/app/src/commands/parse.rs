@@ -1,0 +1,90 @@
+//! `parse`: what does reading make of a file? Piece by piece, so that a person sees why an answer
+//! has what it has.
+
+use anyhow::Context;
+use pikerag_knowledge::{Block, BlockKind, Document, Problem};
+use pikerag_parse::Parsed;
+
+use crate::cli::Parse;
+use crate::exit;
+use crate::output::{note, say, say_json};
+use crate::render::count;
+use crate::wiring::Wiring;
+
+pub(crate) async fn parse(wiring: &Wiring, arguments: &Parse) -> anyhow::Result<u8> {
+    let name = arguments.file.to_str().context("the file's name is not UTF-8; rename it")?;
+    let parsed = match wiring.reader()?.parse(name).await {
+        Ok(parsed) => parsed,
+        Err(error) if wiring.json => {
+            say_json(&serde_json::json!({ "refused": error.to_string() }))?;
+            return Ok(exit::FAILED);
+        }
+        Err(error) => anyhow::bail!("{name}: {error}"),
+    };
+    if wiring.json {
+        say_json(&parsed)?;
+        return Ok(0);
+    }
+    let Parsed { documents, problems } = &parsed;
+    for document in documents {
+        show(document);
+    }
+    for Problem { place, reason } in problems {
+        note(&format!("problem: {place}{}{reason}", if place.is_empty() { "" } else { ": " }));
+    }
+    Ok(0)
+}
+
+fn show(document: &Document) {
+    let Document { fragment, title, media_type, text, blocks, links, images, metadata, .. } = document;
+    let of = if fragment.is_empty() { String::new() } else { format!(" ({fragment})") };
+    say(&format!("{title}{of}: {media_type}"));
+    for (key, value) in metadata {
+        say(&format!("  {key}: {value}"));
+    }
+    let tables = blocks.iter().filter(|block| matches!(block.kind, BlockKind::Table(_))).count();
+    let pages = blocks.iter().filter_map(|block| block.page).max();
+    say(&format!(
+        "  {}{}, {}, {}, {} kept",
+        pages.map_or_else(String::new, |pages| format!("{}, ", count(pages as usize, "page"))),
+        count(blocks.len(), "piece"),
+        count(tables, "table"),
+        count(links.len(), "link"),
+        count(images.len(), "picture"),
+    ));
+    for block in blocks {
+        say("");
+        say(&format!("[{}]", label(block)));
+        say(block.span.of(text).unwrap_or_default());
+    }
+    say("");
+}
+
+fn label(block: &Block) -> String {
+    let mut label = match &block.kind {
+        BlockKind::Heading { level } => format!("heading {level}"),
+        BlockKind::Paragraph => "paragraph".to_owned(),
+        BlockKind::Item => "item".to_owned(),
+        BlockKind::Table(table) => {
+            let columns = table.rows.iter().chain([&table.header]).map(Vec::len).max();
+            format!("table of {} × {}", table.lines.len(), columns.unwrap_or_default())
+        }
+        BlockKind::Code => "code".to_owned(),
+        BlockKind::Caption => "caption".to_owned(),
+        BlockKind::Figure { image: Some(_) } => "figure".to_owned(),
+        BlockKind::Figure { image: None } => "figure, not kept".to_owned(),
+    };
+    if let Some(page) = block.page {
+        label += &format!(", page {page}");
+    }
+    if let Some(area) = block.area {
+        label += &format!(
+            ", at {:.0},{:.0} to {:.0},{:.0}",
+            area.left, area.top, area.right, area.bottom
+        );
+    }
+    if block.hidden {
+        label += ", hidden";
+    }
+    label
+}

@@ -1,0 +1,238 @@
+//! What does an e-mail say, and what came with it? The message is one document; each attachment
+//! that can be read gives more, named after it.
+
+use std::collections::{BTreeMap, HashSet};
+
+use mail_parser::{Address, Message, MessageParser, MessagePart, MimeHeaders, PartType};
+use pikerag_knowledge::{BlockKind, Document, Problem};
+
+use crate::file::{File, Input};
+use crate::layout::one_line;
+use crate::problems::Problems;
+use crate::writing::Writing;
+use crate::{Format, Parsed, ParseError, html, parse_nested, picture, text};
+
+/// Messages in messages in messages: no deeper.
+const DEEPEST: usize = 3;
+/// Attachments of one message that are read.
+const MOST_ATTACHMENTS: usize = 200;
+/// A picture with a shorter side is a button, a logo or a tracker.
+const SHORTEST_SIDE: u32 = 32;
+
+/// Reads a message; `depth` counts the messages around it.
+pub(crate) fn read(
+    input: &Input,
+    depth: usize,
+    problems: &mut Problems,
+) -> Result<Vec<Document>, ParseError> {
+    let malformed = |reason: &str| input.malformed("an e-mail", reason);
+    let message = MessageParser::default().parse(input.bytes);
+    let message = message.ok_or_else(|| malformed("it has no header"))?;
+    let metadata = metadata(&message);
+    if metadata.is_empty() {
+        return Err(malformed("its header names neither sender, receiver, date nor subject"));
+    }
+    let mut documents = vec![document(input, &message, metadata, problems)];
+    let mut names = HashSet::new();
+    let (mut small, mut more) = (0usize, 0usize);
+    for (number, part) in (1..).zip(message.attachments()) {
+        if is_small_picture(part) {
+            small += 1;
+            continue;
+        }
+        if MOST_ATTACHMENTS < number {
+            more += 1;
+            continue;
+        }
+        let name = unique(name_of(part, number), &mut names);
+        if DEEPEST <= depth {
+            problems.add(name, format!("messages nested deeper than {DEEPEST} are not opened"));
+            continue;
+        }
+        match parse_nested(&name, bytes_of(part), input.limits, input.helpers, depth + 1) {
+            Ok(Parsed { documents: inside, problems: found }) => {
+                documents.extend(inside.into_iter().map(|document| attached(document, &name)));
+                for Problem { place, reason } in found {
+                    let apart = if place.is_empty() { "" } else { ", " };
+                    problems.add(format!("{name}{apart}{place}"), reason);
+                }
+            }
+            Err(error) => problems.add(name, format!("the attachment is left out: {error}")),
+        }
+    }
+    if 0 < small {
+        problems.add("", format!("{small} small pictures (buttons, logos) are left out"));
+    }
+    if 0 < more {
+        problems.add("", format!("{more} attachments beyond the first {MOST_ATTACHMENTS} are left out"));
+    }
+    Ok(documents)
+}
+
+fn attached(mut document: Document, name: &str) -> Document {
+    document.fragment = match document.fragment.as_str() {
+        "" => name.to_owned(),
+        inside => format!("{name}/{inside}"),
+    };
+    document
+}
+
+/// The header that a reader sees.
+fn metadata(message: &Message) -> BTreeMap<String, String> {
+    let date = message.date().map(mail_parser::DateTime::to_rfc3339);
+    let entries = [
+        ("from", message.from().map(people)),
+        ("to", message.to().map(people)),
+        ("cc", message.cc().map(people)),
+        ("date", date),
+        ("subject", message.subject().and_then(one_line)),
+        ("message-id", message.message_id().and_then(one_line)),
+    ];
+    let filled = entries.into_iter().filter_map(|(key, value)| {
+        let value = value.filter(|value| !value.trim().is_empty())?;
+        Some((key.to_owned(), value))
+    });
+    filled.collect()
+}
+
+/// `Ada <ada@a.example>, bob@b.example`.
+fn people(address: &Address) -> String {
+    let one = |person: &mail_parser::Addr| match (person.name(), person.address()) {
+        (Some(name), Some(address)) if name != address => format!("{name} <{address}>"),
+        (name, address) => address.or(name).unwrap_or_default().to_owned(),
+    };
+    let all: Vec<String> = address.iter().map(one).filter(|person| !person.is_empty()).collect();
+    all.join(", ").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The message itself: subject as heading, header lines, body.
+fn document(
+    input: &Input,
+    message: &Message,
+    metadata: BTreeMap<String, String>,
+    problems: &mut Problems,
+) -> Document {
+    let mut writing = Writing::new(input.limits.max_cells);
+    let title = metadata.get("subject").cloned();
+    if let Some(subject) = &title {
+        writing.plain(BlockKind::Heading { level: 1 }, subject);
+    }
+    let lines = [("From", "from"), ("To", "to"), ("Cc", "cc"), ("Date", "date")];
+    let lines = lines.iter().filter_map(|(label, key)| Some(format!("{label}: {}", metadata.get(*key)?)));
+    writing.plain(BlockKind::Paragraph, &lines.collect::<Vec<_>>().join("\n"));
+    let before = writing.blocks.len();
+    // The richer form first: tables and headings are lost in the plain one.
+    for part in message.html_bodies() {
+        write_body(&mut writing, input, part, problems);
+    }
+    if writing.blocks.len() == before {
+        for part in message.text_bodies() {
+            write_body(&mut writing, input, part, problems);
+        }
+    }
+    let mut document = input.document(title, writing);
+    document.metadata = metadata;
+    document
+}
+
+fn write_body(writing: &mut Writing, input: &Input, part: &MessagePart, problems: &mut Problems) {
+    if part.is_encoding_problem {
+        problems.add("", "a part of the message is damaged: its encoding does not add up");
+    }
+    let file = |format: Format, text: &str| File {
+        name: input.name,
+        title: String::new(),
+        format,
+        text: text.to_owned(),
+        encoding: None,
+        limits: input.limits,
+    };
+    match &part.body {
+        PartType::Text(body) => writing.append(text::read(file(Format::Text, body))),
+        PartType::Html(body) => match html::read(&file(Format::Html, body), problems) {
+            Ok(page) => writing.append(page),
+            // Blank: the plain form may hold something.
+            Err(_) => {}
+        },
+        _ => {}
+    }
+}
+
+fn name_of(part: &MessagePart, number: usize) -> String {
+    let named = part.attachment_name().and_then(one_line);
+    if let Some(name) = named {
+        // A path of the sender's machine is none of ours.
+        return name.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or("attachment").to_owned();
+    }
+    let extension = match &part.body {
+        PartType::Message(_) => "eml",
+        PartType::Html(_) => "html",
+        PartType::Text(_) => "txt",
+        _ => match part.content_type().and_then(mail_parser::ContentType::subtype) {
+            Some("pdf") => "pdf",
+            _ => "bin",
+        },
+    };
+    format!("attachment {number}.{extension}")
+}
+
+fn unique(name: String, names: &mut HashSet<String>) -> String {
+    let mut unique = name.clone();
+    let mut number = 1;
+    while !names.insert(unique.clone()) {
+        number += 1;
+        unique = format!("{number} {name}");
+    }
+    unique
+}
+
+fn bytes_of<'a>(part: &'a MessagePart<'_>) -> &'a [u8] {
+    match &part.body {
+        PartType::Message(message) => message.raw_message(),
+        _ => part.contents(),
+    }
+}
+
+fn is_small_picture(part: &MessagePart) -> bool {
+    let small = |(width, height): (u32, u32)| width.min(height) < SHORTEST_SIDE;
+    picture::pixels(bytes_of(part)).is_some_and(small)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::sound::run;
+
+    const MAIL: &str = "From: =?utf-8?B?5byg5Lyf?= <zhang@a.example>\r\nTo: bob@b.example, Eve <eve@c.example>\r\n\
+        Date: Sat, 20 Nov 2021 14:22:01 +0800\r\nSubject: The =?iso-8859-1?Q?caf=E9?= plan\r\nMIME-Version: 1.0\r\n\
+        Content-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\nContent-Type: multipart/alternative; boundary=y\r\n\r\n\
+        --y\r\nContent-Type: text/plain\r\n\r\nPlain.\r\n--y\r\nContent-Type: text/html\r\n\r\n\
+        <p>Rich, see <a href=\"http://a.example/plan\">the plan</a></p><table><tr><td>a<td>b<tr><td>1<td>2</table>\r\n--y--\r\n\
+        --x\r\nContent-Type: text/csv; name=\"../figures.csv\"\r\nContent-Transfer-Encoding: base64\r\n\r\nbmFtZSxsb2FkCkExLDUK\r\n\
+        --x\r\nContent-Type: application/x-thing\r\nContent-Disposition: attachment; filename=t.bin\r\n\r\na\0b\r\n\
+        --x\r\nContent-Type: message/rfc822\r\n\r\nFrom: old@d.example\r\nSubject: Earlier\r\n\r\nSaid before.\r\n--x--\r\n";
+
+    #[test]
+    fn attachments_are_documents_too() {
+        insta::assert_snapshot!(run("m.eml", MAIL), @"");
+    }
+
+    #[test]
+    fn what_is_no_mail_is_refused() {
+        insta::assert_snapshot!(run("m.eml", "just some text\n"), @"");
+    }
+
+    /// Each level is a message with the next as its attachment.
+    #[test]
+    fn nesting_ends() {
+        let mut mail = "From: a@b.c\r\n\r\nlast\r\n".to_owned();
+        for level in 0..30 {
+            mail = format!(
+                "From: a@b.c\r\nSubject: {level}\r\nContent-Type: multipart/mixed; boundary=b{level}\r\n\r\n\
+                 --b{level}\r\nContent-Type: message/rfc822\r\n\r\n{mail}\r\n--b{level}--\r\n"
+            );
+        }
+        let drawn = run("m.eml", mail);
+        assert!(drawn.contains("nested deeper"), "{drawn}");
+        assert!(drawn.matches("\nh1").count() < 8, "{drawn}");
+    }
+}
