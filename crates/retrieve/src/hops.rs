@@ -10,8 +10,9 @@ use pikerag_knowledge::ChunkId;
 use pikerag_language::{query_terms, terms};
 use serde::{Deserialize, Serialize};
 
-use self::expand::{Expansion, expand};
-use self::question::Asked;
+use self::expand::Expansion;
+pub(crate) use self::expand::expand;
+pub(crate) use self::question::Asked;
 use crate::finder::{Finder, Hit, RetrieveError};
 
 /// How hops are weighed. One set of weights for every base; halving or doubling any of them moves

@@ -5,6 +5,7 @@ mod counts;
 mod distil;
 mod export;
 mod graph;
+mod layers;
 mod ledger;
 mod names;
 mod put;

@@ -9,8 +9,8 @@ use pikerag_knowledge::{
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
-    Base, Inner, TEXT_GENERATION, VECTOR_GENERATION, advance, counter, distil, graph, put, rows,
-    tree, vectors,
+    Base, Inner, TEXT_GENERATION, VECTOR_GENERATION, advance, counter, distil, graph, layers,
+    put, rows, tree, vectors,
 };
 use crate::error::Doing;
 use crate::fulltext::Changes;
@@ -291,6 +291,10 @@ impl KnowledgeWriter for Base {
                     })
                     .and_then(Iterator::collect)
                     .doing(doing),
+                VectorSet::Sources | VectorSet::Sections => {
+                    layers::without_vector(connection, set, &embedder, after, limit_of(limit))
+                        .doing(doing)
+                }
                 VectorSet::Atoms(kind) => connection
                     .prepare_cached(
                         "SELECT a.id, a.text FROM atoms a
@@ -341,6 +345,8 @@ impl KnowledgeWriter for Base {
                 VectorSet::Atoms(pikerag_knowledge::AtomKind::Sentence),
                 VectorSet::Entities,
                 VectorSet::Summaries,
+                VectorSet::Sources,
+                VectorSet::Sections,
             ] {
                 inner.codes(connection, set)?;
             }
