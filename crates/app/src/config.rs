@@ -26,6 +26,15 @@ pub(crate) struct Settings {
     pub(crate) budget: BudgetSettings,
     pub(crate) limits: Limits,
     pub(crate) methods: Methods,
+    pub(crate) retrieval: Retrieval,
+}
+
+/// How chunks are found.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Retrieval {
+    /// Weights of the search over all layers.
+    pub(crate) layers: pikerag_retrieve::LayerParams,
 }
 
 /// What the methods are set to.
@@ -195,6 +204,7 @@ pub(crate) fn load(named: Option<&Path>, environment: &Environment) -> anyhow::R
             return Err(error).with_context(|| format!("{} cannot be read", path.display()));
         }
     };
+    settings.methods.set.layers = settings.retrieval.layers;
     fill_in(&mut settings, environment);
     check(&settings)?;
     Ok(settings)
@@ -270,6 +280,9 @@ fn check(settings: &Settings) -> anyhow::Result<()> {
     }
     if settings.methods.set.delta.is_some_and(|delta| !(-1.0..=1.0).contains(&delta)) {
         bail!("`methods.delta` is a cosine: it must lie between -1 and 1");
+    }
+    if !(0.0..1.0).contains(&settings.retrieval.layers.lambda) {
+        bail!("`retrieval.layers.lambda` is the part of a score that spreads: it must lie between 0 and 1");
     }
     for (model, price) in &settings.prices {
         if price.prompt < 0.0 || price.completion < 0.0 {

@@ -6,9 +6,11 @@ mod chunks;
 mod finder;
 mod hops;
 mod layers;
+mod search;
 
 pub use atoms::{AtomHit, atoms};
 pub use chunks::{hybrid, nearest};
 pub use finder::{Finder, Hit, RetrieveError};
 pub use hops::{HopParams, Walk, hops};
 pub use layers::{Aggregate, LayerParams, Spread, layers};
+pub use search::{Search, SearchParams, UnknownSearch, search};

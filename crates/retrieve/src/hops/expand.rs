@@ -10,6 +10,7 @@ use pikerag_language::stem;
 
 use super::question::Asked;
 use super::{HopParams, chunk_terms};
+use crate::layers::by_entities;
 use crate::finder::{Finder, RetrieveError};
 
 /// Where a chunk leads, and which terms it holds.
@@ -78,6 +79,11 @@ pub(crate) async fn expand(
         let strength = asked.rare(mentions.count);
         for target in mentions.chunks.into_iter().filter(|_| 0.0 < strength) {
             *found.names.entry(target).or_default() += strength;
+        }
+    }
+    if 0.0 < params.entities {
+        for (target, strength) in by_entities(finder, asked, chunk).await? {
+            *found.names.entry(target).or_default() += params.entities * strength;
         }
     }
     found.titles.remove(&chunk);
