@@ -167,6 +167,10 @@ pub(crate) enum SearchPath {
     Atoms,
     /// From chunk to chunk along links and names.
     Hops,
+    /// Sources, sections, chunks and atoms at once; scores spread along links, names and order.
+    Layers,
+    /// Hops, where the scores spread over the layers count too.
+    Joined,
 }
 
 #[derive(Debug, Args)]
@@ -198,6 +202,11 @@ pub(crate) struct Eval {
     /// and naive-rag-hr.
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub(crate) methods: Vec<String>,
+    /// Compare searches instead of methods, without any answer: words, meaning, atoms, hybrid, hops,
+    /// layers, joined, fused, with weights of their own if need be (`layers:spread=one-step:lambda=0.3`,
+    /// `joined:hops.prior=1`). Tells which share of the gold evidence is among the first chunks.
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", conflicts_with = "preset")]
+    pub(crate) searches: Vec<String>,
     /// Repeat a table of the papers; `list` says which there are.
     #[arg(long, value_name = "NAME")]
     pub(crate) preset: Option<String>,

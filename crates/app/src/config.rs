@@ -28,6 +28,15 @@ pub(crate) struct Settings {
     /// Programs that help to read files.
     pub(crate) tools: Tools,
     pub(crate) methods: Methods,
+    pub(crate) retrieval: Retrieval,
+}
+
+/// How chunks are found.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Retrieval {
+    /// Weights of the search over all layers.
+    pub(crate) layers: pikerag_retrieve::LayerParams,
 }
 
 /// What the methods are set to.
@@ -223,6 +232,7 @@ pub(crate) fn load(named: Option<&Path>, environment: &Environment) -> anyhow::R
             return Err(error).with_context(|| format!("{} cannot be read", path.display()));
         }
     };
+    settings.methods.set.layers = settings.retrieval.layers;
     fill_in(&mut settings, environment);
     check(&settings)?;
     Ok(settings)
@@ -300,8 +310,17 @@ fn check(settings: &Settings) -> anyhow::Result<()> {
         bail!("`methods.delta` is a cosine: it must lie between -1 and 1");
     }
     let odd = |c: char| !c.is_ascii_alphanumeric() && !"_/-".contains(c);
-    if let Some(language) = settings.tools.languages.iter().find(|l| l.is_empty() || l.contains(odd)) {
-        bail!("`tools.languages` holds no language of Tesseract: `{language}`; such as `eng`, `deu`, `chi_sim`");
+    if let Some(language) =
+        settings.tools.languages.iter().find(|l| l.is_empty() || l.contains(odd))
+    {
+        bail!(
+            "`tools.languages` holds no language of Tesseract: `{language}`; such as `eng`, `deu`, `chi_sim`"
+        );
+    }
+    if !(0.0..1.0).contains(&settings.retrieval.layers.lambda) {
+        bail!(
+            "`retrieval.layers.lambda` is the part of a score that spreads: it must lie between 0 and 1"
+        );
     }
     for (model, price) in &settings.prices {
         if price.prompt < 0.0 || price.completion < 0.0 {

@@ -16,7 +16,7 @@ use pikerag_coordinate::{Kit, Method, Models, Overrides};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{AtomKind, ChatModel, Embedder, KnowledgeBase, Ledger, ModelError, Role};
 use pikerag_models::{Cap, MemoryLedger, Meter, Mode, Price, Prices, Run, Spending, Transport};
-use pikerag_retrieve::HopParams;
+use pikerag_retrieve::{HopParams, SearchParams};
 use pikerag_store::Base;
 use serde_json::json;
 
@@ -333,6 +333,11 @@ impl Wiring {
     /// The weights of hop retrieval.
     pub(crate) fn hops(&self) -> HopParams {
         self.settings.methods.set.hops
+    }
+
+    /// The weights of all searches.
+    pub(crate) fn searches(&self) -> SearchParams {
+        SearchParams { hops: self.hops(), layers: self.settings.retrieval.layers }
     }
 
     /// The models in use, in one line, to tell runs apart.

@@ -3,18 +3,20 @@
 
 use pikerag_knowledge::{AtomKind, Candidate, Chunk, Context, Event, Question, Role, Via};
 use pikerag_reason::{Reading, read};
-use pikerag_retrieve::{atoms, hybrid, nearest};
+use pikerag_retrieve::{LayerParams, atoms, hybrid, layers, nearest};
 
 use crate::kit::{Kit, Run, SolveError};
 use crate::methods::kar3::{atom_candidates, chunk_candidates, fetch};
 
 /// How chunks are found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Path {
     /// By meaning, as in the papers; by words where there is no embedder.
     Meaning,
     /// By words and meaning, fused.
     Hybrid,
+    /// Over all layers, spread along edges.
+    Layers(LayerParams),
 }
 
 /// What one retrieval brings.
@@ -53,6 +55,19 @@ impl Gather {
         Self { path: Path::Hybrid, ..Self::chunks() }
     }
 
+    /// Ours: 16 chunks over all layers (PIKE-RAG §5.2.3).
+    pub fn layers() -> Self {
+        Self { path: Path::Layers(LayerParams::default()), ..Self::chunks() }
+    }
+
+    /// The same with the user's weights, where it goes by any.
+    pub(crate) fn weighed(self, layers: LayerParams) -> Self {
+        match self.path {
+            Path::Layers(_) => Self { path: Path::Layers(layers), ..self },
+            _ => self,
+        }
+    }
+
     /// `H-R`: 8 chunks, score ≥ 0.5, and those of 4 atoms, score ≥ 0.5.
     pub fn hierarchical() -> Self {
         Self { path: Path::Meaning, chunks: 8, chunk_floor: 0.5, atoms: 4, atom_floor: 0.5 }
@@ -68,6 +83,7 @@ pub(crate) async fn gather(
     let hits = match params.path {
         Path::Meaning => nearest(kit.finder(), query, params.chunks, params.chunk_floor).await?,
         Path::Hybrid => hybrid(kit.finder(), query, params.chunks).await?,
+        Path::Layers(weights) => layers(kit.finder(), query, params.chunks, weights).await?,
     };
     let mut candidates = chunk_candidates(kit, &hits, Via::Chunks, query).await?;
     if 0 < params.atoms {

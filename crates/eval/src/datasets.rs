@@ -27,6 +27,9 @@ pub struct Item {
     pub id: String,
     /// As it is asked.
     pub question: String,
+    /// What of it is looked up, where an instruction to whoever answers stands before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lookup: Option<String>,
     /// Gold labels, at least one; each is right on its own.
     pub answers: Vec<String>,
     /// The data set's own class, `bridge` or `2hop`.
@@ -42,6 +45,13 @@ pub struct Item {
     /// Its own context, by id of [`Paragraph`]; empty where the file carries none.
     #[serde(default)]
     pub context: Vec<String>,
+}
+
+impl Item {
+    /// What a search alone looks up: the question without an instruction on how to answer.
+    pub fn query(&self) -> &str {
+        self.lookup.as_deref().unwrap_or(&self.question)
+    }
 }
 
 /// What kind of answer a question wants.

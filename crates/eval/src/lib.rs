@@ -14,6 +14,7 @@ pub mod metrics;
 pub mod normalize;
 pub mod papers;
 pub mod presets;
+pub mod recall;
 pub mod report;
 pub mod runner;
 

@@ -265,7 +265,8 @@ fn usd(spent: &Spent, prices: &BTreeMap<Role, (f64, f64)>) -> Option<f64> {
 
 /// Whether a chunk's URI is the gold evidence: the document itself, a file of that name, or a record
 /// with that identifier.
-fn is_of(uri: &str, gold: &str) -> bool {
+/// Whether a URI is that of a piece of gold evidence.
+pub(crate) fn is_of(uri: &str, gold: &str) -> bool {
     uri.strip_suffix(gold).is_some_and(|before| before.is_empty() || before.ends_with(['/', '#']))
 }
 

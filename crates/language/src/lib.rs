@@ -4,6 +4,7 @@
 pub mod fold;
 mod language;
 pub mod names;
+mod ordinals;
 mod sentences;
 mod stop;
 mod tokens;

@@ -9,20 +9,24 @@ use rust_stemmers::{Algorithm, Stemmer};
 
 use crate::fold::tokens;
 use crate::language::is_chinese;
+use crate::ordinals::take_ordinals;
 use crate::stop::is_stop_word;
 
 static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
 
-/// The words of a text, folded: those of other scripts in order, then the Chinese ones. Long
-/// Chinese words are listed with the shorter words inside them, as a search engine does.
+/// The words of a text, folded: those of other scripts in order, then the Chinese ones, then its
+/// numbered parts (`第39条`). Long Chinese words are listed with the shorter words inside them, as a
+/// search engine does.
 pub fn words(text: &str) -> Vec<String> {
-    let mut found: Vec<String> = tokens(text)
+    let (numbered, text) = take_ordinals(text);
+    let mut found: Vec<String> = tokens(&text)
         .into_iter()
         .filter(|token| !token.raw.chars().any(is_chinese))
         .map(|token| token.folded)
         .collect();
-    found.extend(chinese_words(text));
+    found.extend(chinese_words(&text));
+    found.extend(numbered);
     found
 }
 

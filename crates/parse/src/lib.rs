@@ -126,12 +126,9 @@ pub(crate) fn parse_nested(
         return finish(name, vec![document], problems);
     }
     let (mut documents, encoding) = match format {
-        Format::Png
-        | Format::Jpeg
-        | Format::Gif
-        | Format::Tiff
-        | Format::Webp
-        | Format::Bmp => (vec![image::read(&input, &mut problems)?], None),
+        Format::Png | Format::Jpeg | Format::Gif | Format::Tiff | Format::Webp | Format::Bmp => {
+            (vec![image::read(&input, &mut problems)?], None)
+        }
         Format::Epub => (vec![epub::read(&input, &mut problems)?], None),
         Format::Eml => (eml::read(&input, depth, &mut problems)?, None),
         Format::Rtf => (vec![rtf::read(&input, &mut problems)?], None),

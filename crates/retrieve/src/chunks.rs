@@ -52,6 +52,14 @@ pub async fn hybrid(finder: Finder<'_>, query: &str, k: usize) -> Result<Vec<Hit
     Ok(fused)
 }
 
+/// As [`fuse`], of lists of hits.
+pub(crate) fn fuse_hits(sides: &[(&str, Vec<Hit>)]) -> Vec<Hit> {
+    let scored = |hit: &Hit| Scored { item: hit.chunk, score: hit.score };
+    let lists: Vec<(&str, Vec<Scored<ChunkId>>)> =
+        sides.iter().map(|(name, hits)| (*name, hits.iter().map(scored).collect())).collect();
+    fuse(&lists)
+}
+
 /// Reciprocal rank fusion of ranked lists; best first, ties by identifier.
 pub(crate) fn fuse(sides: &[(&str, Vec<Scored<ChunkId>>)]) -> Vec<Hit> {
     let mut hits: BTreeMap<ChunkId, Hit> = BTreeMap::new();

@@ -10,8 +10,9 @@ use pikerag_knowledge::ChunkId;
 use pikerag_language::{query_terms, terms};
 use serde::{Deserialize, Serialize};
 
-use self::expand::{Expansion, expand};
-use self::question::Asked;
+use self::expand::Expansion;
+pub(crate) use self::expand::expand;
+pub(crate) use self::question::Asked;
 use crate::finder::{Finder, Hit, RetrieveError};
 
 /// How hops are weighed. One set of weights for every base; halving or doubling any of them moves
@@ -48,6 +49,11 @@ pub struct HopParams {
     pub ahead: f32,
     /// How many of those.
     pub n_ahead: usize,
+    /// Weight of entities in common with a chosen chunk, or related to one of its own, beside names;
+    /// 0 walks along names alone.
+    pub entities: f32,
+    /// Weight of scores spread over the layers, where they are joined with hops.
+    pub prior: f32,
 }
 
 impl Default for HopParams {
@@ -67,6 +73,8 @@ impl Default for HopParams {
             covered: 0.8,
             ahead: 0.5,
             n_ahead: 5,
+            entities: 0.0,
+            prior: 0.5,
         }
     }
 }
@@ -84,14 +92,7 @@ pub async fn hops(
     k: usize,
     params: HopParams,
 ) -> Result<Vec<Hit>, RetrieveError> {
-    let mut walk = Walk::begin(finder, question, params).await?;
-    let mut gathered = Vec::new();
-    while gathered.len() < k {
-        let Some(best) = walk.top(1).pop() else { break };
-        walk.take(finder, best.chunk).await?;
-        gathered.push(best);
-    }
-    Ok(gathered)
+    Walk::begin(finder, question, params).await?.gather(finder, k).await
 }
 
 /// Hop retrieval step by step: whoever walks decides which chunk to take.
@@ -103,6 +104,7 @@ pub struct Walk {
     candidates: BTreeMap<ChunkId, Node>,
     expanded: HashMap<ChunkId, Expansion>,
     chosen: Vec<ChunkId>,
+    prior: BTreeMap<ChunkId, f32>,
 }
 
 /// What is known of a candidate.
@@ -112,6 +114,7 @@ struct Node {
     words: Vec<f32>,
     meaning: f32,
     named: f32,
+    prior: f32,
     ahead: f32,
     /// The strongest title link from a chosen chunk.
     linked: f32,
@@ -130,6 +133,20 @@ impl Walk {
         question: &str,
         params: HopParams,
     ) -> Result<Self, RetrieveError> {
+        Self::begin_with(finder, question, params, BTreeMap::new()).await
+    }
+
+    /// As [`Walk::begin`], with what else speaks for each chunk, from 0 to 1, weighed by
+    /// [`HopParams::prior`]; all chunks that have it are candidates.
+    ///
+    /// # Errors
+    /// See [`RetrieveError`].
+    pub async fn begin_with(
+        finder: Finder<'_>,
+        question: &str,
+        params: HopParams,
+        prior: BTreeMap<ChunkId, f32>,
+    ) -> Result<Self, RetrieveError> {
         let asked = Asked::new(finder, question, params).await?;
         let uncovered = vec![1.0; asked.words.len()];
         let mut walk = Self {
@@ -139,11 +156,30 @@ impl Walk {
             candidates: BTreeMap::new(),
             expanded: HashMap::new(),
             chosen: Vec::new(),
+            prior,
         };
-        let seeds = walk.asked.seeds(SEEDS);
+        let mut seeds = walk.asked.seeds(SEEDS);
+        seeds.extend(walk.prior.keys());
+        seeds.sort_unstable();
+        seeds.dedup();
         walk.admit(finder, seeds).await?;
         walk.look_ahead(finder).await?;
         Ok(walk)
+    }
+
+    /// Takes the best candidate, `k` times; in the order taken.
+    pub(crate) async fn gather(
+        &mut self,
+        finder: Finder<'_>,
+        k: usize,
+    ) -> Result<Vec<Hit>, RetrieveError> {
+        let mut gathered = Vec::new();
+        while gathered.len() < k {
+            let Some(best) = self.top(1).pop() else { break };
+            self.take(finder, best.chunk).await?;
+            gathered.push(best);
+        }
+        Ok(gathered)
     }
 
     /// The `k` best candidates not taken yet, best first, ties by identifier.
@@ -243,7 +279,8 @@ impl Walk {
             let words = self.asked.words_of(chunk);
             let named =
                 self.params.named * self.asked.named.get(&chunk).copied().unwrap_or_default();
-            self.candidates.insert(chunk, Node { words, meaning, named, ..Node::default() });
+            let prior = self.params.prior * self.prior.get(&chunk).copied().unwrap_or_default();
+            self.candidates.insert(chunk, Node { words, meaning, named, prior, ..Node::default() });
         }
         Ok(())
     }
@@ -252,7 +289,7 @@ impl Walk {
         self.params.shared * (1.0 - (-names).exp())
     }
 
-    fn parts(&self, node: &Node) -> [(&'static str, f32); 6] {
+    fn parts(&self, node: &Node) -> [(&'static str, f32); 7] {
         let words =
             node.words.iter().zip(&self.uncovered).map(|(weight, left)| weight * left).sum();
         let later = if self.chosen.is_empty() { 1.0 } else { self.params.meaning_later };
@@ -260,6 +297,7 @@ impl Walk {
             ("words", words),
             ("meaning", node.meaning * later),
             ("named_in_question", node.named),
+            ("layers", node.prior),
             ("links_ahead", node.ahead),
             ("title_links", node.linked),
             ("shared_names", self.saturated(node.shared)),

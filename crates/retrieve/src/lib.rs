@@ -1,12 +1,16 @@
-//! Which nodes fit a query? The two paths of PIKE-RAG Fig. 11, hybrid fusion, and hop retrieval;
-//! each hit explains its score.
+//! Which nodes fit a query? The two paths of PIKE-RAG Fig. 11, hybrid fusion, hop retrieval and
+//! the layers of Fig. 8; each hit explains its score.
 
 mod atoms;
 mod chunks;
 mod finder;
 mod hops;
+mod layers;
+mod search;
 
 pub use atoms::{AtomHit, atoms};
 pub use chunks::{hybrid, nearest};
 pub use finder::{Finder, Hit, RetrieveError};
 pub use hops::{HopParams, Walk, hops};
+pub use layers::{Aggregate, LayerParams, Spread, layers};
+pub use search::{Search, SearchParams, UnknownSearch, search};

@@ -6,6 +6,7 @@ mod distil;
 mod export;
 mod follow;
 mod graph;
+mod layers;
 mod ledger;
 mod names;
 mod put;

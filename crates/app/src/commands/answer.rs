@@ -2,7 +2,7 @@
 
 use pikerag_coordinate::solve;
 use pikerag_knowledge::{AtomKind, Question};
-use pikerag_retrieve::{Hit, atoms, hops, hybrid, nearest};
+use pikerag_retrieve::{Hit, Search as By, atoms, hops, hybrid, nearest, search as search_by};
 use serde_json::json;
 
 use crate::cli::{Ask, Search, SearchPath};
@@ -43,6 +43,8 @@ pub(crate) async fn search(wiring: &Wiring, arguments: &Search) -> anyhow::Resul
     let hits: Vec<Hit> = match arguments.by {
         SearchPath::Hybrid => hybrid(finder, query, k).await?,
         SearchPath::Hops => hops(finder, query, k, wiring.hops()).await?,
+        SearchPath::Layers => search_by(finder, By::Layers, query, k, wiring.searches()).await?,
+        SearchPath::Joined => search_by(finder, By::Joined, query, k, wiring.searches()).await?,
         SearchPath::Meaning => {
             anyhow::ensure!(kit.embedder.is_some(), "there is no embedder; see `pikerag doctor`");
             nearest(finder, query, k, -1.0).await?

@@ -4,6 +4,7 @@
 mod dry_run;
 mod plan;
 mod rows;
+mod searches;
 
 use std::collections::HashSet;
 use std::fs;
@@ -33,6 +34,9 @@ pub(crate) async fn eval(wiring: &Wiring, arguments: &Eval) -> anyhow::Result<u8
         return list_presets(wiring);
     }
     let plan = plan(arguments)?;
+    if !arguments.searches.is_empty() {
+        return searches::searches(wiring, arguments, &plan).await;
+    }
     if arguments.dry_run {
         return dry_run::dry_run(wiring, &plan).await;
     }

@@ -208,7 +208,13 @@ pub(super) async fn embed(
     // Every kind of atom that the base holds, not only those made now: a search never meets the
     // vectors of two embedders.
     let kinds = [AtomKind::Question, AtomKind::Sentence, AtomKind::Statement].map(VectorSet::Atoms);
-    let others = [VectorSet::Chunks, VectorSet::Entities, VectorSet::Summaries];
+    let others = [
+        VectorSet::Chunks,
+        VectorSet::Entities,
+        VectorSet::Summaries,
+        VectorSet::Sources,
+        VectorSet::Sections,
+    ];
     for set in others.into_iter().chain(kinds) {
         if let Err(error) = embed_set(tools, embedder.as_ref(), set, params, watch, report).await? {
             stopped_by(&error, report);

@@ -48,6 +48,8 @@ impl Method {
             ("naive-rag-hr", Self::NaiveRag(Gather::hierarchical())),
             // Ours: naive RAG on hybrid retrieval.
             ("hybrid-rag", Self::NaiveRag(Gather::hybrid())),
+            // Ours: naive RAG on all layers (PIKE-RAG §5.2.3).
+            ("layers-rag", Self::NaiveRag(Gather::layers())),
             ("ra-isf", Self::RaIsf(ra_isf)),
             // The ablations of RA-ISF Table 2.
             ("ra-isf-no-know", Self::RaIsf(ra_isf::Params { knows: false, ..ra_isf })),

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::num::NonZeroUsize;
 
 use pikerag_knowledge::{Answer, AtomKind, Candidate, Context, Event, Question, Role, StopReason};
-use pikerag_retrieve::{HopParams, Walk};
+use pikerag_retrieve::{HopParams, LayerParams, Walk};
 use serde::{Deserialize, Serialize};
 use tracing::field::Empty;
 use tracing::{Span, instrument};
@@ -34,6 +34,8 @@ pub enum Retriever {
 pub enum Net {
     /// Those of hop retrieval.
     Hops,
+    /// Those of all layers (PIKE-RAG §5.2.3).
+    Layers,
     /// Those of naive RAG itself.
     Plain,
     /// None: the paper's. A model then may have to answer from nothing.
@@ -74,6 +76,8 @@ pub struct Params {
     pub net: Net,
     /// How hops are weighed, where they are used.
     pub hops: HopParams,
+    /// How layers are weighed, where they are used.
+    pub layers: LayerParams,
 }
 
 impl Default for Params {
@@ -91,6 +95,7 @@ impl Default for Params {
             hop_candidates: 0,
             net: Net::Hops,
             hops: HopParams::default(),
+            layers: LayerParams::default(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use pikerag_retrieve::HopParams;
+use pikerag_retrieve::{HopParams, LayerParams};
 use serde::Deserialize;
 
 use super::{
@@ -40,6 +40,9 @@ pub struct Overrides {
     pub hop_chunks: Option<NonZeroUsize>,
     /// How hops are weighed.
     pub hops: HopParams,
+    /// How layers are weighed; a setting of retrieval, not of methods.
+    #[serde(skip)]
+    pub layers: LayerParams,
     /// By which measure a model's certainty is told.
     pub certainty: Certainty,
 }
@@ -55,13 +58,14 @@ impl Method {
                 delta: set.delta.or(params.delta),
                 net: set.net.unwrap_or(params.net),
                 hops: set.hops,
+                layers: set.layers,
                 ..params
             }),
             Self::HopRag(params) => {
                 let k = set.hop_chunks.map_or(params.k, NonZeroUsize::get);
                 Self::HopRag(hop_rag::Params { k, hops: set.hops })
             }
-            Self::NaiveRag(params) => Self::NaiveRag(params),
+            Self::NaiveRag(params) => Self::NaiveRag(params.weighed(set.layers)),
             Self::RaIsf(params) => Self::RaIsf(ra_isf::Params {
                 depth: set.depth.unwrap_or(params.depth),
                 k: set.k.map_or(params.k, NonZeroUsize::get),

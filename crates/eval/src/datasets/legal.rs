@@ -26,6 +26,7 @@ pub(super) fn lawbench(record: Value, number: usize, stem: &str) -> Result<Item,
     Ok(Item {
         id: format!("lawbench-{name}-{number:03}"),
         question: format!("{}\n{}", raw.instruction, raw.question),
+        lookup: Some(raw.question),
         answers: labels([raw.answer]),
         kind: Some(name.to_owned()),
         task: task_of(name),

@@ -89,6 +89,7 @@ pub(super) fn hotpotqa(record: Value, pool: &mut Pool) -> Result<Item, Error> {
     Ok(Item {
         id: raw.id,
         question: raw.question,
+        lookup: None,
         answers: labels([raw.answer]),
         kind: raw.r#type,
         hops: (0 < hops).then_some(hops),
@@ -143,6 +144,7 @@ pub(super) fn musique(record: Value, pool: &mut Pool) -> Result<Option<Item>, Er
     Ok(Some(Item {
         id: raw.id,
         question: raw.question,
+        lookup: None,
         answers: labels(std::iter::once(raw.answer).chain(raw.answer_aliases)),
         kind,
         hops,

@@ -26,6 +26,10 @@ struct Raw {
     hops: Option<u32>,
     #[serde(default)]
     supporting: Vec<Evidence>,
+    /// LawBench: the articles that the gold answer cites.
+    #[serde(default)]
+    statute_ids: Vec<String>,
+    statute_id: Option<String>,
     #[serde(default)]
     metadata: Metadata,
 }
@@ -58,6 +62,7 @@ pub(super) fn item(record: Value) -> Result<Item, Error> {
     let task = raw.task.as_deref().map_or(Task::Short, legal::task);
     let item = Item {
         id: raw.id,
+        lookup: raw.instruction.is_some().then(|| raw.question.clone()),
         question: match raw.instruction {
             Some(instruction) => format!("{instruction}\n{}", raw.question),
             None => raw.question,
@@ -65,7 +70,12 @@ pub(super) fn item(record: Value) -> Result<Item, Error> {
         answers,
         kind: raw.kind.or(raw.r#type).or(raw.task),
         hops: raw.hops.or(raw.metadata.hops),
-        supporting: each_once(supporting.chain(raw.metadata.supporting_chunk_ids)),
+        supporting: each_once(
+            supporting
+                .chain(raw.metadata.supporting_chunk_ids)
+                .chain(raw.statute_ids)
+                .chain(raw.statute_id),
+        ),
         task,
         context: Vec::new(),
     };

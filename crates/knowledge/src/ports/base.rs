@@ -7,7 +7,7 @@ use super::{Cause, Vector};
 use crate::distilled::{Community, Entity, Relation, Summary};
 use crate::document::Image;
 use crate::graph::{Atom, AtomKind, Chunk, Source};
-use crate::id::{ChunkId, EntityId, SourceId, SummaryId};
+use crate::id::{ChunkId, EntityId, SectionId, SourceId, SummaryId};
 use crate::names::NameKey;
 
 /// Something found, and how well it fits.
@@ -58,6 +58,10 @@ pub enum VectorSet {
     Entities,
     /// One vector per summary of the tree.
     Summaries,
+    /// One vector per source: its title, and what a model says of it as a whole.
+    Sources,
+    /// One vector per section: the headings that lead to it, below the title of its source.
+    Sections,
 }
 
 /// What reasoning reads. All results are ordered best first, ties by identifier.
@@ -172,6 +176,33 @@ pub trait KnowledgeBase: Send + Sync {
         &self,
         entities: &[EntityId],
     ) -> Result<Vec<Vec<ChunkId>>, StoreError>;
+
+    /// The chunks that stand right before and right after each chunk in its source, by chunk in order;
+    /// hidden ones are passed over.
+    async fn neighbours(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<ChunkId>>, StoreError>;
+
+    /// All chunks of each source in reading order, by source in order; none of a source that has more
+    /// than `most`. Hidden ones are left out.
+    async fn chunks_in_sources(
+        &self,
+        sources: &[SourceId],
+        most: usize,
+    ) -> Result<Vec<Vec<ChunkId>>, StoreError>;
+
+    /// All chunks that stand in each section itself, by section in order; none of a section that has
+    /// more than `most`. Hidden ones are left out.
+    async fn chunks_in_sections(
+        &self,
+        sections: &[SectionId],
+        most: usize,
+    ) -> Result<Vec<Vec<ChunkId>>, StoreError>;
+
+    /// The chunks that each entity was found in, by entity in order; none where more than `most` do.
+    async fn entity_mentions(
+        &self,
+        entities: &[EntityId],
+        most: usize,
+    ) -> Result<Vec<Mentions>, StoreError>;
 
     /// The entities found in each chunk, by chunk in order; within one by identifier.
     async fn entities_in(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<EntityId>>, StoreError>;

@@ -11,27 +11,28 @@ use pikerag_language::stem;
 use super::question::Asked;
 use super::{HopParams, chunk_terms};
 use crate::finder::{Finder, RetrieveError};
+use crate::layers::by_entities;
 
 /// Where a chunk leads, and which terms it holds.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Expansion {
+pub(crate) struct Expansion {
     /// The strongest title link to each chunk.
-    pub(super) titles: HashMap<ChunkId, f32>,
+    pub(crate) titles: HashMap<ChunkId, f32>,
     /// The summed rarity of the names shared with each chunk.
-    pub(super) names: HashMap<ChunkId, f32>,
-    pub(super) terms: HashSet<String>,
+    pub(crate) names: HashMap<ChunkId, f32>,
+    pub(crate) terms: HashSet<String>,
 }
 
 impl Expansion {
     /// Every chunk it leads to, by identifier.
-    pub(super) fn reached(&self) -> Vec<ChunkId> {
+    pub(crate) fn reached(&self) -> Vec<ChunkId> {
         let all: BTreeSet<ChunkId> = self.titles.keys().chain(self.names.keys()).copied().collect();
         all.into_iter().collect()
     }
 }
 
 /// Looks up where `chunk` leads.
-pub(super) async fn expand(
+pub(crate) async fn expand(
     finder: Finder<'_>,
     asked: &Asked,
     params: HopParams,
@@ -58,7 +59,7 @@ pub(super) async fn expand(
         }
     }
     // Backward: the chunks that name it by its title.
-    let most = most_sharing(asked, params);
+    let most = asked.most_sharing();
     let titles = title_names(&about.title);
     let keys: Vec<NameKey> = titles.iter().map(|(name, _)| key(name)).collect();
     for ((_, weight), mentions) in titles.iter().zip(finder.base.mentions(&keys, most).await?) {
@@ -75,23 +76,19 @@ pub(super) async fn expand(
     names.retain(|name| name.iter().any(|word| !asked.all_words.contains(word)));
     let keys: Vec<NameKey> = names.iter().map(|name| key(name)).collect();
     for mentions in finder.base.mentions(&keys, most).await? {
-        let rare =
-            (asked.rarity(mentions.count) - params.rarity_floor) / (1.0 - params.rarity_floor);
-        if rare <= 0.0 {
-            continue;
+        let strength = asked.rare(mentions.count);
+        for target in mentions.chunks.into_iter().filter(|_| 0.0 < strength) {
+            *found.names.entry(target).or_default() += strength;
         }
-        for target in mentions.chunks {
-            *found.names.entry(target).or_default() += rare * rare;
+    }
+    if 0.0 < params.entities {
+        for (target, strength) in by_entities(finder, asked, chunk).await? {
+            *found.names.entry(target).or_default() += params.entities * strength;
         }
     }
     found.titles.remove(&chunk);
     found.names.remove(&chunk);
     Ok(found)
-}
-
-/// More chunks than this may not share a name that still counts as rare.
-fn most_sharing(asked: &Asked, params: HopParams) -> usize {
-    (asked.ln_chunks * (1.0 - params.rarity_floor)).exp().ceil() as usize + 1
 }
 
 fn strengthen(links: &mut HashMap<ChunkId, f32>, target: ChunkId, strength: f32) {
@@ -108,7 +105,7 @@ type Bearers = Vec<(ChunkId, u8)>;
 
 /// The chunks whose titles a text names, with how surely: the title's weight times how rare it is,
 /// shared out over all that bear it. Of overlapping titles the longest counts.
-pub(super) async fn named_titles(
+pub(crate) async fn named_titles(
     finder: Finder<'_>,
     asked: &Asked,
     text: &str,

@@ -10,25 +10,26 @@ use super::{HopParams, question_terms};
 use crate::finder::{Finder, RetrieveError};
 
 /// The question, looked up once.
-pub(super) struct Asked {
+pub(crate) struct Asked {
     /// Its terms.
-    pub(super) words: Vec<String>,
+    pub(crate) words: Vec<String>,
     /// All its words, folded.
-    pub(super) all_words: HashSet<String>,
+    pub(crate) all_words: HashSet<String>,
     /// How surely it names each chunk by its title, 0 to 1.
-    pub(super) named: HashMap<ChunkId, f32>,
+    pub(crate) named: HashMap<ChunkId, f32>,
     /// Natural logarithm of the number of chunks, at least that of 2.
-    pub(super) ln_chunks: f32,
+    pub(crate) ln_chunks: f32,
     /// By term: what it adds to a chunk's score, scaled so that the best chunk has `words` in all.
     by_word: Vec<HashMap<ChunkId, f32>>,
-    vector: Option<Vector>,
+    pub(crate) vector: Option<Vector>,
     /// The chunks closest in meaning, best first.
-    closest: Vec<(ChunkId, f32)>,
+    pub(crate) closest: Vec<(ChunkId, f32)>,
     meaning_scale: f32,
+    rarity_floor: f32,
 }
 
 impl Asked {
-    pub(super) async fn new(
+    pub(crate) async fn new(
         finder: Finder<'_>,
         question: &str,
         params: HopParams,
@@ -61,20 +62,15 @@ impl Asked {
             vector,
             closest,
             meaning_scale: if 0.0 < best { params.meaning / best } else { 0.0 },
+            rarity_floor: params.rarity_floor,
         };
         asked.named = named_titles(finder, &asked, question).await?;
         Ok(asked)
     }
 
     /// The best chunks by words, the best by meaning, and all that the question names.
-    pub(super) fn seeds(&self, most: usize) -> Vec<ChunkId> {
-        let mut sums: HashMap<ChunkId, f32> = HashMap::new();
-        for scores in &self.by_word {
-            for (chunk, score) in scores {
-                *sums.entry(*chunk).or_default() += score;
-            }
-        }
-        let mut by_words: Vec<(ChunkId, f32)> = sums.into_iter().collect();
+    pub(crate) fn seeds(&self, most: usize) -> Vec<ChunkId> {
+        let mut by_words: Vec<(ChunkId, f32)> = self.words_in_all().into_iter().collect();
         by_words.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         by_words.truncate(most);
         let mut seeds: Vec<ChunkId> = by_words.into_iter().map(|(chunk, _)| chunk).collect();
@@ -85,13 +81,24 @@ impl Asked {
         seeds
     }
 
+    /// What all words together contribute to each chunk that has any.
+    pub(crate) fn words_in_all(&self) -> HashMap<ChunkId, f32> {
+        let mut sums: HashMap<ChunkId, f32> = HashMap::new();
+        for scores in &self.by_word {
+            for (chunk, score) in scores {
+                *sums.entry(*chunk).or_default() += score;
+            }
+        }
+        sums
+    }
+
     /// What each question word contributes to a chunk.
-    pub(super) fn words_of(&self, chunk: ChunkId) -> Vec<f32> {
+    pub(crate) fn words_of(&self, chunk: ChunkId) -> Vec<f32> {
         self.by_word.iter().map(|scores| scores.get(&chunk).copied().unwrap_or_default()).collect()
     }
 
     /// What meaning contributes to each of these chunks; the closest chunk of all has the full weight.
-    pub(super) async fn meaning(
+    pub(crate) async fn meaning(
         &self,
         finder: Finder<'_>,
         chunks: &[ChunkId],
@@ -107,8 +114,20 @@ impl Asked {
         Ok(chunks.iter().map(|chunk| cosine(chunk).max(0.0) * self.meaning_scale).collect())
     }
 
+    /// What it says to have something in common that `count` chunks have: 1 where it is rarest, 0 where
+    /// it is no longer rare.
+    pub(crate) fn rare(&self, count: usize) -> f32 {
+        let rare = (self.rarity(count) - self.rarity_floor) / (1.0 - self.rarity_floor);
+        rare.max(0.0).powi(2)
+    }
+
+    /// More chunks than this may not share a name that still counts as rare.
+    pub(crate) fn most_sharing(&self) -> usize {
+        (self.ln_chunks * (1.0 - self.rarity_floor)).exp().ceil() as usize + 1
+    }
+
     /// How rare something is that `count` chunks have: 1 for one chunk, 0 for all of them.
-    pub(super) fn rarity(&self, count: usize) -> f32 {
+    pub(crate) fn rarity(&self, count: usize) -> f32 {
         (1.0 - (count.max(1) as f32).ln() / self.ln_chunks).clamp(0.0, 1.0)
     }
 }

@@ -47,7 +47,8 @@ pub(super) fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> 
         summaries: count("SELECT count(*) FROM summaries")?,
         vectors: count(
             "SELECT (SELECT count(*) FROM chunk_vectors) + (SELECT count(*) FROM atom_vectors)
-             + (SELECT count(*) FROM entity_vectors) + (SELECT count(*) FROM summary_vectors)",
+             + (SELECT count(*) FROM entity_vectors) + (SELECT count(*) FROM summary_vectors)
+             + (SELECT count(*) FROM source_vectors) + (SELECT count(*) FROM section_vectors)",
         )?,
         embedder: embedder(connection)?,
         calls: count("SELECT count(*) FROM calls WHERE role <> 'embed'")?,
@@ -60,7 +61,8 @@ pub(super) fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> 
 fn embedder(connection: &Connection) -> rusqlite::Result<Option<String>> {
     let mut names = std::collections::BTreeSet::new();
     // The ends of an index: told at once, however many vectors there are.
-    for table in ["chunk_vectors", "atom_vectors", "entity_vectors", "summary_vectors"] {
+    let tables = ["chunk", "atom", "entity", "summary", "source", "section"];
+    for table in tables.map(|nodes| format!("{nodes}_vectors")) {
         for end in ["min", "max"] {
             let name: Option<String> = connection.query_row(
                 &format!("SELECT {end}(embedder) FROM {table}"),

@@ -47,7 +47,8 @@ CREATE TABLE chunks (
     hidden INTEGER NOT NULL,
     generation INTEGER NOT NULL
 );
-CREATE INDEX chunks_by_source ON chunks(source);
+CREATE INDEX chunks_by_source ON chunks(source, ordinal);
+CREATE INDEX chunks_by_section ON chunks(section) WHERE section IS NOT NULL;
 CREATE INDEX chunks_by_generation ON chunks(generation);
 -- Pictures of chunks that are figures.
 CREATE TABLE figures (
@@ -169,11 +170,29 @@ CREATE TABLE summary_vectors (
     embedder TEXT NOT NULL,
     vector BLOB NOT NULL
 );
+CREATE TABLE source_vectors (
+    node INTEGER PRIMARY KEY REFERENCES sources(id) ON DELETE CASCADE,
+    embedder TEXT NOT NULL,
+    vector BLOB NOT NULL
+);
+CREATE TABLE section_vectors (
+    node INTEGER PRIMARY KEY REFERENCES sections(id) ON DELETE CASCADE,
+    embedder TEXT NOT NULL,
+    vector BLOB NOT NULL
+);
 
 CREATE INDEX chunk_vectors_by_embedder ON chunk_vectors(embedder);
 CREATE INDEX atom_vectors_by_embedder ON atom_vectors(embedder);
 CREATE INDEX entity_vectors_by_embedder ON entity_vectors(embedder);
 CREATE INDEX summary_vectors_by_embedder ON summary_vectors(embedder);
+CREATE INDEX source_vectors_by_embedder ON source_vectors(embedder);
+CREATE INDEX section_vectors_by_embedder ON section_vectors(embedder);
+
+-- A source that is called otherwise now, or said to be about something else, is embedded again.
+CREATE TRIGGER source_changed AFTER UPDATE OF title, summary ON sources
+WHEN OLD.title IS NOT NEW.title OR OLD.summary IS NOT NEW.summary BEGIN
+    DELETE FROM source_vectors WHERE node = NEW.id;
+END;
 
 -- What was made from mentions goes when they change: nothing derived from deleted text remains.
 -- (`recursive_triggers` is on: a summary takes those above it along.)

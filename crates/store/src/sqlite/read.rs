@@ -3,12 +3,12 @@
 use async_trait::async_trait;
 use pikerag_knowledge::{
     Atom, AtomKind, BaseSummary, Chunk, ChunkId, Community, Entity, EntityId, Image, KnowledgeBase,
-    Mentions, NameKey, Relation, Scored, Source, SourceId, StoreError, Summary, SummaryId, Vector,
-    VectorSet,
+    Mentions, NameKey, Relation, Scored, SectionId, Source, SourceId, StoreError, Summary,
+    SummaryId, Vector, VectorSet,
 };
 use rusqlite::{OptionalExtension, params};
 
-use super::{Base, counts, graph, names, rows, tree, vectors};
+use super::{Base, counts, graph, layers, names, rows, tree, vectors};
 use crate::error::Doing;
 
 #[async_trait]
@@ -265,6 +265,50 @@ impl KnowledgeBase for Base {
         let ids = entities.to_vec();
         self.looking("reading mentions", move |connection| {
             graph::chunks_mentioning(connection, &ids)
+        })
+        .await
+    }
+
+    async fn neighbours(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<ChunkId>>, StoreError> {
+        let ids = chunks.to_vec();
+        self.looking("reading neighbours", move |connection| layers::neighbours(connection, &ids))
+            .await
+    }
+
+    async fn chunks_in_sources(
+        &self,
+        sources: &[SourceId],
+        most: usize,
+    ) -> Result<Vec<Vec<ChunkId>>, StoreError> {
+        let ids: Vec<u64> = sources.iter().map(|source| source.0).collect();
+        self.looking("reading chunks of sources", move |connection| {
+            layers::chunks_in(connection, layers::Around::Sources, &ids, most)
+        })
+        .await
+    }
+
+    async fn chunks_in_sections(
+        &self,
+        sections: &[SectionId],
+        most: usize,
+    ) -> Result<Vec<Vec<ChunkId>>, StoreError> {
+        let ids: Vec<u64> = sections.iter().map(|section| section.0).collect();
+        self.looking("reading chunks of sections", move |connection| {
+            layers::chunks_in(connection, layers::Around::Sections, &ids, most)
+        })
+        .await
+    }
+
+    async fn entity_mentions(
+        &self,
+        entities: &[EntityId],
+        most: usize,
+    ) -> Result<Vec<Mentions>, StoreError> {
+        let ids = entities.to_vec();
+        self.looking("reading mentions", move |connection| {
+            ids.into_iter()
+                .map(|entity| layers::entity_mentions(connection, entity, most))
+                .collect()
         })
         .await
     }

@@ -97,7 +97,10 @@ fn read_codes(connection: &Connection, set: VectorSet) -> Result<Codes, StoreErr
              WHERE a.kind = '{}' ORDER BY v.node",
             kind.as_str()
         ),
-        VectorSet::Entities | VectorSet::Summaries => {
+        VectorSet::Entities
+        | VectorSet::Summaries
+        | VectorSet::Sources
+        | VectorSet::Sections => {
             format!("SELECT node, node, vector FROM {} ORDER BY node", table(set))
         }
     };
@@ -129,6 +132,8 @@ pub(super) fn table(set: VectorSet) -> &'static str {
         VectorSet::Atoms(_) => "atom_vectors",
         VectorSet::Entities => "entity_vectors",
         VectorSet::Summaries => "summary_vectors",
+        VectorSet::Sources => "source_vectors",
+        VectorSet::Sections => "section_vectors",
     }
 }
 
@@ -139,6 +144,8 @@ pub(super) fn nodes(set: VectorSet) -> &'static str {
         VectorSet::Atoms(_) => "atoms",
         VectorSet::Entities => "entities",
         VectorSet::Summaries => "summaries",
+        VectorSet::Sources => "sources",
+        VectorSet::Sections => "sections",
     }
 }
 
@@ -162,5 +169,7 @@ fn set_name(set: VectorSet) -> &'static str {
         VectorSet::Atoms(AtomKind::Statement) => "statements",
         VectorSet::Entities => "entities",
         VectorSet::Summaries => "summaries",
+        VectorSet::Sources => "sources",
+        VectorSet::Sections => "sections",
     }
 }

@@ -9,8 +9,8 @@ use pikerag_knowledge::{
 use rusqlite::{OptionalExtension, params};
 
 use super::{
-    Base, TEXT_GENERATION, VECTOR_GENERATION, advance, counter, distil, follow, graph, put, rows,
-    tree, vectors,
+    Base, TEXT_GENERATION, VECTOR_GENERATION, advance, counter, distil, follow, graph, layers, put,
+    rows, tree, vectors,
 };
 use crate::error::Doing;
 
@@ -290,6 +290,10 @@ impl KnowledgeWriter for Base {
                     })
                     .and_then(Iterator::collect)
                     .doing(doing),
+                VectorSet::Sources | VectorSet::Sections => {
+                    layers::without_vector(connection, set, &embedder, after, limit_of(limit))
+                        .doing(doing)
+                }
                 VectorSet::Atoms(kind) => connection
                     .prepare_cached(
                         "SELECT a.id, a.text FROM atoms a
@@ -340,6 +344,8 @@ impl KnowledgeWriter for Base {
                 VectorSet::Atoms(pikerag_knowledge::AtomKind::Sentence),
                 VectorSet::Entities,
                 VectorSet::Summaries,
+                VectorSet::Sources,
+                VectorSet::Sections,
             ] {
                 inner.codes(connection, set)?;
             }

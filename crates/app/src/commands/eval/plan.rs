@@ -186,5 +186,5 @@ pub(super) fn method(wiring: &Wiring, named: &Named) -> anyhow::Result<Method> {
         .clone()
         .try_into()
         .with_context(|| format!("`{}` has a parameter that is not known", named.label))?;
-    Ok(method.with(&Overrides { hops: wiring.hops(), ..own }))
+    Ok(method.with(&Overrides { hops: wiring.hops(), layers: wiring.searches().layers, ..own }))
 }

@@ -1,0 +1,158 @@
+//! How much of the gold evidence is among the first chunks that a search finds? Searches compared
+//! without any answer; both halves of each data set, so that tuning on one shows.
+
+use serde::{Deserialize, Serialize};
+
+use crate::datasets::Item;
+use crate::runner::is_of;
+
+/// Chunks looked at.
+pub const DEPTH: usize = 10;
+
+/// One question looked up by one search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LookedUp {
+    /// The data set's name.
+    pub data_set: String,
+    /// The search, as it was named.
+    pub search: String,
+    /// The question.
+    pub item: String,
+    /// Share of the gold evidence among the first 1, 2, … chunks, up to [`DEPTH`].
+    pub recall: Vec<f64>,
+    /// How long the search took.
+    pub seconds: f64,
+}
+
+impl LookedUp {
+    /// What was found for a question, by the URIs of the chunks, best first; `None` where the data set
+    /// names no gold evidence.
+    pub fn of(
+        item: &Item,
+        data_set: &str,
+        search: &str,
+        uris: &[String],
+        seconds: f64,
+    ) -> Option<Self> {
+        if item.supporting.is_empty() {
+            return None;
+        }
+        let mut left: Vec<&String> = item.supporting.iter().collect();
+        let mut recall = Vec::with_capacity(DEPTH);
+        for place in 0..DEPTH {
+            if let Some(uri) = uris.get(place) {
+                left.retain(|gold| !is_of(uri, gold));
+            }
+            recall.push(1.0 - left.len() as f64 / item.supporting.len() as f64);
+        }
+        Some(Self {
+            data_set: data_set.to_owned(),
+            search: search.to_owned(),
+            item: item.id.clone(),
+            recall,
+            seconds,
+        })
+    }
+
+    fn at(&self, k: usize) -> f64 {
+        self.recall.get(k.saturating_sub(1)).copied().unwrap_or_default()
+    }
+}
+
+/// One search on one data set.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Line {
+    /// The data set.
+    pub data_set: String,
+    /// The search.
+    pub search: String,
+    /// Questions with gold evidence.
+    pub questions: usize,
+    /// Mean share of the gold evidence among the first 2, 5 and 10 chunks.
+    pub recall: [f64; 3],
+    /// Share of the questions with at least one piece of it among the first 5 and 10.
+    pub any: [f64; 2],
+    /// Mean share among the first 5, for the questions that stand at even places, and at odd ones.
+    pub halves: [f64; 2],
+    /// Milliseconds per question.
+    pub milliseconds: f64,
+}
+
+/// Sums up by data set and search, in the order of first use.
+pub fn lines(all: &[LookedUp]) -> Vec<Line> {
+    let mut keys: Vec<(&str, &str)> = Vec::new();
+    for one in all {
+        let key = (one.data_set.as_str(), one.search.as_str());
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    let mut lines = Vec::with_capacity(keys.len());
+    for (data_set, search) in keys {
+        let of: Vec<&LookedUp> =
+            all.iter().filter(|one| one.data_set == data_set && one.search == search).collect();
+        let recall = |k| mean(of.iter().map(|one| one.at(k)));
+        let any = |k| mean(of.iter().map(|one| f64::from(u8::from(0.0 < one.at(k)))));
+        let half = |from: usize| mean(of.iter().skip(from).step_by(2).map(|one| one.at(5)));
+        lines.push(Line {
+            data_set: data_set.to_owned(),
+            search: search.to_owned(),
+            questions: of.len(),
+            recall: [2, 5, 10].map(recall),
+            any: [5, 10].map(any),
+            halves: [0, 1].map(half),
+            milliseconds: 1000.0 * mean(of.iter().map(|one| one.seconds)),
+        });
+    }
+    lines
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for value in values {
+        sum += value;
+        count += 1.0;
+    }
+    if 0.0 < count { sum / count } else { 0.0 }
+}
+
+/// The table, in Markdown.
+pub fn table(lines: &[Line]) -> String {
+    let mut text = "| data set | search | questions | recall@2 | @5 | @10 | any@5 | any@10 | even@5 | odd@5 | ms |\n\
+                    | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+        .to_owned();
+    for line in lines {
+        let [at_2, at_5, at_10] = line.recall;
+        let ([any_5, any_10], [even, odd]) = (line.any, line.halves);
+        text += &format!(
+            "| {} | {} | {} | {at_2:.3} | {at_5:.3} | {at_10:.3} | {any_5:.3} | {any_10:.3} | {even:.3} | {odd:.3} | {:.0} |\n",
+            line.data_set, line.search, line.questions, line.milliseconds
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn evidence_is_counted_where_it_first_stands() {
+        let item = |id: &str, gold: &[&str]| Item {
+            id: id.to_owned(),
+            supporting: gold.iter().map(|gold| (*gold).to_owned()).collect(),
+            ..Item::default()
+        };
+        let uris =
+            |ids: &[&str]| ids.iter().map(|id| format!("corpus.jsonl#{id}")).collect::<Vec<_>>();
+        let all: Vec<LookedUp> = [
+            (item("q1", &["a", "b"]), uris(&["a", "x", "a", "b"])),
+            (item("q2", &["a"]), uris(&["xa", "y"])),
+            (item("q3", &[]), uris(&["a"])),
+        ]
+        .iter()
+        .filter_map(|(item, uris)| LookedUp::of(item, "set", "hops", uris, 0.002))
+        .collect();
+        insta::assert_snapshot!(table(&lines(&all)), @"");
+    }
+}

@@ -1,0 +1,181 @@
+//! Which chunks fit a question, seen on all layers at once? Similarities to sources, sections, chunks
+//! and what was distilled from them; then a part of each score spreads along the graph's edges
+//! (PIKE-RAG §5.2.3, Fig. 8; SPEC §3).
+
+mod edges;
+mod scores;
+mod spread;
+
+use std::collections::BTreeMap;
+
+use pikerag_knowledge::ChunkId;
+use serde::{Deserialize, Serialize};
+
+use self::edges::Edges;
+use self::scores::{Scores, scores};
+use self::spread::{Flow, Mass, OWN};
+use crate::finder::{Finder, Hit, RetrieveError};
+
+pub(crate) use self::edges::by_entities;
+
+/// How layers are weighed and how far scores spread. Each similarity is scaled to `[0, 1]` over what
+/// one question finds on its layer, so that weights of layers can be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LayerParams {
+    /// `w_C`: weight of a chunk's own similarity.
+    pub chunk: f32,
+    /// `w_I`: weight of that of its source.
+    pub source: f32,
+    /// `w_S`: weight of that of its section.
+    pub section: f32,
+    /// `w_D`: weight of that of its atoms.
+    pub distilled: f32,
+    /// How the atoms of one chunk count together.
+    pub aggregate: Aggregate,
+    /// The words' part of a similarity; meaning has the rest. Without an embedder they have it all.
+    pub words: f32,
+    /// How much closer to the question than to anything else the embedder must tell meaning for it to
+    /// have its full part; see `docs/retrieval.md`. 0 always gives it that.
+    pub separation: f32,
+    /// How scores spread.
+    pub spread: Spread,
+    /// `λ`: the part of each score that spreads.
+    pub lambda: f32,
+    /// Scores count by this power before they spread: the higher, the less the second best sends out.
+    pub sharpness: f32,
+    /// Weight of an edge to what a chunk links to or names by its title.
+    pub refers_to: f32,
+    /// Weight of the way back.
+    pub referred_by: f32,
+    /// Weight of an edge by a rare name in common.
+    pub shares: f32,
+    /// Weight of an edge to the chunk before or after.
+    pub next: f32,
+    /// Weight of an edge by an entity in common or related to one, where the entity graph is built.
+    pub relates: f32,
+    /// Chunks that send out at most.
+    pub pushes: usize,
+}
+
+/// How the atoms of one chunk count together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aggregate {
+    /// By the best of them.
+    #[default]
+    Max,
+    /// All together, at most as 1.
+    Sum,
+    /// By the mean of the best two; the second is 0 where there is only one.
+    MeanTop2,
+}
+
+/// How scores spread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spread {
+    /// Not at all.
+    Off,
+    /// To the next chunk, once.
+    OneStep,
+    /// On and on, each time by `λ` of the rest: personalised PageRank, by local pushes.
+    #[default]
+    PageRank,
+}
+
+impl Default for LayerParams {
+    fn default() -> Self {
+        Self {
+            chunk: 1.0,
+            source: 0.3,
+            section: 0.2,
+            distilled: 0.5,
+            aggregate: Aggregate::Max,
+            words: 0.5,
+            separation: 0.0,
+            spread: Spread::PageRank,
+            lambda: 0.5,
+            sharpness: 2.0,
+            refers_to: 1.0,
+            referred_by: 0.3,
+            shares: 0.7,
+            next: 0.3,
+            relates: 0.5,
+            pushes: 32,
+        }
+    }
+}
+
+/// The `k` best chunks over all layers, best first, ties by identifier. The parts of a hit sum to its
+/// score: what it has itself by layer, and what came to it by kind of edge.
+///
+/// # Errors
+/// See [`RetrieveError`].
+pub async fn layers(
+    finder: Finder<'_>,
+    question: &str,
+    k: usize,
+    params: LayerParams,
+) -> Result<Vec<Hit>, RetrieveError> {
+    let mut all = spread_scores(finder, question, params).await?;
+    all.truncate(k);
+    Ok(all)
+}
+
+/// All chunks that have a score, best first.
+pub(crate) async fn spread_scores(
+    finder: Finder<'_>,
+    question: &str,
+    params: LayerParams,
+) -> Result<Vec<Hit>, RetrieveError> {
+    let (asked, found) = scores(finder, question, params).await?;
+    let own = sharpened(&found, params.sharpness);
+    let mut flow = Flow::new(own.iter().map(|(chunk, (mass, _))| (*chunk, *mass)), params);
+    if params.spread != Spread::Off {
+        let edges = Edges { finder, asked: &asked, params };
+        for _ in 0..params.pushes {
+            let Some(chunk) = flow.next() else { break };
+            let out = edges.of(chunk).await?;
+            flow.push(chunk, &out);
+        }
+    }
+    let mut hits: Vec<Hit> =
+        flow.settle().into_iter().map(|(chunk, mass)| hit(chunk, &mass, own.get(&chunk))).collect();
+    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
+    Ok(hits)
+}
+
+/// A chunk's score before it spreads, and the parts that layers have in it.
+type Own = (f32, [(&'static str, f32); 4]);
+
+/// Each score by a power of its share in the best one.
+fn sharpened(found: &BTreeMap<ChunkId, Scores>, sharpness: f32) -> BTreeMap<ChunkId, Own> {
+    let best = found.values().map(Scores::sum).fold(0.0, f32::max);
+    let mut own = BTreeMap::new();
+    for (chunk, scores) in found {
+        let sum = scores.sum();
+        if sum <= 0.0 || best <= 0.0 {
+            continue;
+        }
+        let factor = (sum / best).powf(sharpness - 1.0);
+        let parts = scores.parts().map(|(name, part)| (name, part * factor));
+        own.insert(*chunk, (sum * factor, parts));
+    }
+    own
+}
+
+fn hit(chunk: ChunkId, mass: &Mass, own: Option<&Own>) -> Hit {
+    let mut parts = BTreeMap::new();
+    for (kind, came) in spread::KINDS.iter().zip(mass.iter().skip(OWN + 1)) {
+        if 0.0 < *came {
+            parts.insert((*kind).to_owned(), *came);
+        }
+    }
+    if let (Some((before, layers)), Some(kept)) = (own, mass.first()) {
+        for (name, part) in layers.iter().filter(|(_, part)| *part != 0.0) {
+            parts.insert((*name).to_owned(), part * kept / before);
+        }
+    }
+    Hit { chunk, score: parts.values().sum(), parts }
+}

@@ -1,0 +1,163 @@
+//! Which searches are there, by name? One function for all of them, so that they can be compared and
+//! chosen by settings.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use pikerag_knowledge::{AtomKind, ChunkId};
+use serde::{Deserialize, Serialize};
+
+use crate::atoms::atoms;
+use crate::chunks::{fuse_hits, hybrid, nearest};
+use crate::finder::{Finder, Hit, RetrieveError};
+use crate::hops::{HopParams, Walk, hops};
+use crate::layers::{LayerParams, layers, spread_scores};
+
+/// A way to find chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Search {
+    /// Words only (BM25).
+    Words,
+    /// Meaning only; by words where there is no embedder.
+    Meaning,
+    /// Atoms, and their chunks.
+    Atoms,
+    /// Words and meaning, fused.
+    Hybrid,
+    /// From chunk to chunk along links and names.
+    Hops,
+    /// All layers at once, their scores spread along edges.
+    Layers,
+    /// Hops, where the scores that were spread over the layers count too.
+    Joined,
+    /// The lists of hops and layers, fused by reciprocal rank.
+    Fused,
+}
+
+/// A name that no search bears.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no search `{0}`; choose from {known}", known = Search::ALL.map(Search::name).join(", "))]
+pub struct UnknownSearch(String);
+
+impl Search {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Words,
+        Self::Meaning,
+        Self::Atoms,
+        Self::Hybrid,
+        Self::Hops,
+        Self::Layers,
+        Self::Joined,
+        Self::Fused,
+    ];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Words => "words",
+            Self::Meaning => "meaning",
+            Self::Atoms => "atoms",
+            Self::Hybrid => "hybrid",
+            Self::Hops => "hops",
+            Self::Layers => "layers",
+            Self::Joined => "joined",
+            Self::Fused => "fused",
+        }
+    }
+}
+
+impl FromStr for Search {
+    type Err = UnknownSearch;
+
+    fn from_str(name: &str) -> Result<Self, UnknownSearch> {
+        let found = Self::ALL.into_iter().find(|search| search.name() == name);
+        found.ok_or_else(|| UnknownSearch(name.to_owned()))
+    }
+}
+
+impl fmt::Display for Search {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The weights of all searches that have any.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SearchParams {
+    /// Of hops.
+    pub hops: HopParams,
+    /// Of layers.
+    pub layers: LayerParams,
+}
+
+/// The `k` best chunks that a search finds, best first; each chunk once.
+///
+/// # Errors
+/// See [`RetrieveError`].
+pub async fn search(
+    finder: Finder<'_>,
+    by: Search,
+    query: &str,
+    k: usize,
+    params: SearchParams,
+) -> Result<Vec<Hit>, RetrieveError> {
+    match by {
+        Search::Words => nearest(Finder { embedder: None, ..finder }, query, k, 0.0).await,
+        Search::Meaning => nearest(finder, query, k, -1.0).await,
+        Search::Atoms => by_atoms(finder, query, k).await,
+        Search::Hybrid => hybrid(finder, query, k).await,
+        Search::Hops => hops(finder, query, k, params.hops).await,
+        Search::Layers => layers(finder, query, k, params.layers).await,
+        Search::Joined => joined(finder, query, k, params).await,
+        Search::Fused => {
+            let sides = [
+                ("hops", hops(finder, query, k, params.hops).await?),
+                ("layers", layers(finder, query, k, params.layers).await?),
+            ];
+            let mut fused = fuse_hits(&sides);
+            fused.truncate(k);
+            Ok(fused)
+        }
+    }
+}
+
+/// The chunks of the best atoms: questions where the base has any, else sentences.
+async fn by_atoms(finder: Finder<'_>, query: &str, k: usize) -> Result<Vec<Hit>, RetrieveError> {
+    let asked = [query.to_owned()];
+    for kind in [AtomKind::Question, AtomKind::Sentence] {
+        // Several atoms may lead to one chunk.
+        let found = atoms(finder, kind, &asked, 4 * k, -1.0, &[]).await?;
+        let mut hits: Vec<Hit> = Vec::new();
+        for hit in &found {
+            if !hits.iter().any(|held| held.chunk == hit.atom.chunk) {
+                hits.push(hit.as_chunk());
+            }
+        }
+        if !hits.is_empty() {
+            hits.truncate(k);
+            return Ok(hits);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// Hop retrieval whose candidates bring along what was spread over the layers.
+async fn joined(
+    finder: Finder<'_>,
+    query: &str,
+    k: usize,
+    params: SearchParams,
+) -> Result<Vec<Hit>, RetrieveError> {
+    let spread = spread_scores(finder, query, params.layers).await?;
+    let best = spread.first().map_or(0.0, |hit| hit.score);
+    let prior: BTreeMap<ChunkId, f32> = spread
+        .into_iter()
+        .filter(|hit| 0.0 < hit.score)
+        .map(|hit| (hit.chunk, hit.score / best))
+        .collect();
+    let mut walk = Walk::begin_with(finder, query, params.hops, prior).await?;
+    walk.gather(finder, k).await
+}
