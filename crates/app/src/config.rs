@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use pikerag_knowledge::{AtomKind, Role, Structure};
+use pikerag_knowledge::{AtomKind, RecordSchema, Role, Structure};
 use pikerag_models::Secret;
 use serde::Deserialize;
 
@@ -21,6 +21,8 @@ pub(crate) struct Settings {
     /// The embedding model.
     pub(crate) embed: Embed,
     pub(crate) index: Index,
+    /// Kinds of typed records to read from documents.
+    pub(crate) records: Vec<RecordSchema>,
     /// US dollars per million tokens, by model.
     pub(crate) prices: BTreeMap<String, Price>,
     pub(crate) budget: BudgetSettings,
@@ -107,7 +109,7 @@ pub(crate) struct Embed {
 pub(crate) struct Index {
     pub(crate) max_tokens: Option<u64>,
     pub(crate) overlap_tokens: Option<u64>,
-    /// `questions` need a chat model; default: questions with one, sentences without.
+    /// `questions` and `statements` need a chat model; default: questions with one, sentences without.
     pub(crate) atoms: Option<Vec<AtomsSetting>>,
     /// What to build over all documents together.
     pub(crate) with: Vec<Structure>,
@@ -117,6 +119,7 @@ pub(crate) struct Index {
 #[serde(rename_all = "lowercase")]
 pub(crate) enum AtomsSetting {
     Questions,
+    Statements,
     Sentences,
 }
 
@@ -124,6 +127,7 @@ impl From<AtomsSetting> for AtomKind {
     fn from(setting: AtomsSetting) -> Self {
         match setting {
             AtomsSetting::Questions => Self::Question,
+            AtomsSetting::Statements => Self::Statement,
             AtomsSetting::Sentences => Self::Sentence,
         }
     }
@@ -271,6 +275,7 @@ fn check(settings: &Settings) -> anyhow::Result<()> {
     if settings.methods.set.delta.is_some_and(|delta| !(-1.0..=1.0).contains(&delta)) {
         bail!("`methods.delta` is a cosine: it must lie between -1 and 1");
     }
+    RecordSchema::check(&settings.records).context("`[[records]]` cannot be used")?;
     for (model, price) in &settings.prices {
         if price.prompt < 0.0 || price.completion < 0.0 {
             bail!("`prices.\"{model}\"` must not be negative");

@@ -4,12 +4,14 @@
 pub mod fold;
 mod language;
 pub mod names;
+mod numerals;
 mod sentences;
 mod stop;
 mod tokens;
 mod words;
 
 pub use language::{is_chinese, language_of};
+pub use numerals::{chinese_digit, chinese_number};
 pub use sentences::sentences;
 pub use stop::is_stop_word;
 pub use tokens::estimate_tokens;

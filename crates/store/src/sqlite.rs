@@ -9,6 +9,8 @@ mod ledger;
 mod names;
 mod put;
 mod read;
+mod records;
+mod references;
 mod rows;
 mod tree;
 mod vectors;
