@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use pikerag_knowledge::{AtomKind, Role, Structure};
+use pikerag_knowledge::{AtomKind, RecordSchema, Role, Structure};
 use pikerag_models::Secret;
 use serde::Deserialize;
 
@@ -21,6 +21,8 @@ pub(crate) struct Settings {
     /// The embedding model.
     pub(crate) embed: Embed,
     pub(crate) index: Index,
+    /// Kinds of typed records to read from documents.
+    pub(crate) records: Vec<RecordSchema>,
     /// US dollars per million tokens, by model.
     pub(crate) prices: BTreeMap<String, Price>,
     pub(crate) budget: BudgetSettings,
@@ -118,7 +120,7 @@ pub(crate) struct Embed {
 pub(crate) struct Index {
     pub(crate) max_tokens: Option<u64>,
     pub(crate) overlap_tokens: Option<u64>,
-    /// `questions` need a chat model; default: questions with one, sentences without.
+    /// `questions` and `statements` need a chat model; default: questions with one, sentences without.
     pub(crate) atoms: Option<Vec<AtomsSetting>>,
     /// What to build over all documents together.
     pub(crate) with: Vec<Structure>,
@@ -128,6 +130,7 @@ pub(crate) struct Index {
 #[serde(rename_all = "lowercase")]
 pub(crate) enum AtomsSetting {
     Questions,
+    Statements,
     Sentences,
 }
 
@@ -135,6 +138,7 @@ impl From<AtomsSetting> for AtomKind {
     fn from(setting: AtomsSetting) -> Self {
         match setting {
             AtomsSetting::Questions => Self::Question,
+            AtomsSetting::Statements => Self::Statement,
             AtomsSetting::Sentences => Self::Sentence,
         }
     }
@@ -322,6 +326,7 @@ fn check(settings: &Settings) -> anyhow::Result<()> {
             "`retrieval.layers.lambda` is the part of a score that spreads: it must lie between 0 and 1"
         );
     }
+    RecordSchema::check(&settings.records).context("`[[records]]` cannot be used")?;
     for (model, price) in &settings.prices {
         if price.prompt < 0.0 || price.completion < 0.0 {
             bail!("`prices.\"{model}\"` must not be negative");

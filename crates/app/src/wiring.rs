@@ -183,6 +183,7 @@ impl Wiring {
             },
             atoms,
             with: index.with.clone(),
+            records: self.settings.records.clone(),
             in_flight: endpoints::chat(&self.settings, Role::Atomize)
                 .and_then(|chat| chat.in_flight)
                 .unwrap_or(defaults.in_flight),
@@ -191,13 +192,14 @@ impl Wiring {
         }
     }
 
-    /// Questions need a model: without one sentences take their place, and the user is told.
+    /// Questions and statements need a model: without one sentences take their place, and the user is told.
     fn possible(&self, mut atoms: Vec<AtomKind>) -> Vec<AtomKind> {
-        if atoms.contains(&AtomKind::Question) && !self.has_chat(Role::Atomize) {
+        let is_asked = |kind: &AtomKind| *kind != AtomKind::Sentence;
+        if atoms.iter().any(is_asked) && !self.has_chat(Role::Atomize) {
             tracing::warn!(
-                "`index.atoms` asks for questions, but no chat model is in use: sentences take their place"
+                "`index.atoms` asks for what a model writes, but no chat model is in use: sentences take their place"
             );
-            atoms.retain(|kind| *kind != AtomKind::Question);
+            atoms.retain(|kind| !is_asked(kind));
             if atoms.is_empty() {
                 atoms.push(AtomKind::Sentence);
             }

@@ -3,19 +3,28 @@
 
 use std::collections::HashSet;
 
-use pikerag_extract::{atomize_prompt, document_graph, extract_prompt};
+use pikerag_extract::{
+    asks_model, atomize_prompt, document_graph, extract_prompt, plain_records, records_prompt,
+    statements_prompt,
+};
 use pikerag_knowledge::{
-    AtomKind, Chunk, ChunkId, ExtractBy, KnowledgeWriter, Stage, StoreError, Structure, Usage,
+    AtomKind, Chunk, ChunkId, ExtractBy, KnowledgeWriter, RecordSchema, RecordsBy, Stage,
+    StoreError, Structure, Usage,
 };
 use pikerag_language::{estimate_tokens, sentences};
 use serde::{Deserialize, Serialize};
 
-use crate::ingest::{FileReader, Params, recipe};
+use crate::ingest::{FileReader, Params, recipe, records};
 
 /// Questions that a model writes per sentence, and tokens per question with its quotes and comma.
 /// From the paper's costs: KAR³ Tables 10–12 count about as many reply tokens as content tokens.
 const QUESTIONS_PER_SENTENCE: f64 = 1.3;
 const TOKENS_PER_QUESTION: u64 = 16;
+/// Statements that a model writes per sentence, and tokens per token of text: each names its subject anew.
+const STATEMENTS_PER_SENTENCE: f64 = 1.5;
+const STATED: f64 = 1.4;
+/// Tokens of records that a model reads per token of text.
+const RECORDED: f64 = 0.3;
 /// Tokens of entities and relations that a model lists per token of text; with its JSON, about as much.
 const EXTRACTED: f64 = 1.0;
 /// Community reports per chunk, and tokens of their prompts and replies: how many there will be is known
@@ -61,7 +70,7 @@ pub async fn estimate(
 ) -> Result<Estimate, StoreError> {
     let mut estimate = Estimate::default();
     let mut counted: HashSet<ChunkId> = HashSet::new();
-    let new = New { questions: params.atoms.contains(&AtomKind::Question), with: &params.with };
+    let new = New { atoms: &params.atoms, with: &params.with };
     let mut fresh = Fresh::default();
     if let Some(base) = base {
         estimate = waiting(base, params, &mut counted).await?;
@@ -102,6 +111,12 @@ pub async fn estimate(
                 // What is stored is atomized, or waits and was counted above.
                 if counted.insert(chunk.id) && !stored {
                     count(&mut estimate, chunk, new, &mut fresh);
+                    for schema in &params.records {
+                        let plain = || plain_records(schema, &graph.source, chunk).is_empty();
+                        if asks_model(schema, chunk) && plain() {
+                            count_records(&mut estimate, chunk, schema);
+                        }
+                    }
                 }
             }
         }
@@ -129,12 +144,18 @@ async fn waiting(
 ) -> Result<Estimate, StoreError> {
     let (mut estimate, mut fresh) = (Estimate::default(), Fresh::default());
     let mut stages = Vec::new();
-    if params.atoms.contains(&AtomKind::Question) {
-        let new = New { questions: true, with: &[] };
-        stages.push((Stage::atomize(AtomKind::Question), new));
+    for kind in [AtomKind::Question, AtomKind::Statement] {
+        let asked: &[AtomKind] = match kind {
+            AtomKind::Question => &[AtomKind::Question],
+            _ => &[AtomKind::Statement],
+        };
+        if params.atoms.contains(&kind) {
+            let new = New { atoms: asked, with: &[] };
+            stages.push((Stage::atomize(kind), new));
+        }
     }
     if params.with.contains(&Structure::Graph) {
-        let new = New { questions: false, with: &[Structure::Graph] };
+        let new = New { atoms: &[], with: &[Structure::Graph] };
         stages.push((Stage::extract(ExtractBy::Model), new));
     }
     for (stage, new) in stages {
@@ -142,6 +163,17 @@ async fn waiting(
         for page in left.chunks(PAGE) {
             for chunk in base.chunks(page).await? {
                 count(&mut estimate, &chunk, new, &mut fresh);
+                estimate.chunks += usize::from(counted.insert(chunk.id));
+            }
+        }
+    }
+    for schema in &params.records {
+        let left =
+            base.waiting(&Stage::records(schema, RecordsBy::Model), None, usize::MAX).await?;
+        let left = records::to_ask(base, schema, &left).await?;
+        for page in left.chunks(PAGE) {
+            for chunk in base.chunks(page).await? {
+                count_records(&mut estimate, &chunk, schema);
                 estimate.chunks += usize::from(counted.insert(chunk.id));
             }
         }
@@ -163,7 +195,7 @@ async fn waiting(
 /// What a chunk is to be made into.
 #[derive(Clone, Copy)]
 struct New<'a> {
-    questions: bool,
+    atoms: &'a [AtomKind],
     with: &'a [Structure],
 }
 
@@ -201,7 +233,17 @@ fn count(estimate: &mut Estimate, chunk: &Chunk, new: New<'_>, fresh: &mut Fresh
     if new.with.contains(&Structure::Tree) {
         fresh.tree_tokens += text;
     }
-    if !new.questions {
+    if new.atoms.contains(&AtomKind::Statement) {
+        let stated = (text as f64 * STATED).ceil() as u64;
+        let marks =
+            (sentences(&chunk.text).len() as f64 * STATEMENTS_PER_SENTENCE * 3.0).ceil() as u64;
+        estimate.calls += 1;
+        estimate.usage.prompt_tokens +=
+            statements_prompt(chunk).map_or(text, |prompt| estimate_tokens(&prompt));
+        estimate.usage.completion_tokens += stated + marks + 6;
+        estimate.embedded_tokens += stated;
+    }
+    if !new.atoms.contains(&AtomKind::Question) {
         estimate.embedded_tokens += text;
         return;
     }
@@ -211,4 +253,12 @@ fn count(estimate: &mut Estimate, chunk: &Chunk, new: New<'_>, fresh: &mut Fresh
     estimate.usage.prompt_tokens +=
         atomize_prompt(chunk).map_or(text, |prompt| estimate_tokens(&prompt));
     estimate.usage.completion_tokens += asked * TOKENS_PER_QUESTION + 6;
+}
+
+fn count_records(estimate: &mut Estimate, chunk: &Chunk, schema: &RecordSchema) {
+    let text = estimate_tokens(&chunk.reading_text());
+    estimate.calls += 1;
+    estimate.usage.prompt_tokens +=
+        records_prompt(schema, chunk).map_or(text, |prompt| estimate_tokens(&prompt));
+    estimate.usage.completion_tokens += (text as f64 * RECORDED).ceil() as u64 + 6;
 }

@@ -89,10 +89,12 @@ pub(crate) async fn gather(
     if 0 < params.atoms {
         let asked = [query.to_owned()];
         let (k, floor) = (params.atoms, params.atom_floor);
-        let mut found = atoms(kit.finder(), AtomKind::Question, &asked, k, floor, &[]).await?;
-        if found.is_empty() {
-            // A base made without a model has sentences in place of questions.
-            found = atoms(kit.finder(), AtomKind::Sentence, &asked, k, floor, &[]).await?;
+        let mut found = Vec::new();
+        // A base made without a model has sentences in place of questions.
+        for kind in AtomKind::Question.or_else() {
+            if found.is_empty() {
+                found = atoms(kit.finder(), *kind, &asked, k, floor, &[]).await?;
+            }
         }
         for candidate in atom_candidates(kit, &found, &asked, Via::Atoms).await? {
             if !candidates.iter().any(|held| held.chunk == candidate.chunk) {

@@ -3,6 +3,7 @@
 
 mod flight;
 mod graph;
+pub(crate) mod records;
 mod report;
 mod stages;
 mod tree;
@@ -16,8 +17,8 @@ use futures::channel::mpsc;
 use futures::future::join;
 use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::{
-    AtomKind, Embedder, FileRecord, KnowledgeWriter, Problem, PutReport, Role, StoreError,
-    Structure,
+    AtomKind, Embedder, FileRecord, KnowledgeWriter, Problem, PutReport, RecordSchema, Role,
+    StoreError, Structure,
 };
 use pikerag_parse::Parsed;
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,8 @@ pub struct Params {
     /// What to build over all documents together. What was built once is kept up to date by every
     /// later run.
     pub with: Vec<Structure>,
+    /// Which records to read: exactly these are in the base afterwards.
+    pub records: Vec<RecordSchema>,
     /// Model calls in flight.
     pub in_flight: usize,
     /// Texts per embedding call.
@@ -73,6 +76,7 @@ impl Default for Params {
             chunks: ChunkParams::default(),
             atoms: vec![AtomKind::Sentence],
             with: Vec::new(),
+            records: Vec::new(),
             in_flight: 16,
             embed_batch: 64,
             embeds_in_flight: 4,
@@ -150,6 +154,18 @@ pub struct Report {
     /// sentences serve instead.
     #[serde(default)]
     pub unextracted: usize,
+    /// Typed records read in this run.
+    #[serde(default)]
+    pub records: usize,
+    /// Values of them that could not be read as their field's type: kept as they stand.
+    #[serde(default)]
+    pub untyped_values: usize,
+    /// Values that a model gave and that do not stand in the text: dropped.
+    #[serde(default)]
+    pub invented_values: usize,
+    /// Chunks whose reply stayed unreadable when a model was asked for records: they have none.
+    #[serde(default)]
+    pub unread_records: usize,
     /// Community reports written in this run.
     #[serde(default)]
     pub reports: usize,
@@ -230,7 +246,8 @@ pub async fn ingest(
     }
     let wanted = tools.base.structures().await?;
     let paid = paid(tools, params, &wanted);
-    if tools.models.of(Role::Atomize).is_some() || !paid.with.is_empty() {
+    let any = !paid.with.is_empty() || !paid.records.is_empty();
+    if tools.models.of(Role::Atomize).is_some() || any {
         watch(Progress::Bill(left_to_do(tools.base.as_ref(), &paid).await?));
     }
     // Vectors are made while the model is at work: what waits for the one seldom waits for the other.
@@ -242,6 +259,9 @@ pub async fn ingest(
     // What is still without. Also after a budget was spent: local vectors cost nothing, and remote
     // ones know the budget.
     stages::embed(tools, params, watch, &mut report).await?;
+    if report.stopped.is_none() {
+        records::read_all(tools, params, watch, &mut report).await?;
+    }
     for (structure, built) in wanted {
         let stamp = stamp(tools, structure).await?;
         if built == stamp || report.stopped.is_some() {
@@ -267,7 +287,9 @@ fn paid(tools: &Tools, params: &Params, wanted: &[(Structure, String)]) -> Param
         Structure::Tree => tools.models.of(Role::Summarize).is_some() && tools.embedder.is_some(),
     };
     let with = wanted.iter().map(|(structure, _)| *structure).filter(is_paid).collect();
-    Params { with, ..params.clone() }
+    let mut records = params.records.clone();
+    records.retain(|schema| schema.model && tools.models.of(Role::Extract).is_some());
+    Params { with, records, ..params.clone() }
 }
 
 /// What a structure is built from: while that stays the same, there is nothing to do.

@@ -77,7 +77,7 @@ pub fn sentence_atoms(chunk: &Chunk) -> Vec<Atom> {
     atoms
 }
 
-fn atom(chunk: &Chunk, kind: AtomKind, text: &str) -> Atom {
+pub(crate) fn atom(chunk: &Chunk, kind: AtomKind, text: &str) -> Atom {
     Atom {
         id: AtomId::of(chunk.id, kind.as_str(), text),
         chunk: chunk.id,
@@ -123,7 +123,7 @@ impl Reply for Questions {
 }
 
 /// Whether a question names nothing that it could be found by: a pronoun, and no name or number.
-fn only_pronouns(question: &str) -> bool {
+pub(crate) fn only_pronouns(question: &str) -> bool {
     const ENGLISH: [&str; 18] = [
         "he", "she", "it", "they", "him", "her", "them", "his", "hers", "its", "their", "theirs",
         "this", "that", "these", "those", "we", "i",

@@ -8,6 +8,7 @@ use pikerag_knowledge::{
 use pikerag_language::language_of;
 
 use crate::links;
+use crate::references::known_as;
 use crate::split::{Piece, pack, pieces};
 
 /// How large a chunk may be.
@@ -48,7 +49,9 @@ pub fn document_graph(path: &str, document: Document, params: ChunkParams) -> Do
     let (chunks, figures) = identified(&source, &document, &sections, drafts);
     let links = links::by_chunk(path, &document.links, &chunks);
     let names = links::names(path, &source, &chunks, &links);
-    DocumentGraph { source, text: document.text, sections, chunks, links, figures, names }
+    let known_as = known_as(path, &source);
+    let text = document.text;
+    DocumentGraph { source, text, sections, chunks, links, figures, names, known_as }
 }
 
 fn content_hash(text: &str) -> String {

@@ -5,13 +5,22 @@ mod atomize;
 mod chunk;
 pub mod cluster;
 mod entities;
+mod identifiers;
 pub mod leiden;
 mod links;
+mod records;
+mod references;
 mod split;
+mod statements;
 
 pub use atomize::{Atomized, atomize_prompt, question_atoms, sentence_atoms};
 pub use chunk::{ChunkParams, document_graph};
 pub use entities::{entity_of, extract, extract_names, extract_prompt};
+pub use records::{
+    ModelRecords, asks_model, model_records, plain_records, propose_by_model, propose_from_columns,
+    records_prompt,
+};
+pub use statements::{statement_atoms, statements_prompt};
 
 /// Version of everything this crate decides without a model; part of a file's recipe.
 pub const VERSION: u32 = 1;

@@ -3,6 +3,8 @@
 use pikerag_knowledge::{Chunk, ChunkId, Link, NameKey, NameUse, Source};
 use pikerag_language::names::{joined, names_in, title_names};
 
+use crate::references::mentioned as mentioned_documents;
+
 /// The links of each chunk, with targets made into URIs of this base where they are paths.
 pub(crate) fn by_chunk(path: &str, links: &[Link], chunks: &[Chunk]) -> Vec<(ChunkId, Link)> {
     let mut found = Vec::new();
@@ -46,6 +48,8 @@ pub(crate) fn names(
         let mut mentioned = names_in(&chunk.text);
         mentioned.extend(names_in(&source.title));
         mentioned.extend(titles.iter().map(|(name, _)| name.clone()));
+        let called = mentioned_documents(&chunk.text, source, &mentioned);
+        uses.extend(called.into_iter().map(|key| (chunk.id, NameUse::Mentions(key))));
         for (name, weight) in titles {
             uses.push((chunk.id, NameUse::Bears { key: key(&name), weight }));
         }
@@ -58,12 +62,12 @@ pub(crate) fn names(
     uses
 }
 
-fn key(name: &[String]) -> NameKey {
+pub(crate) fn key(name: &[String]) -> NameKey {
     NameKey::of_folded(&joined(name))
 }
 
 /// Addresses are names of their own kind: no text mentions one by accident.
-fn address(uri: &str) -> NameKey {
+pub(crate) fn address(uri: &str) -> NameKey {
     NameKey::of_folded(&format!("<{uri}>"))
 }
 

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::{Area, Image, Link, Span, Table};
 use crate::id::{AtomId, ChunkId, SectionId, SourceId};
-use crate::names::NameUse;
+use crate::names::{NameKey, NameUse};
+use crate::references::ReferenceKind;
 
 /// The layers of the heterogeneous graph (PIKE-RAG §3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -257,6 +258,16 @@ impl AtomKind {
         }
     }
 
+    /// The kinds that serve where a base has none of this one, this one first: a question is best met by
+    /// questions, else by statements, else by sentences.
+    pub fn or_else(self) -> &'static [Self] {
+        match self {
+            Self::Question => &[Self::Question, Self::Statement, Self::Sentence],
+            Self::Statement => &[Self::Statement, Self::Sentence],
+            Self::Sentence => &[Self::Sentence],
+        }
+    }
+
     /// The kind of that name, if there is one.
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Question, Self::Sentence, Self::Statement]
@@ -295,4 +306,7 @@ pub struct DocumentGraph {
     pub figures: Vec<(ChunkId, Image)>,
     /// The names that each chunk bears or mentions: what hop retrieval walks along.
     pub names: Vec<(ChunkId, NameUse)>,
+    /// The names that the document goes by, with how another one refers to it by them; without that,
+    /// parts of its own title: where it mentions them, it does not speak of others.
+    pub known_as: Vec<(NameKey, Option<ReferenceKind>)>,
 }

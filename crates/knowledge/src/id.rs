@@ -99,6 +99,11 @@ id! {
     SummaryId
 }
 
+id! {
+    /// A record; derived from its schema, its chunk, and its key there.
+    RecordId
+}
+
 impl SourceId {
     /// The identity of the document at `uri`.
     pub fn of(uri: &str) -> Self {
@@ -140,6 +145,15 @@ impl RelationId {
     /// The relation from one entity to another.
     pub fn of(subject: EntityId, object: EntityId) -> Self {
         Self(content_id("relation", &[&subject.0.to_le_bytes(), &object.0.to_le_bytes()]))
+    }
+}
+
+impl RecordId {
+    /// The `nth` (from 0) record of a schema in a chunk with this key (empty without one).
+    pub fn of(schema: &str, chunk: ChunkId, key: &str, nth: u32) -> Self {
+        let parts: [&[u8]; 4] =
+            [schema.as_bytes(), &chunk.0.to_le_bytes(), key.as_bytes(), &nth.to_le_bytes()];
+        Self(content_id("record", &parts))
     }
 }
 

@@ -9,6 +9,8 @@ pub mod graph;
 pub mod id;
 pub mod names;
 pub mod ports;
+pub mod records;
+mod references;
 mod seeded;
 pub mod trace;
 
@@ -22,12 +24,17 @@ pub use document::{Area, Block, BlockKind, Chunking, Document, Image, Link, Prob
 pub use graph::{
     Atom, AtomKind, Chunk, ChunkKind, DocumentGraph, EdgeKind, LayerKind, NodeKind, Section, Source,
 };
-pub use id::{AtomId, ChunkId, CommunityId, EntityId, RelationId, SectionId, SourceId, SummaryId};
+pub use id::{
+    AtomId, ChunkId, CommunityId, EntityId, RecordId, RelationId, SectionId, SourceId, SummaryId,
+};
 pub use names::{NameKey, NameUse};
 pub use ports::{
     BaseSummary, CallRecord, ChatModel, ChatReply, ChatRequest, Embedder, ExtractBy, FileRecord,
-    KnowledgeBase, KnowledgeWriter, Ledger, Mentions, Message, ModelError, PutReport, Role, Schema,
-    Scored, Scorer, Stage, StoreError, TokenLogprob, Usage, Vector, VectorSet, mean_probability,
+    KnowledgeBase, KnowledgeWriter, Ledger, Mentions, Message, ModelError, PutReport, RecordsBy,
+    Role, Schema, Scored, Scorer, Stage, StoreError, TokenLogprob, Usage, Vector, VectorSet,
+    mean_probability,
 };
+pub use records::{Record, RecordField, RecordOrigin, RecordSchema, Value};
+pub use references::{Reference, ReferenceKind};
 pub use seeded::Seeded;
 pub use trace::{Candidate, Consulted, Criterion, Event, JudgedBy, Spent, StopReason, Trace, Via};

@@ -10,7 +10,7 @@ pub use models::{
     CallRecord, ChatModel, ChatReply, ChatRequest, Embedder, Ledger, Message, ModelError, Role,
     Schema, Scorer, TokenLogprob, Usage, Vector, mean_probability,
 };
-pub use writer::{ExtractBy, FileRecord, KnowledgeWriter, PutReport, Stage};
+pub use writer::{ExtractBy, FileRecord, KnowledgeWriter, PutReport, RecordsBy, Stage};
 
 /// The cause of an error, kept for the chain.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;

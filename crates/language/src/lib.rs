@@ -4,6 +4,7 @@
 pub mod fold;
 mod language;
 pub mod names;
+mod numerals;
 mod ordinals;
 mod sentences;
 mod stop;
@@ -11,6 +12,7 @@ mod tokens;
 mod words;
 
 pub use language::{is_chinese, language_of};
+pub use numerals::{chinese_digit, chinese_number};
 pub use sentences::sentences;
 pub use stop::is_stop_word;
 pub use tokens::estimate_tokens;

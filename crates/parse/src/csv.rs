@@ -135,7 +135,7 @@ fn rows_of(file: &File, content: &str, delimiter: u8, problems: &mut Problems) -
     rows
 }
 
-/// The first row is a header where all its cells are different words.
+/// The first row is a header where all its cells are different words; empty ones at its end name nothing.
 pub(crate) fn split_header(mut rows: Vec<Vec<String>>) -> (Vec<String>, Vec<Vec<String>>) {
     let mut seen = HashSet::new();
     let is_name = |cell: &String| {
@@ -145,8 +145,13 @@ pub(crate) fn split_header(mut rows: Vec<Vec<String>>) -> (Vec<String>, Vec<Vec<
             && !is_number(cell)
             && seen.insert(cell.clone())
     };
-    if 1 < rows.len() && rows.first().is_some_and(|row| row.iter().all(is_name)) {
-        let header = rows.remove(0);
+    let named = |row: &Vec<String>| {
+        let named = row.iter().rposition(|cell| !cell.is_empty());
+        named.map(|last| row.get(..=last).unwrap_or_default().to_vec())
+    };
+    let header = rows.first().and_then(named).filter(|header| header.iter().all(is_name));
+    if let Some(header) = header.filter(|header| 1 < rows.len() && !header.is_empty()) {
+        rows.remove(0);
         return (header, rows);
     }
     (Vec::new(), rows)
@@ -212,6 +217,18 @@ mod tests {
           header ["名称", "Born", "Note"]
           row ["Ada", "1815", "wrote, \"first\"\nprogram"]
           row ["Alan", "1912", ""]
+        "#);
+    }
+
+    /// Spreadsheets leave empty columns at the end.
+    #[test]
+    fn a_header_may_end_in_nothing() {
+        insta::assert_snapshot!(run("a.csv", "name,born,,\nAda,1815,,\nAlan,1912,x,\n"), @r#"
+        == a
+        table "name | born\nname: Ada; born: 1815\nname: Alan; born: 1912; x"
+          header ["name", "born"]
+          row ["Ada", "1815", "", ""]
+          row ["Alan", "1912", "x", ""]
         "#);
     }
 

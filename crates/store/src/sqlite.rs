@@ -11,6 +11,8 @@ mod ledger;
 mod names;
 mod put;
 mod read;
+mod records;
+mod references;
 mod rows;
 mod tree;
 mod vectors;

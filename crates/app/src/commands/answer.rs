@@ -54,8 +54,10 @@ pub(crate) async fn search(wiring: &Wiring, arguments: &Search) -> anyhow::Resul
             nearest(words, query, k, 0.0).await?
         }
         SearchPath::Atoms => {
-            let kind = match kit.base.summary().await?.questions {
-                0 => AtomKind::Sentence,
+            let summary = kit.base.summary().await?;
+            let kind = match (summary.questions, summary.statements) {
+                (0, 0) => AtomKind::Sentence,
+                (0, _) => AtomKind::Statement,
                 _ => AtomKind::Question,
             };
             let found = atoms(finder, kind, &[query.to_owned()], k, 0.0, &[]).await?;

@@ -82,6 +82,15 @@ fn tell(wiring: &Wiring, report: &Report, pruned: &[String]) {
         count(report.atoms, "atom"),
         count(report.vectors, "vector"),
     ));
+    if report.records + report.unread_records > 0 {
+        say(&format!(
+            "{} read, {} of them untyped; {} not found in the text and dropped; {} unreadable",
+            count(report.records, "record"),
+            count(report.untyped_values, "value"),
+            count(report.invented_values, "value"),
+            count(report.unread_records, "reply"),
+        ));
+    }
     if report.extracted + report.reports + report.summaries > 0 {
         say(&format!(
             "entities of {} found; {} and {} written",
@@ -192,6 +201,9 @@ pub(crate) async fn estimate(wiring: &Wiring, arguments: &cli::Estimate) -> anyh
     let mut params = params(wiring, &arguments.with);
     if let Some(base) = &base {
         params.with.extend(base.structures().await?.into_iter().map(|(structure, _)| structure));
+    }
+    if !wiring.has_chat(Role::Extract) {
+        params.records.clear();
     }
     params.with.retain(|structure| {
         wiring.has_chat(match structure {

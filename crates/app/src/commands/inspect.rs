@@ -30,6 +30,13 @@ pub(crate) async fn status(wiring: &Wiring) -> anyhow::Result<u8> {
         count(summary.questions, "atomic question"),
         count(summary.sentences, "sentence")
     ));
+    if summary.statements + summary.records > 0 {
+        say(&format!(
+            "  {}, {}",
+            count(summary.statements, "atomic statement"),
+            count(summary.records, "record")
+        ));
+    }
     if summary.entities + summary.summaries > 0 {
         say(&format!(
             "  {}, {}, {} with {}; {}",

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use futures::channel::mpsc;
 use futures::future;
 use futures::stream::{self, Stream, StreamExt, TryStreamExt};
-use pikerag_extract::{Atomized, question_atoms, sentence_atoms};
+use pikerag_extract::{Atomized, question_atoms, sentence_atoms, statement_atoms};
 use pikerag_knowledge::{
     Atom, AtomId, AtomKind, Chunk, ChunkId, Embedder, ModelError, Role, Stage, StoreError, Vector,
     VectorSet, causes,
@@ -31,11 +31,10 @@ pub(super) async fn atomize(
 ) -> Result<(), StoreError> {
     for kind in &params.atoms {
         match kind {
-            AtomKind::Question => {
-                atomize_questions(tools, params, watch, &mut fresh, report).await?;
+            AtomKind::Question | AtomKind::Statement => {
+                atomize_by_model(tools, params, *kind, watch, &mut fresh, report).await?;
             }
             AtomKind::Sentence => atomize_sentences(tools, watch, &mut fresh, report).await?,
-            AtomKind::Statement => {}
         }
     }
     Ok(())
@@ -74,25 +73,33 @@ async fn atomize_sentences(
     Ok(())
 }
 
-async fn atomize_questions(
+/// Questions or statements.
+async fn atomize_by_model(
     tools: &Tools,
     params: &Params,
+    kind: AtomKind,
     watch: Watch<'_>,
     fresh: &mut mpsc::Sender<Fresh>,
     report: &mut Report,
 ) -> Result<(), StoreError> {
     let Some(model) = tools.models.of(Role::Atomize) else { return Ok(()) };
-    let stage = Stage::atomize(AtomKind::Question);
+    if report.stopped.is_some() {
+        return Ok(());
+    }
+    let stage = Stage::atomize(kind);
     let waiting = all_waiting(tools, &stage).await?;
     let at_once = params.in_flight;
     let flight = Flight { name: "atomizing", total: waiting.len(), at_once, watch };
     let ask = |chunk: Chunk| async move {
-        let result = question_atoms(model, &chunk).await;
+        let result = match kind {
+            AtomKind::Statement => statement_atoms(model, &chunk).await,
+            AtomKind::Question | AtomKind::Sentence => question_atoms(model, &chunk).await,
+        };
         (chunk, result)
     };
     let uri = |chunk: &Chunk| chunk.uri.clone();
     fly(flight, chunks(tools, &waiting), ask, uri, report, async |came, report| {
-        let book = |(chunk, made): (Chunk, _)| (chunk.id, book(&chunk, made, report));
+        let book = |(chunk, made): (Chunk, _)| (chunk.id, book(&chunk, kind, made, report));
         let atoms = came.into_iter().map(book).collect();
         store(tools, &stage, atoms, fresh).await
     })
@@ -131,7 +138,7 @@ async fn store(
 }
 
 /// The atoms to store for a chunk; an unreadable reply gives its sentences instead.
-fn book(chunk: &Chunk, made: Option<Atomized>, report: &mut Report) -> Vec<Atom> {
+fn book(chunk: &Chunk, kind: AtomKind, made: Option<Atomized>, report: &mut Report) -> Vec<Atom> {
     let atoms = match made {
         Some(made) => {
             report.duplicates += made.duplicates;
@@ -140,11 +147,11 @@ fn book(chunk: &Chunk, made: Option<Atomized>, report: &mut Report) -> Vec<Atom>
         }
         None => {
             report.unreadable += 1;
-            let as_questions = |atom: Atom| {
-                let id = AtomId::of(atom.chunk, AtomKind::Question.as_str(), &atom.text);
-                Atom { id, kind: AtomKind::Question, ..atom }
+            let in_their_place = |atom: Atom| {
+                let id = AtomId::of(atom.chunk, kind.as_str(), &atom.text);
+                Atom { id, kind, ..atom }
             };
-            sentence_atoms(chunk).into_iter().map(as_questions).collect()
+            sentence_atoms(chunk).into_iter().map(in_their_place).collect()
         }
     };
     report.atomized += 1;

@@ -161,7 +161,11 @@ async fn delta(kit: &Kit, params: Params, run: &mut Run) -> Result<f32, SolveErr
     if kit.embedder.is_none() || offline(kit) {
         return Ok(DELTA);
     }
-    match kit.base.unrelated_similarity(params.atomizer, UNRELATED).await? {
+    let mut calibrated = kit.base.unrelated_similarity(params.atomizer, UNRELATED).await?;
+    if calibrated.is_none() && params.atomizer == AtomKind::Question {
+        calibrated = kit.base.unrelated_similarity(AtomKind::Statement, UNRELATED).await?;
+    }
+    match calibrated {
         Some(delta) if delta < DELTA => {
             let note = format!("δ = {delta:.2}, calibrated on this base.");
             run.trace.push(Event::Noted { note });

@@ -9,6 +9,8 @@ use crate::document::Image;
 use crate::graph::{Atom, AtomKind, Chunk, Source};
 use crate::id::{ChunkId, EntityId, SectionId, SourceId, SummaryId};
 use crate::names::NameKey;
+use crate::records::Record;
+use crate::references::Reference;
 
 /// Something found, and how well it fits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -225,6 +227,24 @@ pub trait KnowledgeBase: Send + Sync {
     /// Every source, by URI.
     async fn sources(&self) -> Result<Vec<Source>, StoreError>;
 
+    /// These sources, in the order asked for; unknown ones are left out.
+    async fn sources_by_id(&self, ids: &[SourceId]) -> Result<Vec<Source>, StoreError>;
+
+    /// Where each of these documents refers to, by document in order; within one by target. One edge for
+    /// each target: the surest way, and the first chunk that does so. A name that several documents go
+    /// by means none of them.
+    async fn references(&self, sources: &[SourceId]) -> Result<Vec<Vec<Reference>>, StoreError>;
+
+    /// Which documents refer to each of these; otherwise as [`KnowledgeBase::references`], within one by
+    /// origin.
+    async fn referred_by(&self, sources: &[SourceId]) -> Result<Vec<Vec<Reference>>, StoreError>;
+
+    /// All records, or those under one schema: by document, place in it, and schema.
+    async fn records(&self, schema: Option<&str>) -> Result<Vec<Record>, StoreError>;
+
+    /// The records of each chunk, in the order asked for; within one by schema and place.
+    async fn records_of(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<Record>>, StoreError>;
+
     /// How much there is.
     async fn summary(&self) -> Result<BaseSummary, StoreError>;
 }
@@ -253,6 +273,12 @@ pub struct BaseSummary {
     pub questions: usize,
     /// Sentence atoms.
     pub sentences: usize,
+    /// Statements by a model.
+    #[serde(default)]
+    pub statements: usize,
+    /// Typed records.
+    #[serde(default)]
+    pub records: usize,
     /// Entities.
     #[serde(default)]
     pub entities: usize,

@@ -11,6 +11,7 @@ use crate::distilled::{
 };
 use crate::graph::{Atom, AtomKind, DocumentGraph};
 use crate::id::{ChunkId, CommunityId, SummaryId};
+use crate::records::{Record, RecordSchema};
 
 /// What the base knows of a file it has read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +46,15 @@ impl Stage {
         Self(format!("atomize:{}", kind.as_str()))
     }
 
+    /// Reading records under a schema: what stands there plainly, or what a model reads in texts.
+    pub fn records(schema: &RecordSchema, by: RecordsBy) -> Self {
+        let by = match by {
+            RecordsBy::Rules => "rules",
+            RecordsBy::Model => "model",
+        };
+        Self(format!("records:{}:{:016x}:{by}", schema.name, schema.hash()))
+    }
+
     /// Finding entities and relations: by a model, or by names alone.
     pub fn extract(by: ExtractBy) -> Self {
         Self(match by {
@@ -52,6 +62,15 @@ impl Stage {
             ExtractBy::Names => "extract:names".to_owned(),
         })
     }
+}
+
+/// Who reads records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordsBy {
+    /// Nobody: they stand in tables, lines and metadata.
+    Rules,
+    /// A language model.
+    Model,
 }
 
 /// Who finds entities and relations.
@@ -105,6 +124,19 @@ pub trait KnowledgeWriter: KnowledgeBase {
         stage: &Stage,
         atoms: Vec<(ChunkId, Vec<Atom>)>,
     ) -> Result<(), StoreError>;
+
+    /// Stores the records that chunks hold under a schema, whose hash is `declared`, and marks the stage
+    /// done for those chunks, in one transaction. Chunks that are gone are left out.
+    async fn put_records(
+        &self,
+        stage: &Stage,
+        declared: u64,
+        found: Vec<(ChunkId, Vec<Record>)>,
+    ) -> Result<(), StoreError>;
+
+    /// Drops records under schemas that are not declared (by name and hash) any more, with the marks of
+    /// their stages; how many went.
+    async fn keep_records(&self, declared: &[(String, u64)]) -> Result<usize, StoreError>;
 
     /// Stores what chunks say of entities and relations in place of what was known of them, and marks
     /// the stage done for those chunks, in one transaction. What a model has found counts as found by

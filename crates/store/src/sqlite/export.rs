@@ -1,12 +1,12 @@
 //! What does the whole graph look like as lines? Nodes, then edges, each in a fixed order, so that
 //! two bases with the same content export the same bytes.
 
-use pikerag_knowledge::{EdgeKind, EntityId, RelationId, StoreError, SummaryId};
+use pikerag_knowledge::{EdgeKind, EntityId, RelationId, SourceId, StoreError, SummaryId};
 use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Base, graph, rows, tree};
+use super::{Base, graph, records, references, rows, tree};
 use crate::error::Doing;
 
 /// One line of an export: a JSON object with `node` or `edge` saying what it is.
@@ -26,6 +26,20 @@ impl Base {
             let mut emit = |value: ExportLine| line(value).doing("writing the export");
             nodes(&snapshot, &mut emit)?;
             edges(&snapshot, &mut emit)
+        })
+    }
+
+    /// As [`Base::export`], for the edges alone: told without reading any text.
+    ///
+    /// # Errors
+    /// As [`Base::export`].
+    pub fn export_edges(
+        &self,
+        mut line: impl FnMut(ExportLine) -> std::io::Result<()>,
+    ) -> Result<(), StoreError> {
+        self.inner.with_reader(|connection| {
+            let snapshot = connection.unchecked_transaction().doing("exporting")?;
+            edges(&snapshot, &mut |value| line(value).doing("writing the export"))
         })
     }
 }
@@ -79,6 +93,8 @@ fn nodes(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> {
         let embedder: Option<String> = row.get(4)?;
         Ok(tagged("atom", &rows::atom(row)?, &[("embedder", json!(embedder))]))
     })?;
+    let records = format!("{} {}", records::RECORDS, records::IN_ORDER);
+    each(connection, &records, emit, |row| Ok(tagged("record", &records::record(row)?, &[])))?;
     distilled(connection, emit)
 }
 
@@ -121,10 +137,7 @@ fn edges(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> {
     let next = "SELECT a.id, b.id FROM chunks a JOIN chunks b ON b.source = a.source AND b.ordinal = a.ordinal + 1
                 JOIN sources s ON s.id = a.source ORDER BY s.uri, a.ordinal";
     each(connection, next, emit, |row| edge(row, EdgeKind::Next))?;
-    let refers = "SELECT DISTINCT s.id, t.id FROM links l JOIN chunks c ON c.id = l.chunk
-                  JOIN sources s ON s.id = c.source JOIN sources t ON t.uri = l.target AND t.id <> s.id
-                  ORDER BY s.uri, t.uri";
-    each(connection, refers, emit, |row| edge(row, EdgeKind::RefersTo))?;
+    references(connection, emit)?;
     let answers = "SELECT a.id, a.chunk FROM atoms a JOIN chunks c ON c.id = a.chunk
                    JOIN sources s ON s.id = c.source ORDER BY s.uri, c.ordinal, a.kind, a.ordinal, a.id";
     each(connection, answers, emit, |row| edge(row, EdgeKind::Answers))?;
@@ -136,9 +149,32 @@ fn edges(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> {
     each(connection, member_of, emit, |row| edge(row, EdgeKind::MemberOf))?;
     let derived = "SELECT relation, chunk FROM relation_mentions ORDER BY relation, chunk";
     each(connection, derived, emit, |row| edge(row, EdgeKind::DerivedFrom))?;
+    let derived = "SELECT r.id, r.chunk FROM records r JOIN chunks c ON c.id = r.chunk
+                   JOIN sources s ON s.id = c.source ORDER BY s.uri, c.ordinal, r.schema, r.ordinal, r.id";
+    each(connection, derived, emit, |row| edge(row, EdgeKind::DerivedFrom))?;
     let derived =
         "SELECT summary, coalesce(chunk, child) FROM summary_children ORDER BY summary, ordinal";
     each(connection, derived, emit, |row| edge(row, EdgeKind::DerivedFrom))
+}
+
+/// Edges between documents, each with the chunk that carries it.
+fn references(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> {
+    let doing = "exporting references";
+    let sources: Vec<SourceId> = connection
+        .prepare("SELECT id FROM sources ORDER BY uri")
+        .doing(doing)?
+        .query_map([], |row| Ok(SourceId(rows::id(row, 0)?)))
+        .and_then(Iterator::collect)
+        .doing(doing)?;
+    for source in sources {
+        for found in references::from(connection, source).doing(doing)? {
+            emit(json!({
+                "edge": EdgeKind::RefersTo, "from": found.from, "to": found.to,
+                "how": found.how, "chunk": found.chunk,
+            }))?;
+        }
+    }
+    Ok(())
 }
 
 fn edge(row: &rusqlite::Row<'_>, kind: EdgeKind) -> rusqlite::Result<ExportLine> {

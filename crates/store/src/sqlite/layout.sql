@@ -74,6 +74,15 @@ CREATE TABLE names (
 ) WITHOUT ROWID;
 CREATE INDEX names_by_key ON names(key, how, chunk);
 CREATE INDEX names_borne ON names(key) WHERE how > 0;
+-- What a document goes by: 0 its address, 1 its file, 2 its number, 3 its title; 4 parts of its title, by
+-- which it refers to no other. Edges between documents are where these meet the names of chunks.
+CREATE TABLE source_names (
+    source INTEGER NOT NULL REFERENCES sources(id) ON DELETE CASCADE,
+    how INTEGER NOT NULL,
+    key INTEGER NOT NULL,
+    PRIMARY KEY (source, how, key)
+) WITHOUT ROWID;
+CREATE INDEX source_names_by_key ON source_names(key, how, source);
 
 -- Layer D.
 CREATE TABLE atoms (
@@ -84,6 +93,21 @@ CREATE TABLE atoms (
     text TEXT NOT NULL
 );
 CREATE INDEX atoms_by_chunk ON atoms(chunk, kind, ordinal);
+
+-- Records under a schema that was declared (`declared`: a hash of it); places count from the chunk's start.
+CREATE TABLE records (
+    id INTEGER PRIMARY KEY,
+    chunk INTEGER NOT NULL REFERENCES chunks(id) ON DELETE CASCADE,
+    schema TEXT NOT NULL,
+    declared INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    span_start INTEGER NOT NULL,
+    span_end INTEGER NOT NULL,
+    origin TEXT NOT NULL,
+    fields TEXT NOT NULL
+);
+CREATE INDEX records_by_chunk ON records(chunk, schema, ordinal);
+CREATE INDEX records_by_schema ON records(schema, declared);
 
 -- What chunks say of entities and relations. An entity or relation lives while a chunk mentions it;
 -- its name, kind and description are derived from its mentions.
@@ -229,6 +253,17 @@ CREATE TABLE progress (
     PRIMARY KEY (stage, chunk)
 ) WITHOUT ROWID;
 CREATE INDEX progress_by_chunk ON progress(chunk);
+
+-- Records are read from cells and from what a document says of itself, too: other cells, read again.
+CREATE TRIGGER source_retold AFTER UPDATE OF metadata ON sources WHEN OLD.metadata <> NEW.metadata BEGIN
+    DELETE FROM records WHERE chunk IN (SELECT id FROM chunks WHERE source = NEW.id);
+    DELETE FROM progress WHERE stage LIKE 'records:%' AND chunk IN (SELECT id FROM chunks WHERE source = NEW.id);
+END;
+CREATE TRIGGER chunk_retold AFTER UPDATE OF cells, ordinal, kind ON chunks
+WHEN OLD.cells IS NOT NEW.cells OR OLD.kind <> NEW.kind OR (OLD.ordinal = 0) <> (NEW.ordinal = 0) BEGIN
+    DELETE FROM records WHERE chunk = NEW.id;
+    DELETE FROM progress WHERE stage LIKE 'records:%' AND chunk = NEW.id;
+END;
 
 -- Every model call, under the hash of the whole request. Never deleted with a source.
 CREATE TABLE calls (

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use pikerag_knowledge::{Chunk, DocumentGraph, FileRecord, NameUse, PutReport};
 use rusqlite::{Transaction, params};
 
+use super::references;
 use super::write::limit_of;
 use super::{TEXT_GENERATION, VECTOR_GENERATION, advance};
 
@@ -39,6 +40,7 @@ pub(super) fn put_file(
         }
         put_figures(tx, document)?;
         put_links_and_names(tx, document)?;
+        put_known_as(tx, document)?;
     }
     let removed: Vec<i64> = before.difference(&after).copied().collect();
     for id in &removed {
@@ -200,6 +202,18 @@ fn put_links_and_names(tx: &Transaction<'_>, document: &DocumentGraph) -> rusqli
             NameUse::Links(key) => (-1, key),
         };
         name.execute(params![chunk.0.cast_signed(), how, key.0.cast_signed()])?;
+    }
+    Ok(())
+}
+
+fn put_known_as(tx: &Transaction<'_>, document: &DocumentGraph) -> rusqlite::Result<()> {
+    let source = document.source.id.0.cast_signed();
+    tx.prepare_cached("DELETE FROM source_names WHERE source = ?1")?.execute([source])?;
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO source_names(source, how, key) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+    )?;
+    for (key, how) in &document.known_as {
+        insert.execute(params![source, references::code(*how), key.0.cast_signed()])?;
     }
     Ok(())
 }

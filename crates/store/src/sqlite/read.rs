@@ -3,12 +3,12 @@
 use async_trait::async_trait;
 use pikerag_knowledge::{
     Atom, AtomKind, BaseSummary, Chunk, ChunkId, Community, Entity, EntityId, Image, KnowledgeBase,
-    Mentions, NameKey, Relation, Scored, SectionId, Source, SourceId, StoreError, Summary,
-    SummaryId, Vector, VectorSet,
+    Mentions, NameKey, Record, Reference, Relation, Scored, SectionId, Source, SourceId,
+    StoreError, Summary, SummaryId, Vector, VectorSet,
 };
 use rusqlite::{OptionalExtension, params};
 
-use super::{Base, counts, graph, layers, names, rows, tree, vectors};
+use super::{Base, counts, graph, layers, names, records, references, rows, tree, vectors};
 use crate::error::Doing;
 
 #[async_trait]
@@ -368,6 +368,44 @@ impl KnowledgeBase for Base {
                 .query_map([], rows::source)
                 .and_then(Iterator::collect)
                 .doing("reading sources")
+        })
+        .await
+    }
+
+    async fn sources_by_id(&self, ids: &[SourceId]) -> Result<Vec<Source>, StoreError> {
+        let ids = ids.to_vec();
+        self.looking("reading sources", move |connection| references::sources(connection, &ids))
+            .await
+    }
+
+    async fn references(&self, sources: &[SourceId]) -> Result<Vec<Vec<Reference>>, StoreError> {
+        let sources = sources.to_vec();
+        self.looking("reading references", move |connection| {
+            sources.iter().map(|source| references::from(connection, *source)).collect()
+        })
+        .await
+    }
+
+    async fn referred_by(&self, sources: &[SourceId]) -> Result<Vec<Vec<Reference>>, StoreError> {
+        let sources = sources.to_vec();
+        self.looking("reading references", move |connection| {
+            sources.iter().map(|source| references::to(connection, *source)).collect()
+        })
+        .await
+    }
+
+    async fn records(&self, schema: Option<&str>) -> Result<Vec<Record>, StoreError> {
+        let schema = schema.map(str::to_owned);
+        self.looking("reading records", move |connection| {
+            records::all(connection, schema.as_deref())
+        })
+        .await
+    }
+
+    async fn records_of(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<Record>>, StoreError> {
+        let chunks = chunks.to_vec();
+        self.looking("reading records", move |connection| {
+            chunks.iter().map(|chunk| records::of_chunk(connection, *chunk)).collect()
         })
         .await
     }

@@ -3,14 +3,14 @@
 use async_trait::async_trait;
 use pikerag_knowledge::{
     Atom, ChunkId, Community, CommunityId, DocumentGraph, Entity, EntityId, ExtractBy, Extraction,
-    FileRecord, KnowledgeWriter, LongDescription, Outline, PutReport, Report, Stage, StoreError,
-    Structure, Summary, SummaryId, Vector, VectorSet,
+    FileRecord, KnowledgeWriter, LongDescription, Outline, PutReport, Record, Report, Stage,
+    StoreError, Structure, Summary, SummaryId, Vector, VectorSet,
 };
 use rusqlite::{OptionalExtension, params};
 
 use super::{
     Base, TEXT_GENERATION, VECTOR_GENERATION, advance, counter, distil, follow, graph, layers, put,
-    rows, tree, vectors,
+    records, rows, tree, vectors,
 };
 use crate::error::Doing;
 
@@ -143,6 +143,26 @@ impl KnowledgeWriter for Base {
             Ok(())
         })
         .await
+    }
+
+    async fn put_records(
+        &self,
+        stage: &Stage,
+        declared: u64,
+        found: Vec<(ChunkId, Vec<Record>)>,
+    ) -> Result<(), StoreError> {
+        let stage = stage.0.clone();
+        self.writing("storing records", move |tx| {
+            found
+                .iter()
+                .try_for_each(|(chunk, found)| records::put(tx, &stage, declared, *chunk, found))
+        })
+        .await
+    }
+
+    async fn keep_records(&self, declared: &[(String, u64)]) -> Result<usize, StoreError> {
+        let declared = declared.to_vec();
+        self.writing("dropping old records", move |tx| records::keep(tx, &declared)).await
     }
 
     async fn put_extractions(
@@ -342,6 +362,7 @@ impl KnowledgeWriter for Base {
                 VectorSet::Chunks,
                 VectorSet::Atoms(pikerag_knowledge::AtomKind::Question),
                 VectorSet::Atoms(pikerag_knowledge::AtomKind::Sentence),
+                VectorSet::Atoms(pikerag_knowledge::AtomKind::Statement),
                 VectorSet::Entities,
                 VectorSet::Summaries,
                 VectorSet::Sources,

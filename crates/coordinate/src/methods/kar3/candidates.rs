@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use pikerag_knowledge::{Atom, Candidate, Chunk, ChunkId, Context, Question, Via};
+use pikerag_knowledge::{Atom, AtomKind, Candidate, Chunk, ChunkId, Context, Question, Via};
 use pikerag_language::content_words;
 use pikerag_retrieve::{AtomHit, Hit, Walk, atoms, hops, nearest};
 
@@ -23,15 +23,7 @@ pub(super) async fn by_proposals(
     let (k, held) = (params.k.get(), context.ids());
     match params.retriever {
         Retriever::AtomPairs => {
-            let found = atoms(
-                kit.finder(),
-                params.atomizer,
-                proposals,
-                k,
-                params.delta.unwrap_or(DELTA),
-                &held,
-            )
-            .await?;
+            let found = pairs(kit, proposals, k, params, &held).await?;
             atom_candidates(kit, &found, proposals, Via::Atoms).await
         }
         Retriever::Chunks => {
@@ -48,6 +40,23 @@ pub(super) async fn by_proposals(
     }
 }
 
+/// `R_atom`. A base whose chunks were made into statements in place of questions has these searched; its
+/// sentences are an ablation of their own.
+async fn pairs(
+    kit: &Kit,
+    proposals: &[String],
+    k: usize,
+    params: Params,
+    held: &[ChunkId],
+) -> Result<Vec<AtomHit>, SolveError> {
+    let delta = params.delta.unwrap_or(DELTA);
+    let found = atoms(kit.finder(), params.atomizer, proposals, k, delta, held).await?;
+    if !found.is_empty() || params.atomizer != AtomKind::Question {
+        return Ok(found);
+    }
+    Ok(atoms(kit.finder(), AtomKind::Statement, proposals, k, delta, held).await?)
+}
+
 /// The backup: the question itself on atoms, then on chunks (SPEC §4).
 pub(super) async fn backup(
     kit: &Kit,
@@ -57,9 +66,7 @@ pub(super) async fn backup(
 ) -> Result<Vec<Candidate>, SolveError> {
     let asked = [question.text.clone()];
     let (k, held) = (params.k.get(), context.ids());
-    let found =
-        atoms(kit.finder(), params.atomizer, &asked, k, params.delta.unwrap_or(DELTA), &held)
-            .await?;
+    let found = pairs(kit, &asked, k, params, &held).await?;
     if !found.is_empty() {
         return atom_candidates(kit, &found, &asked, Via::BackupAtoms).await;
     }
@@ -121,7 +128,11 @@ async fn represented(
 ) -> Result<Vec<Candidate>, SolveError> {
     let chunks: Vec<ChunkId> = all.iter().map(|candidate| candidate.chunk).collect();
     let mut by_chunk: HashMap<ChunkId, Vec<Atom>> = HashMap::new();
-    for atom in kit.base.atoms_of(params.atomizer, &chunks).await? {
+    let mut atoms = kit.base.atoms_of(params.atomizer, &chunks).await?;
+    if atoms.is_empty() && params.atomizer == AtomKind::Question {
+        atoms = kit.base.atoms_of(AtomKind::Statement, &chunks).await?;
+    }
+    for atom in atoms {
         by_chunk.entry(atom.chunk).or_default().push(atom);
     }
     for candidate in &mut all {

@@ -1,0 +1,42 @@
+//! Which records are the rows of a table?
+
+use pikerag_knowledge::records::Field;
+use pikerag_knowledge::{Chunk, RecordOrigin, RecordSchema, Span, Table};
+
+use super::{Draft, field_named, said};
+
+/// A record for each row, where the header names what the schema needs.
+pub(super) fn records(schema: &RecordSchema, chunk: &Chunk, table: &Table) -> Vec<Draft> {
+    let mut columns: Vec<Option<&Field>> = Vec::with_capacity(table.header.len());
+    for name in &table.header {
+        // A field is filled by one column: the first that is called so.
+        let field = field_named(schema, name);
+        let taken = |field: &&Field| !columns.iter().flatten().any(|held| held.name == field.name);
+        columns.push(field.filter(taken));
+    }
+    let named = |name: &String| columns.iter().flatten().any(|field| field.name == *name);
+    let enough = schema.fields.len().min(2) <= columns.iter().flatten().count();
+    if !enough || !schema.key.iter().all(named) {
+        return Vec::new();
+    }
+    // The header has a line of its own where it stands in this chunk.
+    let header_lines = table.lines.len().saturating_sub(table.rows.len());
+    let mut drafts = Vec::with_capacity(table.rows.len());
+    for (place, row) in table.rows.iter().enumerate() {
+        let mut fields = Vec::new();
+        for field in &schema.fields {
+            let at = columns
+                .iter()
+                .position(|column| column.is_some_and(|held| held.name == field.name));
+            let cell = at.and_then(|at| row.get(at)).map(|cell| cell.trim());
+            if let Some(cell) = cell.filter(|cell| !cell.is_empty()) {
+                fields.push(said(field, cell));
+            }
+        }
+        let line = table.lines.get(header_lines + place).copied();
+        let within = |line: &Span| chunk.span.start <= line.start && line.end <= chunk.span.end;
+        let span = line.filter(within).unwrap_or(chunk.span);
+        drafts.push(Draft { span, origin: RecordOrigin::Table, fields });
+    }
+    drafts
+}

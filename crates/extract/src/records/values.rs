@@ -1,0 +1,494 @@
+//! What does a cell say, as a value of its field's type? Numbers with thousands separators and units,
+//! dates in the customary spellings, yes and no; English and Chinese.
+
+use jiff::civil;
+use pikerag_knowledge::Value;
+use pikerag_knowledge::records::{DayOrder, Field, FieldType, Quantity};
+
+/// Longer cells, in bytes, are no number, date or truth value.
+const LONGEST: usize = 80;
+/// Longer units, in characters, are remarks.
+const LONGEST_UNIT: usize = 24;
+
+/// Reads what stands in a cell; `None` where it is no value of the field's type.
+pub(crate) fn read(field: &Field, raw: &str) -> Option<Value> {
+    let raw = raw.trim();
+    if raw.is_empty() || (LONGEST < raw.len() && field.kind != FieldType::Text) {
+        return None;
+    }
+    match field.kind {
+        FieldType::Text => Some(Value::Text(raw.split_whitespace().collect::<Vec<_>>().join(" "))),
+        FieldType::Number => number(&narrow(raw)).map(Value::Number),
+        FieldType::Date => date(&narrow(raw), field.order).map(Value::Date),
+        FieldType::Bool => truth(raw).map(Value::Bool),
+    }
+}
+
+/// Full-width signs as the narrow ones that they stand for.
+fn narrow(text: &str) -> String {
+    let narrow = |c: char| match c {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xfee0).unwrap_or(c),
+        c if c.is_whitespace() => ' ',
+        '−' => '-',
+        c => c,
+    };
+    text.chars().map(narrow).collect()
+}
+
+fn truth(raw: &str) -> Option<bool> {
+    const YES: [&str; 10] = ["true", "yes", "y", "t", "1", "是", "有", "对", "✓", "✔"];
+    const NO: [&str; 10] = ["false", "no", "n", "f", "0", "否", "无", "没有", "✗", "✘"];
+    let word = raw.to_lowercase();
+    if YES.contains(&word.as_str()) {
+        return Some(true);
+    }
+    NO.contains(&word.as_str()).then_some(false)
+}
+
+/// A number with at most a currency before it and a unit behind it.
+fn number(text: &str) -> Option<Quantity> {
+    const CURRENCIES: [&str; 15] = [
+        "US$",
+        "HK$",
+        "A$",
+        "C$",
+        "$",
+        "€",
+        "£",
+        "¥",
+        "USD",
+        "EUR",
+        "GBP",
+        "CNY",
+        "RMB",
+        "JPY",
+        "人民币",
+    ];
+    const FACTORS: [(&str, f64); 11] = [
+        ("million", 1e6),
+        ("billion", 1e9),
+        ("thousand", 1e3),
+        ("trillion", 1e12),
+        ("mn", 1e6),
+        ("bn", 1e9),
+        ("亿", 1e8),
+        ("千万", 1e7),
+        ("百万", 1e6),
+        ("万", 1e4),
+        ("千", 1e3),
+    ];
+    let mut rest = text.trim();
+    let bracketed = rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+    let mut negative = bracketed.is_some();
+    rest = bracketed.unwrap_or(rest).trim();
+    let mut unit = None;
+    for _ in 0..2 {
+        if let Some(after) = rest.strip_prefix('-') {
+            negative = !negative;
+            rest = after.trim_start();
+        }
+        rest = rest.strip_prefix('+').unwrap_or(rest).trim_start();
+        if let Some(currency) = CURRENCIES.into_iter().find(|currency| rest.starts_with(*currency))
+        {
+            unit = Some(currency.to_owned());
+            rest = rest.get(currency.len()..)?.trim_start();
+        }
+    }
+    let in_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | ' ' | '\'' | '’');
+    let end = rest.find(|c| !in_number(c)).unwrap_or(rest.len());
+    let (mut digits, mut behind) = rest.split_at(end);
+    // `1.5e3`, but not `5 eggs`.
+    let power = behind.strip_prefix(['e', 'E']).and_then(|power| {
+        let end = power.find(|c: char| !c.is_ascii_digit() && c != '-' && c != '+');
+        let (power, after) = power.split_at(end.unwrap_or(power.len()));
+        Some((power.parse::<i32>().ok().filter(|power| power.abs() < 100)?, after))
+    });
+    if let Some((_, after)) = power {
+        behind = after;
+    }
+    digits = digits.trim_end();
+    // A full stop behind the number ends a sentence.
+    digits = digits.trim_end_matches(['.', ',']);
+    let mut amount: f64 = plain_digits(digits)?.parse().ok()?;
+    amount *= 10f64.powi(power.map_or(0, |(power, _)| power));
+    behind = behind.trim().trim_end_matches('.');
+    let factor = FACTORS.into_iter().find_map(|(word, factor)| {
+        let after = behind
+            .get(..word.len())?
+            .eq_ignore_ascii_case(word)
+            .then(|| behind.get(word.len()..))??;
+        // `m` of `metres` is no million: the word ends here.
+        let whole = !after.starts_with(|c: char| c.is_ascii_alphabetic());
+        whole.then_some((factor, after))
+    });
+    if let Some((factor, after)) = factor {
+        amount *= factor;
+        behind = after.trim();
+    }
+    if !behind.is_empty() {
+        let is_unit = behind.chars().count() <= LONGEST_UNIT
+            && !behind.chars().any(|c| c.is_ascii_digit())
+            && !behind.starts_with(['-', '/', '–', '~', ':', ';']);
+        if !is_unit {
+            return None;
+        }
+        unit.get_or_insert_with(|| behind.to_owned());
+    }
+    let amount = if negative { -amount } else { amount };
+    amount.is_finite().then_some(Quantity { amount, unit })
+}
+
+/// Digits as Rust reads them: without thousands separators, and with a point before decimals.
+fn plain_digits(digits: &str) -> Option<String> {
+    if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+        return None;
+    }
+    let separators: Vec<char> = digits.chars().filter(|c| !c.is_ascii_digit()).collect();
+    let groups: Vec<&str> = digits.split(|c: char| !c.is_ascii_digit()).collect();
+    let last = separators.last().copied();
+    let is_decimal = match (separators.as_slice(), last) {
+        ([], _) => false,
+        ([.., before, last], _) => before != last && matches!(last, '.' | ','),
+        (_, Some('.')) => true,
+        // `1,234` counts thousands, `1,23` does not.
+        (_, Some(',')) => groups.last().is_some_and(|group| group.len() != 3),
+        _ => false,
+    };
+    let thousands = if is_decimal { groups.get(..groups.len() - 1)? } else { &groups };
+    let grouped = thousands.iter().skip(1).all(|group| group.len() == 3);
+    if !grouped || groups.iter().skip(1).any(|group| group.is_empty()) {
+        return None;
+    }
+    let mut plain = thousands.concat();
+    if plain.is_empty() {
+        plain.push('0');
+    }
+    if is_decimal {
+        plain.push('.');
+        plain.push_str(groups.last()?);
+    }
+    Some(plain)
+}
+
+/// A day, month or year as ISO 8601 writes it.
+fn date(text: &str, order: DayOrder) -> Option<String> {
+    let text = chinese_digits(without_time(text.trim()));
+    let mut numbers: Vec<&str> = Vec::new();
+    let mut month = None;
+    let mut separator = None;
+    let mut rest = text.as_str();
+    while let Some(first) = rest.chars().next() {
+        let alike = |c: char| {
+            if first.is_ascii_digit() { c.is_ascii_digit() } else { c.is_alphabetic() }
+        };
+        let end = rest.find(|c| !alike(c)).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end.max(first.len_utf8()));
+        rest = after;
+        if first.is_ascii_digit() {
+            numbers.push(word);
+        } else if first.is_alphabetic() {
+            match month_of(word) {
+                Some(found) if month.is_none() => month = Some(found),
+                _ if is_filler(word) => {}
+                _ => return None,
+            }
+        } else if matches!(first, '-' | '/' | '.' | ',' | ' ' | '–') {
+            separator.get_or_insert(first);
+        } else {
+            return None;
+        }
+    }
+    let parts = match month {
+        Some(month) => with_named_month(&numbers, month),
+        None => from_numbers(&numbers, order, separator),
+    };
+    let (year, month, day) = parts?;
+    let whole = civil::Date::new(year, month.unwrap_or(1), day.unwrap_or(1)).ok()?;
+    Some(match (month, day) {
+        (Some(_), Some(_)) => whole.to_string(),
+        (Some(month), None) => format!("{year:04}-{month:02}"),
+        _ => format!("{year:04}"),
+    })
+}
+
+type Parts = (i16, Option<i8>, Option<i8>);
+
+fn with_named_month(numbers: &[&str], month: i8) -> Option<Parts> {
+    match numbers {
+        [year] if year.len() == 4 => Some((year.parse().ok()?, Some(month), None)),
+        [year, day] if 2 < year.len() => {
+            Some((year_of(year)?, Some(month), Some(day.parse().ok()?)))
+        }
+        [day, year] => Some((year_of(year)?, Some(month), Some(day.parse().ok()?))),
+        _ => None,
+    }
+}
+
+fn from_numbers(numbers: &[&str], order: DayOrder, separator: Option<char>) -> Option<Parts> {
+    match numbers {
+        [whole] if whole.len() == 8 => {
+            let part = |range| whole.get(range);
+            let (year, month, day) = (part(0..4)?, part(4..6)?, part(6..8)?);
+            Some((year_of(year)?, Some(month.parse().ok()?), Some(day.parse().ok()?)))
+        }
+        [year] if year.len() == 4 => Some((year_of(year)?, None, None)),
+        [year, month] if year.len() == 4 => Some((year_of(year)?, Some(month.parse().ok()?), None)),
+        [month, year] if year.len() == 4 => Some((year_of(year)?, Some(month.parse().ok()?), None)),
+        [year, month, day] if year.len() == 4 => {
+            Some((year_of(year)?, Some(month.parse().ok()?), Some(day.parse().ok()?)))
+        }
+        [a, b, year] => {
+            let (year, a, b): (i16, i8, i8) = (year_of(year)?, a.parse().ok()?, b.parse().ok()?);
+            // A number above 12 is a day; `31.12.2010` has the day first wherever it is written.
+            let day_first = match (12 < a, 12 < b) {
+                (true, _) => true,
+                (_, true) => false,
+                _ => separator == Some('.') || order == DayOrder::Dmy,
+            };
+            let (day, month) = if day_first { (a, b) } else { (b, a) };
+            Some((year, Some(month), Some(day)))
+        }
+        _ => None,
+    }
+}
+
+/// A year of four digits, or of two: up to 68 in this century, as POSIX has it.
+fn year_of(digits: &str) -> Option<i16> {
+    let year: i16 = digits.parse().ok()?;
+    match digits.len() {
+        4 if 1000 <= year => Some(year),
+        2 => Some(if year <= 68 { 2000 + year } else { 1900 + year }),
+        _ => None,
+    }
+}
+
+fn month_of(word: &str) -> Option<i8> {
+    const MONTHS: [&str; 12] = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ];
+    let word = word.to_lowercase();
+    if word.len() < 3 {
+        return None;
+    }
+    let place = MONTHS
+        .iter()
+        .position(|month| month.starts_with(&word) || (word == "sept" && *month == "september"))?;
+    i8::try_from(place + 1).ok()
+}
+
+/// What may stand in a date and says nothing.
+fn is_filler(word: &str) -> bool {
+    const FILLERS: [&str; 19] = [
+        "of", "the", "st", "nd", "rd", "th", "on", "mon", "tue", "wed", "thu", "fri", "sat", "sun",
+        "年", "月", "日", "号", "星期",
+    ];
+    let word = word.to_lowercase();
+    FILLERS.contains(&word.as_str()) || word.ends_with("day")
+}
+
+/// A date without the time of day behind it.
+fn without_time(text: &str) -> &str {
+    let Some(colon) = text.find(':') else { return text };
+    let before = text.get(..colon).unwrap_or_default();
+    before.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches(['T', 't', ' ', ','])
+}
+
+/// `二〇一〇年十二月三十一日` with digits in place of numerals.
+fn chinese_digits(text: &str) -> String {
+    if !text.contains('年') || text.chars().any(|c| c.is_ascii_digit()) {
+        return text.to_owned();
+    }
+    let mut written = String::new();
+    let mut numeral = String::new();
+    for c in text.chars() {
+        if "〇零一二三四五六七八九十".contains(c) {
+            numeral.push(c);
+            continue;
+        }
+        if !numeral.is_empty() {
+            let digits = match numeral.contains('十') {
+                true => pikerag_language::chinese_number(&numeral).unwrap_or_default().to_string(),
+                false => numeral
+                    .chars()
+                    .filter_map(pikerag_language::chinese_digit)
+                    .map(|d| d.to_string())
+                    .collect(),
+            };
+            written.push_str(&digits);
+            numeral.clear();
+        }
+        written.push(c);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn shown(kind: FieldType, raw: &str) -> String {
+        let order = if raw.ends_with(" dmy") { DayOrder::Dmy } else { DayOrder::Mdy };
+        let field = Field { name: "x".to_owned(), kind, columns: Vec::new(), order };
+        let raw = raw.trim_end_matches(" dmy");
+        read(&field, raw).map_or_else(|| "-".to_owned(), |value| value.to_string())
+    }
+
+    fn all(kind: FieldType, list: &[&str]) -> String {
+        let lines: Vec<String> =
+            list.iter().map(|raw| format!("{raw} -> {}", shown(kind, raw))).collect();
+        lines.join("\n")
+    }
+
+    #[test]
+    fn dates() {
+        let list = [
+            "2010-12-31",
+            "2010/1/2",
+            "12/31/2010",
+            "31/12/2010",
+            "3/4/2010",
+            "3/4/2010 dmy",
+            "03.04.2010",
+            "12/23/19",
+            "23-Dec-19",
+            "31 December 2010",
+            "Dec. 31, 2010",
+            "Friday, the 31st of December, 2010",
+            "Sept 2010",
+            "2010-12",
+            "2010",
+            "20101231",
+            "2010年12月31日",
+            "２０１０年１２月",
+            "二〇一〇年十二月三十一日",
+            "2010-12-31T23:59:00Z",
+            "2010-12-31 08:15",
+            "2010-02-30",
+            "31/31/2010",
+            "soon",
+            "2010-12-31 or later",
+            "12",
+            "May 1",
+            "",
+        ];
+        insta::assert_snapshot!(all(FieldType::Date, &list), @r"
+        2010-12-31 -> 2010-12-31
+        2010/1/2 -> 2010-01-02
+        12/31/2010 -> 2010-12-31
+        31/12/2010 -> 2010-12-31
+        3/4/2010 -> 2010-03-04
+        3/4/2010 dmy -> 2010-04-03
+        03.04.2010 -> 2010-04-03
+        12/23/19 -> 2019-12-23
+        23-Dec-19 -> 2019-12-23
+        31 December 2010 -> 2010-12-31
+        Dec. 31, 2010 -> 2010-12-31
+        Friday, the 31st of December, 2010 -> 2010-12-31
+        Sept 2010 -> 2010-09
+        2010-12 -> 2010-12
+        2010 -> 2010
+        20101231 -> 2010-12-31
+        2010年12月31日 -> 2010-12-31
+        ２０１０年１２月 -> 2010-12
+        二〇一〇年十二月三十一日 -> 2010-12-31
+        2010-12-31T23:59:00Z -> 2010-12-31
+        2010-12-31 08:15 -> 2010-12-31
+        2010-02-30 -> -
+        31/31/2010 -> -
+        soon -> -
+        2010-12-31 or later -> -
+        12 -> -
+        May 1 -> -
+         -> -
+        ");
+    }
+
+    #[test]
+    fn numbers() {
+        let list = [
+            "42",
+            "1,234",
+            "1,234.5",
+            "1.234,5",
+            "1 234 567",
+            "1,23",
+            "-5 %",
+            "(300)",
+            "$5.20",
+            "US$ 3.2 million",
+            "12 kg",
+            "5 metres",
+            "3.5亿元",
+            "１２３",
+            "1.5e3",
+            "12/23/19",
+            "NCT0282",
+            "5-10",
+            "1,2345",
+            "about 5",
+            "1e999",
+            "7.",
+            "12,5 km/h",
+            "€1.000.000",
+        ];
+        insta::assert_snapshot!(all(FieldType::Number, &list), @r"
+        42 -> 42
+        1,234 -> 1234
+        1,234.5 -> 1234.5
+        1.234,5 -> 1234.5
+        1 234 567 -> 1234567
+        1,23 -> 1.23
+        -5 % -> -5 %
+        (300) -> -300
+        $5.20 -> 5.2 $
+        US$ 3.2 million -> 3200000 US$
+        12 kg -> 12 kg
+        5 metres -> 5 metres
+        3.5亿元 -> 350000000 元
+        １２３ -> 123
+        1.5e3 -> 1500
+        12/23/19 -> -
+        NCT0282 -> -
+        5-10 -> -
+        1,2345 -> 1.2345
+        about 5 -> -
+        1e999 -> -
+        7. -> 7
+        12,5 km/h -> 12.5 km/h
+        €1.000.000 -> 1000000 €
+        ");
+    }
+
+    #[test]
+    fn truth_values() {
+        insta::assert_snapshot!(all(FieldType::Bool, &["TRUE", "no", "是", "0", "maybe"]), @r"
+        TRUE -> true
+        no -> false
+        是 -> true
+        0 -> false
+        maybe -> -
+        ");
+    }
+
+    proptest! {
+        #[test]
+        fn any_cell_is_survived(raw in "\\PC{0,40}", like in "[0-9./,年月 -]{0,14}") {
+            for kind in [FieldType::Text, FieldType::Number, FieldType::Date, FieldType::Bool] {
+                shown(kind, &raw);
+                shown(kind, &like);
+            }
+        }
+    }
+}

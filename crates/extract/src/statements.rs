@@ -1,0 +1,115 @@
+//! Which statements does a chunk make? One fact each, written so that it can be read alone: the third kind
+//! of atom (SPEC §4), beside questions and sentences.
+
+use std::collections::HashSet;
+
+use pikerag_knowledge::{AtomKind, ChatModel, Chunk, Role, Schema, Spent};
+use pikerag_prompt::{
+    AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, texts, without_thinking,
+};
+use serde_json::json;
+
+use crate::atomize::{Atomized, atom, content, only_pronouns};
+
+const PROMPT: Prompt = Prompt {
+    role: Role::Atomize,
+    template: include_str!("prompts/statements.md"),
+    temperature: 0.0, // One way to say each fact is enough; questions are to be diverse, these exact.
+    max_tokens: 2048,
+};
+
+/// Atomic statements of a chunk: one call, two where the first reply cannot be read.
+///
+/// # Errors
+/// The model's; an answer without any statement is none.
+pub async fn statement_atoms(model: &dyn ChatModel, chunk: &Chunk) -> Result<Atomized, AskError> {
+    let mut spent = Spent::default();
+    let (title, text) = content(chunk);
+    let inputs = [("title", title.as_str()), ("text", text.as_str())];
+    let statements = ask::<Statements>(model, &PROMPT, &inputs, &mut spent).await?;
+    let mut atomized = Atomized { spent, ..Atomized::default() };
+    let mut seen = HashSet::new();
+    for statement in statements.0 {
+        if only_pronouns(&statement) {
+            atomized.pronouns += 1;
+        } else if seen.insert(statement.to_lowercase().replace(|c: char| !c.is_alphanumeric(), ""))
+        {
+            atomized.atoms.push(atom(chunk, AtomKind::Statement, &statement));
+        } else {
+            atomized.duplicates += 1;
+        }
+    }
+    Ok(atomized)
+}
+
+/// The prompt that [`statement_atoms`] would send, for estimates.
+///
+/// # Errors
+/// Never, unless our template is broken.
+pub fn statements_prompt(chunk: &Chunk) -> Result<String, AskError> {
+    let (title, text) = content(chunk);
+    PROMPT.render(&[("title", title.as_str()), ("text", text.as_str())])
+}
+
+struct Statements(Vec<String>);
+
+impl Reply for Statements {
+    fn schema() -> Option<Schema> {
+        let schema = json!({
+            "type": "object",
+            "properties": {"statements": {"type": "array", "items": {"type": "string"}}},
+            "required": ["statements"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "statements".to_owned(), schema })
+    }
+
+    /// JSON, or a list with one statement per line. Running text is neither.
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let reply = without_thinking(reply);
+        if reply.is_empty() {
+            return Err(Unreadable::Empty);
+        }
+        if let Some(found) = find_json(reply, &["statements"]) {
+            return texts(&found.value, "statements").map(Self);
+        }
+        let marked = |line: &&str| {
+            line.trim_start()
+                .starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '*' | '•'))
+        };
+        let listed: Vec<&str> = reply.lines().filter(marked).collect();
+        let mut lines = list_items(&listed.join("\n"));
+        lines.retain(|line| line.ends_with(['.', '。', '!', '！']));
+        if lines.is_empty() {
+            return Err(Unreadable::NoObject { keys: "statements".to_owned() });
+        }
+        Ok(Self(lines))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_and_lists_are_both_read() {
+        let read = |reply: &str| Statements::read(reply).unwrap().0;
+        assert_eq!(
+            read(r#"{"statements": ["Ada wrote it.", "甲公司建于1998年。"]}"#),
+            ["Ada wrote it.", "甲公司建于1998年。"]
+        );
+        assert_eq!(
+            read("Here:\n1. Ada wrote it.\n- 甲公司建于1998年。\n"),
+            ["Ada wrote it.", "甲公司建于1998年。"]
+        );
+        assert!(Statements::read("I cannot do that.").is_err());
+        assert!(Statements::read(" ").is_err());
+    }
+
+    #[test]
+    fn statements_about_nobody() {
+        assert!(only_pronouns("It was built there."));
+        assert!(!only_pronouns("It was built in 1998."));
+        assert!(!only_pronouns("他于1998年在青岛出生。"));
+    }
+}

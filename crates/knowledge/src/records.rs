@@ -1,0 +1,303 @@
+//! What does a row of tabular knowledge look like? A schema that somebody declared, and records under it
+//! whose values have types and lead back to their place (SPEC §1, layer `D`; PIKE-RAG §5.4).
+
+use serde::{Deserialize, Serialize};
+
+use crate::document::Span;
+use crate::id::{ChunkId, RecordId, SourceId, content_id};
+
+/// What a kind of record consists of, as declared in the settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordSchema {
+    /// Its name: `drug_approval`.
+    pub name: String,
+    /// What a record stands for, for a model that reads texts.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// Its fields, in the order they are shown in.
+    pub fields: Vec<Field>,
+    /// Names of the fields that tell records apart; without any of them there is no record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub key: Vec<String>,
+    /// Words of which a text must hold one before a model is asked for records in it; none: every text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<String>,
+    /// Whether a model reads texts for records, where one is configured. Tables, lines and fields of
+    /// documents are read in any case.
+    #[serde(default = "yes")]
+    pub model: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// A field of a schema.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Field {
+    /// Its name: `approved`.
+    pub name: String,
+    /// What its values are.
+    #[serde(rename = "type", default)]
+    pub kind: FieldType,
+    /// Further names under which tables and documents know it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<String>,
+    /// How dates of three numbers are read that do not begin with the year.
+    #[serde(default, skip_serializing_if = "DayOrder::is_default")]
+    pub order: DayOrder,
+}
+
+/// What the values of a field are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FieldType {
+    /// Words as they stand.
+    #[default]
+    Text,
+    /// A number, with its unit where one stands beside it.
+    Number,
+    /// A day, a month or a year.
+    Date,
+    /// Yes or no.
+    Bool,
+}
+
+impl FieldType {
+    /// Its name in settings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Number => "number",
+            Self::Date => "date",
+            Self::Bool => "bool",
+        }
+    }
+}
+
+/// Which number of `3/4/2010` is the month, where both could be?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DayOrder {
+    /// The first, as in the United States.
+    #[default]
+    Mdy,
+    /// The second, as in most other places.
+    Dmy,
+}
+
+impl DayOrder {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A declaration that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BadSchema {
+    /// Nothing can be read into it.
+    #[error("a schema of records has no {what}")]
+    Empty {
+        /// Name or fields.
+        what: &'static str,
+    },
+    /// Two schemas or two fields share a name.
+    #[error("`{name}` is declared twice among the {what}")]
+    Twice {
+        /// The name.
+        name: String,
+        /// Schemas, or the fields of a schema.
+        what: String,
+    },
+    /// The key names something that is no field.
+    #[error("the key of `{schema}` names `{field}`, which is none of its fields")]
+    NoField {
+        /// The schema.
+        schema: String,
+        /// The name.
+        field: String,
+    },
+}
+
+impl RecordSchema {
+    /// Advances with everything that decides how records are read without a model.
+    const VERSION: u32 = 1;
+
+    /// A hash of all that decides which records there are: another declaration, read again.
+    pub fn hash(&self) -> u64 {
+        let text = serde_json::to_string(self).unwrap_or_default();
+        content_id("schema", &[text.as_bytes(), &Self::VERSION.to_le_bytes()])
+    }
+
+    /// The field of that name.
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// Whether these declarations can be used together.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn check(schemas: &[Self]) -> Result<(), BadSchema> {
+        for (place, schema) in schemas.iter().enumerate() {
+            if schema.name.trim().is_empty() {
+                return Err(BadSchema::Empty { what: "name" });
+            }
+            if schema.fields.is_empty() || schema.fields.iter().any(|field| field.name.is_empty()) {
+                return Err(BadSchema::Empty { what: "fields with names" });
+            }
+            if schemas.iter().take(place).any(|other| other.name == schema.name) {
+                let what = "records".to_owned();
+                return Err(BadSchema::Twice { name: schema.name.clone(), what });
+            }
+            for (at, field) in schema.fields.iter().enumerate() {
+                if schema.fields.iter().take(at).any(|other| other.name == field.name) {
+                    let what = format!("fields of `{}`", schema.name);
+                    return Err(BadSchema::Twice { name: field.name.clone(), what });
+                }
+            }
+            if let Some(field) = schema.key.iter().find(|name| schema.field(name).is_none()) {
+                let (schema, field) = (schema.name.clone(), field.clone());
+                return Err(BadSchema::NoField { schema, field });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A row of tabular knowledge, with its place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Derived from schema, chunk and key; without a key, from the place in the chunk.
+    pub id: RecordId,
+    /// Name of its schema.
+    pub schema: String,
+    /// The chunk it was read from.
+    pub chunk: ChunkId,
+    /// The chunk's document.
+    pub source: SourceId,
+    /// The document's URI.
+    pub uri: String,
+    /// Page, from 1, where the format has pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
+    /// Where it stands in the source's text: its row, its lines, or the words that hold its values.
+    pub span: Span,
+    /// Who read it.
+    pub origin: RecordOrigin,
+    /// What it says, in the order of the schema; a field that it says nothing of is left out.
+    pub fields: Vec<RecordField>,
+}
+
+impl Record {
+    /// What it says of a field.
+    pub fn field(&self, name: &str) -> Option<&RecordField> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+}
+
+/// Who read a record?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RecordOrigin {
+    /// A row of a table.
+    Table,
+    /// Lines such as `Name: value`.
+    Lines,
+    /// What the document says of itself: the fields of its JSON record, its front matter.
+    Metadata,
+    /// A model that read a text.
+    Model,
+}
+
+impl RecordOrigin {
+    /// Its name in the store and in exports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Lines => "lines",
+            Self::Metadata => "metadata",
+            Self::Model => "model",
+        }
+    }
+
+    /// The origin of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Table, Self::Lines, Self::Metadata, Self::Model]
+            .into_iter()
+            .find(|origin| origin.as_str() == name)
+    }
+}
+
+/// What a record says of a field.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordField {
+    /// The field.
+    pub name: String,
+    /// As it stands in the source; never empty.
+    pub raw: String,
+    /// Read as the field's type; `None` where that cannot be.
+    pub value: Option<Value>,
+}
+
+/// A typed value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Value {
+    /// Words.
+    Text(String),
+    /// How much of what.
+    Number(Quantity),
+    /// By ISO 8601, as precise as the source: `2010-12-31`, `2010-12` or `2010`.
+    Date(String),
+    /// Yes or no.
+    Bool(bool),
+}
+
+/// A number with its unit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Quantity {
+    /// The number; finite.
+    pub amount: f64,
+    /// What is counted or measured: `%`, `kg`, `US$`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(text) | Self::Date(text) => f.write_str(text),
+            Self::Number(Quantity { amount, unit: Some(unit) }) => write!(f, "{amount} {unit}"),
+            Self::Number(Quantity { amount, unit: None }) => write!(f, "{amount}"),
+            Self::Bool(truth) => write!(f, "{truth}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(json: &str) -> String {
+        let schemas: Vec<RecordSchema> = serde_json::from_str(json).unwrap();
+        RecordSchema::check(&schemas).map_or_else(|error| error.to_string(), |()| "fine".to_owned())
+    }
+
+    #[test]
+    fn declarations_are_checked() {
+        let fine = r#"{"name": "a", "fields": [{"name": "x"}, {"name": "y", "type": "date"}], "key": ["x"]}"#;
+        assert_eq!(check(&format!("[{fine}]")), "fine");
+        assert_eq!(check(&format!("[{fine}, {fine}]")), "`a` is declared twice among the records");
+        assert_eq!(
+            check(r#"[{"name": "a", "fields": [{"name": "x"}], "key": ["z"]}]"#),
+            "the key of `a` names `z`, which is none of its fields"
+        );
+        assert_eq!(
+            check(r#"[{"name": "a", "fields": []}]"#),
+            "a schema of records has no fields with names"
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! Where are typed records kept? Beside the chunk that they were read from, and they go with it.
+
+use std::collections::BTreeSet;
+
+use pikerag_knowledge::{ChunkId, Record, RecordId, RecordOrigin, SourceId, Span};
+use rusqlite::types::Type;
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+
+use super::rows;
+use super::write::limit_of;
+
+/// Reads records from `records r JOIN chunks c ON c.id = r.chunk JOIN sources s ON s.id = c.source`.
+pub(super) const RECORDS: &str =
+    "SELECT r.id, r.schema, r.chunk, c.source, s.uri, c.page, c.span_start + r.span_start, \
+     c.span_start + r.span_end, r.origin, r.fields
+     FROM records r JOIN chunks c ON c.id = r.chunk JOIN sources s ON s.id = c.source";
+/// In the order of documents.
+pub(super) const IN_ORDER: &str = "ORDER BY s.uri, c.ordinal, r.schema, r.ordinal, r.id";
+
+/// Stores what a chunk holds, in place of what an earlier declaration gave.
+pub(super) fn put(
+    tx: &Transaction<'_>,
+    stage: &str,
+    declared: u64,
+    chunk: ChunkId,
+    found: &[Record],
+) -> rusqlite::Result<()> {
+    let id = chunk.0.cast_signed();
+    // Its document may have been deleted while the model was at work.
+    let start: Option<i64> = tx
+        .prepare_cached("SELECT span_start FROM chunks WHERE id = ?1")?
+        .query_row([id], |row| row.get(0))
+        .optional()?;
+    let Some(start) = start else { return Ok(()) };
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO records(id, chunk, schema, declared, ordinal, span_start, span_end, origin, fields)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(id) DO UPDATE SET
+           declared = excluded.declared, ordinal = excluded.ordinal, span_start = excluded.span_start,
+           span_end = excluded.span_end, origin = excluded.origin, fields = excluded.fields",
+    )?;
+    for (ordinal, record) in found.iter().enumerate() {
+        let fields = serde_json::to_string(&record.fields)
+            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+        insert.execute(params![
+            record.id.0.cast_signed(),
+            id,
+            record.schema,
+            declared.cast_signed(),
+            limit_of(ordinal),
+            limit_of(record.span.start) - start,
+            limit_of(record.span.end) - start,
+            record.origin.as_str(),
+            fields
+        ])?;
+    }
+    tx.prepare_cached("INSERT INTO progress(stage, chunk) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
+        .execute(params![stage, id])
+        .map(drop)
+}
+
+/// Drops what is declared no more.
+pub(super) fn keep(tx: &Transaction<'_>, declared: &[(String, u64)]) -> rusqlite::Result<usize> {
+    let held: Vec<(String, i64)> = tx
+        .prepare_cached("SELECT DISTINCT schema, declared FROM records")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut dropped = 0;
+    for (schema, hash) in held {
+        if !declared.contains(&(schema.clone(), hash.cast_unsigned())) {
+            dropped += tx
+                .prepare_cached("DELETE FROM records WHERE schema = ?1 AND declared = ?2")?
+                .execute(params![schema, hash])?;
+        }
+    }
+    let stages: BTreeSet<String> = tx
+        .prepare_cached(
+            "SELECT DISTINCT stage FROM progress WHERE stage >= 'records:' AND stage < 'records;'",
+        )?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for stage in stages {
+        let stands = |(name, hash): &(String, u64)| {
+            stage.starts_with(&format!("records:{name}:{hash:016x}:"))
+        };
+        if !declared.iter().any(stands) {
+            tx.prepare_cached("DELETE FROM progress WHERE stage = ?1")?.execute([&stage])?;
+        }
+    }
+    Ok(dropped)
+}
+
+/// All records, or those under one schema.
+pub(super) fn all(connection: &Connection, schema: Option<&str>) -> rusqlite::Result<Vec<Record>> {
+    let sql = format!("{RECORDS} WHERE ?1 IS NULL OR r.schema = ?1 {IN_ORDER}");
+    connection.prepare_cached(&sql)?.query_map([schema], record)?.collect()
+}
+
+/// The records of a chunk.
+pub(super) fn of_chunk(connection: &Connection, chunk: ChunkId) -> rusqlite::Result<Vec<Record>> {
+    let sql = format!("{RECORDS} WHERE r.chunk = ?1 {IN_ORDER}");
+    connection.prepare_cached(&sql)?.query_map([chunk.0.cast_signed()], record)?.collect()
+}
+
+/// Reads a row of [`RECORDS`].
+pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
+    let origin: String = row.get(8)?;
+    let bad = || {
+        let reason = format!("`{origin}` is no origin of this version");
+        rusqlite::Error::FromSqlConversionFailure(8, Type::Text, reason.into())
+    };
+    Ok(Record {
+        id: RecordId(rows::id(row, 0)?),
+        schema: row.get(1)?,
+        chunk: ChunkId(rows::id(row, 2)?),
+        source: SourceId(rows::id(row, 3)?),
+        uri: row.get(4)?,
+        page: row.get(5)?,
+        span: Span { start: rows::size(row, 6)?, end: rows::size(row, 7)? },
+        origin: RecordOrigin::from_name(&origin).ok_or_else(bad)?,
+        fields: rows::json(row, 9)?,
+    })
+}

@@ -1,0 +1,84 @@
+//! Which document refers to which? Where the names that one goes by meet the links and mentions of
+//! another's chunks: nothing of it is stored, so nothing of it can be stale.
+
+use pikerag_knowledge::{ChunkId, Reference, ReferenceKind, Source, SourceId};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::rows;
+
+/// A name that more documents go by means none of them.
+const NAMESAKES: i64 = 3;
+
+/// How a name is stored; 4 for parts of a title that are no reference.
+pub(super) fn code(how: Option<ReferenceKind>) -> i64 {
+    match how {
+        Some(ReferenceKind::Link) => 0,
+        Some(ReferenceKind::File) => 1,
+        Some(ReferenceKind::Identifier) => 2,
+        Some(ReferenceKind::Title) => 3,
+        None => 4,
+    }
+}
+
+fn kind(code: i64) -> ReferenceKind {
+    let place = usize::try_from(code).unwrap_or(usize::MAX);
+    ReferenceKind::ALL.get(place).copied().unwrap_or(ReferenceKind::Title)
+}
+
+/// What holds of every edge: links meet addresses and mentions the other names; a document speaks of
+/// itself by names of its own; an ambiguous name is no reference.
+const MEETS: &str = "((n.how = -1 AND t.how = 0) OR (n.how = 0 AND t.how BETWEEN 1 AND 3))
+    AND NOT EXISTS (SELECT 1 FROM source_names o WHERE o.source = c.source AND o.key = t.key)
+    AND (SELECT count(DISTINCT x.source) FROM source_names x WHERE x.key = t.key AND x.how <= 3) <= ?2";
+
+/// Where a document refers to, by target.
+pub(super) fn from(connection: &Connection, source: SourceId) -> rusqlite::Result<Vec<Reference>> {
+    let sql = format!(
+        "SELECT c.source, t.source, n.chunk, t.how
+         FROM chunks c JOIN names n ON n.chunk = c.id AND n.how <= 0
+         JOIN source_names t ON t.key = n.key AND t.source <> ?1
+         WHERE c.source = ?1 AND NOT c.hidden AND {MEETS} ORDER BY t.source, t.how, c.ordinal, c.id"
+    );
+    let mut found = read(connection, &sql, source)?;
+    found.dedup_by_key(|reference| reference.to);
+    Ok(found)
+}
+
+/// Which documents refer to a document, by origin.
+pub(super) fn to(connection: &Connection, source: SourceId) -> rusqlite::Result<Vec<Reference>> {
+    let sql = format!(
+        "SELECT c.source, t.source, n.chunk, t.how
+         FROM source_names t JOIN names n ON n.key = t.key AND n.how <= 0
+         JOIN chunks c ON c.id = n.chunk AND c.source <> ?1
+         WHERE t.source = ?1 AND NOT c.hidden AND {MEETS} ORDER BY c.source, t.how, c.ordinal, c.id"
+    );
+    let mut found = read(connection, &sql, source)?;
+    found.dedup_by_key(|reference| reference.from);
+    Ok(found)
+}
+
+fn read(connection: &Connection, sql: &str, source: SourceId) -> rusqlite::Result<Vec<Reference>> {
+    connection
+        .prepare_cached(sql)?
+        .query_map([source.0.cast_signed(), NAMESAKES], |row| {
+            Ok(Reference {
+                from: SourceId(rows::id(row, 0)?),
+                to: SourceId(rows::id(row, 1)?),
+                chunk: ChunkId(rows::id(row, 2)?),
+                how: kind(row.get(3)?),
+            })
+        })?
+        .collect()
+}
+
+/// These sources; unknown ones are left out.
+pub(super) fn sources(connection: &Connection, ids: &[SourceId]) -> rusqlite::Result<Vec<Source>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id, uri, title, media_type, hash, language, metadata, summary FROM sources WHERE id = ?1",
+    )?;
+    let mut found = Vec::with_capacity(ids.len());
+    for id in ids {
+        found.extend(statement.query_row([id.0.cast_signed()], rows::source).optional()?);
+    }
+    Ok(found)
+}
