@@ -203,7 +203,7 @@ fn document(uri: &str, random: &mut Random) -> DocumentGraph {
         summary: None,
     };
     let (sections, links, names) = (Vec::new(), Vec::new(), Vec::new());
-    DocumentGraph { source, text, sections, chunks: vec![chunk], links, figures: Vec::new(), names }
+    DocumentGraph { source, text, sections, chunks: vec![chunk], links, figures: Vec::new(), names, known_as: Vec::new() }
 }
 
 fn atoms_of(chunk: ChunkId, size: Size, random: &mut Random) -> Vec<Atom> {
