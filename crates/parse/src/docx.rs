@@ -20,6 +20,7 @@ use crate::problems::Problems;
 use crate::writing::Writing;
 use crate::xml::{Element, Tree};
 use numbering::Numbering;
+pub(crate) use numbering::format_number;
 use paragraph::Field;
 use styles::Styles;
 

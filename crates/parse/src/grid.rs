@@ -113,6 +113,13 @@ impl Grid {
         self.repeat(slot.unwrap_or_default());
     }
 
+    /// Adds one place, whatever it holds.
+    pub(crate) fn place(&mut self, text: Linked, is_bold: bool, continues: bool) {
+        if let Some(row) = self.rows.last_mut() {
+            row.slots.push(Slot { text, is_bold, continues });
+        }
+    }
+
     /// Adds a cell that goes on from the row above.
     pub(crate) fn above(&mut self, columns: usize) {
         let [.., above, row] = self.rows.as_slice() else { return self.gap(columns) };
@@ -138,12 +145,6 @@ impl Grid {
             self.repeats_left = left;
             row.slots.push(slot);
         }
-    }
-
-    /// Characters of the longest cell.
-    pub(crate) fn longest(&self) -> usize {
-        let slots = self.rows.iter().flat_map(|row| &row.slots);
-        slots.map(|slot| slot.text.text.len()).max().unwrap_or_default()
     }
 
     /// Writes the table down. Without a row marked as header, the first one is, if it looks like one.

@@ -23,11 +23,13 @@ mod json;
 mod layout;
 mod markdown;
 mod math;
+mod odf;
 mod office;
 mod ooxml;
 mod pptx;
 mod problems;
 mod record;
+mod sheets;
 #[cfg(test)]
 mod sound;
 mod text;

@@ -6,7 +6,7 @@ use crate::ParseError;
 use crate::file::Input;
 use crate::format::{Format, format_of};
 use crate::problems::Problems;
-use crate::{docx, pptx};
+use crate::{docx, odf, pptx, sheets};
 
 /// Reads a file of an Office format; `None` where it is of another.
 pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Option<Document>, ParseError> {
@@ -33,6 +33,9 @@ fn read_as(
     Ok(Some(match format {
         Format::Docx => docx::read(input, problems)?,
         Format::Pptx => pptx::read(input, problems)?,
+        Format::Xlsx => sheets::xlsx::read(input, problems)?,
+        Format::Ods => sheets::ods::read(input, problems)?,
+        Format::Odt | Format::Odp => odf::read(input, format, problems)?,
         _ => return Ok(None),
     }))
 }
