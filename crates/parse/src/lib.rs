@@ -26,6 +26,7 @@ mod math;
 mod odf;
 mod office;
 mod ooxml;
+mod order;
 mod pptx;
 mod problems;
 mod record;

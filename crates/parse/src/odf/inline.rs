@@ -1,6 +1,7 @@
 //! What stands in a paragraph of OpenDocument?
 
 use super::Reader;
+use crate::math;
 use crate::writing::Linked;
 use crate::xml::{Child, Element};
 
@@ -18,13 +19,19 @@ struct Context<'c> {
     link: Option<&'c str>,
     is_hidden: bool,
     is_bold: bool,
+    raised: Option<bool>,
 }
 
 impl<'x> Reader<'_, '_> {
     pub(super) fn paragraph(&mut self, element: Element<'x>) -> Para<'x> {
         let style =
             self.styles.get("paragraph", &element.attr("text:style-name").unwrap_or_default());
-        let context = Context { link: None, is_hidden: style.is_hidden, is_bold: style.is_bold };
+        let context = Context {
+            link: None,
+            is_hidden: style.is_hidden,
+            is_bold: style.is_bold,
+            raised: None,
+        };
         let mut para = Para {
             visible: Linked::default(),
             hidden: String::new(),
@@ -56,7 +63,8 @@ impl<'x> Reader<'_, '_> {
                         self.styles.get("text", &inner.attr("style-name").unwrap_or_default());
                     let is_hidden = context.is_hidden || style.is_hidden;
                     let is_bold = context.is_bold || style.is_bold;
-                    self.inline(inner, Context { is_hidden, is_bold, ..context }, para);
+                    let raised = style.raised.or(context.raised);
+                    self.inline(inner, Context { is_hidden, is_bold, raised, ..context }, para);
                 }
                 "a" => {
                     let target = inner.attr("href").filter(|target| !target.starts_with('#'));
@@ -104,7 +112,10 @@ fn say(text: &str, context: Context, para: &mut Para) {
         }
         after_space = is_space;
     }
-    add(&words, context, para);
+    match context.raised {
+        Some(is_high) => add(&math::raised(&words, is_high), context, para),
+        None => add(&words, context, para),
+    }
 }
 
 /// Adds text as it is.

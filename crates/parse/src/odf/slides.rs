@@ -3,6 +3,7 @@
 use pikerag_knowledge::{Area, BlockKind};
 
 use super::Reader;
+use crate::order::{Box4, reading_order};
 use crate::writing::Place;
 use crate::xml::Element;
 
@@ -14,9 +15,21 @@ impl<'x> Reader<'_, '_> {
                 self.styles.get("drawing-page", &slide.attr("draw:style-name").unwrap_or_default());
             let page =
                 Place { page: u32::try_from(number + 1).ok(), area: None, hidden: style.is_hidden };
-            for shape in slide.elements().filter(|shape| shape.name() != "notes") {
-                self.writing.place = Place { area: area_of(shape), ..page };
-                self.shape(shape);
+            let shapes = slide.elements().filter(|shape| shape.name() != "notes");
+            let is_title =
+                |shape: &Element| shape.attr("presentation:class").as_deref() == Some("title");
+            let (titles, others): (Vec<Element>, Vec<Element>) = shapes.partition(is_title);
+            let (placed, unplaced): (Vec<Element>, Vec<Element>) =
+                others.into_iter().partition(|shape| area_of(*shape).is_some());
+            let boxes: Vec<Box4> = placed
+                .iter()
+                .filter_map(|shape| area_of(*shape))
+                .map(|area| [area.left, area.top, area.right, area.bottom].map(f64::from))
+                .collect();
+            let placed = reading_order(&boxes).into_iter().filter_map(|at| placed.get(at));
+            for shape in titles.iter().chain(&unplaced).chain(placed) {
+                self.writing.place = Place { area: area_of(*shape), ..page };
+                self.shape(*shape);
             }
             self.writing.place = page;
             if let Some(notes) = slide.child("notes") {

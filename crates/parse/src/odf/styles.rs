@@ -19,6 +19,8 @@ pub(super) struct Style {
     pub(super) list: Option<String>,
     pub(super) is_hidden: bool,
     pub(super) is_bold: bool,
+    /// Above the line or below it.
+    pub(super) raised: Option<bool>,
 }
 
 impl Styles {
@@ -36,6 +38,7 @@ impl Styles {
             let name = attr("style:name").unwrap_or_default();
             let text = style.child("text-properties");
             let bold = text.and_then(|text| text.attr("font-weight"));
+            let position = text.and_then(|text| text.attr("text-position"));
             let page = style.child("drawing-page-properties");
             let read = Style {
                 display_name: attr("display-name")
@@ -47,6 +50,14 @@ impl Styles {
                 is_hidden: text.is_some_and(|text| text.attr("display").as_deref() == Some("none"))
                     || page
                         .is_some_and(|page| page.attr("visibility").as_deref() == Some("hidden")),
+                raised: position.and_then(|position| match position.split_whitespace().next()? {
+                    "super" => Some(true),
+                    "sub" => Some(false),
+                    shift => {
+                        let shift: f32 = shift.trim_end_matches('%').parse().ok()?;
+                        (shift != 0.0).then_some(0.0 < shift)
+                    }
+                }),
                 is_bold: bold.is_some_and(|bold| {
                     !matches!(&*bold, "normal" | "100" | "200" | "300" | "400")
                 }),
@@ -71,6 +82,7 @@ impl Styles {
             }
             all.is_hidden |= style.is_hidden;
             all.is_bold |= style.is_bold;
+            all.raised = all.raised.or(style.raised);
             if matches!(style.display_name.as_str(), "title" | "caption") {
                 break;
             }

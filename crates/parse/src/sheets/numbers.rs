@@ -86,6 +86,7 @@ pub(super) fn plain(value: f64) -> String {
         return if value.is_finite() { "0".to_owned() } else { value.to_string() };
     }
     let rounded: f64 = format!("{value:.14e}").parse().unwrap_or(value);
+    let rounded = if rounded.is_finite() { rounded } else { value };
     let size = rounded.abs();
     if (1e-9..1e21).contains(&size) { rounded.to_string() } else { format!("{rounded:e}") }
 }
@@ -133,6 +134,21 @@ mod tests {
             show(f64::MAX, Shown::Elapsed, false),
             show(0.999_999, built_in(22), false),
         ];
-        insta::assert_snapshot!(seen.join("\n"), @"");
+        insta::assert_snapshot!(seen.join("\n"), @"
+        2024-01-01
+        2024-01-01 18:00:00
+        2024-01-01
+        12:00:00
+        30:00:00
+        12.3%
+        60
+        0.3
+        1900-01-01
+        1900-03-01
+        -1
+        1e300
+        1.7976931348623157e308
+        1900-01-01 00:00:00
+        ");
     }
 }

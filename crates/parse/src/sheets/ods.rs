@@ -233,3 +233,40 @@ fn letters(column: u32) -> String {
     }
     letters.iter().rev().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::sound::{packed, run};
+
+    #[test]
+    fn cells_and_what_repeats_them() {
+        let content = "<office:document-content><office:automatic-styles><style:style style:name='h'><style:table-properties table:display='false'/></style:style></office:automatic-styles>
+            <office:body><office:spreadsheet>
+            <table:table table:name='People'><table:table-column/><table:table-column table:visibility='collapse'/>
+            <table:table-row><table:table-cell office:value-type='string'><text:p>Name</text:p></table:table-cell><table:table-cell><text:p>Key</text:p></table:table-cell>
+              <table:table-cell table:number-columns-spanned='2'><text:p>Born</text:p></table:table-cell><table:covered-table-cell/><table:table-cell table:number-columns-repeated='16380'/></table:table-row>
+            <table:table-row table:number-rows-repeated='2'><table:table-cell><office:annotation><dc:creator>Ada</dc:creator><text:p>Twice?</text:p></office:annotation><text:p>Ada <text:a xlink:href='https://x.example'>L.</text:a></text:p></table:table-cell><table:table-cell><text:p>secret</text:p></table:table-cell>
+              <table:table-cell office:value-type='date' office:date-value='1815-12-10'><text:p>10/12/15</text:p></table:table-cell><table:table-cell office:value-type='float' office:value='1.5'><text:p>2</text:p></table:table-cell></table:table-row>
+            <table:table-row table:number-rows-repeated='1048570'><table:table-cell table:number-columns-repeated='16384'/></table:table-row>
+            </table:table><table:table table:name='Old' table:style-name='h'><table:table-row><table:table-cell office:value-type='percentage' office:value='0.5'><text:p>50 %</text:p></table:table-cell></table:table-row></table:table>
+            </office:spreadsheet></office:body></office:document-content>";
+        insta::assert_snapshot!(run("book.ods", packed(&[("content.xml", content)])), @r#"
+        == book
+        h1 p1 "People"
+        table p1 "Name | Born | Born\nName: Ada L.; Born: 1815-12-10; Born: 1.5\nName: Ada L.; Born: 1815-12-10; Born: 1.5"
+          header ["Name", "Born", "Born"]
+          row ["Ada L.", "1815-12-10", "1.5"]
+          row ["Ada L.", "1815-12-10", "1.5"]
+        table p1 hidden "Key\nsecret\nsecret"
+          header []
+          row ["Key"]
+          row ["secret"]
+          row ["secret"]
+        p p1 "Comment on A2: Twice?"
+        h1 p2 hidden "Old"
+        p p2 hidden "50 %"
+        link "Ada L." -> https://x.example
+        link "Ada L." -> https://x.example
+        "#);
+    }
+}

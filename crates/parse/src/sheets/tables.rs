@@ -5,7 +5,8 @@ use pikerag_knowledge::BlockKind;
 
 use super::Cell;
 use super::regions::regions;
-use crate::grid::{Grid, Rows, names_columns};
+use crate::csv::is_number;
+use crate::grid::{Grid, Rows, names_columns, year};
 use crate::writing::{Linked, Writing};
 
 /// Lines above a table that may be its titles.
@@ -21,7 +22,7 @@ pub(super) fn write(cells: Vec<Cell>, headers: &[[u32; 3]], writing: &mut Writin
     while let Some(mut region) = regions.next() {
         // Parts of one table that empty rows stand between.
         while let Some(next) = regions.peek() {
-            if !region.goes_on_in(next, headers) {
+            if !region.goes_on_in(next, headers) && !region.goes_on_beside(next) {
                 break;
             }
             let Some(next) = regions.next() else { break };
@@ -81,9 +82,28 @@ impl Region {
             && next.header_rows(headers) == 0
     }
 
+    /// Is the next region the last column of this one, behind an empty one or a few?
+    fn goes_on_beside(&self, next: &Self) -> bool {
+        let titles = u32::try_from(self.titles()).unwrap_or(0);
+        !self.is_line()
+            && next.left == next.right
+            && 1 < next.rows.len()
+            && (self.right + 2..=self.right + 4).contains(&next.left)
+            && (self.top + titles, self.bottom) == (next.top, next.bottom)
+    }
+
     fn take(&mut self, next: Self) {
-        self.bottom = next.bottom;
-        self.rows.extend(next.rows);
+        if self.bottom < next.top {
+            self.rows.extend(next.rows);
+        } else {
+            let mut beside = next.rows.into_iter().peekable();
+            for row in &mut self.rows {
+                let at = row.first().map_or(0, |cell| cell.row);
+                let same = |other: &Vec<Cell>| other.first().is_some_and(|cell| cell.row == at);
+                row.extend(beside.next_if(same).unwrap_or_default());
+            }
+        }
+        (self.bottom, self.right) = (self.bottom.max(next.bottom), self.right.max(next.right));
     }
 
     /// How many rows name the columns, behind the titles.
@@ -99,7 +119,8 @@ impl Region {
             return 1;
         }
         // Titles over several columns, and the names of the columns below them.
-        let is_text = |row: &[Cell]| row.iter().all(|cell| !crate::csv::is_number(&cell.text));
+        let is_label = |cell: &Cell| !is_number(&cell.text) || year(&cell.text).is_some();
+        let is_text = |row: &[Cell]| row.iter().all(is_label);
         let third = rows.next();
         if first.iter().any(|cell| cell.continues)
             && is_text(first)
@@ -112,6 +133,7 @@ impl Region {
         let names: Vec<&str> = self
             .full(first)
             .iter()
+            .filter(|cell| !cell.is_some_and(|cell| cell.continues))
             .map(|cell| cell.map_or("", |cell| cell.text.as_str()))
             .collect();
         let is_header = names_columns(&names)
@@ -134,12 +156,15 @@ impl Region {
         full
     }
 
-    /// How many lines at the top hold one cell, while others hold more.
+    /// How many lines at the top hold one cell, while others hold more. One that is merged over some of
+    /// the columns only is a part of the header.
     fn titles(&self) -> usize {
         if self.is_line() {
             return 0;
         }
-        self.rows.iter().take(MOST_TITLES).take_while(|row| alone(row)).count()
+        let left = |row: &[Cell]| row.first().is_some_and(|first| first.column == self.left);
+        let is_title = |row: &&Vec<Cell>| alone(row) && (row.len() == 1 || left(row));
+        self.rows.iter().take(MOST_TITLES).take_while(is_title).count()
     }
 
     fn write(self, headers: &[[u32; 3]], is_caption: bool, writing: &mut Writing) {
