@@ -29,6 +29,7 @@ mod layout;
 mod markdown;
 mod markup;
 mod math;
+mod odf;
 mod office;
 mod ooxml;
 mod org;
@@ -38,6 +39,8 @@ mod problems;
 mod record;
 mod rst;
 mod rtf;
+mod order;
+mod sheets;
 #[cfg(test)]
 mod sound;
 mod subtitles;
