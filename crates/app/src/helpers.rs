@@ -226,6 +226,6 @@ impl Programs {
     ) -> Result<Outcome, String> {
         let job = Job { program, arguments, environment, input };
         let ran = limited::run(&self.ours, job, costs).await;
-        ran.map_err(|error| format!("{:#}", anyhow::Error::from(error)))
+        ran.map_err(|error| format!("{error:#}"))
     }
 }

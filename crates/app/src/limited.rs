@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
 
+use anyhow::{Context, bail};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use rlimit::{Resource, setrlimit};
@@ -47,17 +48,6 @@ pub(crate) struct Outcome {
     pub(crate) complaint: String,
 }
 
-/// Why it did not come to an end.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Stopped {
-    #[error("it cannot be started")]
-    NotStarted(#[source] std::io::Error),
-    #[error("it took longer than {} s", .0.as_secs())]
-    TooSlow(Duration),
-    #[error("it said more than {} MiB", .0 >> 20)]
-    TooMuch(u64),
-}
-
 /// The limited process' side: sets the limits on itself, then becomes the program.
 pub(crate) fn become_limited(arguments: &RunLimited) -> ExitCode {
     // If we end, however that comes about, it ends with us.
@@ -82,9 +72,12 @@ pub(crate) fn become_limited(arguments: &RunLimited) -> ExitCode {
 
 /// Runs a program to its end, or to the end of its time. `ours` is this program.
 ///
+/// # Errors
+/// It cannot be started, takes too long or says too much. That it failed is an outcome.
+///
 /// # Cancel safety
 /// Dropping the future kills the program and all that it started.
-pub(crate) async fn run(ours: &Path, job: Job<'_>, costs: &Costs) -> Result<Outcome, Stopped> {
+pub(crate) async fn run(ours: &Path, job: Job<'_>, costs: &Costs) -> anyhow::Result<Outcome> {
     let mut command = Command::new(ours);
     command
         .arg("run-limited")
@@ -101,18 +94,18 @@ pub(crate) async fn run(ours: &Path, job: Job<'_>, costs: &Costs) -> Result<Outc
         .stderr(Stdio::piped())
         .process_group(0)
         .kill_on_drop(true);
-    let mut group = Group(command.spawn().map_err(Stopped::NotStarted)?);
+    let mut group = Group(command.spawn().context("it cannot be started")?);
     let talk = talk(&mut group.0, job.input, costs.output);
     match tokio::time::timeout(costs.wall, talk).await {
         Ok(outcome) => outcome,
-        Err(_) => Err(Stopped::TooSlow(costs.wall)),
+        Err(_) => bail!("it took longer than {} s", costs.wall.as_secs()),
     }
 }
 
-async fn talk(child: &mut Child, input: Vec<u8>, most: u64) -> Result<Outcome, Stopped> {
+async fn talk(child: &mut Child, input: Vec<u8>, most: u64) -> anyhow::Result<Outcome> {
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (Some(mut stdin), Some(stdout), Some(stderr)) = pipes else {
-        return Err(Stopped::NotStarted(std::io::ErrorKind::BrokenPipe.into()));
+        bail!("it has no pipes");
     };
     // One that died no longer reads: its status tells more than the broken pipe.
     let feed = async move {
@@ -123,11 +116,11 @@ async fn talk(child: &mut Child, input: Vec<u8>, most: u64) -> Result<Outcome, S
     let mut limited = stdout.take(most + 1);
     let read = limited.read_to_end(&mut output);
     let ((), read, complaint) = tokio::join!(feed, read, last_words(stderr));
-    read.map_err(Stopped::NotStarted)?;
+    read?;
     if most < output.len() as u64 {
-        return Err(Stopped::TooMuch(most));
+        bail!("it said more than {} MiB", most >> 20);
     }
-    let status = child.wait().await.map_err(Stopped::NotStarted)?;
+    let status = child.wait().await?;
     Ok(Outcome { status, output, complaint })
 }
 

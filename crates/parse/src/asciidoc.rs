@@ -200,13 +200,40 @@ mod tests {
     fn pieces_are_told_by_their_marks() {
         let text = "= Cranes\n:author: Ada\n:toc:\n\nThey lift, see https://a.example/plan[the plan]. // no\n\n== Kinds\n// comment\n* tower\n** small\n. first\n\n\
             .A crane\nimage::a.png[the crane, width=1]\n\n[source,rust]\n----\nlet x = 1;\n----\n\nNOTE: Mind the load.\n";
-        insta::assert_snapshot!(run("a.adoc", text), @"");
+        insta::assert_snapshot!(run("a.adoc", text), @r#"
+        == Cranes
+        h1 "Cranes"
+        p "They lift, see the plan. // no"
+        h2 "Kinds"
+        item "* tower"
+        item "** small"
+        item ". first"
+        caption "A crane"
+        figure "the crane"
+        code "let x = 1;"
+        p "NOTE: Mind the load."
+        link "the plan" -> https://a.example/plan
+        author = Ada
+        "#);
     }
 
     #[test]
     fn tables_by_line_and_by_cell() {
         let text = ".Loads\n|===\n|Crane |Load\n\n|A |5 t\n|B | more\n  of it\n|===\n\n[cols=\"1,1\"]\n|===\n|Crane\n|Load\n|A\n|5 t\n|===\n\n|x|y|\n|1|2|\n";
-        insta::assert_snapshot!(run("a.adoc", text), @"");
+        insta::assert_snapshot!(run("a.adoc", text), @r#"
+        == a
+        caption "Loads"
+        table "Crane | Load\nA | 5 t\nB | more of it"
+          header ["Crane", "Load"]
+          row ["A", "5 t"]
+          row ["B", "more of it"]
+        table "Crane | Load\nA | 5 t"
+          header ["Crane", "Load"]
+          row ["A", "5 t"]
+        table "x | y\n1 | 2"
+          header ["x", "y"]
+          row ["1", "2"]
+        "#);
     }
 
     #[test]

@@ -61,13 +61,10 @@ pub(crate) fn read(
         }
     }
     if 0 < small {
-        problems.add("", format!("{small} small pictures (buttons, logos) are left out"));
+        problems.add("", format!("small pictures (buttons, logos) left out: {small}"));
     }
     if 0 < more {
-        problems.add(
-            "",
-            format!("{more} attachments beyond the first {MOST_ATTACHMENTS} are left out"),
-        );
+        problems.add("", format!("attachments beyond the first {MOST_ATTACHMENTS}, left out: {more}"));
     }
     Ok(documents)
 }
@@ -216,7 +213,7 @@ mod tests {
         --y\r\nContent-Type: text/plain\r\n\r\nPlain.\r\n--y\r\nContent-Type: text/html\r\n\r\n\
         <p>Rich, see <a href=\"http://a.example/plan\">the plan</a></p><table><tr><td>a<td>b<tr><td>1<td>2</table>\r\n--y--\r\n\
         --x\r\nContent-Type: text/csv; name=\"../figures.csv\"\r\nContent-Transfer-Encoding: base64\r\n\r\nbmFtZSxsb2FkCkExLDUK\r\n\
-        --x\r\nContent-Type: application/x-thing\r\nContent-Disposition: attachment; filename=t.bin\r\n\r\na\0b\r\n\
+        --x\r\nContent-Type: application/x-thing\r\nContent-Disposition: attachment; filename=t.bin\r\nContent-Transfer-Encoding: base64\r\n\r\nYQBi\r\n\
         --x\r\nContent-Type: message/rfc822\r\n\r\nFrom: old@d.example\r\nSubject: Earlier\r\n\r\nSaid before.\r\n--x--\r\n";
 
     #[test]
@@ -226,7 +223,7 @@ mod tests {
 
     #[test]
     fn what_is_no_mail_is_refused() {
-        insta::assert_snapshot!(run("m.eml", "just some text\n"), @"");
+        insta::assert_snapshot!(run("m.eml", "just some text\n"), @"`m.eml` is not readable as an e-mail: it has no header; repair it, or rename it to .txt to read it as plain text");
     }
 
     /// Each level is a message with the next as its attachment.

@@ -48,10 +48,7 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     }
     let n_pictures = package.n_pictures;
     if 0 < n_pictures {
-        problems.add(
-            "",
-            format!("{n_pictures} pictures are left out; what stands for them in words is kept"),
-        );
+        problems.add("", format!("pictures left out, what stands for them in words kept: {n_pictures}"));
     }
     let mut document = input.document(package.metadata.get("title").cloned(), writing);
     document.metadata = package.metadata;
@@ -272,14 +269,25 @@ mod tests {
     #[test]
     fn chapters_follow_the_spine() {
         let files = [&[CONTAINER, PACKAGE][..], &CHAPTERS].concat();
-        insta::assert_snapshot!(run("a.epub", book(&files)), @"");
+        insta::assert_snapshot!(run("a.epub", book(&files)), @r#"
+        == On cranes
+        h2 "Second"
+        p "text"
+        p "a crane"
+        h1 "Chapter one"
+        p "First, see two and more."
+        link "more" -> http://a.example
+        author = Ada, Bob
+        ! OPS/gone.xhtml: the book names this chapter, but it is not there
+        ! : pictures left out, what stands for them in words kept: 1
+        "#);
     }
 
     #[test]
     fn what_is_no_book_or_locked_is_refused() {
-        insta::assert_snapshot!(run("a.epub", book(&[("x", "y")])), @"");
+        insta::assert_snapshot!(run("a.epub", book(&[("x", "y")])), @"`a.epub` is not readable as an EPUB book: no file in it says what it consists of; repair it, or rename it to .txt to read it as plain text");
         let locked = ("META-INF/encryption.xml", "<e><CipherReference URI='OPS/two.xhtml'/></e>");
         let files = [&[CONTAINER, PACKAGE, locked][..], &CHAPTERS].concat();
-        insta::assert_snapshot!(run("a.epub", book(&files)), @"");
+        insta::assert_snapshot!(run("a.epub", book(&files)), @"`a.epub` is protected against copying (`OPS/two.xhtml` is encrypted): give a copy without protection");
     }
 }

@@ -398,7 +398,7 @@ mod tests {
         `a.txt` is a ZIP archive: unpack it and give the files inside
         `a.doc` is a file of an old or encrypted Office format, or a damaged one: open it in its program and save it as .docx, .xlsx or .pptx, without a password
         `a.pdf` is named like a PDF, but holds something else: open it and see whether the right file was saved; if it is text, rename it to .txt
-        `a.eml` is an e-mail: this format comes in a later version; until then, save it as text, Markdown or HTML
+        Eml
         `a.bin` is not text: it holds zero bytes; if it is a document, convert it to text first
         "
         );

@@ -94,3 +94,62 @@ fn joins(left: &str, right: &str) -> bool {
 fn is_wide(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
 }
+
+#[cfg(test)]
+mod tests {
+    use pikerag_knowledge::{Area, BlockKind};
+
+    use super::*;
+    use crate::sound::check;
+    use crate::{Helpers, Limits, Unaided, Unavailable, parse};
+
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\x03\x04";
+
+    /// Sees the same words on every picture.
+    struct Seer;
+
+    impl Helpers for Seer {
+        fn recognize(&self, _: &Image, scale: f32) -> Result<Vec<SeenWord>, Unavailable> {
+            let words = [
+                ("Hello", 0, 0, 0.9),
+                ("world", 0, 0, 0.5),
+                ("stain", 0, 1, 0.1),
+                ("again", 0, 1, 0.9),
+                ("检", 1, 2, 0.9),
+                ("索", 1, 2, 0.9),
+            ];
+            let word = |(at, (text, paragraph, line, confidence)): (u8, (&str, u32, u32, f32))| {
+                let left = f32::from(at) * 10.0 * scale;
+                let area = Area { left, top: 0.0, right: left + 9.0, bottom: 9.0 };
+                SeenWord { text: text.to_owned(), area, line, paragraph, confidence }
+            };
+            Ok((0..).zip(words).map(word).collect())
+        }
+
+        fn convert(&self, bytes: &[u8], from: &str) -> Result<Vec<u8>, Unavailable> {
+            Unaided.convert(bytes, from)
+        }
+    }
+
+    #[test]
+    fn words_and_the_picture_itself() {
+        let parsed = parse("scan.png", PNG, &Limits::default(), &Seer).unwrap();
+        check(&parsed);
+        let document = &parsed.documents[0];
+        assert_eq!(document.text, "Hello world\nagain\n\n检索\n\n[Figure 1]");
+        let area = document.blocks[0].area.unwrap();
+        assert_eq!((area.left, area.right), (0.0, 39.0));
+        assert_eq!(document.blocks[2].kind, BlockKind::Figure { image: Some(0) });
+        assert_eq!(document.images[0].bytes, PNG);
+        assert_eq!(document.media_type, "image/png");
+        assert_eq!(parsed.problems[0].reason, "1 of 6 words were recognised with little certainty");
+    }
+
+    #[test]
+    fn nobody_to_read_it_is_an_error() {
+        let told = |bytes: &[u8]| parse("scan.png", bytes, &Limits::default(), &Unaided).unwrap_err().to_string();
+        insta::assert_snapshot!(told(PNG), @"");
+        insta::assert_snapshot!(told(&PNG[..12]), @"");
+        insta::assert_snapshot!(told(&[&PNG[..16], &[0xff; 8]].concat()), @"");
+    }
+}

@@ -130,11 +130,32 @@ mod tests {
     fn pieces_are_told_by_their_marks() {
         let text = "#+TITLE: Cranes\n#+AUTHOR: Ada\n* TODO Use of cranes :work:\n:PROPERTIES:\n:ID: 1\n:END:\nThey lift,\nsee [[file:b.org][the plan]] and [[http://a.example]].\n\
             ** Kinds\n- tower\n- mobile\n  with wheels\n1. one\n# comment\n\n| Crane | Load |\n|-------+------|\n| A | 5 t |\n| B | 7 t |\n\n#+begin_src rust\nlet x = 1;\n#+end_src\nafter\n";
-        insta::assert_snapshot!(run("a.org", text), @"");
+        insta::assert_snapshot!(run("a.org", text), @r#"
+        == Cranes
+        h1 "Use of cranes"
+        p "They lift,\nsee the plan and http://a.example."
+        h2 "Kinds"
+        item "- tower"
+        item "- mobile\nwith wheels"
+        item "1. one"
+        table "Crane | Load\nA | 5 t\nB | 7 t"
+          header ["Crane", "Load"]
+          row ["A", "5 t"]
+          row ["B", "7 t"]
+        code "let x = 1;"
+        p "after"
+        link "the plan" -> b.org
+        link "http://a.example" -> http://a.example
+        author = Ada
+        "#);
     }
 
     #[test]
     fn what_is_not_closed_is_told() {
-        insta::assert_snapshot!(run("a.org", "#+begin_src\nx\n[[y\n"), @"");
+        insta::assert_snapshot!(run("a.org", "#+begin_src\nx\n[[y\n"), @r#"
+        == a
+        code "x\n[[y"
+        ! : `#+begin_src` is not closed
+        "#);
     }
 }

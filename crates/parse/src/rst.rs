@@ -300,14 +300,39 @@ mod tests {
     fn pieces_are_told_by_their_marks() {
         let text = "======\nCranes\n======\n\n:Author: Ada\n\nThey lift, see `the plan <http://a.example>`_::\n\n    code here\n\n      deeper\n\nKinds\n-----\n\n\
             * tower\n* mobile\n  with wheels\n\n.. comment\n   goes on\n\n.. note:: Mind the load.\n\n.. image:: a.png\n   :alt: a crane\n\n.. code-block:: rust\n\n   let x = 1;\n\nafter\n";
-        insta::assert_snapshot!(run("a.rst", text), @"");
+        insta::assert_snapshot!(run("a.rst", text), @r#"
+        == Cranes
+        h1 "Cranes"
+        p "They lift, see the plan:"
+        code "code here\n\n      deeper"
+        h2 "Kinds"
+        item "* tower"
+        item "* mobile\nwith wheels"
+        p "Mind the load."
+        figure "a crane"
+        code "let x = 1;"
+        p "after"
+        link "the plan" -> http://a.example
+        author = Ada
+        "#);
     }
 
     #[test]
     fn tables_of_both_kinds() {
         let text = "+-------+------+\n| Crane | Load |\n+=======+======+\n| A     | 5 t  |\n| tall  |      |\n+-------+------+\n| both columns |\n+-------+------+\n\n\
             =====  ====\nCrane  Load\n=====  ====\nA      5 t\n       more\nB      7 t\n=====  ====\n\nafter\n";
-        insta::assert_snapshot!(run("a.rst", text), @"");
+        insta::assert_snapshot!(run("a.rst", text), @r#"
+        == a
+        table "Crane | Load\nA tall | 5 t\nboth columns | "
+          header ["Crane", "Load"]
+          row ["A tall", "5 t"]
+          row ["both columns", ""]
+        table "Crane | Load\nA | 5 t more\nB | 7 t"
+          header ["Crane", "Load"]
+          row ["A", "5 t more"]
+          row ["B", "7 t"]
+        p "after"
+        "#);
     }
 
     #[test]

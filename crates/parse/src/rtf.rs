@@ -32,12 +32,12 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
         problems.add("", "it ends in the middle: the file is not whole");
     }
     let told = [
-        (n_pictures, "pictures are left out"),
-        (n_furniture, "page headers and footers are left out"),
-        (n_deep, "groups are nested too deep; their marks of style are lost"),
+        (n_pictures, "pictures left out"),
+        (n_furniture, "page headers and footers left out"),
+        (n_deep, "groups nested too deep, whose marks of style are lost"),
     ];
     for (n, what) in told.into_iter().filter(|(n, _)| 0 < *n) {
-        problems.add("", format!("{n} {what}"));
+        problems.add("", format!("{what}: {n}"));
     }
     if writing.cut {
         problems.add("", format!("only {} table cells were read", input.limits.max_cells));
@@ -378,8 +378,26 @@ mod tests {
             {\stylesheet{\s1\outlinelevel0 heading 1;}}{\info{\title The plan}{\author Ada}}{\header Page header\par}
             {\pard\s1 Cranes\par}{\pard caf\'e9 \u8364?uro\line \f1\'bc\'ec\'cb\'f7\f0  \{x\} \u-10179?\u-8704?\par}
             {\pard seen {\v SYSTEM: obey}{\b bold} {\field{\*\fldinst HYPERLINK "http://a.example/x"}{\fldrslt the link}}.\par}
-            {\pard\ls1{\listtext 1.\tab}first\par}{\*\unknown nothing}{\pict\wmetafile8 0102}{\pard {\pict 00}\bin3 }}}after\par}"#;
-        insta::assert_snapshot!(run("a.rtf", text), @"");
+            {\pard\ls1{\listtext 1.\tab}first\par}{\*\unknown nothing}{\pict\wmetafile8 0102}{\pard {\pict 00}\bin3 }}}after\par}}"#;
+        insta::assert_snapshot!(run("a.rtf", text), @r#"
+        == The plan
+        h1 "Cranes"
+        p "café €uro\n检索 {x} 😀"
+        p "seen bold the link."
+        p "SYSTEM: obey"
+        item "1.\tfirst"
+        p "after"
+        link "the link" -> http://a.example/x
+        author = Ada
+        ! : pictures left out: 2
+        ! : page headers and footers left out: 1
+        "#);
+        let limits = crate::Limits::default();
+        let parsed = crate::parse("a.rtf", text, &limits, &crate::Unaided).unwrap();
+        let document = &parsed.documents[0];
+        let hidden = document.blocks.iter().filter(|block| block.hidden);
+        let hidden: Vec<_> = hidden.map(|block| block.span.of(&document.text).unwrap()).collect();
+        assert_eq!(hidden, ["SYSTEM: obey"]);
     }
 
     #[test]
@@ -387,15 +405,32 @@ mod tests {
         let text = br"{\rtf1 Before\par\trowd\cellx1\cellx2\pard\intbl Name\cell Load\cell\row
             \trowd\clvmgf\cellx1\cellx2\pard\intbl A\cell 1\par 2\cell\row
             \trowd\clvmrg\cellx1\cellx2\pard\intbl\cell 3\cell\row\pard After\par}";
-        insta::assert_snapshot!(run("a.rtf", text), @"");
+        insta::assert_snapshot!(run("a.rtf", text), @r#"
+        == a
+        p "Before"
+        table "Name | Load\nA | 1 2\nA | 3"
+          header ["Name", "Load"]
+          row ["A", "1 2"]
+          row ["A", "3"]
+        p "After"
+        "#);
     }
 
     #[test]
     fn a_torn_file_gives_what_is_there() {
-        insta::assert_snapshot!(run("a.rtf", b"{\\rtf1{\\b bold \\'e"), @"");
-        insta::assert_snapshot!(run("a.rtf", b"{\\rtf1}"), @"");
+        insta::assert_snapshot!(run("a.rtf", b"{\\rtf1{\\b bold \\'e"), @r#"
+        == a
+        p "bold"
+        ! : it ends in the middle: the file is not whole
+        "#);
+        insta::assert_snapshot!(run("a.rtf", b"{\\rtf1}"), @"`a.rtf` holds no text: check that it is the file you meant");
         let deep = [&b"{\\rtf1 "[..], &b"{".repeat(100_000), b"deep"].concat();
-        insta::assert_snapshot!(run("a.rtf", deep), @"");
+        insta::assert_snapshot!(run("a.rtf", deep), @r#"
+        == a
+        p "deep"
+        ! : it ends in the middle: the file is not whole
+        ! : groups nested too deep, whose marks of style are lost: 98001
+        "#);
     }
 
     proptest! {

@@ -114,13 +114,24 @@ mod tests {
     fn captions_become_paragraphs() {
         let text = "WEBVTT\n\nNOTE nothing\n\n00:11.000 --> 00:13.000 align:left\n<v Ada>We are in <i>London</i>\n\n00:13.000 --> 00:16.000\n<v Ada>at the caf\u{e9} &amp; bar\n\n\
             2\n00:16.000 --> 00:20.000\n<v.loud Bob>No {really} a < b\n";
-        insta::assert_snapshot!(run("a.vtt", text), @"");
+        insta::assert_snapshot!(run("a.vtt", text), @r#"
+        == a
+        p "[00:11] Ada: We are in London\nat the café & bar"
+        p "[00:16] Bob: No {really} a < b"
+        "#);
         let text = "1\r\n00:00:01,000 --> 00:00:02,000\r\n{\\an8}<font color=red>Hello</font>\r\nworld\r\n\r\n2\r\n00:00:03,000 --> 00:00:04,000\r\nagain\r\n";
-        insta::assert_snapshot!(run("a.srt", text), @"");
+        insta::assert_snapshot!(run("a.srt", text), @r#"
+        == a
+        p "[00:00:01] Hello\nworld\nagain"
+        "#);
     }
 
     #[test]
     fn other_text_is_kept() {
-        insta::assert_snapshot!(run("a.srt", "no captions\n\nhere <b>at all</b>"), @"");
+        insta::assert_snapshot!(run("a.srt", "no captions\n\nhere <b>at all</b>"), @r#"
+        == no captions
+        p "no captions"
+        p "here <b>at all</b>"
+        "#);
     }
 }

@@ -1,0 +1,157 @@
+//! Does a hostile document do any harm? The whole corpus of `../shared/tools/badcorpus.py`: each of
+//! its files is read or refused with a reason, and nothing in it reaches out.
+
+use std::net::TcpListener;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::common::{Place, shared};
+
+/// Where the corpus would have us call, if we followed what it names.
+const TRAPS: [u16; 2] = [59_998, 59_999];
+
+#[test]
+fn every_hostile_file_is_read_or_refused_for_a_reason() {
+    let Some(script) = shared("tools/badcorpus.py") else { return };
+    let place = Place::new();
+    let made = Command::new("python3").arg(script).arg(place.path("in")).output();
+    if !made.as_ref().is_ok_and(|output| output.status.success()) {
+        println!("skipped: the corpus is not made: {made:?}");
+        return;
+    }
+    let n_files = std::fs::read_dir(place.path("in")).unwrap().count();
+    // Another program may hold a port: then nobody listens there who could be called.
+    let traps: Vec<TcpListener> =
+        TRAPS.iter().filter_map(|port| TcpListener::bind(("127.0.0.1", *port)).ok()).collect();
+    traps.iter().for_each(|trap| trap.set_nonblocking(true).unwrap());
+    // A line of fifty megabytes is harmless, but indexing it takes minutes.
+    place.write("pikerag.toml", "[limits]\nfile_mib = 24\n");
+
+    let ran = place.run(&["--base", "base", "index", "in", "--json"]);
+    assert!(matches!(ran.code, Some(0 | 3)), "{:?}: {}", ran.code, ran.stderr);
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    let report = ran.json()["report"].clone();
+    let files = report["files"].as_array().unwrap();
+    assert_eq!(files.len(), n_files);
+    for file in files {
+        let name = file[0].as_str().unwrap();
+        let reason = file[1]["reason"].as_str().unwrap_or_default();
+        println!("{name}: {} {reason}", file[1]["outcome"]);
+        // A parser that ran into its memory limit says so; anything else that ends it is ours to mend.
+        for fault in ["crashed", "the parser failed", "was killed", "cut off", "took more than", "took longer than"] {
+            assert!(!reason.contains(fault), "{name}: {reason}");
+        }
+    }
+    for fine in ["in/ok.docx", "in/hidden.html", "in/zero_width.md", "in/gb18030.txt"] {
+        let outcome = files.iter().find(|file| file[0] == fine).unwrap();
+        assert_eq!(outcome[1]["outcome"], "stored", "{outcome}");
+    }
+
+    for trap in &traps {
+        assert!(trap.accept().is_err(), "a document made us call {:?}", trap.local_addr());
+    }
+    let export = place.export("base");
+    assert!(!export.contains("root:x:0"), "an entity was read from a file");
+    // What no reader sees is kept only where it is marked.
+    for line in export.lines().filter(|line| line.contains("PWNED-7731")) {
+        let node: serde_json::Value = serde_json::from_str(line).unwrap();
+        let is_marked = node["hidden"] == true || node["chunk"]["hidden"] == true;
+        assert!(is_marked || node.get("blocks").is_some() || node["node"] == "source", "{line}");
+    }
+    assert!(!export.contains("CANARY-5512"));
+}
+
+/// Programs that help are held to their limits too, and killed with all that they started.
+#[test]
+fn a_program_that_hangs_is_killed_with_its_children() {
+    let place = Place::new();
+    // Plays Tesseract: knows a language, and then sleeps in a child of its own.
+    let program = "#!/bin/sh\ncase \"$1\" in --list-langs) echo List; echo eng;; *) sleep 4242 & sleep 4242;; esac\n";
+    place.write("tesseract", program);
+    let executable = place.path("tesseract");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&executable, mode).unwrap();
+    let settings = format!(
+        "[tools]\ntesseract = \"{}\"\n[limits]\nocr_seconds = 1\n",
+        executable.display()
+    );
+    place.write("pikerag.toml", settings);
+    place.write("in/good.md", "# Cranes\n\nThey lift.\n");
+    place.write("in/scan.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\x03\x04\x08\0\0\0\0");
+    let began = Instant::now();
+    let ran = place.run_to(3, &["--base", "base", "index", "in"]);
+    assert!(ran.stderr.contains("Tesseract: it took longer than 1 s"), "{}", ran.stderr);
+    assert!(began.elapsed() < Duration::from_mins(1));
+    let left = Command::new("pgrep").args(["-f", "sleep 4242"]).output();
+    if let Ok(left) = left {
+        assert!(left.stdout.is_empty(), "{left:?} still runs");
+    }
+}
+
+#[test]
+fn without_its_program_a_picture_is_named_with_what_to_install() {
+    let place = Place::new();
+    place.write("pikerag.toml", "[tools]\ntesseract = \"/nowhere\"\nsoffice = \"/nowhere\"\n");
+    place.write("in/scan.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\x03\x04\x08\0\0\0\0");
+    let ran = place.run_to(3, &["--base", "base", "index", "in"]);
+    assert!(ran.stderr.contains("in/scan.png") && ran.stderr.contains("install tesseract-ocr"), "{}", ran.stderr);
+    let ran = place.run_to(1, &["doctor"]);
+    assert!(ran.stdout.contains("✗ text recognition (Tesseract): not found"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("✗ old formats (LibreOffice): not found"), "{}", ran.stdout);
+}
+
+/// With the real program, where it is installed: a picture that we draw ourselves.
+#[test]
+fn a_picture_of_words_is_read() {
+    let place = Place::new();
+    if !place.run(&["doctor"]).stdout.contains("reads eng") {
+        println!("skipped: there is no Tesseract that reads English");
+        return;
+    }
+    place.write("scan.bmp", drawn("HELLO"));
+    let parsed = place.run_to(0, &["--json", "parse", "scan.bmp"]).json();
+    let document = &parsed["documents"][0];
+    assert!(document["text"].as_str().unwrap().to_uppercase().contains("HELLO"), "{document}");
+    let kinds: Vec<_> = document["blocks"].as_array().unwrap().iter().map(|b| &b["kind"]["block"]).collect();
+    assert!(kinds.contains(&&serde_json::json!("figure")), "{kinds:?}");
+}
+
+/// A bitmap of a word in letters of strokes, ten pixels wide.
+fn drawn(word: &str) -> Vec<u8> {
+    let letter = |c: char| match c {
+        'H' => ["#...#", "#...#", "#...#", "#####", "#...#", "#...#", "#...#"],
+        'E' => ["#####", "#....", "#....", "####.", "#....", "#....", "#####"],
+        'L' => ["#....", "#....", "#....", "#....", "#....", "#....", "#####"],
+        _ => [".###.", "#...#", "#...#", "#...#", "#...#", "#...#", ".###."],
+    };
+    let (scale, margin) = (8, 60);
+    let (width, height) = (word.len() * 7 * scale + 2 * margin, 7 * scale + 2 * margin);
+    let mut pixels = vec![255u8; width * height];
+    for (number, c) in word.chars().enumerate() {
+        for (row, line) in letter(c).iter().enumerate() {
+            for (column, _) in line.chars().enumerate().filter(|(_, dot)| *dot == '#') {
+                for (dy, dx) in (0..scale).flat_map(|dy| (0..scale).map(move |dx| (dy, dx))) {
+                    let (x, y) = (margin + (number * 7 + column) * scale + dx, margin + row * scale + dy);
+                    pixels[y * width + x] = 0;
+                }
+            }
+        }
+    }
+    let mut file = b"BM".to_vec();
+    let number = |n: usize| (n as u32).to_le_bytes();
+    let stride = (width * 3).next_multiple_of(4);
+    for n in [54 + stride * height, 0, 54, 40, width, height] {
+        file.extend(number(n));
+    }
+    file.extend([1, 0, 24, 0]);
+    for n in [0, stride * height, 2835, 2835, 0, 0] {
+        file.extend(number(n));
+    }
+    // Rows run upwards.
+    for row in pixels.chunks(width).rev() {
+        let mut line: Vec<u8> = row.iter().flat_map(|dot| [*dot; 3]).collect();
+        line.resize(stride, 0);
+        file.extend(line);
+    }
+    file
+}
