@@ -23,6 +23,8 @@ pub enum Format {
     Csv,
     /// Values separated by tabs.
     Tsv,
+    /// PDF, digital or scanned.
+    Pdf,
 }
 
 impl Format {
@@ -36,6 +38,7 @@ impl Format {
             Self::Jsonl => "application/jsonl",
             Self::Csv => "text/csv",
             Self::Tsv => "text/tab-separated-values",
+            Self::Pdf => "application/pdf",
         }
     }
 }
@@ -54,6 +57,9 @@ pub fn format_of(name: &str, bytes: &[u8]) -> Result<Format, ParseError> {
         return Err(ParseError::Empty { name: name.to_owned() });
     }
     let extension = extension_of(name);
+    if is_pdf(&extension, bytes) {
+        return Ok(Format::Pdf);
+    }
     if let Some((seen, hint)) = binary_format(&extension, bytes) {
         let (seen, hint) = (seen.to_owned(), hint.to_owned());
         return Err(ParseError::Unsupported { name: name.to_owned(), seen, hint });
@@ -97,7 +103,6 @@ fn extension_of(name: &str) -> String {
 /// What the first bytes, and then the extension, say of a binary file: its name and an advice.
 fn binary_format(extension: &str, bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     const MAGIC: &[(&[u8], &str, &str)] = &[
-        (b"%PDF", "a PDF", LATER),
         (b"{\\rtf", "an RTF document", LATER),
         (b"\x89PNG\r\n\x1a\n", "a PNG image", LATER),
         (b"\xff\xd8\xff", "a JPEG image", LATER),
@@ -170,6 +175,13 @@ fn format_named(extension: &str) -> Option<(&'static str, Family)> {
     })
 }
 
+/// A file named as a PDF may begin with some other bytes.
+fn is_pdf(extension: &str, bytes: &[u8]) -> bool {
+    let start = bytes.get(..1024).unwrap_or(bytes);
+    let inside = || start.windows(5).any(|window| window == b"%PDF-");
+    bytes.starts_with(b"%PDF") || extension == "pdf" && inside()
+}
+
 /// Does the start of a ZIP file name an entry?
 fn holds(bytes: &[u8], entry: &[u8]) -> bool {
     bytes.get(..4096).unwrap_or(bytes).windows(entry.len()).any(|window| window == entry)
@@ -201,6 +213,7 @@ mod tests {
             run("a.md", b"x"),
             run("page", b"\n<!DOCTYPE HTML><p>x"),
             run("a.jsonl", b"{}"),
+            run("a.txt", b"%PDF-1.7"),
             run(
                 "a.txt",
                 "x".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>().as_slice(),
@@ -214,6 +227,7 @@ mod tests {
                 "Markdown",
                 "Html",
                 "Jsonl",
+                "Pdf",
                 "`a.txt` is not text: it holds zero bytes; if it is a document, convert it to text first"
             ]
         );
@@ -224,7 +238,6 @@ mod tests {
         insta::assert_snapshot!(
             [
                 run("a.txt", b""),
-                run("a.txt", b"%PDF-1.7"),
                 run("a.docx", b"PK\x03\x04"),
                 run("a.txt", b"PK\x03\x04"),
                 run("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
@@ -235,7 +248,6 @@ mod tests {
             .join("\n"),
             @r"
         `a.txt` is empty: check that it was saved or copied completely
-        `a.txt` is a PDF: this format comes in a later version; until then, save it as text, Markdown or HTML
         `a.docx` is a Word document: this format comes in a later version; until then, save it as text, Markdown or HTML
         `a.txt` is a ZIP archive: unpack it and give the files inside
         `a.doc` is a Word document: this format comes in a later version; until then, save it as text, Markdown or HTML

@@ -10,7 +10,6 @@
 mod csv;
 mod encoding;
 mod error;
-#[cfg_attr(not(test), expect(dead_code, reason = "for the binary formats, which follow"))]
 mod file;
 mod format;
 mod front_matter;
@@ -19,12 +18,12 @@ mod html;
 mod json;
 mod layout;
 mod markdown;
+mod pdf;
 mod problems;
 mod record;
 #[cfg(test)]
 mod sound;
 mod text;
-#[cfg_attr(not(test), expect(dead_code, reason = "for the binary formats, which follow"))]
 mod writing;
 
 use pikerag_knowledge::{Document, Problem};
@@ -34,7 +33,7 @@ pub use error::ParseError;
 pub use format::{Format, format_of};
 pub use helpers::{Helpers, SeenWord, Unaided, Unavailable};
 
-use file::File;
+use file::{File, Input};
 use problems::Problems;
 
 /// Version of everything this crate decides; part of the file's recipe, so a change re-reads files.
@@ -65,11 +64,19 @@ pub struct Limits {
     pub max_depth: usize,
     /// Cells of all tables of a file; further rows are skipped, as a problem.
     pub max_cells: usize,
+    /// Pages of a document; the rest is skipped, as a problem.
+    pub max_pages: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_bytes: 256 << 20, max_records: 1_000_000, max_depth: 256, max_cells: 20_000_000 }
+        Self {
+            max_bytes: 256 << 20,
+            max_records: 1_000_000,
+            max_depth: 256,
+            max_cells: 20_000_000,
+            max_pages: 5_000,
+        }
     }
 }
 
@@ -82,7 +89,7 @@ pub fn parse(
     name: &str,
     bytes: &[u8],
     limits: &Limits,
-    _helpers: &dyn Helpers,
+    helpers: &dyn Helpers,
 ) -> Result<Parsed, ParseError> {
     if limits.max_bytes < bytes.len() {
         let (bytes, limit) = (bytes.len(), limits.max_bytes);
@@ -90,6 +97,14 @@ pub fn parse(
     }
     let format = format_of(name, bytes)?;
     let mut problems = Problems::default();
+    if format == Format::Pdf {
+        let input = Input { name, bytes, format, limits, helpers };
+        let document = pdf::read(&input, &mut problems)?;
+        if document.blocks.is_empty() {
+            return Err(ParseError::NothingInside { name: name.to_owned() });
+        }
+        return Ok(Parsed { documents: vec![document], problems: problems.finish() });
+    }
     let file = File::decode(name, bytes, format, limits, &mut problems)?;
     let encoding = file.encoding;
     let mut documents = match format {
@@ -100,6 +115,7 @@ pub fn parse(
         Format::Jsonl => json::read_lines(&file, &mut problems)?,
         Format::Csv => vec![csv::read(&file, csv::Delimiter::Sniffed, &mut problems)?],
         Format::Tsv => vec![csv::read(&file, csv::Delimiter::Tab, &mut problems)?],
+        Format::Pdf => Vec::new(), // Read above.
     };
     documents.retain(|document| !document.blocks.is_empty());
     if documents.is_empty() {
