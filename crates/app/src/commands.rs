@@ -5,6 +5,7 @@ mod doctor;
 mod eval;
 mod index;
 mod inspect;
+mod tags;
 
 use anyhow::Context;
 
@@ -30,6 +31,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Search(search) => answer::search(&wiring, search).await,
         Command::Status => inspect::status(&wiring).await,
         Command::Export(export) => inspect::export(&wiring, export),
+        Command::Tags(tags) => tags::tags(&wiring, tags).await,
         Command::Doctor => doctor::doctor(&wiring).await,
         Command::Eval(eval) => eval::eval(&wiring, eval).await,
     }

@@ -4,14 +4,22 @@
 mod atomize;
 mod chunk;
 pub mod cluster;
+mod enhance;
 mod entities;
 pub mod leiden;
 mod links;
 mod split;
+mod tags;
 
 pub use atomize::{Atomized, atomize_prompt, question_atoms, sentence_atoms};
 pub use chunk::{ChunkParams, document_graph};
+pub use enhance::{ENHANCED_VERSION, EnhanceParams, Enhanced, enhanced_forecast, enhanced_graph};
 pub use entities::{entity_of, extract, extract_names, extract_prompt};
+
+pub use tags::{
+    FACTORED, Factor, chunk_tags, chunk_tags_prompt, factors_prompt, key_factors, map_tags,
+    question_tags, tag_classes, tag_key,
+};
 
 /// Version of everything this crate decides without a model; part of a file's recipe.
 pub const VERSION: u32 = 1;

@@ -10,6 +10,7 @@ pub mod id;
 pub mod names;
 pub mod ports;
 mod seeded;
+pub mod tags;
 pub mod trace;
 
 pub use answer::{Answer, Check, Citation, Context, ContextChunk, Question, WrittenBy};
@@ -22,12 +23,19 @@ pub use document::{Area, Block, BlockKind, Chunking, Document, Image, Link, Prob
 pub use graph::{
     Atom, AtomKind, Chunk, ChunkKind, DocumentGraph, EdgeKind, LayerKind, NodeKind, Section, Source,
 };
-pub use id::{AtomId, ChunkId, CommunityId, EntityId, RelationId, SectionId, SourceId, SummaryId};
+pub use id::{
+    AtomId, ChunkId, CommunityId, EntityId, RelationId, SectionId, SourceId, SummaryId, TagClassId,
+    TagId,
+};
 pub use names::{NameKey, NameUse};
 pub use ports::{
-    BaseSummary, CallRecord, ChatModel, ChatReply, ChatRequest, Embedder, ExtractBy, FileRecord,
-    KnowledgeBase, KnowledgeWriter, Ledger, Mentions, Message, ModelError, PutReport, Role, Schema,
-    Scored, Scorer, Stage, StoreError, TokenLogprob, Usage, Vector, VectorSet, mean_probability,
+    BaseSummary, CallRecord, ChatModel, ChatReply, ChatRequest, ChunkTags, Embedder, ExtractBy,
+    FileRecord, KeyedPair, KnowledgeBase, KnowledgeWriter, Ledger, Mentions, Message, ModelError,
+    PutReport, Role, Schema, Scored, Scorer, Stage, StoreError, TagReader, TagWriter, TokenLogprob,
+    Usage, Vector, VectorSet, mean_probability,
 };
 pub use seeded::Seeded;
-pub use trace::{Candidate, Consulted, Criterion, Event, JudgedBy, Spent, StopReason, Trace, Via};
+pub use tags::{Origin, Tag, TagClass, TagCount, TagExample, TagPair};
+pub use trace::{
+    Candidate, Consulted, Criterion, Event, JudgedBy, MappedTag, Spent, StopReason, Trace, Via,
+};

@@ -5,8 +5,10 @@ mod atoms;
 mod chunks;
 mod finder;
 mod hops;
+mod tags;
 
 pub use atoms::{AtomHit, atoms};
 pub use chunks::{hybrid, nearest};
 pub use finder::{Finder, Hit, RetrieveError};
 pub use hops::{HopParams, Walk, hops};
+pub use tags::tagged;

@@ -10,6 +10,7 @@ mod names;
 mod put;
 mod read;
 mod rows;
+mod tags;
 mod tree;
 mod vectors;
 mod write;

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::gather::Gather;
 use crate::kit::Certainty;
+use crate::tagging::TagUse;
 
 /// Parameters that a user sets for all methods that have them; what is not set stays as the papers
 /// have it.
@@ -42,6 +43,9 @@ pub struct Overrides {
     pub hops: HopParams,
     /// By which measure a model's certainty is told.
     pub certainty: Certainty,
+    /// What naive RAG and its kin use a question's tags for; a setting of its own place.
+    #[serde(skip)]
+    pub tags: TagUse,
 }
 
 impl Method {
@@ -61,7 +65,7 @@ impl Method {
                 let k = set.hop_chunks.map_or(params.k, NonZeroUsize::get);
                 Self::HopRag(hop_rag::Params { k, hops: set.hops })
             }
-            Self::NaiveRag(params) => Self::NaiveRag(params),
+            Self::NaiveRag(params) => Self::NaiveRag(Gather { tags: set.tags, ..params }),
             Self::RaIsf(params) => Self::RaIsf(ra_isf::Params {
                 depth: set.depth.unwrap_or(params.depth),
                 k: set.k.map_or(params.k, NonZeroUsize::get),

@@ -251,6 +251,7 @@ pub(crate) fn tell(answer: &Answer) -> String {
         let check = match citation.check {
             Check::Verified => String::new(),
             Check::NotFound => " (NotFound)".to_owned(),
+            Check::Described => " (Described)".to_owned(),
         };
         writeln!(told, "cites {}: {quote}{check}", citation.uri).unwrap();
     }
