@@ -1,6 +1,7 @@
 //! Which adapters stand behind the ports? Everything is put together here, from settings.
 
 mod endpoints;
+mod indexing;
 mod labelled;
 mod weights;
 
@@ -11,13 +12,10 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use pikerag_coordinate::estimate::Estimate;
-use pikerag_coordinate::ingest::{ChunkBy, FileReader, Params, Summarized, TagParams, Tools};
+use pikerag_coordinate::ingest::{FileReader, Params, Summarized, Tools};
 use pikerag_coordinate::{Kit, Method, Models, Overrides};
 use pikerag_extract::ChunkParams;
-use pikerag_knowledge::{
-    AtomKind, ChatModel, Embedder, KnowledgeBase, Ledger, ModelError, Origin, Role, TagClass,
-    TagExample,
-};
+use pikerag_knowledge::{AtomKind, ChatModel, Embedder, KnowledgeBase, Ledger, ModelError, Role};
 use pikerag_models::{Cap, MemoryLedger, Meter, Mode, Price, Prices, Run, Spending, Transport};
 use pikerag_retrieve::HopParams;
 use pikerag_store::Base;
@@ -25,7 +23,7 @@ use serde_json::json;
 
 use crate::child::{ChildLimits, ChildReader};
 use crate::cli::Arguments;
-use crate::config::{ChunkingSetting, EmbedKind, Environment, Settings};
+use crate::config::{EmbedKind, Environment, Settings};
 
 /// Settings and what they are turned into on demand.
 pub(crate) struct Wiring {
@@ -170,35 +168,6 @@ impl Wiring {
             embed_batch: self.settings.embed.batch.unwrap_or(defaults.embed_batch),
             embeds_in_flight: self.settings.embed.in_flight.unwrap_or(defaults.embeds_in_flight),
         }
-    }
-
-    /// Who ends chunks, with the sizes that are set.
-    pub(crate) fn chunk_by(&self, setting: ChunkingSetting) -> ChunkBy {
-        let index = &self.settings.index;
-        let max_tokens = index.max_tokens.unwrap_or(ChunkParams::default().max_tokens);
-        match setting {
-            ChunkingSetting::Structure => ChunkBy::Structure,
-            ChunkingSetting::Enhanced => {
-                ChunkBy::Model { min_tokens: index.min_tokens.unwrap_or(max_tokens / 3) }
-            }
-        }
-    }
-
-    /// Whether a model is named for figures.
-    fn describes(&self) -> bool {
-        self.settings.roles.get(&Role::Describe).is_some_and(|own| own.model.is_some())
-    }
-
-    fn tag_params(&self) -> TagParams {
-        let (set, defaults) = (&self.settings.tags, TagParams::default());
-        let mut classes = Vec::new();
-        for class in &set.classes {
-            let examples = class.examples.iter();
-            let examples =
-                examples.map(|text| TagExample { text: text.clone(), chunk: None }).collect();
-            classes.push(TagClass::new(&class.name, &class.covers, examples, Origin::Declared));
-        }
-        TagParams { classes, find: set.find, sample: set.sample.unwrap_or(defaults.sample) }
     }
 
     /// Questions need a model: without one sentences take their place, and the user is told.

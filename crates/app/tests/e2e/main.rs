@@ -19,3 +19,5 @@ mod kill;
 mod replay;
 #[cfg(test)]
 mod stub_workload;
+#[cfg(test)]
+mod tags;

@@ -1,7 +1,8 @@
 //! What do tables show, what can be seen on figures, what are documents about? One call each; what a
 //! model says is stored as what it says, and found by (PIKE-RAG §5.1.2, SPEC §2).
 
-use futures::stream;
+use futures::future::ready;
+use futures::stream::{self, StreamExt, TryStreamExt};
 use pikerag_knowledge::{
     Chunk, ChunkId, ChunkKind, Image, KnowledgeBase, Role, Source, Spent, Stage, StoreError,
 };
@@ -66,25 +67,21 @@ async fn describe_tables(
     let waiting = all_waiting_of(tools, &stage, ChunkKind::Table).await?;
     let at_once = params.in_flight;
     let flight = Flight { name: "summarizing tables", total: waiting.len(), at_once, watch };
-    for page in waiting.chunks(PAGE) {
-        let items = shown(tools.base.as_ref(), page).await?.into_iter().map(Ok);
-        let ask = |shown: Shown| async move {
-            let [title, around, table] = shown.inputs(&shown.chunk.reading_text());
-            let inputs =
-                [("title", title.as_str()), ("around", around.as_str()), ("table", table.as_str())];
-            let result = ask::<Prose>(model, &TABLE, &inputs, &mut Spent::default()).await;
-            (shown, result)
-        };
-        let label = |shown: &Shown| shown.chunk.uri.clone();
-        fly(flight, stream::iter(items), ask, label, report, async |came, report| {
-            keep(tools, &stage, came, report).await
-        })
-        .await?;
-        if report.stopped.is_some() {
-            break;
-        }
-    }
-    Ok(())
+    let base = tools.base.as_ref();
+    let items = stream::iter(waiting.chunks(PAGE))
+        .then(|page| shown(base, page))
+        .map_ok(|page| stream::iter(page.into_iter().map(Ok)))
+        .try_flatten();
+    let ask = |shown: Shown| async move {
+        let [title, around, table] = shown.inputs(&shown.chunk.reading_text());
+        let inputs =
+            [("title", title.as_str()), ("around", around.as_str()), ("table", table.as_str())];
+        let result = ask::<Prose>(model, &TABLE, &inputs, &mut Spent::default()).await;
+        (shown, result)
+    };
+    let label = |shown: &Shown| shown.chunk.uri.clone();
+    let keep = async |came: Came, report: &mut Report| keep(tools, &stage, came, report).await;
+    fly(flight, items, ask, label, report, keep).await
 }
 
 async fn describe_figures(
@@ -98,41 +95,43 @@ async fn describe_figures(
     let waiting = all_waiting_of(tools, &stage, ChunkKind::Figure).await?;
     let at_once = params.in_flight;
     let flight = Flight { name: "describing figures", total: waiting.len(), at_once, watch };
-    // Pictures are large: no more of them are held than are asked about.
-    for page in waiting.chunks(at_once.max(1) * 2) {
-        let images = tools.base.figures(page).await?;
-        let mut items = Vec::with_capacity(page.len());
-        let mut without = Vec::new();
-        for (shown, image) in shown(tools.base.as_ref(), page).await?.into_iter().zip(images) {
-            match image.filter(is_seen) {
-                Some(image) => items.push(Ok(Shown { image: Some(image.data_url()), ..shown })),
-                None => without.push((shown.chunk.id, None)),
-            }
-        }
-        // There is nothing to see: they do not wait.
-        tools.base.put_chunk_summaries(&stage, without).await?;
-        let ask = |shown: Shown| async move {
-            let [title, around, caption] = shown.inputs(&shown.chunk.text);
-            let inputs = [
-                ("title", title.as_str()),
-                ("around", around.as_str()),
-                ("caption", caption.as_str()),
-            ];
-            let images: Vec<String> = shown.image.iter().cloned().collect();
-            let mut spent = Spent::default();
-            let result = ask_about::<Prose>(model, &FIGURE, &inputs, &images, &mut spent).await;
-            (shown, result)
-        };
-        let label = |shown: &Shown| shown.chunk.uri.clone();
-        fly(flight, stream::iter(items), ask, label, report, async |came, report| {
-            keep(tools, &stage, came, report).await
-        })
-        .await?;
-        if report.stopped.is_some() {
-            break;
+    // Pictures are large: hardly more of them are held than are asked about.
+    let items = stream::iter(waiting.chunks(at_once.max(1)))
+        .then(|page| pictured(tools, &stage, page))
+        .map_ok(|page| stream::iter(page.into_iter().map(Ok)))
+        .try_flatten();
+    let ask = |shown: Shown| async move {
+        let [title, around, caption] = shown.inputs(&shown.chunk.text);
+        let inputs =
+            [("title", title.as_str()), ("around", around.as_str()), ("caption", caption.as_str())];
+        let images: Vec<String> = shown.image.iter().map(Image::data_url).collect();
+        let mut spent = Spent::default();
+        let result = ask_about::<Prose>(model, &FIGURE, &inputs, &images, &mut spent).await;
+        (shown, result)
+    };
+    let label = |shown: &Shown| shown.chunk.uri.clone();
+    let keep = async |came: Came, report: &mut Report| keep(tools, &stage, came, report).await;
+    fly(flight, items, ask, label, report, keep).await
+}
+
+/// These figures with their pictures. Those without one that a model could see wait no longer.
+async fn pictured(
+    tools: &Tools,
+    stage: &Stage,
+    page: &[ChunkId],
+) -> Result<Vec<Shown>, StoreError> {
+    let images = tools.base.figures(page).await?;
+    let (mut with, mut without) = (Vec::with_capacity(page.len()), Vec::new());
+    for (shown, image) in shown(tools.base.as_ref(), page).await?.into_iter().zip(images) {
+        match image.filter(is_seen) {
+            Some(image) => with.push(Shown { image: Some(image), ..shown }),
+            None => without.push((shown.chunk.id, None)),
         }
     }
-    Ok(())
+    if !without.is_empty() {
+        tools.base.put_chunk_summaries(stage, without).await?;
+    }
+    Ok(with)
 }
 
 async fn describe_sources(
@@ -146,46 +145,43 @@ async fn describe_sources(
     missing.retain(|source| source.summary.is_none());
     let at_once = params.in_flight;
     let flight = Flight { name: "summarizing documents", total: missing.len(), at_once, watch };
-    for page in missing.chunks(PAGE) {
-        let mut items = Vec::with_capacity(page.len());
-        for source in page {
-            let content = source_content(tools.base.as_ref(), source).await?;
-            if !content.is_empty() {
-                items.push(Ok((source.clone(), content)));
-            }
-        }
-        let ask = |(source, content): (Source, String)| async move {
-            let title = quiet_headings(&one_line(&source.title));
-            let inputs = [("title", title.as_str()), ("content", content.as_str())];
-            let result = ask::<Prose>(model, &SOURCE, &inputs, &mut Spent::default()).await;
-            ((source, content), result)
-        };
-        let label = |(source, _): &(Source, String)| source.uri.clone();
-        fly(flight, stream::iter(items), ask, label, report, async |came, report| {
-            let mut made = Vec::with_capacity(came.len());
-            for ((source, _), said) in came {
-                report.described += 1;
-                report.undecided += usize::from(said.is_none());
-                // Nothing said is said too: it is not asked for again.
-                let summary = said.map_or_else(String::new, |Prose(said)| one_line(&said));
-                made.push((source.id, source.hash, summary));
-            }
-            tools.base.put_source_summaries(made).await
+    let base = tools.base.as_ref();
+    let items = stream::iter(missing)
+        .then(async |source| {
+            let content = content_of(&base.first_chunks(source.id, FIRST).await?);
+            Ok::<_, StoreError>((source, content))
         })
-        .await?;
-        if report.stopped.is_some() {
-            break;
+        .try_filter(|(_, content)| ready(!content.is_empty()));
+    let ask = |(source, content): (Source, String)| async move {
+        let title = quiet_headings(&one_line(&source.title));
+        let inputs = [("title", title.as_str()), ("content", content.as_str())];
+        let result = ask::<Prose>(model, &SOURCE, &inputs, &mut Spent::default()).await;
+        ((source, content), result)
+    };
+    let label = |(source, _): &(Source, String)| source.uri.clone();
+    fly(flight, items, ask, label, report, async |came, report| {
+        let mut made = Vec::with_capacity(came.len());
+        for ((source, _), said) in came {
+            report.described += 1;
+            report.undecided += usize::from(said.is_none());
+            // Nothing said is said too: it is not asked for again.
+            let summary = said.map_or_else(String::new, |Prose(said)| one_line(&said));
+            made.push((source.id, source.hash, summary));
         }
-    }
-    Ok(())
+        tools.base.put_source_summaries(made).await
+    })
+    .await
 }
+
+/// Chunks with what was said of them.
+type Came = Vec<(Shown, Option<Prose>)>;
 
 /// A chunk and what stands around it.
 struct Shown {
     chunk: Chunk,
     before: String,
     after: String,
-    image: Option<String>,
+    image: Option<Image>,
 }
 
 impl Shown {
@@ -236,7 +232,7 @@ fn is_seen(image: &Image) -> bool {
 async fn keep(
     tools: &Tools,
     stage: &Stage,
-    came: Vec<(Shown, Option<Prose>)>,
+    came: Came,
     report: &mut Report,
 ) -> Result<(), StoreError> {
     let mut made = Vec::with_capacity(came.len());
@@ -248,17 +244,16 @@ async fn keep(
     tools.base.put_chunk_summaries(stage, made).await
 }
 
-/// The beginning of a document: of each chunk its summary, where there is one, else its text.
-async fn source_content(base: &dyn KnowledgeBase, source: &Source) -> Result<String, StoreError> {
-    let chunks = base.first_chunks(source.id, FIRST).await?;
-    Ok(content_of(&chunks))
-}
-
+/// The beginning of a document: of each chunk of text its summary, where there is one; else the words of
+/// the chunk. What is said of tables and figures may be said later or never, and is left out.
 fn content_of(chunks: &[Chunk]) -> String {
     let mut content = String::new();
     let mut left = CONTENT;
     for chunk in chunks {
-        let said = chunk.summary.as_deref().unwrap_or(&chunk.text);
+        let said = match chunk.kind {
+            ChunkKind::Table | ChunkKind::Figure => chunk.text.as_str(),
+            _ => chunk.summary.as_deref().unwrap_or(&chunk.text),
+        };
         let said: String = said.trim().chars().take(left).collect();
         left = left.saturating_sub(said.chars().count());
         content.push_str(&quiet_headings(&said));

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use futures::stream;
+use futures::stream::{self, StreamExt, TryStreamExt};
 use pikerag_extract::{FACTORED, Factor, chunk_tags, key_factors, tag_classes, tag_key};
 use pikerag_knowledge::id::content_id;
 use pikerag_knowledge::{
@@ -154,34 +154,34 @@ async fn tag_all(
     let flight = Flight { name: "tagging", total, at_once, watch };
     let classes = &classes;
     let missing: Vec<(ChunkId, Vec<usize>)> = missing.into_iter().collect();
-    for page in missing.chunks(PAGE) {
-        let ids: Vec<ChunkId> = page.iter().map(|(chunk, _)| *chunk).collect();
-        let chunks = tools.base.chunks(&ids).await?;
-        let items = chunks.into_iter().zip(page).map(|(chunk, (_, places))| {
-            let asked = places.iter().filter_map(|place| classes.get(*place).cloned());
-            Ok((chunk, asked.collect::<Vec<TagClass>>()))
-        });
-        let ask = |(chunk, asked): (Chunk, Vec<TagClass>)| async move {
-            let result = chunk_tags(model, &chunk, &asked, &mut Spent::default()).await;
-            ((chunk, asked), result)
-        };
-        let label = |(chunk, _): &(Chunk, Vec<TagClass>)| chunk.uri.clone();
-        fly(flight, stream::iter(items), ask, label, report, async |came, report| {
-            let mut found = Vec::with_capacity(came.len());
-            for ((chunk, asked), tags) in came {
-                report.tagged += 1;
-                report.undecided += usize::from(tags.is_none());
-                let tags = tags.unwrap_or_default();
-                report.tags += tags.len();
-                let classes = asked.into_iter().map(|class| class.id).collect();
-                found.push(ChunkTags { chunk: chunk.id, classes, tags });
-            }
-            tools.base.put_chunk_tags(found).await
+    let items = stream::iter(missing.chunks(PAGE))
+        .then(async |page| {
+            let ids: Vec<ChunkId> = page.iter().map(|(chunk, _)| *chunk).collect();
+            let chunks = tools.base.chunks(&ids).await?;
+            Ok::<_, StoreError>(stream::iter(chunks.into_iter().zip(page).map(
+                |(chunk, (_, places))| {
+                    let asked = places.iter().filter_map(|place| classes.get(*place).cloned());
+                    Ok((chunk, asked.collect::<Vec<TagClass>>()))
+                },
+            )))
         })
-        .await?;
-        if report.stopped.is_some() {
-            break;
+        .try_flatten();
+    let ask = |(chunk, asked): (Chunk, Vec<TagClass>)| async move {
+        let result = chunk_tags(model, &chunk, &asked, &mut Spent::default()).await;
+        ((chunk, asked), result)
+    };
+    let label = |(chunk, _): &(Chunk, Vec<TagClass>)| chunk.uri.clone();
+    fly(flight, items, ask, label, report, async |came, report| {
+        let mut found = Vec::with_capacity(came.len());
+        for ((chunk, asked), tags) in came {
+            report.tagged += 1;
+            report.undecided += usize::from(tags.is_none());
+            let tags = tags.unwrap_or_default();
+            report.tags += tags.len();
+            let classes = asked.into_iter().map(|class| class.id).collect();
+            found.push(ChunkTags { chunk: chunk.id, classes, tags });
         }
-    }
-    Ok(())
+        tools.base.put_chunk_tags(found).await
+    })
+    .await
 }

@@ -240,6 +240,9 @@ pub(crate) fn tell(answer: &Answer) -> String {
                 };
                 writeln!(told, "consults: {}", listed(&nodes.iter().map(shown).collect::<Vec<_>>()))
             }
+            Event::Tagged { tags, query, keywords } => {
+                writeln!(told, "tags: {tags:?}; searches for {query:?} and {keywords:?}")
+            }
             Event::Noted { note } => writeln!(told, "note: {note}"),
             Event::Answered { answer } => writeln!(told, "answer: {answer}"),
         }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use pikerag_knowledge::{Chunk, ChunkKind, DocumentGraph, FileRecord, NameUse, PutReport};
+use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, DocumentGraph, FileRecord, NameUse, PutReport};
 use rusqlite::{Transaction, params};
 
 use super::write::limit_of;
@@ -71,7 +71,7 @@ fn put_source(
          ON CONFLICT(id) DO UPDATE SET file = excluded.file, uri = excluded.uri, title = excluded.title,
            media_type = excluded.media_type, hash = excluded.hash, language = excluded.language,
            metadata = excluded.metadata, text = excluded.text,
-           summary = CASE WHEN hash = excluded.hash THEN coalesce(excluded.summary, summary) ELSE excluded.summary END",
+           summary = excluded.summary",
     )?
     .execute(params![
         source.id.0.cast_signed(),
@@ -142,9 +142,32 @@ fn put_chunk(tx: &Transaction<'_>, chunk: &Chunk, generation: i64) -> rusqlite::
     .map(drop)
 }
 
+/// Stores what a model says of chunks, with the mark of the stage.
+pub(super) fn put_summaries(
+    tx: &Transaction<'_>,
+    stage: &str,
+    summaries: &[(ChunkId, Option<String>)],
+) -> rusqlite::Result<()> {
+    let generation = advance(tx, TEXT_GENERATION)?;
+    advance(tx, VECTOR_GENERATION)?;
+    let mut done = tx.prepare_cached(
+        "INSERT INTO progress(stage, chunk) SELECT ?1, id FROM chunks WHERE id = ?2 ON CONFLICT DO NOTHING",
+    )?;
+    for (chunk, summary) in summaries {
+        let chunk = chunk.0.cast_signed();
+        if let Some(summary) = summary
+            && put_summary(tx, chunk, Some(summary), generation)?
+        {
+            make_again(tx, chunk)?;
+        }
+        done.execute(params![stage, chunk])?;
+    }
+    Ok(())
+}
+
 /// Puts what a model says of a chunk in place of what it said before. The derived indexes follow: the
 /// chunk is found by it. Whether anything changed.
-pub(super) fn put_summary(
+fn put_summary(
     tx: &Transaction<'_>,
     chunk: i64,
     summary: Option<&str>,
@@ -165,7 +188,7 @@ pub(super) fn put_summary(
 
 /// Lets the later stages look at a figure again: now there is something to see. Tables are read by their
 /// cells, whatever is said of them.
-pub(super) fn make_again(tx: &Transaction<'_>, chunk: i64) -> rusqlite::Result<()> {
+fn make_again(tx: &Transaction<'_>, chunk: i64) -> rusqlite::Result<()> {
     let figure = tx
         .prepare_cached("SELECT 1 FROM chunks WHERE id = ?1 AND kind = ?2")?
         .exists(params![chunk, ChunkKind::Figure.as_str()])?;
