@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use pikerag_knowledge::Structure;
 
+use crate::config::ChunkingSetting;
+
 /// Turns documents into an inspectable knowledge base and answers hard questions over it, with the
 /// reasoning shown, each claim traced to its source, and the bill known beforehand.
 #[derive(Debug, Parser)]
@@ -68,6 +70,8 @@ pub(crate) enum Command {
     Export(Export),
     /// Show what reading makes of a file: its pieces, pages, tables, and what could not be read.
     Parse(Parse),
+    /// Look at tags, and edit their classes and pairs.
+    Tags(Tags),
     /// Check settings, weights, endpoints and the programs that help to read files.
     Doctor,
     /// Measure methods on a set of questions.
@@ -78,6 +82,65 @@ pub(crate) enum Command {
     /// Becomes another program under limits (used by the program itself).
     #[command(hide = true, name = "run-limited")]
     RunLimited(RunLimited),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tags {
+    #[command(subcommand)]
+    pub(crate) verb: Option<TagsVerb>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TagsVerb {
+    /// The tags of a class, most frequent first.
+    Show {
+        /// Name of the class.
+        class: String,
+        /// How many to show.
+        #[arg(short, default_value_t = 50)]
+        k: usize,
+    },
+    /// Pairs of a reader's word and the documents'.
+    Pairs,
+    /// Declare a class, or say anew what belongs to it; the next `index --with tags` looks for its tags.
+    AddClass {
+        /// Its name.
+        name: String,
+        /// What belongs to it, in a sentence.
+        covers: String,
+        /// Some of its tags.
+        #[arg(long, value_delimiter = ',', value_name = "TAGS")]
+        examples: Vec<String>,
+    },
+    /// Give a class another name; its tags stay.
+    Rename {
+        /// Its name.
+        class: String,
+        /// Its new name.
+        name: String,
+    },
+    /// Drop a class with its tags for good, or the pair of COLLOQUIAL and PROFESSIONAL.
+    Drop {
+        /// Name of the class, or the reader's word.
+        class: String,
+        /// The documents' word of the pair.
+        professional: Option<String>,
+    },
+    /// Declare that the documents call COLLOQUIAL by the name of PROFESSIONAL.
+    Pair {
+        /// The reader's word.
+        colloquial: String,
+        /// The documents' word.
+        professional: String,
+        /// Name of the class that both belong to.
+        #[arg(long, default_value = "")]
+        class: String,
+    },
+    /// Learn pairs from questions with their answers, in a format that `eval` reads. Needs a chat model.
+    Learn {
+        /// The file.
+        file: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -109,9 +172,29 @@ pub(crate) struct Estimate {
 #[derive(Debug, Args)]
 pub(crate) struct With {
     /// Build also: the entity graph (for graphrag-local, graphrag-global), the tree of summaries (for
-    /// raptor). Later runs keep up what was built once.
+    /// raptor), tags. Later runs keep up what was built once.
     #[arg(long, value_delimiter = ',', value_name = "WHAT")]
     pub(crate) with: Vec<StructureName>,
+    /// Who decides where chunks end.
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) chunking: Option<ChunkingName>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ChunkingName {
+    /// Headings, paragraphs, sentences, and the size.
+    Structure,
+    /// A chat model, which also sums each chunk up.
+    Enhanced,
+}
+
+impl From<ChunkingName> for ChunkingSetting {
+    fn from(name: ChunkingName) -> Self {
+        match name {
+            ChunkingName::Structure => Self::Structure,
+            ChunkingName::Enhanced => Self::Enhanced,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -120,6 +203,8 @@ pub(crate) enum StructureName {
     Graph,
     /// Summaries over clusters of chunks, level by level. Needs an embedder and a chat model.
     Tree,
+    /// Tags by class, which map a reader's words to the documents'. Needs a chat model.
+    Tags,
 }
 
 impl From<StructureName> for Structure {
@@ -127,6 +212,7 @@ impl From<StructureName> for Structure {
         match name {
             StructureName::Graph => Self::Graph,
             StructureName::Tree => Self::Tree,
+            StructureName::Tags => Self::Tags,
         }
     }
 }

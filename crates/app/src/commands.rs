@@ -6,6 +6,7 @@ mod eval;
 mod index;
 mod inspect;
 mod parse;
+mod tags;
 
 use anyhow::Context;
 
@@ -32,6 +33,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Status => inspect::status(&wiring).await,
         Command::Export(export) => inspect::export(&wiring, export),
         Command::Parse(file) => parse::parse(&wiring, file).await,
+        Command::Tags(tags) => tags::tags(&wiring, tags).await,
         Command::Doctor => doctor::doctor(&wiring).await,
         Command::Eval(eval) => eval::eval(&wiring, eval).await,
     }

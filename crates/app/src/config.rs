@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use pikerag_coordinate::TagUse;
+use pikerag_coordinate::ingest::Summarized;
 use pikerag_knowledge::{AtomKind, RecordSchema, Role, Structure};
 use pikerag_models::Secret;
 use serde::Deserialize;
@@ -23,6 +25,7 @@ pub(crate) struct Settings {
     pub(crate) index: Index,
     /// Kinds of typed records to read from documents.
     pub(crate) records: Vec<RecordSchema>,
+    pub(crate) tags: Tags,
     /// US dollars per million tokens, by model.
     pub(crate) prices: BTreeMap<String, Price>,
     pub(crate) budget: BudgetSettings,
@@ -39,6 +42,8 @@ pub(crate) struct Settings {
 pub(crate) struct Retrieval {
     /// Weights of the search over all layers.
     pub(crate) layers: pikerag_retrieve::LayerParams,
+    /// What `naive-rag` and its kin use a question's tags for.
+    pub(crate) tags: TagUse,
 }
 
 /// What the methods are set to.
@@ -120,10 +125,50 @@ pub(crate) struct Embed {
 pub(crate) struct Index {
     pub(crate) max_tokens: Option<u64>,
     pub(crate) overlap_tokens: Option<u64>,
+    /// Who decides where chunks end.
+    pub(crate) chunking: ChunkingSetting,
+    /// The fewest tokens of a chunk that a model ends.
+    pub(crate) min_tokens: Option<u64>,
+    /// What a model sums up; default: tables.
+    pub(crate) summarize: Option<Vec<Summarized>>,
+    /// Whether a model describes figures; default: where `[roles.describe]` names one.
+    pub(crate) describe: Option<bool>,
     /// `questions` and `statements` need a chat model; default: questions with one, sentences without.
     pub(crate) atoms: Option<Vec<AtomsSetting>>,
     /// What to build over all documents together.
     pub(crate) with: Vec<Structure>,
+}
+
+/// Who decides where chunks end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ChunkingSetting {
+    /// Headings, paragraphs, sentences, and the size.
+    #[default]
+    Structure,
+    /// A model, along the text, with summaries.
+    Enhanced,
+}
+
+/// What is known of tags beforehand.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Tags {
+    pub(crate) classes: Vec<TagClassSetting>,
+    /// Look for further classes where some are declared.
+    pub(crate) find: bool,
+    /// Chunks that are looked at for that.
+    pub(crate) sample: Option<usize>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TagClassSetting {
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) covers: String,
+    #[serde(default)]
+    pub(crate) examples: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -239,6 +284,7 @@ pub(crate) fn load(named: Option<&Path>, environment: &Environment) -> anyhow::R
     settings.methods.set.layers = settings.retrieval.layers;
     fill_in(&mut settings, environment);
     check(&settings)?;
+    settings.methods.set.tags = settings.retrieval.tags;
     Ok(settings)
 }
 
@@ -309,6 +355,16 @@ fn set_key(
 fn check(settings: &Settings) -> anyhow::Result<()> {
     if settings.index.max_tokens.is_some_and(|tokens| tokens < 20) {
         bail!("`index.max_tokens` must be at least 20: smaller chunks hold no fact");
+    }
+    if let (Some(min), max) = (settings.index.min_tokens, settings.index.max_tokens.unwrap_or(240))
+        && max < min
+    {
+        bail!("`index.min_tokens` ({min}) must not be above `index.max_tokens` ({max})");
+    }
+    for class in &settings.tags.classes {
+        if pikerag_extract::tag_key(&class.name).is_none() {
+            bail!("a class in `[[tags.classes]]` has no name: `{}`", class.name);
+        }
     }
     if settings.methods.set.delta.is_some_and(|delta| !(-1.0..=1.0).contains(&delta)) {
         bail!("`methods.delta` is a cosine: it must lie between -1 and 1");

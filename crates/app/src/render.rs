@@ -98,6 +98,20 @@ fn write_event(tree: &mut String, event: &Event) -> std::fmt::Result {
             }
             Ok(())
         }
+        Event::Tagged { tags, query, keywords } => {
+            for tag in tags {
+                let class =
+                    if tag.class.is_empty() { String::new() } else { format!(" ({})", tag.class) };
+                let to = if tag.to.is_empty() { "?".to_owned() } else { tag.to.join("; ") };
+                let tag = short(&tag.tag, 60);
+                writeln!(tree, "├─ tag: {tag}{class} → {}", short(&to, 100))?;
+            }
+            writeln!(tree, "├─ searches for: {}", short(query, 160))?;
+            if !keywords.is_empty() {
+                writeln!(tree, "├─ and for the tags: {}", short(&keywords.join("; "), 160))?;
+            }
+            Ok(())
+        }
         Event::Noted { note } => writeln!(tree, "├─ {note}"),
         Event::Answered { .. } => writeln!(tree, "└─ answers"),
     }
@@ -152,6 +166,7 @@ pub(crate) fn conclusion(answer: &Answer) -> String {
         let check = match citation.check {
             Check::Verified => "✓".to_owned(),
             Check::NotFound => "✗ these words do not stand there:".to_owned(),
+            Check::Described => "~ a model's description, not the source's words:".to_owned(),
         };
         let _ = writeln!(
             shown,
@@ -226,6 +241,7 @@ fn via(via: Via) -> &'static str {
         Via::Hops => "hops",
         Via::Graph => "graph",
         Via::Tree => "tree",
+        Via::Tags => "tags",
         Via::BackupAtoms => "backup, atoms",
         Via::BackupChunks => "backup, chunks",
     }

@@ -1,6 +1,7 @@
 //! Which adapters stand behind the ports? Everything is put together here, from settings.
 
 mod endpoints;
+mod indexing;
 mod labelled;
 mod weights;
 
@@ -11,7 +12,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use pikerag_coordinate::estimate::Estimate;
-use pikerag_coordinate::ingest::{FileReader, Params, Tools};
+use pikerag_coordinate::ingest::{FileReader, Params, Summarized, Tools};
 use pikerag_coordinate::{Kit, Method, Models, Overrides};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{AtomKind, ChatModel, Embedder, KnowledgeBase, Ledger, ModelError, Role};
@@ -181,6 +182,11 @@ impl Wiring {
                 max_tokens: index.max_tokens.unwrap_or(defaults.chunks.max_tokens),
                 overlap_tokens: index.overlap_tokens.unwrap_or(defaults.chunks.overlap_tokens),
             },
+            chunk_by: self.chunk_by(index.chunking),
+            summarize: index.summarize.clone().unwrap_or_else(|| vec![Summarized::Tables]),
+            // A model for all roles may be blind: it is asked only where somebody says that it sees.
+            describe: index.describe.unwrap_or_else(|| self.describes()),
+            tags: self.tag_params(),
             atoms,
             with: index.with.clone(),
             records: self.settings.records.clone(),

@@ -1,20 +1,24 @@
 //! What would indexing cost? Counted before anything is paid, from the very prompts that would be
 //! sent.
 
+mod described;
+mod tagged;
+
 use std::collections::HashSet;
 
 use pikerag_extract::{
-    asks_model, atomize_prompt, document_graph, extract_prompt, plain_records, records_prompt,
-    statements_prompt,
+    EnhanceParams, asks_model, atomize_prompt, document_graph, enhanced_forecast, extract_prompt,
+    plain_records, records_prompt, statements_prompt,
 };
 use pikerag_knowledge::{
-    AtomKind, Chunk, ChunkId, ExtractBy, KnowledgeWriter, RecordSchema, RecordsBy, Stage,
+    AtomKind, Chunk, ChunkId, Document, DocumentGraph, ExtractBy, KnowledgeWriter, RecordSchema,
+    RecordsBy, Stage,
     StoreError, Structure, Usage,
 };
 use pikerag_language::{estimate_tokens, sentences};
 use serde::{Deserialize, Serialize};
 
-use crate::ingest::{FileReader, Params, recipe, records};
+use crate::ingest::{ChunkBy, FileReader, Params, recipe, records};
 
 /// Questions that a model writes per sentence, and tokens per question with its quotes and comma.
 /// From the paper's costs: KAR³ Tables 10–12 count about as many reply tokens as content tokens.
@@ -72,7 +76,11 @@ pub async fn estimate(
     let mut counted: HashSet<ChunkId> = HashSet::new();
     let new = New { atoms: &params.atoms, with: &params.with };
     let mut fresh = Fresh::default();
+    let mut tagged = tagged::Tagged::of(base, params).await?;
     if let Some(base) = base {
+        if base.chunk_count().await? > 0 {
+            tagged.sample_is_elsewhere(); // Counted with the chunks that wait.
+        }
         estimate = waiting(base, params, &mut counted).await?;
     }
     for path in files {
@@ -101,8 +109,9 @@ pub async fn estimate(
         };
         estimate.files += 1;
         for document in parsed.documents {
-            let graph = document_graph(path, document, params.chunks);
+            let graph = graph_of(&mut estimate, path, document, params).await;
             estimate.chunks += graph.chunks.len();
+            described::count_source(&mut estimate, params, &graph);
             for chunk in &graph.chunks {
                 let stored = match base {
                     Some(base) => base.chunks(&[chunk.id]).await.is_ok(),
@@ -117,12 +126,41 @@ pub async fn estimate(
                             count_records(&mut estimate, chunk, schema);
                         }
                     }
+                    let image = graph.figures.iter().find(|(of, _)| *of == chunk.id);
+                    let image = image.map(|(_, image)| image);
+                    described::count(&mut estimate, params, &graph.text, chunk, image);
+                    if params.with.contains(&Structure::Tags) {
+                        tagged.count(&mut estimate, chunk);
+                    }
                 }
             }
         }
     }
     fresh.add_to(&mut estimate);
+    tagged.add_to(&mut estimate);
     Ok(estimate)
+}
+
+/// A document's chunks; where a model will end them, about those, and what it will cost is added.
+async fn graph_of(
+    estimate: &mut Estimate,
+    path: &str,
+    document: Document,
+    params: &Params,
+) -> DocumentGraph {
+    let max_tokens = params.chunks.max_tokens;
+    let ChunkBy::Model { min_tokens } = params.chunk_by else {
+        return document_graph(path, document, params.chunks);
+    };
+    let range = EnhanceParams { min_tokens: min_tokens.min(max_tokens), max_tokens };
+    match enhanced_forecast(path, document.clone(), range).await {
+        Ok((graph, calls, usage)) => {
+            estimate.calls += calls;
+            estimate.usage += usage;
+            graph
+        }
+        Err(_) => document_graph(path, document, params.chunks),
+    }
 }
 
 /// Estimates what is left to do for the chunks that the base holds already.
@@ -177,6 +215,10 @@ async fn waiting(
                 estimate.chunks += usize::from(counted.insert(chunk.id));
             }
         }
+    }
+    described::waiting(&mut estimate, base, params, counted).await?;
+    if params.with.contains(&Structure::Tags) {
+        tagged::waiting(&mut estimate, base, params, counted).await?;
     }
     // How much of a tree is left to grow is known when it is grown; one that was never begun is all left.
     if params.with.contains(&Structure::Tree) && base.summary().await?.summaries == 0 {

@@ -7,6 +7,7 @@ use pikerag_retrieve::{LayerParams, atoms, hybrid, layers, nearest};
 
 use crate::kit::{Kit, Run, SolveError};
 use crate::methods::kar3::{atom_candidates, chunk_candidates, fetch};
+use crate::tagging::TagUse;
 
 /// How chunks are found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,12 +33,15 @@ pub struct Gather {
     pub atoms: usize,
     /// The least cosine of those.
     pub atom_floor: f32,
+    /// What the question's tags are used for; by naive RAG and its kin.
+    pub tags: TagUse,
 }
 
 impl Gather {
     /// `R` for a whole question: 16 chunks, score ≥ 0.2 (KAR³ §A.3).
     pub fn chunks() -> Self {
-        Self { path: Path::Meaning, chunks: 16, chunk_floor: 0.2, atoms: 0, atom_floor: 0.5 }
+        let tags = TagUse::Off;
+        Self { path: Path::Meaning, chunks: 16, chunk_floor: 0.2, atoms: 0, atom_floor: 0.5, tags }
     }
 
     /// `R` for one sub-question or sentence: 4 chunks, score ≥ 0.2 (KAR³ §A.3).
@@ -70,7 +74,7 @@ impl Gather {
 
     /// `H-R`: 8 chunks, score ≥ 0.5, and those of 4 atoms, score ≥ 0.5.
     pub fn hierarchical() -> Self {
-        Self { path: Path::Meaning, chunks: 8, chunk_floor: 0.5, atoms: 4, atom_floor: 0.5 }
+        Self { chunks: 8, chunk_floor: 0.5, atoms: 4, ..Self::chunks() }
     }
 }
 

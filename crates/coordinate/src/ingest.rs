@@ -1,13 +1,18 @@
 //! How do files become a knowledge base? Read, split, atomize, embed, and over all of them an entity
 //! graph and a tree where they are wanted; each stage resumes where it was left, and no paid step is done twice.
 
+pub(crate) mod describe;
 mod flight;
 mod graph;
+mod learn;
+mod reading;
 pub(crate) mod records;
 mod report;
 mod stages;
+pub(crate) mod tags;
 mod tree;
 
+pub use self::learn::{Learned, Sample, keyed_pair, learn};
 pub(crate) use self::report::{entity_line, relation_line};
 
 use std::sync::Arc;
@@ -15,10 +20,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::channel::mpsc;
 use futures::future::join;
-use pikerag_extract::{ChunkParams, document_graph};
+use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
-    AtomKind, Embedder, FileRecord, KnowledgeWriter, Problem, PutReport, RecordSchema, Role,
-    StoreError, Structure,
+    AtomKind, Embedder, KnowledgeWriter, Problem, PutReport, RecordSchema, Role, StoreError,
+    Structure, TagClass,
 };
 use pikerag_parse::Parsed;
 use serde::{Deserialize, Serialize};
@@ -55,6 +60,14 @@ pub struct FileError {
 pub struct Params {
     /// How large chunks may be.
     pub chunks: ChunkParams,
+    /// Who decides where they end.
+    pub chunk_by: ChunkBy,
+    /// What a model says in short, besides text that it cuts.
+    pub summarize: Vec<Summarized>,
+    /// Whether a model that sees describes figures.
+    pub describe: bool,
+    /// What is known of tags beforehand.
+    pub tags: TagParams,
     /// Which atoms to make. Questions need a model.
     pub atoms: Vec<AtomKind>,
     /// What to build over all documents together. What was built once is kept up to date by every
@@ -74,6 +87,10 @@ impl Default for Params {
     fn default() -> Self {
         Self {
             chunks: ChunkParams::default(),
+            chunk_by: ChunkBy::Structure,
+            summarize: Vec::new(),
+            describe: false,
+            tags: TagParams::default(),
             atoms: vec![AtomKind::Sentence],
             with: Vec::new(),
             records: Vec::new(),
@@ -81,6 +98,47 @@ impl Default for Params {
             embed_batch: 64,
             embeds_in_flight: 4,
         }
+    }
+}
+
+/// Who decides where chunks end?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChunkBy {
+    /// The document's structure, and the size.
+    #[default]
+    Structure,
+    /// A model, within a range of sizes (PIKE-RAG §5.2.1); the structure where there is none.
+    Model {
+        /// The fewest tokens of a chunk.
+        min_tokens: u64,
+    },
+}
+
+/// What a model says in short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Summarized {
+    /// What each table shows.
+    Tables,
+    /// What each document is about.
+    Sources,
+}
+
+/// What is known of tags beforehand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TagParams {
+    /// Classes that a person declares.
+    pub classes: Vec<TagClass>,
+    /// Whether classes are looked for in the documents where some are declared; where there is none they
+    /// are.
+    pub find: bool,
+    /// How many chunks are looked at for that.
+    pub sample: usize,
+}
+
+impl Default for TagParams {
+    fn default() -> Self {
+        Self { classes: Vec::new(), find: false, sample: 32 }
     }
 }
 
@@ -123,6 +181,12 @@ pub enum Outcome {
     },
     /// The same bytes under the same settings: nothing to do.
     Unchanged,
+    /// A model call failed or was too dear while the file was cut into chunks: the next run goes on with
+    /// it. What an earlier version of it gave is kept.
+    Waiting {
+        /// Why.
+        reason: String,
+    },
     /// Left out; what an earlier version of it gave is kept.
     Failed {
         /// Why.
@@ -172,6 +236,18 @@ pub struct Report {
     /// Summaries written in this run.
     #[serde(default)]
     pub summaries: usize,
+    /// Ends of chunks, or their summaries, that a model did not give: there the structure decided.
+    #[serde(default)]
+    pub undecided: usize,
+    /// Tables and documents summed up, and figures described, in this run.
+    #[serde(default)]
+    pub described: usize,
+    /// Chunks looked through for tags in this run.
+    #[serde(default)]
+    pub tagged: usize,
+    /// Tags found in them.
+    #[serde(default)]
+    pub tags: usize,
     /// What could not be built for lack of something, and what to do.
     #[serde(default)]
     pub lacking: Vec<String>,
@@ -195,7 +271,10 @@ impl Report {
 
     /// Whether all that was asked for is in the base.
     pub fn is_whole(&self) -> bool {
-        let nothing_failed = self.failed_files() == 0 && self.failures == 0;
+        let waits = |outcome: &Outcome| matches!(outcome, Outcome::Waiting { .. });
+        let nothing_failed = self.failed_files() == 0
+            && self.failures == 0
+            && !self.files.iter().any(|(_, outcome)| waits(outcome));
         nothing_failed && self.lacking.is_empty() && self.stopped.is_none()
     }
 }
@@ -233,22 +312,17 @@ pub async fn ingest(
     watch: Watch<'_>,
 ) -> Result<Report, StoreError> {
     let mut report = Report::default();
-    for (done, path) in files.iter().enumerate() {
-        watch(Progress::Reading { done, total: files.len(), path: path.clone() });
-        let outcome = match store_file(tools, path, params, &mut report.problems).await? {
-            Ok(outcome) => outcome,
-            Err(error) => Outcome::Failed { reason: error.reason },
-        };
-        report.files.push((path.clone(), outcome));
-    }
+    reading::read_all(tools, files, params, watch, &mut report).await?;
     for structure in &params.with {
         tools.base.want(*structure).await?;
     }
     let wanted = tools.base.structures().await?;
     let paid = paid(tools, params, &wanted);
-    let any = !paid.with.is_empty() || !paid.records.is_empty();
-    if tools.models.of(Role::Atomize).is_some() || any {
+    if report.stopped.is_none() && is_paid(tools, &paid) {
         watch(Progress::Bill(left_to_do(tools.base.as_ref(), &paid).await?));
+    }
+    if report.stopped.is_none() {
+        describe::describe(tools, params, watch, &mut report).await?;
     }
     // Vectors are made while the model is at work: what waits for the one seldom waits for the other.
     let (fresh, texts) = mpsc::channel(stages::FRESH);
@@ -263,13 +337,14 @@ pub async fn ingest(
         records::read_all(tools, params, watch, &mut report).await?;
     }
     for (structure, built) in wanted {
-        let stamp = stamp(tools, structure).await?;
+        let stamp = stamp(tools, params, structure).await?;
         if built == stamp || report.stopped.is_some() {
             continue;
         }
         let whole = match structure {
             Structure::Graph => graph::build(tools, params, watch, &mut report).await?,
             Structure::Tree => tree::build(tools, params, watch, &mut report).await?,
+            Structure::Tags => tags::build(tools, params, watch, &mut report).await?,
         };
         if whole {
             tools.base.built(structure, &stamp).await?;
@@ -285,15 +360,29 @@ fn paid(tools: &Tools, params: &Params, wanted: &[(Structure, String)]) -> Param
     let is_paid = |structure: &Structure| match structure {
         Structure::Graph => tools.models.of(Role::Extract).is_some(),
         Structure::Tree => tools.models.of(Role::Summarize).is_some() && tools.embedder.is_some(),
+        Structure::Tags => tools.models.of(Role::Tag).is_some(),
     };
     let with = wanted.iter().map(|(structure, _)| *structure).filter(is_paid).collect();
-    let mut records = params.records.clone();
-    records.retain(|schema| schema.model && tools.models.of(Role::Extract).is_some());
-    Params { with, records, ..params.clone() }
+    let mut paid = Params { with, ..params.clone() };
+    paid.records.retain(|schema| schema.model && tools.models.of(Role::Extract).is_some());
+    if tools.models.of(Role::Summarize).is_none() {
+        paid.summarize.clear();
+    }
+    paid.describe &= tools.models.of(Role::Describe).is_some();
+    if tools.models.of(Role::Atomize).is_none() {
+        paid.atoms.retain(|kind| *kind == AtomKind::Sentence);
+    }
+    paid
+}
+
+fn is_paid(tools: &Tools, paid: &Params) -> bool {
+    let structures = !paid.with.is_empty() || !paid.records.is_empty();
+    let stages = structures || !paid.summarize.is_empty() || paid.describe;
+    stages || tools.models.of(Role::Atomize).is_some()
 }
 
 /// What a structure is built from: while that stays the same, there is nothing to do.
-async fn stamp(tools: &Tools, structure: Structure) -> Result<String, StoreError> {
+async fn stamp(tools: &Tools, params: &Params, structure: Structure) -> Result<String, StoreError> {
     let generation = tools.base.generation().await?;
     let maker = match structure {
         Structure::Graph => {
@@ -303,49 +392,27 @@ async fn stamp(tools: &Tools, structure: Structure) -> Result<String, StoreError
         Structure::Tree => {
             tools.embedder.as_ref().map_or_else(String::new, |embedder| embedder.name().to_owned())
         }
+        Structure::Tags => tags::stamp(tools, params).await?,
     };
     Ok(format!("{generation} {maker}"))
 }
 
 /// The settings that decide what a file becomes: under others, it is read again.
 pub fn recipe(params: &Params) -> String {
-    format!(
+    let by_structure = format!(
         "parse {} extract {} chunk {}/{}",
         pikerag_parse::VERSION,
         pikerag_extract::VERSION,
         params.chunks.max_tokens,
         params.chunks.overlap_tokens
-    )
-}
-
-async fn store_file(
-    tools: &Tools,
-    path: &str,
-    params: &Params,
-    problems: &mut Vec<(String, Problem)>,
-) -> Result<Result<Outcome, FileError>, StoreError> {
-    let hash = match tools.reader.hash(path).await {
-        Ok(hash) => hash,
-        Err(error) => return Ok(Err(error)),
-    };
-    let record = FileRecord { path: path.to_owned(), hash, recipe: recipe(params) };
-    if tools.base.file(path).await?.as_ref() == Some(&record) {
-        return Ok(Ok(Outcome::Unchanged));
+    );
+    match params.chunk_by {
+        ChunkBy::Structure => by_structure,
+        ChunkBy::Model { min_tokens } => {
+            format!(
+                "{by_structure} enhanced {} from {min_tokens}",
+                pikerag_extract::ENHANCED_VERSION
+            )
+        }
     }
-    let parsed = match tools.reader.parse(path).await {
-        Ok(parsed) => parsed,
-        Err(error) => return Ok(Err(error)),
-    };
-    problems.extend(parsed.problems.into_iter().map(|problem| (path.to_owned(), problem)));
-    let graphs: Vec<_> = parsed
-        .documents
-        .into_iter()
-        .map(|document| document_graph(path, document, params.chunks))
-        .collect();
-    let documents = graphs.len();
-    if graphs.iter().all(|graph| graph.chunks.is_empty()) {
-        return Ok(Err(FileError { reason: "it holds no text".to_owned() }));
-    }
-    let report = tools.base.put_file(&record, graphs).await?;
-    Ok(Ok(Outcome::Stored { report, documents }))
 }

@@ -9,8 +9,10 @@ mod gather;
 pub mod ingest;
 mod kit;
 pub mod methods;
+mod tagging;
 mod verdict;
 
 pub use gather::{Gather, Path};
 pub use kit::{Certainty, Kit, LabelledQuestion, Models, Run, SolveError};
 pub use methods::{Method, Overrides, UnknownMethod, solve};
+pub use tagging::TagUse;

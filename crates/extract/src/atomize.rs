@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use pikerag_knowledge::{Atom, AtomId, AtomKind, ChatModel, Chunk, Role, Schema, Spent};
 use pikerag_language::{is_chinese, sentences};
 use pikerag_prompt::{
-    AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, quiet_headings, texts,
-    without_thinking,
+    AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, quiet_headings, shown_text,
+    texts, without_thinking,
 };
 use serde_json::json;
 
@@ -88,7 +88,7 @@ pub(crate) fn atom(chunk: &Chunk, kind: AtomKind, text: &str) -> Atom {
 
 pub(crate) fn content(chunk: &Chunk) -> (String, String) {
     let title = chunk.full_title().split_whitespace().collect::<Vec<_>>().join(" ");
-    (quiet_headings(&title), quiet_headings(chunk.reading_text().trim()))
+    (quiet_headings(&title), shown_text(chunk))
 }
 
 struct Questions(Vec<String>);

@@ -2,8 +2,8 @@
 //! heading along, and never cuts a table row; then at size (SPEC §3, chunking without a model).
 
 use pikerag_knowledge::{
-    Area, BlockKind, Chunk, ChunkId, ChunkKind, Chunking, Document, DocumentGraph, Image, Section,
-    SectionId, Source, SourceId, Span, Table,
+    Area, Block, BlockKind, Chunk, ChunkId, ChunkKind, Chunking, Document, DocumentGraph, Image,
+    Section, SectionId, Source, SourceId, Span, Table,
 };
 use pikerag_language::language_of;
 
@@ -28,11 +28,21 @@ impl Default for ChunkParams {
 
 /// Splits a document that was read from the file `path`. A document without text gives no chunks.
 pub fn document_graph(path: &str, document: Document, params: ChunkParams) -> DocumentGraph {
+    let source = source_of(path, &document);
+    let (sections, drafts) = match document.chunking {
+        Chunking::Given => (Vec::new(), given(&document)),
+        Chunking::Free => split(&document, source.id, params),
+    };
+    assembled(path, document, source, sections, drafts)
+}
+
+/// The source node of a document that was read from the file `path`.
+pub(crate) fn source_of(path: &str, document: &Document) -> Source {
     let uri = match document.fragment.as_str() {
         "" => path.to_owned(),
         fragment => format!("{path}#{fragment}"),
     };
-    let source = Source {
+    Source {
         id: SourceId::of(&uri),
         title: document.title.clone(),
         media_type: document.media_type.clone(),
@@ -41,11 +51,17 @@ pub fn document_graph(path: &str, document: Document, params: ChunkParams) -> Do
         metadata: document.metadata.clone(),
         summary: None,
         uri,
-    };
-    let (sections, drafts) = match document.chunking {
-        Chunking::Given => (Vec::new(), given(&document)),
-        Chunking::Free => split(&document, source.id, params),
-    };
+    }
+}
+
+/// A document with the chunks that were decided on.
+pub(crate) fn assembled(
+    path: &str,
+    document: Document,
+    source: Source,
+    sections: Vec<Section>,
+    drafts: Vec<Draft>,
+) -> DocumentGraph {
     let (chunks, figures) = identified(&source, &document, &sections, drafts);
     let links = links::by_chunk(path, &document.links, &chunks);
     let names = links::names(path, &source, &chunks, &links);
@@ -70,6 +86,8 @@ pub(crate) struct Draft {
     pub(crate) table: Option<Table>,
     /// Place in the list of sections.
     pub(crate) section: Option<usize>,
+    /// What the model that ended the chunk says of it.
+    pub(crate) summary: Option<String>,
 }
 
 impl Draft {
@@ -84,6 +102,7 @@ impl Draft {
             image: None,
             table: None,
             section: None,
+            summary: None,
         }
     }
 }
@@ -98,16 +117,48 @@ fn given(document: &Document) -> Vec<Draft> {
 }
 
 fn split(document: &Document, source: SourceId, params: ChunkParams) -> (Vec<Section>, Vec<Draft>) {
+    let outline =
+        outline(document, source, |block| pieces(&document.text, block, params.max_tokens));
+    let mut drafts = Vec::new();
+    for mut run in outline.runs {
+        drafts.extend(pack(&mut run.pieces, run.section, params));
+    }
+    drafts.extend(outline.tail);
+    (outline.sections, drafts)
+}
+
+/// A document by sections, before it is cut into chunks.
+pub(crate) struct Outline {
+    pub(crate) sections: Vec<Section>,
+    /// In reading order.
+    pub(crate) runs: Vec<Run>,
+    /// Headings at the very end, which no text follows.
+    pub(crate) tail: Option<Draft>,
+}
+
+/// What stands between two headings.
+pub(crate) struct Run {
+    /// Place in the list of sections.
+    pub(crate) section: Option<usize>,
+    pub(crate) pieces: Vec<Piece>,
+}
+
+/// The sections of a document, and the pieces of each; the first piece takes its headings along.
+pub(crate) fn outline(
+    document: &Document,
+    source: SourceId,
+    pieces: impl Fn(&Block) -> Vec<Piece>,
+) -> Outline {
     let mut sections: Vec<Section> = Vec::new();
     // Sections that are open, outermost first: places in `sections`.
     let mut open: Vec<usize> = Vec::new();
-    let mut drafts = Vec::new();
+    let mut runs: Vec<Run> = Vec::new();
     let mut run: Vec<Piece> = Vec::new();
     // Start of headings that no text has followed yet; the next chunk takes them along.
     let mut headings_from: Option<usize> = None;
     for block in &document.blocks {
         if let BlockKind::Heading { level } = block.kind {
-            drafts.extend(pack(&mut run, open.last().copied(), params));
+            runs.push(Run { section: open.last().copied(), pieces: std::mem::take(&mut run) });
             headings_from.get_or_insert(block.span.start);
             open.retain(|place| sections.get(*place).is_some_and(|section| section.level < level));
             let parent =
@@ -125,21 +176,20 @@ fn split(document: &Document, source: SourceId, params: ChunkParams) -> (Vec<Sec
             });
             continue;
         }
-        let mut found = pieces(&document.text, block, params.max_tokens);
+        let mut found = pieces(block);
         if let (Some(start), Some(first)) = (headings_from, found.first_mut()) {
             first.span.start = start;
             headings_from = None;
         }
         run.extend(found);
     }
-    drafts.extend(pack(&mut run, open.last().copied(), params));
+    runs.push(Run { section: open.last().copied(), pieces: run });
     // Headings at the very end stand alone rather than get lost.
-    if let (Some(start), Some(last)) = (headings_from, document.blocks.last()) {
+    let tail = headings_from.zip(document.blocks.last()).map(|(start, last)| {
         let span = Span { start, end: last.span.end };
-        let section = open.last().copied();
-        drafts.push(Draft { section, ..Draft::bare(span, last.page) });
-    }
-    (sections, drafts)
+        Draft { section: open.last().copied(), ..Draft::bare(span, last.page) }
+    });
+    Outline { sections, runs, tail }
 }
 
 /// The words of a heading without Markdown's marks.
@@ -178,7 +228,7 @@ fn identified(
             page: draft.page,
             area: draft.area,
             table: draft.table,
-            summary: None,
+            summary: draft.summary,
             hidden: draft.hidden,
         };
         // As it is read: rows cut off from their header become another chunk with another header.
@@ -202,7 +252,7 @@ fn identified(
 }
 
 /// Headings from the outermost down to each section, joined by ` › `, in the sections' order.
-fn heading_paths(sections: &[Section]) -> Vec<String> {
+pub(crate) fn heading_paths(sections: &[Section]) -> Vec<String> {
     let mut paths: Vec<String> = Vec::with_capacity(sections.len());
     let mut places = std::collections::HashMap::new();
     for (place, section) in sections.iter().enumerate() {
@@ -225,7 +275,7 @@ fn heading_paths(sections: &[Section]) -> Vec<String> {
 mod tests {
     use std::fmt::Write;
 
-    use pikerag_knowledge::{Block, Link};
+    use pikerag_knowledge::Link;
     use proptest::prelude::*;
 
     use super::*;

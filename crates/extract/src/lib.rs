@@ -4,6 +4,7 @@
 mod atomize;
 mod chunk;
 pub mod cluster;
+mod enhance;
 mod entities;
 mod identifiers;
 pub mod leiden;
@@ -12,15 +13,22 @@ mod records;
 mod references;
 mod split;
 mod statements;
+mod tags;
 
 pub use atomize::{Atomized, atomize_prompt, question_atoms, sentence_atoms};
 pub use chunk::{ChunkParams, document_graph};
+pub use enhance::{ENHANCED_VERSION, EnhanceParams, Enhanced, enhanced_forecast, enhanced_graph};
 pub use entities::{entity_of, extract, extract_names, extract_prompt};
 pub use records::{
     ModelRecords, asks_model, model_records, plain_records, propose_by_model, propose_from_columns,
     records_prompt,
 };
 pub use statements::{statement_atoms, statements_prompt};
+
+pub use tags::{
+    FACTORED, Factor, chunk_tags, chunk_tags_prompt, factors_prompt, key_factors, map_tags,
+    question_tags, tag_classes, tag_key,
+};
 
 /// Version of everything this crate decides without a model; part of a file's recipe.
 pub const VERSION: u32 = 1;

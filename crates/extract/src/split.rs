@@ -1,6 +1,6 @@
 //! How is text cut to size? Into pieces that must stay whole, packed into chunks in order.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pikerag_knowledge::{Area, Block, BlockKind, ChunkKind, Span, Table};
 use pikerag_language::{estimate_tokens, sentences};
@@ -10,21 +10,31 @@ use crate::chunk::{ChunkParams, Draft};
 /// The smallest unit of a chunk: a paragraph that fits, else a sentence, a row, a line.
 pub(crate) struct Piece {
     pub(crate) span: Span,
-    kind: ChunkKind,
+    pub(crate) kind: ChunkKind,
     page: Option<u32>,
     area: Option<Area>,
-    hidden: bool,
+    pub(crate) hidden: bool,
     /// For a figure: its place among the document's images.
     image: Option<usize>,
-    tokens: u64,
+    pub(crate) tokens: u64,
     /// For a row of a table: the whole table, and which row this is (`None`: its header).
-    row: Option<(Rc<Table>, Option<usize>)>,
+    row: Option<(Arc<Table>, Option<usize>)>,
     /// Whether the text before it belongs to the same paragraph.
-    continues: bool,
+    pub(crate) continues: bool,
 }
 
-/// The pieces of a block, in order.
+/// The pieces of a block, in order: a paragraph that fits stays whole.
 pub(crate) fn pieces(text: &str, block: &Block, max_tokens: u64) -> Vec<Piece> {
+    cut(text, block, max_tokens, max_tokens)
+}
+
+/// The pieces of a block between which a chunk might end: sentences, lines, rows.
+pub(crate) fn finest_pieces(text: &str, block: &Block, max_tokens: u64) -> Vec<Piece> {
+    cut(text, block, max_tokens, 0)
+}
+
+/// Cuts a block where it must be, and where a paragraph or a listing has more than `whole` tokens.
+fn cut(text: &str, block: &Block, max_tokens: u64, whole_tokens: u64) -> Vec<Piece> {
     let piece = |span: Span, kind, continues| Piece {
         span,
         kind,
@@ -39,11 +49,11 @@ pub(crate) fn pieces(text: &str, block: &Block, max_tokens: u64) -> Vec<Piece> {
     match &block.kind {
         BlockKind::Table(table) if table.lines.len() > 1 => {
             let header = usize::from(!table.header.is_empty());
-            let table = Rc::new(table.clone());
+            let table = Arc::new(table.clone());
             let mut rows = Vec::with_capacity(table.lines.len());
             for (line, span) in table.lines.iter().enumerate() {
                 let mut row = piece(*span, ChunkKind::Table, false);
-                row.row = Some((Rc::clone(&table), line.checked_sub(header)));
+                row.row = Some((Arc::clone(&table), line.checked_sub(header)));
                 rows.push(row);
             }
             rows
@@ -53,14 +63,14 @@ pub(crate) fn pieces(text: &str, block: &Block, max_tokens: u64) -> Vec<Piece> {
             vec![Piece { image: *image, ..piece(block.span, ChunkKind::Figure, false) }]
         }
         BlockKind::Caption => vec![piece(block.span, ChunkKind::Caption, false)],
-        BlockKind::Code => lines(text, block.span, max_tokens)
+        BlockKind::Code => lines(text, block.span, max_tokens, whole_tokens)
             .into_iter()
             .enumerate()
             .map(|(place, span)| piece(span, ChunkKind::Code, place > 0))
             .collect(),
         _ => {
             let whole = piece(block.span, ChunkKind::Text, false);
-            if whole.tokens <= max_tokens {
+            if whole.tokens <= whole_tokens {
                 return vec![whole];
             }
             let body = block.span.of(text).unwrap_or_default();
@@ -126,7 +136,7 @@ fn overlap(held: &[Piece], params: ChunkParams) -> Vec<Piece> {
     taken
 }
 
-fn close(held: Vec<Piece>, section: Option<usize>) -> Option<Draft> {
+pub(crate) fn close(held: Vec<Piece>, section: Option<usize>) -> Option<Draft> {
     let (first, last) = (held.first()?, held.last()?);
     let (span, page) = (Span { start: first.span.start, end: last.span.end }, first.page);
     let hidden = first.hidden;
@@ -148,13 +158,14 @@ fn close(held: Vec<Piece>, section: Option<usize>) -> Option<Draft> {
         part.lines.push(piece.span);
     }
     let kind = kind.unwrap_or(ChunkKind::Caption);
-    Some(Draft { span, kind, page, area, hidden, image, table, section })
+    let summary = None;
+    Some(Draft { span, kind, page, area, hidden, image, table, section, summary })
 }
 
 /// Lines of a block, packed as far as they fit, so that program text is cut between lines only.
-fn lines(text: &str, block: Span, max_tokens: u64) -> Vec<Span> {
+fn lines(text: &str, block: Span, max_tokens: u64, whole_tokens: u64) -> Vec<Span> {
     let body = block.of(text).unwrap_or_default();
-    if estimate_tokens(body) <= max_tokens {
+    if estimate_tokens(body) <= whole_tokens {
         return vec![block];
     }
     let (mut spans, mut at) = (Vec::new(), block.start);

@@ -72,6 +72,9 @@ pub enum Check {
     Verified,
     /// The quote was not found in the cited chunk; the claim stands unsupported.
     NotFound,
+    /// The quote stands in what a model said of the chunk (of a figure, say), not in the source's own
+    /// words.
+    Described,
 }
 
 /// One numbered citation of an answer.

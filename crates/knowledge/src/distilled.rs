@@ -194,6 +194,8 @@ pub enum Structure {
     Graph,
     /// Summaries over clusters of chunks, level by level (RAPTOR).
     Tree,
+    /// Tags by class (PIKE-RAG §5.2.2).
+    Tags,
 }
 
 impl Structure {
@@ -202,6 +204,7 @@ impl Structure {
         match self {
             Self::Graph => "graph",
             Self::Tree => "tree",
+            Self::Tags => "tags",
         }
     }
 }

@@ -104,6 +104,30 @@ id! {
     RecordId
 }
 
+id! {
+    /// A class of tags; derived from the name and the cover it was made with.
+    TagClassId
+}
+
+id! {
+    /// A tag; derived from its class and the key of its folded text.
+    TagId
+}
+
+impl TagClassId {
+    /// The class of this name and cover.
+    pub fn of(name: &str, covers: &str) -> Self {
+        Self(content_id("tag class", &[name.as_bytes(), covers.as_bytes()]))
+    }
+}
+
+impl TagId {
+    /// The tag of a class under the key of its folded text.
+    pub fn of(class: TagClassId, key: u64) -> Self {
+        Self(content_id("tag", &[&class.0.to_le_bytes(), &key.to_le_bytes()]))
+    }
+}
+
 impl SourceId {
     /// The identity of the document at `uri`.
     pub fn of(uri: &str) -> Self {

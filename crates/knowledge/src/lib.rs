@@ -12,6 +12,7 @@ pub mod ports;
 pub mod records;
 mod references;
 mod seeded;
+pub mod tags;
 pub mod trace;
 
 pub use answer::{Answer, Check, Citation, Context, ContextChunk, Question, WrittenBy};
@@ -26,15 +27,19 @@ pub use graph::{
 };
 pub use id::{
     AtomId, ChunkId, CommunityId, EntityId, RecordId, RelationId, SectionId, SourceId, SummaryId,
+    TagClassId, TagId,
 };
 pub use names::{NameKey, NameUse};
 pub use ports::{
-    BaseSummary, CallRecord, ChatModel, ChatReply, ChatRequest, Embedder, ExtractBy, FileRecord,
-    KnowledgeBase, KnowledgeWriter, Ledger, Mentions, Message, ModelError, PutReport, RecordsBy,
-    Role, Schema, Scored, Scorer, Stage, StoreError, TokenLogprob, Usage, Vector, VectorSet,
-    mean_probability,
+    BaseSummary, CallRecord, ChatModel, ChatReply, ChatRequest, ChunkTags, Embedder, ExtractBy,
+    FileRecord, KeyedPair, KnowledgeBase, KnowledgeWriter, Ledger, Mentions, Message, ModelError,
+    PutReport, RecordsBy, Role, Schema, Scored, Scorer, Stage, StoreError, TagReader, TagWriter,
+    TokenLogprob, Usage, Vector, VectorSet, mean_probability,
 };
 pub use records::{Record, RecordField, RecordOrigin, RecordSchema, Value};
 pub use references::{Reference, ReferenceKind};
 pub use seeded::Seeded;
-pub use trace::{Candidate, Consulted, Criterion, Event, JudgedBy, Spent, StopReason, Trace, Via};
+pub use tags::{Origin, Tag, TagClass, TagCount, TagExample, TagPair};
+pub use trace::{
+    Candidate, Consulted, Criterion, Event, JudgedBy, MappedTag, Spent, StopReason, Trace, Via,
+};

@@ -3,6 +3,7 @@
 
 mod base;
 mod models;
+mod tags;
 mod writer;
 
 pub use base::{BaseSummary, KnowledgeBase, Mentions, Scored, StoreError, VectorSet};
@@ -10,6 +11,7 @@ pub use models::{
     CallRecord, ChatModel, ChatReply, ChatRequest, Embedder, Ledger, Message, ModelError, Role,
     Schema, Scorer, TokenLogprob, Usage, Vector, mean_probability,
 };
+pub use tags::{ChunkTags, KeyedPair, TagReader, TagWriter};
 pub use writer::{ExtractBy, FileRecord, KnowledgeWriter, PutReport, RecordsBy, Stage};
 
 /// The cause of an error, kept for the chain.

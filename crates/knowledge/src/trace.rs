@@ -22,6 +22,8 @@ pub enum Via {
     Graph,
     /// The tree: summaries and chunks in one search.
     Tree,
+    /// The question's tags: chunks that bear them or hold their words.
+    Tags,
     /// The backup: the question itself on atoms.
     BackupAtoms,
     /// The backup: the question itself on chunks.
@@ -116,6 +118,17 @@ pub struct Consulted {
     pub title: String,
     /// How well it fits, on the search's own scale.
     pub score: f64,
+}
+
+/// A tag of a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MappedTag {
+    /// The tag as the question has it.
+    pub tag: String,
+    /// The name of its class; empty where nobody said.
+    pub class: String,
+    /// What the documents call it: words of tag pairs, or of tags that chunks bear. May be empty.
+    pub to: Vec<String>,
 }
 
 /// One step of a method.
@@ -240,6 +253,16 @@ pub enum Event {
     Consulted {
         /// The nodes, best first.
         nodes: Vec<Consulted>,
+    },
+    /// The question's tags were found and mapped to those of the documents (PIKE-RAG Fig. 7).
+    Tagged {
+        /// The tags, in the order found.
+        tags: Vec<MappedTag>,
+        /// What is searched for in place of the question; the question itself where it was not
+        /// rewritten.
+        query: String,
+        /// Words searched for besides.
+        keywords: Vec<String>,
     },
     /// The answer was written (line 14).
     Answered {

@@ -100,10 +100,60 @@ pub async fn ask_sample<R: Reply>(
     sample: u32,
     spent: &mut Spent,
 ) -> Result<R, AskError> {
-    let rendered = prompt.render(inputs)?;
-    let role = prompt.role;
-    let first = send(model, prompt, R::schema(), rendered.clone(), sample, spent).await?;
-    let reason = match R::read(&first) {
+    let sending = Sending { prompt, images: &[], schema: R::schema(), sample };
+    exchange(model, &sending, inputs, R::read, spent).await
+}
+
+/// The same with pictures, as `data:` URLs, that the model sees beside the prompt.
+///
+/// # Errors
+/// See [`AskError`].
+pub async fn ask_about<R: Reply>(
+    model: &dyn ChatModel,
+    prompt: &Prompt,
+    inputs: &[(&str, &str)],
+    images: &[String],
+    spent: &mut Spent,
+) -> Result<R, AskError> {
+    let sending = Sending { prompt, images, schema: R::schema(), sample: 0 };
+    exchange(model, &sending, inputs, R::read, spent).await
+}
+
+/// The same where only the caller knows what a readable reply is: a number within a range, say.
+///
+/// # Errors
+/// See [`AskError`].
+pub async fn ask_read<R>(
+    model: &dyn ChatModel,
+    prompt: &Prompt,
+    inputs: &[(&str, &str)],
+    schema: Option<Schema>,
+    read: impl Fn(&str) -> Result<R, Unreadable> + Send + Sync,
+    spent: &mut Spent,
+) -> Result<R, AskError> {
+    let sending = Sending { prompt, images: &[], schema, sample: 0 };
+    exchange(model, &sending, inputs, read, spent).await
+}
+
+/// What goes out beside the inputs.
+struct Sending<'a> {
+    prompt: &'a Prompt,
+    images: &'a [String],
+    schema: Option<Schema>,
+    sample: u32,
+}
+
+async fn exchange<R>(
+    model: &dyn ChatModel,
+    sending: &Sending<'_>,
+    inputs: &[(&str, &str)],
+    read: impl Fn(&str) -> Result<R, Unreadable> + Send + Sync,
+    spent: &mut Spent,
+) -> Result<R, AskError> {
+    let rendered = sending.prompt.render(inputs)?;
+    let role = sending.prompt.role;
+    let first = send(model, sending, rendered.clone(), spent).await?;
+    let reason = match read(&first) {
         Ok(reply) => return Ok(reply),
         Err(reason) => reason,
     };
@@ -112,8 +162,8 @@ pub async fn ask_sample<R: Reply>(
         "{rendered}\n\n# Correction\nYour last reply could not be used: {reason}. \
          Reply again, with nothing but the format asked for above."
     );
-    let second = send(model, prompt, R::schema(), again, sample, spent).await?;
-    R::read(&second).map_err(|reason| AskError::Unreadable {
+    let second = send(model, sending, again, spent).await?;
+    read(&second).map_err(|reason| AskError::Unreadable {
         role,
         reply: second.chars().take(200).collect(),
         reason,
@@ -122,19 +172,18 @@ pub async fn ask_sample<R: Reply>(
 
 async fn send(
     model: &dyn ChatModel,
-    prompt: &Prompt,
-    schema: Option<Schema>,
+    sending: &Sending<'_>,
     text: String,
-    sample: u32,
     spent: &mut Spent,
 ) -> Result<String, AskError> {
+    let prompt = sending.prompt;
     let request = ChatRequest {
         role: prompt.role,
-        messages: vec![Message::User { text, images: Vec::new() }],
+        messages: vec![Message::User { text, images: sending.images.to_vec() }],
         temperature: prompt.temperature,
         max_tokens: prompt.max_tokens,
-        schema,
-        sample,
+        schema: sending.schema.clone(),
+        sample: sending.sample,
     };
     let reply = model
         .complete(&request)

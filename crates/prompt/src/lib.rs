@@ -7,8 +7,8 @@ mod passages;
 mod prose;
 mod read;
 
-pub use ask::{AskError, Prompt, Reply, ask, ask_sample};
+pub use ask::{AskError, Prompt, Reply, ask, ask_about, ask_read, ask_sample};
 pub use json::{Found, find_json};
-pub use passages::{numbered, one_line, passages, quiet_headings};
+pub use passages::{numbered, one_line, passages, quiet_headings, shown_text};
 pub use prose::{Prose, YesNo};
 pub use read::{Unreadable, index, list_items, object, text, texts, without_thinking};

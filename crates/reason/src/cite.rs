@@ -14,7 +14,8 @@ use crate::Claim;
 /// Turns claims into numbered citations, in order, each once.
 ///
 /// A quote is looked for in the chunk it was ascribed to, then in the rest of the context; white
-/// space may differ, nothing else. One that is nowhere is kept and marked [`Check::NotFound`].
+/// space may differ, nothing else. One that stands only in what a model said of a chunk is kept and marked
+/// [`Check::Described`], one that is nowhere [`Check::NotFound`].
 /// Where there is no claim at all, the sentences that hold the answer are cited instead.
 ///
 /// # Errors
@@ -31,7 +32,12 @@ pub async fn cite(
     };
     let mut citations: Vec<Citation> = Vec::new();
     for claim in claims.iter().chain(&own) {
-        let Some((chunk, span)) = locate(context, claim) else { continue };
+        let Some((chunk, found)) = locate(context, claim) else { continue };
+        let (span, check) = match found {
+            Found::Span(span) => (Some(span), Check::Verified),
+            Found::Described => (None, Check::Described),
+            Found::Nowhere => (None, Check::NotFound),
+        };
         let citation = Citation {
             number: citations.len() + 1,
             chunk: chunk.id,
@@ -40,7 +46,7 @@ pub async fn cite(
             page: chunk.page,
             span: span.unwrap_or(chunk.span),
             quote: span.and_then(|span| within(chunk, span)).unwrap_or(&claim.quote).to_owned(),
-            check: if span.is_some() { Check::Verified } else { Check::NotFound },
+            check,
         };
         let twin =
             |other: &Citation| other.chunk == citation.chunk && other.quote == citation.quote;
@@ -62,7 +68,7 @@ pub async fn verify(
     citations: &mut [Citation],
 ) -> Result<(), StoreError> {
     let mut texts: HashMap<SourceId, String> = HashMap::new();
-    for citation in citations {
+    for citation in citations.iter_mut().filter(|citation| citation.check == Check::Verified) {
         let held = context.chunks.iter().find(|held| held.chunk.id == citation.chunk);
         let Some(source) = held.map(|held| held.chunk.source) else {
             citation.check = Check::NotFound;
@@ -79,40 +85,63 @@ pub async fn verify(
     Ok(())
 }
 
-/// The chunk that holds a claim's words, and where; the chunk it was ascribed to if none does.
-fn locate<'a>(context: &'a Context, claim: &Claim) -> Option<(&'a Chunk, Option<Span>)> {
+/// Where a claim's words stand.
+enum Found {
+    /// In the source.
+    Span(Span),
+    /// Only in what a model said of the chunk.
+    Described,
+    Nowhere,
+}
+
+/// The chunk that holds a claim's words, and where; the chunk it was ascribed to if none does. The words of
+/// sources go before those of models.
+fn locate<'a>(context: &'a Context, claim: &Claim) -> Option<(&'a Chunk, Found)> {
     let ascribed =
         context.chunks.iter().map(|held| &held.chunk).find(|chunk| chunk.id == claim.chunk);
     let others =
         context.chunks.iter().map(|held| &held.chunk).filter(|chunk| chunk.id != claim.chunk);
-    for chunk in ascribed.into_iter().chain(others) {
+    let all = || ascribed.into_iter().chain(others.clone());
+    for chunk in all() {
         if let Some(span) = find(chunk, &claim.quote) {
-            return Some((chunk, Some(span)));
+            return Some((chunk, Found::Span(span)));
         }
     }
-    ascribed.map(|chunk| (chunk, None))
+    let is_described = |chunk: &&Chunk| {
+        let said = chunk.summary.as_deref().unwrap_or_default();
+        place(said, &claim.quote).is_some()
+    };
+    match all().find(is_described) {
+        Some(chunk) => Some((chunk, Found::Described)),
+        None => ascribed.map(|chunk| (chunk, Found::Nowhere)),
+    }
 }
 
 /// Where a quote stands in a chunk, as a span of the source; white space may differ.
 fn find(chunk: &Chunk, quote: &str) -> Option<Span> {
+    let (start, end) = place(&chunk.text, quote)?;
+    Some(Span { start: chunk.span.start + start, end: chunk.span.start + end })
+}
+
+/// Where a quote begins and ends in a text.
+fn place(text: &str, quote: &str) -> Option<(usize, usize)> {
     let quote = quote.trim().trim_matches(['"', '“', '”', '…']).trim();
     let mut words = quote.split_whitespace();
     let first = words.next()?;
     // Every place, overlapping ones too: `match_indices` would miss "aa b" in "aaa b".
-    let places = chunk.text.char_indices().map(|(place, _)| place);
-    let is_start =
-        |place: &usize| chunk.text.get(*place..).is_some_and(|rest| rest.starts_with(first));
+    let places = text.char_indices().map(|(place, _)| place);
+    let is_start = |place: &usize| text.get(*place..).is_some_and(|rest| rest.starts_with(first));
     'starts: for start in places.filter(is_start) {
         let mut at = start + first.len();
         for word in words.clone() {
-            let rest = chunk.text.get(at..)?;
+            let rest = text.get(at..)?;
             let trimmed = rest.trim_start();
             if rest.len() == trimmed.len() || !trimmed.starts_with(word) {
                 continue 'starts;
             }
             at += rest.len() - trimmed.len() + word.len();
         }
-        return Some(Span { start: chunk.span.start + start, end: chunk.span.start + at });
+        return Some((start, at));
     }
     None
 }
@@ -183,9 +212,37 @@ mod tests {
             context.add(1, chunk(id as u64, text));
         }
         let claim = Claim { chunk: ChunkId(0), quote: quote.to_owned() };
-        locate(&context, &claim).map(|(chunk, span)| {
-            (chunk.id.0, span.map(|span| within(chunk, span).unwrap().to_owned()))
+        locate(&context, &claim).map(|(chunk, found)| {
+            let words = match found {
+                Found::Span(span) => Some(within(chunk, span).unwrap().to_owned()),
+                Found::Described | Found::Nowhere => None,
+            };
+            (chunk.id.0, words)
         })
+    }
+
+    /// What a model saw on a figure is no word of the source, and words of the source go before it.
+    #[test]
+    fn a_description_is_not_the_sources_words() {
+        let mut context = Context::default();
+        let mut figure = chunk(0, "[Figure 1]");
+        figure.summary = Some("A bar chart:  sales rose to 40.".to_owned());
+        context.add(1, figure);
+        context.add(1, chunk(1, "The report says: sales fell."));
+        let check = |quote: &str| {
+            let claim = Claim { chunk: ChunkId(1), quote: quote.to_owned() };
+            let (chunk, found) = locate(&context, &claim).unwrap();
+            let found = match found {
+                Found::Span(_) => "span",
+                Found::Described => "described",
+                Found::Nowhere => "nowhere",
+            };
+            (chunk.id.0, found)
+        };
+        assert_eq!(check("bar chart: sales rose"), (0, "described"));
+        assert_eq!(check("sales fell"), (1, "span"));
+        assert_eq!(check("sales"), (1, "span"));
+        assert_eq!(check("sales soared"), (1, "nowhere"));
     }
 
     #[test]

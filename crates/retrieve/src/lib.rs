@@ -7,6 +7,7 @@ mod finder;
 mod hops;
 mod layers;
 mod search;
+mod tags;
 
 pub use atoms::{AtomHit, atoms};
 pub use chunks::{hybrid, nearest};
@@ -14,3 +15,4 @@ pub use finder::{Finder, Hit, RetrieveError};
 pub use hops::{HopParams, Walk, hops};
 pub use layers::{Aggregate, LayerParams, Spread, layers};
 pub use search::{Search, SearchParams, UnknownSearch, search};
+pub use tags::tagged;

@@ -14,6 +14,7 @@ mod read;
 mod records;
 mod references;
 mod rows;
+mod tags;
 mod tree;
 mod vectors;
 mod write;

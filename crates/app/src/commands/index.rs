@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anyhow::Context;
 use pikerag_coordinate::estimate::{Estimate, estimate as estimated};
-use pikerag_coordinate::ingest::{Outcome, Params, Progress, Report, ingest};
+use pikerag_coordinate::ingest::{ChunkBy, Outcome, Params, Progress, Report, ingest};
 use pikerag_knowledge::{FileRecord, KnowledgeWriter, Problem, Role, Structure};
 use serde_json::json;
 
@@ -56,6 +56,7 @@ fn tell(wiring: &Wiring, report: &Report, pruned: &[String]) {
                 chunks += report.added;
             }
             Outcome::Unchanged => unchanged += 1,
+            Outcome::Waiting { reason } => note(&format!("waits: {path}: {reason}")),
             Outcome::Failed { reason } => note(&format!("left out: {path}: {reason}")),
         }
     }
@@ -97,6 +98,21 @@ fn tell(wiring: &Wiring, report: &Report, pruned: &[String]) {
             count(report.extracted, "chunk"),
             count(report.reports, "report"),
             count(report.summaries, "summary"),
+        ));
+    }
+    if report.described > 0 {
+        say(&format!(
+            "{} described or summed up",
+            count(report.described, "table, figure or document")
+        ));
+    }
+    if report.tagged > 0 {
+        say(&format!("{} in {}", count(report.tags, "tag"), count(report.tagged, "chunk")));
+    }
+    if report.undecided > 0 {
+        note(&format!(
+            "{} stayed unreadable: structure decided, or nothing was said",
+            count(report.undecided, "reply")
         ));
     }
     if report.unextracted > 0 {
@@ -186,6 +202,9 @@ pub(crate) async fn delete(wiring: &Wiring, arguments: &Paths) -> anyhow::Result
 /// The settings, and what the command line asks for besides.
 fn params(wiring: &Wiring, asked: &With) -> Params {
     let mut params = wiring.ingest_params();
+    if let Some(chunking) = asked.chunking {
+        params.chunk_by = wiring.chunk_by(chunking.into());
+    }
     for structure in asked.with.iter().copied().map(Structure::from) {
         if !params.with.contains(&structure) {
             params.with.push(structure);
@@ -209,8 +228,14 @@ pub(crate) async fn estimate(wiring: &Wiring, arguments: &cli::Estimate) -> anyh
         wiring.has_chat(match structure {
             Structure::Graph => Role::Extract,
             Structure::Tree => Role::Summarize,
+            Structure::Tags => Role::Tag,
         })
     });
+    if !wiring.has_chat(Role::Summarize) {
+        params.chunk_by = ChunkBy::Structure;
+        params.summarize.clear();
+    }
+    params.describe &= wiring.has_chat(Role::Describe);
     let writer = base.as_ref().map(|base| base as &dyn KnowledgeWriter);
     let mut bill = estimated(writer, reader.as_ref(), &found.files, &params).await?;
     bill.unreadable.extend(found.left_out);

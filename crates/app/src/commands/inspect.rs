@@ -47,6 +47,9 @@ pub(crate) async fn status(wiring: &Wiring) -> anyhow::Result<u8> {
             count(summary.summaries, "summary")
         ));
     }
+    if summary.tags > 0 {
+        say(&format!("  {}", count(summary.tags, "tag")));
+    }
     let embedder = summary.embedder.as_deref().unwrap_or("no embedder: words alone");
     say(&format!("  {} ({embedder})", count(summary.vectors, "vector")));
     say(&format!(

@@ -21,3 +21,5 @@ mod kill;
 mod replay;
 #[cfg(test)]
 mod stub_workload;
+#[cfg(test)]
+mod tags;

@@ -89,7 +89,7 @@ where
 }
 
 /// Notes a call that failed, and whether the run has to end with it.
-fn blame(label: &str, error: &AskError, refusals: &mut usize, report: &mut Report) {
+pub(super) fn blame(label: &str, error: &AskError, refusals: &mut usize, report: &mut Report) {
     let refused = matches!(error, AskError::Model { source: ModelError::Refused { .. }, .. });
     *refusals = if refused { *refusals + 1 } else { 0 };
     if ends_the_run(error) || REFUSALS <= *refusals {
@@ -104,7 +104,7 @@ fn blame(label: &str, error: &AskError, refusals: &mut usize, report: &mut Repor
     }
 }
 
-fn ends_the_run(error: &AskError) -> bool {
+pub(super) fn ends_the_run(error: &AskError) -> bool {
     match error {
         AskError::Model { source, .. } => model_ends_the_run(source),
         AskError::Template { .. } => true,

@@ -8,8 +8,8 @@ use futures::future;
 use futures::stream::{self, Stream, StreamExt, TryStreamExt};
 use pikerag_extract::{Atomized, question_atoms, sentence_atoms, statement_atoms};
 use pikerag_knowledge::{
-    Atom, AtomId, AtomKind, Chunk, ChunkId, Embedder, ModelError, Role, Stage, StoreError, Vector,
-    VectorSet, causes,
+    Atom, AtomId, AtomKind, Chunk, ChunkId, ChunkKind, Embedder, ModelError, Role, Stage,
+    StoreError, Vector, VectorSet, causes,
 };
 
 use super::flight::{Flight, fly};
@@ -31,6 +31,8 @@ pub(super) async fn atomize(
 ) -> Result<(), StoreError> {
     for kind in &params.atoms {
         match kind {
+            // What stopped the run before would stop it again.
+            AtomKind::Question | AtomKind::Statement if report.stopped.is_some() => {}
             AtomKind::Question | AtomKind::Statement => {
                 atomize_by_model(tools, params, *kind, watch, &mut fresh, report).await?;
             }
@@ -45,6 +47,22 @@ pub(super) async fn all_waiting(tools: &Tools, stage: &Stage) -> Result<Vec<Chun
     let mut all: Vec<ChunkId> = Vec::new();
     loop {
         let page = tools.base.waiting(stage, all.last().copied(), PAGE).await?;
+        if page.is_empty() {
+            return Ok(all);
+        }
+        all.extend(page);
+    }
+}
+
+/// The same for chunks of one kind.
+pub(super) async fn all_waiting_of(
+    tools: &Tools,
+    stage: &Stage,
+    kind: ChunkKind,
+) -> Result<Vec<ChunkId>, StoreError> {
+    let mut all: Vec<ChunkId> = Vec::new();
+    loop {
+        let page = tools.base.waiting_of(stage, kind, all.last().copied(), PAGE).await?;
         if page.is_empty() {
             return Ok(all);
         }

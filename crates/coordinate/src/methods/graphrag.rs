@@ -33,6 +33,7 @@ pub(super) async fn plainly(
     let built = match structure {
         Structure::Graph => summary.entities,
         Structure::Tree => summary.summaries,
+        Structure::Tags => summary.tags,
     };
     if built == 0 {
         return Err(SolveError::NotBuilt { structure });

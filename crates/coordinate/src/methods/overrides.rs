@@ -11,6 +11,7 @@ use super::{
 };
 use crate::gather::Gather;
 use crate::kit::Certainty;
+use crate::tagging::TagUse;
 
 /// Parameters that a user sets for all methods that have them; what is not set stays as the papers
 /// have it.
@@ -45,6 +46,9 @@ pub struct Overrides {
     pub layers: LayerParams,
     /// By which measure a model's certainty is told.
     pub certainty: Certainty,
+    /// What naive RAG and its kin use a question's tags for; a setting of its own place.
+    #[serde(skip)]
+    pub tags: TagUse,
 }
 
 impl Method {
@@ -65,7 +69,9 @@ impl Method {
                 let k = set.hop_chunks.map_or(params.k, NonZeroUsize::get);
                 Self::HopRag(hop_rag::Params { k, hops: set.hops })
             }
-            Self::NaiveRag(params) => Self::NaiveRag(params.weighed(set.layers)),
+            Self::NaiveRag(params) => {
+                Self::NaiveRag(Gather { tags: set.tags, ..params.weighed(set.layers) })
+            }
             Self::RaIsf(params) => Self::RaIsf(ra_isf::Params {
                 depth: set.depth.unwrap_or(params.depth),
                 k: set.k.map_or(params.k, NonZeroUsize::get),

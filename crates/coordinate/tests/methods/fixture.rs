@@ -240,6 +240,9 @@ pub(crate) fn tell(answer: &Answer) -> String {
                 };
                 writeln!(told, "consults: {}", listed(&nodes.iter().map(shown).collect::<Vec<_>>()))
             }
+            Event::Tagged { tags, query, keywords } => {
+                writeln!(told, "tags: {tags:?}; searches for {query:?} and {keywords:?}")
+            }
             Event::Noted { note } => writeln!(told, "note: {note}"),
             Event::Answered { answer } => writeln!(told, "answer: {answer}"),
         }
@@ -251,6 +254,7 @@ pub(crate) fn tell(answer: &Answer) -> String {
         let check = match citation.check {
             Check::Verified => String::new(),
             Check::NotFound => " (NotFound)".to_owned(),
+            Check::Described => " (Described)".to_owned(),
         };
         writeln!(told, "cites {}: {quote}{check}", citation.uri).unwrap();
     }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::{Cause, Vector};
+use super::{Cause, TagReader, Vector};
 use crate::distilled::{Community, Entity, Relation, Summary};
 use crate::document::Image;
 use crate::graph::{Atom, AtomKind, Chunk, Source};
@@ -75,7 +75,7 @@ pub enum VectorSet {
 /// # Cancel safety
 /// Reads only; dropping a future leaves nothing behind.
 #[async_trait]
-pub trait KnowledgeBase: Send + Sync {
+pub trait KnowledgeBase: TagReader + Send + Sync {
     /// The atoms of a kind closest to each query vector: `R_atom` in KAR³ eq. 5. One list per
     /// query, in order; one pass over the vectors serves them all.
     ///
@@ -218,6 +218,9 @@ pub trait KnowledgeBase: Send + Sync {
     /// These summaries, in the order asked for; unknown ones are left out.
     async fn summaries(&self, ids: &[SummaryId]) -> Result<Vec<Summary>, StoreError>;
 
+    /// The first chunks of a source in reading order, at most `most`; those that nobody sees are left out.
+    async fn first_chunks(&self, source: SourceId, most: usize) -> Result<Vec<Chunk>, StoreError>;
+
     /// How many chunks there are.
     async fn chunk_count(&self) -> Result<usize, StoreError>;
 
@@ -294,6 +297,9 @@ pub struct BaseSummary {
     /// Summaries in the tree.
     #[serde(default)]
     pub summaries: usize,
+    /// Tags that chunks bear.
+    #[serde(default)]
+    pub tags: usize,
     /// Vectors.
     pub vectors: usize,
     /// The embedder that made them, if any.

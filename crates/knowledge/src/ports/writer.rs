@@ -4,13 +4,13 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::Vector;
 use super::base::{KnowledgeBase, StoreError, VectorSet};
+use super::{TagWriter, Vector};
 use crate::distilled::{
     Community, Extraction, LongDescription, Outline, Report, Structure, Summary,
 };
-use crate::graph::{Atom, AtomKind, DocumentGraph};
-use crate::id::{ChunkId, CommunityId, SummaryId};
+use crate::graph::{Atom, AtomKind, ChunkKind, DocumentGraph};
+use crate::id::{ChunkId, CommunityId, SourceId, SummaryId, TagClassId};
 use crate::records::{Record, RecordSchema};
 
 /// What the base knows of a file it has read.
@@ -55,6 +55,16 @@ impl Stage {
         Self(format!("records:{}:{:016x}:{by}", schema.name, schema.hash()))
     }
 
+    /// Saying what chunks of a kind hold: tables, figures.
+    pub fn describe(kind: ChunkKind) -> Self {
+        Self(format!("describe:{}", kind.as_str()))
+    }
+
+    /// Looking for tags of a class.
+    pub fn tag(class: TagClassId) -> Self {
+        Self(format!("tag:{class}"))
+    }
+
     /// Finding entities and relations: by a model, or by names alone.
     pub fn extract(by: ExtractBy) -> Self {
         Self(match by {
@@ -84,7 +94,7 @@ pub enum ExtractBy {
 
 /// What indexing writes. Each call is one transaction: all of it is kept, or nothing.
 #[async_trait]
-pub trait KnowledgeWriter: KnowledgeBase {
+pub trait KnowledgeWriter: KnowledgeBase + TagWriter {
     /// The record of a file, if it was read before.
     async fn file(&self, path: &str) -> Result<Option<FileRecord>, StoreError>;
 
@@ -110,8 +120,25 @@ pub trait KnowledgeWriter: KnowledgeBase {
         limit: usize,
     ) -> Result<Vec<ChunkId>, StoreError>;
 
+    /// The same for chunks of one kind.
+    async fn waiting_of(
+        &self,
+        stage: &Stage,
+        kind: ChunkKind,
+        after: Option<ChunkId>,
+        limit: usize,
+    ) -> Result<Vec<ChunkId>, StoreError>;
+
+    /// Stores summaries of whole documents: (source, hash of the text it was made from, summary). One of
+    /// another text than the source has now is left out.
+    async fn put_source_summaries(
+        &self,
+        summaries: Vec<(SourceId, String, String)>,
+    ) -> Result<(), StoreError>;
+
     /// Stores what a model says of chunks (`None`: nothing to say) in place of what it said before, and
-    /// marks the stage done for those chunks, in one transaction. Chunks that are gone are left out.
+    /// marks the stage done for those chunks, in one transaction. Chunks that are gone are left out. What
+    /// was made of a figure before it was described waits to be made again.
     async fn put_chunk_summaries(
         &self,
         stage: &Stage,

@@ -48,6 +48,7 @@ pub(super) fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> 
         communities: count("SELECT count(*) FROM communities")?,
         reports: count("SELECT count(*) FROM reports")?,
         summaries: count("SELECT count(*) FROM summaries")?,
+        tags: count("SELECT count(*) FROM (SELECT DISTINCT class, key FROM chunk_tags)")?,
         vectors: count(
             "SELECT (SELECT count(*) FROM chunk_vectors) + (SELECT count(*) FROM atom_vectors)
              + (SELECT count(*) FROM entity_vectors) + (SELECT count(*) FROM summary_vectors)

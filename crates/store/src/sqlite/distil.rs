@@ -161,7 +161,7 @@ pub(super) fn built(
 pub(super) fn structures(connection: &Connection) -> rusqlite::Result<Vec<(Structure, String)>> {
     let mut wanted = Vec::new();
     let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
-    for structure in [Structure::Graph, Structure::Tree] {
+    for structure in [Structure::Graph, Structure::Tree, Structure::Tags] {
         let stamp =
             statement.query_row([format!("{WANTED}{structure}")], |row| row.get(0)).optional()?;
         wanted.extend(stamp.map(|stamp| (structure, stamp)));

@@ -1,12 +1,14 @@
 //! What does the whole graph look like as lines? Nodes, then edges, each in a fixed order, so that
 //! two bases with the same content export the same bytes.
 
-use pikerag_knowledge::{EdgeKind, EntityId, RelationId, SourceId, StoreError, SummaryId};
+use pikerag_knowledge::{
+    EdgeKind, EntityId, RelationId, SourceId, StoreError, SummaryId, TagClassId, TagId,
+};
 use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Base, graph, records, references, rows, tree};
+use super::{Base, graph, records, references, rows, tags, tree};
 use crate::error::Doing;
 
 /// One line of an export: a JSON object with `node` or `edge` saying what it is.
@@ -83,7 +85,7 @@ fn nodes(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> {
         rows::CHUNK_COLUMNS
     );
     each(connection, &chunks, emit, |row| {
-        let embedder: Option<String> = row.get(13)?;
+        let embedder: Option<String> = row.get("embedder")?;
         Ok(tagged("chunk", &rows::chunk(row)?, &[("embedder", json!(embedder))]))
     })?;
     let atoms = "SELECT a.id, a.chunk, a.kind, a.text, v.embedder FROM atoms a
@@ -119,6 +121,12 @@ fn distilled(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> 
         let summary = tree::summaries(connection, &[SummaryId(rows::id(row, 0)?)])?;
         let embedder: Option<String> = row.get(1)?;
         Ok(tagged("summary", &summary.first(), &[("embedder", json!(embedder))]))
+    })?;
+    let tags = "SELECT t.class, t.key, count(*), k.name FROM chunk_tags t JOIN tag_classes k ON k.id = t.class
+                GROUP BY t.class, t.key ORDER BY k.name, t.class, t.key";
+    each(connection, tags, emit, |row| {
+        let class: String = row.get(3)?;
+        Ok(tagged("tag", &tags::count(connection, row)?, &[("class_name", json!(class))]))
     })
 }
 
@@ -147,6 +155,11 @@ fn edges(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> {
     each(connection, relates, emit, |row| edge(row, EdgeKind::Relates))?;
     let member_of = "SELECT entity, community FROM members ORDER BY community, entity";
     each(connection, member_of, emit, |row| edge(row, EdgeKind::MemberOf))?;
+    let bears = "SELECT chunk, class, key FROM chunk_tags ORDER BY chunk, class, key";
+    each(connection, bears, emit, |row| {
+        let tag = TagId::of(TagClassId(rows::id(row, 1)?), rows::id(row, 2)?);
+        Ok(json!({ "edge": EdgeKind::Tagged, "from": hex(row, 0)?, "to": tag }))
+    })?;
     let derived = "SELECT relation, chunk FROM relation_mentions ORDER BY relation, chunk";
     each(connection, derived, emit, |row| edge(row, EdgeKind::DerivedFrom))?;
     let derived = "SELECT r.id, r.chunk FROM records r JOIN chunks c ON c.id = r.chunk

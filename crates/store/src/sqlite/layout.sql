@@ -246,6 +246,63 @@ CREATE TRIGGER child_gone AFTER DELETE ON summary_children BEGIN
     DELETE FROM summaries WHERE id = OLD.summary;
 END;
 
+-- Tags. A class that was found in the documents lives while a chunk bears one of its tags, or one of its
+-- examples was taken from a chunk; one that a person dropped stays as a mark, without anything below it.
+CREATE TABLE tag_classes (
+    id INTEGER PRIMARY KEY,
+    key INTEGER NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    covers TEXT NOT NULL,
+    origin TEXT NOT NULL
+);
+CREATE TABLE tag_examples (
+    class INTEGER NOT NULL REFERENCES tag_classes(id) ON DELETE CASCADE,
+    ordinal INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    chunk INTEGER REFERENCES chunks(id) ON DELETE CASCADE,
+    PRIMARY KEY (class, ordinal)
+) WITHOUT ROWID;
+CREATE INDEX tag_examples_by_chunk ON tag_examples(chunk);
+CREATE TABLE chunk_tags (
+    chunk INTEGER NOT NULL REFERENCES chunks(id) ON DELETE CASCADE,
+    class INTEGER NOT NULL REFERENCES tag_classes(id) ON DELETE CASCADE,
+    key INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (chunk, class, key)
+) WITHOUT ROWID;
+CREATE INDEX chunk_tags_by_key ON chunk_tags(key, class, chunk);
+CREATE INDEX chunk_tags_by_class ON chunk_tags(class, key);
+CREATE TABLE tag_pairs (
+    colloquial_key INTEGER NOT NULL,
+    professional_key INTEGER NOT NULL,
+    colloquial TEXT NOT NULL,
+    professional TEXT NOT NULL,
+    class TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    PRIMARY KEY (colloquial_key, professional_key)
+) WITHOUT ROWID;
+CREATE INDEX tag_pairs_by_professional ON tag_pairs(professional_key);
+CREATE TABLE tag_samples (
+    colloquial_key INTEGER NOT NULL,
+    professional_key INTEGER NOT NULL,
+    sample INTEGER NOT NULL,
+    PRIMARY KEY (colloquial_key, professional_key, sample),
+    FOREIGN KEY (colloquial_key, professional_key) REFERENCES tag_pairs ON DELETE CASCADE
+) WITHOUT ROWID;
+-- A pair that was learned goes with the last chunk that bears its professional tag.
+CREATE TRIGGER chunk_tag_gone AFTER DELETE ON chunk_tags BEGIN
+    DELETE FROM tag_pairs WHERE professional_key = OLD.key AND origin = 'found'
+        AND NOT EXISTS (SELECT 1 FROM chunk_tags WHERE key = OLD.key);
+    DELETE FROM tag_classes WHERE id = OLD.class AND origin = 'found'
+        AND NOT EXISTS (SELECT 1 FROM chunk_tags WHERE class = OLD.class)
+        AND NOT EXISTS (SELECT 1 FROM tag_examples WHERE class = OLD.class);
+END;
+CREATE TRIGGER tag_example_gone AFTER DELETE ON tag_examples BEGIN
+    DELETE FROM tag_classes WHERE id = OLD.class AND origin = 'found'
+        AND NOT EXISTS (SELECT 1 FROM chunk_tags WHERE class = OLD.class)
+        AND NOT EXISTS (SELECT 1 FROM tag_examples WHERE class = OLD.class);
+END;
+
 -- A stage's mark is written in the transaction that writes its result.
 CREATE TABLE progress (
     stage TEXT NOT NULL,

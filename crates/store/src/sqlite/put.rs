@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use pikerag_knowledge::{Chunk, DocumentGraph, FileRecord, NameUse, PutReport};
+use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, DocumentGraph, FileRecord, NameUse, PutReport};
 use rusqlite::{Transaction, params};
 
 use super::references;
@@ -73,7 +73,7 @@ fn put_source(
          ON CONFLICT(id) DO UPDATE SET file = excluded.file, uri = excluded.uri, title = excluded.title,
            media_type = excluded.media_type, hash = excluded.hash, language = excluded.language,
            metadata = excluded.metadata, text = excluded.text,
-           summary = CASE WHEN hash = excluded.hash THEN coalesce(excluded.summary, summary) ELSE excluded.summary END",
+           summary = excluded.summary",
     )?
     .execute(params![
         source.id.0.cast_signed(),
@@ -109,9 +109,11 @@ fn put_chunk(tx: &Transaction<'_>, chunk: &Chunk, generation: i64) -> rusqlite::
     let cells = chunk.table.as_ref().map(json).transpose()?;
     let area = chunk.area.as_ref().map(json).transpose()?;
     let id = chunk.id.0.cast_signed();
-    // A summary that comes with the chunk replaces another one, which it is found by.
-    if let Some(summary) = &chunk.summary {
-        put_summary(tx, id, summary, generation)?;
+    // What is said of text comes with the chunk, or is not said; of tables and figures a later stage says
+    // it, and that stays.
+    let said_later = matches!(chunk.kind, ChunkKind::Table | ChunkKind::Figure);
+    if chunk.summary.is_some() || !said_later {
+        put_summary(tx, id, chunk.summary.as_deref(), generation)?;
     }
     // A chunk that stays keeps its generation: full text has it already.
     tx.prepare_cached(
@@ -142,14 +144,37 @@ fn put_chunk(tx: &Transaction<'_>, chunk: &Chunk, generation: i64) -> rusqlite::
     .map(drop)
 }
 
+/// Stores what a model says of chunks, with the mark of the stage.
+pub(super) fn put_summaries(
+    tx: &Transaction<'_>,
+    stage: &str,
+    summaries: &[(ChunkId, Option<String>)],
+) -> rusqlite::Result<()> {
+    let generation = advance(tx, TEXT_GENERATION)?;
+    advance(tx, VECTOR_GENERATION)?;
+    let mut done = tx.prepare_cached(
+        "INSERT INTO progress(stage, chunk) SELECT ?1, id FROM chunks WHERE id = ?2 ON CONFLICT DO NOTHING",
+    )?;
+    for (chunk, summary) in summaries {
+        let chunk = chunk.0.cast_signed();
+        if let Some(summary) = summary
+            && put_summary(tx, chunk, Some(summary), generation)?
+        {
+            make_again(tx, chunk)?;
+        }
+        done.execute(params![stage, chunk])?;
+    }
+    Ok(())
+}
+
 /// Puts what a model says of a chunk in place of what it said before. The derived indexes follow: the
-/// chunk is found by it.
-pub(super) fn put_summary(
+/// chunk is found by it. Whether anything changed.
+fn put_summary(
     tx: &Transaction<'_>,
     chunk: i64,
-    summary: &str,
+    summary: Option<&str>,
     generation: i64,
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<bool> {
     let changed = tx
         .prepare_cached(
             "UPDATE chunks SET summary = ?2, generation = ?3 WHERE id = ?1 AND summary IS NOT ?2",
@@ -159,6 +184,21 @@ pub(super) fn put_summary(
         tx.prepare_cached("DELETE FROM chunk_vectors WHERE node = ?1")?.execute([chunk])?;
         tx.prepare_cached("INSERT INTO gone(chunk, generation) VALUES (?1, ?2)")?
             .execute(params![chunk, generation])?;
+    }
+    Ok(changed != 0)
+}
+
+/// Lets the later stages look at a figure again: now there is something to see. Tables are read by their
+/// cells, whatever is said of them.
+fn make_again(tx: &Transaction<'_>, chunk: i64) -> rusqlite::Result<()> {
+    let figure = tx
+        .prepare_cached("SELECT 1 FROM chunks WHERE id = ?1 AND kind = ?2")?
+        .exists(params![chunk, ChunkKind::Figure.as_str()])?;
+    if figure {
+        tx.prepare_cached("DELETE FROM progress WHERE chunk = ?1 AND stage NOT LIKE 'describe:%'")?
+            .execute([chunk])?;
+        tx.prepare_cached("DELETE FROM atoms WHERE chunk = ?1")?.execute([chunk])?;
+        tx.prepare_cached("DELETE FROM chunk_tags WHERE chunk = ?1")?.execute([chunk])?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use pikerag_knowledge::{
 };
 use rusqlite::{OptionalExtension, params};
 
+use super::write::limit_of;
 use super::{Base, counts, graph, layers, names, records, references, rows, tree, vectors};
 use crate::error::Doing;
 
@@ -334,6 +335,21 @@ impl KnowledgeBase for Base {
     async fn summaries(&self, ids: &[SummaryId]) -> Result<Vec<Summary>, StoreError> {
         let ids = ids.to_vec();
         self.looking("reading summaries", move |connection| tree::summaries(connection, &ids)).await
+    }
+
+    async fn first_chunks(&self, source: SourceId, most: usize) -> Result<Vec<Chunk>, StoreError> {
+        self.looking("reading chunks", move |connection| {
+            let sql = format!(
+                "SELECT {} FROM chunks c JOIN sources s ON s.id = c.source
+                 WHERE c.source = ?1 AND NOT c.hidden ORDER BY c.ordinal LIMIT ?2",
+                rows::CHUNK_COLUMNS
+            );
+            connection
+                .prepare_cached(&sql)?
+                .query_map(params![source.0.cast_signed(), limit_of(most)], rows::chunk)?
+                .collect()
+        })
+        .await
     }
 
     async fn chunk_count(&self) -> Result<usize, StoreError> {

@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Atom, ChunkId, Community, CommunityId, DocumentGraph, Entity, EntityId, ExtractBy, Extraction,
-    FileRecord, KnowledgeWriter, LongDescription, Outline, PutReport, Record, Report, Stage,
-    StoreError, Structure, Summary, SummaryId, Vector, VectorSet,
+    Atom, ChunkId, ChunkKind, Community, CommunityId, DocumentGraph, Entity, EntityId, ExtractBy,
+    Extraction, FileRecord, KnowledgeWriter, LongDescription, Outline, PutReport, Record, Report,
+    SourceId, Stage, StoreError, Structure, Summary, SummaryId, Vector, VectorSet,
 };
 use rusqlite::{OptionalExtension, params};
 
@@ -84,29 +84,51 @@ impl KnowledgeWriter for Base {
         .await
     }
 
+    async fn waiting_of(
+        &self,
+        stage: &Stage,
+        kind: ChunkKind,
+        after: Option<ChunkId>,
+        limit: usize,
+    ) -> Result<Vec<ChunkId>, StoreError> {
+        let stage = stage.0.clone();
+        self.looking("reading progress", move |connection| {
+            let sql = "SELECT id FROM chunks c WHERE id > ?2 AND kind = ?4 AND NOT hidden AND NOT EXISTS
+                       (SELECT 1 FROM progress p WHERE p.stage = ?1 AND p.chunk = c.id) ORDER BY id LIMIT ?3";
+            let after = after.map_or(-1, |chunk| chunk.0.cast_signed());
+            connection
+                .prepare_cached(sql)?
+                .query_map(params![stage, after, limit_of(limit), kind.as_str()], |row| {
+                    Ok(ChunkId(rows::id(row, 0)?))
+                })?
+                .collect()
+        })
+        .await
+    }
+
+    async fn put_source_summaries(
+        &self,
+        summaries: Vec<(SourceId, String, String)>,
+    ) -> Result<(), StoreError> {
+        self.writing("storing summaries of documents", move |tx| {
+            let mut update =
+                tx.prepare_cached("UPDATE sources SET summary = ?3 WHERE id = ?1 AND hash = ?2")?;
+            for (source, hash, summary) in &summaries {
+                update.execute(params![source.0.cast_signed(), hash, summary])?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
     async fn put_chunk_summaries(
         &self,
         stage: &Stage,
         summaries: Vec<(ChunkId, Option<String>)>,
     ) -> Result<(), StoreError> {
         let stage = stage.0.clone();
-        self.writing("storing summaries", move |tx| {
-            let generation = advance(tx, TEXT_GENERATION)?;
-            advance(tx, VECTOR_GENERATION)?;
-            let mut done = tx.prepare_cached(
-                "INSERT INTO progress(stage, chunk) SELECT ?1, id FROM chunks WHERE id = ?2
-                 ON CONFLICT DO NOTHING",
-            )?;
-            for (chunk, summary) in &summaries {
-                let chunk = chunk.0.cast_signed();
-                if let Some(summary) = summary {
-                    put::put_summary(tx, chunk, summary, generation)?;
-                }
-                done.execute(params![stage, chunk])?;
-            }
-            Ok(())
-        })
-        .await
+        self.writing("storing summaries", move |tx| put::put_summaries(tx, &stage, &summaries))
+            .await
     }
 
     async fn put_atoms(

@@ -1,0 +1,103 @@
+//! What will summaries of tables and documents cost, and descriptions of figures?
+
+use std::collections::HashSet;
+
+use pikerag_knowledge::{
+    Chunk, ChunkId, ChunkKind, DocumentGraph, Image, KnowledgeWriter, Stage, StoreError,
+};
+use pikerag_language::estimate_tokens;
+
+use super::{Estimate, PAGE};
+use crate::ingest::describe::{figure_prompt, is_described, source_prompt, table_prompt};
+use crate::ingest::{Params, Summarized};
+
+/// Tokens of replies, about.
+const TABLE: u64 = 70;
+const FIGURE: u64 = 200;
+const SOURCE: u64 = 90;
+/// Tokens of a picture: one of ordinary size at high detail. What endpoints count lies between about 85
+/// (at low detail) and 1,500; some small models count more.
+const IMAGE: u64 = 1000;
+/// Chunks that a document's summary may be made from.
+const FIRST: usize = 24;
+
+/// Adds what a new chunk costs.
+pub(super) fn count(
+    estimate: &mut Estimate,
+    params: &Params,
+    text: &str,
+    chunk: &Chunk,
+    image: Option<&Image>,
+) {
+    if chunk.hidden {
+        return;
+    }
+    match chunk.kind {
+        ChunkKind::Table if params.summarize.contains(&Summarized::Tables) => {
+            let prompt = table_prompt(text, chunk).unwrap_or_default();
+            add(estimate, estimate_tokens(&prompt), TABLE);
+        }
+        ChunkKind::Figure if params.describe && image.is_some_and(is_described) => {
+            let prompt = figure_prompt(text, chunk).unwrap_or_default();
+            add(estimate, estimate_tokens(&prompt) + IMAGE, FIGURE);
+        }
+        _ => {}
+    }
+}
+
+/// Adds what a new document costs.
+pub(super) fn count_source(estimate: &mut Estimate, params: &Params, graph: &DocumentGraph) {
+    if params.summarize.contains(&Summarized::Sources) && !graph.chunks.is_empty() {
+        let prompt = source_prompt(&graph.source.title, &graph.chunks).unwrap_or_default();
+        add(estimate, estimate_tokens(&prompt), SOURCE);
+    }
+}
+
+/// Adds what is left to do in the base.
+pub(super) async fn waiting(
+    estimate: &mut Estimate,
+    base: &dyn KnowledgeWriter,
+    params: &Params,
+    counted: &mut HashSet<ChunkId>,
+) -> Result<(), StoreError> {
+    let mut kinds = Vec::new();
+    if params.summarize.contains(&Summarized::Tables) {
+        kinds.push(ChunkKind::Table);
+    }
+    if params.describe {
+        kinds.push(ChunkKind::Figure);
+    }
+    for kind in kinds {
+        let left = base.waiting_of(&Stage::describe(kind), kind, None, usize::MAX).await?;
+        for page in left.chunks(PAGE) {
+            let mut chunks = base.chunks(page).await?;
+            chunks.sort_by_key(|chunk| (chunk.source, chunk.ordinal));
+            let mut text = (None, String::new());
+            for chunk in chunks {
+                if text.0 != Some(chunk.source) {
+                    text = (Some(chunk.source), base.source_text(chunk.source).await?);
+                }
+                let image = base.figures(&[chunk.id]).await?.pop().flatten();
+                count(estimate, params, &text.1, &chunk, image.as_ref());
+                estimate.chunks += usize::from(counted.insert(chunk.id));
+            }
+        }
+    }
+    if params.summarize.contains(&Summarized::Sources) {
+        for source in base.sources().await? {
+            let chunks = base.first_chunks(source.id, FIRST).await?;
+            if source.summary.is_none() && !chunks.is_empty() {
+                let prompt = source_prompt(&source.title, &chunks).unwrap_or_default();
+                add(estimate, estimate_tokens(&prompt), SOURCE);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn add(estimate: &mut Estimate, prompt_tokens: u64, completion_tokens: u64) {
+    estimate.calls += 1;
+    estimate.usage.prompt_tokens += prompt_tokens;
+    estimate.usage.completion_tokens += completion_tokens;
+    estimate.embedded_tokens += completion_tokens;
+}

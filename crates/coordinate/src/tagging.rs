@@ -1,0 +1,227 @@
+//! Which words do the documents use for those of a question? Its tags are found, mapped, and used to
+//! rewrite it, as keywords, or both (PIKE-RAG §5.2.2, Fig. 7, at query time).
+
+use std::collections::{BTreeMap, HashSet};
+
+use pikerag_extract::{question_tags, tag_key};
+use pikerag_knowledge::{
+    Candidate, ChunkId, Event, MappedTag, NameKey, Role, TagClass, TagPair, Via,
+};
+use pikerag_language::fold::tokens;
+use pikerag_prompt::{Prompt, Prose, one_line, quiet_headings};
+use pikerag_retrieve::tagged;
+use serde::Deserialize;
+
+use crate::gather::{Gather, gather};
+use crate::kit::{Kit, Run, SolveError};
+use crate::methods::kar3::chunk_candidates;
+
+/// What a question's tags are used for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TagUse {
+    /// Nothing.
+    #[default]
+    Off,
+    /// The question is rewritten in the documents' words.
+    Rewrite,
+    /// Chunks that bear the tags, or hold their words, are found besides.
+    Keywords,
+    /// Both.
+    Both,
+}
+
+impl TagUse {
+    fn rewrites(self) -> bool {
+        matches!(self, Self::Rewrite | Self::Both)
+    }
+
+    fn adds_keywords(self) -> bool {
+        matches!(self, Self::Keywords | Self::Both)
+    }
+}
+
+const REWRITE: Prompt = Prompt {
+    role: Role::Rewrite,
+    template: include_str!("prompts/tag_rewrite.md"),
+    temperature: 0.0,
+    max_tokens: 512,
+};
+
+/// Words of a tag that is looked for in a question without a model.
+const LONGEST: usize = 8;
+/// Words of the documents that one tag is mapped to, at most.
+const MAPPED: usize = 3;
+/// Reciprocal rank fusion of what the question finds and what its tags find.
+const RANK_OFFSET: f32 = 5.0;
+
+/// What a question finds with the help of its tags, best first, each chunk once; without tags, or where
+/// they are not to be used, what it finds by itself. At most one call to find tags and one to rewrite.
+pub(crate) async fn gather_tagged(
+    kit: &Kit,
+    run: &mut Run,
+    question: &str,
+    params: Gather,
+) -> Result<Vec<Candidate>, SolveError> {
+    if params.tags == TagUse::Off {
+        return gather(kit, question, params).await;
+    }
+    let tags = map(kit, find(kit, run, question).await?).await?;
+    if tags.is_empty() {
+        run.trace
+            .push(Event::Noted { note: "No tags of the base are in the question.".to_owned() });
+        return gather(kit, question, params).await;
+    }
+    let query = match params.tags.rewrites() {
+        true => rewritten(kit, run, question, &tags).await?,
+        false => question.to_owned(),
+    };
+    let keywords = match params.tags.adds_keywords() {
+        true => each_once(tags.iter().flat_map(|tag| tag.to.iter().cloned())),
+        false => Vec::new(),
+    };
+    run.trace.push(Event::Tagged { tags, query: query.clone(), keywords: keywords.clone() });
+    let found = gather(kit, &query, params).await?;
+    if keywords.is_empty() {
+        return Ok(found);
+    }
+    let keys: Vec<NameKey> = keywords.iter().filter_map(|word| tag_key(word)).collect();
+    let hits = tagged(kit.finder(), &keys, &keywords, params.chunks).await?;
+    let by_tags = chunk_candidates(kit, &hits, Via::Tags, &keywords.join("; ")).await?;
+    Ok(fused(found, by_tags, params.chunks + params.atoms))
+}
+
+/// The question's tags, each once: what a model finds by class, and what the base knows by name.
+async fn find(
+    kit: &Kit,
+    run: &mut Run,
+    question: &str,
+) -> Result<Vec<(String, String)>, SolveError> {
+    let mut found = by_name(kit, question).await?;
+    let classes = kit.base.tag_classes().await?;
+    if let Some(model) = kit.models.of(Role::Tag)
+        && !classes.is_empty()
+    {
+        let asked = question_tags(model, question, &classes, &mut run.spent).await;
+        for (class, key, tag) in run.readable(Role::Tag, asked)?.unwrap_or_default() {
+            if !found.iter().any(|(held, _)| tag_key(held) == Some(key)) {
+                let class = classes.iter().find(|known| known.id == class);
+                found.push((tag, class.map_or_else(String::new, |class| class.name.clone())));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Words of the question that a pair or a chunk's tag bears, the longest at each place, with the names of
+/// their classes.
+async fn by_name(kit: &Kit, question: &str) -> Result<Vec<(String, String)>, SolveError> {
+    let words = tokens(question);
+    let mut spans: Vec<(usize, usize, NameKey, &str)> = Vec::new();
+    for start in 0..words.len() {
+        for length in (1..=LONGEST).rev() {
+            let (Some(first), Some(last)) = (words.get(start), words.get(start + length - 1))
+            else {
+                continue;
+            };
+            let shown = question.get(first.start..last.end()).unwrap_or_default();
+            if let Some(key) = tag_key(shown) {
+                spans.push((start, length, key, shown));
+            }
+        }
+    }
+    let keys: Vec<NameKey> = spans.iter().map(|(_, _, key, _)| *key).collect();
+    let pairs = kit.base.pairs_from(&keys).await?;
+    let tags = kit.base.tags_named(&keys).await?;
+    let classes = kit.base.tag_classes().await?;
+    let (mut found, mut reached) = (Vec::new(), 0);
+    for (((start, length, _, shown), pairs), tags) in spans.into_iter().zip(pairs).zip(tags) {
+        if start < reached || (pairs.is_empty() && tags.is_empty()) {
+            continue;
+        }
+        reached = start + length;
+        let of_tag = || name_of(&classes, tags.first()?.tag.class);
+        let class = pairs.first().map(|pair: &TagPair| pair.class.clone()).or_else(of_tag);
+        found.push((shown.to_owned(), class.unwrap_or_default()));
+    }
+    Ok(found)
+}
+
+fn name_of(classes: &[TagClass], id: pikerag_knowledge::TagClassId) -> Option<String> {
+    classes.iter().find(|class| class.id == id).map(|class| class.name.clone())
+}
+
+/// What the documents call each tag: the words that it is paired with, else itself, where chunks bear it.
+async fn map(kit: &Kit, found: Vec<(String, String)>) -> Result<Vec<MappedTag>, SolveError> {
+    let keys: Vec<NameKey> =
+        found.iter().map(|(tag, _)| tag_key(tag).unwrap_or(NameKey(0))).collect();
+    let pairs = kit.base.pairs_from(&keys).await?;
+    let known = kit.base.tags_named(&keys).await?;
+    let mut tags = Vec::with_capacity(found.len());
+    for (((tag, class), pairs), known) in found.into_iter().zip(pairs).zip(known) {
+        let mut to: Vec<String> = pairs.into_iter().map(|pair| pair.professional).collect();
+        to.truncate(MAPPED);
+        if to.is_empty() {
+            to.extend(known.into_iter().take(1).map(|count| count.tag.text));
+        }
+        tags.push(MappedTag { tag, class, to });
+    }
+    Ok(tags)
+}
+
+/// The question in the documents' words: a model's, else with these words behind it.
+async fn rewritten(
+    kit: &Kit,
+    run: &mut Run,
+    question: &str,
+    tags: &[MappedTag],
+) -> Result<String, SolveError> {
+    let mut pairs = Vec::new();
+    let mut words = Vec::new();
+    for MappedTag { tag, to, .. } in tags {
+        for word in to.iter().filter(|word| tag_key(word) != tag_key(tag)) {
+            pairs.push(format!("- {} → {}", one_line(tag), one_line(word)));
+            words.push(word.clone());
+        }
+    }
+    if pairs.is_empty() {
+        return Ok(question.to_owned());
+    }
+    if kit.models.of(Role::Rewrite).is_some() {
+        let (pairs, asked) = (pairs.join("\n"), quiet_headings(question));
+        let inputs = [("pairs", pairs.as_str()), ("question", asked.as_str())];
+        if let Some(Prose(said)) = run.ask::<Prose>(kit, &REWRITE, &inputs).await? {
+            return Ok(one_line(&said));
+        }
+    }
+    Ok(format!("{question} ({})", each_once(words.into_iter()).join("; ")))
+}
+
+/// Words that differ, in order.
+fn each_once(words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    words.filter(|word| seen.insert(tag_key(word))).collect()
+}
+
+/// Both lists by reciprocal rank, each chunk once, ties by identifier.
+fn fused(found: Vec<Candidate>, by_tags: Vec<Candidate>, k: usize) -> Vec<Candidate> {
+    let mut all: BTreeMap<ChunkId, (f32, Candidate)> = BTreeMap::new();
+    for list in [found, by_tags] {
+        for (place, candidate) in list.into_iter().enumerate() {
+            let score = 1.0 / (RANK_OFFSET + (place + 1) as f32);
+            match all.get_mut(&candidate.chunk) {
+                Some((held, first)) => {
+                    *held += score;
+                    for (part, value) in candidate.parts {
+                        first.parts.entry(part).or_insert(value);
+                    }
+                }
+                None => drop(all.insert(candidate.chunk, (score, candidate))),
+            }
+        }
+    }
+    let mut all: Vec<(f32, Candidate)> = all.into_values().collect();
+    all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.chunk.cmp(&b.1.chunk)));
+    all.truncate(k);
+    all.into_iter().map(|(score, candidate)| Candidate { score, ..candidate }).collect()
+}

@@ -1,0 +1,213 @@
+//! What do these tests index, and who answers? Files with tables and figures; a model that repeats what
+//! it reads, so that whatever it said can be traced by its words.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use pikerag_coordinate::Models;
+use pikerag_coordinate::ingest::{FileError, FileReader, Params, Report, Tools, ingest};
+use pikerag_knowledge::{BlockKind, ChatModel, ChatRequest, Embedder, Image, Message, Role};
+use pikerag_models::fake::{HashEmbedder, ScriptedChat};
+use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
+use pikerag_parse::Parsed;
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::common::{Files, Shelf};
+
+/// Files in which a paragraph `[Figure …]` stands for a picture.
+#[derive(Clone)]
+pub(crate) struct Pictured(pub(crate) Files);
+
+#[async_trait]
+impl FileReader for Pictured {
+    async fn hash(&self, path: &str) -> Result<String, FileError> {
+        self.0.hash(path).await
+    }
+
+    async fn parse(&self, path: &str) -> Result<Parsed, FileError> {
+        let mut parsed = self.0.parse(path).await?;
+        for document in &mut parsed.documents {
+            for block in &mut document.blocks {
+                let text = block.span.of(&document.text).unwrap();
+                if text.starts_with("[Figure") {
+                    block.kind = BlockKind::Figure { image: Some(document.images.len()) };
+                    let bytes = format!("picture of {text}").into_bytes();
+                    document.images.push(Image { media_type: "image/png".to_owned(), bytes });
+                }
+            }
+        }
+        Ok(parsed)
+    }
+}
+
+pub(crate) async fn index_with(
+    shelf: &Shelf,
+    files: &Files,
+    chat: Option<Arc<dyn ChatModel>>,
+    params: &Params,
+) -> Report {
+    let embedder: Arc<dyn Embedder> = Arc::new(HashEmbedder::new(16));
+    let tools = tools(shelf, files, chat, Some(embedder));
+    let paths: Vec<String> = files.0.keys().cloned().collect();
+    ingest(&tools, &paths, params, &|_| {}).await.unwrap()
+}
+
+pub(crate) fn tools(
+    shelf: &Shelf,
+    files: &Files,
+    chat: Option<Arc<dyn ChatModel>>,
+    embedder: Option<Arc<dyn Embedder>>,
+) -> Tools {
+    Tools {
+        base: shelf.base.clone(),
+        reader: Arc::new(Pictured(files.clone())),
+        models: Models { default: chat, ..Models::default() },
+        embedder,
+    }
+}
+
+/// The model behind the base's own ledger, as in the product.
+pub(crate) fn recorded(shelf: &Shelf, chat: &'static ScriptedChat) -> Arc<dyn ChatModel> {
+    Arc::new(Recorded::new(chat, shelf.base.clone(), Mode::Record))
+}
+
+pub(crate) fn capped(shelf: &Shelf, chat: &'static ScriptedChat, calls: u64) -> Arc<dyn ChatModel> {
+    let cap = Cap { calls: Some(calls), ..Cap::default() };
+    let budget = Budget::new(chat, Arc::new(Meter::new(Prices::new(), cap)));
+    Arc::new(Recorded::new(budget, shelf.base.clone(), Mode::Record))
+}
+
+pub(crate) fn prompt(request: &ChatRequest) -> &str {
+    let Some(Message::User { text, .. }) = request.messages.first() else { panic!() };
+    text
+}
+
+/// What stands below a heading of a prompt.
+pub(crate) fn below<'a>(prompt: &'a str, heading: &str) -> &'a str {
+    let (_, rest) = prompt.rsplit_once(&format!("\n# {heading}\n")).unwrap();
+    rest.split("\n\n# ").next().unwrap()
+}
+
+fn words(text: &str, n: usize) -> String {
+    text.split_whitespace().take(n).collect::<Vec<_>>().join(" ")
+}
+
+/// A model that ends chunks somewhere, repeats what it reads, and takes capitalised words and quoted
+/// Chinese ones for tags.
+pub(crate) fn repeating() -> &'static ScriptedChat {
+    Box::leak(Box::new(ScriptedChat::by(|request| Ok(reply(request)))))
+}
+
+pub(crate) fn reply(request: &ChatRequest) -> String {
+    let prompt = prompt(request);
+    match request.role {
+        Role::Tag => tags(prompt),
+        Role::Describe => format!(
+            "A picture with {}",
+            below(prompt, "Caption or words that stand for the picture")
+        ),
+        Role::Atomize => {
+            json!({"questions": [format!("What of {}?", words(below(prompt, "Content"), 9))]})
+                .to_string()
+        }
+        Role::Summarize if prompt.contains("# Pieces") => {
+            let (_, rest) = prompt.split_once("{\"end\": an integer from ").unwrap();
+            let (from, to) = rest.split_once(',').unwrap().0.split_once(" to ").unwrap();
+            let (from, to): (usize, usize) = (from.parse().unwrap(), to.parse().unwrap());
+            let pieces = below(prompt, "Pieces");
+            let end = from + pieces.len() % (to - from + 1);
+            json!({"end": end, "summary": format!("In short: {}", words(pieces, 12))}).to_string()
+        }
+        Role::Summarize if prompt.contains("\n# Table\n") => {
+            format!("The table has {}", words(below(prompt, "Table"), 20))
+        }
+        Role::Summarize if prompt.contains("\n# Content\n") => {
+            format!("All about {}", words(below(prompt, "Content"), 20))
+        }
+        Role::Summarize => format!("It begins with {}", words(below(prompt, "Text"), 12)),
+        Role::Rewrite => format!("Rewritten: {}", below(prompt, "Question")),
+        role => panic!("{role}: {prompt}"),
+    }
+}
+
+fn tags(prompt: &str) -> String {
+    if prompt.contains("\n# Factors\n") {
+        let factors = below(prompt, "Factors");
+        let first = factors.lines().filter_map(|line| Some(line.split_once(". ")?.1));
+        let examples: Vec<&str> = first.take(3).collect();
+        return json!({"classes": [{"name": "thing", "covers": "whatever has a name", "examples": examples}]})
+            .to_string();
+    }
+    if prompt.contains("\n# Passages\n") {
+        let mut factors = Vec::new();
+        for (place, passage) in below(prompt, "Passages").split("\n\n").enumerate() {
+            let named = named(passage).into_iter();
+            factors.extend(named.map(|word| json!({"factor": word, "passage": place + 1})));
+        }
+        return json!({ "factors": factors }).to_string();
+    }
+    if prompt.contains("\n# Tags of the passage\n") {
+        return json!({"pairs": [{"question_tag": 1, "passage_tag": 1}]}).to_string();
+    }
+    let text = match prompt.contains("\n# Passage\n") {
+        true => below(prompt, "Passage"),
+        false => below(prompt, "Question"),
+    };
+    let tags: Vec<_> = named(text).iter().map(|word| json!({"class": 1, "tag": word})).collect();
+    json!({ "tags": tags }).to_string()
+}
+
+/// Capitalised words, and what stands in 「」.
+fn named(text: &str) -> Vec<String> {
+    let latin = text.split(|c: char| !c.is_alphanumeric() && c != '-');
+    let mut named: Vec<String> =
+        latin.filter(|word| word.starts_with(char::is_uppercase)).map(str::to_owned).collect();
+    named.extend(
+        text.split('「').skip(1).filter_map(|rest| Some(rest.split_once('」')?.0.to_owned())),
+    );
+    named
+}
+
+/// Up to four files, named `{prefix}0.md` and so on, each with a word of its own in all its parts.
+pub(crate) fn corpus(prefix: &'static str) -> impl Strategy<Value = Files> {
+    let part = prop_oneof![
+        4 => (1_usize..9).prop_map(|sentences| {
+            (0..sentences).map(|n| format!("Sentence {n} tells of the Crane at @ in some words. ")).collect()
+        }),
+        1 => Just("# Heading @".to_owned()),
+        1 => Just("## 第@章".to_owned()),
+        1 => Just("起重机由「青砚厂@」制造。它可吊四十吨。维修由「港务局」负责，每年两次。".to_owned()),
+        1 => Just("| Crane | load of @ |\n|---|---|\n| KX-40 | forty |\n| KX-50 | fifty |".to_owned()),
+        1 => Just("[Figure of @]".to_owned()),
+    ];
+    prop::collection::vec(prop::collection::vec(part, 1..6), 1..4).prop_map(move |pages| {
+        let page = |(n, parts): (usize, Vec<String>)| {
+            let word = format!("{prefix}{n}word");
+            // No two parts are alike: two equal calls that are under way at once may both be made here.
+            let parts = parts.iter().enumerate();
+            let parts: Vec<String> =
+                parts.map(|(n, part)| part.replace('@', &format!("{word}{n}"))).collect();
+            let text = format!("Begins with {word}.\n\n{}\n", parts.join("\n\n"));
+            (format!("{prefix}{n}.md"), text)
+        };
+        Files(pages.into_iter().enumerate().map(page).collect())
+    })
+}
+
+pub(crate) fn export(shelf: &Shelf) -> Vec<String> {
+    let mut lines = Vec::new();
+    shelf
+        .base
+        .export(|line| {
+            lines.push(line.to_string());
+            Ok(())
+        })
+        .unwrap();
+    lines
+}
+
+pub(crate) fn block_on(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(test);
+}

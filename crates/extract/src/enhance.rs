@@ -1,0 +1,608 @@
+//! Where does a model end a chunk? The text is gone through from front to back: the beginning is
+//! summarised forward; of each next window the model says, knowing that summary, where the chunk ends and
+//! what it says; what is done is dropped (PIKE-RAG §5.2.1, Fig. 5).
+//!
+//! The model names the number of a sentence or line, so that spans stay exact. Tables, figures and hidden
+//! text are cut by structure: their rows stay whole and nobody is asked.
+
+use pikerag_knowledge::{
+    ChatModel, ChunkKind, Chunking, Document, DocumentGraph, Role, Schema, Spent, Usage,
+};
+use pikerag_language::estimate_tokens;
+use pikerag_prompt::{
+    AskError, Prompt, Prose, Unreadable, ask, ask_read, index, object, one_line, quiet_headings,
+    text,
+};
+use serde_json::json;
+
+use crate::chunk::{
+    ChunkParams, Draft, assembled, document_graph, heading_paths, outline, source_of,
+};
+use crate::split::{Piece, close, finest_pieces, pack};
+
+/// Version of the prompts and rules here; part of a file's recipe.
+pub const ENHANCED_VERSION: u32 = 1;
+
+const FORWARD: Prompt = Prompt {
+    role: Role::Summarize,
+    template: include_str!("prompts/forward.md"),
+    temperature: 0.0,
+    max_tokens: 512,
+};
+const END: Prompt = Prompt {
+    role: Role::Summarize,
+    template: include_str!("prompts/chunk_end.md"),
+    temperature: 0.0,
+    max_tokens: 640,
+};
+/// Tokens of a summary of one to three sentences, about, and of the JSON around one.
+const SUMMARY_TOKENS: u64 = 60;
+const WRAPPING_TOKENS: u64 = 14;
+
+/// How large the chunks may be that a model ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EnhanceParams {
+    /// The fewest tokens of a chunk, estimated; a section that has fewer is one chunk.
+    pub min_tokens: u64,
+    /// The most.
+    pub max_tokens: u64,
+}
+
+/// A document cut by a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Enhanced {
+    /// With a summary at each chunk that the model ended.
+    pub graph: DocumentGraph,
+    /// Replies that stayed unreadable: there the structure decided, and a summary is missing.
+    pub unreadable: usize,
+}
+
+/// Cuts a document that was read from the file `path`: a call for its beginning, and one for each chunk
+/// of text. One whose chunk is given stays as it is.
+///
+/// # Errors
+/// The model's; then nothing of the document is decided. An unreadable reply is none.
+pub async fn enhanced_graph(
+    model: &dyn ChatModel,
+    path: &str,
+    document: Document,
+    params: EnhanceParams,
+) -> Result<Enhanced, AskError> {
+    let mut guide = Guide::Model { model, unreadable: 0 };
+    let graph = walked(&mut guide, path, document, params).await?;
+    let unreadable = match guide {
+        Guide::Model { unreadable, .. } => unreadable,
+        Guide::Forecast { .. } => 0,
+    };
+    Ok(Enhanced { graph, unreadable })
+}
+
+/// What [`enhanced_graph`] would ask for, and about what would come of it: calls, tokens, and the chunks
+/// that a model gives which ends each in the middle of its range, at a paragraph's end where there is one.
+///
+/// # Errors
+/// Never, unless our template is broken.
+pub async fn enhanced_forecast(
+    path: &str,
+    document: Document,
+    params: EnhanceParams,
+) -> Result<(DocumentGraph, usize, Usage), AskError> {
+    let mut guide = Guide::Forecast { calls: 0, usage: Usage::default() };
+    let graph = walked(&mut guide, path, document, params).await?;
+    match guide {
+        Guide::Forecast { calls, usage } => Ok((graph, calls, usage)),
+        Guide::Model { .. } => Ok((graph, 0, Usage::default())),
+    }
+}
+
+async fn walked(
+    guide: &mut Guide<'_>,
+    path: &str,
+    document: Document,
+    params: EnhanceParams,
+) -> Result<DocumentGraph, AskError> {
+    let by_structure = ChunkParams { max_tokens: params.max_tokens, overlap_tokens: 0 };
+    if document.chunking == Chunking::Given {
+        return Ok(document_graph(path, document, by_structure));
+    }
+    let source = source_of(path, &document);
+    let fine = |block: &_| finest_pieces(&document.text, block, params.max_tokens);
+    let outline = outline(&document, source.id, fine);
+    let paths = heading_paths(&outline.sections);
+    let mut walk = Walk { text: &document.text, params, before: None, drafts: Vec::new() };
+    for run in outline.runs {
+        let below = run.section.and_then(|place| paths.get(place)).map_or("", String::as_str);
+        let title = one_line(&format!("{} {below}", document.title));
+        for mut stretch in stretches(run.pieces) {
+            match stretch.first() {
+                Some(first) if is_prose(first) => {
+                    walk.stretch(guide, &title, run.section, stretch).await?;
+                }
+                _ => walk.drafts.extend(pack(&mut stretch, run.section, by_structure)),
+            }
+        }
+    }
+    let mut drafts = walk.drafts;
+    drafts.extend(outline.tail);
+    Ok(assembled(path, document, source, outline.sections, drafts))
+}
+
+fn is_prose(piece: &Piece) -> bool {
+    matches!(piece.kind, ChunkKind::Text | ChunkKind::Code) && !piece.hidden
+}
+
+/// Neighbours that a model may part as it likes, and between them what structure parts.
+fn stretches(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
+    let mut all: Vec<Vec<Piece>> = Vec::new();
+    for piece in pieces {
+        match all.last_mut() {
+            Some(last)
+                if last.last().is_some_and(|last| match (is_prose(last), is_prose(&piece)) {
+                    (true, true) => last.kind == piece.kind,
+                    (one, other) => one == other,
+                }) =>
+            {
+                last.push(piece);
+            }
+            _ => all.push(vec![piece]),
+        }
+    }
+    all
+}
+
+/// How far a document has been gone through.
+struct Walk<'a> {
+    text: &'a str,
+    params: EnhanceParams,
+    /// The forward summary; `None` before the beginning was read.
+    before: Option<String>,
+    drafts: Vec<Draft>,
+}
+
+impl Walk<'_> {
+    async fn stretch(
+        &mut self,
+        guide: &mut Guide<'_>,
+        title: &str,
+        section: Option<usize>,
+        pieces: Vec<Piece>,
+    ) -> Result<(), AskError> {
+        let mut left: u64 = pieces.iter().map(|piece| piece.tokens).sum();
+        let mut rest = pieces.into_iter();
+        while !rest.as_slice().is_empty() {
+            let window = Window::of(rest.as_slice(), left, self.params);
+            let shown: Vec<String> = window.pieces.iter().map(|piece| self.shown(piece)).collect();
+            let mut first_summary = None;
+            let before = match &self.before {
+                Some(before) => before.clone(),
+                None => {
+                    let summary = guide.forward(title, &shown).await?;
+                    first_summary.clone_from(&summary);
+                    summary.unwrap_or_default()
+                }
+            };
+            // What was just summarised is the whole chunk: it is not asked for twice.
+            let whole = window.first == window.last && window.last == window.pieces.len();
+            let (end, summary) = match first_summary {
+                Some(summary) if whole => (window.last, Some(summary)),
+                _ => guide.end(title, &before, &shown, &window).await?,
+            };
+            // A rest smaller than a chunk goes along where there is room for it.
+            let end = window.with_small_rest(end, left, self.params);
+            let held: Vec<Piece> = rest.by_ref().take(end).collect();
+            left = left.saturating_sub(held.iter().map(|piece| piece.tokens).sum());
+            self.before = Some(summary.clone().unwrap_or(before));
+            self.drafts.extend(close(held, section).map(|draft| Draft { summary, ..draft }));
+        }
+        Ok(())
+    }
+
+    fn shown(&self, piece: &Piece) -> String {
+        let body = piece.span.of(self.text).unwrap_or_default();
+        match piece.kind {
+            ChunkKind::Code => quiet_headings(body),
+            _ => quiet_headings(&one_line(body)),
+        }
+    }
+}
+
+/// What the model is shown, and where the chunk may end: after the first to the last of these pieces,
+/// counted from 1.
+struct Window<'a> {
+    pieces: &'a [Piece],
+    first: usize,
+    last: usize,
+}
+
+impl<'a> Window<'a> {
+    /// `left` are the tokens of all of `rest`, which is not empty.
+    fn of(rest: &'a [Piece], left: u64, params: EnhanceParams) -> Self {
+        let (mut tokens, mut fitting, mut first) = (0, 0, 0);
+        for (place, piece) in rest.iter().enumerate() {
+            tokens += piece.tokens;
+            if 0 < fitting && params.max_tokens < tokens {
+                tokens -= piece.tokens;
+                break;
+            }
+            fitting = place + 1;
+            if first == 0 && params.min_tokens <= tokens {
+                first = fitting;
+            }
+        }
+        let pieces = rest.get(..fitting).unwrap_or(rest);
+        let (mut first, mut last) = (if first == 0 { fitting } else { first }, fitting);
+        if fitting == rest.len() {
+            // All that is left fits: a chunk may end early where enough is left for another.
+            let head: u64 = pieces.iter().take(first).map(|piece| piece.tokens).sum();
+            if left.saturating_sub(head) < params.min_tokens {
+                first = last;
+            }
+        } else {
+            let mut after = left - tokens;
+            while first < last && after < params.min_tokens {
+                after += pieces.get(last - 1).map_or(0, |piece| piece.tokens);
+                last -= 1;
+            }
+        }
+        Self { pieces, first, last }
+    }
+
+    /// Where the chunk ends once a small rest has joined it.
+    fn with_small_rest(&self, end: usize, left: u64, params: EnhanceParams) -> usize {
+        let shown: u64 = self.pieces.iter().map(|piece| piece.tokens).sum();
+        let head: u64 = self.pieces.iter().take(end).map(|piece| piece.tokens).sum();
+        let small = left.saturating_sub(head) < params.min_tokens;
+        if left <= shown && small { self.pieces.len() } else { end }
+    }
+
+    /// Where the structure would end the chunk: at the paragraph's end nearest to the middle of the range,
+    /// else at the piece nearest to it.
+    fn by_structure(&self) -> usize {
+        let middle = usize::midpoint(self.first, self.last);
+        let ends_paragraph = |end: &usize| {
+            *end == self.pieces.len() || self.pieces.get(*end).is_some_and(|next| !next.continues)
+        };
+        let ends = (self.first..=self.last).filter(ends_paragraph);
+        ends.min_by_key(|end| end.abs_diff(middle)).unwrap_or(middle)
+    }
+}
+
+/// Who is asked.
+enum Guide<'a> {
+    Model {
+        model: &'a dyn ChatModel,
+        unreadable: usize,
+    },
+    /// Nobody: it is counted what would be asked.
+    Forecast {
+        calls: usize,
+        usage: Usage,
+    },
+}
+
+impl Guide<'_> {
+    /// The forward summary of a document's beginning; none where the reply stayed unreadable.
+    async fn forward(&mut self, title: &str, shown: &[String]) -> Result<Option<String>, AskError> {
+        let text = shown.join("\n");
+        let inputs = [("title", title), ("text", text.as_str())];
+        match self {
+            Self::Model { model, unreadable } => {
+                let asked = ask::<Prose>(*model, &FORWARD, &inputs, &mut Spent::default()).await;
+                match asked {
+                    Ok(Prose(summary)) => Ok(Some(one_line(&summary))),
+                    Err(AskError::Unreadable { reason, .. }) => {
+                        tracing::warn!(of = title, %reason, "a reply stayed unreadable");
+                        *unreadable += 1;
+                        Ok(None)
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+            Self::Forecast { calls, usage } => {
+                *calls += 1;
+                usage.prompt_tokens += estimate_tokens(&FORWARD.render(&inputs)?);
+                usage.completion_tokens += SUMMARY_TOKENS;
+                Ok(Some(stand_in()))
+            }
+        }
+    }
+
+    /// The end of a chunk and its summary.
+    async fn end(
+        &mut self,
+        title: &str,
+        before: &str,
+        shown: &[String],
+        window: &Window<'_>,
+    ) -> Result<(usize, Option<String>), AskError> {
+        let before = if before.is_empty() { "(nothing)" } else { before };
+        let (from, to) = (window.first.to_string(), window.last.to_string());
+        // Where there is no choice, what would not belong to the chunk is not shown.
+        let shown = match window.first == window.last {
+            true => shown.get(..window.last).unwrap_or(shown),
+            false => shown,
+        };
+        let mut pieces = Vec::with_capacity(shown.len());
+        for (place, piece) in shown.iter().enumerate() {
+            pieces.push(format!("[{}] {piece}", place + 1));
+        }
+        let pieces = pieces.join("\n");
+        let before = quiet_headings(before);
+        let inputs = [
+            ("title", title),
+            ("before", before.as_str()),
+            ("pieces", pieces.as_str()),
+            ("from", from.as_str()),
+            ("to", to.as_str()),
+        ];
+        match self {
+            Self::Model { model, unreadable } => {
+                let (first, last) = (window.first, window.last);
+                let read = move |reply: &str| said(reply, first, last);
+                let mut spent = Spent::default();
+                match ask_read(*model, &END, &inputs, Some(schema()), read, &mut spent).await {
+                    Ok((end, summary)) => Ok((end, Some(summary))),
+                    Err(AskError::Unreadable { reason, .. }) => {
+                        tracing::warn!(of = title, %reason, "a reply stayed unreadable");
+                        *unreadable += 1;
+                        Ok((window.by_structure(), None))
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+            Self::Forecast { calls, usage } => {
+                *calls += 1;
+                usage.prompt_tokens += estimate_tokens(&END.render(&inputs)?);
+                usage.completion_tokens += SUMMARY_TOKENS + WRAPPING_TOKENS;
+                Ok((window.by_structure(), Some(stand_in())))
+            }
+        }
+    }
+}
+
+/// A text as long as a summary, for prompts that are only counted.
+fn stand_in() -> String {
+    "abc ".repeat(SUMMARY_TOKENS as usize)
+}
+
+fn schema() -> Schema {
+    let schema = json!({
+        "type": "object",
+        "properties": {"end": {"type": "integer"}, "summary": {"type": "string"}},
+        "required": ["end", "summary"],
+        "additionalProperties": false
+    });
+    Schema { name: "chunk_end".to_owned(), schema }
+}
+
+/// The end and the summary that a reply gives.
+fn said(reply: &str, first: usize, last: usize) -> Result<(usize, String), Unreadable> {
+    let object = object(reply, &["summary", "end"])?;
+    let summary = one_line(&text(&object, "summary")?);
+    if summary.is_empty() {
+        let (key, expected) = ("summary".to_owned(), "a sentence at least".to_owned());
+        return Err(Unreadable::BadKey { key, expected });
+    }
+    if first == last {
+        return Ok((last, summary));
+    }
+    let out_of_range = Unreadable::BadKey {
+        key: "end".to_owned(),
+        expected: format!("an integer from {first} to {last}"),
+    };
+    match index(&object, "end", last) {
+        Ok(Some(place)) if first <= place + 1 => Ok((place + 1, summary)),
+        _ => Err(out_of_range),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+    use std::sync::Mutex;
+
+    use async_trait::async_trait;
+    use pikerag_knowledge::{
+        Block, BlockKind, ChatReply, ChatRequest, Message, ModelError, Span, Table,
+    };
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Ends each chunk as told, range by range; keeps the prompts.
+    struct Script {
+        reply: fn(from: usize, to: usize, turn: usize) -> String,
+        prompts: Mutex<Vec<String>>,
+    }
+
+    #[async_trait]
+    impl ChatModel for Script {
+        fn name(&self) -> &'static str {
+            "script"
+        }
+        async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+            let Some(Message::User { text, .. }) = request.messages.first() else { panic!() };
+            let mut prompts = self.prompts.lock().unwrap();
+            prompts.push(text.clone());
+            let range = text.split_once("{\"end\": an integer from ").map(|(_, rest)| rest);
+            let text = match range.and_then(|rest| rest.split_once(',')) {
+                Some((range, _)) => {
+                    let (from, to) = range.split_once(" to ").unwrap();
+                    (self.reply)(from.parse().unwrap(), to.parse().unwrap(), prompts.len() - 1)
+                }
+                None => "The beginning.".to_owned(),
+            };
+            Ok(ChatReply { text, usage: Usage::default() })
+        }
+    }
+
+    fn script(reply: fn(usize, usize, usize) -> String) -> Script {
+        Script { reply, prompts: Mutex::default() }
+    }
+
+    fn last(_: usize, to: usize, turn: usize) -> String {
+        format!("{{\"end\": {to}, \"summary\": \"Summary {turn}.\"}}")
+    }
+
+    fn first(from: usize, _: usize, turn: usize) -> String {
+        format!("{{\"end\": {from}, \"summary\": \"Summary {turn}.\"}}")
+    }
+
+    /// Lines: `# x` a heading, `| x` rows of a table, else a paragraph.
+    fn document(source: &str) -> Document {
+        let (mut blocks, mut at) = (Vec::new(), 0);
+        let mut table = Table::default();
+        for line in source.split_inclusive('\n') {
+            let span = Span { start: at, end: at + line.trim_end().len() };
+            at += line.len();
+            if let Some(row) = line.strip_prefix("| ") {
+                table.rows.push(vec![row.trim().to_owned()]);
+                table.lines.push(span);
+                continue;
+            }
+            if let (Some(first), Some(last)) = (table.lines.first(), table.lines.last()) {
+                let span = Span { start: first.start, end: last.end };
+                blocks.push(Block::new(BlockKind::Table(std::mem::take(&mut table)), span));
+            }
+            let level = line.chars().take_while(|c| *c == '#').count() as u8;
+            let kind = if level > 0 { BlockKind::Heading { level } } else { BlockKind::Paragraph };
+            if span.start < span.end {
+                blocks.push(Block::new(kind, span));
+            }
+        }
+        Document {
+            fragment: String::new(),
+            title: "Act".to_owned(),
+            media_type: "text/plain".to_owned(),
+            text: source.to_owned(),
+            blocks,
+            links: vec![],
+            images: vec![],
+            chunking: Chunking::Free,
+            metadata: std::collections::BTreeMap::default(),
+        }
+    }
+
+    const PARAMS: EnhanceParams = EnhanceParams { min_tokens: 8, max_tokens: 20 };
+
+    async fn cut(script: &Script, source: &str) -> Enhanced {
+        enhanced_graph(script, "a.md", document(source), PARAMS).await.unwrap()
+    }
+
+    fn show(enhanced: &Enhanced) -> String {
+        let mut shown = String::new();
+        for chunk in &enhanced.graph.chunks {
+            let kind = chunk.kind.as_str();
+            writeln!(
+                shown,
+                "{kind} {:?} {:?}",
+                chunk.text,
+                chunk.summary.as_deref().unwrap_or("-")
+            )
+            .unwrap();
+        }
+        shown
+    }
+
+    const LAW: &str = "# Article 1\nThe first sentence is here. The second one is here. A third one is here. The fourth one is here. Then a fifth is here. And a sixth is here.\n| crane one\n| crane two\n| crane three\n# Article 2\nShort.\n";
+
+    #[tokio::test]
+    async fn ends_where_the_model_says_and_takes_the_summary_forward() {
+        let script = script(first);
+        let cut = cut(&script, LAW).await;
+        insta::assert_snapshot!(show(&cut), @r##"
+        text "# Article 1\nThe first sentence is here. The second one is here." "Summary 1."
+        text "A third one is here. The fourth one is here." "Summary 2."
+        text "Then a fifth is here. And a sixth is here." "Summary 3."
+        table "| crane one\n| crane two\n| crane three" "-"
+        text "# Article 2\nShort." "Summary 4."
+        "##);
+        let prompts = script.prompts.lock().unwrap();
+        insta::assert_snapshot!(prompts[1], @r#"
+        # Task
+        A document is cut into chunks from front to back. Below stand a summary of what came before, and the next pieces of the text, numbered. The next chunk begins with piece 1.
+        Say after which piece it should end, from 2 to 3: where a thought, a rule or a step is complete, so that the chunk deals with one matter, keeps conditions with what they apply to, and can be understood without its neighbours.
+        Then summarise the chunk, from piece 1 to its end, in one to three sentences that can be read on their own: names, figures and conditions in full; where the text says "it" or "the company", take from the summary of what came before who is meant. Add nothing that neither says. Write in the language of the text.
+
+        # Output format
+        A JSON object and nothing else:
+        {"end": an integer from 2 to 3, "summary": "..."}
+
+        # Document
+        Act Article 1
+
+        # What came before
+        The beginning.
+
+        # Pieces
+        [1]  # Article 1 The first sentence is here.
+        [2] The second one is here.
+        [3] A third one is here.
+        "#);
+        // Each prompt shows the summary of the chunk before, and none of the text that is done.
+        assert!(prompts[2].contains("# What came before\nSummary 1."), "{}", prompts[2]);
+        assert!(!prompts[2].contains("first sentence"), "{}", prompts[2]);
+        assert_eq!(cut.unreadable, 0);
+    }
+
+    #[tokio::test]
+    async fn a_document_of_one_chunk_is_one_call() {
+        let script = script(last);
+        let cut = cut(&script, "起重机由青砚厂制造。").await;
+        assert_eq!(show(&cut), "text \"起重机由青砚厂制造。\" \"The beginning.\"\n");
+        assert_eq!(script.prompts.lock().unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn an_end_out_of_range_is_asked_for_again_and_then_the_structure_decides() {
+        let script = script(|_, to, turn| match turn {
+            1 => format!("{{\"end\": {}, \"summary\": \"Too far.\"}}", to + 1),
+            2 => "after the third".to_owned(),
+            _ => last(0, to, turn),
+        });
+        let cut = cut(&script, LAW).await;
+        assert_eq!(cut.unreadable, 1);
+        let prompts = script.prompts.lock().unwrap();
+        assert!(prompts[2].contains("could not be used: `end` must be an integer from"));
+        assert_eq!(cut.graph.chunks[0].summary, None);
+        assert!(cut.graph.chunks[1].summary.is_some());
+    }
+
+    #[tokio::test]
+    async fn the_forecast_counts_the_calls() {
+        let script = script(last);
+        cut(&script, LAW).await;
+        let (_, calls, usage) = enhanced_forecast("a.md", document(LAW), PARAMS).await.unwrap();
+        assert_eq!(calls, script.prompts.lock().unwrap().len());
+        assert!(0 < usage.prompt_tokens && 0 < usage.completion_tokens);
+    }
+
+    proptest! {
+        /// Whatever the model says: every word is in a chunk, chunks are their spans, do not overlap, keep
+        /// rows whole and have no more tokens than allowed, but for a sentence that has.
+        #[test]
+        fn nothing_is_lost(source in "(#{0,2} ?([a-z]{1,9} ){0,9}[a-z中文]{0,9}[。.] ?([a-z]{1,9} ){0,9}\n|\\| [a-z ]{1,20}\n){0,12}", which in 0_usize..3) {
+            let script = script([first, last, |_, _, _| "?".to_owned()][which]);
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            let graph = runtime.block_on(cut(&script, &source)).graph;
+            let blocks = document(&source).blocks;
+            let (mut covered, mut reached) = (vec![false; source.len()], 0);
+            for chunk in &graph.chunks {
+                prop_assert_eq!(chunk.span.of(&source), Some(chunk.text.as_str()));
+                prop_assert!(reached <= chunk.span.start);
+                reached = chunk.span.end;
+                covered[chunk.span.start..chunk.span.end].fill(true);
+                let rows = chunk.table.iter().flat_map(|table| &table.lines);
+                for row in rows {
+                    prop_assert!(chunk.span.start <= row.start && row.end <= chunk.span.end);
+                }
+            }
+            for block in blocks {
+                let bytes = source.as_bytes().iter().zip(&covered);
+                let inside = bytes.take(block.span.end).skip(block.span.start);
+                let lost = inside.filter(|(byte, covered)| !**covered && !byte.is_ascii_whitespace()).count();
+                prop_assert_eq!(lost, 0, "of {:?}", source);
+            }
+        }
+    }
+}

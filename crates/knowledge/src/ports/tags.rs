@@ -1,0 +1,99 @@
+//! The ports to tags: what retrieval reads of them, and what indexing and people write.
+
+use async_trait::async_trait;
+
+use super::base::StoreError;
+use crate::id::{ChunkId, TagClassId};
+use crate::names::NameKey;
+use crate::tags::{Tag, TagClass, TagCount, TagPair};
+
+/// What is known of tags. Words are asked for under the key of their folded form.
+///
+/// # Errors
+/// The base cannot be read.
+#[async_trait]
+pub trait TagReader: Send + Sync {
+    /// All classes, by name.
+    async fn tag_classes(&self) -> Result<Vec<TagClass>, StoreError>;
+
+    /// Whether a person dropped a class: what was found once is then not looked for again.
+    async fn any_class_dropped(&self) -> Result<bool, StoreError>;
+
+    /// The tags of a class, those of most chunks first, then by identifier; at most `most`.
+    async fn tags_in(&self, class: TagClassId, most: usize) -> Result<Vec<TagCount>, StoreError>;
+
+    /// The tags of each chunk, in order; within one by identifier.
+    async fn tags_of(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<Tag>>, StoreError>;
+
+    /// The tags that chunks bear under each key, in order; within one, by identifier.
+    async fn tags_named(&self, keys: &[NameKey]) -> Result<Vec<Vec<TagCount>>, StoreError>;
+
+    /// The chunks that bear a tag under each key, in order; within one by identifier.
+    async fn chunks_tagged(&self, keys: &[NameKey]) -> Result<Vec<Vec<ChunkId>>, StoreError>;
+
+    /// All pairs, by colloquial and professional word.
+    async fn tag_pairs(&self) -> Result<Vec<TagPair>, StoreError>;
+
+    /// The pairs whose colloquial word stands under each key, in order; within one those with most
+    /// samples first, then by word.
+    async fn pairs_from(&self, keys: &[NameKey]) -> Result<Vec<Vec<TagPair>>, StoreError>;
+}
+
+/// What indexing and people write of tags. Each call is one transaction.
+#[async_trait]
+pub trait TagWriter: TagReader {
+    /// Adds classes, each under the key of its folded name. One that was found gives way to any of that
+    /// name, a dropped one included; one that is declared takes its place.
+    async fn put_tag_classes(&self, classes: Vec<(NameKey, TagClass)>) -> Result<(), StoreError>;
+
+    /// Gives a class another name, and makes it a person's; whether there was one. No other class may
+    /// have that name.
+    async fn rename_tag_class(
+        &self,
+        from: NameKey,
+        key: NameKey,
+        name: &str,
+    ) -> Result<bool, StoreError>;
+
+    /// Drops a class with its tags for good: it is not found again. Whether there was one.
+    async fn drop_tag_class(&self, key: NameKey) -> Result<bool, StoreError>;
+
+    /// Stores the tags of chunks in some classes, each under the key of its folded text, and marks these
+    /// classes done for the chunk. Chunks and classes that are gone are left out.
+    async fn put_chunk_tags(&self, found: Vec<ChunkTags>) -> Result<(), StoreError>;
+
+    /// Adds pairs, each with the keys of its two words and the sample that bears it out, if it comes from
+    /// one. A person's pair stays a person's.
+    async fn put_tag_pairs(&self, pairs: Vec<KeyedPair>) -> Result<(), StoreError>;
+
+    /// Drops a pair; whether there was one.
+    async fn drop_tag_pair(
+        &self,
+        colloquial: NameKey,
+        professional: NameKey,
+    ) -> Result<bool, StoreError>;
+}
+
+/// What was found in a chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChunkTags {
+    /// The chunk.
+    pub chunk: ChunkId,
+    /// The classes that were looked for.
+    pub classes: Vec<TagClassId>,
+    /// What was found: class, key of the folded tag, tag.
+    pub tags: Vec<(TagClassId, NameKey, String)>,
+}
+
+/// A pair with what it is found by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyedPair {
+    /// Key of the folded colloquial word.
+    pub colloquial: NameKey,
+    /// Key of the folded professional word.
+    pub professional: NameKey,
+    /// The sample it comes from.
+    pub sample: Option<u64>,
+    /// The pair.
+    pub pair: TagPair,
+}

@@ -1,0 +1,44 @@
+//! Which chunks fit tags? Those that bear them, rare tags first, and those that hold their words, fused
+//! (PIKE-RAG §5.2.2: mapped tags for keyword retrieval).
+
+use std::collections::BTreeMap;
+
+use pikerag_knowledge::{ChunkId, NameKey, Scored};
+
+use crate::chunks::fuse;
+use crate::finder::{Finder, Hit, RetrieveError};
+
+/// The `k` chunks that fit best: by the tags under `keys` that they bear, each weighed by how few chunks
+/// bear it, and by the `words` in their text.
+///
+/// # Errors
+/// See [`RetrieveError`].
+pub async fn tagged(
+    finder: Finder<'_>,
+    keys: &[NameKey],
+    words: &[String],
+    k: usize,
+) -> Result<Vec<Hit>, RetrieveError> {
+    let all = finder.base.chunk_count().await?;
+    let mut bearing: BTreeMap<ChunkId, f32> = BTreeMap::new();
+    for chunks in finder.base.chunks_tagged(keys).await? {
+        let rarity = (1.0 + all as f32 / chunks.len().max(1) as f32).ln();
+        for chunk in chunks {
+            *bearing.entry(chunk).or_default() += rarity;
+        }
+    }
+    let mut bearing: Vec<Scored<ChunkId>> =
+        bearing.into_iter().map(|(item, score)| Scored { item, score }).collect();
+    bearing.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.item.cmp(&b.item)));
+    bearing.truncate(FUSED.max(k));
+    let by_words = match words {
+        [] => Vec::new(),
+        words => finder.base.matching_chunks(&words.join(" "), FUSED.max(k)).await?,
+    };
+    let mut hits = fuse(&[("tags", bearing), ("tag_words", by_words)]);
+    hits.truncate(k);
+    Ok(hits)
+}
+
+/// Ranks that each side contributes.
+const FUSED: usize = 100;

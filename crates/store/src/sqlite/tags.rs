@@ -1,0 +1,371 @@
+//! Which chunks bear which tags, and which words of readers stand for which of the documents? What was
+//! found goes with its chunks (`layout.sql`); what a person declared stays.
+
+use async_trait::async_trait;
+use pikerag_knowledge::{
+    ChunkId, ChunkTags, KeyedPair, NameKey, Origin, Stage, StoreError, Tag, TagClass, TagClassId,
+    TagCount, TagExample, TagId, TagPair, TagReader, TagWriter,
+};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+
+use super::write::limit_of;
+use super::{Base, rows};
+
+/// A class that a person dropped: it stays as a mark, so that it is not found again.
+const DROPPED: &str = "dropped";
+
+#[async_trait]
+impl TagReader for Base {
+    async fn tag_classes(&self) -> Result<Vec<TagClass>, StoreError> {
+        self.looking("reading tag classes", classes).await
+    }
+
+    async fn any_class_dropped(&self) -> Result<bool, StoreError> {
+        self.looking("reading tag classes", |connection| {
+            connection
+                .prepare_cached("SELECT 1 FROM tag_classes WHERE origin = ?1")?
+                .exists([DROPPED])
+        })
+        .await
+    }
+
+    async fn tags_in(&self, class: TagClassId, most: usize) -> Result<Vec<TagCount>, StoreError> {
+        self.looking("reading tags", move |connection| {
+            let mut counts: Vec<TagCount> = connection
+                .prepare_cached(
+                    "SELECT class, key, count(*) FROM chunk_tags WHERE class = ?1
+                     GROUP BY key ORDER BY 3 DESC, key LIMIT ?2",
+                )?
+                .query_map(params![class.0.cast_signed(), limit_of(most)], |row| {
+                    count(connection, row)
+                })?
+                .collect::<rusqlite::Result<_>>()?;
+            counts.sort_by_key(|count| (std::cmp::Reverse(count.chunks), count.tag.id));
+            Ok(counts)
+        })
+        .await
+    }
+
+    async fn tags_of(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<Tag>>, StoreError> {
+        let chunks = chunks.to_vec();
+        self.looking("reading tags", move |connection| {
+            let mut statement = connection
+                .prepare_cached("SELECT class, key, text FROM chunk_tags WHERE chunk = ?1")?;
+            let mut lists = Vec::with_capacity(chunks.len());
+            for chunk in chunks {
+                let mut tags: Vec<Tag> = statement
+                    .query_map([chunk.0.cast_signed()], |row| tag(row, row.get(2)?))?
+                    .collect::<rusqlite::Result<_>>()?;
+                tags.sort_by_key(|tag| tag.id);
+                lists.push(tags);
+            }
+            Ok(lists)
+        })
+        .await
+    }
+
+    async fn tags_named(&self, keys: &[NameKey]) -> Result<Vec<Vec<TagCount>>, StoreError> {
+        let keys = keys.to_vec();
+        self.looking("reading tags", move |connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT class, key, count(*) FROM chunk_tags WHERE key = ?1 GROUP BY class",
+            )?;
+            let mut lists = Vec::with_capacity(keys.len());
+            for key in keys {
+                let mut counts: Vec<TagCount> = statement
+                    .query_map([key.0.cast_signed()], |row| count(connection, row))?
+                    .collect::<rusqlite::Result<_>>()?;
+                counts.sort_by_key(|count| count.tag.id);
+                lists.push(counts);
+            }
+            Ok(lists)
+        })
+        .await
+    }
+
+    async fn chunks_tagged(&self, keys: &[NameKey]) -> Result<Vec<Vec<ChunkId>>, StoreError> {
+        let keys = keys.to_vec();
+        self.looking("reading tags", move |connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT DISTINCT chunk FROM chunk_tags WHERE key = ?1 ORDER BY chunk",
+            )?;
+            keys.iter()
+                .map(|key| {
+                    statement
+                        .query_map([key.0.cast_signed()], |row| Ok(ChunkId(rows::id(row, 0)?)))?
+                        .collect()
+                })
+                .collect()
+        })
+        .await
+    }
+
+    async fn tag_pairs(&self) -> Result<Vec<TagPair>, StoreError> {
+        self.looking("reading tag pairs", |connection| {
+            let sql = format!("{PAIR} ORDER BY colloquial, professional");
+            connection.prepare_cached(&sql)?.query_map([], pair)?.collect()
+        })
+        .await
+    }
+
+    async fn pairs_from(&self, keys: &[NameKey]) -> Result<Vec<Vec<TagPair>>, StoreError> {
+        let keys = keys.to_vec();
+        self.looking("reading tag pairs", move |connection| {
+            let sql = format!("{PAIR} WHERE colloquial_key = ?1 ORDER BY 5 DESC, professional");
+            let mut statement = connection.prepare_cached(&sql)?;
+            keys.iter()
+                .map(|key| statement.query_map([key.0.cast_signed()], pair)?.collect())
+                .collect()
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl TagWriter for Base {
+    async fn put_tag_classes(&self, classes: Vec<(NameKey, TagClass)>) -> Result<(), StoreError> {
+        self.writing("storing tag classes", move |tx| {
+            classes.iter().try_for_each(|(key, class)| put_class(tx, *key, class))
+        })
+        .await
+    }
+
+    async fn rename_tag_class(
+        &self,
+        from: NameKey,
+        key: NameKey,
+        name: &str,
+    ) -> Result<bool, StoreError> {
+        let name = name.to_owned();
+        self.writing("renaming a tag class", move |tx| {
+            // A class of that name that was dropped once gives the name free.
+            tx.execute(
+                "DELETE FROM tag_classes WHERE key = ?1 AND origin = ?2",
+                params![key.0.cast_signed(), DROPPED],
+            )?;
+            let renamed = tx.execute(
+                "UPDATE tag_classes SET key = ?2, name = ?3, origin = ?4 WHERE key = ?1 AND origin <> ?5",
+                params![
+                    from.0.cast_signed(),
+                    key.0.cast_signed(),
+                    name,
+                    Origin::Declared.as_str(),
+                    DROPPED
+                ],
+            )?;
+            Ok(renamed > 0)
+        })
+        .await
+    }
+
+    async fn drop_tag_class(&self, key: NameKey) -> Result<bool, StoreError> {
+        self.writing("dropping a tag class", move |tx| {
+            let dropped = tx.execute(
+                "UPDATE tag_classes SET origin = ?2 WHERE key = ?1 AND origin <> ?2",
+                params![key.0.cast_signed(), DROPPED],
+            )?;
+            if let Some(class) = held(tx, key)?.map(|(class, _)| class) {
+                forget_tags(tx, class)?;
+            }
+            Ok(dropped > 0)
+        })
+        .await
+    }
+
+    async fn put_chunk_tags(&self, found: Vec<ChunkTags>) -> Result<(), StoreError> {
+        self.writing("storing tags", move |tx| {
+            found.iter().try_for_each(|found| put_tags(tx, found))
+        })
+        .await
+    }
+
+    async fn put_tag_pairs(&self, pairs: Vec<KeyedPair>) -> Result<(), StoreError> {
+        self.writing("storing tag pairs", move |tx| {
+            let mut insert = tx.prepare_cached(
+                "INSERT INTO tag_pairs(colloquial_key, professional_key, colloquial, professional, class, origin)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                 ON CONFLICT(colloquial_key, professional_key) DO UPDATE SET
+                   class = CASE WHEN excluded.class = '' THEN class ELSE excluded.class END,
+                   origin = CASE WHEN excluded.origin = 'declared' THEN 'declared' ELSE origin END",
+            )?;
+            let mut sample = tx.prepare_cached(
+                "INSERT INTO tag_samples(colloquial_key, professional_key, sample) VALUES (?1, ?2, ?3)
+                 ON CONFLICT DO NOTHING",
+            )?;
+            for KeyedPair { colloquial, professional, sample: from, pair } in &pairs {
+                let (one, other) = (colloquial.0.cast_signed(), professional.0.cast_signed());
+                insert.execute(params![
+                    one,
+                    other,
+                    pair.colloquial,
+                    pair.professional,
+                    pair.class,
+                    pair.origin.as_str()
+                ])?;
+                if let Some(from) = from {
+                    sample.execute([one, other, from.cast_signed()])?;
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn drop_tag_pair(
+        &self,
+        colloquial: NameKey,
+        professional: NameKey,
+    ) -> Result<bool, StoreError> {
+        self.writing("dropping a tag pair", move |tx| {
+            let dropped = tx.execute(
+                "DELETE FROM tag_pairs WHERE colloquial_key = ?1 AND professional_key = ?2",
+                [colloquial.0.cast_signed(), professional.0.cast_signed()],
+            )?;
+            Ok(dropped > 0)
+        })
+        .await
+    }
+}
+
+/// The classes of tags, by name.
+pub(super) fn classes(connection: &Connection) -> rusqlite::Result<Vec<TagClass>> {
+    let mut examples = connection
+        .prepare_cached("SELECT text, chunk FROM tag_examples WHERE class = ?1 ORDER BY ordinal")?;
+    let mut classes = Vec::new();
+    let mut statement = connection.prepare_cached(
+        "SELECT id, name, covers, origin FROM tag_classes WHERE origin <> ?1 ORDER BY name",
+    )?;
+    let mut found = statement.query([DROPPED])?;
+    while let Some(row) = found.next()? {
+        let id = TagClassId(rows::id(row, 0)?);
+        let of_class = examples
+            .query_map([id.0.cast_signed()], |row| {
+                let chunk: Option<i64> = row.get(1)?;
+                let chunk = chunk.map(|chunk| ChunkId(chunk.cast_unsigned()));
+                Ok(TagExample { text: row.get(0)?, chunk })
+            })?
+            .collect::<rusqlite::Result<_>>()?;
+        let origin = origin(row, 3)?;
+        let (name, covers) = (row.get(1)?, row.get(2)?);
+        classes.push(TagClass { id, name, covers, examples: of_class, origin });
+    }
+    Ok(classes)
+}
+
+/// A row of `class, key, count(*)` as a tag in the spelling that most chunks use.
+pub(super) fn count(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<TagCount> {
+    let text = connection
+        .prepare_cached(
+            "SELECT text FROM chunk_tags WHERE class = ?1 AND key = ?2
+             GROUP BY text ORDER BY count(*) DESC, text LIMIT 1",
+        )?
+        .query_row([row.get::<_, i64>(0)?, row.get(1)?], |row| row.get(0))?;
+    Ok(TagCount { tag: tag(row, text)?, chunks: rows::size(row, 2)? })
+}
+
+/// A row of `class, key`.
+fn tag(row: &Row<'_>, text: String) -> rusqlite::Result<Tag> {
+    let class = TagClassId(rows::id(row, 0)?);
+    Ok(Tag { id: TagId::of(class, rows::id(row, 1)?), class, text })
+}
+
+const PAIR: &str = "SELECT colloquial, professional, class, origin, (SELECT count(*) FROM tag_samples s
+     WHERE s.colloquial_key = p.colloquial_key AND s.professional_key = p.professional_key) FROM tag_pairs p";
+
+fn pair(row: &Row<'_>) -> rusqlite::Result<TagPair> {
+    Ok(TagPair {
+        colloquial: row.get(0)?,
+        professional: row.get(1)?,
+        class: row.get(2)?,
+        origin: origin(row, 3)?,
+        samples: rows::size(row, 4)?,
+    })
+}
+
+fn origin(row: &Row<'_>, column: usize) -> rusqlite::Result<Origin> {
+    let origin: String = row.get(column)?;
+    Ok(if origin == Origin::Found.as_str() { Origin::Found } else { Origin::Declared })
+}
+
+/// The class under a key and its origin, a dropped one included.
+fn held(tx: &Transaction<'_>, key: NameKey) -> rusqlite::Result<Option<(i64, String)>> {
+    tx.prepare_cached("SELECT id, origin FROM tag_classes WHERE key = ?1")?
+        .query_row([key.0.cast_signed()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()
+}
+
+fn put_class(tx: &Transaction<'_>, key: NameKey, class: &TagClass) -> rusqlite::Result<()> {
+    let id = class.id.0.cast_signed();
+    match held(tx, key)? {
+        Some(_) if class.origin == Origin::Found => return Ok(()),
+        // The same class once more: its tags stay.
+        Some((held, origin)) if held == id && origin != DROPPED => {
+            tx.prepare_cached(
+                "UPDATE tag_classes SET name = ?2, covers = ?3, origin = ?4 WHERE id = ?1",
+            )?
+            .execute(params![id, class.name, class.covers, class.origin.as_str()])?;
+        }
+        other => {
+            if let Some((held, _)) = other {
+                forget_tags(tx, held)?;
+                tx.prepare_cached("DELETE FROM tag_classes WHERE id = ?1")?.execute([held])?;
+            }
+            tx.prepare_cached(
+                "INSERT INTO tag_classes(id, key, name, covers, origin) VALUES (?1, ?2, ?3, ?4, ?5)
+                 ON CONFLICT(id) DO UPDATE SET key = excluded.key, name = excluded.name, origin = excluded.origin",
+            )?
+            .execute(params![
+                id,
+                key.0.cast_signed(),
+                class.name,
+                class.covers,
+                class.origin.as_str()
+            ])?;
+        }
+    }
+    tx.prepare_cached("DELETE FROM tag_examples WHERE class = ?1")?.execute([id])?;
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO tag_examples(class, ordinal, text, chunk) SELECT ?1, ?2, ?3, ?4
+         WHERE ?4 IS NULL OR EXISTS (SELECT 1 FROM chunks WHERE id = ?4)",
+    )?;
+    for (ordinal, example) in class.examples.iter().enumerate() {
+        let chunk = example.chunk.map(|chunk| chunk.0.cast_signed());
+        insert.execute(params![id, limit_of(ordinal), example.text, chunk])?;
+    }
+    Ok(())
+}
+
+/// Forgets the tags of a class, and that it was looked for.
+fn forget_tags(tx: &Transaction<'_>, class: i64) -> rusqlite::Result<()> {
+    tx.prepare_cached("DELETE FROM tag_examples WHERE class = ?1")?.execute([class])?;
+    tx.prepare_cached("DELETE FROM chunk_tags WHERE class = ?1")?.execute([class])?;
+    tx.prepare_cached("DELETE FROM progress WHERE stage = ?1")?
+        .execute([Stage::tag(TagClassId(class.cast_unsigned())).0])
+        .map(drop)
+}
+
+fn put_tags(tx: &Transaction<'_>, found: &ChunkTags) -> rusqlite::Result<()> {
+    let chunk = found.chunk.0.cast_signed();
+    // Its document may have been deleted while the model was at work.
+    if !tx.prepare_cached("SELECT 1 FROM chunks WHERE id = ?1")?.exists([chunk])? {
+        return Ok(());
+    }
+    let mut alive =
+        tx.prepare_cached("SELECT 1 FROM tag_classes WHERE id = ?1 AND origin <> ?2")?;
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO chunk_tags(chunk, class, key, text) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+    )?;
+    let mut mark = tx.prepare_cached(
+        "INSERT INTO progress(stage, chunk) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+    )?;
+    for class in &found.classes {
+        if !alive.exists(params![class.0.cast_signed(), DROPPED])? {
+            continue;
+        }
+        for (_, key, text) in found.tags.iter().filter(|(of, ..)| of == class) {
+            insert.execute(params![chunk, class.0.cast_signed(), key.0.cast_signed(), text])?;
+        }
+        mark.execute(params![Stage::tag(*class).0, chunk])?;
+    }
+    Ok(())
+}
