@@ -4,11 +4,13 @@ mod answer;
 mod doctor;
 mod eval;
 mod index;
+mod graph;
 mod inspect;
+mod records;
 
 use anyhow::Context;
 
-use crate::cli::{Arguments, Command};
+use crate::cli::{Arguments, Command, SchemaCommand};
 use crate::config::{self, Environment};
 use crate::output::{say, say_json};
 use crate::wiring::Wiring;
@@ -30,6 +32,11 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Search(search) => answer::search(&wiring, search).await,
         Command::Status => inspect::status(&wiring).await,
         Command::Export(export) => inspect::export(&wiring, export),
+        Command::Graph(graph) => graph::graph(&wiring, graph).await,
+        Command::Records(records) => records::records(&wiring, records).await,
+        Command::Schema { command: SchemaCommand::Propose(propose) } => {
+            records::propose(&wiring, propose).await
+        }
         Command::Doctor => doctor::doctor(&wiring).await,
         Command::Eval(eval) => eval::eval(&wiring, eval).await,
     }
