@@ -133,6 +133,8 @@ fn text(value: &Value, key: &str) -> String {
 
 /// One line, cut short.
 fn label_of(text: &str) -> String {
+    let shown = |c: char| if c.is_control() && !c.is_whitespace() { '\u{fffd}' } else { c };
+    let text: String = text.chars().map(shown).collect();
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(LABEL) {
         Some((at, _)) => format!("{}…", line.get(..at).unwrap_or_default()),
@@ -184,7 +186,23 @@ pub(crate) mod tests {
             Ok(())
         })
         .unwrap();
-        insta::assert_snapshot!(shown.join("\n"), @"");
+        insta::assert_snapshot!(shown.join("\n"), @r#"
+        Source source text/markdown | Crane <Manual> & 手册 | ""
+        Source source text/markdown | Tea | ""
+        Corpus section  | Use | ""
+        Corpus chunk text | The crane lifts forty tons.� | "The crane lifts\nforty tons.\u{7}"
+        Corpus chunk table | Tea is hot. | "Tea is hot."
+        Distilled atom question | What lifts? | "What lifts?"
+        Distilled record load | machine: crane | "machine: crane\ntons: 40"
+        Distilled entity machine | Crane | "It lifts."
+        contains 1 -> 3 
+        contains 3 -> 4 
+        contains 2 -> 5 
+        refers_to 2 -> 1 title
+        answers 6 -> 4 
+        derived_from 7 -> 4 
+        mentions 4 -> 8
+        "#);
         assert!(line(&serde_json::json!({"node": "x"})).is_none());
     }
 }

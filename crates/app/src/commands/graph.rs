@@ -174,7 +174,9 @@ fn page(base: &Base, arguments: &GraphExport) -> anyhow::Result<(Selection, Opti
         *totals.entry(value.get("node").is_some()).or_default() += 1;
         Ok(())
     })?;
-    let around = around(&all(base), &edges(base), node.id, 3, arguments.nodes)?;
+    let mut around = around(&all(base), &edges(base), node.id, 3, arguments.nodes)?;
+    // Relations are drawn as edges between entities.
+    around.nodes.retain(|id, found| found.kind != "relation" || *id == node.id);
     let total = |is_node| totals.get(&is_node).copied().unwrap_or_default();
     let left_out = total(true).saturating_sub(around.nodes.len());
     let around = graph::Around { left_out, ..around };

@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn cells_are_quoted_and_no_formula() {
         let cells = ["a", "a,b", "say \"x\"", "=1+1", "-5", "-x"];
-        insta::assert_snapshot!(cells.map(quoted).join("|"), @"");
+        insta::assert_snapshot!(cells.map(quoted).join("|"), @r#"a|"a,b"|"say ""x"""|'=1+1|-5|'-x"#);
     }
 
     /// What is proposed can be declared.
@@ -294,6 +294,14 @@ mod tests {
         let text = declaration(&schema);
         let read: crate::config::Settings = toml::from_str(&text).unwrap();
         assert_eq!(read.records, [schema]);
-        insta::assert_snapshot!(text, @"");
+        insta::assert_snapshot!(text, @r#"
+        [[records]]
+        name = "a"
+        key = ["name_of_it"]
+        fields = [
+            { name = "name_of_it", type = "text" },
+            { name = "批准日期", type = "date", order = "dmy" },
+        ]
+        "#);
     }
 }

@@ -186,7 +186,16 @@ mod tests {
     #[test]
     fn the_tree_around_a_node() {
         let found = around(&export, &export, 1, 3, 100).unwrap();
-        insta::assert_snapshot!(found.tree(1, 3).join("\n"), @"");
+        insta::assert_snapshot!(found.tree(1, 3).join("\n"), @r"
+        source (text/markdown) 0000000000000001  Crane <Manual> & 手册
+          - contains -> section 0000000000000003  Use
+            - contains -> chunk (text) 0000000000000004  The crane lifts forty tons.�
+              - mentions -> entity (machine) 0000000000000008  Crane
+              <- answers - atom (question) 0000000000000006  What lifts?
+              <- derived_from - record (load) 0000000000000007  machine: crane
+          <- refers_to - source (text/markdown) 0000000000000002  Tea
+            - contains -> chunk (table) 0000000000000005  Tea is hot.
+        ");
         let few = around(&export, &export, 1, 3, 3).unwrap();
         assert_eq!((few.nodes.len(), few.left_out), (3, 2));
     }

@@ -111,7 +111,28 @@ mod tests {
         graphml(&export, &mut bytes).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         let from = text.find("<graph id").unwrap();
-        insta::assert_snapshot!(&text[from..], @"");
+        insta::assert_snapshot!(&text[from..], @r#"
+        <graph id="pikerag" edgedefault="directed">
+        <node id="0000000000000001"><data key="kind">source</data><data key="layer">source</data><data key="label">Crane &lt;Manual&gt; &amp; 手册</data><data key="sort">text/markdown</data><data key="uri">a.md</data></node>
+        <node id="0000000000000002"><data key="kind">source</data><data key="layer">source</data><data key="label">Tea</data><data key="sort">text/markdown</data><data key="uri">b.md</data></node>
+        <node id="0000000000000003"><data key="kind">section</data><data key="layer">corpus</data><data key="label">Use</data></node>
+        <node id="0000000000000004"><data key="kind">chunk</data><data key="layer">corpus</data><data key="label">The crane lifts forty tons.�</data><data key="sort">text</data><data key="text">The crane lifts
+        forty tons.�</data><data key="uri">a.md</data><data key="page">3</data></node>
+        <node id="0000000000000005"><data key="kind">chunk</data><data key="layer">corpus</data><data key="label">Tea is hot.</data><data key="sort">table</data><data key="text">Tea is hot.</data><data key="uri">b.md</data></node>
+        <node id="0000000000000006"><data key="kind">atom</data><data key="layer">distilled</data><data key="label">What lifts?</data><data key="sort">question</data><data key="text">What lifts?</data></node>
+        <node id="0000000000000007"><data key="kind">record</data><data key="layer">distilled</data><data key="label">machine: crane</data><data key="sort">load</data><data key="text">machine: crane
+        tons: 40</data><data key="uri">a.md</data></node>
+        <node id="0000000000000008"><data key="kind">entity</data><data key="layer">distilled</data><data key="label">Crane</data><data key="sort">machine</data><data key="text">It lifts.</data></node>
+        <edge id="e1" source="0000000000000001" target="0000000000000003"><data key="edge">contains</data></edge>
+        <edge id="e2" source="0000000000000003" target="0000000000000004"><data key="edge">contains</data></edge>
+        <edge id="e3" source="0000000000000002" target="0000000000000005"><data key="edge">contains</data></edge>
+        <edge id="e4" source="0000000000000002" target="0000000000000001"><data key="edge">refers_to</data><data key="how">title</data><data key="chunk">0000000000000005</data></edge>
+        <edge id="e5" source="0000000000000006" target="0000000000000004"><data key="edge">answers</data></edge>
+        <edge id="e6" source="0000000000000007" target="0000000000000004"><data key="edge">derived_from</data></edge>
+        <edge id="e7" source="0000000000000004" target="0000000000000008"><data key="edge">mentions</data></edge>
+        </graph>
+        </graphml>
+        "#);
         assert_eq!(escape("a\u{1}b\u{ffff}"), "a\u{fffd}b\u{fffd}");
     }
 }

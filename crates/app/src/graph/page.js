@@ -33,7 +33,7 @@
 
   // Places: each layer is a band of columns, filled from left to right; what hangs together stands above
   // each other, for every layer follows the order of the one above.
-  const STEP = 92, ROW = 40, PAD = 34, GAP = 74;
+  const STEP = 92, ROW = 40, PAD = 34, GAP = 64;
   const bands = [0, 1, 2].map((layer) => nodes.filter((node) => node.layer === layer));
   const rank = new Map();
   bands[0].forEach((node, at) => rank.set(node, at));
@@ -52,14 +52,20 @@
   const place1 = new Map(bands[1].map((node) => [node, [rank.get(root(node)) ?? 1e9, node.kind === "section" ? 0 : 1, node.kind === "section" ? depth(node) : order(node), node.at]]));
   const compare = (a, b) => { for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return a[i] - b[i]; return 0; };
   bands[1].sort((a, b) => compare(place1.get(a), place1.get(b)));
-  const most = Math.max(...bands.map((band) => band.length), 1);
-  const columns = Math.max(6, Math.ceil(Math.sqrt(nodes.length * 1.1)));
-  const width = Math.max(columns, Math.ceil(most / 14)) * STEP;
+  // As wide as makes the page's shape.
+  const high = (columns) => bands.reduce((sum, band) => sum + Math.max(1, Math.ceil(band.length / columns)) * ROW + PAD + GAP, 0);
+  let columns = 6;
+  while (columns * STEP < 1.3 * high(columns)) columns++;
+  const width = columns * STEP;
   const spread = (band) => {
     const rows = Math.max(1, Math.ceil(band.length * STEP / width));
     const used = Math.max(1, Math.ceil(band.length / rows));
     const step = width / used;
-    band.forEach((node, at) => { node.x = (Math.floor(at / rows) + .5) * step; node.row = at % rows; });
+    // Every other row stands between the columns, so that lines pass between nodes.
+    band.forEach((node, at) => {
+      node.row = at % rows;
+      node.x = (Math.floor(at / rows) + .5 + (rows < 2 ? 0 : node.row % 2 ? .23 : -.23)) * step;
+    });
     return rows;
   };
   const rows = [0, 0, 0];
@@ -98,7 +104,11 @@
     make("rect", { class: "band b" + layer, x: -30, y: tops[layer] - 10, width: width + 60, height: bottom - tops[layer] + 14, rx: 10 }, world);
     make("text", { class: "band-name", x: -16, y: tops[layer] + 14, "font-size": 15 }, world).textContent = words.layers[layer];
   }
-  const hidden = new Set(["next"]);
+  const many = new Map();
+  for (const edge of edges) many.set(edge.kind, (many.get(edge.kind) || 0) + 1);
+  const hidden = new Set(["next", ...[...many].filter(([, n]) => n > 600).map(([kind]) => kind)]);
+  const drawn = edges.filter((edge) => !hidden.has(edge.kind)).length;
+  svg.style.setProperty("--faint", Math.max(.12, Math.min(.4, 5 / Math.sqrt(drawn + 1))).toFixed(2));
   for (const edge of edges) {
     const { from, to } = edge, flat = Math.abs(from.y - to.y) < 1;
     const lift = flat ? -Math.min(46, 12 + Math.abs(from.x - to.x) / 9) : 0, middle = (from.y + to.y) / 2 + lift;
@@ -111,8 +121,8 @@
       ? make("rect", { ...common, x: node.x - radius, y: node.y - radius, width: 2 * radius, height: 2 * radius, rx: node.layer === 0 ? 2 : 0 }, world)
       : make("circle", { ...common, cx: node.x, cy: node.y, r: radius }, world);
     make("title", {}, node.shape).textContent = `${name(node.kind)}: ${node.label}`;
-    node.tag = make("text", { class: "label" + (node.layer === 0 && bands[0].length <= 16 ? " always" : ""), x: node.x, y: node.y + radius + 9, "font-size": 9 }, world);
-    node.tag.textContent = short(node.label, node.layer === 0 ? 20 : 17);
+    node.tag = make("text", { class: "label" + (node.layer === 0 && bands[0].length <= 60 ? " always" : ""), x: node.x, y: node.y + radius + 9, "font-size": 9 }, world);
+    node.tag.textContent = short(node.label, node.layer === 0 ? 18 : 16);
     node.shape.addEventListener("click", () => choose(node));
   }
 

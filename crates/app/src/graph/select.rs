@@ -1,12 +1,15 @@
 //! Which nodes does a page show, where a base has more than can be looked at? Documents with most to do
 //! with others, their chunks that most was made of, and what was made of those.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use pikerag_knowledge::LayerKind;
 
 use super::around::{Around, Export, collect};
 use super::{Line, NodeId, is_contains, line};
+
+/// Layer and kind of each node; kinds by number, in the order of the export.
+type Kinds = HashMap<NodeId, (LayerKind, u8)>;
 
 /// What a page shows, and of how much.
 #[derive(Debug, Default)]
@@ -23,7 +26,8 @@ pub(crate) fn select(
     edges: Export<'_>,
     most: usize,
 ) -> anyhow::Result<Selection> {
-    let mut layers: HashMap<NodeId, LayerKind> = HashMap::new();
+    let mut layers = Kinds::new();
+    let mut names: Vec<String> = Vec::new();
     let mut degree: HashMap<NodeId, u32> = HashMap::new();
     let mut parent: HashMap<NodeId, NodeId> = HashMap::new();
     let mut selection = Selection::default();
@@ -31,7 +35,15 @@ pub(crate) fn select(
         match line(&value) {
             Some(Line::Node(node)) => {
                 selection.nodes += 1;
-                layers.insert(node.id, node.layer);
+                // Relations are drawn as edges between entities.
+                if node.kind != "relation" {
+                    let place = names.iter().position(|name| *name == node.kind);
+                    let kind = place.unwrap_or(names.len()) as u8;
+                    layers.insert(node.id, (node.layer, kind));
+                    if place.is_none() {
+                        names.push(node.kind);
+                    }
+                }
             }
             Some(Line::Edge(edge)) => {
                 selection.edges += 1;
@@ -57,7 +69,7 @@ pub(crate) fn select(
 fn choose(
     edges: Export<'_>,
     most: usize,
-    layers: &HashMap<NodeId, LayerKind>,
+    layers: &Kinds,
     degree: &HashMap<NodeId, u32>,
     parent: &HashMap<NodeId, NodeId>,
 ) -> anyhow::Result<HashSet<NodeId>> {
@@ -67,7 +79,7 @@ fn choose(
         ids.truncate(n);
         ids
     };
-    let in_layer = |layer: LayerKind| layers.iter().filter(move |(_, of)| **of == layer).map(|(id, _)| *id);
+    let in_layer = |layer: LayerKind| layers.iter().filter(move |(_, (of, _))| *of == layer).map(|(id, _)| *id);
     let mut held: HashSet<NodeId> =
         best(in_layer(LayerKind::Source).collect(), (most / 8).max(1)).into_iter().collect();
     // A section or chunk with all that it stands in; nesting ends, whatever the edges say.
@@ -86,19 +98,27 @@ fn choose(
             held.extend(path(id));
         }
     }
-    let mut made: HashSet<NodeId> = HashSet::new();
+    let mut made: BTreeMap<u8, HashSet<NodeId>> = BTreeMap::new();
     edges(&mut |value| {
         if let Some(Line::Edge(edge)) = line(&value) {
             for (near, far) in [(edge.from, edge.to), (edge.to, edge.from)] {
-                if held.contains(&near) && layers.get(&far) == Some(&LayerKind::Distilled) {
-                    made.insert(far);
+                if let Some((LayerKind::Distilled, kind)) = layers.get(&far)
+                    && held.contains(&near)
+                {
+                    made.entry(*kind).or_default().insert(far);
                 }
             }
         }
         Ok(())
     })?;
-    let room = most.saturating_sub(held.len());
-    held.extend(best(made.into_iter().collect(), room));
+    // Each kind has its share; what one does not need is for the others.
+    let mut made: Vec<Vec<NodeId>> = made.into_values().map(|ids| ids.into_iter().collect()).collect();
+    made.sort_by_key(Vec::len);
+    while let Some(ids) = made.first().cloned() {
+        let room = most.saturating_sub(held.len());
+        held.extend(best(ids, room / made.len()));
+        made.remove(0);
+    }
     Ok(held)
 }
 
