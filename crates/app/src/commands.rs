@@ -3,8 +3,8 @@
 mod answer;
 mod doctor;
 mod eval;
-mod index;
 mod graph;
+mod index;
 mod inspect;
 mod records;
 

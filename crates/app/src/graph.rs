@@ -168,7 +168,9 @@ pub(crate) mod tests {
 {"edge":"derived_from","from":"0000000000000007","to":"0000000000000004"}
 {"edge":"mentions","from":"0000000000000004","to":"0000000000000008"}"#;
 
-    pub(crate) fn export(each: &mut dyn FnMut(ExportLine) -> std::io::Result<()>) -> anyhow::Result<()> {
+    pub(crate) fn export(
+        each: &mut dyn FnMut(ExportLine) -> std::io::Result<()>,
+    ) -> anyhow::Result<()> {
         for line in LINES.lines() {
             each(serde_json::from_str(line)?)?;
         }
@@ -180,8 +182,13 @@ pub(crate) mod tests {
         let mut shown = Vec::new();
         export(&mut |value| {
             shown.push(match line(&value).unwrap() {
-                Line::Node(node) => format!("{:?} {} {} | {} | {:?}", node.layer, node.kind, node.sort, node.label, node.text),
-                Line::Edge(edge) => format!("{} {:x} -> {:x} {}", edge.kind, edge.from, edge.to, edge.how),
+                Line::Node(node) => format!(
+                    "{:?} {} {} | {} | {:?}",
+                    node.layer, node.kind, node.sort, node.label, node.text
+                ),
+                Line::Edge(edge) => {
+                    format!("{} {:x} -> {:x} {}", edge.kind, edge.from, edge.to, edge.how)
+                }
             });
             Ok(())
         })

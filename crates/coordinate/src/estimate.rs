@@ -168,7 +168,8 @@ async fn waiting(
         }
     }
     for schema in &params.records {
-        let left = base.waiting(&Stage::records(schema, RecordsBy::Model), None, usize::MAX).await?;
+        let left =
+            base.waiting(&Stage::records(schema, RecordsBy::Model), None, usize::MAX).await?;
         let left = records::to_ask(base, schema, &left).await?;
         for page in left.chunks(PAGE) {
             for chunk in base.chunks(page).await? {
@@ -234,7 +235,8 @@ fn count(estimate: &mut Estimate, chunk: &Chunk, new: New<'_>, fresh: &mut Fresh
     }
     if new.atoms.contains(&AtomKind::Statement) {
         let stated = (text as f64 * STATED).ceil() as u64;
-        let marks = (sentences(&chunk.text).len() as f64 * STATEMENTS_PER_SENTENCE * 3.0).ceil() as u64;
+        let marks =
+            (sentences(&chunk.text).len() as f64 * STATEMENTS_PER_SENTENCE * 3.0).ceil() as u64;
         estimate.calls += 1;
         estimate.usage.prompt_tokens +=
             statements_prompt(chunk).map_or(text, |prompt| estimate_tokens(&prompt));

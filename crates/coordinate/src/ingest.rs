@@ -17,8 +17,8 @@ use futures::channel::mpsc;
 use futures::future::join;
 use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::{
-    AtomKind, Embedder, FileRecord, KnowledgeWriter, Problem, PutReport, Role, StoreError,
-    RecordSchema, Structure,
+    AtomKind, Embedder, FileRecord, KnowledgeWriter, Problem, PutReport, RecordSchema, Role,
+    StoreError, Structure,
 };
 use pikerag_parse::Parsed;
 use serde::{Deserialize, Serialize};

@@ -84,7 +84,9 @@ proptest! {
 /// A JSON record whose text stays and whose fields change is read again.
 #[tokio::test]
 async fn what_a_document_says_of_itself_is_kept_up_to_date() {
-    let record = |weight: u32| format!(r#"{{"title": "Crane", "text": "It lifts.", "weight": "{weight} t"}}"#);
+    let record = |weight: u32| {
+        format!(r#"{{"title": "Crane", "text": "It lifts.", "weight": "{weight} t"}}"#)
+    };
     let (before, after) = (record(5), record(6));
     let shelf = Shelf::empty();
     index(&shelf, &Files::from_iter([("a.jsonl", before.as_str())]), reading()).await;
@@ -97,7 +99,8 @@ async fn what_a_document_says_of_itself_is_kept_up_to_date() {
 #[tokio::test]
 async fn places_follow_the_text() {
     let table = "| machine | weight |\n|---|---|\n| Crane | 5 t |\n";
-    let (before, after) = (format!("# Loads\n\n{table}"), format!("# New\n\nA page.\n\n# Loads\n\n{table}"));
+    let (before, after) =
+        (format!("# Loads\n\n{table}"), format!("# New\n\nA page.\n\n# Loads\n\n{table}"));
     let shelf = Shelf::empty();
     for text in [&before, &after] {
         index(&shelf, &Files::from_iter([("a.md", text.as_str())]), reading()).await;
@@ -179,11 +182,20 @@ async fn unreadable_statements_fall_back_to_sentences() {
 #[tokio::test]
 async fn documents_refer_to_each_other() {
     let files = Files::from_iter([
-        ("law/theft.jsonl", r#"{"id": "l1", "title": "中华人民共和国刑法 第二百六十四条", "text": "盗窃公私财物的，处罚。依照本法第一条。"}"#),
+        (
+            "law/theft.jsonl",
+            r#"{"id": "l1", "title": "中华人民共和国刑法 第二百六十四条", "text": "盗窃公私财物的，处罚。依照本法第一条。"}"#,
+        ),
         ("safety.md", "# Crane Safety Handbook\n\nIt bears DOC-117. Keep away."),
-        ("doc-117 notes.md", "---\ntitle: Notes\nurl: https://notes.example/117\n---\nThese notes stand alone."),
+        (
+            "doc-117 notes.md",
+            "---\ntitle: Notes\nurl: https://notes.example/117\n---\nThese notes stand alone.",
+        ),
         ("links.md", "# Links\n\nSee [here](safety.md) and [there](https://notes.example/117)."),
-        ("mentions.md", "# Mentions\n\nRead the Crane Safety Handbook, then GB/T 1234.\n\n# Files\n\nIt is in safety.md. 依照刑法第264条处罚。"),
+        (
+            "mentions.md",
+            "# Mentions\n\nRead the Crane Safety Handbook, then GB/T 1234.\n\n# Files\n\nIt is in safety.md. 依照刑法第264条处罚。",
+        ),
         ("standard.txt", "GB/T 1234-2010 Rope\n\nRopes hold."),
         ("twin1.md", "# Annual Report\n\nOne."),
         ("twin2.md", "# Annual Report\n\nTwo."),
@@ -276,7 +288,8 @@ fn reply(request: &ChatRequest) -> String {
         return format!(r#"{{"statements": ["Statement {} is made."]}}"#, &hash[..8]);
     }
     match prompt.contains("Record: the lift weighs 7 t.") {
-        true => r#"{"records": [{"machine": "Lift", "weight": "7 t"}, {"machine": "invented"}]}"#.to_owned(),
+        true => r#"{"records": [{"machine": "Lift", "weight": "7 t"}, {"machine": "invented"}]}"#
+            .to_owned(),
         false => r#"{"records": []}"#.to_owned(),
     }
 }
@@ -308,7 +321,11 @@ fn export(shelf: &Shelf) -> Vec<String> {
 fn atoms(shelf: &Shelf) -> Vec<String> {
     let lines = export(shelf).into_iter().map(|line| serde_json::from_str(&line).unwrap());
     let atoms = lines.filter(|line: &serde_json::Value| line["node"] == "atom");
-    atoms.map(|atom| format!("{}: {}", atom["kind"].as_str().unwrap(), atom["text"].as_str().unwrap())).collect()
+    atoms
+        .map(|atom| {
+            format!("{}: {}", atom["kind"].as_str().unwrap(), atom["text"].as_str().unwrap())
+        })
+        .collect()
 }
 
 async fn records(shelf: &Shelf) -> String {
@@ -343,7 +360,12 @@ async fn references(shelf: &Shelf) -> String {
     for edge in from {
         let chunk = shelf.base.chunks(&[edge.chunk]).await.unwrap().remove(0);
         let text: String = chunk.text.split_whitespace().collect::<Vec<_>>().join(" ");
-        lines.push(format!("{} -> {} by {}: {text}", uri(edge.from), uri(edge.to), edge.how.as_str()));
+        lines.push(format!(
+            "{} -> {} by {}: {text}",
+            uri(edge.from),
+            uri(edge.to),
+            edge.how.as_str()
+        ));
     }
     lines.sort();
     lines.join("\n")

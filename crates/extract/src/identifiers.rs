@@ -6,10 +6,42 @@ use pikerag_language::{chinese_number, is_chinese};
 
 /// Words before a number that make no name of a document.
 const NO_PREFIX: [&str; 36] = [
-    "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC", "JANUARY",
-    "FEBRUARY", "MARCH", "APRIL", "JUNE", "JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER",
-    "DECEMBER", "USD", "EUR", "GBP", "CNY", "RMB", "AD", "BC", "FY", "PAGE", "FIG", "TABLE",
-    "CHAPTER", "SECTION",
+    "JAN",
+    "FEB",
+    "MAR",
+    "APR",
+    "MAY",
+    "JUN",
+    "JUL",
+    "AUG",
+    "SEP",
+    "OCT",
+    "NOV",
+    "DEC",
+    "JANUARY",
+    "FEBRUARY",
+    "MARCH",
+    "APRIL",
+    "JUNE",
+    "JULY",
+    "AUGUST",
+    "SEPTEMBER",
+    "OCTOBER",
+    "NOVEMBER",
+    "DECEMBER",
+    "USD",
+    "EUR",
+    "GBP",
+    "CNY",
+    "RMB",
+    "AD",
+    "BC",
+    "FY",
+    "PAGE",
+    "FIG",
+    "TABLE",
+    "CHAPTER",
+    "SECTION",
 ];
 /// Longest run of letters in a number, and most parts that it has.
 const LETTERS: usize = 10;
@@ -86,7 +118,12 @@ fn number(text: &str) -> Option<(Vec<String>, usize)> {
         let length = match (numbers, words) {
             (0, 0) => break,
             // `GB/T`, `ISO/IEC`, and letters behind digits: `2010A`.
-            (0, words) if words <= 4 && (matches!(separator, Some('/' | '-')) || (gap == 0 && 0 < digits)) => words,
+            (0, words)
+                if words <= 4
+                    && (matches!(separator, Some('/' | '-')) || (gap == 0 && 0 < digits)) =>
+            {
+                words
+            }
             (0, _) => break,
             (numbers, _) => numbers,
         };
@@ -110,7 +147,9 @@ fn doi(text: &str) -> Option<(Vec<String>, usize)> {
     let registrant = text.strip_prefix("10.")?;
     let digits = registrant.find(|c: char| !c.is_ascii_digit())?;
     let own = registrant.get(digits..)?.strip_prefix('/')?;
-    let ends = |c: char| c.is_whitespace() || is_chinese(c) || matches!(c, '"' | '<' | '>' | ')' | ']' | ',' | ';');
+    let ends = |c: char| {
+        c.is_whitespace() || is_chinese(c) || matches!(c, '"' | '<' | '>' | ')' | ']' | ',' | ';')
+    };
     let own = own.get(..own.find(ends).unwrap_or(own.len()))?.trim_end_matches('.');
     if !(4..=9).contains(&digits) || own.is_empty() || 200 < own.len() {
         return None;
@@ -157,7 +196,8 @@ pub(crate) fn articles(text: &str, own: Option<&str>) -> Vec<String> {
 /// The article that begins at `第`: its number, and where it ends.
 fn article(text: &str, at: usize) -> Option<(String, usize)> {
     let rest = text.get(at + '第'.len_utf8()..)?;
-    let length = rest.char_indices().take(17).find(|(_, c)| *c == '条').map(|(length, _)| length)?;
+    let length =
+        rest.char_indices().take(17).find(|(_, c)| *c == '条').map(|(length, _)| length)?;
     let numeral = rest.get(..length)?.trim();
     let number: u32 = match numeral.bytes().all(|byte| byte.is_ascii_digit()) {
         true => numeral.parse().ok()?,
@@ -186,7 +226,8 @@ fn laws_before(before: &str, own: Option<&str>) -> Vec<String> {
     let run: Vec<char> =
         before.chars().rev().take_while(|c| is_chinese(*c)).take(LAW).collect::<Vec<_>>();
     let run: String = run.into_iter().rev().collect();
-    if ["本法", "本条例", "本规定", "本办法", "本解释"].iter().any(|it| run.ends_with(it)) {
+    if ["本法", "本条例", "本规定", "本办法", "本解释"].iter().any(|it| run.ends_with(it))
+    {
         return own.map(law_name).into_iter().collect();
     }
     if !LAWS.iter().any(|ending| run.ends_with(ending)) {
@@ -210,15 +251,18 @@ pub(crate) fn law_of_title(title: &str) -> Option<(String, String)> {
     let at = title.rfind('第')?;
     let (number, end) = article(title, at)?;
     let before = title.get(..at)?.trim().trim_start_matches('《').trim_end_matches('》');
-    let whole = !before.is_empty() && before.chars().all(is_chinese) && title.get(end..)?.chars().count() <= 40;
+    let whole = !before.is_empty()
+        && before.chars().all(is_chinese)
+        && title.get(end..)?.chars().count() <= 40;
     whole.then(|| (law_name(before), number))
 }
 
 /// The names of files in a text: words that end in a dot and a customary ending.
 pub(crate) fn file_names(text: &str) -> Vec<&str> {
     const ENDINGS: [&str; 27] = [
-        "pdf", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "odt", "ods", "odp", "rtf", "txt", "md", "html",
-        "htm", "csv", "tsv", "json", "jsonl", "epub", "eml", "xml", "png", "jpg", "jpeg", "tif", "tiff",
+        "pdf", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "odt", "ods", "odp", "rtf", "txt",
+        "md", "html", "htm", "csv", "tsv", "json", "jsonl", "epub", "eml", "xml", "png", "jpg",
+        "jpeg", "tif", "tiff",
     ];
     let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     let words = text.split(|c: char| !inside(c)).map(|word| word.trim_matches(['.', '-']));
@@ -268,14 +312,20 @@ mod tests {
         宪法 5
         ");
         assert_eq!(articles("第三条", None), Vec::<String>::new());
-        assert_eq!(law_of_title("中华人民共和国刑法 第一条"), Some(("刑法".to_owned(), "1".to_owned())));
+        assert_eq!(
+            law_of_title("中华人民共和国刑法 第一条"),
+            Some(("刑法".to_owned(), "1".to_owned()))
+        );
         assert_eq!(law_of_title("关于第一条的说明文件"), Some(("关于".to_owned(), "1".to_owned())));
         assert_eq!(law_of_title("Section 第一条"), None);
     }
 
     #[test]
     fn files() {
-        assert_eq!(file_names("see report_2019.PDF, 手册.docx. or e.g. this.that"), ["report_2019.PDF", "手册.docx"]);
+        assert_eq!(
+            file_names("see report_2019.PDF, 手册.docx. or e.g. this.that"),
+            ["report_2019.PDF", "手册.docx"]
+        );
     }
 
     proptest! {

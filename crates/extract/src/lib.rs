@@ -17,8 +17,8 @@ pub use atomize::{Atomized, atomize_prompt, question_atoms, sentence_atoms};
 pub use chunk::{ChunkParams, document_graph};
 pub use entities::{entity_of, extract, extract_names, extract_prompt};
 pub use records::{
-    ModelRecords, asks_model, model_records, plain_records, propose_by_model,
-    propose_from_columns, records_prompt,
+    ModelRecords, asks_model, model_records, plain_records, propose_by_model, propose_from_columns,
+    records_prompt,
 };
 pub use statements::{statement_atoms, statements_prompt};
 

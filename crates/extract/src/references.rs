@@ -16,8 +16,17 @@ const SURE: u8 = 80;
 /// Metadata that give a document's address, and those that give its number.
 const ADDRESSES: [&str; 5] = ["url", "uri", "link", "canonical", "source_url"];
 const NUMBERS: [&str; 11] = [
-    "id", "identifier", "number", "doi", "isbn", "document number", "doc_number", "standard",
-    "文号", "标准号", "编号",
+    "id",
+    "identifier",
+    "number",
+    "doi",
+    "isbn",
+    "document number",
+    "doc_number",
+    "standard",
+    "文号",
+    "标准号",
+    "编号",
 ];
 
 /// All names that a document goes by, sorted. Those without a kind are parts of its own title: where it

@@ -32,7 +32,8 @@ pub async fn statement_atoms(model: &dyn ChatModel, chunk: &Chunk) -> Result<Ato
     for statement in statements.0 {
         if only_pronouns(&statement) {
             atomized.pronouns += 1;
-        } else if seen.insert(statement.to_lowercase().replace(|c: char| !c.is_alphanumeric(), "")) {
+        } else if seen.insert(statement.to_lowercase().replace(|c: char| !c.is_alphanumeric(), ""))
+        {
             atomized.atoms.push(atom(chunk, AtomKind::Statement, &statement));
         } else {
             atomized.duplicates += 1;
@@ -73,7 +74,8 @@ impl Reply for Statements {
             return texts(&found.value, "statements").map(Self);
         }
         let marked = |line: &&str| {
-            line.trim_start().starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '*' | '•'))
+            line.trim_start()
+                .starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '*' | '•'))
         };
         let listed: Vec<&str> = reply.lines().filter(marked).collect();
         let mut lines = list_items(&listed.join("\n"));
@@ -92,8 +94,14 @@ mod tests {
     #[test]
     fn json_and_lists_are_both_read() {
         let read = |reply: &str| Statements::read(reply).unwrap().0;
-        assert_eq!(read(r#"{"statements": ["Ada wrote it.", "甲公司建于1998年。"]}"#), ["Ada wrote it.", "甲公司建于1998年。"]);
-        assert_eq!(read("Here:\n1. Ada wrote it.\n- 甲公司建于1998年。\n"), ["Ada wrote it.", "甲公司建于1998年。"]);
+        assert_eq!(
+            read(r#"{"statements": ["Ada wrote it.", "甲公司建于1998年。"]}"#),
+            ["Ada wrote it.", "甲公司建于1998年。"]
+        );
+        assert_eq!(
+            read("Here:\n1. Ada wrote it.\n- 甲公司建于1998年。\n"),
+            ["Ada wrote it.", "甲公司建于1998年。"]
+        );
         assert!(Statements::read("I cannot do that.").is_err());
         assert!(Statements::read(" ").is_err());
     }

@@ -30,8 +30,9 @@ pub use id::{
 pub use names::{NameKey, NameUse};
 pub use ports::{
     BaseSummary, CallRecord, ChatModel, ChatReply, ChatRequest, Embedder, ExtractBy, FileRecord,
-    KnowledgeBase, KnowledgeWriter, Ledger, Mentions, Message, ModelError, PutReport, RecordsBy, Role, Schema,
-    Scored, Scorer, Stage, StoreError, TokenLogprob, Usage, Vector, VectorSet, mean_probability,
+    KnowledgeBase, KnowledgeWriter, Ledger, Mentions, Message, ModelError, PutReport, RecordsBy,
+    Role, Schema, Scored, Scorer, Stage, StoreError, TokenLogprob, Usage, Vector, VectorSet,
+    mean_probability,
 };
 pub use records::{Record, RecordField, RecordOrigin, RecordSchema, Value};
 pub use references::{Reference, ReferenceKind};

@@ -4,6 +4,7 @@
 mod counts;
 mod distil;
 mod export;
+mod follow;
 mod graph;
 mod ledger;
 mod names;

@@ -109,11 +109,11 @@ fn show(wiring: &Wiring, base: &Base, of: &str, depth: u8) -> anyhow::Result<u8>
             })
             .collect();
         shown.sort_by_key(|node| node["id"].to_string());
-        let edge = |edge: &graph::Edge| {
-            json!({ "edge": edge.kind, "from": format!("{:016x}", edge.from), "to": format!("{:016x}", edge.to) })
-        };
+        let edge = |edge: &graph::Edge| json!({ "edge": edge.kind, "from": format!("{:016x}", edge.from), "to": format!("{:016x}", edge.to) });
         let edges: Vec<Value> = found.edges.iter().map(edge).collect();
-        say_json(&json!({ "of": format!("{:016x}", node.id), "nodes": shown, "edges": edges, "left_out": found.left_out }))?;
+        say_json(
+            &json!({ "of": format!("{:016x}", node.id), "nodes": shown, "edges": edges, "left_out": found.left_out }),
+        )?;
         return Ok(0);
     }
     for line in found.tree(node.id, depth) {
@@ -150,7 +150,8 @@ fn write(base: &Base, arguments: &GraphExport, writer: &mut dyn Write) -> anyhow
         GraphFormat::Html => {
             let (selection, start) = page(base, arguments)?;
             let name = base.folder().display().to_string();
-            writer.write_all(html(&selection, start, &format!("pikerag graph: {name}")).as_bytes())?;
+            writer
+                .write_all(html(&selection, start, &format!("pikerag graph: {name}")).as_bytes())?;
             if 0 < selection.around.left_out {
                 note(&format!(
                     "{} of {} shown; --nodes shows more, --of what stands around one",

@@ -5,7 +5,9 @@ use std::io::Write;
 
 use anyhow::Context;
 use pikerag_extract::{propose_by_model, propose_from_columns};
-use pikerag_knowledge::{Chunk, ChunkId, KnowledgeBase, KnowledgeWriter, Record, RecordSchema, Role, Spent, Stage};
+use pikerag_knowledge::{
+    Chunk, ChunkId, KnowledgeBase, KnowledgeWriter, Record, RecordSchema, Role, Spent, Stage,
+};
 use serde_json::json;
 
 use crate::cli::{Propose, Records};
@@ -36,7 +38,9 @@ pub(crate) async fn records(wiring: &Wiring, arguments: &Records) -> anyhow::Res
         list(&found);
     }
     if found.is_empty() && !wiring.json {
-        note("no records; declare them as [[records]] in pikerag.toml (see `pikerag schema propose`), then run `pikerag index`");
+        note(
+            "no records; declare them as [[records]] in pikerag.toml (see `pikerag schema propose`), then run `pikerag index`",
+        );
     }
     Ok(0)
 }
@@ -89,7 +93,8 @@ fn write_csv(found: &[Record], writer: &mut impl Write) -> std::io::Result<()> {
         let mut cells = vec![record.schema.clone()];
         for column in &columns {
             let field = record.field(column);
-            let typed = field.map(|field| field.value.as_ref().map_or(field.raw.clone(), ToString::to_string));
+            let typed = field
+                .map(|field| field.value.as_ref().map_or(field.raw.clone(), ToString::to_string));
             cells.push(typed.unwrap_or_default());
         }
         cells.push(record.uri.clone());
@@ -118,7 +123,10 @@ pub(crate) async fn propose(wiring: &Wiring, arguments: &Propose) -> anyhow::Res
     let wanted = |uri: &str| {
         let path = std::path::Path::new(uri.split('#').next().unwrap_or(uri));
         let here = std::path::Path::new(".");
-        roots.is_empty() || roots.iter().any(|root| path.starts_with(root) || (root == here && path.is_relative()))
+        roots.is_empty()
+            || roots
+                .iter()
+                .any(|root| path.starts_with(root) || (root == here && path.is_relative()))
     };
     // A stage of no chunk: all of them wait for it.
     let ids = base.waiting(&Stage("propose".to_owned()), None, usize::MAX).await?;
@@ -148,12 +156,16 @@ pub(crate) async fn propose(wiring: &Wiring, arguments: &Propose) -> anyhow::Res
     if wiring.json {
         say_json(&json!({ "records": kept }))?;
     } else if kept.is_empty() {
-        note("nothing to propose: no table with named columns, no fields of documents, and no chat model that could read the texts");
+        note(
+            "nothing to propose: no table with named columns, no fields of documents, and no chat model that could read the texts",
+        );
     } else {
         for schema in &kept {
             say(&declaration(schema));
         }
-        note("a draft: drop what you do not need, check types and key, and put the rest into pikerag.toml");
+        note(
+            "a draft: drop what you do not need, check types and key, and put the rest into pikerag.toml",
+        );
         if let Some(line) = wiring.spent_line() {
             note(&line);
         }
@@ -177,7 +189,11 @@ fn declaration(schema: &RecordSchema) -> String {
             pikerag_knowledge::records::DayOrder::Mdy => "",
             pikerag_knowledge::records::DayOrder::Dmy => ", order = \"dmy\"",
         };
-        lines.push(format!("    {{ name = {}, type = \"{}\"{order} }},", text(&field.name), field.kind.as_str()));
+        lines.push(format!(
+            "    {{ name = {}, type = \"{}\"{order} }},",
+            text(&field.name),
+            field.kind.as_str()
+        ));
     }
     lines.push("]\n".to_owned());
     lines.join("\n")
@@ -194,7 +210,9 @@ async fn from_tables(
     let mut found: BTreeMap<Vec<String>, (String, usize, Columns)> = BTreeMap::new();
     for page in ids.chunks(512) {
         for chunk in base.chunks(page).await? {
-            let Some(table) = chunk.table.as_ref().filter(|table| !table.header.is_empty()) else { continue };
+            let Some(table) = chunk.table.as_ref().filter(|table| !table.header.is_empty()) else {
+                continue;
+            };
             if !wanted(&chunk.uri) {
                 continue;
             }
@@ -232,18 +250,23 @@ async fn from_metadata(
         let held = found.entry((file, names)).or_default();
         held.0 += 1;
         let values = source.metadata.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        for (place, (name, value)) in [("title", source.title.as_str())].into_iter().chain(values).enumerate() {
+        for (place, (name, value)) in
+            [("title", source.title.as_str())].into_iter().chain(values).enumerate()
+        {
             if held.1.len() <= place {
                 held.1.push((name.to_owned(), Vec::new()));
             }
-            if let Some((_, values)) = held.1.get_mut(place).filter(|(_, values)| values.len() < VALUES) {
+            if let Some((_, values)) =
+                held.1.get_mut(place).filter(|(_, values)| values.len() < VALUES)
+            {
                 values.push(value.to_owned());
             }
         }
     }
     let alike = found.into_iter().filter(|(_, (documents, _))| ALIKE <= *documents);
     let named = alike.map(|((file, _), (_, columns))| {
-        let stem = file.rsplit('/').next().unwrap_or_default().split('.').next().unwrap_or_default();
+        let stem =
+            file.rsplit('/').next().unwrap_or_default().split('.').next().unwrap_or_default();
         (stem.to_owned(), columns)
     });
     Ok(named.filter_map(|(name, columns)| propose_from_columns(&name, &columns)).collect())

@@ -32,7 +32,8 @@ pub(crate) fn find(export: Export<'_>, wanted: &str) -> anyhow::Result<Option<(N
     export(&mut |value| {
         let Some(Line::Node(node)) = line(&value) else { return Ok(()) };
         let name = node.label.to_lowercase();
-        let is_named = matches!(node.kind.as_str(), "source" | "section" | "entity" | "tag" | "community");
+        let is_named =
+            matches!(node.kind.as_str(), "source" | "section" | "entity" | "tag" | "community");
         let rank = match () {
             () if by_id == Some(node.id) => 0,
             () if node.kind == "source" && node.uri == wanted => 1,
@@ -145,7 +146,8 @@ impl Around {
                 lines.push(format!("{indent}{edge}"));
                 continue;
             };
-            let sort = if node.sort.is_empty() { String::new() } else { format!(" ({})", node.sort) };
+            let sort =
+                if node.sort.is_empty() { String::new() } else { format!(" ({})", node.sort) };
             lines.push(format!("{indent}{edge}{}{sort} {at:016x}  {}", node.kind, node.label));
             let mut by_edge: BTreeMap<(bool, &str), Vec<NodeId>> = BTreeMap::new();
             for (kind, out, to) in beside.get(&at).into_iter().flatten() {
@@ -161,7 +163,11 @@ impl Around {
                 }
                 if let Some(more) = ids.len().checked_sub(CHILDREN + 1) {
                     // No node has this identifier: 64 bits, and ours have 63.
-                    children.push((NodeId::MAX, deep + 1, format!("{arrow}… and {} more", more + 1)));
+                    children.push((
+                        NodeId::MAX,
+                        deep + 1,
+                        format!("{arrow}… and {} more", more + 1),
+                    ));
                 }
             }
             open.extend(children.into_iter().rev());
@@ -177,9 +183,13 @@ mod tests {
 
     #[test]
     fn a_node_is_found_by_what_people_call_it() {
-        let named = |wanted: &str| find(&export, wanted).unwrap().map(|(node, others)| (node.id, others));
+        let named =
+            |wanted: &str| find(&export, wanted).unwrap().map(|(node, others)| (node.id, others));
         assert_eq!(named("0000000000000006"), Some((6, 0)));
-        assert_eq!([named("a.md"), named("tea"), named("crane")].map(|found| found.unwrap().0), [1, 2, 8]);
+        assert_eq!(
+            [named("a.md"), named("tea"), named("crane")].map(|found| found.unwrap().0),
+            [1, 2, 8]
+        );
         assert_eq!(named("nothing"), None);
     }
 

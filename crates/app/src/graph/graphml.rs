@@ -32,7 +32,10 @@ pub(crate) fn graphml(export: Export<'_>, writer: &mut dyn Write) -> anyhow::Res
          xsi:schemaLocation=\"http://graphml.graphdrawing.org/xmlns http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd\">"
     )?;
     for (id, of, name, kind) in KEYS {
-        writeln!(writer, "<key id=\"{id}\" for=\"{of}\" attr.name=\"{name}\" attr.type=\"{kind}\"/>")?;
+        writeln!(
+            writer,
+            "<key id=\"{id}\" for=\"{of}\" attr.name=\"{name}\" attr.type=\"{kind}\"/>"
+        )?;
     }
     writeln!(writer, "<graph id=\"pikerag\" edgedefault=\"directed\">")?;
     let mut n_edges = 0_usize;
@@ -70,7 +73,11 @@ fn node(writer: &mut dyn Write, node: &Node) -> std::io::Result<()> {
 }
 
 fn edge(writer: &mut dyn Write, edge: &Edge, number: usize) -> std::io::Result<()> {
-    write!(writer, "<edge id=\"e{number}\" source=\"{:016x}\" target=\"{:016x}\">", edge.from, edge.to)?;
+    write!(
+        writer,
+        "<edge id=\"e{number}\" source=\"{:016x}\" target=\"{:016x}\">",
+        edge.from, edge.to
+    )?;
     let chunk = edge.chunk.map(|id| format!("{id:016x}")).unwrap_or_default();
     data(writer, &[("edge", edge.kind.as_str()), ("how", &edge.how), ("chunk", &chunk)])?;
     writeln!(writer, "</edge>")

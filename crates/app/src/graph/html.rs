@@ -30,8 +30,14 @@ pub(crate) fn html(selection: &Selection, start: Option<NodeId>, title: &str) ->
                 LayerKind::Distilled => 2,
             };
             json!([
-                format!("{:016x}", node.id), node.kind, node.sort, layer, node.label,
-                cut(&node.text), node.uri, node.page,
+                format!("{:016x}", node.id),
+                node.kind,
+                node.sort,
+                layer,
+                node.label,
+                cut(&node.text),
+                node.uri,
+                node.page,
             ])
         })
         .collect();
@@ -50,7 +56,11 @@ pub(crate) fn html(selection: &Selection, start: Option<NodeId>, title: &str) ->
         "total": {"nodes": selection.nodes, "edges": selection.edges}, "left_out": selection.around.left_out,
     });
     // Nothing in the data can end the element that holds it.
-    let data = data.to_string().replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029");
+    let data = data
+        .to_string()
+        .replace('<', "\\u003c")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029");
     let title = escape(title);
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

@@ -33,7 +33,7 @@
 
   // Places: each layer is a band of columns, filled from left to right; what hangs together stands above
   // each other, for every layer follows the order of the one above.
-  const STEP = 92, ROW = 40, PAD = 34, GAP = 64;
+  const STEP = 100, ROW = 42, PAD = 34, GAP = 64;
   const bands = [0, 1, 2].map((layer) => nodes.filter((node) => node.layer === layer));
   const rank = new Map();
   bands[0].forEach((node, at) => rank.set(node, at));
@@ -121,7 +121,7 @@
       ? make("rect", { ...common, x: node.x - radius, y: node.y - radius, width: 2 * radius, height: 2 * radius, rx: node.layer === 0 ? 2 : 0 }, world)
       : make("circle", { ...common, cx: node.x, cy: node.y, r: radius }, world);
     make("title", {}, node.shape).textContent = `${name(node.kind)}: ${node.label}`;
-    node.tag = make("text", { class: "label" + (node.layer === 0 && bands[0].length <= 60 ? " always" : ""), x: node.x, y: node.y + radius + 9, "font-size": 9 }, world);
+    node.tag = make("text", { class: "label" + (node.layer === 0 && bands[0].length <= 60 ? " always" : ""), x: node.x, y: node.y + radius + 10, "font-size": 10 }, world);
     node.tag.textContent = short(node.label, node.layer === 0 ? 18 : 16);
     node.shape.addEventListener("click", () => choose(node));
   }

@@ -79,13 +79,17 @@ fn choose(
         ids.truncate(n);
         ids
     };
-    let in_layer = |layer: LayerKind| layers.iter().filter(move |(_, (of, _))| *of == layer).map(|(id, _)| *id);
+    let in_layer = |layer: LayerKind| {
+        layers.iter().filter(move |(_, (of, _))| *of == layer).map(|(id, _)| *id)
+    };
     let mut held: HashSet<NodeId> =
         best(in_layer(LayerKind::Source).collect(), (most / 8).max(1)).into_iter().collect();
     // A section or chunk with all that it stands in; nesting ends, whatever the edges say.
     let path = |id: NodeId| {
         let mut path = vec![id];
-        while let Some(above) = path.last().and_then(|id| parent.get(id)).filter(|_| path.len() < 16) {
+        while let Some(above) =
+            path.last().and_then(|id| parent.get(id)).filter(|_| path.len() < 16)
+        {
             path.push(*above);
         }
         path
@@ -98,26 +102,31 @@ fn choose(
             held.extend(path(id));
         }
     }
-    let mut made: BTreeMap<u8, HashSet<NodeId>> = BTreeMap::new();
-    edges(&mut |value| {
-        if let Some(Line::Edge(edge)) = line(&value) {
-            for (near, far) in [(edge.from, edge.to), (edge.to, edge.from)] {
-                if let Some((LayerKind::Distilled, kind)) = layers.get(&far)
-                    && held.contains(&near)
-                {
-                    made.entry(*kind).or_default().insert(far);
+    // What was made of these; then, in the rest of the room, what was made of that: communities, summaries.
+    for most in [most - most / 8, most] {
+        let mut made: BTreeMap<u8, HashSet<NodeId>> = BTreeMap::new();
+        edges(&mut |value| {
+            if let Some(Line::Edge(edge)) = line(&value) {
+                for (near, far) in [(edge.from, edge.to), (edge.to, edge.from)] {
+                    if let Some((LayerKind::Distilled, kind)) = layers.get(&far)
+                        && held.contains(&near)
+                        && !held.contains(&far)
+                    {
+                        made.entry(*kind).or_default().insert(far);
+                    }
                 }
             }
+            Ok(())
+        })?;
+        // Each kind has its share; what one does not need is for the others.
+        let mut made: Vec<Vec<NodeId>> =
+            made.into_values().map(|ids| ids.into_iter().collect()).collect();
+        made.sort_by_key(Vec::len);
+        while let Some(ids) = made.first().cloned() {
+            let room = most.saturating_sub(held.len());
+            held.extend(best(ids, room / made.len()));
+            made.remove(0);
         }
-        Ok(())
-    })?;
-    // Each kind has its share; what one does not need is for the others.
-    let mut made: Vec<Vec<NodeId>> = made.into_values().map(|ids| ids.into_iter().collect()).collect();
-    made.sort_by_key(Vec::len);
-    while let Some(ids) = made.first().cloned() {
-        let room = most.saturating_sub(held.len());
-        held.extend(best(ids, room / made.len()));
-        made.remove(0);
     }
     Ok(held)
 }
@@ -130,7 +139,10 @@ mod tests {
     #[test]
     fn few_nodes_are_all_shown_and_many_are_chosen() {
         let all = select(&export, &export, 100).unwrap();
-        assert_eq!((all.nodes, all.edges, all.around.nodes.len(), all.around.left_out), (8, 7, 8, 0));
+        assert_eq!(
+            (all.nodes, all.edges, all.around.nodes.len(), all.around.left_out),
+            (8, 7, 8, 0)
+        );
         let few = select(&export, &export, 6).unwrap();
         let mut shown: Vec<NodeId> = few.around.nodes.keys().copied().collect();
         shown.sort_unstable();

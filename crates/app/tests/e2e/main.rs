@@ -16,6 +16,8 @@ mod files;
 #[cfg(test)]
 mod kill;
 #[cfg(test)]
+mod records;
+#[cfg(test)]
 mod replay;
 #[cfg(test)]
 mod stub_workload;

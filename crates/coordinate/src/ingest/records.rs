@@ -65,7 +65,8 @@ async fn plain(
     let sources: BTreeSet<SourceId> = chunks.iter().map(|chunk| chunk.source).collect();
     let sources: Vec<SourceId> = sources.into_iter().collect();
     let sources = base.sources_by_id(&sources).await?;
-    let sources: HashMap<SourceId, &Source> = sources.iter().map(|source| (source.id, source)).collect();
+    let sources: HashMap<SourceId, &Source> =
+        sources.iter().map(|source| (source.id, source)).collect();
     let read = |chunk: &Chunk| {
         let source = sources.get(&chunk.source);
         let records = source.map(|source| plain_records(schema, source, chunk));
@@ -81,7 +82,9 @@ async fn read_texts(
     watch: Watch<'_>,
     report: &mut Report,
 ) -> Result<(), StoreError> {
-    let Some(model) = tools.models.of(Role::Extract).filter(|_| schema.model) else { return Ok(()) };
+    let Some(model) = tools.models.of(Role::Extract).filter(|_| schema.model) else {
+        return Ok(());
+    };
     let stage = Stage::records(schema, RecordsBy::Model);
     let waiting = all_waiting(tools, &stage).await?;
     let asked = to_ask(tools.base.as_ref(), schema, &waiting).await?;

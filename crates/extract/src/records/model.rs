@@ -1,7 +1,7 @@
 //! Which records does a text hold? A model fills in the schema, and only what stands in the text counts.
 
 use pikerag_knowledge::{
-    ChatModel, Chunk, Record, RecordOrigin, RecordSchema, Role, Schema, Spent, Span,
+    ChatModel, Chunk, Record, RecordOrigin, RecordSchema, Role, Schema, Span, Spent,
 };
 use pikerag_prompt::{AskError, Prompt, Reply, Unreadable, ask, object};
 use serde_json::{Map, Value, json};
@@ -117,7 +117,8 @@ fn checked(schema: &RecordSchema, chunk: &Chunk, filled: &[Map<String, Value>]) 
                     around.start = around.start.min(at.start);
                     around.end = around.end.max(at.end);
                     // As it stands there, whatever the model made of its case.
-                    let stands = chunk.text.get(at.start - chunk.span.start..at.end - chunk.span.start);
+                    let stands =
+                        chunk.text.get(at.start - chunk.span.start..at.end - chunk.span.start);
                     fields.push(said(field, stands.unwrap_or(&raw)));
                 }
                 Found::InTitle => fields.push(said(field, &raw)),

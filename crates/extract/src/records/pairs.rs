@@ -23,11 +23,8 @@ pub(super) fn from_lines(schema: &RecordSchema, chunk: &Chunk) -> Vec<Draft> {
         if open.as_ref().is_some_and(again) {
             drafts.extend(open.take());
         }
-        let draft = open.get_or_insert(Draft {
-            span,
-            origin: RecordOrigin::Lines,
-            fields: Vec::new(),
-        });
+        let draft =
+            open.get_or_insert(Draft { span, origin: RecordOrigin::Lines, fields: Vec::new() });
         draft.fields.push(said(field, value));
         draft.span.end = span.end;
     }

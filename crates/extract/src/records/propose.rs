@@ -5,7 +5,9 @@ use std::collections::HashSet;
 
 use pikerag_knowledge::records::{DayOrder, Field, FieldType};
 use pikerag_knowledge::{ChatModel, Chunk, RecordSchema, Role, Schema, Spent};
-use pikerag_prompt::{AskError, Prompt, Reply, Unreadable, ask, object, one_line, quiet_headings, text, texts};
+use pikerag_prompt::{
+    AskError, Prompt, Reply, Unreadable, ask, object, one_line, quiet_headings, text, texts,
+};
 use serde_json::Value;
 
 use super::{folded, values};
@@ -46,7 +48,14 @@ pub fn propose_from_columns(name: &str, columns: &[(String, Vec<String>)]) -> Op
     let name = field_name(name);
     let name = if name.is_empty() { "record".to_owned() } else { name };
     let (description, words) = (String::new(), Vec::new());
-    (1 < fields.len()).then_some(RecordSchema { name, description, fields, key, words, model: true })
+    (1 < fields.len()).then_some(RecordSchema {
+        name,
+        description,
+        fields,
+        key,
+        words,
+        model: true,
+    })
 }
 
 /// Schemas that a model sees in these chunks: one call, two where the first reply cannot be read.
@@ -101,10 +110,8 @@ fn type_of(name: &str, sample: &[&str]) -> (FieldType, DayOrder) {
 fn order_of(sample: &[&str]) -> DayOrder {
     let mut order = DayOrder::default();
     for value in sample {
-        let parts: Vec<u32> = value
-            .split(['/', '-', '.'])
-            .map(|part| part.parse().unwrap_or(0))
-            .collect();
+        let parts: Vec<u32> =
+            value.split(['/', '-', '.']).map(|part| part.parse().unwrap_or(0)).collect();
         match parts.as_slice() {
             [13..=31, 1..=12, _] => order = DayOrder::Dmy,
             [1..=12, 13..=31, _] => return DayOrder::Mdy,
@@ -136,7 +143,9 @@ impl Reply for Said {
             for told in listed.into_iter().flatten() {
                 let field = match told {
                     Value::String(name) => Some((name.clone(), String::new())),
-                    _ => text(told, "name").ok().map(|name| (name, text(told, "type").unwrap_or_default())),
+                    _ => text(told, "name")
+                        .ok()
+                        .map(|name| (name, text(told, "type").unwrap_or_default())),
                 };
                 let Some((name, kind)) = field else { continue };
                 let name = field_name(&name);

@@ -25,7 +25,9 @@ pub(super) fn records(schema: &RecordSchema, chunk: &Chunk, table: &Table) -> Ve
     for (place, row) in table.rows.iter().enumerate() {
         let mut fields = Vec::new();
         for field in &schema.fields {
-            let at = columns.iter().position(|column| column.is_some_and(|held| held.name == field.name));
+            let at = columns
+                .iter()
+                .position(|column| column.is_some_and(|held| held.name == field.name));
             let cell = at.and_then(|at| row.get(at)).map(|cell| cell.trim());
             if let Some(cell) = cell.filter(|cell| !cell.is_empty()) {
                 fields.push(said(field, cell));

@@ -89,7 +89,10 @@ fn a_model_may_not_invent() {
     "#);
     assert_eq!((made.invented, made.incomplete), (2, 2));
     assert!(read(&schema(APPROVALS), &graph.chunks[0], "There are none.").is_err());
-    assert_eq!(read(&schema(APPROVALS), &graph.chunks[0], r#"{"records": null}"#).unwrap(), Default::default());
+    assert_eq!(
+        read(&schema(APPROVALS), &graph.chunks[0], r#"{"records": null}"#).unwrap(),
+        Default::default()
+    );
 }
 
 #[test]
@@ -99,5 +102,8 @@ fn a_model_is_asked_where_its_words_stand() {
         let json = format!(r#"{{"name": "a", "fields": [{{"name": "x"}}], "words": {words}}}"#);
         asks_model(&schema(&json), &graph.chunks[0])
     };
-    assert_eq!([asks("[]"), asks(r#"["approv"]"#), asks(r#"["批准"]"#), asks(r#"["tax"]"#)], [true, true, true, false]);
+    assert_eq!(
+        [asks("[]"), asks(r#"["approv"]"#), asks(r#"["批准"]"#), asks(r#"["tax"]"#)],
+        [true, true, true, false]
+    );
 }

@@ -48,7 +48,20 @@ fn truth(raw: &str) -> Option<bool> {
 /// A number with at most a currency before it and a unit behind it.
 fn number(text: &str) -> Option<Quantity> {
     const CURRENCIES: [&str; 15] = [
-        "US$", "HK$", "A$", "C$", "$", "€", "£", "¥", "USD", "EUR", "GBP", "CNY", "RMB", "JPY",
+        "US$",
+        "HK$",
+        "A$",
+        "C$",
+        "$",
+        "€",
+        "£",
+        "¥",
+        "USD",
+        "EUR",
+        "GBP",
+        "CNY",
+        "RMB",
+        "JPY",
         "人民币",
     ];
     const FACTORS: [(&str, f64); 11] = [
@@ -75,7 +88,8 @@ fn number(text: &str) -> Option<Quantity> {
             rest = after.trim_start();
         }
         rest = rest.strip_prefix('+').unwrap_or(rest).trim_start();
-        if let Some(currency) = CURRENCIES.into_iter().find(|currency| rest.starts_with(*currency)) {
+        if let Some(currency) = CURRENCIES.into_iter().find(|currency| rest.starts_with(*currency))
+        {
             unit = Some(currency.to_owned());
             rest = rest.get(currency.len()..)?.trim_start();
         }
@@ -99,7 +113,10 @@ fn number(text: &str) -> Option<Quantity> {
     amount *= 10f64.powi(power.map_or(0, |(power, _)| power));
     behind = behind.trim().trim_end_matches('.');
     let factor = FACTORS.into_iter().find_map(|(word, factor)| {
-        let after = behind.get(..word.len())?.eq_ignore_ascii_case(word).then(|| behind.get(word.len()..))??;
+        let after = behind
+            .get(..word.len())?
+            .eq_ignore_ascii_case(word)
+            .then(|| behind.get(word.len()..))??;
         // `m` of `metres` is no million: the word ends here.
         let whole = !after.starts_with(|c: char| c.is_ascii_alphabetic());
         whole.then_some((factor, after))
@@ -215,12 +232,8 @@ fn from_numbers(numbers: &[&str], order: DayOrder, separator: Option<char>) -> O
             Some((year_of(year)?, Some(month.parse().ok()?), Some(day.parse().ok()?)))
         }
         [year] if year.len() == 4 => Some((year_of(year)?, None, None)),
-        [year, month] if year.len() == 4 => {
-            Some((year_of(year)?, Some(month.parse().ok()?), None))
-        }
-        [month, year] if year.len() == 4 => {
-            Some((year_of(year)?, Some(month.parse().ok()?), None))
-        }
+        [year, month] if year.len() == 4 => Some((year_of(year)?, Some(month.parse().ok()?), None)),
+        [month, year] if year.len() == 4 => Some((year_of(year)?, Some(month.parse().ok()?), None)),
         [year, month, day] if year.len() == 4 => {
             Some((year_of(year)?, Some(month.parse().ok()?), Some(day.parse().ok()?)))
         }
@@ -251,14 +264,26 @@ fn year_of(digits: &str) -> Option<i16> {
 
 fn month_of(word: &str) -> Option<i8> {
     const MONTHS: [&str; 12] = [
-        "january", "february", "march", "april", "may", "june", "july", "august", "september",
-        "october", "november", "december",
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
     ];
     let word = word.to_lowercase();
     if word.len() < 3 {
         return None;
     }
-    let place = MONTHS.iter().position(|month| month.starts_with(&word) || (word == "sept" && *month == "september"))?;
+    let place = MONTHS
+        .iter()
+        .position(|month| month.starts_with(&word) || (word == "sept" && *month == "september"))?;
     i8::try_from(place + 1).ok()
 }
 
@@ -294,7 +319,11 @@ fn chinese_digits(text: &str) -> String {
         if !numeral.is_empty() {
             let digits = match numeral.contains('十') {
                 true => pikerag_language::chinese_number(&numeral).unwrap_or_default().to_string(),
-                false => numeral.chars().filter_map(pikerag_language::chinese_digit).map(|d| d.to_string()).collect(),
+                false => numeral
+                    .chars()
+                    .filter_map(pikerag_language::chinese_digit)
+                    .map(|d| d.to_string())
+                    .collect(),
             };
             written.push_str(&digits);
             numeral.clear();
@@ -325,11 +354,34 @@ mod tests {
     #[test]
     fn dates() {
         let list = [
-            "2010-12-31", "2010/1/2", "12/31/2010", "31/12/2010", "3/4/2010", "3/4/2010 dmy",
-            "03.04.2010", "12/23/19", "23-Dec-19", "31 December 2010", "Dec. 31, 2010",
-            "Friday, the 31st of December, 2010", "Sept 2010", "2010-12", "2010", "20101231",
-            "2010年12月31日", "２０１０年１２月", "二〇一〇年十二月三十一日", "2010-12-31T23:59:00Z",
-            "2010-12-31 08:15", "2010-02-30", "31/31/2010", "soon", "2010-12-31 or later", "12", "May 1", "",
+            "2010-12-31",
+            "2010/1/2",
+            "12/31/2010",
+            "31/12/2010",
+            "3/4/2010",
+            "3/4/2010 dmy",
+            "03.04.2010",
+            "12/23/19",
+            "23-Dec-19",
+            "31 December 2010",
+            "Dec. 31, 2010",
+            "Friday, the 31st of December, 2010",
+            "Sept 2010",
+            "2010-12",
+            "2010",
+            "20101231",
+            "2010年12月31日",
+            "２０１０年１２月",
+            "二〇一〇年十二月三十一日",
+            "2010-12-31T23:59:00Z",
+            "2010-12-31 08:15",
+            "2010-02-30",
+            "31/31/2010",
+            "soon",
+            "2010-12-31 or later",
+            "12",
+            "May 1",
+            "",
         ];
         insta::assert_snapshot!(all(FieldType::Date, &list), @r"
         2010-12-31 -> 2010-12-31
@@ -366,9 +418,30 @@ mod tests {
     #[test]
     fn numbers() {
         let list = [
-            "42", "1,234", "1,234.5", "1.234,5", "1 234 567", "1,23", "-5 %", "(300)", "$5.20",
-            "US$ 3.2 million", "12 kg", "5 metres", "3.5亿元", "１２３", "1.5e3", "12/23/19", "NCT0282", "5-10",
-            "1,2345", "about 5", "1e999", "7.", "12,5 km/h", "€1.000.000",
+            "42",
+            "1,234",
+            "1,234.5",
+            "1.234,5",
+            "1 234 567",
+            "1,23",
+            "-5 %",
+            "(300)",
+            "$5.20",
+            "US$ 3.2 million",
+            "12 kg",
+            "5 metres",
+            "3.5亿元",
+            "１２３",
+            "1.5e3",
+            "12/23/19",
+            "NCT0282",
+            "5-10",
+            "1,2345",
+            "about 5",
+            "1e999",
+            "7.",
+            "12,5 km/h",
+            "€1.000.000",
         ];
         insta::assert_snapshot!(all(FieldType::Number, &list), @r"
         42 -> 42

@@ -16,7 +16,8 @@ pub(super) fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> 
     )?;
     let chunks = count("SELECT count(*) FROM chunks")?;
     let mut waiting = Vec::new();
-    let atomizing = [AtomKind::Question, AtomKind::Statement, AtomKind::Sentence].map(Stage::atomize);
+    let atomizing =
+        [AtomKind::Question, AtomKind::Statement, AtomKind::Sentence].map(Stage::atomize);
     let extracting = [ExtractBy::Model, ExtractBy::Names].map(Stage::extract);
     for stage in atomizing.into_iter().chain(extracting) {
         let done = connection.query_row(

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use pikerag_knowledge::{Chunk, DocumentGraph, FileRecord, NameUse, PutReport};
 use rusqlite::{Transaction, params};
 
-use super::write::limit_of;
 use super::references;
+use super::write::limit_of;
 use super::{TEXT_GENERATION, VECTOR_GENERATION, advance};
 
 pub(super) fn put_file(

@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use pikerag_knowledge::{
     Atom, AtomKind, BaseSummary, Chunk, ChunkId, Community, Entity, EntityId, Image, KnowledgeBase,
-    Mentions, NameKey, Record, Reference, Relation, Scored, Source, SourceId, StoreError, Summary, SummaryId, Vector,
-    VectorSet,
+    Mentions, NameKey, Record, Reference, Relation, Scored, Source, SourceId, StoreError, Summary,
+    SummaryId, Vector, VectorSet,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -333,7 +333,8 @@ impl KnowledgeBase for Base {
 
     async fn sources_by_id(&self, ids: &[SourceId]) -> Result<Vec<Source>, StoreError> {
         let ids = ids.to_vec();
-        self.looking("reading sources", move |connection| references::sources(connection, &ids)).await
+        self.looking("reading sources", move |connection| references::sources(connection, &ids))
+            .await
     }
 
     async fn references(&self, sources: &[SourceId]) -> Result<Vec<Vec<Reference>>, StoreError> {

@@ -10,7 +10,8 @@ use super::rows;
 use super::write::limit_of;
 
 /// Reads records from `records r JOIN chunks c ON c.id = r.chunk JOIN sources s ON s.id = c.source`.
-pub(super) const RECORDS: &str = "SELECT r.id, r.schema, r.chunk, c.source, s.uri, c.page, c.span_start + r.span_start, \
+pub(super) const RECORDS: &str =
+    "SELECT r.id, r.schema, r.chunk, c.source, s.uri, c.page, c.span_start + r.span_start, \
      c.span_start + r.span_end, r.origin, r.fields
      FROM records r JOIN chunks c ON c.id = r.chunk JOIN sources s ON s.id = c.source";
 /// In the order of documents.
@@ -72,7 +73,9 @@ pub(super) fn keep(tx: &Transaction<'_>, declared: &[(String, u64)]) -> rusqlite
         }
     }
     let stages: BTreeSet<String> = tx
-        .prepare_cached("SELECT DISTINCT stage FROM progress WHERE stage >= 'records:' AND stage < 'records;'")?
+        .prepare_cached(
+            "SELECT DISTINCT stage FROM progress WHERE stage >= 'records:' AND stage < 'records;'",
+        )?
         .query_map([], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     for stage in stages {

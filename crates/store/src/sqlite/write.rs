@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use pikerag_knowledge::{
     Atom, Chunk, ChunkId, Community, CommunityId, DocumentGraph, Entity, EntityId, ExtractBy,
-    Extraction, FileRecord, KnowledgeWriter, LongDescription, Outline, PutReport, Record, Report, Stage,
-    StoreError, Structure, Summary, SummaryId, Vector, VectorSet,
+    Extraction, FileRecord, KnowledgeWriter, LongDescription, Outline, PutReport, Record, Report,
+    Stage, StoreError, Structure, Summary, SummaryId, Vector, VectorSet,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -13,7 +13,6 @@ use super::{
     rows, tree, vectors,
 };
 use crate::error::Doing;
-use crate::fulltext::Changes;
 
 #[async_trait]
 impl KnowledgeWriter for Base {
@@ -154,9 +153,9 @@ impl KnowledgeWriter for Base {
     ) -> Result<(), StoreError> {
         let stage = stage.0.clone();
         self.writing("storing records", move |tx| {
-            found.iter().try_for_each(|(chunk, found)| {
-                records::put(tx, &stage, declared, *chunk, found)
-            })
+            found
+                .iter()
+                .try_for_each(|(chunk, found)| records::put(tx, &stage, declared, *chunk, found))
         })
         .await
     }
@@ -371,64 +370,8 @@ impl KnowledgeWriter for Base {
     }
 }
 
-impl Inner {
-    /// Commits to full text what changed since its last commit, or all if it cannot be followed.
-    pub(super) fn refresh_text(&self) -> Result<(), StoreError> {
-        let doing = "following the database with full text";
-        let index = self.fulltext()?;
-        let turn = index.turn()?;
-        // A snapshot taken now: whoever had the turn before may have committed later changes than
-        // the caller's snapshot knows.
-        self.with_reader(|connection| {
-            let snapshot = connection.unchecked_transaction().doing(doing)?;
-            match self.changes(&snapshot, &index.stamp()).doing(doing)? {
-                Some(changes) => index.apply(&turn, changes),
-                None => index.reload(),
-            }
-        })
-    }
-
-    /// What full text that stands at this stamp is missing; `None` where it is up to date.
-    fn changes(
-        &self,
-        connection: &Connection,
-        standing: &str,
-    ) -> rusqlite::Result<Option<Changes>> {
-        let generation = counter(connection, TEXT_GENERATION)?;
-        if standing == self.stamp(generation) {
-            return Ok(None);
-        }
-        let known = standing
-            .strip_prefix(&format!("{}:", self.identity))
-            .and_then(|number| number.parse::<i64>().ok())
-            .filter(|known| *known <= generation);
-        let gone = known
-            .map(|known| {
-                connection
-                    .prepare_cached(
-                        "SELECT chunk FROM gone WHERE generation > ?1 ORDER BY generation, chunk",
-                    )?
-                    .query_map([known], |row| rows::id(row, 0))?
-                    .collect()
-            })
-            .transpose()?;
-        let sql = format!(
-            "SELECT {} FROM chunks c JOIN sources s ON s.id = c.source WHERE c.generation > ?1 AND NOT c.hidden ORDER BY c.id",
-            rows::CHUNK_COLUMNS
-        );
-        let added = connection
-            .prepare_cached(&sql)?
-            .query_map([known.unwrap_or(-1)], |row| {
-                let chunk = rows::chunk(row)?;
-                Ok((chunk.id.0, searchable(&chunk)))
-            })?
-            .collect::<rusqlite::Result<_>>()?;
-        Ok(Some(Changes { stamp: self.stamp(generation), gone, added }))
-    }
-}
-
 /// What full text and embedders see of a chunk: title, headings, text.
-fn searchable(chunk: &Chunk) -> String {
+pub(super) fn searchable(chunk: &Chunk) -> String {
     format!("{}\n{}", chunk.full_title(), chunk.searched_text())
 }
 
