@@ -70,6 +70,15 @@ pub(crate) enum Command {
     Export(Export),
     /// Show what reading makes of a file: its pieces, pages, tables, and what could not be read.
     Parse(Parse),
+    /// Say what the graph consists of, show a node with its neighbours, or export it.
+    Graph(Graph),
+    /// List typed records.
+    Records(Records),
+    /// Draft declarations of typed records from what the base holds.
+    Schema {
+        #[command(subcommand)]
+        command: SchemaCommand,
+    },
     /// Look at tags, and edit their classes and pairs.
     Tags(Tags),
     /// Check settings, weights, endpoints and the programs that help to read files.
@@ -257,6 +266,75 @@ pub(crate) enum SearchPath {
     Layers,
     /// Hops, where the scores spread over the layers count too.
     Joined,
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Graph {
+    #[command(subcommand)]
+    pub(crate) command: Option<GraphCommand>,
+    /// Show this node and what stands around it: an identifier, a document's path or title, the name of
+    /// an entity.
+    #[arg(long, value_name = "NODE")]
+    pub(crate) of: Option<String>,
+    /// How many edges away.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=6))]
+    pub(crate) depth: u8,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GraphCommand {
+    /// Write the graph for other programs, or as a page to look at.
+    Export(GraphExport),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GraphExport {
+    /// JSON lines; GraphML (Gephi, NetworkX, yEd); or one page for a browser.
+    #[arg(long, value_enum, default_value_t = GraphFormat::Jsonl)]
+    pub(crate) format: GraphFormat,
+    /// The file to write; standard output, if none.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Only what stands around this node (html).
+    #[arg(long, value_name = "NODE")]
+    pub(crate) of: Option<String>,
+    /// The most nodes of a page.
+    #[arg(long, default_value_t = 400, value_name = "N")]
+    pub(crate) nodes: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum GraphFormat {
+    /// One JSON object per node and edge; all that there is.
+    Jsonl,
+    /// XML for graph programs.
+    Graphml,
+    /// One page without any outside part.
+    Html,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Records {
+    /// Only records of this schema.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) schema: Option<String>,
+    /// As a table for spreadsheets.
+    #[arg(long)]
+    pub(crate) csv: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SchemaCommand {
+    /// From the headers and values of tables and of documents' fields; with a chat model, from texts too.
+    Propose(Propose),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Propose {
+    /// Look only at these files and folders of the base.
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -3,14 +3,16 @@
 mod answer;
 mod doctor;
 mod eval;
+mod graph;
 mod index;
 mod inspect;
 mod parse;
+mod records;
 mod tags;
 
 use anyhow::Context;
 
-use crate::cli::{Arguments, Command};
+use crate::cli::{Arguments, Command, SchemaCommand};
 use crate::config::{self, Environment};
 use crate::output::{say, say_json};
 use crate::wiring::Wiring;
@@ -34,6 +36,11 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Export(export) => inspect::export(&wiring, export),
         Command::Parse(file) => parse::parse(&wiring, file).await,
         Command::Tags(tags) => tags::tags(&wiring, tags).await,
+        Command::Graph(graph) => graph::graph(&wiring, graph).await,
+        Command::Records(records) => records::records(&wiring, records).await,
+        Command::Schema { command: SchemaCommand::Propose(propose) } => {
+            records::propose(&wiring, propose).await
+        }
         Command::Doctor => doctor::doctor(&wiring).await,
         Command::Eval(eval) => eval::eval(&wiring, eval).await,
     }

@@ -6,6 +6,7 @@ mod cli;
 mod commands;
 mod config;
 mod files;
+mod graph;
 mod helpers;
 mod limited;
 mod ocr;

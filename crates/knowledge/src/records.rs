@@ -89,6 +89,7 @@ pub enum DayOrder {
 }
 
 impl DayOrder {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
     fn is_default(&self) -> bool {
         *self == Self::default()
     }

@@ -85,7 +85,7 @@ fn tell(wiring: &Wiring, report: &Report, pruned: &[String]) {
     ));
     if report.records + report.unread_records > 0 {
         say(&format!(
-            "{} read, {} of them untyped; {} not found in the text and dropped; {} unreadable",
+            "{} read; {} kept untyped; {} of the model not in the text, dropped; {} unreadable",
             count(report.records, "record"),
             count(report.untyped_values, "value"),
             count(report.invented_values, "value"),

@@ -87,7 +87,7 @@ pub(crate) fn export(wiring: &Wiring, arguments: &Export) -> anyhow::Result<u8> 
 }
 
 /// A reader that has seen enough (`| head`) ends the program quietly, as tools do.
-fn quiet_end(written: std::io::Result<()>) -> std::io::Result<()> {
+pub(super) fn quiet_end(written: std::io::Result<()>) -> std::io::Result<()> {
     if written.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe) {
         std::process::exit(0);
     }

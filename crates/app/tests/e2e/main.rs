@@ -18,6 +18,8 @@ mod hostile;
 #[cfg(test)]
 mod kill;
 #[cfg(test)]
+mod records;
+#[cfg(test)]
 mod replay;
 #[cfg(test)]
 mod stub_workload;

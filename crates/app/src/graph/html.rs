@@ -1,0 +1,107 @@
+//! What does the graph look like to a person? One page with the three layers as bands, nothing loaded from
+//! elsewhere; light and dark, by mouse and by keyboard, in English and Chinese.
+
+use std::collections::HashMap;
+
+use pikerag_knowledge::LayerKind;
+use serde_json::json;
+
+use super::{Node, NodeId, Selection};
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+const BODY: &str = include_str!("page.html");
+/// Letters of a text that the page holds.
+const SHOWN: usize = 2000;
+
+/// The page; `start` is selected when it opens.
+pub(crate) fn html(selection: &Selection, start: Option<NodeId>, title: &str) -> String {
+    let mut nodes: Vec<&Node> = selection.around.nodes.values().collect();
+    // By layer; documents by name, the rest by document and identifier: the same base, the same page.
+    nodes.sort_by(|a, b| (a.layer, &a.uri, a.id).cmp(&(b.layer, &b.uri, b.id)));
+    let place: HashMap<NodeId, usize> =
+        nodes.iter().enumerate().map(|(place, node)| (node.id, place)).collect();
+    let shown: Vec<_> = nodes
+        .iter()
+        .map(|node| {
+            let layer = match node.layer {
+                LayerKind::Source => 0,
+                LayerKind::Corpus => 1,
+                LayerKind::Distilled => 2,
+            };
+            json!([
+                format!("{:016x}", node.id),
+                node.kind,
+                node.sort,
+                layer,
+                node.label,
+                cut(&node.text),
+                node.uri,
+                node.page,
+            ])
+        })
+        .collect();
+    let edges: Vec<_> = selection
+        .around
+        .edges
+        .iter()
+        .filter_map(|edge| {
+            let (from, to) = (place.get(&edge.from)?, place.get(&edge.to)?);
+            let chunk = edge.chunk.and_then(|chunk| place.get(&chunk));
+            Some(json!([from, to, edge.kind, edge.how, chunk]))
+        })
+        .collect();
+    let data = json!({
+        "nodes": shown, "edges": edges, "start": start.and_then(|id| place.get(&id)),
+        "total": {"nodes": selection.nodes, "edges": selection.edges}, "left_out": selection.around.left_out,
+    });
+    // Nothing in the data can end the element that holds it.
+    let data = data
+        .to_string()
+        .replace('<', "\\u003c")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029");
+    let title = escape(title);
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         script-src 'unsafe-inline'\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{BODY}\
+         <script id=\"data\" type=\"application/json\">{data}</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
+    )
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::select;
+    use crate::graph::tests::export;
+
+    /// Texts are data, whatever they hold, and nothing is loaded from elsewhere.
+    #[test]
+    fn one_page_that_stands_alone() {
+        let mut selection = select(&export, &export, 100).unwrap();
+        if let Some(node) = selection.around.nodes.get_mut(&4) {
+            node.text = "</script><script>alert(1)</script>".to_owned();
+        }
+        let page = html(&selection, Some(4), "a <b> & c");
+        assert_eq!(page.matches("<script").count(), 2);
+        assert!(page.contains("<title>a &lt;b&gt; &amp; c</title>"));
+        assert!(page.contains("\\u003c/script>") && page.contains("手册"));
+        for outside in ["http:", "https:", "@import", "url("] {
+            let inside = page.replace("http://www.w3.org/2000/svg", "");
+            assert!(!inside.contains(outside), "{outside} is in the page");
+        }
+    }
+}
