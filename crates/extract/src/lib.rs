@@ -14,4 +14,4 @@ pub use chunk::{ChunkParams, document_graph};
 pub use entities::{entity_of, extract, extract_names, extract_prompt};
 
 /// Version of everything this crate decides without a model; part of a file's recipe.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
