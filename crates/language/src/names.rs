@@ -13,11 +13,24 @@ pub type Name = Vec<String>;
 
 /// Longer titles are not looked for in texts.
 pub const LONGEST: usize = 12;
+/// The same for Chinese ones, whose characters are words of their own here.
+const LONGEST_CHINESE: usize = 32;
+/// What the full name of a Chinese statute or office begins with, and its short name does not.
+const STATE: &str = "中华人民共和国";
 /// Words that join the parts of a name without being one.
 const CONNECTIVES: [&str; 17] = [
     "of", "de", "la", "le", "du", "des", "von", "van", "der", "den", "di", "da", "del", "della",
     "dos", "al", "bin",
 ];
+
+/// How many words a name may have that begins with this one.
+pub fn longest(first: &str) -> usize {
+    if first.chars().any(is_chinese) { LONGEST_CHINESE } else { LONGEST }
+}
+
+fn is_too_long(name: &[String]) -> bool {
+    name.first().is_some_and(|first| longest(first) < name.len())
+}
 
 /// A name as one string: what its key is made from.
 pub fn joined(name: &[String]) -> String {
@@ -25,7 +38,7 @@ pub fn joined(name: &[String]) -> String {
 }
 
 /// The names that a title stands for, each with its weight in hundredths: the title itself, without
-/// a bracketed remark, up to the first comma, without the article.
+/// a bracketed remark, up to the first comma, without the article or the name of the state.
 pub fn title_names(title: &str) -> Vec<(Name, u8)> {
     let title = title.trim();
     let plain = match title.strip_suffix([')', '）']).and_then(|rest| rest.rsplit_once(['(', '（']))
@@ -37,7 +50,7 @@ pub fn title_names(title: &str) -> Vec<(Name, u8)> {
     let mut add = |words: Name, weight: u8| {
         let one_character = matches!(words.as_slice(), [only] if only.chars().count() < 2);
         let only_grammar = words.iter().all(|word| is_stop_word(word));
-        if !words.is_empty() && words.len() <= LONGEST && !only_grammar && !one_character {
+        if !words.is_empty() && !is_too_long(&words) && !only_grammar && !one_character {
             match names.iter_mut().find(|(held, _)| *held == words) {
                 Some((_, held)) => *held = weight.max(*held),
                 None => names.push((words, weight)),
@@ -48,6 +61,10 @@ pub fn title_names(title: &str) -> Vec<(Name, u8)> {
     add(folded(plain), 90);
     if let Some((before, _)) = plain.split_once([',', '，']) {
         add(folded(before), 70);
+    }
+    // The whole title, though it may have a remark in brackets: the year of an amendment tells it apart.
+    if let Some(rest) = title.strip_prefix(STATE) {
+        add(folded(rest), 90);
     }
     let words = folded(plain);
     if let [first, rest @ ..] = words.as_slice()
@@ -153,7 +170,7 @@ fn chinese_names(text: &str, names: &mut BTreeSet<Name>) {
         for part in text.split(open).skip(1) {
             let Some((inside, _)) = part.split_once(close) else { continue };
             let name = folded(inside);
-            if (2..=LONGEST).contains(&name.len()) {
+            if 2 <= name.len() && !is_too_long(&name) {
                 names.insert(name);
             }
         }
@@ -185,6 +202,13 @@ mod tests {
         assert_eq!(names("Paris, Texas"), ["paris texas 100", "paris 70"]);
         assert_eq!(names("The Who"), ["the who 100"].map(str::to_owned)[..0]);
         assert_eq!(names("青砚手册"), ["青 砚 手 册 100"]);
+        assert_eq!(
+            names("中华人民共和国票据法（1995年） 第九条"),
+            [
+                "中 华 人 民 共 和 国 票 据 法 1995 年 第 九 条 100",
+                "票 据 法 1995 年 第 九 条 90"
+            ]
+        );
     }
 
     #[test]

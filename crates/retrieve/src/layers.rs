@@ -35,9 +35,6 @@ pub struct LayerParams {
     pub aggregate: Aggregate,
     /// The words' part of a similarity; meaning has the rest. Without an embedder they have it all.
     pub words: f32,
-    /// How much closer to the question than to anything else the embedder must tell meaning for it to
-    /// have its full part; see `docs/retrieval.md`. 0 always gives it that.
-    pub separation: f32,
     /// How scores spread.
     pub spread: Spread,
     /// `λ`: the part of each score that spreads.
@@ -54,6 +51,11 @@ pub struct LayerParams {
     pub next: f32,
     /// Weight of an edge by an entity in common or related to one, where the entity graph is built.
     pub relates: f32,
+    /// Names and entities less rare than this lead nowhere, on a logarithmic scale: 1 is one that a single
+    /// chunk has, 0 one that all have.
+    pub rarity_floor: f32,
+    /// An edge counts by this power of its weight: the higher, the more goes along the strongest ones.
+    pub contrast: f32,
     /// Chunks that send out at most.
     pub pushes: usize,
 }
@@ -93,7 +95,6 @@ impl Default for LayerParams {
             distilled: 0.5,
             aggregate: Aggregate::Max,
             words: 0.5,
-            separation: 0.0,
             spread: Spread::PageRank,
             lambda: 0.5,
             sharpness: 2.0,
@@ -102,7 +103,9 @@ impl Default for LayerParams {
             shares: 0.7,
             next: 0.3,
             relates: 0.5,
-            pushes: 32,
+            rarity_floor: 0.5,
+            contrast: 1.0,
+            pushes: 24,
         }
     }
 }

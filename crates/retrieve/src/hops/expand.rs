@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use pikerag_knowledge::{ChunkId, NameKey};
 use pikerag_language::fold::tokens;
-use pikerag_language::names::{LONGEST, Name, joined, names_in, title_names};
+use pikerag_language::names::{Name, joined, longest, names_in, title_names};
 use pikerag_language::stem;
 
 use super::question::Asked;
@@ -113,7 +113,7 @@ pub(crate) async fn named_titles(
     let words: Name = tokens(text).into_iter().map(|token| token.folded).collect();
     let mut spans: Vec<&[String]> = Vec::new();
     for start in 0..words.len() {
-        for length in 1..=LONGEST.min(words.len() - start) {
+        for length in 1..=reach(&words, start) {
             spans.extend(words.get(start..start + length));
         }
     }
@@ -124,15 +124,15 @@ pub(crate) async fn named_titles(
     let mut places = spans.into_iter().zip(bearers);
     let mut free_from = 0;
     for start in 0..words.len() {
-        let mut longest = None;
-        for length in 1..=LONGEST.min(words.len() - start) {
+        let mut found = None;
+        for length in 1..=reach(&words, start) {
             if let Some((span, bearers)) = places.next()
                 && !bearers.is_empty()
             {
-                longest = Some((length, span, bearers));
+                found = Some((length, span, bearers));
             }
         }
-        if let Some((length, span, bearers)) = longest
+        if let Some((length, span, bearers)) = found
             && free_from <= start
         {
             free_from = start + length;
@@ -148,6 +148,11 @@ pub(crate) async fn named_titles(
         }
     }
     Ok(named)
+}
+
+/// How many words from here on may be a title.
+fn reach(words: &[String], start: usize) -> usize {
+    words.get(start).map_or(0, |first| longest(first).min(words.len() - start))
 }
 
 /// A title is as rare as its rarest word, and at least as rare as it is as a name.

@@ -39,6 +39,7 @@ impl Edges<'_> {
             let hops = HopParams {
                 named_by_chosen: params.refers_to,
                 names_chosen: params.referred_by,
+                rarity_floor: params.rarity_floor,
                 ..HopParams::default()
             };
             let found = expand(self.finder, self.asked, hops, chunk).await?;
@@ -60,7 +61,8 @@ impl Edges<'_> {
             }
         }
         all.retain(|_, kinds| kinds.iter().any(|weight| 0.0 < *weight));
-        Ok(all.into_iter().collect())
+        let contrast = |kinds: [f32; 4]| kinds.map(|weight| weight.powf(params.contrast));
+        Ok(all.into_iter().map(|(target, kinds)| (target, contrast(kinds))).collect())
     }
 }
 

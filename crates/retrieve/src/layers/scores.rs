@@ -49,7 +49,12 @@ pub(super) async fn scores(
     question: &str,
     params: LayerParams,
 ) -> Result<(Asked, BTreeMap<ChunkId, Scores>), RetrieveError> {
-    let hops = HopParams { words: 1.0, words_alone: 1.0, ..HopParams::default() };
+    let hops = HopParams {
+        words: 1.0,
+        words_alone: 1.0,
+        rarity_floor: params.rarity_floor,
+        ..HopParams::default()
+    };
     let asked = Asked::new(finder, question, hops).await?;
     let words = if asked.vector.is_some() { params.words } else { 1.0 };
     let close = Close::find(finder, asked.vector.as_ref(), params).await?;
@@ -193,7 +198,11 @@ impl Weights {
             .words
             .iter()
             .zip(counts)
-            .map(|(word, count)| (word.clone(), asked.rarity(count)))
+            .map(|(word, count)| {
+                // A number or identifier tells apart what is called alike otherwise.
+                let is_identifier = word.chars().any(|c| c.is_ascii_digit());
+                (word.clone(), if is_identifier { 1.0 } else { asked.rarity(count) })
+            })
             .collect();
         let all = by_word.values().sum();
         Ok(Self { by_word, all })

@@ -1,0 +1,189 @@
+//! Do scores of all layers come together, and spread along the graph's edges? (PIKE-RAG §5.2.3)
+#![cfg(test)]
+
+use std::path::Path;
+
+use pikerag_extract::{ChunkParams, document_graph, sentence_atoms};
+use pikerag_knowledge::{
+    AtomKind, Embedder, FileRecord, KnowledgeBase, KnowledgeWriter, Stage, VectorSet,
+};
+use pikerag_models::fake::HashEmbedder;
+use pikerag_parse::{Limits, parse};
+use pikerag_retrieve::{Finder, Hit, LayerParams, Search, SearchParams, Spread, layers, search};
+use pikerag_store::Base;
+
+/// The crane names the works by their title, the works link to the gate; no word is shared.
+const LIBRARY: [(&str, &str); 6] = [
+    (
+        "crane.md",
+        "# KX-40 crane\n\n## Origin\n\nIt was put together at Brandt Works.\n\n## Load\n\nIt lifts forty tons.",
+    ),
+    (
+        "works.html",
+        "<title>Brandt Works</title><p>Offices lie behind <a href='gate.md'>a fence</a>.</p>",
+    ),
+    ("gate.md", "# North door\n\nPainted green."),
+    ("tea.md", "# Tea\n\nTea comes from leaves."),
+    ("nets.md", "# Nets\n\nNets hold fish."),
+    ("snow.md", "# Snow\n\nSnow is white."),
+];
+const MAKER: &str = "What is the origin of the KX-40 crane?";
+
+#[tokio::test]
+async fn every_layer_and_every_kind_of_edge_is_told() {
+    insta::assert_snapshot!(told(Embedding::None, LayerParams::default()).await, @"");
+    insta::assert_snapshot!(told(Embedding::Hashes, LayerParams::default()).await, @"");
+}
+
+#[tokio::test]
+async fn without_spreading_no_score_comes_from_elsewhere() {
+    let params = LayerParams { spread: Spread::Off, ..LayerParams::default() };
+    insta::assert_snapshot!(told(Embedding::None, params).await, @"");
+}
+
+#[tokio::test]
+async fn one_step_is_not_two() {
+    let params = LayerParams { spread: Spread::OneStep, ..LayerParams::default() };
+    insta::assert_snapshot!(told(Embedding::None, params).await, @"");
+}
+
+/// A score is the sum of its parts, the best come first, and a longer list begins like a shorter one;
+/// the same in every base with the same content.
+#[tokio::test]
+async fn every_score_is_explained_and_every_run_repeats() {
+    for embedding in [Embedding::None, Embedding::Hashes] {
+        for spread in [Spread::Off, Spread::OneStep, Spread::PageRank] {
+            let params = LayerParams { spread, ..LayerParams::default() };
+            let shelf = Shelf::of(&LIBRARY, embedding).await;
+            let first = shelf.layers(99, params).await;
+            assert!(first.is_sorted_by(|a, b| b.score <= a.score) && 3 <= first.len());
+            for hit in &first {
+                let sum: f32 = hit.parts.values().sum();
+                assert!((sum - hit.score).abs() < 1e-5, "{hit:?}");
+                assert!(hit.parts.values().all(|part| 0.0 <= *part), "{hit:?}");
+            }
+            assert_eq!(shelf.layers(99, params).await, first);
+            assert_eq!(shelf.layers(2, params).await, first[..2]);
+            let mut backwards = LIBRARY;
+            backwards.reverse();
+            let other = Shelf::of(&backwards, embedding).await;
+            assert_eq!(other.layers(99, params).await, first);
+        }
+    }
+}
+
+/// What spreads is neither lost nor made up.
+#[tokio::test]
+async fn spreading_moves_scores_and_makes_none() {
+    let shelf = Shelf::of(&LIBRARY, Embedding::None).await;
+    let sum = async |spread| -> f32 {
+        let params = LayerParams { spread, ..LayerParams::default() };
+        shelf.layers(99, params).await.iter().map(|hit| hit.score).sum()
+    };
+    let off = sum(Spread::Off).await;
+    for spread in [Spread::OneStep, Spread::PageRank] {
+        let other = sum(spread).await;
+        assert!((other - off).abs() < 1e-4, "{off} {other}");
+    }
+}
+
+/// All searches, on a base with content and on an empty one: each chunk once, as many as asked for.
+#[tokio::test]
+async fn every_search_finds_something_where_there_is_something() {
+    for embedding in [Embedding::None, Embedding::Hashes] {
+        let shelf = Shelf::of(&LIBRARY, embedding).await;
+        let nothing = Shelf::of(&[], embedding).await;
+        for by in Search::ALL {
+            assert_eq!(by.name().parse::<Search>().unwrap(), by);
+            let params = SearchParams::default();
+            let hits = search(shelf.finder(), by, MAKER, 3, params).await.unwrap();
+            let mut chunks: Vec<_> = hits.iter().map(|hit| hit.chunk).collect();
+            chunks.sort_unstable();
+            chunks.dedup();
+            assert!(!hits.is_empty() && hits.len() <= 3 && chunks.len() == hits.len(), "{by}");
+            assert_eq!(search(nothing.finder(), by, MAKER, 3, params).await.unwrap(), [], "{by}");
+            search(shelf.finder(), by, "", 3, params).await.unwrap();
+        }
+    }
+}
+
+// The fixture.
+
+#[derive(Clone, Copy)]
+enum Embedding {
+    None,
+    Hashes,
+}
+
+struct Shelf {
+    base: Base,
+    embedder: Option<HashEmbedder>,
+    _folder: tempfile::TempDir,
+}
+
+impl Shelf {
+    async fn of(library: &[(&str, &str)], embedding: Embedding) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let base = base(folder.path(), library).await;
+        let embedder = match embedding {
+            Embedding::None => None,
+            Embedding::Hashes => Some(HashEmbedder::new(4096)),
+        };
+        if let Some(embedder) = &embedder {
+            let sets = [
+                VectorSet::Chunks,
+                VectorSet::Sources,
+                VectorSet::Sections,
+                VectorSet::Atoms(AtomKind::Sentence),
+            ];
+            for set in sets {
+                let texts = base.without_vector(set, "hash", None, 99).await.unwrap();
+                let (ids, texts): (Vec<u64>, Vec<String>) = texts.into_iter().unzip();
+                let vectors = ids.into_iter().zip(embedder.vectors(&texts)).collect();
+                base.put_vectors(set, "hash", vectors).await.unwrap();
+            }
+        }
+        base.refresh().await.unwrap();
+        Self { base, embedder, _folder: folder }
+    }
+
+    fn finder(&self) -> Finder<'_> {
+        let embedder = self.embedder.as_ref().map(|embedder| embedder as &dyn Embedder);
+        Finder { base: &self.base, embedder }
+    }
+
+    async fn layers(&self, k: usize, params: LayerParams) -> Vec<Hit> {
+        layers(self.finder(), MAKER, k, params).await.unwrap()
+    }
+}
+
+async fn base(folder: &Path, library: &[(&str, &str)]) -> Base {
+    let base = Base::open_or_create(folder).unwrap();
+    for (path, text) in library {
+        let parsed =
+            parse(path, text.as_bytes(), &Limits::default(), &pikerag_parse::Unaided).unwrap();
+        let graph = |document| document_graph(path, document, ChunkParams::default());
+        let file =
+            FileRecord { path: (*path).to_owned(), hash: String::new(), recipe: String::new() };
+        base.put_file(&file, parsed.documents.into_iter().map(graph).collect()).await.unwrap();
+    }
+    let stage = Stage::atomize(AtomKind::Sentence);
+    let waiting = base.waiting(&stage, None, 99).await.unwrap();
+    let chunks = base.chunks(&waiting).await.unwrap();
+    let atoms = chunks.iter().map(|chunk| (chunk.id, sentence_atoms(chunk))).collect();
+    base.put_atoms(&stage, atoms).await.unwrap();
+    base
+}
+
+/// One line per chunk: its title, its score and the parts of it.
+async fn told(embedding: Embedding, params: LayerParams) -> String {
+    let shelf = Shelf::of(&LIBRARY, embedding).await;
+    let mut lines = Vec::new();
+    for hit in shelf.layers(4, params).await {
+        let chunk = shelf.base.chunks(&[hit.chunk]).await.unwrap().remove(0);
+        let parts: Vec<String> =
+            hit.parts.iter().map(|(name, part)| format!("{name} {part:.2}")).collect();
+        lines.push(format!("{} {:.2}: {}", chunk.full_title(), hit.score, parts.join(" + ")));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,107 @@
+//! Do sources and sections have vectors exactly as long as they are what was embedded?
+#![cfg(test)]
+
+use pikerag_extract::{ChunkParams, document_graph};
+use pikerag_knowledge::{ChunkId, FileRecord, KnowledgeBase, KnowledgeWriter, SectionId, VectorSet};
+use pikerag_parse::{Limits, parse};
+use pikerag_store::Base;
+
+const PAGE: &str = "# Harbour\n\nThe quay.\n\n## Cranes\n\nTwo of them.\n\n### Load\n\nForty tons.";
+
+#[tokio::test]
+async fn titles_and_paths_of_headings_are_embedded() {
+    let (_folder, base) = fresh();
+    put(&base, "a.md", PAGE).await;
+    put(&base, "b.md", "# Tea\n\nFrom leaves.").await;
+    assert_eq!(texts(&base, VectorSet::Sources).await, ["Harbour", "Tea"]);
+    assert_eq!(
+        texts(&base, VectorSet::Sections).await,
+        ["Harbour", "Harbour › Cranes", "Harbour › Cranes › Load", "Tea"]
+    );
+    fill(&base).await;
+    for set in [VectorSet::Sources, VectorSet::Sections] {
+        assert_eq!(texts(&base, set).await, Vec::<String>::new());
+        // Another embedder, new vectors.
+        assert!(!base.without_vector(set, "other", None, 9).await.unwrap().is_empty());
+    }
+}
+
+/// `index(A+B) − B == index(A)`, for vectors too; an update leaves none that was made from other words.
+#[tokio::test]
+async fn vectors_go_with_what_they_were_made_from() {
+    let (_folder, base) = fresh();
+    put(&base, "a.md", PAGE).await;
+    fill(&base).await;
+    let alone = found(&base).await;
+    put(&base, "b.md", "# Tea\n\n## Leaves\n\nGreen.").await;
+    fill(&base).await;
+    assert_ne!(found(&base).await, alone);
+    assert!(base.delete_file("b.md").await.unwrap());
+    assert_eq!(found(&base).await, alone);
+    // Another title, another vector; the same again is kept.
+    put(&base, "a.md", &PAGE.replace("# Harbour", "# Port")).await;
+    assert_eq!(texts(&base, VectorSet::Sources).await, ["Port"]);
+    fill(&base).await;
+    put(&base, "a.md", &PAGE.replace("# Harbour", "# Port").replace("quay", "mole")).await;
+    assert_eq!(texts(&base, VectorSet::Sources).await, Vec::<String>::new());
+    assert_eq!(base.summary().await.unwrap().vectors, 1);
+}
+
+#[tokio::test]
+async fn chunks_in_reading_order_and_beside_each_other() {
+    let (_folder, base) = fresh();
+    put(&base, "a.md", PAGE).await;
+    let source = base.sources().await.unwrap().remove(0).id;
+    let all = base.chunks_in_sources(&[source], 9).await.unwrap().remove(0);
+    let texts: Vec<String> =
+        base.chunks(&all).await.unwrap().into_iter().map(|chunk| chunk.text).collect();
+    assert_eq!(all.len(), texts.len());
+    let [first, .., last] = all[..] else { panic!("{texts:?}") };
+    let beside = base.neighbours(&[first, last, ChunkId(7)]).await.unwrap();
+    assert_eq!(beside, [vec![all[1]], vec![all[all.len() - 2]], vec![]]);
+    assert_eq!(base.chunks_in_sources(&[source], all.len() - 1).await.unwrap(), [vec![]]);
+    let chunk = base.chunks(&[last]).await.unwrap().remove(0);
+    let around: [SectionId; 1] = [chunk.section.unwrap()];
+    assert_eq!(base.chunks_in_sections(&around, 9).await.unwrap(), [vec![last]]);
+}
+
+fn fresh() -> (tempfile::TempDir, Base) {
+    let folder = tempfile::tempdir().unwrap();
+    let base = Base::open_or_create(folder.path()).unwrap();
+    (folder, base)
+}
+
+async fn put(base: &Base, path: &str, text: &str) {
+    let parsed =
+        parse(path, text.as_bytes(), &Limits::default(), &pikerag_parse::Unaided).unwrap();
+    let graph = |document| document_graph(path, document, ChunkParams::default());
+    let file = FileRecord { path: path.to_owned(), hash: String::new(), recipe: String::new() };
+    base.put_file(&file, parsed.documents.into_iter().map(graph).collect()).await.unwrap();
+}
+
+async fn texts(base: &Base, set: VectorSet) -> Vec<String> {
+    let found = base.without_vector(set, "e", None, 99).await.unwrap();
+    let mut texts: Vec<String> = found.into_iter().map(|(_, text)| text).collect();
+    texts.sort();
+    texts
+}
+
+/// Each text as a vector of its own length.
+async fn fill(base: &Base) {
+    for set in [VectorSet::Sources, VectorSet::Sections] {
+        let waiting = base.without_vector(set, "e", None, 99).await.unwrap();
+        let vector = |text: &str| vec![text.len() as f32, 1.0];
+        let vectors = waiting.into_iter().map(|(id, text)| (id, vector(&text))).collect();
+        base.put_vectors(set, "e", vectors).await.unwrap();
+    }
+}
+
+/// All that a search finds in both sets.
+async fn found(base: &Base) -> Vec<Vec<u64>> {
+    let mut all = Vec::new();
+    for set in [VectorSet::Sources, VectorSet::Sections] {
+        let lists = base.nearest(set, &[vec![1.0, 0.0]], 99, -1.0e9).await.unwrap();
+        all.push(lists.into_iter().flatten().map(|hit| hit.item).collect());
+    }
+    all
+}
