@@ -1,4 +1,4 @@
-//! What stands on the slides of an OpenDocument presentation?
+//! What stands on the slides of an `OpenDocument` presentation?
 
 use pikerag_knowledge::{Area, BlockKind};
 

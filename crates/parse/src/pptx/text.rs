@@ -88,7 +88,7 @@ impl<'x> Reader<'_, '_> {
                     if run.attr("type").as_deref() == Some("slidenum") {
                         continue;
                     }
-                    let words = run.child("t").map(|words| words.text()).unwrap_or_default();
+                    let words = run.child("t").map(Element::text).unwrap_or_default();
                     let words = match properties.and_then(|it| it.number::<i32>("baseline")) {
                         None | Some(0) => words,
                         Some(shift) => math::raised(&words, 0 < shift),
