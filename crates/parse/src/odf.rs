@@ -250,6 +250,7 @@ mod tests {
         p p1 [28 142 170 170] "left"
         p p1 [283 142 425 170] "right"
         p p1 "Notes: Speak slowly."
+        h1 p2 hidden "Slide 2"
         p p2 hidden "not shown"
         "#);
     }

@@ -9,6 +9,9 @@ use crate::xml::{Child, Element};
 /// Fields inside of fields that are told apart.
 const DEEPEST_FIELD: usize = 32;
 
+/// The smallest size that can be read, in half points.
+const SMALLEST: u32 = 4;
+
 /// A paragraph, read.
 #[derive(Default)]
 pub(super) struct Para<'x> {
@@ -127,6 +130,9 @@ impl<'x> Reader<'_, '_> {
             Some(_) => is_on(marks, "vanish"),
             None => context.is_hidden || style.is_hidden,
         };
+        // Half points: a size that nobody can read hides text as well.
+        let size: Option<u32> = marks.and_then(|marks| marks.child("sz")?.number("val"));
+        let is_hidden = is_hidden || size.is_some_and(|size| size < SMALLEST);
         let is_bold = match marks.and_then(|marks| marks.child("b")) {
             Some(_) => is_on(marks, "b"),
             None => context.is_bold || style.is_bold,

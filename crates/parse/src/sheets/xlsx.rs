@@ -114,7 +114,7 @@ fn rich_text(events: &mut Events) -> String {
             None => break,
         }
     }
-    text
+    text.replace("_x000D_", "") // How Excel writes a carriage return.
 }
 
 /// How cells of each style show numbers, and whether they are bold.
@@ -346,6 +346,11 @@ fn comments(
             let place = comment.attr("ref").unwrap_or_default();
             let text =
                 comment.child("text").map(super::super::xml::Element::text).unwrap_or_default();
+            // A thread is told to programs that know none after a notice in any language.
+            let thread = text.strip_prefix("[Threaded comment]");
+            let text = thread
+                .and_then(|it| Some(it.rsplit_once("\n\n")?.1.split_once(":\n")?.1))
+                .unwrap_or(&text);
             if !text.trim().is_empty() {
                 let text = format!("Comment on {place}: {}", text.trim());
                 writing.plain(BlockKind::Paragraph, &text);
