@@ -217,3 +217,82 @@ fn inside(name: &str) -> Option<String> {
         || name.as_bytes().get(1) == Some(&b':');
     (!leads_out && !name.is_empty()).then(|| name.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sound::{packed, run};
+    use crate::{Format, Limits, Unaided};
+
+    /// The names and contents of an archive, and its problems.
+    fn list(bytes: &[u8]) -> String {
+        let limits = Limits::default();
+        let input = Input {
+            name: "a.docx",
+            bytes,
+            format: Format::Docx,
+            limits: &limits,
+            helpers: &Unaided,
+        };
+        let mut problems = Problems::default();
+        let mut archive = match Archive::open(&input, &mut problems) {
+            Ok(archive) => archive,
+            Err(error) => return error.to_string(),
+        };
+        let names: Vec<String> = archive.names().map(str::to_owned).collect();
+        let mut drawn = String::new();
+        for name in names {
+            let bytes = archive.entry(&name, &mut problems).unwrap_or_default();
+            drawn.push_str(&format!("{name}: {}\n", String::from_utf8_lossy(&bytes)));
+        }
+        for problem in problems.finish() {
+            drawn.push_str(&format!("! {}: {}\n", problem.place, problem.reason));
+        }
+        drawn
+    }
+
+    #[test]
+    fn entries_by_name() {
+        let bytes = packed(&[("a/B.xml", "x"), ("../out", "y"), ("/root", "z"), ("c\\d", "w")]);
+        insta::assert_snapshot!(list(&bytes), @"
+        a/B.xml: x
+        c/d: w
+        ! : 2 entries have names that lead out of the archive: they are left out
+        ");
+        let resolved = [
+            resolve("ppt/slides/s1.xml", "../media/a.png"),
+            resolve("word/document.xml", "/word/./b.png"),
+            resolve("", "../../etc/passwd"),
+        ];
+        assert_eq!(resolved, ["ppt/media/a.png", "word/b.png", "etc/passwd"]);
+    }
+
+    #[test]
+    fn what_is_too_much_is_refused() {
+        let bomb = packed(&[("word/document.xml", &" ".repeat(20 << 20))]);
+        insta::assert_snapshot!(list(&bomb), @"`a.docx` is an archive whose entry `word/document.xml` grows to 1028 times its size when unpacked: it is not unpacked; if you trust it, open it in its program and save it in parts");
+        let names: Vec<String> = (0..=MOST_ENTRIES).map(|n| n.to_string()).collect();
+        let many: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
+        insta::assert_snapshot!(run("a.docx", packed(&many)), @"`a.docx` is an archive of 50001 entries, more than the limit of 50000: it is not unpacked; if you trust it, open it in its program and save it in parts");
+    }
+
+    #[test]
+    fn what_is_damaged_or_encrypted_is_told() {
+        let good = packed(&[("a", "some text"), ("b", "other text")]);
+        let directory = good.windows(4).position(|window| window == ENTRY).unwrap();
+        let mut encrypted = good.clone();
+        encrypted[directory + 8] |= 1;
+        insta::assert_snapshot!(list(&encrypted), @"`a.docx` is encrypted: open it with its password and save it without one");
+        let mut lying = good.clone();
+        lying[directory + 24..directory + 28].copy_from_slice(&[0xff, 0xff, 0xff, 0x7f]);
+        insta::assert_snapshot!(list(&lying), @"`a.docx` is an archive that unpacks to more than 512 MiB: it is not unpacked; if you trust it, open it in its program and save it in parts");
+        let mut damaged = good.clone();
+        damaged[directory + 16] ^= 1; // Its checksum.
+        insta::assert_snapshot!(list(&damaged), @"
+        a: 
+        b: other text
+        ! a: cannot be unpacked: Invalid checksum
+        ");
+        insta::assert_snapshot!(list(&good[..good.len() / 2]), @"`a.docx` is not readable as a ZIP archive: invalid Zip archive: Could not find EOCD; repair it, or rename it to .txt to read it as plain text");
+    }
+}

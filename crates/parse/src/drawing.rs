@@ -53,7 +53,13 @@ fn chart(root: Element, writing: &mut Writing, problems: &mut Problems, part: &s
     if caption.is_none() && series.len() == 1 {
         caption = series.first().map(|series| series.name.clone()); // As Office shows it.
     }
-    writing.plain(BlockKind::Caption, &caption.unwrap_or_default());
+    let kind = chart.descendants().find_map(|element| kind_of(element.name()));
+    let caption = match (caption, kind) {
+        (Some(title), Some(kind)) => format!("{title} ({kind})"),
+        (Some(title), None) => title,
+        (None, kind) => kind.unwrap_or_default().to_owned(),
+    };
+    writing.plain(BlockKind::Caption, &caption);
     let axes: Vec<String> = chart
         .descendants()
         .filter(|element| matches!(element.name(), "catAx" | "valAx" | "dateAx"))
@@ -82,6 +88,23 @@ fn chart(root: Element, writing: &mut Writing, problems: &mut Problems, part: &s
         std::iter::once(label).chain(values).collect()
     });
     writing.named_table(header, rows.collect());
+}
+
+/// What a reader would call a chart with this element.
+fn kind_of(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "barChart" | "bar3DChart" => "bar chart",
+        "lineChart" | "line3DChart" => "line chart",
+        "pieChart" | "pie3DChart" | "ofPieChart" => "pie chart",
+        "doughnutChart" => "doughnut chart",
+        "areaChart" | "area3DChart" => "area chart",
+        "scatterChart" => "scatter chart",
+        "bubbleChart" => "bubble chart",
+        "radarChart" => "radar chart",
+        "stockChart" => "stock chart",
+        "surfaceChart" | "surface3DChart" => "surface chart",
+        _ => return None,
+    })
 }
 
 /// One series: its values by place.

@@ -115,6 +115,8 @@ const LATER: &str =
     "this format comes in a later version; until then, save it as text, Markdown or HTML";
 const UNPACK: &str = "unpack it and give the files inside";
 const DECRYPT: &str = "open it with its password and save it without one";
+const RESAVE: &str =
+    "open it in its program and save it as .docx, .xlsx or .pptx, without a password";
 const NO_DOCUMENT: &str = "it is not a document";
 
 /// Tells the format from the name's extension, unless the bytes contradict it.
@@ -287,11 +289,7 @@ fn binary_format(extension: &str, bytes: &[u8]) -> Option<(&'static str, &'stati
         return Some(("an encrypted Office document", DECRYPT));
     }
     if bytes.starts_with(OLE) {
-        let named = format_named(extension).filter(|(_, family)| *family != Family::Textual);
-        return Some((
-            named.map_or("a document of an old or encrypted Office format", |(seen, _)| seen),
-            LATER,
-        ));
+        return Some(("a file of an old or encrypted Office format, or a damaged one", RESAVE));
     }
     MAGIC.iter().find(|(magic, ..)| bytes.starts_with(magic)).map(|&(_, seen, hint)| (seen, hint))
 }
@@ -385,7 +383,7 @@ mod tests {
             [
                 run("a.txt", b""),
                 run("a.txt", b"%PDF-1.7"),
-                run("a.docx", b"PK\x03\x04"),
+                run("a.epub", b"PK\x03\x04"),
                 run("a.txt", b"PK\x03\x04"),
                 run("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
                 run("a.pdf", b"<html>log in first</html>"),
@@ -396,9 +394,9 @@ mod tests {
             @"
         `a.txt` is empty: check that it was saved or copied completely
         `a.txt` is a PDF: this format comes in a later version; until then, save it as text, Markdown or HTML
-        Docx
+        Epub
         `a.txt` is a ZIP archive: unpack it and give the files inside
-        `a.doc` is a Word document: this format comes in a later version; until then, save it as text, Markdown or HTML
+        `a.doc` is a file of an old or encrypted Office format, or a damaged one: open it in its program and save it as .docx, .xlsx or .pptx, without a password
         `a.pdf` is named like a PDF, but holds something else: open it and see whether the right file was saved; if it is text, rename it to .txt
         Eml
         `a.bin` is not text: it holds zero bytes; if it is a document, convert it to text first

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use pikerag_knowledge::{BlockKind, Link, Span};
 
+use crate::csv::is_number;
 use crate::writing::{Linked, Writing};
 
 /// Widest span in rows or columns that is believed.
@@ -113,6 +114,13 @@ impl Grid {
         self.repeat(slot.unwrap_or_default());
     }
 
+    /// Adds one place, whatever it holds.
+    pub(crate) fn place(&mut self, text: Linked, is_bold: bool, continues: bool) {
+        if let Some(row) = self.rows.last_mut() {
+            row.slots.push(Slot { text, is_bold, continues });
+        }
+    }
+
     /// Adds a cell that goes on from the row above.
     pub(crate) fn above(&mut self, columns: usize) {
         let [.., above, row] = self.rows.as_slice() else { return self.gap(columns) };
@@ -138,12 +146,6 @@ impl Grid {
             self.repeats_left = left;
             row.slots.push(slot);
         }
-    }
-
-    /// Characters of the longest cell.
-    pub(crate) fn longest(&self) -> usize {
-        let slots = self.rows.iter().flat_map(|row| &row.slots);
-        slots.map(|slot| slot.text.text.len()).max().unwrap_or_default()
     }
 
     /// Writes the table down. Without a row marked as header, the first one is, if it looks like one.
@@ -187,27 +189,46 @@ impl Grid {
         if 1 < filled(first) && is_bold(first) && !is_bold(second) {
             return true;
         }
-        let texts: Vec<&str> = first.slots.iter().map(|slot| slot.text.text.as_str()).collect();
+        let texts: Vec<&str> = first
+            .slots
+            .iter()
+            .filter(|slot| !slot.continues)
+            .map(|slot| slot.text.text.as_str())
+            .collect();
         names_columns(&texts)
     }
 }
 
-/// Are these the names of columns? All are different words; the one in the corner may be missing.
+/// Are these the names of columns? They are different words; few are missing, as in a corner.
 pub(crate) fn names_columns(cells: &[&str]) -> bool {
     let mut seen = HashSet::new();
-    let mut is_name = |cell: &str| {
-        !cell.is_empty()
-            && cell.chars().count() <= LONGEST_NAME
-            && !crate::csv::is_number(cell)
-            && seen.insert(cell.to_owned())
-    };
-    match cells {
-        [] | [_] => false,
-        [corner, names @ ..] => {
-            (corner.trim().is_empty() || is_name(corner.trim()))
-                && names.iter().all(|name| is_name(name.trim()))
+    let mut n_missing = 0;
+    let mut years: Vec<i32> = Vec::new();
+    for cell in cells.iter().map(|cell| cell.trim()) {
+        if cell.is_empty() {
+            n_missing += 1;
+            continue;
+        }
+        years.extend(year(cell));
+        let is_text = !is_number(cell) || year(cell).is_some();
+        if !is_text || LONGEST_NAME < cell.chars().count() || !seen.insert(cell) {
+            return false;
         }
     }
+    // Years that follow each other are names; one alone is more likely a value.
+    let step = |pair: &[i32]| matches!(pair, [a, b] if (a - b).abs() == 1);
+    if !years.is_empty()
+        && (years.len() < 2 || cells.len() <= years.len() || !years.windows(2).all(step))
+    {
+        return false;
+    }
+    1 < cells.len() && !seen.is_empty() && n_missing <= 1.max(cells.len() / 3)
+}
+
+/// The year that a cell names.
+pub(crate) fn year(cell: &str) -> Option<i32> {
+    let year = cell.parse().ok()?;
+    (1900..2100).contains(&year).then_some(year)
 }
 
 fn repeated(slot: &Slot, continues: bool) -> Slot {

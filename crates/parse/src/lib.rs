@@ -29,8 +29,10 @@ mod layout;
 mod markdown;
 mod markup;
 mod math;
+mod odf;
 mod office;
 mod ooxml;
+mod order;
 mod org;
 mod picture;
 mod pptx;
@@ -38,6 +40,7 @@ mod problems;
 mod record;
 mod rst;
 mod rtf;
+mod sheets;
 #[cfg(test)]
 mod sound;
 mod subtitles;

@@ -68,6 +68,19 @@ fn piece(part: Element) -> String {
     }
 }
 
+/// Raised or lowered text, where there are letters for it: `10⁶` must not become `106`.
+pub(crate) fn raised(text: &str, is_high: bool) -> String {
+    const PLAIN: &str = "0123456789+-=()n";
+    const HIGH: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ";
+    const LOW: &str = "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙ";
+    let letters = if is_high { HIGH } else { LOW };
+    let letter = |c: char| match c {
+        '−' => letters.chars().nth(11),
+        c => PLAIN.chars().position(|plain| plain == c).and_then(|at| letters.chars().nth(at)),
+    };
+    text.chars().map(letter).collect::<Option<String>>().unwrap_or_else(|| text.to_owned())
+}
+
 fn operator(sign: &str) -> &str {
     match sign {
         "∑" => r"\sum",

@@ -2,7 +2,6 @@
 //! and comments (ECMA-376 part 1, `PresentationML`).
 
 mod comments;
-mod order;
 mod shapes;
 mod text;
 
@@ -148,4 +147,111 @@ fn is_body(shape: &Element) -> bool {
     let placeholder = shape.path(&["nvSpPr", "nvPr", "ph"]);
     let kind = placeholder.and_then(|placeholder| placeholder.attr("type"));
     !matches!(kind.as_deref(), Some("sldImg" | "sldNum" | "hdr" | "ftr" | "dt"))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::sound::{packed, run};
+
+    #[test]
+    fn slides_are_pages() {
+        let shape = |kind: &str, at: [u32; 4], body: &str| {
+            let [x, y, cx, cy] = at.map(|points| points * 12_700);
+            let frame =
+                format!("<a:xfrm><a:off x='{x}' y='{y}'/><a:ext cx='{cx}' cy='{cy}'/></a:xfrm>");
+            format!(
+                "<p:sp><p:nvSpPr><p:cNvPr/><p:nvPr>{kind}</p:nvPr></p:nvSpPr><p:spPr>{frame}</p:spPr><p:txBody>{body}</p:txBody></p:sp>"
+            )
+        };
+        let text = |words: &str| format!("<a:p><a:r><a:t>{words}</a:t></a:r></a:p>");
+        let first = [
+            shape("", [300, 100, 100, 50], &text("right")),
+            shape("", [100, 100, 100, 50], &text("left")),
+            shape("<p:ph type='title'/>", [100, 10, 300, 50], &text("Cranes")),
+            "<p:sp><p:nvSpPr><p:nvPr><p:ph idx='1'/></p:nvPr></p:nvSpPr><p:txBody>
+               <a:p><a:r><a:rPr><a:hlinkClick r:id='l'/></a:rPr><a:t>manual</a:t></a:r></a:p>
+               <a:p><a:pPr><a:buAutoNum type='arabicPeriod'/></a:pPr><a:r><a:t>one</a:t></a:r></a:p></p:txBody></p:sp>".to_owned(),
+            shape("", [900, 0, 50, 50], &text("off the slide")),
+            shape("<p:ph type='sldNum'/>", [0, 500, 50, 20], &text("1")),
+            "<p:graphicFrame><p:xfrm><a:off x='1270000' y='2540000'/><a:ext cx='127000' cy='127000'/></p:xfrm><a:graphic><a:graphicData><a:tbl><a:tblPr firstRow='1'/>
+               <a:tr><a:tc><a:txBody><a:p><a:r><a:t>Name</a:t></a:r></a:p></a:txBody></a:tc><a:tc><a:txBody><a:p><a:r><a:t>Load</a:t></a:r></a:p></a:txBody></a:tc></a:tr>
+               <a:tr><a:tc rowSpan='2'><a:txBody><a:p><a:r><a:t>A1</a:t></a:r></a:p></a:txBody></a:tc><a:tc><a:txBody><a:p><a:r><a:t>5</a:t></a:r></a:p></a:txBody></a:tc></a:tr>
+               <a:tr><a:tc vMerge='1'/><a:tc><a:txBody><a:p><a:r><a:t>8</a:t></a:r></a:p></a:txBody></a:tc></a:tr></a:tbl></a:graphicData></a:graphic></p:graphicFrame>".to_owned(),
+        ];
+        let group = format!(
+            "<p:grpSp><p:grpSpPr><a:xfrm><a:off x='1270000' y='0'/><a:ext cx='1270000' cy='1270000'/><a:chOff x='0' y='0'/><a:chExt cx='635000' cy='635000'/></a:xfrm></p:grpSpPr>{}</p:grpSp>",
+            shape("", [10, 10, 10, 10], &text("in a group"))
+        );
+        let slide = |shapes: &str, show: &str| {
+            format!("<p:sld {show}><p:cSld><p:spTree>{shapes}</p:spTree></p:cSld></p:sld>")
+        };
+        let rel = |id: &str, kind: &str, target: &str| {
+            format!("<Relationship Id='{id}' Type='http://x/{kind}' Target='{target}'/>")
+        };
+        let shown = run(
+            "deck.pptx",
+            packed(&[
+                (
+                    "ppt/presentation.xml",
+                    "<p:presentation><p:sldIdLst><p:sldId id='256' r:id='a'/><p:sldId id='257' r:id='b'/></p:sldIdLst><p:sldSz cx='9144000' cy='6858000'/></p:presentation>",
+                ),
+                (
+                    "ppt/_rels/presentation.xml.rels",
+                    &format!(
+                        "<Relationships>{}{}{}</Relationships>",
+                        rel("a", "slide", "slides/slide1.xml"),
+                        rel("b", "slide", "slides/slide2.xml"),
+                        rel("c", "commentAuthors", "commentAuthors.xml")
+                    ),
+                ),
+                (
+                    "ppt/commentAuthors.xml",
+                    "<p:cmAuthorLst><p:cmAuthor id='0' name='Ada'/></p:cmAuthorLst>",
+                ),
+                ("ppt/slides/slide1.xml", &slide(&first.concat(), "")),
+                (
+                    "ppt/slides/_rels/slide1.xml.rels",
+                    &format!(
+                        "<Relationships>{}{}{}<Relationship Id='l' Type='x/hyperlink' Target='https://x.example' TargetMode='External'/></Relationships>",
+                        rel("n", "notesSlide", "../notesSlides/n1.xml"),
+                        rel("c", "comments", "../comments/c1.xml"),
+                        rel("y", "slideLayout", "../slideLayouts/l1.xml")
+                    ),
+                ),
+                (
+                    "ppt/slideLayouts/l1.xml",
+                    &slide(
+                        "<p:sp><p:nvSpPr><p:nvPr><p:ph idx='1'/></p:nvPr></p:nvSpPr><p:spPr><a:xfrm><a:off x='1270000' y='3810000'/><a:ext cx='1270000' cy='127000'/></a:xfrm></p:spPr></p:sp>",
+                        "",
+                    ),
+                ),
+                (
+                    "ppt/notesSlides/n1.xml",
+                    &slide(&shape("<p:ph type='body'/>", [0; 4], &text("Speak slowly.")), ""),
+                ),
+                (
+                    "ppt/comments/c1.xml",
+                    "<p:cmLst><p:cm authorId='0' dt='2024-01-02'><p:text>Shorter?</p:text></p:cm></p:cmLst>",
+                ),
+                ("ppt/slides/slide2.xml", &slide(&group, "show='0'")),
+            ]),
+        );
+        insta::assert_snapshot!(shown, @r#"
+        == Cranes
+        h1 p1 [100 10 400 60] "Cranes"
+        p p1 [900 0 950 50] hidden "off the slide"
+        p p1 [100 100 200 150] "left"
+        p p1 [300 100 400 150] "right"
+        table p1 [100 200 110 210] "Name | Load\nA1 | 5\nA1 | 8"
+          header ["Name", "Load"]
+          row ["A1", "5"]
+          row ["A1", "8"]
+        item p1 [100 300 200 310] "- manual"
+        item p1 [100 300 200 310] "1. one"
+        p p1 "Notes: Speak slowly."
+        p p1 "Comment by Ada (2024-01-02): Shorter?"
+        p p2 [120 20 140 40] hidden "in a group"
+        link "manual" -> https://x.example
+        "#);
+    }
 }

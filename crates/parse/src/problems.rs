@@ -23,6 +23,11 @@ impl Problems {
         }
     }
 
+    /// The one found last.
+    pub(crate) fn last(&self) -> Option<&Problem> {
+        self.list.last()
+    }
+
     /// The list, closed by a count of those left out.
     pub(crate) fn finish(mut self) -> Vec<Problem> {
         if 0 < self.more {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use pikerag_knowledge::{BlockKind, Chunking, Document, Span};
+use pikerag_knowledge::{Area, BlockKind, Chunking, Document, Span};
 use proptest::prelude::*;
 
 use crate::{Limits, Parsed, Unaided, parse};
@@ -10,6 +10,17 @@ use crate::{Limits, Parsed, Unaided, parse};
 /// Parses, checks, and draws the result: one line per block, link, entry and problem.
 pub(crate) fn run(name: &str, text: impl AsRef<[u8]>) -> String {
     run_within(name, text, &Limits::default())
+}
+
+/// A ZIP file with these entries.
+pub(crate) fn packed(entries: &[(&str, &str)]) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, content) in entries {
+        let options = zip::write::SimpleFileOptions::default();
+        writer.start_file(*name, options).unwrap();
+        std::io::Write::write_all(&mut writer, content.as_bytes()).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
 }
 
 /// [`run`] within other limits.
@@ -44,7 +55,13 @@ fn draw(drawn: &mut String, document: &Document) {
             BlockKind::Caption => "caption".to_owned(),
             BlockKind::Figure { .. } => "figure".to_owned(),
         };
-        writeln!(drawn, "{kind} {:?}", block.span.of(text).unwrap()).unwrap();
+        let page = block.page.map(|page| format!(" p{page}")).unwrap_or_default();
+        let area = block.area.map(|Area { left, top, right, bottom }| {
+            format!(" [{left:.0} {top:.0} {right:.0} {bottom:.0}]")
+        });
+        let hidden = if block.hidden { " hidden" } else { "" };
+        let place = format!("{page}{}{hidden}", area.unwrap_or_default());
+        writeln!(drawn, "{kind}{place} {:?}", block.span.of(text).unwrap()).unwrap();
         if let BlockKind::Table(table) = &block.kind {
             writeln!(drawn, "  header {:?}", table.header).unwrap();
             for row in &table.rows {
@@ -164,4 +181,124 @@ proptest! {
             .collect();
         prop_assert_eq!(covered, text.split_whitespace().collect::<Vec<_>>());
     }
+
+    #[test]
+    fn any_office_file_is_survived(pieces in prop::collection::vec(prop::sample::select(OFFICE), 0..60), kind in prop::sample::select(&[
+        ("a.docx", "word/document.xml"), ("a.pptx", "ppt/slides/slide1.xml"), ("a.xlsx", "xl/worksheets/sheet1.xml"),
+        ("a.odt", "content.xml"), ("a.ods", "content.xml"), ("a.odp", "content.xml"),
+    ][..])) {
+        let (name, part) = kind;
+        let (open, close) = match name {
+            "a.docx" => ("<document><body>", "</body></document>"),
+            "a.pptx" => ("<sld><cSld><spTree>", "</spTree></cSld></sld>"),
+            "a.xlsx" => ("<worksheet><sheetData>", "</sheetData></worksheet>"),
+            "a.odt" => ("<d><body><text>", "</text></body></d>"),
+            "a.ods" => ("<d><body><spreadsheet><table name='T'>", "</table></spreadsheet></body></d>"),
+            _ => ("<d><body><presentation><page>", "</page></presentation></body></d>"),
+        };
+        let part_text = format!("{open}{}{close}", pieces.concat());
+        let rel = |kind: &str, target: &str| format!("<Relationships><Relationship Id='r1' Type='x/{kind}' Target='{target}'/></Relationships>");
+        let bytes = packed(&[
+            (part, &part_text),
+            ("ppt/presentation.xml", "<p><sldIdLst><sldId id='1' r:id='r1'/></sldIdLst></p>"),
+            ("ppt/_rels/presentation.xml.rels", &rel("slide", "slides/slide1.xml")),
+            ("xl/workbook.xml", "<w><sheets><sheet name='S' r:id='r1'/></sheets></w>"),
+            ("xl/_rels/workbook.xml.rels", &rel("worksheet", "worksheets/sheet1.xml")),
+            ("word/_rels/document.xml.rels", &rel("image", "media/i.png")),
+            ("word/media/i.png", "\u{89}PNG"),
+        ]);
+        survives(name, &bytes);
+    }
+
+    #[test]
+    fn damaged_archives_are_survived(at in 0usize..400, byte: u8, cut in 0usize..400) {
+        let mut bytes = packed(&[("word/document.xml", "<document><body><p><r><t>word</t></r></p></body></document>")]);
+        if let Some(place) = bytes.get_mut(at) {
+            *place = byte;
+        }
+        survives("a.docx", &bytes);
+        bytes.truncate(cut);
+        survives("a.docx", &bytes);
+    }
 }
+
+/// Pieces of Office files of any kind.
+const OFFICE: &[&str] = &[
+    "<p>",
+    "</p>",
+    "<r>",
+    "</r>",
+    "<t>word </t>",
+    "<r><t>字 </t></r>",
+    "<tbl>",
+    "</tbl>",
+    "<tr>",
+    "</tr>",
+    "<tc>",
+    "</tc>",
+    "<tcPr><gridSpan val='3'/><vMerge/></tcPr>",
+    "<tcPr><vMerge val='restart'/></tcPr>",
+    "<pPr><numPr><numId val='1'/></numPr></pPr>",
+    "<rPr><vanish/></rPr>",
+    "<hyperlink r:id='r1'>",
+    "</hyperlink>",
+    "<fldChar fldCharType='begin'/>",
+    "<fldChar fldCharType='end'/>",
+    "<drawing><blip r:embed='r1'/></drawing>",
+    "<txbxContent>",
+    "</txbxContent>",
+    "<sp>",
+    "</sp>",
+    "<txBody>",
+    "</txBody>",
+    "<spPr><xfrm><off x='1' y='2'/><ext cx='-3' cy='4'/></xfrm></spPr>",
+    "<graphicFrame><graphic><graphicData>",
+    "<grpSp>",
+    "</grpSp>",
+    "<tc gridSpan='2' rowSpan='3'>",
+    "<tc hMerge='1'/>",
+    "<tc vMerge='1'/>",
+    "<row r='2'>",
+    "<row hidden='1'>",
+    "</row>",
+    "<c r='B2'><v>1</v></c>",
+    "<c t='s'><v>9</v></c>",
+    "<c r='XFD1048576' t='str'><v>far</v></c>",
+    "<c t='inlineStr'><is><t>in</t></is></c>",
+    "<c><f>A1</f></c>",
+    "<mergeCell ref='A1:C9'/>",
+    "<mergeCell ref='B2:XFD1048576'/>",
+    "<cols><col min='1' max='2' hidden='1'/></cols>",
+    "<text:p>",
+    "</text:p>",
+    "<text:h outline-level='99'>",
+    "</text:h>",
+    "<list>",
+    "</list>",
+    "<list-item>",
+    "</list-item>",
+    "<table>",
+    "</table>",
+    "<table-row number-rows-repeated='4294967295'>",
+    "<table-row>",
+    "</table-row>",
+    "<table-cell><p>x</p></table-cell>",
+    "<table-cell value-type='float' value='1.5' number-columns-repeated='999999999'/>",
+    "<table-cell number-columns-spanned='2' number-rows-spanned='2'><p>y</p></table-cell>",
+    "<covered-table-cell/>",
+    "<covered-table-cell number-columns-repeated='4294967295'/>",
+    "<frame x='1cm' y='1cm' width='2cm' height='1e30cm'><text-box><p>z</p></text-box></frame>",
+    "<annotation><p>note</p></annotation>",
+    "<note><note-citation>1</note-citation><note-body><p>n</p></note-body></note>",
+    "<s c='99999'/>",
+    "<a href='http://x'>link</a>",
+    "plain",
+    " ",
+    "\n",
+    "&amp;",
+    "&none;",
+    "<oMath><f><num><r><t>1</t></r></num><den/></f></oMath>",
+    "<x",
+    "<!--",
+    "-->",
+];

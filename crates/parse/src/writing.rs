@@ -53,8 +53,12 @@ impl Linked {
     pub(crate) fn push_link(&mut self, text: &str, target: &str) {
         let start = self.text.len();
         self.text.push_str(text);
-        if start < self.text.len() {
-            self.links.push((start, self.text.len(), target.to_owned()));
+        let end = self.text.len();
+        match self.links.last_mut() {
+            // A link whose words are set in several styles is one link still.
+            Some((_, last, same)) if *last == start && same == target => *last = end,
+            _ if start < end => self.links.push((start, end, target.to_owned())),
+            _ => {}
         }
     }
 }

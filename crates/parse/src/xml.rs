@@ -137,9 +137,8 @@ impl<'t> Events<'t> {
         while around < self.depth && self.next().is_some() {}
     }
 
-    fn end_with(&mut self, fault: impl std::fmt::Display) {
-        let at = self.reader.buffer_position();
-        self.fault.get_or_insert(format!("{fault}, at byte {at}"));
+    fn end_with(&mut self, fault: String) {
+        self.fault.get_or_insert(fault);
         self.is_over = true;
     }
 }
@@ -152,7 +151,8 @@ impl<'t> Iterator for Events<'t> {
             let event = match self.reader.read_event() {
                 Ok(event) => event,
                 Err(error) => {
-                    self.end_with(error);
+                    let at = self.reader.buffer_position();
+                    self.end_with(format!("{error}, at byte {at}"));
                     return None;
                 }
             };
@@ -185,7 +185,7 @@ impl<'t> Iterator for Events<'t> {
                 }
                 Raw::Eof => {
                     if 0 < self.depth {
-                        self.end_with("it ends before its elements do");
+                        self.end_with("it ends before its elements do".to_owned());
                     }
                     self.is_over = true;
                 }
@@ -471,11 +471,23 @@ mod tests {
 
     #[test]
     fn what_is_broken_or_hostile_is_told() {
-        insta::assert_snapshot!(run(b"<a>x<b>y"), @"");
-        insta::assert_snapshot!(run(b"<a>x</b>y"), @"");
-        insta::assert_snapshot!(run(b"<!DOCTYPE a [<!ENTITY l SYSTEM 'file:///etc/passwd'>]><a>x&l;y</a>"), @"");
+        insta::assert_snapshot!(run(b"<a>x<b>y"), @"
+        xy
+        ! part.xml: is broken here, the rest is left out: it ends before its elements do
+        ");
+        insta::assert_snapshot!(run(b"<a>x</b>y"), @"
+        x
+        ! part.xml: is broken here, the rest is left out: ill-formed document: expected `</a>`, but `</b>` was found, at byte 8
+        ");
+        insta::assert_snapshot!(run(b"<!DOCTYPE a [<!ENTITY l SYSTEM 'file:///etc/passwd'>]><a>x&l;y</a>"), @"
+        x&l;y
+        ! part.xml: 1 entities of its own are not expanded
+        ");
         let deep = format!("{}x{}<a>y</a></a>", "<a>".repeat(100_000), "</a>".repeat(99_999));
-        insta::assert_snapshot!(run(deep.as_bytes()), @"");
+        insta::assert_snapshot!(run(deep.as_bytes()), @"
+        y
+        ! part.xml: 99800 elements are nested deeper than 200: they are left out
+        ");
         let many: String = (0..100_000).map(|n| format!(" a{n}='1' xmlns:a{n}='u'")).collect();
         assert_eq!(run(format!("<a{many}>x</a>").as_bytes()), "x");
     }

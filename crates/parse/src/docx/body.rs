@@ -77,7 +77,11 @@ impl<'x> Reader<'_, '_> {
 
     fn write_note(&mut self, kind: &'static str, id: &str) {
         let Some(note) = self.notes.get(&(kind, id.to_owned())).copied() else { return };
+        let relations = self.notes_relations.remove(kind).unwrap_or_default();
+        let outer = std::mem::replace(&mut self.relations, relations);
         let text = self.flat(note);
+        let relations = std::mem::replace(&mut self.relations, outer);
+        self.notes_relations.insert(kind, relations);
         let mut piece = Linked::from(
             match kind {
                 "comment" => match note.attr("author").filter(|author| !author.trim().is_empty()) {

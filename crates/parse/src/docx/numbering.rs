@@ -164,7 +164,7 @@ impl Level {
 }
 
 /// A number as a list shows it.
-fn format_number(number: i64, format: &str) -> String {
+pub(crate) fn format_number(number: i64, format: &str) -> String {
     let letter = |first: u8| {
         let at = u8::try_from((number - 1).rem_euclid(26)).unwrap_or(0);
         let times = usize::try_from((number - 1) / 26 + 1).unwrap_or(1).min(9);

@@ -44,6 +44,8 @@ struct Context<'c> {
     link: Option<&'c str>,
     is_hidden: bool,
     is_bold: bool,
+    /// Above the line or below it.
+    raised: Option<bool>,
 }
 
 impl<'x> Reader<'_, '_> {
@@ -70,7 +72,12 @@ impl<'x> Reader<'_, '_> {
                 para.visible.push(&format!("{marker} "));
             }
         }
-        let context = Context { link: None, is_hidden: style.is_hidden, is_bold: style.is_bold };
+        let context = Context {
+            link: None,
+            is_hidden: style.is_hidden,
+            is_bold: style.is_bold,
+            raised: None,
+        };
         self.inline(element, context, &mut para);
         (role, is_item, para)
     }
@@ -119,14 +126,26 @@ impl<'x> Reader<'_, '_> {
             Some(_) => is_on(marks, "b"),
             None => context.is_bold || style.is_bold,
         };
-        let context = Context { is_hidden, is_bold, ..context };
+        let raised =
+            marks.and_then(|marks| match marks.child("vertAlign")?.attr("val")?.as_ref() {
+                "superscript" => Some(true),
+                "subscript" => Some(false),
+                _ => None,
+            });
+        let context = Context { is_hidden, is_bold, raised, ..context };
         self.pieces(run, context, para);
     }
 
     fn pieces(&mut self, run: Element<'x>, context: Context, para: &mut Para<'x>) {
         for piece in run.elements() {
             match piece.name() {
-                "t" => self.say(&text_of(piece), context, para),
+                "t" => {
+                    let text = text_of(piece);
+                    match context.raised {
+                        Some(is_high) => self.say(&math::raised(&text, is_high), context, para),
+                        None => self.say(&text, context, para),
+                    }
+                }
                 "tab" | "ptab" => self.say("\t", context, para),
                 "br" | "cr" => self.say("\n", context, para),
                 "noBreakHyphen" => self.say("\u{2011}", context, para),

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use pikerag_knowledge::{Area, BlockKind};
 
 use super::Reader;
-use super::order::{Box4, reading_order};
 use crate::drawing;
 use crate::grid::{Grid, Rows};
 use crate::ooxml::Picture;
+use crate::order::{Box4, reading_order};
 use crate::xml::Element;
 
 /// English Metric Units per point.

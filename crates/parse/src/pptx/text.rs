@@ -89,6 +89,10 @@ impl<'x> Reader<'_, '_> {
                         continue;
                     }
                     let words = run.child("t").map(|words| words.text()).unwrap_or_default();
+                    let words = match properties.and_then(|it| it.number::<i32>("baseline")) {
+                        None | Some(0) => words,
+                        Some(shift) => math::raised(&words, 0 < shift),
+                    };
                     is_bold &=
                         words.trim().is_empty() || properties.is_some_and(|it| it.is_on("b"));
                     let link = properties.and_then(|it| it.child("hlinkClick")?.attr("r:id"));

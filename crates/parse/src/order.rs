@@ -2,7 +2,7 @@
 //! where rows and columns are both possible, those that agree better with the order of the file.
 
 /// Left, top, right and lower edge.
-pub(super) type Box4 = [f64; 4];
+pub(crate) type Box4 = [f64; 4];
 
 /// More shapes than this stay in the order of the file: comparing orders takes time.
 const MOST: usize = 400;
@@ -10,7 +10,7 @@ const MOST: usize = 400;
 const DEEPEST: usize = 12;
 
 /// The places of the boxes in reading order.
-pub(super) fn reading_order(boxes: &[Box4]) -> Vec<usize> {
+pub(crate) fn reading_order(boxes: &[Box4]) -> Vec<usize> {
     let all: Vec<usize> = (0..boxes.len()).collect();
     if MOST < boxes.len() {
         return all;

@@ -1,0 +1,118 @@
+//! What stands in the cells of a table in OpenDocument?
+
+use super::Reader;
+use crate::grid::{Grid, Rows};
+use crate::writing::Linked;
+use crate::xml::Element;
+
+/// A row or cell is not repeated more often.
+const MOST_REPEATS: usize = 100;
+/// A cell with more bytes than this is a part of the page: the table serves its layout.
+const LONGEST_CELL: usize = 4_000;
+
+impl<'x> Reader<'_, '_> {
+    pub(super) fn table(&mut self, table: Element<'x>) {
+        let mut rows = Vec::new();
+        collect(table, false, &mut rows);
+        let cells_of = |row: Element<'x>| -> Vec<Element<'x>> {
+            row.elements()
+                .filter(|cell| matches!(cell.name(), "table-cell" | "covered-table-cell"))
+                .collect()
+        };
+        let is_one = |row: &(Element<'x>, bool)| {
+            let cells = cells_of(row.0);
+            cells.len() <= 1
+                && cells
+                    .iter()
+                    .all(|cell| cell.number::<usize>("number-columns-repeated").unwrap_or(1) < 2)
+        };
+        let is_page = |row: &(Element<'x>, bool)| {
+            cells_of(row.0).iter().any(|cell| LONGEST_CELL < cell.text().len())
+        };
+        if rows.iter().all(is_one) || rows.iter().any(is_page) {
+            for cell in rows.iter().flat_map(|(row, _)| cells_of(*row)) {
+                self.blocks(cell);
+            }
+            return;
+        }
+        let mut grid = Grid::default();
+        let mut after = Vec::new();
+        for (row, is_header) in rows {
+            let is_empty = row.text().trim().is_empty();
+            let times = row.number("number-rows-repeated").unwrap_or(1).min(if is_empty {
+                1
+            } else {
+                MOST_REPEATS
+            });
+            for time in 0..times {
+                grid.row(is_header);
+                for cell in cells_of(row) {
+                    let repeats =
+                        cell.number("number-columns-repeated").unwrap_or(1).min(MOST_REPEATS);
+                    for _ in 0..repeats {
+                        if cell.name() == "covered-table-cell" {
+                            grid.covered();
+                            continue;
+                        }
+                        let mut text = Linked::default();
+                        let mut hanging = Vec::new();
+                        let is_bold = self.flatten(cell, &mut text, &mut hanging);
+                        if time == 0 {
+                            after.extend(hanging);
+                        }
+                        let columns = cell.number("number-columns-spanned").unwrap_or(1);
+                        let rows = cell.number("number-rows-spanned").unwrap_or(1);
+                        grid.covering(text, is_bold, columns, rows);
+                    }
+                }
+            }
+        }
+        grid.write(&mut self.writing, Rows::Plain);
+        after.into_iter().for_each(|hanging| self.hanging(hanging));
+    }
+
+    /// Adds all text in it, a line per paragraph; is all of it bold?
+    pub(super) fn flatten(
+        &mut self,
+        parent: Element<'x>,
+        text: &mut Linked,
+        after: &mut Vec<Element<'x>>,
+    ) -> bool {
+        let mut is_bold = true;
+        for child in parent.elements() {
+            match child.name() {
+                "p" | "h" => {
+                    let para = self.paragraph(child);
+                    is_bold &= para.is_bold;
+                    after.extend(para.after);
+                    if para.visible.text.trim().is_empty() {
+                        continue;
+                    }
+                    if !text.text.is_empty() {
+                        text.push("\n");
+                    }
+                    let shift = text.text.len();
+                    text.push(&para.visible.text);
+                    let links = para.visible.links.into_iter();
+                    text.links
+                        .extend(links.map(|(from, to, target)| (from + shift, to + shift, target)));
+                }
+                "note" | "annotation" | "tracked-changes" => {}
+                _ => is_bold &= self.flatten(child, text, after),
+            }
+        }
+        is_bold
+    }
+}
+
+/// Rows, in groups or not; those of headers are marked.
+fn collect<'x>(parent: Element<'x>, is_header: bool, rows: &mut Vec<(Element<'x>, bool)>) {
+    for child in parent.elements() {
+        match child.name() {
+            "table-row" => rows.push((child, is_header)),
+            "table-header-rows" => collect(child, true, rows),
+            "table-rows" | "table-row-group" => collect(child, is_header, rows),
+            _ => {}
+        }
+    }
+}
