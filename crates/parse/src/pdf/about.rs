@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hayro_interpret::hayro_syntax::Pdf;
 use hayro_interpret::hayro_syntax::metadata::Metadata;
-use hayro_interpret::hayro_syntax::object::{Array, DateTime, Dict, Rect, Stream, String as Text};
+use hayro_interpret::hayro_syntax::object::{Array, DateTime, Dict, Name, Rect, Stream, String as Text};
 use hayro_interpret::hayro_syntax::page::Page;
 use hayro_interpret::kurbo::Affine;
 use pikerag_knowledge::Area;
@@ -109,7 +109,7 @@ pub(crate) fn links(page: &Page<'_>, to_page: Affine) -> Vec<(Area, String)> {
         };
         // An address, or another document; programs to launch are no links.
         let target = string(&action, "URI").or_else(|| {
-            let kind = action.get::<hayro_interpret::hayro_syntax::object::Name<'_>>("S")?;
+            let kind = action.get::<Name<'_>>("S")?;
             if kind.as_str() != "GoToR" {
                 return None;
             }

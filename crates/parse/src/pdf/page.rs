@@ -17,9 +17,17 @@ pub(crate) struct Piece {
     pub(crate) page: u32,
     pub(crate) area: Area,
     pub(crate) hidden: bool,
-    /// It stands at the upper or lower edge, where pages repeat themselves.
-    pub(crate) edge: bool,
+    /// Where pages repeat themselves.
+    pub(crate) edge: Edge,
     pub(crate) body: Body,
+}
+
+/// Does a piece stand at an edge of its page?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Edge {
+    Upper,
+    Lower,
+    No,
 }
 
 /// What the piece is.
@@ -41,7 +49,11 @@ pub(crate) struct Sheet {
 impl Sheet {
     fn piece(self, area: Area, hidden: bool, body: Body) -> Piece {
         let high = self.area.bottom.max(1.0);
-        let edge = area.bottom < 0.11 * high || 0.89 * high < area.top;
+        let edge = match () {
+            () if area.bottom < 0.11 * high => Edge::Upper,
+            () if 0.89 * high < area.top => Edge::Lower,
+            () => Edge::No,
+        };
         Piece { page: self.number, area, hidden, edge, body }
     }
 }
@@ -50,6 +62,11 @@ impl Sheet {
 pub(crate) fn pieces(sheet: Sheet, ink: Ink, targets: &[String], room: &mut Room) -> Vec<Piece> {
     let Ink { words, rules, fills, pictures, .. } = ink;
     let (hidden, words) = part(words, |word| is_hidden(word, sheet.area, &fills, &pictures));
+    // Text that the file gives no meaning for is counted elsewhere, not shown; single characters are
+    // mostly the marks of items.
+    let (_, words) = part(words, |word| {
+        2 < word.text.chars().count() && word.text.chars().all(|c| c == '\u{fffd}')
+    });
     let mut pieces = Vec::new();
     for (number, (frame, these)) in by_angle(words).into_iter().enumerate() {
         // Rules and pictures go with the direction of most words.

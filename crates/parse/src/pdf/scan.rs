@@ -4,7 +4,7 @@ use pikerag_knowledge::{Area, Image};
 
 use super::ink::Ink;
 use super::lines::Line;
-use super::page::{Body, Piece, Sheet, covered};
+use super::page::{Body, Edge, Piece, Sheet, covered};
 use super::picture::{self, Picture, Room};
 use crate::writing::Linked;
 use crate::{Helpers, SeenWord, Unavailable};
@@ -49,7 +49,7 @@ pub(crate) fn read(sheet: Sheet, pictures: &[Picture], helpers: &dyn Helpers, ro
 
 fn figure(sheet: Sheet, area: Area, image: Image, room: &mut Room) -> Piece {
     let body = Body::Figure(picture::kept(image, room));
-    Piece { page: sheet.number, area, hidden: false, edge: false, body }
+    Piece { page: sheet.number, area, hidden: false, edge: Edge::No, body }
 }
 
 fn paragraphs(sheet: Sheet, on: Area, words: Vec<SeenWord>) -> Vec<Piece> {
@@ -86,7 +86,7 @@ fn paragraphs(sheet: Sheet, on: Area, words: Vec<SeenWord>) -> Vec<Piece> {
             }
             _ => {
                 let body = Body::Text(vec![line(&word.text, area)]);
-                pieces.push(Piece { page: sheet.number, area, hidden: false, edge: false, body });
+                pieces.push(Piece { page: sheet.number, area, hidden: false, edge: Edge::No, body });
             }
         }
     }
