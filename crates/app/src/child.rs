@@ -150,7 +150,9 @@ impl ChildReader {
                     documents += 1;
                     match documents {
                         ..=MOST_CONVERSIONS => self.programs.convert(bytes, &from).await,
-                        _ => Err(format!("{MOST_CONVERSIONS} documents of a file are converted at most")),
+                        _ => Err(format!(
+                            "{MOST_CONVERSIONS} documents of a file are converted at most"
+                        )),
                     }
                 }
                 Heard::Said(said) => break said,

@@ -300,8 +300,12 @@ fn check(settings: &Settings) -> anyhow::Result<()> {
         bail!("`methods.delta` is a cosine: it must lie between -1 and 1");
     }
     let odd = |c: char| !c.is_ascii_alphanumeric() && !"_/-".contains(c);
-    if let Some(language) = settings.tools.languages.iter().find(|l| l.is_empty() || l.contains(odd)) {
-        bail!("`tools.languages` holds no language of Tesseract: `{language}`; such as `eng`, `deu`, `chi_sim`");
+    if let Some(language) =
+        settings.tools.languages.iter().find(|l| l.is_empty() || l.contains(odd))
+    {
+        bail!(
+            "`tools.languages` holds no language of Tesseract: `{language}`; such as `eng`, `deu`, `chi_sim`"
+        );
     }
     for (model, price) in &settings.prices {
         if price.prompt < 0.0 || price.completion < 0.0 {

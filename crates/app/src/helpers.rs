@@ -77,10 +77,12 @@ impl Programs {
         let arguments = ["stdin", "stdout", "-l", &languages, "tsv"].map(OsString::from).to_vec();
         let costs = self.costs(self.limits.picture, 0);
         let outcome = self.run(tesseract, arguments, self.for_tesseract(), picture, &costs).await;
-        let Outcome { status, output, complaint } =
-            outcome.map_err(|reason| format!("its words were not recognised: Tesseract: {reason}"))?;
+        let Outcome { status, output, complaint } = outcome
+            .map_err(|reason| format!("its words were not recognised: Tesseract: {reason}"))?;
         if !status.success() {
-            return Err(format!("its words were not recognised: Tesseract failed ({status}): {complaint}"));
+            return Err(format!(
+                "its words were not recognised: Tesseract failed ({status}): {complaint}"
+            ));
         }
         Ok(output)
     }
@@ -103,18 +105,28 @@ impl Programs {
         let careful = profile.join("registrymodifications.xcu");
         tokio::fs::write(careful, include_str!("soffice.xcu")).await.map_err(failed)?;
         tokio::fs::write(at.join(&old), document).await.map_err(failed)?;
-        let mut arguments = vec![OsString::from(format!("-env:UserInstallation=file://{}/profile", at.display()))];
-        arguments.extend(["--headless", "--norestore", "--nologo", "--convert-to", to, "--outdir"].map(OsString::from));
+        let mut arguments =
+            vec![OsString::from(format!("-env:UserInstallation=file://{}/profile", at.display()))];
+        arguments.extend(
+            ["--headless", "--norestore", "--nologo", "--convert-to", to, "--outdir"]
+                .map(OsString::from),
+        );
         arguments.extend([at.into(), at.join(&old).into()]);
-        let environment =
-            vec![("HOME", at.into()), ("TMPDIR", at.into()), ("PATH", OsString::from("/usr/bin:/bin"))];
+        let environment = vec![
+            ("HOME", at.into()),
+            ("TMPDIR", at.into()),
+            ("PATH", OsString::from("/usr/bin:/bin")),
+        ];
         let costs = self.costs(self.limits.conversion, MOST_FILE_MIB);
         let outcome = self.run(soffice, arguments, environment, Vec::new(), &costs).await;
-        let outcome = outcome.map_err(|reason| format!("it was not converted: LibreOffice: {reason}"))?;
+        let outcome =
+            outcome.map_err(|reason| format!("it was not converted: LibreOffice: {reason}"))?;
         let new = at.join("document").with_extension(to);
         match tokio::fs::metadata(&new).await {
             Ok(file) if file.len() <= MOST_OUTPUT => tokio::fs::read(&new).await.map_err(failed),
-            Ok(file) => Err(format!("converted by LibreOffice it has {} MiB, too much", file.len() >> 20)),
+            Ok(file) => {
+                Err(format!("converted by LibreOffice it has {} MiB, too much", file.len() >> 20))
+            }
             Err(_) => Err(format!(
                 "LibreOffice did not convert it ({}): is it damaged, or protected by a password? {}",
                 outcome.status, outcome.complaint
@@ -128,8 +140,10 @@ impl Programs {
             "not found: scanned pages and pictures will be left out; install tesseract-ocr and tesseract-ocr-chi-sim",
         )?;
         let languages = self.languages().await?;
-        let missing: Vec<&str> =
-            LANGUAGES.into_iter().filter(|wanted| !languages.iter().any(|has| has == wanted)).collect();
+        let missing: Vec<&str> = LANGUAGES
+            .into_iter()
+            .filter(|wanted| !languages.iter().any(|has| has == wanted))
+            .collect();
         let lacking = match missing.as_slice() {
             [] => String::new(),
             _ if !self.languages.is_empty() => String::new(),
@@ -154,13 +168,16 @@ impl Programs {
             set => set.iter().map(String::as_str).collect(),
         };
         let has = |language: &&str| installed.iter().any(|has| has == language);
-        if let Some(missing) = wanted.iter().find(|language| !self.languages.is_empty() && !has(language)) {
+        if let Some(missing) =
+            wanted.iter().find(|language| !self.languages.is_empty() && !has(language))
+        {
             return Err(format!(
                 "Tesseract lacks the language `{missing}` of `tools.languages`; installed are: {}",
                 installed.join(", ")
             ));
         }
-        let languages: Vec<String> = wanted.into_iter().filter(|l| has(l)).map(str::to_owned).collect();
+        let languages: Vec<String> =
+            wanted.into_iter().filter(|l| has(l)).map(str::to_owned).collect();
         if languages.is_empty() {
             return Err("Tesseract has no language to read: install tesseract-ocr-eng or set `tools.languages`".to_owned());
         }
@@ -168,13 +185,19 @@ impl Programs {
     }
 
     async fn list_languages(&self) -> Result<Vec<String>, String> {
-        let Some(tesseract) = self.tesseract.as_deref() else { return Err(NO_TESSERACT.to_owned()) };
+        let Some(tesseract) = self.tesseract.as_deref() else {
+            return Err(NO_TESSERACT.to_owned());
+        };
         let costs = self.costs(Duration::from_secs(10), 0);
         let arguments = vec![OsString::from("--list-langs")];
-        let outcome = self.run(tesseract, arguments, self.for_tesseract(), Vec::new(), &costs).await;
+        let outcome =
+            self.run(tesseract, arguments, self.for_tesseract(), Vec::new(), &costs).await;
         let outcome = outcome.map_err(|reason| format!("Tesseract does not run: {reason}"))?;
         if !outcome.status.success() {
-            return Err(format!("Tesseract does not run ({}): {}", outcome.status, outcome.complaint));
+            return Err(format!(
+                "Tesseract does not run ({}): {}",
+                outcome.status, outcome.complaint
+            ));
         }
         // The first line is a heading.
         let lines = String::from_utf8_lossy(&outcome.output);

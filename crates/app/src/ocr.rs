@@ -84,7 +84,10 @@ mod tests {
             .map(|w| {
                 let Area { left, top, right, bottom } = w.area;
                 let (text, confidence) = (&w.text, w.confidence);
-                format!("{}.{} {text} {confidence} {left},{top},{right},{bottom}", w.paragraph, w.line)
+                format!(
+                    "{}.{} {text} {confidence} {left},{top},{right},{bottom}",
+                    w.paragraph, w.line
+                )
             })
             .collect();
         insta::assert_snapshot!(seen.join("\n"), @"");

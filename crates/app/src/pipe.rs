@@ -48,7 +48,8 @@ impl<R: Read + Send, W: Write + Send> Asking<R, W> {
     }
 
     fn ask(&self, tag: u8, parts: &[&[u8]]) -> Result<Vec<u8>, Unavailable> {
-        let broken = |error: std::io::Error| Unavailable(format!("asking for help failed: {error}"));
+        let broken =
+            |error: std::io::Error| Unavailable(format!("asking for help failed: {error}"));
         let length = parts.iter().map(|part| part.len() as u64).sum::<u64>();
         if MOST < length {
             return Err(Unavailable(format!("it is larger than {} MiB", MOST >> 20)));

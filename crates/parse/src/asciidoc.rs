@@ -26,7 +26,9 @@ pub(crate) fn read(file: &File, problems: &mut Problems) -> Document {
             table(&mut gather, &mut lines, n_columns.take(), problems);
         } else if trimmed.starts_with('|') {
             let mut rows = vec![row_of(trimmed)];
-            while let Some(row) = lines.next_if(|line| line.trim_start().starts_with('|') && line.trim() != "|===") {
+            while let Some(row) =
+                lines.next_if(|line| line.trim_start().starts_with('|') && line.trim() != "|===")
+            {
                 rows.push(row_of(row.trim()));
             }
             gather.table(rows, Header::First);
@@ -35,11 +37,13 @@ pub(crate) fn read(file: &File, problems: &mut Problems) -> Document {
             lines.by_ref().find(|line| line.trim() == "////");
         } else if is_code(trimmed) {
             gather.end();
-            let code: Vec<&str> = lines.by_ref().take_while(|line| line.trim() != trimmed).collect();
+            let code: Vec<&str> =
+                lines.by_ref().take_while(|line| line.trim() != trimmed).collect();
             gather.piece(BlockKind::Code, &code.join("\n"));
         } else if let Some(image) = trimmed.strip_prefix("image::") {
             gather.end();
-            let inside = image.split_once('[').map_or("", |(_, inside)| inside.trim_end_matches(']'));
+            let inside =
+                image.split_once('[').map_or("", |(_, inside)| inside.trim_end_matches(']'));
             let alternative = inside.split(',').next().filter(|text| !text.contains('='));
             gather.writing.figure(alternative.unwrap_or_default(), None);
         } else if let Some(caption) = caption(trimmed) {
@@ -91,8 +95,10 @@ fn attributes(line: &str) -> Option<&str> {
 /// `:author: Ada`; the value only where it says something of the document.
 fn attribute(line: &str) -> Option<(&str, Option<String>)> {
     let (key, value) = line.strip_prefix(':')?.split_once(':')?;
-    let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "-_!".contains(c));
-    let is_kept = matches!(key, "author" | "date" | "revdate" | "description" | "keywords" | "lang");
+    let is_key =
+        !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "-_!".contains(c));
+    let is_kept =
+        matches!(key, "author" | "date" | "revdate" | "description" | "keywords" | "lang");
     is_key.then(|| (key, one_line(value).filter(|_| is_kept)))
 }
 
@@ -128,7 +134,9 @@ fn table(
         }
         if line.is_empty() {
             before_blank = before_blank.or((!rows.is_empty()).then_some(rows.len()));
-        } else if let Some(cell) = rows.last_mut().and_then(|row| row.last_mut()).filter(|_| !line.contains('|')) {
+        } else if let Some(cell) =
+            rows.last_mut().and_then(|row| row.last_mut()).filter(|_| !line.contains('|'))
+        {
             cell.push(' ');
             cell.push_str(line);
         } else {
@@ -157,9 +165,12 @@ fn row_of(line: &str) -> Vec<String> {
 
 /// `http://a.example[text]`, `link:b.adoc[text]`, `<<place,text>>`.
 fn inline(text: &str) -> Linked {
-    let text = ["link:", "xref:", "http://", "https://"].iter().fold(Linked::from(text), |linked, start| {
-        if linked.links.is_empty() { starting(&linked.text, start) } else { linked }
-    });
+    let text = ["link:", "xref:", "http://", "https://"].iter().fold(
+        Linked::from(text),
+        |linked, start| {
+            if linked.links.is_empty() { starting(&linked.text, start) } else { linked }
+        },
+    );
     if !text.links.is_empty() {
         return text;
     }
@@ -227,7 +238,12 @@ mod tests {
 
     #[test]
     fn hostile_files_end_soon() {
-        for file in ["<<".repeat(50_000), "|===\n".repeat(9_999), "https://[".repeat(20_000), "----\n".repeat(9_999)] {
+        for file in [
+            "<<".repeat(50_000),
+            "|===\n".repeat(9_999),
+            "https://[".repeat(20_000),
+            "----\n".repeat(9_999),
+        ] {
             assert!(!run("a.adoc", file).is_empty());
         }
     }

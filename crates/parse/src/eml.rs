@@ -10,7 +10,7 @@ use crate::file::{File, Input};
 use crate::layout::one_line;
 use crate::problems::Problems;
 use crate::writing::Writing;
-use crate::{Format, Parsed, ParseError, html, parse_nested, picture, text};
+use crate::{Format, ParseError, Parsed, html, parse_nested, picture, text};
 
 /// Messages in messages in messages: no deeper.
 const DEEPEST: usize = 3;
@@ -64,7 +64,8 @@ pub(crate) fn read(
         problems.add("", format!("small pictures (buttons, logos) left out: {small}"));
     }
     if 0 < more {
-        problems.add("", format!("attachments beyond the first {MOST_ATTACHMENTS}, left out: {more}"));
+        problems
+            .add("", format!("attachments beyond the first {MOST_ATTACHMENTS}, left out: {more}"));
     }
     Ok(documents)
 }
@@ -118,7 +119,8 @@ fn document(
         writing.plain(BlockKind::Heading { level: 1 }, subject);
     }
     let lines = [("From", "from"), ("To", "to"), ("Cc", "cc"), ("Date", "date")];
-    let lines = lines.iter().filter_map(|(label, key)| Some(format!("{label}: {}", metadata.get(*key)?)));
+    let lines =
+        lines.iter().filter_map(|(label, key)| Some(format!("{label}: {}", metadata.get(*key)?)));
     writing.plain(BlockKind::Paragraph, &lines.collect::<Vec<_>>().join("\n"));
     let before = writing.blocks.len();
     // The richer form first: tables and headings are lost in the plain one.
@@ -162,7 +164,11 @@ fn name_of(part: &MessagePart, number: usize) -> String {
     let named = part.attachment_name().and_then(one_line);
     if let Some(name) = named {
         // A path of the sender's machine is none of ours.
-        return name.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or("attachment").to_owned();
+        return name
+            .rsplit(['/', '\\'])
+            .find(|part| !part.is_empty())
+            .unwrap_or("attachment")
+            .to_owned();
     }
     let extension = match &part.body {
         PartType::Message(_) => "eml",

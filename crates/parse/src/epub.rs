@@ -39,7 +39,8 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
         let Some(mut page) = page_of(input, chapter, &bytes, problems) else { continue };
         // Links from chapter to chapter stay in the book.
         page.links.retain(|link| !is_inside(&package, chapter, link));
-        let begins = page.blocks.first().is_some_and(|b| matches!(b.kind, BlockKind::Heading { .. }));
+        let begins =
+            page.blocks.first().is_some_and(|b| matches!(b.kind, BlockKind::Heading { .. }));
         if let Some(heading) = headings.get(chapter).filter(|_| !begins) {
             writing.plain(BlockKind::Heading { level: 1 }, heading);
         }
@@ -47,7 +48,10 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     }
     let n_pictures = package.n_pictures;
     if 0 < n_pictures {
-        problems.add("", format!("pictures left out, what stands for them in words kept: {n_pictures}"));
+        problems.add(
+            "",
+            format!("pictures left out, what stands for them in words kept: {n_pictures}"),
+        );
     }
     let mut document = input.document(package.metadata.get("title").cloned(), writing);
     document.metadata = package.metadata;
@@ -104,7 +108,12 @@ fn package_of(archive: &mut Archive, problems: &mut Problems) -> Option<Package>
     });
     let spine: Vec<String> = spine.take(MOST_CHAPTERS).collect();
     let metadata = root.child("metadata").map(metadata).unwrap_or_default();
-    (!spine.is_empty()).then(|| Package { metadata, spine, contents: navigation.or(contents), n_pictures })
+    (!spine.is_empty()).then(|| Package {
+        metadata,
+        spine,
+        contents: navigation.or(contents),
+        n_pictures,
+    })
 }
 
 fn metadata(element: Element) -> BTreeMap<String, String> {
@@ -170,7 +179,12 @@ fn table_of_contents(
 }
 
 /// A chapter as a document; `None` where it shows no words.
-fn page_of(input: &Input, chapter: &str, bytes: &[u8], problems: &mut Problems) -> Option<Document> {
+fn page_of(
+    input: &Input,
+    chapter: &str,
+    bytes: &[u8],
+    problems: &mut Problems,
+) -> Option<Document> {
     let file = File::decode(chapter, bytes, Format::Html, input.limits, problems).ok()?;
     html::read(&file, problems).ok()
 }
@@ -241,9 +255,18 @@ mod tests {
          <spine><itemref idref='n'/><itemref idref='b'/><itemref idref='a'/><itemref idref='c'/></spine></package>",
     );
     const CHAPTERS: [(&str, &str); 3] = [
-        ("OPS/one a.xhtml", "<html><body><p>First, see <a href='two.xhtml#x'>two</a> and <a href='http://a.example'>more</a>.</p></body></html>"),
-        ("OPS/two.xhtml", "<html><body><h2>Second</h2><p>text</p><img src='p.png' alt='a crane'/></body></html>"),
-        ("OPS/nav.xhtml", "<html><nav><a href='one%20a.xhtml'>Chapter one</a><a href='two.xhtml'>Chapter two</a></nav></html>"),
+        (
+            "OPS/one a.xhtml",
+            "<html><body><p>First, see <a href='two.xhtml#x'>two</a> and <a href='http://a.example'>more</a>.</p></body></html>",
+        ),
+        (
+            "OPS/two.xhtml",
+            "<html><body><h2>Second</h2><p>text</p><img src='p.png' alt='a crane'/></body></html>",
+        ),
+        (
+            "OPS/nav.xhtml",
+            "<html><nav><a href='one%20a.xhtml'>Chapter one</a><a href='two.xhtml'>Chapter two</a></nav></html>",
+        ),
     ];
 
     #[test]

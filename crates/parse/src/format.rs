@@ -69,6 +69,8 @@ pub enum Format {
     Xls,
     /// A PowerPoint presentation of that time.
     Ppt,
+    /// PDF, digital or scanned.
+    Pdf,
 }
 
 impl Format {
@@ -107,6 +109,7 @@ impl Format {
             Self::Doc => "application/msword",
             Self::Xls => "application/vnd.ms-excel",
             Self::Ppt => "application/vnd.ms-powerpoint",
+            Self::Pdf => "application/pdf",
         }
     }
 }
@@ -131,6 +134,9 @@ pub fn format_of(name: &str, bytes: &[u8]) -> Result<Format, ParseError> {
     let found = picture(bytes).or_else(|| packed_or_rich(&extension, bytes));
     if let Some(format) = found.or_else(|| office_format(&extension, bytes)) {
         return Ok(format);
+    }
+    if is_pdf(&extension, bytes) {
+        return Ok(Format::Pdf);
     }
     if let Some((seen, hint)) = binary_format(&extension, bytes) {
         let (seen, hint) = (seen.to_owned(), hint.to_owned());
@@ -268,7 +274,6 @@ fn has_stream(bytes: &[u8], name: &str) -> bool {
 /// What the first bytes, and then the extension, say of a binary file: its name and an advice.
 fn binary_format(extension: &str, bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     const MAGIC: &[(&[u8], &str, &str)] = &[
-        (b"%PDF", "a PDF", LATER),
         (b"\x1f\x8b", "a gzip archive", UNPACK),
         (b"BZh9", "a bzip2 archive", UNPACK),
         (b"\xfd7zXZ\0", "an xz archive", UNPACK),
@@ -328,6 +333,13 @@ fn format_named(extension: &str) -> Option<(&'static str, Family)> {
     })
 }
 
+/// A file named as a PDF may begin with some other bytes.
+fn is_pdf(extension: &str, bytes: &[u8]) -> bool {
+    let start = bytes.get(..1024).unwrap_or(bytes);
+    let inside = || start.windows(5).any(|window| window == b"%PDF-");
+    bytes.starts_with(b"%PDF") || extension == "pdf" && inside()
+}
+
 /// Does the start of a ZIP file name an entry?
 fn holds(bytes: &[u8], entry: &[u8]) -> bool {
     bytes.get(..4096).unwrap_or(bytes).windows(entry.len()).any(|window| window == entry)
@@ -359,6 +371,7 @@ mod tests {
             run("a.md", b"x"),
             run("page", b"\n<!DOCTYPE HTML><p>x"),
             run("a.jsonl", b"{}"),
+            run("a.txt", b"%PDF-1.7"),
             run(
                 "a.txt",
                 "x".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>().as_slice(),
@@ -372,6 +385,7 @@ mod tests {
                 "Markdown",
                 "Html",
                 "Jsonl",
+                "Pdf",
                 "`a.txt` is not text: it holds zero bytes; if it is a document, convert it to text first"
             ]
         );
@@ -393,7 +407,7 @@ mod tests {
             .join("\n"),
             @"
         `a.txt` is empty: check that it was saved or copied completely
-        `a.txt` is a PDF: this format comes in a later version; until then, save it as text, Markdown or HTML
+        Pdf
         Epub
         `a.txt` is a ZIP archive: unpack it and give the files inside
         `a.doc` is a file of an old or encrypted Office format, or a damaged one: open it in its program and save it as .docx, .xlsx or .pptx, without a password

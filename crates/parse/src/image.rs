@@ -38,14 +38,18 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     let mut writing = Writing::new(input.limits.max_cells);
     let shaky = write_words(&mut writing, &words);
     if 0 < shaky {
-        problems.add("", format!("{shaky} of {} words were recognised with little certainty", words.len()));
+        problems.add(
+            "",
+            format!("{shaky} of {} words were recognised with little certainty", words.len()),
+        );
     }
     if words.is_empty() {
         problems.add("", "no words were recognised on it: it is kept as a figure");
     }
     writing.place.area = None;
     writing.figure("", Some(image));
-    let title = writing.blocks.first().filter(|block| matches!(block.kind, BlockKind::Heading { .. }));
+    let title =
+        writing.blocks.first().filter(|block| matches!(block.kind, BlockKind::Heading { .. }));
     let title = title.and_then(|block| block.span.of(&writing.text)).map(str::to_owned);
     let mut document = input.document(title, writing);
     document.metadata.insert("pixels".to_owned(), format!("{width} × {height}"));
@@ -68,7 +72,9 @@ pub(crate) fn write_words(writing: &mut Writing, words: &[SeenWord]) -> usize {
             }
             // Writing to a string cannot fail.
             let _ = write!(text, "{}", word.text);
-            area = Some(area.map_or(word.area, |area: pikerag_knowledge::Area| area.around(word.area)));
+            area = Some(
+                area.map_or(word.area, |area: pikerag_knowledge::Area| area.around(word.area)),
+            );
             last = Some(word);
         }
         writing.place.area = area;
@@ -79,7 +85,9 @@ pub(crate) fn write_words(writing: &mut Writing, words: &[SeenWord]) -> usize {
 
 /// Chinese is recognised character by character; no space belongs between them.
 fn joins(left: &str, right: &str) -> bool {
-    let (Some(left), Some(right)) = (left.chars().next_back(), right.chars().next()) else { return true };
+    let (Some(left), Some(right)) = (left.chars().next_back(), right.chars().next()) else {
+        return true;
+    };
     is_wide(left) && is_wide(right)
 }
 
@@ -139,7 +147,9 @@ mod tests {
 
     #[test]
     fn nobody_to_read_it_is_an_error() {
-        let told = |bytes: &[u8]| parse("scan.png", bytes, &Limits::default(), &Unaided).unwrap_err().to_string();
+        let told = |bytes: &[u8]| {
+            parse("scan.png", bytes, &Limits::default(), &Unaided).unwrap_err().to_string()
+        };
         insta::assert_snapshot!(told(PNG), @"");
         insta::assert_snapshot!(told(&PNG[..12]), @"");
         insta::assert_snapshot!(told(&[&PNG[..16], &[0xff; 8]].concat()), @"");

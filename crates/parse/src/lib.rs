@@ -34,6 +34,7 @@ mod office;
 mod ooxml;
 mod order;
 mod org;
+mod pdf;
 mod picture;
 mod pptx;
 mod problems;
@@ -88,11 +89,19 @@ pub struct Limits {
     pub max_depth: usize,
     /// Cells of all tables of a file; further rows are skipped, as a problem.
     pub max_cells: usize,
+    /// Pages of a document; the rest is skipped, as a problem.
+    pub max_pages: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_bytes: 256 << 20, max_records: 1_000_000, max_depth: 256, max_cells: 20_000_000 }
+        Self {
+            max_bytes: 256 << 20,
+            max_records: 1_000_000,
+            max_depth: 256,
+            max_cells: 20_000_000,
+            max_pages: 5_000,
+        }
     }
 }
 
@@ -129,12 +138,10 @@ pub(crate) fn parse_nested(
         return finish(name, vec![document], problems);
     }
     let (mut documents, encoding) = match format {
-        Format::Png
-        | Format::Jpeg
-        | Format::Gif
-        | Format::Tiff
-        | Format::Webp
-        | Format::Bmp => (vec![image::read(&input, &mut problems)?], None),
+        Format::Png | Format::Jpeg | Format::Gif | Format::Tiff | Format::Webp | Format::Bmp => {
+            (vec![image::read(&input, &mut problems)?], None)
+        }
+        Format::Pdf => (vec![pdf::read(&input, &mut problems)?], None),
         Format::Epub => (vec![epub::read(&input, &mut problems)?], None),
         Format::Eml => (eml::read(&input, depth, &mut problems)?, None),
         Format::Rtf => (vec![rtf::read(&input, &mut problems)?], None),

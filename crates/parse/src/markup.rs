@@ -111,7 +111,8 @@ pub(crate) fn links(
     let mut linked = Linked::default();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(marks.0) {
-        let found = after.split_once(marks.1).and_then(|(inside, after)| Some((read(inside)?, after)));
+        let found =
+            after.split_once(marks.1).and_then(|(inside, after)| Some((read(inside)?, after)));
         let Some(((name, target), after)) = found else {
             linked.push(before);
             linked.push(marks.0);

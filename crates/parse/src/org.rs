@@ -87,7 +87,9 @@ fn headline(line: &str) -> &str {
 
 fn is_drawer(line: &str) -> bool {
     ["PROPERTIES", "LOGBOOK"].iter().any(|name| {
-        line.strip_prefix(':').and_then(|l| l.strip_suffix(':')).is_some_and(|l| l.eq_ignore_ascii_case(name))
+        line.strip_prefix(':')
+            .and_then(|l| l.strip_suffix(':'))
+            .is_some_and(|l| l.eq_ignore_ascii_case(name))
     })
 }
 
@@ -100,7 +102,12 @@ fn table(gather: &mut Gather, lines: &[&str]) {
     };
     let cells = |line: &str| -> Vec<String> {
         let inside = line.trim_start_matches('|');
-        inside.strip_suffix('|').unwrap_or(inside).split('|').map(|cell| cell.trim().to_owned()).collect()
+        inside
+            .strip_suffix('|')
+            .unwrap_or(inside)
+            .split('|')
+            .map(|cell| cell.trim().to_owned())
+            .collect()
     };
     let rows = lines.iter().filter(|line| !is_rule(line)).map(|line| cells(line)).collect();
     gather.table(rows, header);

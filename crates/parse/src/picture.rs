@@ -155,19 +155,14 @@ mod tests {
             pixels(b"no picture"),
             pixels(b"\xff\xd8\xff"),
         ];
-        let known = [(258, 772), (32, 16), (10, 20), (5, 5), (7, 9), (7, 9), (64, 48), (5, 4), (5, 4)];
+        let known =
+            [(258, 772), (32, 16), (10, 20), (5, 5), (7, 9), (7, 9), (64, 48), (5, 4), (5, 4)];
         assert_eq!(sizes[..9], known.map(Some));
         assert_eq!(sizes[9..], [None, None]);
     }
 
-    const STARTS: [&[u8]; 6] = [
-        b"II*\0",
-        b"MM\0*",
-        b"\xff\xd8\xff",
-        b"RIFF\0\0\0\0WEBPVP8X",
-        b"BM",
-        b"\x89PNG\r\n\x1a\n",
-    ];
+    const STARTS: [&[u8]; 6] =
+        [b"II*\0", b"MM\0*", b"\xff\xd8\xff", b"RIFF\0\0\0\0WEBPVP8X", b"BM", b"\x89PNG\r\n\x1a\n"];
     const BYTES: [u8; 9] = [0, 1, 2, 4, 8, 12, 40, 0xc0, 0xff];
 
     proptest! {

@@ -34,19 +34,25 @@ pub(crate) fn read(file: &File, _problems: &mut Problems) -> Document {
             at += n;
         } else if line.trim_start().starts_with("+-") {
             let rest = lines.get(at..).unwrap_or_default();
-            let n = rest.iter().take_while(|line| line.trim_start().starts_with(['+', '|'])).count();
+            let n =
+                rest.iter().take_while(|line| line.trim_start().starts_with(['+', '|'])).count();
             grid_table(&mut gather, rest.get(..n).unwrap_or_default());
             at += n;
         } else if let Some(directive) = line.trim_start().strip_prefix(".. ") {
             at += 1 + explicit(&mut gather, &lines, at, directive);
-        } else if let Some((key, value)) = field(line).filter(|_| gather.writing.blocks.len() <= 1) {
+        } else if let Some((key, value)) = field(line).filter(|_| gather.writing.blocks.len() <= 1)
+        {
             metadata.insert(key, value);
             at += 1;
         } else if is_rule(line) {
             gather.end();
             at += 1;
         } else if let Some(text) = line.trim_end().strip_suffix("::") {
-            let text = if text.ends_with(' ') || text.is_empty() { text.to_owned() } else { format!("{text}:") };
+            let text = if text.ends_with(' ') || text.is_empty() {
+                text.to_owned()
+            } else {
+                format!("{text}:")
+            };
             gather.line(&text);
             gather.end();
             at += 1 + literal(&mut gather, &lines, at);
@@ -65,17 +71,24 @@ fn is_rule(line: &str) -> bool {
     let line = line.trim_end();
     let mut characters = line.chars();
     let first = characters.next();
-    3 <= line.len() && first.is_some_and(|c| c.is_ascii_punctuation()) && characters.all(|c| Some(c) == first)
+    3 <= line.len()
+        && first.is_some_and(|c| c.is_ascii_punctuation())
+        && characters.all(|c| Some(c) == first)
 }
 
 /// A title with a rule below it, or with one above too: its mark, its lines, its text.
-fn section<'a>(line: &'a str, next: &'a str, third: &'a str) -> Option<((char, bool), usize, &'a str)> {
+fn section<'a>(
+    line: &'a str,
+    next: &'a str,
+    third: &'a str,
+) -> Option<((char, bool), usize, &'a str)> {
     let mark = |rule: &str| rule.chars().next();
     if is_rule(line) && !next.trim().is_empty() && third.trim_end() == line.trim_end() {
         return Some(((mark(line)?, true), 3, next.trim()));
     }
     // Two characters will do below a short title.
-    let is_below = is_rule(next) || (next.trim_end().len() == 2 && is_rule(&format!("{0}{0}", next.trim_end())));
+    let is_below = is_rule(next)
+        || (next.trim_end().len() == 2 && is_rule(&format!("{0}{0}", next.trim_end())));
     let is_title = !line.trim().is_empty() && !line.starts_with([' ', '\t']) && !is_rule(line);
     // Wide characters count double.
     let fits = line.trim().chars().count() <= next.trim_end().chars().count();
@@ -94,8 +107,11 @@ fn indented<'a>(lines: &[&'a str], at: usize) -> Vec<&'a str> {
     let depth = |line: &str| line.len() - line.trim_start().len();
     let base = lines.get(at).map_or(0, |line| depth(line));
     let rest = lines.get(at + 1..).unwrap_or_default();
-    let mut found: Vec<&str> =
-        rest.iter().copied().take_while(|line| line.trim().is_empty() || base < depth(line)).collect();
+    let mut found: Vec<&str> = rest
+        .iter()
+        .copied()
+        .take_while(|line| line.trim().is_empty() || base < depth(line))
+        .collect();
     while found.last().is_some_and(|line| line.trim().is_empty()) {
         found.pop();
     }
@@ -132,7 +148,9 @@ fn explicit(gather: &mut Gather, lines: &[&str], at: usize, directive: &str) -> 
             gather.writing.figure(alternative.unwrap_or_default(), None);
             options.iter().take_while(|line| line.trim().starts_with(':')).count()
         }
-        "raw" | "toctree" | "contents" | "include" | "index" | "highlight" => indented(lines, at).len(),
+        "raw" | "toctree" | "contents" | "include" | "index" | "highlight" => {
+            indented(lines, at).len()
+        }
         name if name.starts_with('|') => 0,
         "table" | "list-table" | "csv-table" => {
             gather.piece(BlockKind::Caption, argument);
@@ -175,7 +193,8 @@ fn grid_table(gather: &mut Gather, lines: &[&str]) {
             }
             let from = if characters.get(from) == Some(&'|') { from + 1 } else { from };
             let end = to.min(characters.len());
-            let piece: String = characters.get(from.min(end)..end).unwrap_or_default().iter().collect();
+            let piece: String =
+                characters.get(from.min(end)..end).unwrap_or_default().iter().collect();
             if let Some(cell) = open.get_mut(column) {
                 cell.push_str(piece.trim_end());
                 if characters.get(to) == Some(&'|') {
@@ -248,7 +267,13 @@ fn cut(line: &str, starts: &[usize]) -> Vec<String> {
     let ends = starts.iter().skip(1).copied().chain([characters.len()]);
     let cell = |(from, to): (&usize, usize)| -> String {
         let to = to.max(*from).min(characters.len());
-        characters.get((*from).min(to)..to).unwrap_or_default().iter().collect::<String>().trim().to_owned()
+        characters
+            .get((*from).min(to)..to)
+            .unwrap_or_default()
+            .iter()
+            .collect::<String>()
+            .trim()
+            .to_owned()
     };
     starts.iter().zip(ends).map(cell).collect()
 }
@@ -312,8 +337,14 @@ mod tests {
 
     #[test]
     fn hostile_files_end_soon() {
-        let files = ["`".repeat(50_000), "::\n".repeat(20_000), ".. x\n".repeat(20_000), "=\n".repeat(20_000),
-            "== ==\n".repeat(20_000), format!("{}\n{}", "+-".repeat(2_000), "|x\n".repeat(2_000))];
+        let files = [
+            "`".repeat(50_000),
+            "::\n".repeat(20_000),
+            ".. x\n".repeat(20_000),
+            "=\n".repeat(20_000),
+            "== ==\n".repeat(20_000),
+            format!("{}\n{}", "+-".repeat(2_000), "|x\n".repeat(2_000)),
+        ];
         for file in files {
             assert!(!run("a.rst", file).is_empty());
         }

@@ -27,7 +27,8 @@ pub(crate) fn read(file: &File) -> Document {
             }
             words.push_str(text.trim());
         }
-        let goes_on = open.as_ref().is_some_and(|said| said.speaker == speaker && said.words.len() < LONGEST);
+        let goes_on =
+            open.as_ref().is_some_and(|said| said.speaker == speaker && said.words.len() < LONGEST);
         match &mut open {
             Some(said) if goes_on => {
                 said.words.push('\n');
@@ -92,7 +93,14 @@ fn plain(line: &str) -> (Option<String>, String) {
         rest = after;
     }
     text.push_str(rest);
-    for (entity, character) in [("&lt;", "<"), ("&gt;", ">"), ("&nbsp;", " "), ("&lrm;", ""), ("&rlm;", ""), ("&amp;", "&")] {
+    for (entity, character) in [
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&nbsp;", " "),
+        ("&lrm;", ""),
+        ("&rlm;", ""),
+        ("&amp;", "&"),
+    ] {
         text = text.replace(entity, character);
     }
     (speaker, text)

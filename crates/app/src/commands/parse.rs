@@ -36,7 +36,8 @@ pub(crate) async fn parse(wiring: &Wiring, arguments: &Parse) -> anyhow::Result<
 }
 
 fn show(document: &Document) {
-    let Document { fragment, title, media_type, text, blocks, links, images, metadata, .. } = document;
+    let Document { fragment, title, media_type, text, blocks, links, images, metadata, .. } =
+        document;
     let of = if fragment.is_empty() { String::new() } else { format!(" ({fragment})") };
     say(&format!("{title}{of}: {media_type}"));
     for (key, value) in metadata {

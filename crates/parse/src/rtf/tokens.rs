@@ -43,7 +43,9 @@ impl<'a> Tokens<'a> {
         let digits = rest.iter().skip(minus).take_while(|byte| byte.is_ascii_digit()).count();
         let (number, rest) = match digits {
             0 => (None, rest),
-            _ => rest.split_at_checked(minus + digits).map(|(number, rest)| (Some(number), rest))?,
+            _ => {
+                rest.split_at_checked(minus + digits).map(|(number, rest)| (Some(number), rest))?
+            }
         };
         let number = number.and_then(|number| std::str::from_utf8(number).ok()?.parse().ok());
         self.rest = rest.strip_prefix(b" ").unwrap_or(rest);
