@@ -35,7 +35,7 @@ pub(crate) fn graphic(
 
 /// The text of each paragraph (`a:p`) below an element.
 pub(crate) fn paragraphs(element: Element) -> Vec<String> {
-    let all = element.descendants().filter(|inner| inner.name() == "p");
+    let all = element.outermost("p");
     let texts = all.map(|paragraph| {
         let runs = paragraph.descendants().filter(|inner| matches!(inner.name(), "t" | "br"));
         runs.map(|run| if run.name() == "br" { "\n".to_owned() } else { run.text() })
@@ -122,7 +122,7 @@ impl Series {
         };
         let name = series.child("tx").map(|name| {
             match self::points(name).into_values().collect::<Vec<_>>() {
-                names if names.is_empty() => name.child("v").map(|v| v.text()).unwrap_or_default(),
+                names if names.is_empty() => name.child("v").map(Element::text).unwrap_or_default(),
                 names => names.join(" "),
             }
         });

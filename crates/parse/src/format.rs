@@ -53,21 +53,21 @@ pub enum Format {
     Bmp,
     /// A Word document, with macros or without.
     Docx,
-    /// A PowerPoint presentation.
+    /// A `PowerPoint` presentation.
     Pptx,
     /// An Excel workbook.
     Xlsx,
-    /// An OpenDocument text.
+    /// An `OpenDocument` text.
     Odt,
-    /// An OpenDocument spreadsheet.
+    /// An `OpenDocument` spreadsheet.
     Ods,
-    /// An OpenDocument presentation.
+    /// An `OpenDocument` presentation.
     Odp,
     /// A Word document as it was before 2007; read through [`crate::Helpers`].
     Doc,
     /// An Excel workbook of that time.
     Xls,
-    /// A PowerPoint presentation of that time.
+    /// A `PowerPoint` presentation of that time.
     Ppt,
     /// PDF, digital or scanned.
     Pdf,
@@ -118,8 +118,7 @@ const LATER: &str =
     "this format comes in a later version; until then, save it as text, Markdown or HTML";
 const UNPACK: &str = "unpack it and give the files inside";
 const DECRYPT: &str = "open it with its password and save it without one";
-const RESAVE: &str =
-    "open it in its program and save it as .docx, .xlsx or .pptx, without a password";
+const RESAVE: &str = "it is encrypted, damaged or of an old format: open it in its program and save it as .docx, .xlsx or .pptx, without a password";
 const NO_DOCUMENT: &str = "it is not a document";
 
 /// Tells the format from the name's extension, unless the bytes contradict it.
@@ -294,7 +293,8 @@ fn binary_format(extension: &str, bytes: &[u8]) -> Option<(&'static str, &'stati
         return Some(("an encrypted Office document", DECRYPT));
     }
     if bytes.starts_with(OLE) {
-        return Some(("a file of an old or encrypted Office format, or a damaged one", RESAVE));
+        let named = format_named(extension).filter(|(_, family)| *family != Family::Textual);
+        return Some((named.map_or("an Office file", |(seen, _)| seen), RESAVE));
     }
     MAGIC.iter().find(|(magic, ..)| bytes.starts_with(magic)).map(|&(_, seen, hint)| (seen, hint))
 }
@@ -410,7 +410,7 @@ mod tests {
         Pdf
         Epub
         `a.txt` is a ZIP archive: unpack it and give the files inside
-        `a.doc` is a file of an old or encrypted Office format, or a damaged one: open it in its program and save it as .docx, .xlsx or .pptx, without a password
+        `a.doc` is a Word document: it is encrypted, damaged or of an old format: open it in its program and save it as .docx, .xlsx or .pptx, without a password
         `a.pdf` is named like a PDF, but holds something else: open it and see whether the right file was saved; if it is text, rename it to .txt
         Eml
         `a.bin` is not text: it holds zero bytes; if it is a document, convert it to text first

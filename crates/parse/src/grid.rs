@@ -75,6 +75,8 @@ impl Grid {
     pub(crate) fn covering(&mut self, text: Linked, is_bold: bool, columns: usize, rows: usize) {
         let (columns, rows) = (columns.clamp(1, WIDEST_SPAN), rows.clamp(1, WIDEST_SPAN));
         let slot = Slot { text, is_bold, continues: false };
+        let price = (slot.text.text.len() + 8).saturating_mul(columns);
+        let rows = if price <= self.repeats_left { rows } else { 1 };
         let Some(row) = self.rows.last_mut() else { return };
         let column = row.slots.len();
         for reached in column..column + columns {
@@ -112,6 +114,29 @@ impl Grid {
             None => None,
         };
         self.repeat(slot.unwrap_or_default());
+    }
+
+    /// Adds the last cell so many times again.
+    pub(crate) fn cell_again(&mut self, times: usize) {
+        let last =
+            self.rows.last().and_then(|row| row.slots.last()).map(|last| repeated(last, false));
+        for _ in 0..times.min(WIDEST_SPAN) {
+            self.repeat(last.clone().unwrap_or_default());
+        }
+    }
+
+    /// Adds the last row so many times again.
+    pub(crate) fn row_again(&mut self, times: usize) {
+        let Some(last) = self.rows.last() else { return };
+        let is_header = last.is_header;
+        let slots: Vec<Slot> =
+            last.slots.iter().map(|slot| repeated(slot, slot.continues)).collect();
+        for _ in 0..times.min(WIDEST_SPAN) {
+            self.row(is_header);
+            for slot in slots.clone() {
+                self.repeat(slot);
+            }
+        }
     }
 
     /// Adds one place, whatever it holds.

@@ -19,7 +19,7 @@ fn piece(part: Element) -> String {
         properties.and_then(|properties| properties.child(name)?.attr("val"))
     };
     match part.name() {
-        "r" => part.all("t").map(|text| text.text()).collect(),
+        "r" => part.all("t").map(Element::text).collect(),
         "f" => match property("type").as_deref() {
             Some("lin" | "skw") => format!("{}/{}", of("num"), of("den")),
             Some("noBar") => format!("\\binom{{{}}}{{{}}}", of("num"), of("den")),
@@ -43,10 +43,12 @@ fn piece(part: Element) -> String {
             format!("{sign}{}{} {}", limit("_", of("sub")), limit("^", of("sup")), of("e"))
         }
         "d" => {
-            let open = property("begChr").map_or_else(|| "(".to_owned(), |open| open.into_owned());
+            let open =
+                property("begChr").map_or_else(|| "(".to_owned(), std::borrow::Cow::into_owned);
             let close =
-                property("endChr").map_or_else(|| ")".to_owned(), |close| close.into_owned());
-            let separator = property("sepChr").map_or_else(|| "|".to_owned(), |it| it.into_owned());
+                property("endChr").map_or_else(|| ")".to_owned(), std::borrow::Cow::into_owned);
+            let separator =
+                property("sepChr").map_or_else(|| "|".to_owned(), std::borrow::Cow::into_owned);
             let inner: Vec<String> = part.all("e").map(linear).collect();
             format!("{open}{}{close}", inner.join(&separator))
         }

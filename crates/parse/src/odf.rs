@@ -1,4 +1,4 @@
-//! What does an OpenDocument text or presentation say? (ODF 1.3 part 3)
+//! What does an `OpenDocument` text or presentation say? (ODF 1.3 part 3)
 
 mod body;
 mod inline;
@@ -65,7 +65,7 @@ pub(crate) fn read(
         seen: HashSet::new(),
         images_left: LARGEST_IMAGES,
     };
-    for body in root.child("body").into_iter().flat_map(|body| body.elements()) {
+    for body in root.child("body").into_iter().flat_map(super::xml::Element::elements) {
         match format {
             Format::Odp => reader.slides(body),
             _ => reader.blocks(body),
@@ -93,14 +93,14 @@ pub(crate) fn content(
     archive: &mut Archive,
     problems: &mut Problems,
 ) -> Result<String, ParseError> {
-    if let Some(manifest) = archive.entry("META-INF/manifest.xml", problems) {
-        if decode(&manifest).contains("encryption-data") {
-            return Err(ParseError::Unsupported {
-                name: input.name.to_owned(),
-                seen: "an encrypted OpenDocument file".to_owned(),
-                hint: "open it with its password and save it without one".to_owned(),
-            });
-        }
+    if let Some(manifest) = archive.entry("META-INF/manifest.xml", problems)
+        && decode(&manifest).contains("encryption-data")
+    {
+        return Err(ParseError::Unsupported {
+            name: input.name.to_owned(),
+            seen: "an encrypted OpenDocument file".to_owned(),
+            hint: "open it with its password and save it without one".to_owned(),
+        });
     }
     let Some(bytes) = archive.entry("content.xml", problems) else {
         let reason = "`content.xml` is missing or damaged";
@@ -116,7 +116,7 @@ pub(crate) fn metadata(archive: &mut Archive, problems: &mut Problems) -> BTreeM
     let text = decode(&bytes);
     let tree = Tree::read(&text, "meta.xml", problems);
     let meta = tree.root().and_then(|root| root.child("meta"));
-    for element in meta.into_iter().flat_map(|meta| meta.elements()) {
+    for element in meta.into_iter().flat_map(super::xml::Element::elements) {
         let key = match element.name() {
             "initial-creator" => "author",
             "creation-date" => "created",
@@ -250,6 +250,7 @@ mod tests {
         p p1 [28 142 170 170] "left"
         p p1 [283 142 425 170] "right"
         p p1 "Notes: Speak slowly."
+        h1 p2 hidden "Slide 2"
         p p2 hidden "not shown"
         "#);
     }

@@ -83,7 +83,7 @@ mod tests {
         insta::assert_snapshot!([run("old.doc", bytes), run("a.docx", ole("EncryptedPackage")), run("a.xls", ole("Other"))].join("\n"), @"
         `old.doc` is a Word document of a format before 2007: no program that converts .doc files is set up
         `a.docx` is an encrypted Office document: open it with its password and save it without one
-        `a.xls` is a file of an old or encrypted Office format, or a damaged one: open it in its program and save it as .docx, .xlsx or .pptx, without a password
+        `a.xls` is an Excel workbook: it is encrypted, damaged or of an old format: open it in its program and save it as .docx, .xlsx or .pptx, without a password
         ");
     }
 

@@ -107,7 +107,7 @@ impl<'a> Package<'a> {
         let mut metadata = BTreeMap::new();
         let Some(text) = self.part("docProps/core.xml", problems) else { return metadata };
         let tree = Tree::read(&text, "docProps/core.xml", problems);
-        for element in tree.root().into_iter().flat_map(|root| root.elements()) {
+        for element in tree.root().into_iter().flat_map(super::xml::Element::elements) {
             let key = match element.name() {
                 "creator" => "author",
                 name @ ("title" | "subject" | "keywords" | "description" | "category"

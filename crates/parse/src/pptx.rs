@@ -250,6 +250,7 @@ mod tests {
         item p1 [100 300 200 310] "1. one"
         p p1 "Notes: Speak slowly."
         p p1 "Comment by Ada (2024-01-02): Shorter?"
+        h1 p2 hidden "Slide 2"
         p p2 [120 20 140 40] hidden "in a group"
         link "manual" -> https://x.example
         "#);

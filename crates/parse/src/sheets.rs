@@ -15,7 +15,7 @@ use crate::writing::{Place, Writing};
 
 /// What the cells of a workbook may cost, in bytes: their text and a fixed price each.
 const ROOM: usize = 128 << 20;
-const PRICE: usize = 64;
+const PRICE: usize = 128;
 /// Cells that repeat the text of a merged one, in one workbook.
 const MOST_REPEATS: usize = 500_000;
 

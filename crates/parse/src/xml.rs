@@ -1,6 +1,8 @@
 //! What does an XML part say? Event by event or as a tree, within limits; nothing is ever fetched,
 //! and no entity is expanded but the five that XML names and characters by number.
 
+mod tree;
+
 use std::borrow::Cow;
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
@@ -8,11 +10,10 @@ use quick_xml::XmlVersion;
 use quick_xml::events::{BytesRef, BytesStart, Event as Raw};
 
 use crate::problems::Problems;
+pub(crate) use tree::{Child, Element, Tree};
 
 /// Deepest nesting that is read: whoever walks a tree may call itself this often.
 const DEEPEST: usize = 200;
-/// Most pieces of a tree: some 50 bytes each.
-const MOST_NODES: usize = 3_000_000;
 
 /// The text of a part, in whatever encoding it is.
 pub(crate) fn decode(bytes: &[u8]) -> Cow<'_, str> {
@@ -204,232 +205,19 @@ fn character(entity: &BytesRef) -> Option<String> {
     quick_xml::escape::resolve_predefined_entity(&entity.clone().into_inner()).map(str::to_owned)
 }
 
-/// A part as a tree, without comments; of alternatives (`mc:AlternateContent`) the first only.
-#[derive(Debug)]
-pub(crate) struct Tree<'t> {
-    nodes: Vec<Node<'t>>,
-}
-
-#[derive(Debug)]
-struct Node<'t> {
-    what: What<'t>,
-    /// Place of the first child and of the next sibling; 0 is none.
-    first: u32,
-    next: u32,
-}
-
-#[derive(Debug)]
-enum What<'t> {
-    Element(Tag<'t>),
-    Text(Cow<'t, str>),
-}
-
-/// An element of a tree.
-#[derive(Clone, Copy)]
-pub(crate) struct Element<'a> {
-    tree: &'a Tree<'a>,
-    tag: &'a Tag<'a>,
-    first: u32,
-}
-
-/// What stands in an element.
-#[derive(Clone, Copy)]
-pub(crate) enum Child<'a> {
-    Element(Element<'a>),
-    Text(&'a str),
-}
-
-impl<'t> Tree<'t> {
-    /// Reads a part, as far as it is readable; `place` is what problems name.
-    pub(crate) fn read(text: &'t str, place: &str, problems: &mut Problems) -> Self {
-        let mut nodes: Vec<Node<'t>> = Vec::new();
-        // Open elements, and the last child of each.
-        let mut open: Vec<(u32, u32)> = Vec::new();
-        let mut events = Events::new(text);
-        while let Some(event) = events.next() {
-            let what = match event {
-                Event::Close => {
-                    open.pop();
-                    continue;
-                }
-                Event::Text(text) if open.is_empty() || text.is_empty() => continue,
-                Event::Text(text) => What::Text(text),
-                Event::Open(tag) => {
-                    // The first alternative is the newest form; the others say the same again.
-                    let again = matches!(tag.name(), "Fallback" | "Choice")
-                        && open
-                            .last()
-                            .is_some_and(|(_, last)| 0 < *last && is_choice(&nodes, *last));
-                    if again {
-                        events.pass_over();
-                        continue;
-                    }
-                    What::Element(tag)
-                }
-            };
-            if MOST_NODES <= nodes.len() {
-                let reason = format!("holds more than {MOST_NODES} elements: the rest is left out");
-                problems.add(place, reason);
-                break;
-            }
-            let at = nodes.len() as u32;
-            if let Some((parent, last)) = open.last_mut() {
-                let link = if *last == 0 {
-                    nodes.get_mut(*parent as usize).map(|node| &mut node.first)
-                } else {
-                    nodes.get_mut(*last as usize).map(|node| &mut node.next)
-                };
-                if let Some(link) = link {
-                    *link = at;
-                }
-                *last = at;
-            }
-            if matches!(what, What::Element(_)) {
-                open.push((at, 0));
-            }
-            nodes.push(Node { what, first: 0, next: 0 });
-        }
-        events.report(place, problems);
-        Self { nodes }
-    }
-
-    /// The outermost element.
-    pub(crate) fn root(&self) -> Option<Element<'_>> {
-        self.element(0)
-    }
-
-    fn element(&self, at: u32) -> Option<Element<'_>> {
-        match self.child(at)?.0 {
-            Child::Element(element) => Some(element),
-            Child::Text(_) => None,
-        }
-    }
-
-    /// A child and the place of its next sibling.
-    fn child(&self, at: u32) -> Option<(Child<'_>, u32)> {
-        let node = self.nodes.get(at as usize)?;
-        let child = match &node.what {
-            What::Element(tag) => Child::Element(Element { tree: self, tag, first: node.first }),
-            What::Text(text) => Child::Text(text),
-        };
-        Some((child, node.next))
-    }
-}
-
-fn is_choice(nodes: &[Node], at: u32) -> bool {
-    nodes.get(at as usize).is_some_and(|node| match &node.what {
-        What::Element(tag) => tag.name() == "Choice",
-        What::Text(_) => false,
-    })
-}
-
-impl<'a> Element<'a> {
-    pub(crate) fn name(self) -> &'a str {
-        self.tag.name()
-    }
-
-    /// See [`Tag::attr`].
-    pub(crate) fn attr(self, name: &str) -> Option<Cow<'a, str>> {
-        self.tag.attr(name)
-    }
-
-    /// See [`Tag::number`].
-    pub(crate) fn number<N: std::str::FromStr>(self, name: &str) -> Option<N> {
-        self.tag.number(name)
-    }
-
-    /// See [`Tag::is_on`].
-    pub(crate) fn is_on(self, name: &str) -> bool {
-        self.tag.is_on(name)
-    }
-
-    /// Elements and texts in it, in order.
-    pub(crate) fn children(self) -> impl Iterator<Item = Child<'a>> {
-        let mut at = self.first;
-        std::iter::from_fn(move || {
-            if at == 0 {
-                return None;
-            }
-            let (child, next) = self.tree.child(at)?;
-            at = next;
-            Some(child)
-        })
-    }
-
-    /// Elements in it, in order.
-    pub(crate) fn elements(self) -> impl Iterator<Item = Element<'a>> {
-        self.children().filter_map(|child| match child {
-            Child::Element(element) => Some(element),
-            Child::Text(_) => None,
-        })
-    }
-
-    /// Elements of one name in it.
-    pub(crate) fn all(self, name: &str) -> impl Iterator<Item = Element<'a>> {
-        self.elements().filter(move |element| element.name() == name)
-    }
-
-    /// The first element of one name in it.
-    pub(crate) fn child(self, name: &str) -> Option<Element<'a>> {
-        self.all(name).next()
-    }
-
-    /// The first element at the end of a path of names.
-    pub(crate) fn path(self, names: &[&str]) -> Option<Element<'a>> {
-        names.iter().try_fold(self, |element, name| element.child(name))
-    }
-
-    /// All elements below it, each before those in it.
-    pub(crate) fn descendants(self) -> impl Iterator<Item = Element<'a>> {
-        let mut waiting = vec![self.first];
-        std::iter::from_fn(move || {
-            loop {
-                let at = waiting.pop()?;
-                if at == 0 {
-                    continue;
-                }
-                let (child, next) = self.tree.child(at)?;
-                waiting.push(next);
-                if let Child::Element(element) = child {
-                    waiting.push(element.first);
-                    return Some(element);
-                }
-            }
-        })
-    }
-
-    /// The first element of one name, however deep.
-    pub(crate) fn find(self, name: &str) -> Option<Element<'a>> {
-        self.descendants().find(|element| element.name() == name)
-    }
-
-    /// All text in it.
-    pub(crate) fn text(self) -> String {
-        let mut text = String::new();
-        let mut waiting = vec![self.first];
-        while let Some(at) = waiting.pop() {
-            let Some((child, next)) = self.tree.child(at).filter(|_| at != 0) else { continue };
-            waiting.push(next);
-            match child {
-                Child::Text(piece) => text.push_str(piece),
-                Child::Element(element) => waiting.push(element.first),
-            }
-        }
-        text
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
 
     fn run(text: &[u8]) -> String {
         let mut problems = Problems::default();
         let text = decode(text);
         let tree = Tree::read(&text, "part.xml", &mut problems);
-        let mut drawn = tree.root().map(|root| root.text()).unwrap_or_default();
+        let mut drawn = tree.root().map(Element::text).unwrap_or_default();
         for problem in problems.finish() {
-            drawn.push_str(&format!("\n! {}: {}", problem.place, problem.reason));
+            write!(drawn, "\n! {}: {}", problem.place, problem.reason).unwrap();
         }
         drawn
     }
@@ -488,7 +276,10 @@ mod tests {
         y
         ! part.xml: 99800 elements are nested deeper than 200: they are left out
         ");
-        let many: String = (0..100_000).map(|n| format!(" a{n}='1' xmlns:a{n}='u'")).collect();
+        let mut many = String::new();
+        for n in 0..100_000 {
+            write!(many, " a{n}='1' xmlns:a{n}='u'").unwrap();
+        }
         assert_eq!(run(format!("<a{many}>x</a>").as_bytes()), "x");
     }
 }

@@ -71,9 +71,8 @@ impl Numbering {
             numbering.patterns.insert(id, levels.unwrap_or_default());
         }
         for list in root.all("num") {
-            let mut read = List::default();
-            read.pattern =
-                list.child("abstractNumId").map(|id| id_of(id, "val")).unwrap_or_default();
+            let pattern = list.child("abstractNumId").map(|id| id_of(id, "val"));
+            let mut read = List { pattern: pattern.unwrap_or_default(), ..List::default() };
             for other in list.all("lvlOverride") {
                 let Some(level) = other.number::<usize>("ilvl") else { continue };
                 if let Some(start) =

@@ -6,6 +6,12 @@ use crate::math;
 use crate::writing::Linked;
 use crate::xml::{Child, Element};
 
+/// Fields inside of fields that are told apart.
+const DEEPEST_FIELD: usize = 32;
+
+/// The smallest size that can be read, in half points.
+const SMALLEST: u32 = 4;
+
 /// A paragraph, read.
 #[derive(Default)]
 pub(super) struct Para<'x> {
@@ -79,6 +85,8 @@ impl<'x> Reader<'_, '_> {
             raised: None,
         };
         self.inline(element, context, &mut para);
+        // The code of a field ends with its paragraph at the latest; what it shows may go on.
+        self.fields.retain(|field| field.in_result);
         (role, is_item, para)
     }
 
@@ -122,6 +130,9 @@ impl<'x> Reader<'_, '_> {
             Some(_) => is_on(marks, "vanish"),
             None => context.is_hidden || style.is_hidden,
         };
+        // Half points: a size that nobody can read hides text as well.
+        let size: Option<u32> = marks.and_then(|marks| marks.child("sz")?.number("val"));
+        let is_hidden = is_hidden || size.is_some_and(|size| size < SMALLEST);
         let is_bold = match marks.and_then(|marks| marks.child("b")) {
             Some(_) => is_on(marks, "b"),
             None => context.is_bold || style.is_bold,
@@ -161,7 +172,10 @@ impl<'x> Reader<'_, '_> {
                     }
                 }
                 "fldChar" => match piece.attr("fldCharType").as_deref() {
-                    Some("begin") => self.fields.push(Field::default()),
+                    Some("begin") if self.fields.len() < DEEPEST_FIELD => {
+                        self.fields.push(Field::default());
+                    }
+                    Some("begin") => {}
                     Some("separate") => {
                         if let Some(field) = self.fields.last_mut() {
                             field.in_result = true;
@@ -175,8 +189,8 @@ impl<'x> Reader<'_, '_> {
                         field.instruction.push_str(&text_of(piece));
                     }
                 }
-                "footnoteReference" => self.note(piece, "footnote", para),
-                "endnoteReference" => self.note(piece, "endnote", para),
+                "footnoteReference" => note(piece, "footnote", para),
+                "endnoteReference" => note(piece, "endnote", para),
                 "commentReference" => {
                     let id = piece.attr("id").unwrap_or_default().into_owned();
                     para.after.push(After::Note("comment", id));
@@ -208,12 +222,13 @@ impl<'x> Reader<'_, '_> {
             None => para.visible.push(text),
         }
     }
+}
 
-    fn note(&mut self, reference: Element, kind: &'static str, para: &mut Para) {
-        let id = reference.attr("id").unwrap_or_default().into_owned();
-        para.visible.push(&format!("[{id}]"));
-        para.after.push(After::Note(kind, id));
-    }
+/// A mark in the text, and the note behind the paragraph.
+fn note(reference: Element, kind: &'static str, para: &mut Para) {
+    let id = reference.attr("id").unwrap_or_default().into_owned();
+    para.visible.push(&format!("[{id}]"));
+    para.after.push(After::Note(kind, id));
 }
 
 /// Text boxes, pictures and charts of a drawing, in order; those inside a text box belong to its text.

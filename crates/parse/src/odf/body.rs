@@ -1,4 +1,4 @@
-//! Which blocks does a body of OpenDocument hold?
+//! Which blocks does a body of `OpenDocument` hold?
 
 use pikerag_knowledge::BlockKind;
 
@@ -49,11 +49,11 @@ impl<'x> Reader<'_, '_> {
     }
 
     /// Writes a paragraph; `marker` is that of an item.
-    fn block(&mut self, element: Element<'x>, marker: Option<String>) {
+    fn block(&mut self, element: Element<'x>, marker: Option<&str>) {
         let style =
             self.styles.get("paragraph", &element.attr("text:style-name").unwrap_or_default());
         let para = self.paragraph(element);
-        let kind = match (style.display_name.as_str(), &marker) {
+        let kind = match (style.display_name.as_str(), marker) {
             ("title", _) => {
                 let text = para.visible.text.trim();
                 if self.title.is_none() && !text.is_empty() {
@@ -66,7 +66,7 @@ impl<'x> Reader<'_, '_> {
             (_, Some(_)) => BlockKind::Item,
             _ => BlockKind::Paragraph,
         };
-        self.write(kind, marker.as_deref().unwrap_or_default(), para);
+        self.write(kind, marker.unwrap_or_default(), para);
     }
 
     fn write(&mut self, kind: BlockKind, marker: &str, para: Para<'x>) {
@@ -101,7 +101,7 @@ impl<'x> Reader<'_, '_> {
             let mut marker = (has_own && item.name() == "list-item").then(|| self.lists.next(item));
             for child in item.elements() {
                 match child.name() {
-                    "p" => self.block(child, marker.take()),
+                    "p" => self.block(child, marker.take().as_deref()),
                     "h" => self.heading(child),
                     "list" => self.list(child),
                     _ => self.hanging(child),
@@ -115,13 +115,11 @@ impl<'x> Reader<'_, '_> {
     pub(super) fn hanging(&mut self, element: Element<'x>) {
         match element.name() {
             "note" => {
-                let mark =
-                    element.child("note-citation").map(|mark| mark.text()).unwrap_or_default();
+                let mark = element.child("note-citation").map(Element::text).unwrap_or_default();
                 self.aside(element.child("note-body").unwrap_or(element), &format!("[{mark}] "));
             }
             "annotation" => {
-                let author =
-                    element.child("creator").map(|author| author.text()).unwrap_or_default();
+                let author = element.child("creator").map(Element::text).unwrap_or_default();
                 let by = if author.trim().is_empty() {
                     String::new()
                 } else {
@@ -161,7 +159,7 @@ impl<'x> Reader<'_, '_> {
     /// Writes a frame: a text box, a table, a picture, or an object with a picture of it.
     fn frame(&mut self, frame: Element<'x>) {
         let words = |name: &str| {
-            frame.child(name).map(|words| words.text()).filter(|text| !text.trim().is_empty())
+            frame.child(name).map(Element::text).filter(|text| !text.trim().is_empty())
         };
         let alternative = words("desc").or_else(|| words("title")).unwrap_or_default();
         for child in frame.elements() {
@@ -199,7 +197,7 @@ impl<'x> Reader<'_, '_> {
         let tree = crate::xml::Tree::read(&text, &name, self.problems);
         let Some(root) = tree.root() else { return false };
         if root.name() == "math" {
-            let said = root.find("annotation").map_or_else(|| root.text(), |source| source.text());
+            let said = root.find("annotation").map_or_else(|| root.text(), Element::text);
             self.writing.plain(BlockKind::Paragraph, said.trim());
             return true;
         }

@@ -1,4 +1,4 @@
-//! What stands in a paragraph of OpenDocument?
+//! What stands in a paragraph of `OpenDocument`?
 
 use super::Reader;
 use crate::math;
@@ -75,14 +75,13 @@ impl<'x> Reader<'_, '_> {
                     );
                 }
                 "note" => {
-                    let mark =
-                        inner.child("note-citation").map(|mark| mark.text()).unwrap_or_default();
+                    let mark = inner.child("note-citation").map(Element::text).unwrap_or_default();
                     add(&format!("[{mark}]"), context, para);
                     para.after.push(inner);
                 }
                 "annotation" | "frame" | "custom-shape" | "text-box" | "rect" | "ellipse"
                 | "line" | "connector" | "polygon" | "polyline" | "path" | "g" => {
-                    para.after.push(inner)
+                    para.after.push(inner);
                 }
                 "hidden-text" => {
                     let text = inner.attr("string-value").unwrap_or_default();

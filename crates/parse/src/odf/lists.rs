@@ -37,8 +37,8 @@ struct Open {
 impl Lists {
     pub(super) fn read(roots: [Option<Element>; 2]) -> Self {
         let mut lists = Self::default();
-        let all = roots.into_iter().flatten().flat_map(|root| root.elements());
-        for style in all.flat_map(|all| all.elements()) {
+        let all = roots.into_iter().flatten().flat_map(Element::elements);
+        for style in all.flat_map(Element::elements) {
             let name = match style.name() {
                 "list-style" => style.attr("style:name").unwrap_or_default().into_owned(),
                 "outline-style" => String::new(),

@@ -1,4 +1,4 @@
-//! What stands on the slides of an OpenDocument presentation?
+//! What stands on the slides of an `OpenDocument` presentation?
 
 use pikerag_knowledge::{Area, BlockKind};
 
@@ -27,6 +27,14 @@ impl<'x> Reader<'_, '_> {
                 .map(|area| [area.left, area.top, area.right, area.bottom].map(f64::from))
                 .collect();
             let placed = reading_order(&boxes).into_iter().filter_map(|at| placed.get(at));
+            if titles.iter().all(|title| title.text().trim().is_empty())
+                && !slide.text().trim().is_empty()
+            {
+                // Or it would belong to the slide before.
+                self.writing.place = page;
+                let heading = format!("Slide {}", number + 1);
+                self.writing.plain(BlockKind::Heading { level: 1 }, &heading);
+            }
             for shape in titles.iter().chain(&unplaced).chain(placed) {
                 self.writing.place = Place { area: area_of(*shape), ..page };
                 self.shape(*shape);

@@ -26,11 +26,8 @@ pub(super) struct Style {
 impl Styles {
     pub(super) fn read(roots: [Option<Element>; 2]) -> Self {
         let mut styles = Self::default();
-        for style in roots
-            .into_iter()
-            .flatten()
-            .flat_map(|root| root.elements())
-            .flat_map(|all| all.all("style"))
+        for style in
+            roots.into_iter().flatten().flat_map(Element::elements).flat_map(|all| all.all("style"))
         {
             let attr = |name| {
                 style.attr(name).map(std::borrow::Cow::into_owned).filter(|it| !it.is_empty())
@@ -72,7 +69,7 @@ impl Styles {
         let mut all = Style::default();
         let mut next = Some(name.to_owned());
         for _ in 0..LONGEST_CHAIN {
-            let key = next.map(|name| (family.to_owned(), name));
+            let key = next.take().map(|name| (family.to_owned(), name));
             let Some(style) = key.and_then(|key| self.0.get(&key)) else { break };
             // Automatic styles are nameless variants of what they are based on.
             all.display_name.clone_from(&style.display_name);
@@ -86,7 +83,7 @@ impl Styles {
             if matches!(style.display_name.as_str(), "title" | "caption") {
                 break;
             }
-            next = style.parent.clone();
+            next.clone_from(&style.parent);
         }
         all
     }

@@ -1,11 +1,11 @@
-//! What stands in the cells of a table in OpenDocument?
+//! What stands in the cells of a table in `OpenDocument`?
 
 use super::Reader;
 use crate::grid::{Grid, Rows};
 use crate::writing::Linked;
 use crate::xml::Element;
 
-/// A row or cell is not repeated more often.
+/// A cell is not repeated more often.
 const MOST_REPEATS: usize = 100;
 /// A cell with more bytes than this is a part of the page: the table serves its layout.
 const LONGEST_CELL: usize = 4_000;
@@ -38,37 +38,28 @@ impl<'x> Reader<'_, '_> {
         let mut grid = Grid::default();
         let mut after = Vec::new();
         for (row, is_header) in rows {
-            let is_empty = row.text().trim().is_empty();
-            let times = row.number("number-rows-repeated").unwrap_or(1).min(if is_empty {
-                1
-            } else {
-                MOST_REPEATS
-            });
-            for time in 0..times {
-                grid.row(is_header);
-                for cell in cells_of(row) {
-                    let repeats =
-                        cell.number("number-columns-repeated").unwrap_or(1).min(MOST_REPEATS);
-                    for _ in 0..repeats {
-                        if cell.name() == "covered-table-cell" {
-                            grid.covered();
-                            continue;
-                        }
-                        let mut text = Linked::default();
-                        let mut hanging = Vec::new();
-                        let is_bold = self.flatten(cell, &mut text, &mut hanging);
-                        if time == 0 {
-                            after.extend(hanging);
-                        }
-                        let columns = cell.number("number-columns-spanned").unwrap_or(1);
-                        let rows = cell.number("number-rows-spanned").unwrap_or(1);
-                        grid.covering(text, is_bold, columns, rows);
-                    }
+            grid.row(is_header);
+            for cell in cells_of(row) {
+                let repeats = cell.number("number-columns-repeated").unwrap_or(1).min(MOST_REPEATS);
+                if cell.name() == "covered-table-cell" {
+                    (0..repeats).for_each(|_| grid.covered());
+                    continue;
                 }
+                let mut text = Linked::default();
+                let is_bold = self.flatten(cell, &mut text, &mut after);
+                let columns = cell.number("number-columns-spanned").unwrap_or(1);
+                let rows = cell.number("number-rows-spanned").unwrap_or(1);
+                grid.covering(text, is_bold, columns, rows);
+                grid.cell_again(repeats.saturating_sub(1));
             }
+            grid.row_again(
+                row.number::<usize>("number-rows-repeated").unwrap_or(1).saturating_sub(1),
+            );
         }
         grid.write(&mut self.writing, Rows::Plain);
-        after.into_iter().for_each(|hanging| self.hanging(hanging));
+        for hanging in after {
+            self.hanging(hanging);
+        }
     }
 
     /// Adds all text in it, a line per paragraph; is all of it bold?

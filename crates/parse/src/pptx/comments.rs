@@ -23,7 +23,7 @@ impl Authors {
         for part in ["commentAuthors", "authors"].iter().flat_map(|kind| relations.of_kind(kind)) {
             let Some(text) = package.part(&part, problems) else { continue };
             let tree = Tree::read(&text, &part, problems);
-            for author in tree.root().into_iter().flat_map(|root| root.elements()) {
+            for author in tree.root().into_iter().flat_map(Element::elements) {
                 let attr = |name| author.attr(name).unwrap_or_default().into_owned();
                 authors.insert(attr("id"), attr("name"));
             }
@@ -42,7 +42,7 @@ impl Authors {
         let Some(text) = package.part(part, problems) else { return };
         let tree = Tree::read(&text, part, problems);
         let said = |element: &Element| matches!(element.name(), "cm" | "reply");
-        for comment in tree.root().into_iter().flat_map(|root| root.descendants()).filter(said) {
+        for comment in tree.root().into_iter().flat_map(Element::descendants).filter(said) {
             let words = match (comment.child("text"), comment.child("txBody")) {
                 (Some(text), _) => text.text(),
                 (None, Some(body)) => paragraphs(body).join("\n"),

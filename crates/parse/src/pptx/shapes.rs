@@ -57,7 +57,13 @@ impl<'x> Reader<'_, '_> {
             others.into_iter().partition(|shape| shape.edges.is_some());
         let boxes: Vec<Box4> = placed.iter().filter_map(|shape| shape.edges).collect();
         let order = reading_order(&boxes);
-        let placed = order.into_iter().filter_map(|at| placed.get(at));
+        let placed: Vec<&Shape> = order.into_iter().filter_map(|at| placed.get(at)).collect();
+        let is_named = |shape: &Shape| {
+            shape.element.child("txBody").is_some_and(|body| !body.text().trim().is_empty())
+        };
+        if !titles.iter().any(is_named) && (!unplaced.is_empty() || !placed.is_empty()) {
+            self.untitled();
+        }
         for shape in titles.iter().chain(&unplaced).chain(placed) {
             self.shape(shape);
         }

@@ -18,6 +18,12 @@ impl<'x> Reader<'_, '_> {
         self.writing.piece(BlockKind::Heading { level: 1 }, &text);
     }
 
+    /// Writes a heading for a slide without a title, or it would belong to the one before.
+    pub(super) fn untitled(&mut self) {
+        let number = self.writing.place.page.unwrap_or_default();
+        self.writing.plain(BlockKind::Heading { level: 1 }, &format!("Slide {number}"));
+    }
+
     /// Writes paragraphs; in a placeholder for content they are items, unless they say otherwise.
     pub(super) fn body(&mut self, body: Element<'x>, is_content: bool) {
         let paragraphs: Vec<Element> = body.all("p").collect();
@@ -88,7 +94,7 @@ impl<'x> Reader<'_, '_> {
                     if run.attr("type").as_deref() == Some("slidenum") {
                         continue;
                     }
-                    let words = run.child("t").map(|words| words.text()).unwrap_or_default();
+                    let words = run.child("t").map(Element::text).unwrap_or_default();
                     let words = match properties.and_then(|it| it.number::<i32>("baseline")) {
                         None | Some(0) => words,
                         Some(shift) => math::raised(&words, 0 < shift),

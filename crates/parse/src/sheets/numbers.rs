@@ -69,7 +69,7 @@ pub(super) fn show(value: f64, shown: Shown, from_1904: bool) -> String {
     let seconds = (value.fract() * 86_400.0).round() as u64;
     match shown {
         Shown::Percent(decimals) => format!("{:.*}%", decimals.min(15), value * 100.0),
-        Shown::Elapsed if 0.0 <= value && value < 1e9 => clock((value * 86_400.0).round() as u64),
+        Shown::Elapsed if (0.0..1e9).contains(&value) => clock((value * 86_400.0).round() as u64),
         Shown::Time if is_date && value < 1.0 => clock(seconds),
         Shown::Date if is_date && seconds == 0 => date(days as i64),
         Shown::Date | Shown::Time | Shown::DateTime if is_date => {

@@ -1,4 +1,4 @@
-//! What stands in the cells of an OpenDocument spreadsheet? (ODF 1.3 part 3, §9)
+//! What stands in the cells of an `OpenDocument` spreadsheet? (ODF 1.3 part 3, §9)
 
 use std::collections::HashSet;
 
@@ -129,11 +129,7 @@ impl Reader<'_> {
                     "table-cell" | "covered-table-cell" => {
                         column = self.cell(&tag, row, column, &mut sheet);
                     }
-                    "annotation" => {
-                        let text = odf::flat_text(&mut self.events);
-                        self.aside.push(text);
-                    }
-                    "shapes" => {
+                    "annotation" | "shapes" => {
                         let text = odf::flat_text(&mut self.events);
                         self.aside.push(text);
                     }

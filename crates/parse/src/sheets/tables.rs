@@ -58,7 +58,7 @@ impl Region {
         for cell in cells {
             match rows.last_mut() {
                 Some(row) if row.first().is_some_and(|first| first.row == cell.row) => {
-                    row.push(cell)
+                    row.push(cell);
                 }
                 _ => rows.push(vec![cell]),
             }

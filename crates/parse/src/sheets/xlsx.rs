@@ -114,7 +114,7 @@ fn rich_text(events: &mut Events) -> String {
             None => break,
         }
     }
-    text
+    text.replace("_x000D_", "") // How Excel writes a carriage return.
 }
 
 /// How cells of each style show numbers, and whether they are bold.
@@ -226,7 +226,7 @@ impl Sheet {
                     }
                 }
                 "mergeCell" => {
-                    self.merged.extend(tag.attr("ref").and_then(|range| range_of(&range)))
+                    self.merged.extend(tag.attr("ref").and_then(|range| range_of(&range)));
                 }
                 "hyperlink" => {
                     let id = tag.attr("r:id").unwrap_or_default();
@@ -344,7 +344,13 @@ fn comments(
         let list = tree.root().and_then(|root| root.child("commentList"));
         for comment in list.into_iter().flat_map(|list| list.all("comment")) {
             let place = comment.attr("ref").unwrap_or_default();
-            let text = comment.child("text").map(|text| text.text()).unwrap_or_default();
+            let text =
+                comment.child("text").map(super::super::xml::Element::text).unwrap_or_default();
+            // A thread is told to programs that know none after a notice in any language.
+            let thread = text.strip_prefix("[Threaded comment]");
+            let text = thread
+                .and_then(|it| Some(it.rsplit_once("\n\n")?.1.split_once(":\n")?.1))
+                .unwrap_or(&text);
             if !text.trim().is_empty() {
                 let text = format!("Comment on {place}: {}", text.trim());
                 writing.plain(BlockKind::Paragraph, &text);
@@ -393,6 +399,8 @@ fn pictures(package: &mut Package, part: &str, writing: &mut Writing, problems: 
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use crate::Limits;
     use crate::sound::{packed, run_within};
 
@@ -402,10 +410,12 @@ mod tests {
         let mut relations = "<Relationship Id='s' Type='x/sharedStrings' Target='strings.xml'/><Relationship Id='y' Type='x/styles' Target='styles.xml'/>".to_owned();
         let mut parts = Vec::new();
         for (number, (name, content, state)) in sheets.iter().enumerate() {
-            names.push_str(&format!(
+            write!(
+                names,
                 "<sheet name='{name}' sheetId='{number}' r:id='r{number}' state='{state}'/>"
-            ));
-            relations.push_str(&format!("<Relationship Id='r{number}' Type='x/worksheet' Target='worksheets/s{number}.xml'/>"));
+            )
+            .unwrap();
+            write!(relations, "<Relationship Id='r{number}' Type='x/worksheet' Target='worksheets/s{number}.xml'/>").unwrap();
             parts.push((
                 format!("xl/worksheets/s{number}.xml"),
                 format!("<worksheet>{content}</worksheet>"),
@@ -428,12 +438,10 @@ mod tests {
     fn rows(first: usize, rows: &[&[&str]]) -> String {
         let mut sheet = String::new();
         for (number, row) in rows.iter().enumerate() {
-            sheet.push_str(&format!("<row r='{}'>", first + number));
+            write!(sheet, "<row r='{}'>", first + number).unwrap();
             for (letter, text) in ('A'..).zip(row.iter()).filter(|(_, text)| !text.is_empty()) {
-                sheet.push_str(&format!(
-                    "<c r='{letter}{}' t='str'><v>{text}</v></c>",
-                    first + number
-                ));
+                write!(sheet, "<c r='{letter}{}' t='str'><v>{text}</v></c>", first + number)
+                    .unwrap();
             }
             sheet.push_str("</row>");
         }
@@ -551,9 +559,10 @@ mod tests {
         ! Many: the workbook holds more cells than allowed: from here on they are left out
         "#);
         // A row and a column that cross span a billion cells.
-        let mut cross: String = (1..2_000)
-            .map(|row| format!("<row r='{}'><c r='A{}'><v>1</v></c></row>", row + 1, row + 1))
-            .collect();
+        let mut cross = String::new();
+        for row in 2..=2_000 {
+            write!(cross, "<row r='{row}'><c r='A{row}'><v>1</v></c></row>").unwrap();
+        }
         cross.insert_str(0, &format!("<row r='1'>{}</row>", "<c><v>1</v></c>".repeat(16_000)));
         assert!(
             book(&[("Cross", &format!("<sheetData>{cross}</sheetData>"), "")], &Limits::default())
