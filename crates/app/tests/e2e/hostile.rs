@@ -168,3 +168,35 @@ fn drawn(word: &str) -> Vec<u8> {
     }
     file
 }
+
+/// `LibreOffice` fetches linked pictures when it converts, unless it is told not to.
+#[test]
+fn a_linked_picture_is_not_fetched_by_the_program_that_converts() {
+    let place = Place::new();
+    let trap = TcpListener::bind("127.0.0.1:0").unwrap();
+    trap.set_nonblocking(true).unwrap();
+    let port = trap.local_addr().unwrap().port();
+    let text = format!(
+        r#"<office:document xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"
+        xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0" xmlns:xlink="http://www.w3.org/1999/xlink"
+        xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0" office:version="1.2" office:mimetype="application/vnd.oasis.opendocument.text">
+        <office:body><office:text><text:p>Cranes lift.<draw:frame svg:width="2cm" svg:height="2cm" text:anchor-type="as-char">
+        <draw:image xlink:href="http://127.0.0.1:{port}/x.png" xlink:type="simple"/></draw:frame></text:p></office:text></office:body></office:document>"#
+    );
+    place.write("x.fodt", text);
+    // The way there: LibreOffice as it comes makes the old document.
+    let made = Command::new("soffice")
+        .env("HOME", place.path(""))
+        .arg(format!("-env:UserInstallation=file://{}/profile", place.path("").display()))
+        .args(["--headless", "--convert-to", "doc", "x.fodt"])
+        .current_dir(place.path(""))
+        .output();
+    if made.is_err() || !place.path("x.doc").exists() {
+        println!("skipped: there is no LibreOffice that makes an old document: {made:?}");
+        return;
+    }
+    while trap.accept().is_ok() {}
+    let parsed = place.run_to(0, &["--json", "parse", "x.doc"]).json();
+    assert!(parsed["documents"][0]["text"].as_str().unwrap().contains("Cranes lift."), "{parsed}");
+    assert!(trap.accept().is_err(), "the picture was asked for");
+}
