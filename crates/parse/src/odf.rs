@@ -19,12 +19,12 @@ use crate::layout::one_line;
 use crate::ooxml::media_type;
 use crate::problems::Problems;
 use crate::writing::Writing;
-use crate::xml::{Event, Events, Tree, decode};
+use crate::xml::{Event, Events, Tag, Tree, decode};
 use lists::Lists;
 use styles::Styles;
 
 /// Bytes of all pictures that are kept.
-const LARGEST_IMAGES: usize = 64 << 20;
+pub(crate) const LARGEST_IMAGES: usize = 64 << 20;
 
 /// A document as it is read.
 struct Reader<'a, 'p> {
@@ -138,8 +138,52 @@ pub(crate) fn metadata(archive: &mut Archive, problems: &mut Problems) -> BTreeM
     metadata
 }
 
+/// Writes what is embedded in a spreadsheet: objects, such as charts, and pictures.
+pub(crate) fn embedded(
+    hrefs: &[String],
+    archive: &mut Archive,
+    images_left: &mut usize,
+    writing: &mut Writing,
+    problems: &mut Problems,
+) {
+    let mut reader = Reader {
+        archive,
+        problems,
+        styles: Styles::default(),
+        lists: Lists::default(),
+        writing: std::mem::take(writing),
+        title: None,
+        seen: HashSet::new(),
+        images_left: *images_left,
+    };
+    for href in hrefs {
+        if reader.object(href) {
+            continue;
+        }
+        if let Some(image) = reader.image(href) {
+            reader.writing.figure("", Some(image));
+        }
+    }
+    *images_left = reader.images_left;
+    *writing = reader.writing;
+}
+
+/// The text of the element that was opened last, a line per paragraph; what is embedded there is put
+/// aside.
+pub(crate) fn text_and_objects(events: &mut Events, hrefs: &mut Vec<String>) -> String {
+    flatten(events, |tag| {
+        if matches!(tag.name(), "object" | "image") {
+            hrefs.extend(tag.attr("href").map(std::borrow::Cow::into_owned));
+        }
+    })
+}
+
 /// The text of the element that was opened last, a line per paragraph.
 pub(crate) fn flat_text(events: &mut Events) -> String {
+    flatten(events, |_| ())
+}
+
+fn flatten(events: &mut Events, mut see: impl FnMut(&Tag)) -> String {
     let mut text = String::new();
     let mut depth = 1;
     while depth > 0 {
@@ -148,6 +192,7 @@ pub(crate) fn flat_text(events: &mut Events) -> String {
                 "creator" | "date" | "desc" | "title" => events.pass_over(),
                 name => {
                     depth += 1;
+                    see(&tag);
                     match name {
                         "p" | "h" if !text.is_empty() => text.push('\n'),
                         "s" | "tab" => text.push(' '),
@@ -201,8 +246,13 @@ mod tests {
             <table:table-row><table:table-cell table:number-rows-spanned='2'><text:p>A1</text:p></table:table-cell><table:table-cell><text:p>5</text:p></table:table-cell></table:table-row>
             <table:table-row><table:covered-table-cell/><table:table-cell><text:p>8</text:p></table:table-cell></table:table-row></table:table>
             <text:p><draw:frame><draw:image xlink:href='Pictures/i.png'/><svg:desc>A crane</svg:desc></draw:frame></text:p>
+            <text:p><draw:frame><draw:object xlink:href='./Object 1'/><draw:image xlink:href='./ObjectReplacements/Object 1'/></draw:frame></text:p>
             <text:section text:display='none'><text:p>Not shown.</text:p></text:section>
             </office:text></office:body></office:document-content>";
+        let chart = "<d><office:body><office:chart><chart:chart chart:class='chart:bar'><chart:title><text:p>Loads</text:p></chart:title><chart:plot-area/><table:table>
+            <table:table-header-rows><table:table-row><table:table-cell><text:p/></table:table-cell><table:table-cell><text:p>t</text:p></table:table-cell></table:table-row></table:table-header-rows>
+            <table:table-rows><table:table-row><table:table-cell><text:p>A1</text:p></table:table-cell><table:table-cell><text:p>5</text:p></table:table-cell></table:table-row></table:table-rows>
+            </table:table></chart:chart></office:chart></office:body></d>";
         let styles = "<s><office:styles><style:style style:name='Title' style:family='paragraph'/></office:styles></s>";
         let meta = "<m><office:meta><meta:initial-creator>Ada</meta:initial-creator><meta:keyword>a</meta:keyword><meta:keyword>b</meta:keyword></office:meta></m>";
         let bytes = packed(&[
@@ -210,6 +260,7 @@ mod tests {
             ("styles.xml", styles),
             ("meta.xml", meta),
             ("Pictures/i.png", "\u{89}PNG"),
+            ("Object 1/content.xml", chart),
         ]);
         insta::assert_snapshot!(run("report.odt", bytes), @r#"
         == Cranes
@@ -227,6 +278,10 @@ mod tests {
           row ["A1", "5"]
           row ["A1", "8"]
         figure "A crane"
+        caption "Loads (bar chart)"
+        table " | t\nA1; t: 5"
+          header ["", "t"]
+          row ["A1", "5"]
         p hidden "Not shown."
         link "the  manual" -> https://x.example
         author = Ada

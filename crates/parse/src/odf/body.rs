@@ -4,6 +4,7 @@ use pikerag_knowledge::BlockKind;
 
 use super::Reader;
 use super::inline::Para;
+use crate::grid::Rows;
 use crate::writing::Linked;
 use crate::xml::Element;
 
@@ -190,7 +191,7 @@ impl<'x> Reader<'_, '_> {
     }
 
     /// Writes an embedded chart or formula: its texts; false where there are none.
-    fn object(&mut self, href: &str) -> bool {
+    pub(super) fn object(&mut self, href: &str) -> bool {
         let name = format!("{}/content.xml", crate::archive::resolve("", href));
         let Some(bytes) = self.archive.entry(&name, self.problems) else { return false };
         let text = crate::xml::decode(&bytes);
@@ -201,12 +202,19 @@ impl<'x> Reader<'_, '_> {
             self.writing.plain(BlockKind::Paragraph, said.trim());
             return true;
         }
-        let Some(chart) = root.find("chart") else { return false };
-        if let Some(title) = chart.child("title") {
-            self.writing.plain(BlockKind::Caption, title.text().trim());
+        let is_chart =
+            |element: &Element| element.name() == "chart" && element.child("plot-area").is_some();
+        let Some(chart) = root.descendants().find(is_chart) else { return false };
+        let kind = chart.attr("class").unwrap_or_default();
+        let kind = kind.rsplit(':').next().unwrap_or_default();
+        let kind = if kind == "circle" { "pie" } else { kind };
+        let title = chart.child("title").map(Element::text).unwrap_or_default();
+        match title.trim() {
+            "" => self.writing.plain(BlockKind::Caption, &format!("{kind} chart")),
+            title => self.writing.plain(BlockKind::Caption, &format!("{title} ({kind} chart)")),
         }
         if let Some(table) = chart.child("table") {
-            self.table(table);
+            self.table_with(table, Rows::Named);
         }
         true
     }

@@ -12,6 +12,11 @@ const LONGEST_CELL: usize = 4_000;
 
 impl<'x> Reader<'_, '_> {
     pub(super) fn table(&mut self, table: Element<'x>) {
+        self.table_with(table, Rows::Plain);
+    }
+
+    /// Writes a table whose rows name their cells or do not.
+    pub(super) fn table_with(&mut self, table: Element<'x>, named: Rows) {
         let mut rows = Vec::new();
         collect(table, false, &mut rows);
         let cells_of = |row: Element<'x>| -> Vec<Element<'x>> {
@@ -56,7 +61,7 @@ impl<'x> Reader<'_, '_> {
                 row.number::<usize>("number-rows-repeated").unwrap_or(1).saturating_sub(1),
             );
         }
-        grid.write(&mut self.writing, Rows::Plain);
+        grid.write(&mut self.writing, named);
         for hanging in after {
             self.hanging(hanging);
         }

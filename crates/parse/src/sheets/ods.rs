@@ -22,6 +22,10 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     let mut archive = Archive::open(input, problems)?;
     let text = odf::content(input, &mut archive, problems)?;
     let mut reader = Reader {
+        archive: &mut archive,
+        problems,
+        images_left: odf::LARGEST_IMAGES,
+        embedded: Vec::new(),
         events: Events::new(&text),
         hidden_styles: HashSet::new(),
         room: Room::new(input.limits.max_cells),
@@ -44,7 +48,12 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     Ok(document)
 }
 
-struct Reader<'t> {
+struct Reader<'t, 'a, 'p> {
+    archive: &'a mut Archive<'p>,
+    problems: &'a mut Problems,
+    images_left: usize,
+    /// What is embedded in the sheet: written behind it.
+    embedded: Vec<String>,
     events: Events<'t>,
     /// Styles of tables that are not displayed.
     hidden_styles: HashSet<String>,
@@ -55,7 +64,7 @@ struct Reader<'t> {
     aside: Vec<String>,
 }
 
-impl Reader<'_> {
+impl Reader<'_, '_, '_> {
     fn body(&mut self) {
         let mut style = String::new();
         while let Some(event) = self.events.next() {
@@ -130,7 +139,7 @@ impl Reader<'_> {
                         column = self.cell(&tag, row, column, &mut sheet);
                     }
                     "annotation" | "shapes" => {
-                        let text = odf::flat_text(&mut self.events);
+                        let text = odf::text_and_objects(&mut self.events, &mut self.embedded);
                         self.aside.push(text);
                     }
                     _ => open.push(false),
@@ -143,6 +152,9 @@ impl Reader<'_> {
         for text in std::mem::take(&mut self.aside) {
             self.writing.plain(BlockKind::Paragraph, &text);
         }
+        let embedded = std::mem::take(&mut self.embedded);
+        let (archive, left) = (&mut *self.archive, &mut self.images_left);
+        odf::embedded(&embedded, archive, left, &mut self.writing, self.problems);
         self.writing.place.hidden = false;
     }
 
@@ -199,7 +211,7 @@ impl Reader<'_> {
                         }
                     }
                     "frame" | "custom-shape" => {
-                        let words = odf::flat_text(&mut self.events);
+                        let words = odf::text_and_objects(&mut self.events, &mut self.embedded);
                         self.aside.push(words);
                     }
                     name => {

@@ -1,6 +1,8 @@
 //! How does a region of a sheet become a table? Lines above and below it become captions and
 //! paragraphs, its first row the header, if it names the columns.
 
+use std::collections::BTreeSet;
+
 use pikerag_knowledge::BlockKind;
 
 use super::Cell;
@@ -42,6 +44,8 @@ pub(super) fn write(cells: Vec<Cell>, headers: &[[u32; 3]], writing: &mut Writin
 /// Cells that belong together.
 struct Region {
     rows: Vec<Vec<Cell>>,
+    /// Columns that hold anything.
+    columns: BTreeSet<u32>,
     top: u32,
     left: u32,
     bottom: u32,
@@ -52,8 +56,9 @@ impl Region {
     fn of(cells: Vec<Cell>) -> Self {
         let (top, bottom) =
             (cells.first().map_or(0, |cell| cell.row), cells.last().map_or(0, |cell| cell.row));
-        let columns = cells.iter().map(|cell| cell.column);
-        let (left, right) = (columns.clone().min().unwrap_or(0), columns.max().unwrap_or(0));
+        let columns: BTreeSet<u32> = cells.iter().map(|cell| cell.column).collect();
+        let (left, right) = (columns.first().copied(), columns.last().copied());
+        let (left, right) = (left.unwrap_or(0), right.unwrap_or(0));
         let mut rows: Vec<Vec<Cell>> = Vec::new();
         for cell in cells {
             match rows.last_mut() {
@@ -63,7 +68,7 @@ impl Region {
                 _ => rows.push(vec![cell]),
             }
         }
-        Self { rows, top, left, bottom, right }
+        Self { rows, columns, top, left, bottom, right }
     }
 
     /// One cell, merged or not, on each line.
@@ -93,6 +98,7 @@ impl Region {
     }
 
     fn take(&mut self, next: Self) {
+        self.columns.extend(next.columns);
         if self.bottom < next.top {
             self.rows.extend(next.rows);
         } else {
@@ -141,19 +147,14 @@ impl Region {
         usize::from(is_header)
     }
 
-    /// A row with its gaps.
+    /// A row with its gaps, without the columns that are empty throughout.
     fn full<'r>(&self, row: &'r [Cell]) -> Vec<Option<&'r Cell>> {
-        let width = (self.right - self.left) as usize + 1;
-        if SPARSE * (row.len() + SPARSE) < width {
+        if SPARSE * (row.len() + SPARSE) < self.columns.len() {
             return row.iter().map(Some).collect();
         }
-        let mut full = vec![None; width];
-        for cell in row {
-            if let Some(place) = full.get_mut((cell.column - self.left) as usize) {
-                *place = Some(cell);
-            }
-        }
-        full
+        let mut cells = row.iter().peekable();
+        let at = |column: &u32| cells.next_if(|cell| cell.column == *column);
+        self.columns.iter().map(at).collect()
     }
 
     /// How many lines at the top hold one cell, while others hold more. One that is merged over some of
@@ -187,7 +188,7 @@ impl Region {
         for row in self.rows.iter().take(titles) {
             line(row, BlockKind::Caption, writing);
         }
-        let span = self.rows.len().saturating_mul((self.right - self.left) as usize + 1);
+        let span = self.rows.len().saturating_mul(self.columns.len());
         let n_cells: usize = self.rows.iter().map(Vec::len).sum();
         let is_sparse = SPARSE * (n_cells + SPARSE) < span;
         let mut grid = Grid::default();
