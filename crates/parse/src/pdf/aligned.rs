@@ -135,7 +135,8 @@ fn columns(several: &[&Vec<(f32, f32)>], size: f32) -> Vec<(f32, f32)> {
         covered += step;
         if before <= few && few < covered {
             from = Some(at);
-        } else if covered <= few && few < before
+        } else if covered <= few
+            && few < before
             && let Some(from) = from.take()
         {
             match columns.last_mut() {

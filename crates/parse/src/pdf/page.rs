@@ -130,7 +130,12 @@ fn turned(rule: Rule, frame: Frame) -> Option<Rule> {
 }
 
 /// Pictures that touch are one figure; what lies under the text of the whole page is none.
-fn figures(pictures: &[Picture], words: &[Word], sheet: Sheet, room: &mut Room) -> Vec<(Area, Body)> {
+fn figures(
+    pictures: &[Picture],
+    words: &[Word],
+    sheet: Sheet,
+    room: &mut Room,
+) -> Vec<(Area, Body)> {
     let mut groups: Vec<(Area, Vec<&Picture>)> = Vec::new();
     for picture in pictures.iter().take(500) {
         let mut group = (picture.area, vec![picture]);
@@ -171,7 +176,10 @@ fn size(area: Area) -> f32 {
 }
 
 fn touches(a: Area, b: Area) -> bool {
-    a.left <= b.right + 1.5 && b.left <= a.right + 1.5 && a.top <= b.bottom + 1.5 && b.top <= a.bottom + 1.5
+    a.left <= b.right + 1.5
+        && b.left <= a.right + 1.5
+        && a.top <= b.bottom + 1.5
+        && b.top <= a.bottom + 1.5
 }
 
 /// What stands in one direction, in reading order, in the coordinates of that direction.
@@ -186,7 +194,9 @@ fn flow(
     let mut rows = lines::rows(words);
     grids.extend(aligned::tables(&mut rows));
     let mut elements: Vec<(Area, Element)> = Vec::new();
-    elements.extend(figures.into_iter().map(|(area, body)| (frame.turn_area(area), Element::Body(body))));
+    elements.extend(
+        figures.into_iter().map(|(area, body)| (frame.turn_area(area), Element::Body(body))),
+    );
     elements.extend(grids.into_iter().map(|grid| (grid.area, Element::Body(Body::Table(grid)))));
     for column in blocks::columns(lines::lines(&rows, targets)) {
         elements.push((column.area, Element::Column(column)));

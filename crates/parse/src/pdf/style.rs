@@ -42,15 +42,13 @@ impl Styles {
             }
         }
         let weight = weights.iter().max_by_key(|(_, n)| *n).map_or(0, |(weight, _)| *weight);
-        let mut styles = Self {
-            size: most as f32 / 2.0,
-            weight: weight as f32 * 4.0,
-            ..Self::default()
-        };
+        let mut styles =
+            Self { size: most as f32 / 2.0, weight: weight as f32 * 4.0, ..Self::default() };
         let mut found: Vec<((u32, bool), usize)> = Vec::new();
         let mut numbered: Vec<(u32, bool)> = Vec::new();
         for lines in texts() {
-            let text: String = lines.iter().flat_map(|line| [line.text.text.as_str(), " "]).collect();
+            let text: String =
+                lines.iter().flat_map(|line| [line.text.text.as_str(), " "]).collect();
             if let Some(style) = styles.stands_out(lines, &text) {
                 match found.iter_mut().find(|(known, _)| *known == style) {
                     Some((_, n)) => *n += 1,
@@ -94,7 +92,8 @@ impl Styles {
         let text = text.trim();
         let n_chars = text.chars().count();
         let first = lines.first()?;
-        if lines.len() > 4 || 200 < n_chars || n_chars < 2 || !text.chars().any(char::is_alphabetic) {
+        if lines.len() > 4 || 200 < n_chars || n_chars < 2 || !text.chars().any(char::is_alphabetic)
+        {
             return None;
         }
         let size = lines.iter().map(|line| line.size).fold(f32::MAX, f32::min);
@@ -110,7 +109,8 @@ impl Styles {
         if marks::ends_in_leader(text) || roman {
             return None;
         }
-        let item = marks::is_item(text) && !text.starts_with(|c: char| c.is_ascii_digit() || c.is_uppercase());
+        let item = marks::is_item(text)
+            && !text.starts_with(|c: char| c.is_ascii_digit() || c.is_uppercase());
         // A large number or a word of emphasis heads nothing.
         let long_enough = 3 <= text.chars().filter(|c| c.is_alphabetic()).count()
             || text.chars().any(super::lines::is_wide);

@@ -12,7 +12,11 @@ use super::style::Styles;
 use crate::writing::{Linked, Place, Writing};
 
 /// Writes the document; the text of its highest heading on the first page that has text comes back.
-pub(crate) fn write(pieces: Vec<Piece>, n_pages: usize, max_cells: usize) -> (Writing, Option<String>) {
+pub(crate) fn write(
+    pieces: Vec<Piece>,
+    n_pages: usize,
+    max_cells: usize,
+) -> (Writing, Option<String>) {
     let pieces = joined(without_repeats(pieces, n_pages));
     let styles = Styles::of(&pieces);
     let hyphened = hyphened(&pieces);
@@ -85,7 +89,8 @@ fn repeat_key(piece: &Piece) -> Option<(Edge, String)> {
         return None;
     }
     let letters = lines.iter().flat_map(|line| line.text.text.chars());
-    let text = letters.filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase).take(80).collect();
+    let text =
+        letters.filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase).take(80).collect();
     Some((piece.edge, text))
 }
 
@@ -102,9 +107,12 @@ fn joined(pieces: Vec<Piece>) -> Vec<Piece> {
     let mut joined: Vec<Piece> = Vec::with_capacity(pieces.len());
     for piece in pieces {
         let goes_on = match (joined.last(), &piece.body) {
-            (Some(Piece { body: Body::Text(before), hidden: false, edge: Edge::No, page, .. }), Body::Text(lines))
-                if !piece.hidden && piece.edge == Edge::No =>
-            {
+            (
+                Some(Piece {
+                    body: Body::Text(before), hidden: false, edge: Edge::No, page, ..
+                }),
+                Body::Text(lines),
+            ) if !piece.hidden && piece.edge == Edge::No => {
                 piece.page <= page + 1 && goes_on(before, lines)
             }
             _ => false,
@@ -133,7 +141,8 @@ fn goes_on(before: &[Line], lines: &[Line]) -> bool {
     // A short line ended on purpose, as in a list of names.
     let long = 24 < end.chars().count();
     let label = before.len() == 1 && marks::is_caption(end) && end.chars().count() < 12;
-    let under = (first.base - last.base) < 2.0 * last.size.max(first.size) && last.base < first.base;
+    let under =
+        (first.base - last.base) < 2.0 * last.size.max(first.size) && last.base < first.base;
     alike && begins && open && long && !marks::is_item(&first.text.text)
         || label && under && (last.size - first.size).abs() < 2.0
 }
@@ -164,7 +173,9 @@ fn text_of(lines: &[Line], hyphened: &HashSet<String>) -> Linked {
         } else {
             let wide = |c: Option<char>| c.is_some_and(is_wide);
             let close = wide(text.text.chars().last()) && wide(next.chars().next())
-                || text.text.ends_with(['-', '‐', '/']) && next.starts_with(char::is_alphanumeric) && !text.text.ends_with(" -");
+                || text.text.ends_with(['-', '‐', '/'])
+                    && next.starts_with(char::is_alphanumeric)
+                    && !text.text.ends_with(" -");
             if !text.text.is_empty() && !close {
                 text.text.push(' ');
             }
@@ -172,7 +183,8 @@ fn text_of(lines: &[Line], hyphened: &HashSet<String>) -> Linked {
         let start = text.text.len();
         text.text.push_str(next);
         let moved = line.text.links.iter();
-        text.links.extend(moved.map(|(from, to, target)| (start + from, start + to, target.clone())));
+        text.links
+            .extend(moved.map(|(from, to, target)| (start + from, start + to, target.clone())));
     }
     text.links.retain(|(from, to, _)| from < to);
     text
@@ -215,7 +227,8 @@ fn code(lines: &[Line]) -> String {
         if !text.is_empty() {
             text.push('\n');
         }
-        let width = (line.area.right - line.area.left) / line.text.text.chars().count().max(1) as f32;
+        let width =
+            (line.area.right - line.area.left) / line.text.text.chars().count().max(1) as f32;
         let indent = ((line.area.left - left) / width.max(1.0)).round().clamp(0.0, 200.0) as usize;
         text.extend(std::iter::repeat_n(' ', indent));
         text.push_str(&line.text.text);
