@@ -6,6 +6,7 @@ mod aligned;
 mod blocks;
 mod direction;
 mod grid;
+mod guard;
 mod ink;
 mod lines;
 mod marks;
@@ -15,21 +16,26 @@ mod picture;
 mod ruled;
 mod scan;
 mod style;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use hayro_interpret::hayro_syntax::content::TypedIter;
 use hayro_interpret::hayro_syntax::page::Page;
 use hayro_interpret::hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
 use hayro_interpret::kurbo::Affine;
-use hayro_interpret::{Context, InterpreterCache, InterpreterSettings, interpret_page};
+use hayro_interpret::{
+    Context, InterpreterCache, InterpreterSettings, RenderContent, interpret, interpret_page,
+};
 use pikerag_knowledge::{Area, Document};
 
 use crate::file::Input;
 use crate::problems::Problems;
 use crate::{ParseError, Unavailable};
 
-use ink::{Collector, Frame, Ink};
+use ink::{Collector, Frame, Ink, Weights};
 use page::{Body, Piece, Sheet};
 use picture::Room;
 
@@ -53,18 +59,20 @@ pub(crate) fn read(input: &Input<'_>, problems: &mut Problems) -> Result<Documen
         input,
         pdf: &pdf,
         room: Room::new(),
+        weights: Weights::new(),
         pieces: Vec::new(),
         pictures: None,
         n_unread: 0,
+        failed: Vec::new(),
     };
     for (number, page) in (1..).zip(pdf.pages().iter().take(limit)) {
         // One bad page never loses the file.
         let read = catch_unwind(AssertUnwindSafe(|| reader.page(number, page, &cache, problems)));
         if read.is_err() {
-            problems.add(
-                format!("page {number}"),
-                "its content breaks the rules of PDF and was left out",
-            );
+            reader.failed.push((number, "its content breaks the rules of PDF"));
+        }
+        for (number, reason) in reader.failed.iter().filter(|(of, _)| *of == number) {
+            problems.add(format!("page {number}"), format!("{reason}: left out"));
         }
     }
     reader.document(n_pages, problems)
@@ -96,10 +104,13 @@ struct Reader<'a> {
     input: &'a Input<'a>,
     pdf: &'a Pdf,
     room: Room,
+    weights: Weights,
     pieces: Vec<Piece>,
     /// Why pages that are pictures were not read: the last reason.
     pictures: Option<Unavailable>,
     n_unread: usize,
+    /// Pages that were left out, and why.
+    failed: Vec<(u32, &'static str)>,
 }
 
 impl<'a> Reader<'a> {
@@ -115,10 +126,23 @@ impl<'a> Reader<'a> {
         let to_page = Affine::new(page.initial_transform(true).as_coeffs());
         let whole =
             hayro_interpret::kurbo::Rect::new(0.0, 0.0, f64::from(width), f64::from(height));
-        let settings = InterpreterSettings::default();
+        let settings = InterpreterSettings {
+            render_content: RenderContent::ANNOTATIONS,
+            ..InterpreterSettings::default()
+        };
         let mut context = Context::new(to_page, whole, cache, self.pdf.xref(), settings);
-        let mut collector = Collector::new(area, &mut self.room);
-        interpret_page(page, &mut context, &mut collector);
+        let mut collector = Collector::new(area, &mut self.room, &mut self.weights);
+        // The page's own way to its content keeps that of all pages, of any size.
+        match guard::content(page) {
+            Some(content) => {
+                let operations = TypedIter::new(&content);
+                interpret(operations, page.resources(), &mut context, &mut collector);
+            }
+            None => {
+                self.failed.push((number, "it unpacks to more drawing instructions than are read"))
+            }
+        }
+        interpret_page(page, &mut context, &mut collector); // Its annotations.
         let mut ink = collector.finish();
         let links = about::links(page, to_page);
         let targets: Vec<String> = links.iter().map(|(_, target)| target.clone()).collect();
@@ -186,6 +210,9 @@ impl<'a> Reader<'a> {
                 self.n_unread
             );
             return Err(ParseError::Unsupported { name: self.input.name.to_owned(), seen, hint });
+        }
+        if let (Some((number, reason)), true) = (self.failed.first(), self.pieces.is_empty()) {
+            return Err(self.input.malformed("PDF", format!("page {number}: {reason}")));
         }
         let (writing, heading) = write::write(self.pieces, n_pages, self.input.limits.max_cells);
         if writing.cut {

@@ -91,7 +91,7 @@ pub(crate) fn lines(rows: &[Row], targets: &[String]) -> Vec<Line> {
 /// Does the gap go on above or below, with text along it?
 fn is_gutter(rows: &[Row], index: usize, gap: Gap) -> bool {
     let Some(row) = rows.get(index) else { return false };
-    let (from, to, slack) = (gap.from + 0.1 * gap.size, gap.to - 0.1 * gap.size, 1.2 * gap.size);
+    let slack = 1.2 * gap.size;
     let mut along = 0;
     let start = index.saturating_sub(4);
     for (at, other) in rows.iter().enumerate().skip(start).take(index - start + 5) {
@@ -99,15 +99,24 @@ fn is_gutter(rows: &[Row], index: usize, gap: Gap) -> bool {
         if at == index || 4.0 * row.size < far {
             continue;
         }
-        if other.words.iter().any(|word| word.left < to && from < word.right) {
+        // What of the gap is free there.
+        let (mut from, mut to) = (gap.from, gap.to);
+        for word in &other.words {
+            if word.left <= gap.from {
+                from = from.max(word.right);
+            } else if word.left < gap.to {
+                to = to.min(word.left);
+            }
+        }
+        if to - from < 0.6 * gap.size {
             // A title above or below ends the gap; text next to it shows that there is none.
             if far < 1.8 * row.size {
                 return false;
             }
             continue;
         }
-        let left = other.words.iter().any(|word| (gap.from - word.right).abs() < slack);
-        let right = other.words.iter().any(|word| (word.left - gap.to).abs() < slack);
+        let left = other.words.iter().any(|word| (from - word.right).abs() < slack);
+        let right = other.words.iter().any(|word| (word.left - to).abs() < slack);
         along += usize::from(left) + usize::from(right);
     }
     2 <= along
@@ -154,10 +163,10 @@ pub(crate) fn line(words: &[Word], targets: &[String]) -> Option<Line> {
         let n = word.text.chars().count();
         sizes.push((word.size, n));
         if 0.0 < word.weight {
-            let n = word.text.chars().filter(char::is_ascii_alphanumeric).count();
+            let n = word.text.chars().filter(|c| c.is_alphanumeric()).count();
             strokes += word.weight * n as f32;
             letters += n;
-            if 4 <= n {
+            if 3 <= n {
                 lightest = lightest.min(word.weight);
             }
         }

@@ -63,6 +63,7 @@ pub(crate) fn is_caption(line: &str) -> bool {
         "표",
         "図",
     ];
+    let line = line.trim_start_matches(['[', '<', '〈', '【', '(']);
     WORDS.iter().any(|word| {
         let begins = line.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
         let Some(rest) = line.get(word.len()..).filter(|_| begins) else { return false };

@@ -7,6 +7,7 @@ use hayro_syntax::Filter;
 use hayro_syntax::object::Array;
 use pikerag_knowledge::{Area, Image};
 
+use super::guard;
 use super::ink::area_of;
 
 /// Most pixels of one picture.
@@ -238,6 +239,13 @@ fn n_components(bytes: &[u8]) -> Option<u8> {
 
 fn decode(image: &Drawn<'_, '_>) -> Option<Pixels> {
     let mut pixels = None;
+    let stream = match image {
+        Drawn::Raster(raster) => raster.stream(),
+        Drawn::Stencil(stencil) => stencil.stream(),
+    };
+    if !guard::fits(stream, 4 * MOST_PIXELS) {
+        return None;
+    }
     match image {
         Drawn::Raster(raster) => raster.with_rgba(
             |colours, alpha| {
