@@ -160,8 +160,12 @@ impl ChildReader {
             };
             let _ = clock.run(pipe::answer(&mut input, help)).await?;
         };
-        // It may still be waiting for an answer that it did not ask for in a way we understand.
-        drop(input);
+        if most <= said.len() as u64 {
+            let reason = format!("what it holds unfolds to more than {} MiB", most >> 20);
+            return Err(FileError { reason });
+        }
+        // It may still wait for an answer, or for somebody to listen.
+        drop((input, output));
         let status = clock.run(child.wait()).await?.map_err(failed)?;
         if !status.success() {
             return Err(FileError { reason: self.why_it_died(status) });

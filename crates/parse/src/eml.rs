@@ -64,7 +64,8 @@ pub(crate) fn read(
         problems.add("", format!("small pictures (buttons, logos) left out: {small}"));
     }
     if 0 < more {
-        problems.add("", format!("attachments beyond the first {MOST_ATTACHMENTS}, left out: {more}"));
+        problems
+            .add("", format!("attachments beyond the first {MOST_ATTACHMENTS}, left out: {more}"));
     }
     Ok(documents)
 }
@@ -218,7 +219,32 @@ mod tests {
 
     #[test]
     fn attachments_are_documents_too() {
-        insta::assert_snapshot!(run("m.eml", MAIL), @"");
+        insta::assert_snapshot!(run("m.eml", MAIL), @r#"
+        == The café plan
+        h1 "The café plan"
+        p "From: 张伟 <zhang@a.example>\nTo: bob@b.example, Eve <eve@c.example>\nDate: 2021-11-20T14:22:01+08:00"
+        p "Rich, see the plan"
+        table "a | b\n1 | 2"
+          header []
+          row ["a", "b"]
+          row ["1", "2"]
+        link "the plan" -> http://a.example/plan
+        date = 2021-11-20T14:22:01+08:00
+        from = 张伟 <zhang@a.example>
+        subject = The café plan
+        to = bob@b.example, Eve <eve@c.example>
+        == figures #figures.csv
+        table "name | load\nname: A1; load: 5"
+          header ["name", "load"]
+          row ["A1", "5"]
+        == Earlier #attachment 3.eml
+        h1 "Earlier"
+        p "From: old@d.example"
+        p "Said before."
+        from = old@d.example
+        subject = Earlier
+        ! t.bin: the attachment is left out: `t.bin` is not text: it holds zero bytes; if it is a document, convert it to text first
+        "#);
     }
 
     #[test]

@@ -48,7 +48,10 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     }
     let n_pictures = package.n_pictures;
     if 0 < n_pictures {
-        problems.add("", format!("pictures left out, what stands for them in words kept: {n_pictures}"));
+        problems.add(
+            "",
+            format!("pictures left out, what stands for them in words kept: {n_pictures}"),
+        );
     }
     let mut document = input.document(package.metadata.get("title").cloned(), writing);
     document.metadata = package.metadata;

@@ -407,8 +407,8 @@ mod tests {
             .join("\n"),
             @"
         `a.txt` is empty: check that it was saved or copied completely
-        `a.txt` is a PDF: this format comes in a later version; until then, save it as text, Markdown or HTML
-        `a.epub` is an EPUB book: this format comes in a later version; until then, save it as text, Markdown or HTML
+        Pdf
+        Epub
         `a.txt` is a ZIP archive: unpack it and give the files inside
         `a.doc` is a Word document: it is encrypted, damaged or of an old format: open it in its program and save it as .docx, .xlsx or .pptx, without a password
         `a.pdf` is named like a PDF, but holds something else: open it and see whether the right file was saved; if it is text, rename it to .txt

@@ -137,6 +137,20 @@ fn main() {
     }
 
     #[test]
+    fn a_header_of_rows_is_no_header_of_columns() {
+        let page =
+            "<table><tr><th>Year<th>Month<tr><th rowspan=3>2024<tr><td>May<tr><td>June</table>";
+        insta::assert_snapshot!(run("x.html", page), @r#"
+        == x
+        table "Year | Month\n2024\n2024 | May\n2024 | June"
+          header ["Year", "Month"]
+          row ["2024"]
+          row ["2024", "May"]
+          row ["2024", "June"]
+        "#);
+    }
+
+    #[test]
     fn a_table_for_layout_is_no_table() {
         let page = "<table><tr><td>menu<td><h2>Story</h2><p>text<table><tr><td>a<td>b<tr><td>c<td>d</table></table>";
         insta::assert_snapshot!(run("x.html", page), @r#"

@@ -32,15 +32,15 @@ mod math;
 mod odf;
 mod office;
 mod ooxml;
+mod order;
 mod org;
+mod pdf;
 mod picture;
 mod pptx;
-mod pdf;
 mod problems;
 mod record;
 mod rst;
 mod rtf;
-mod order;
 mod sheets;
 #[cfg(test)]
 mod sound;

@@ -6,6 +6,7 @@ mod aligned;
 mod blocks;
 mod direction;
 mod grid;
+mod guard;
 mod ink;
 mod lines;
 mod marks;
@@ -15,21 +16,26 @@ mod picture;
 mod ruled;
 mod scan;
 mod style;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use hayro_interpret::hayro_syntax::content::TypedIter;
 use hayro_interpret::hayro_syntax::page::Page;
 use hayro_interpret::hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
 use hayro_interpret::kurbo::Affine;
-use hayro_interpret::{Context, InterpreterCache, InterpreterSettings, interpret_page};
+use hayro_interpret::{
+    Context, InterpreterCache, InterpreterSettings, RenderContent, interpret, interpret_page,
+};
 use pikerag_knowledge::{Area, Document};
 
 use crate::file::Input;
 use crate::problems::Problems;
 use crate::{ParseError, Unavailable};
 
-use ink::{Collector, Frame, Ink};
+use ink::{Collector, Frame, Ink, Weights};
 use page::{Body, Piece, Sheet};
 use picture::Room;
 
@@ -42,16 +48,31 @@ pub(crate) fn read(input: &Input<'_>, problems: &mut Problems) -> Result<Documen
     }
     let limit = input.limits.max_pages;
     if limit < n_pages {
-        let reason = format!("the limit is {limit} pages: those from {} to {n_pages} were skipped", limit + 1);
+        let reason = format!(
+            "the limit is {limit} pages: those from {} to {n_pages} were skipped",
+            limit + 1
+        );
         problems.add("", reason);
     }
     let cache = InterpreterCache::new();
-    let mut reader = Reader { input, pdf: &pdf, room: Room::new(), pieces: Vec::new(), pictures: None, n_unread: 0 };
+    let mut reader = Reader {
+        input,
+        pdf: &pdf,
+        room: Room::new(),
+        weights: Weights::new(),
+        pieces: Vec::new(),
+        pictures: None,
+        n_unread: 0,
+        failed: Vec::new(),
+    };
     for (number, page) in (1..).zip(pdf.pages().iter().take(limit)) {
         // One bad page never loses the file.
         let read = catch_unwind(AssertUnwindSafe(|| reader.page(number, page, &cache, problems)));
         if read.is_err() {
-            problems.add(format!("page {number}"), "its content breaks the rules of PDF and was left out");
+            reader.failed.push((number, "its content breaks the rules of PDF"));
+        }
+        for (number, reason) in reader.failed.iter().filter(|(of, _)| *of == number) {
+            problems.add(format!("page {number}"), format!("{reason}: left out"));
         }
     }
     reader.document(n_pages, problems)
@@ -83,43 +104,77 @@ struct Reader<'a> {
     input: &'a Input<'a>,
     pdf: &'a Pdf,
     room: Room,
+    weights: Weights,
     pieces: Vec<Piece>,
     /// Why pages that are pictures were not read: the last reason.
     pictures: Option<Unavailable>,
     n_unread: usize,
+    /// Pages that were left out, and why.
+    failed: Vec<(u32, &'static str)>,
 }
 
 impl<'a> Reader<'a> {
-    fn page(&mut self, number: u32, page: &'a Page<'a>, cache: &InterpreterCache<'a>, problems: &mut Problems) {
+    fn page(
+        &mut self,
+        number: u32,
+        page: &'a Page<'a>,
+        cache: &InterpreterCache<'a>,
+        problems: &mut Problems,
+    ) {
         let (width, height) = page.render_dimensions();
         let area = Area { left: 0.0, top: 0.0, right: width, bottom: height };
         let to_page = Affine::new(page.initial_transform(true).as_coeffs());
-        let whole = hayro_interpret::kurbo::Rect::new(0.0, 0.0, f64::from(width), f64::from(height));
-        let settings = InterpreterSettings::default();
+        let whole =
+            hayro_interpret::kurbo::Rect::new(0.0, 0.0, f64::from(width), f64::from(height));
+        let settings = InterpreterSettings {
+            render_content: RenderContent::ANNOTATIONS,
+            ..InterpreterSettings::default()
+        };
         let mut context = Context::new(to_page, whole, cache, self.pdf.xref(), settings);
-        let mut collector = Collector::new(area, &mut self.room);
-        interpret_page(page, &mut context, &mut collector);
+        let mut collector = Collector::new(area, &mut self.room, &mut self.weights);
+        // The page's own way to its content keeps that of all pages, of any size.
+        match guard::content(page) {
+            Some(content) => {
+                let operations = TypedIter::new(&content);
+                interpret(operations, page.resources(), &mut context, &mut collector);
+            }
+            None => {
+                self.failed.push((number, "it unpacks to more drawing instructions than are read"))
+            }
+        }
+        interpret_page(page, &mut context, &mut collector); // Its annotations.
         let mut ink = collector.finish();
         let links = about::links(page, to_page);
         let targets: Vec<String> = links.iter().map(|(_, target)| target.clone()).collect();
         for word in ink.words.iter_mut().filter(|_| !links.is_empty()) {
             let place = Frame::new(word.angle).back(word.area());
-            let (x, y) = (f32::midpoint(place.left, place.right), f32::midpoint(place.top, place.bottom));
+            let (x, y) =
+                (f32::midpoint(place.left, place.right), f32::midpoint(place.top, place.bottom));
             word.link = links.iter().position(|(area, _)| {
                 area.left <= x && x <= area.right && area.top - 1.0 <= y && y <= area.bottom + 1.0
             });
         }
         let place = || format!("page {number}");
         if 0 < ink.unknown {
-            problems.add(place(), format!("{} characters of fonts without a code table could not be read", ink.unknown));
+            problems.add(
+                place(),
+                format!(
+                    "{} characters of fonts without a code table could not be read",
+                    ink.unknown
+                ),
+            );
         }
         if 0 < ink.left_out {
-            problems.add(place(), format!("{} words were left out: there are too many", ink.left_out));
+            problems
+                .add(place(), format!("{} words were left out: there are too many", ink.left_out));
         }
         self.lay_out(Sheet { number, area }, ink, &targets, problems);
         let lost = self.room.next_page();
         if 0 < lost {
-            problems.add(place(), format!("{lost} pictures could not be kept: unreadable or too large"));
+            problems.add(
+                place(),
+                format!("{lost} pictures could not be kept: unreadable or too large"),
+            );
         }
     }
 
@@ -130,7 +185,8 @@ impl<'a> Reader<'a> {
             let scan = scan::read(sheet, &pictures, self.input.helpers, &mut self.room);
             self.pieces.extend(scan.pieces);
             if let Some(failure) = scan.failure {
-                problems.add(&place, format!("it was scanned and its text not recognised: {failure}"));
+                problems
+                    .add(&place, format!("it was scanned and its text not recognised: {failure}"));
                 self.pictures = Some(failure);
                 self.n_unread += 1;
             }
@@ -138,7 +194,9 @@ impl<'a> Reader<'a> {
         let pieces = page::pieces(sheet, ink, targets, &mut self.room);
         let hidden = pieces.iter().filter(|piece| piece.hidden).count();
         if 0 < hidden {
-            let reason = format!("{hidden} passages are hidden from a reader (unseen ink, tiny or outside the page): kept and marked as hidden");
+            let reason = format!(
+                "{hidden} passages are hidden from a reader (unseen ink, tiny or outside the page): kept and marked as hidden"
+            );
             problems.add(&place, reason);
         }
         self.pieces.extend(pieces);
@@ -147,12 +205,19 @@ impl<'a> Reader<'a> {
     fn document(self, n_pages: usize, problems: &mut Problems) -> Result<Document, ParseError> {
         let has_text = self.pieces.iter().any(|piece| !matches!(piece.body, Body::Figure(_)));
         if let Some(Unavailable(hint)) = self.pictures.filter(|_| !has_text) {
-            let seen = format!("a scanned PDF ({} of {n_pages} pages are pictures, and no page has text)", self.n_unread);
+            let seen = format!(
+                "a scanned PDF ({} of {n_pages} pages are pictures, and no page has text)",
+                self.n_unread
+            );
             return Err(ParseError::Unsupported { name: self.input.name.to_owned(), seen, hint });
+        }
+        if let (Some((number, reason)), true) = (self.failed.first(), self.pieces.is_empty()) {
+            return Err(self.input.malformed("PDF", format!("page {number}: {reason}")));
         }
         let (writing, heading) = write::write(self.pieces, n_pages, self.input.limits.max_cells);
         if writing.cut {
-            problems.add("", "rows of tables were skipped: there are more cells than the limit allows");
+            problems
+                .add("", "rows of tables were skipped: there are more cells than the limit allows");
         }
         let (title, mut metadata) = about::about(self.pdf);
         metadata.insert("pages".to_owned(), n_pages.to_string());

@@ -114,7 +114,10 @@ fn rises(end: &mut usize, span: Span, text: &str) -> bool {
 }
 
 /// One name for each way to tell a format.
-pub(crate) const NAMES: [&str; 16] = ["a", "a.txt", "a.md", "a.html", "a.xhtml", "a.json", "a.jsonl", "a.csv", "a.tsv", "a.xml", "a.eml", "a.rtf", "a.srt", "a.rst", "a.adoc", "a.org"];
+pub(crate) const NAMES: [&str; 16] = [
+    "a", "a.txt", "a.md", "a.html", "a.xhtml", "a.json", "a.jsonl", "a.csv", "a.tsv", "a.xml",
+    "a.eml", "a.rtf", "a.srt", "a.rst", "a.adoc", "a.org",
+];
 
 fn survives(name: &str, bytes: &[u8]) {
     let limits = Limits { max_depth: 8, max_cells: 60, max_records: 20, ..Limits::default() };

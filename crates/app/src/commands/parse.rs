@@ -39,9 +39,9 @@ fn show(document: &Document) {
     let Document { fragment, title, media_type, text, blocks, links, images, metadata, .. } =
         document;
     let of = if fragment.is_empty() { String::new() } else { format!(" ({fragment})") };
-    say(&format!("{title}{of}: {media_type}"));
+    say(&plain(&format!("{title}{of}: {media_type}")));
     for (key, value) in metadata {
-        say(&format!("  {key}: {value}"));
+        say(&plain(&format!("  {key}: {value}")));
     }
     let tables = blocks.iter().filter(|block| matches!(block.kind, BlockKind::Table(_))).count();
     let pages = blocks.iter().filter_map(|block| block.page).max();
@@ -56,9 +56,14 @@ fn show(document: &Document) {
     for block in blocks {
         say("");
         say(&format!("[{}]", label(block)));
-        say(block.span.of(text).unwrap_or_default());
+        say(&plain(block.span.of(text).unwrap_or_default()));
     }
     say("");
+}
+
+/// Without what would steer a terminal: the document is a stranger's.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
 
 fn label(block: &Block) -> String {

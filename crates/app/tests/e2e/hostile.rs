@@ -38,7 +38,14 @@ fn every_hostile_file_is_read_or_refused_for_a_reason() {
         let reason = file[1]["reason"].as_str().unwrap_or_default();
         println!("{name}: {} {reason}", file[1]["outcome"]);
         // A parser that ran into its memory limit says so; anything else that ends it is ours to mend.
-        for fault in ["crashed", "the parser failed", "was killed", "cut off", "took more than", "took longer than"] {
+        for fault in [
+            "crashed",
+            "the parser failed",
+            "was killed",
+            "cut off",
+            "took more than",
+            "took longer than",
+        ] {
             assert!(!reason.contains(fault), "{name}: {reason}");
         }
     }
@@ -71,13 +78,12 @@ fn a_program_that_hangs_is_killed_with_its_children() {
     let executable = place.path("tesseract");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&executable, mode).unwrap();
-    let settings = format!(
-        "[tools]\ntesseract = \"{}\"\n[limits]\nocr_seconds = 1\n",
-        executable.display()
-    );
+    let settings =
+        format!("[tools]\ntesseract = \"{}\"\n[limits]\nocr_seconds = 1\n", executable.display());
     place.write("pikerag.toml", settings);
     place.write("in/good.md", "# Cranes\n\nThey lift.\n");
-    place.write("in/scan.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\x03\x04\x08\0\0\0\0");
+    place
+        .write("in/scan.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\x03\x04\x08\0\0\0\0");
     let began = Instant::now();
     let ran = place.run_to(3, &["--base", "base", "index", "in"]);
     assert!(ran.stderr.contains("Tesseract: it took longer than 1 s"), "{}", ran.stderr);
@@ -92,9 +98,14 @@ fn a_program_that_hangs_is_killed_with_its_children() {
 fn without_its_program_a_picture_is_named_with_what_to_install() {
     let place = Place::new();
     place.write("pikerag.toml", "[tools]\ntesseract = \"/nowhere\"\nsoffice = \"/nowhere\"\n");
-    place.write("in/scan.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\x03\x04\x08\0\0\0\0");
+    place
+        .write("in/scan.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\x03\x04\x08\0\0\0\0");
     let ran = place.run_to(3, &["--base", "base", "index", "in"]);
-    assert!(ran.stderr.contains("in/scan.png") && ran.stderr.contains("install tesseract-ocr"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("in/scan.png") && ran.stderr.contains("install tesseract-ocr"),
+        "{}",
+        ran.stderr
+    );
     let ran = place.run_to(1, &["doctor"]);
     assert!(ran.stdout.contains("✗ text recognition (Tesseract): not found"), "{}", ran.stdout);
     assert!(ran.stdout.contains("✗ old formats (LibreOffice): not found"), "{}", ran.stdout);
@@ -112,7 +123,8 @@ fn a_picture_of_words_is_read() {
     let parsed = place.run_to(0, &["--json", "parse", "scan.bmp"]).json();
     let document = &parsed["documents"][0];
     assert!(document["text"].as_str().unwrap().to_uppercase().contains("HELLO"), "{document}");
-    let kinds: Vec<_> = document["blocks"].as_array().unwrap().iter().map(|b| &b["kind"]["block"]).collect();
+    let kinds: Vec<_> =
+        document["blocks"].as_array().unwrap().iter().map(|b| &b["kind"]["block"]).collect();
     assert!(kinds.contains(&&serde_json::json!("figure")), "{kinds:?}");
 }
 
@@ -131,7 +143,8 @@ fn drawn(word: &str) -> Vec<u8> {
         for (row, line) in letter(c).iter().enumerate() {
             for (column, _) in line.chars().enumerate().filter(|(_, dot)| *dot == '#') {
                 for (dy, dx) in (0..scale).flat_map(|dy| (0..scale).map(move |dx| (dy, dx))) {
-                    let (x, y) = (margin + (number * 7 + column) * scale + dx, margin + row * scale + dy);
+                    let (x, y) =
+                        (margin + (number * 7 + column) * scale + dx, margin + row * scale + dy);
                     pixels[y * width + x] = 0;
                 }
             }
@@ -154,4 +167,36 @@ fn drawn(word: &str) -> Vec<u8> {
         file.extend(line);
     }
     file
+}
+
+/// `LibreOffice` fetches linked pictures when it converts, unless it is told not to.
+#[test]
+fn a_linked_picture_is_not_fetched_by_the_program_that_converts() {
+    let place = Place::new();
+    let trap = TcpListener::bind("127.0.0.1:0").unwrap();
+    trap.set_nonblocking(true).unwrap();
+    let port = trap.local_addr().unwrap().port();
+    let text = format!(
+        r#"<office:document xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"
+        xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0" xmlns:xlink="http://www.w3.org/1999/xlink"
+        xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0" office:version="1.2" office:mimetype="application/vnd.oasis.opendocument.text">
+        <office:body><office:text><text:p>Cranes lift.<draw:frame svg:width="2cm" svg:height="2cm" text:anchor-type="as-char">
+        <draw:image xlink:href="http://127.0.0.1:{port}/x.png" xlink:type="simple"/></draw:frame></text:p></office:text></office:body></office:document>"#
+    );
+    place.write("x.fodt", text);
+    // The way there: LibreOffice as it comes makes the old document.
+    let made = Command::new("soffice")
+        .env("HOME", place.path(""))
+        .arg(format!("-env:UserInstallation=file://{}/profile", place.path("").display()))
+        .args(["--headless", "--convert-to", "doc", "x.fodt"])
+        .current_dir(place.path(""))
+        .output();
+    if made.is_err() || !place.path("x.doc").exists() {
+        println!("skipped: there is no LibreOffice that makes an old document: {made:?}");
+        return;
+    }
+    while trap.accept().is_ok() {}
+    let parsed = place.run_to(0, &["--json", "parse", "x.doc"]).json();
+    assert!(parsed["documents"][0]["text"].as_str().unwrap().contains("Cranes lift."), "{parsed}");
+    assert!(trap.accept().is_err(), "the picture was asked for");
 }

@@ -27,7 +27,7 @@ pub(super) fn write(writer: &mut Writer, table: NodeRef<'_, Node>) -> bool {
             writer.write(child);
         }
     }
-    let n_header = match rows.iter().take_while(|row| row.is_header).count() {
+    let n_header = match header_rows(&rows) {
         all if all == rows.len() => all.min(1),
         n => n,
     };
@@ -69,6 +69,19 @@ fn row_of<'a>(writer: &Writer, row: NodeRef<'a, Node>, section: &str) -> Row<'a>
         row.children().filter(|cell| matches!(name(*cell), Some("td" | "th"))).collect();
     let is_header = section == "thead" || cells.iter().all(|cell| name(*cell) == Some("th"));
     Row { cells, is_header }
+}
+
+/// Rows at the top that name columns. One below the first whose cell reaches down into the rows of
+/// values names rows: `2024` beside its months.
+fn header_rows(rows: &[Row]) -> usize {
+    let n_header = rows.iter().take_while(|row| row.is_header).count();
+    let reaches_down = |(at, row): (usize, &Row)| {
+        let span = |cell: &NodeRef<'_, Node>| Some(span_of(cell.value().as_element()?, "rowspan"));
+        row.cells.iter().filter_map(span).any(|span| n_header < at + span)
+    };
+    let mut below_first = rows.iter().enumerate().take(n_header).skip(1);
+    let names_rows = below_first.find(|row| reaches_down(*row));
+    names_rows.map_or(n_header, |(at, _)| at)
 }
 
 fn shown<'a>(writer: &Writer, node: NodeRef<'a, Node>) -> Option<&'a Element> {

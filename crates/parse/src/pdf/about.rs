@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use hayro_interpret::hayro_syntax::Pdf;
 use hayro_interpret::hayro_syntax::metadata::Metadata;
-use hayro_interpret::hayro_syntax::object::{Array, DateTime, Dict, Rect, Stream, String as Text};
+use hayro_interpret::hayro_syntax::object::{
+    Array, DateTime, Dict, Name, Rect, Stream, String as Text,
+};
 use hayro_interpret::hayro_syntax::page::Page;
 use hayro_interpret::kurbo::Affine;
 use pikerag_knowledge::Area;
@@ -19,10 +21,10 @@ const MOST_BYTES: usize = 1 << 20;
 
 /// Title and metadata.
 pub(crate) fn about(pdf: &Pdf) -> (Option<String>, BTreeMap<String, String>) {
-    let Metadata {
-        creation_date, modification_date, title, author, subject, keywords, ..
-    } = pdf.metadata();
-    let read = |bytes: &Option<Box<[u8]>>| bytes.as_deref().and_then(|bytes| one_line(&text(bytes)));
+    let Metadata { creation_date, modification_date, title, author, subject, keywords, .. } =
+        pdf.metadata();
+    let read =
+        |bytes: &Option<Box<[u8]>>| bytes.as_deref().and_then(|bytes| one_line(&text(bytes)));
     let xmp = xmp(pdf).unwrap_or_default();
     let stated = |tag: &str| xmp_value(&xmp, tag).and_then(|value| one_line(&value));
     let title = read(title).or_else(|| stated("dc:title")).and_then(|title| real_title(&title));
@@ -109,16 +111,18 @@ pub(crate) fn links(page: &Page<'_>, to_page: Affine) -> Vec<(Area, String)> {
         };
         // An address, or another document; programs to launch are no links.
         let target = string(&action, "URI").or_else(|| {
-            let kind = action.get::<hayro_interpret::hayro_syntax::object::Name<'_>>("S")?;
+            let kind = action.get::<Name<'_>>("S")?;
             if kind.as_str() != "GoToR" {
                 return None;
             }
             let file = action.get::<Dict<'_>>("F");
-            string(&action, "F").or_else(|| file.as_ref().and_then(|f| string(f, "UF").or_else(|| string(f, "F"))))
+            string(&action, "F")
+                .or_else(|| file.as_ref().and_then(|f| string(f, "UF").or_else(|| string(f, "F"))))
         });
         let Some(rect) = note.get::<Rect>("Rect") else { continue };
         let rect = hayro_interpret::kurbo::Rect::new(rect.x0, rect.y0, rect.x1, rect.y1);
-        if let Some(target) = target.filter(|target| !target.trim().is_empty() && target.len() < 4096)
+        if let Some(target) =
+            target.filter(|target| !target.trim().is_empty() && target.len() < 4096)
             && links.len() < MOST_LINKS
         {
             links.push((area_of(to_page.transform_rect_bbox(rect)), target.trim().to_owned()));

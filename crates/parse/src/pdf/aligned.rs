@@ -33,6 +33,12 @@ pub(crate) fn tables(rows: &mut Vec<Row>) -> Vec<Grid> {
     grids
 }
 
+/// Do the words, or some of them, make a table?
+pub(crate) fn is_table(words: &[Word]) -> bool {
+    let mut rows = lines::rows(words.to_vec());
+    tables(&mut rows).iter().any(|grid| 4 <= grid.rows.len())
+}
+
 /// From where to where the cells of a row reach.
 fn cells(row: &Row) -> Vec<(f32, f32)> {
     let mut cells = Vec::new();
@@ -129,7 +135,8 @@ fn columns(several: &[&Vec<(f32, f32)>], size: f32) -> Vec<(f32, f32)> {
         covered += step;
         if before <= few && few < covered {
             from = Some(at);
-        } else if covered <= few && few < before
+        } else if covered <= few
+            && few < before
             && let Some(from) = from.take()
         {
             match columns.last_mut() {

@@ -39,7 +39,10 @@ pub(crate) fn columns(lines: Vec<Line>) -> Vec<Column> {
             [only] => columns.get(*only).is_some_and(|column| {
                 let last = column.lines.last();
                 let alike = last.is_some_and(|last| goes_on(last, &line));
-                alike && !beside.iter().any(|area| overlap(*area, last.map_or(column.area, |l| l.area)))
+                alike
+                    && !beside
+                        .iter()
+                        .any(|area| overlap(*area, last.map_or(column.area, |l| l.area)))
             }),
             _ => false,
         };
@@ -98,7 +101,9 @@ fn breaks(before: &[Line], last: &Line, line: &Line, area: Area, step: f32) -> b
     if step * 1.3 + 0.1 < (line.base - last.base) / size {
         return true;
     }
-    if 0.1 * size < (last.size - line.size).abs() || last.mono != line.mono && 12 < line.text.text.len() {
+    if 0.1 * size < (last.size - line.size).abs()
+        || last.mono != line.mono && 12 < line.text.text.len()
+    {
         return true;
     }
     if 0.0 < last.weight && 0.0 < line.weight {

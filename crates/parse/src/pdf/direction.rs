@@ -35,7 +35,9 @@ pub(crate) fn logical(
         if space && !text.text.is_empty() {
             text.push(" ");
         }
-        while let Some((more, space, _)) = pieces.next_if(|(.., next)| link.is_some() && *next == link) {
+        while let Some((more, space, _)) =
+            pieces.next_if(|(.., next)| link.is_some() && *next == link)
+        {
             if space {
                 piece.push(' ');
             }

@@ -82,14 +82,16 @@ fn split(row: Vec<Vec<Word>>) -> Vec<Vec<Vec<Word>>> {
     }
     let full = rows.iter().filter(|(_, columns)| n_cells <= columns.len() + 1).count();
     let several = rows.iter().filter(|(_, columns)| 1 < columns.len()).count();
-    if n_cells < 2 || rows.len() < 3 || several * 10 < rows.len() * 9 || full * 10 < rows.len() * 8 {
+    if n_cells < 2 || rows.len() < 3 || several * 10 < rows.len() * 9 || full * 10 < rows.len() * 8
+    {
         return vec![row];
     }
     let width = row.len();
     let mut parts: Vec<Vec<Vec<Word>>> = rows.iter().map(|_| vec![Vec::new(); width]).collect();
     for (column, cell) in row.into_iter().enumerate() {
         for word in cell {
-            let index = rows.partition_point(|(base, _)| *base <= word.base + 0.01).saturating_sub(1);
+            let index =
+                rows.partition_point(|(base, _)| *base <= word.base + 0.01).saturating_sub(1);
             if let Some(cell) = parts.get_mut(index).and_then(|part| part.get_mut(column)) {
                 cell.push(word);
             }

@@ -81,6 +81,12 @@ pub(crate) struct Rule {
     pub(crate) to: f32,
 }
 
+/// The width of each glyph's strokes.
+pub(crate) type Weights = HashMap<GlyphIdentifier, f32>;
+
+/// Most glyphs that are measured.
+const MOST_WEIGHTS: usize = 100_000;
+
 /// Collects what the interpreter draws.
 pub(crate) struct Collector<'r> {
     pub(crate) ink: Ink,
@@ -88,21 +94,21 @@ pub(crate) struct Collector<'r> {
     strokes: f32,
     letters: u32,
     space: bool,
-    weights: HashMap<GlyphIdentifier, f32>,
+    weights: &'r mut Weights,
     page: Area,
     room: &'r mut Room,
 }
 
 impl<'r> Collector<'r> {
-    /// For a page of this extent; pictures take from `room`.
-    pub(crate) fn new(page: Area, room: &'r mut Room) -> Self {
+    /// For a page of this extent; pictures take from `room`, and glyphs are measured once.
+    pub(crate) fn new(page: Area, room: &'r mut Room, weights: &'r mut Weights) -> Self {
         Self {
             ink: Ink::default(),
             word: None,
             strokes: 0.0,
             letters: 0,
             space: false,
-            weights: HashMap::new(),
+            weights,
             page,
             room,
         }
@@ -169,7 +175,7 @@ impl<'r> Collector<'r> {
 
     fn weight(&mut self, text: &str, glyph: &Glyph<'_>) -> Option<f32> {
         let Glyph::Outline(outline) = glyph else { return None };
-        if !text.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        if !text.starts_with(char::is_alphanumeric) || MOST_WEIGHTS < self.weights.len() {
             return None;
         }
         let known = self.weights.entry(outline.identifier());
@@ -193,6 +199,11 @@ impl<'r> Collector<'r> {
         let straight = |a: &Point, b: &Point| (a.x - b.x).abs() < 0.5 || (a.y - b.y).abs() < 0.5;
         let edges = points.iter().zip(points.iter().skip(1));
         if !edges.clone().all(|(a, b)| straight(a, b)) {
+            // No rule, but white text may stand on it.
+            let area = box_of(points);
+            if filled && !white && 3.0 < (area.bottom - area.top).min(area.right - area.left) {
+                self.fill(area, white);
+            }
             return;
         }
         if stroked {
@@ -423,8 +434,7 @@ fn is_white(paint: &Paint<'_>) -> bool {
 }
 
 fn box_of(points: &[Point]) -> Area {
-    let mut area =
-        Area { left: f32::MAX, top: f32::MAX, right: f32::MIN, bottom: f32::MIN };
+    let mut area = Area { left: f32::MAX, top: f32::MAX, right: f32::MIN, bottom: f32::MIN };
     for point in points {
         let (x, y) = (point.x as f32, point.y as f32);
         area = area.around(Area { left: x, top: y, right: x, bottom: y });

@@ -62,7 +62,8 @@ pub(crate) fn rows(mut words: Vec<Word>) -> Vec<Row> {
         }
     }
     for row in &mut rows {
-        row.words.sort_by(|a, b| a.left.total_cmp(&b.left).then_with(|| b.right.total_cmp(&a.right)));
+        row.words
+            .sort_by(|a, b| a.left.total_cmp(&b.left).then_with(|| b.right.total_cmp(&a.right)));
         row.words.dedup_by(|word, last| {
             let shift = (word.left - last.left).abs() + (word.base - last.base).abs();
             word.text == last.text && shift < 0.25 * word.size
@@ -73,23 +74,11 @@ pub(crate) fn rows(mut words: Vec<Word>) -> Vec<Row> {
 
 /// The lines of all rows.
 pub(crate) fn lines(rows: &[Row], targets: &[String]) -> Vec<Line> {
-    let gaps: Vec<Vec<Gap>> = rows.iter().map(gaps).collect();
     let mut lines = Vec::new();
     for (index, row) in rows.iter().enumerate() {
-        let above = index.checked_sub(1).and_then(|above| Some((rows.get(above)?, gaps.get(above)?)));
-        let below = rows.get(index + 1).zip(gaps.get(index + 1));
         let mut from = 0;
-        for gap in gaps.get(index).into_iter().flatten() {
-            let shared = |other: Option<(&Row, &Vec<Gap>)>| {
-                other.is_some_and(|(other, gaps)| {
-                    (other.base - row.base).abs() < 2.2 * row.size
-                        && gaps.iter().any(|there| {
-                            let width = gap.to.min(there.to) - gap.from.max(there.from);
-                            0.45 * row.size < width
-                        })
-                })
-            };
-            if FAR * gap.size < gap.to - gap.from || shared(above) || shared(below) {
+        for gap in gaps(row) {
+            if FAR * gap.size < gap.to - gap.from || is_gutter(rows, index, gap) {
                 lines.extend(row.words.get(from..gap.word).and_then(|words| line(words, targets)));
                 from = gap.word;
             }
@@ -97,6 +86,40 @@ pub(crate) fn lines(rows: &[Row], targets: &[String]) -> Vec<Line> {
         lines.extend(row.words.get(from..).and_then(|words| line(words, targets)));
     }
     lines
+}
+
+/// Does the gap go on above or below, with text along it?
+fn is_gutter(rows: &[Row], index: usize, gap: Gap) -> bool {
+    let Some(row) = rows.get(index) else { return false };
+    let slack = 1.2 * gap.size;
+    let mut along = 0;
+    let start = index.saturating_sub(4);
+    for (at, other) in rows.iter().enumerate().skip(start).take(index - start + 5) {
+        let far = (other.base - row.base).abs();
+        if at == index || 4.0 * row.size < far {
+            continue;
+        }
+        // What of the gap is free there.
+        let (mut from, mut to) = (gap.from, gap.to);
+        for word in &other.words {
+            if word.left <= gap.from {
+                from = from.max(word.right);
+            } else if word.left < gap.to {
+                to = to.min(word.left);
+            }
+        }
+        if to - from < 0.6 * gap.size {
+            // A title above or below ends the gap; text next to it shows that there is none.
+            if far < 1.8 * row.size {
+                return false;
+            }
+            continue;
+        }
+        let left = other.words.iter().any(|word| (from - word.right).abs() < slack);
+        let right = other.words.iter().any(|word| (word.left - to).abs() < slack);
+        along += usize::from(left) + usize::from(right);
+    }
+    2 <= along
 }
 
 /// A wide gap before a word.
@@ -133,24 +156,29 @@ pub(crate) fn line(words: &[Word], targets: &[String]) -> Option<Line> {
     let first = words.first()?;
     let mut area = first.area();
     let mut sizes: Vec<(f32, usize)> = Vec::with_capacity(words.len());
-    let (mut strokes, mut letters) = (0.0, 0);
-    let (mut narrow, mut wide, mut n_chars) = (f32::MAX, 0.0_f32, 0);
+    let (mut strokes, mut letters, mut lightest) = (0.0, 0, f32::MAX);
+    let (mut narrow, mut wide, mut measured) = (f32::MAX, 0.0_f32, 0);
     for word in words {
         area = area.around(word.area());
         let n = word.text.chars().count();
         sizes.push((word.size, n));
         if 0.0 < word.weight {
+            let n = word.text.chars().filter(|c| c.is_alphanumeric()).count();
             strokes += word.weight * n as f32;
             letters += n;
+            if 3 <= n {
+                lightest = lightest.min(word.weight);
+            }
         }
         if 0.0 < word.wide {
             narrow = narrow.min(word.narrow);
             wide = wide.max(word.wide);
-            n_chars += n;
+            measured += n;
         }
     }
+    let n_chars: usize = sizes.iter().map(|(_, n)| n).sum();
     sizes.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let half = sizes.iter().map(|(_, n)| n).sum::<usize>() / 2;
+    let half = n_chars / 2;
     let mut seen = 0;
     let size = (sizes.iter())
         .find(|(_, n)| {
@@ -163,8 +191,16 @@ pub(crate) fn line(words: &[Word], targets: &[String]) -> Option<Line> {
         area,
         base: first.base,
         size,
-        weight: if 0 < letters { strokes / letters as f32 } else { 0.0 },
-        mono: 4 <= n_chars && wide - narrow < 0.02 && 0.4 < wide && wide < 0.8,
+        // One bold word makes no bold line; a few letters say nothing.
+        weight: match letters {
+            _ if lightest < f32::MAX => lightest,
+            2.. if n_chars <= 3 * letters => strokes / letters as f32,
+            _ => 0.0,
+        },
+        mono: 4 <= measured
+            && n_chars <= 2 * measured
+            && wide - narrow < 0.02
+            && (0.4..0.8).contains(&wide),
         first: first.right - first.left,
     })
 }

@@ -8,6 +8,7 @@ pub(crate) fn is_mark(word: &str) -> bool {
     let mut chars = word.chars();
     match (chars.next(), chars.next()) {
         (Some(c), None) => BULLETS.contains(c) || c == 'o',
+        (Some('\u{fffd}'), Some('\u{fffd}')) => word.chars().count() < 4,
         _ => is_number_mark(word),
     }
 }
@@ -30,31 +31,50 @@ pub(crate) fn is_item(line: &str) -> bool {
         return line.starts_with(['•', '●', '▪', '■', '\u{f0b7}']) && 3 < line.len();
     };
     let dash = matches!(mark, "-" | "–" | "—" | "*" | "·" | "o");
-    is_mark(mark) && rest.chars().any(char::is_alphanumeric) && (!dash || rest.starts_with(char::is_alphanumeric))
+    is_mark(mark)
+        && rest.chars().any(char::is_alphanumeric)
+        && (!dash || rest.starts_with(char::is_alphanumeric))
 }
 
 /// The item without its mark, where that is a bullet.
 pub(crate) fn without_bullet(line: &str) -> &str {
     let rest = line.strip_prefix(|c| BULLETS.contains(c) || c == 'o' && line.starts_with("o "));
-    rest.map_or(line, str::trim_start)
+    rest.map_or(line, |rest| rest.trim_start_matches(['\u{fffd}', ' ']))
 }
 
 /// `Figure 3`, `Table IV:`, `图 2`.
 pub(crate) fn is_caption(line: &str) -> bool {
     const WORDS: [&str; 17] = [
-        "figure", "fig.", "table", "tab.", "chart", "exhibit", "scheme", "listing", "abbildung",
-        "abb.", "tabelle", "图", "表", "圖", "그림", "표", "図",
+        "figure",
+        "fig.",
+        "table",
+        "tab.",
+        "chart",
+        "exhibit",
+        "scheme",
+        "listing",
+        "abbildung",
+        "abb.",
+        "tabelle",
+        "图",
+        "表",
+        "圖",
+        "그림",
+        "표",
+        "図",
     ];
-    let Some(start) = line.get(..line.len().min(64)).or_else(|| line.get(..line.char_indices().nth(16)?.0)) else {
-        return false;
-    };
-    let start = start.to_lowercase();
+    let line = line.trim_start_matches(['[', '<', '〈', '【', '(']);
     WORDS.iter().any(|word| {
-        let Some(rest) = start.strip_prefix(word) else { return false };
+        let begins = line.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+        let Some(rest) = line.get(word.len()..).filter(|_| begins) else { return false };
         let rest = rest.trim_start();
-        let label: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '.' || *c == '-').collect();
+        let label: String = rest
+            .chars()
+            .take_while(|c| c.is_ascii_alphanumeric() || *c == '.' || *c == '-')
+            .collect();
         let numbered = label.chars().any(|c| c.is_ascii_digit())
-            || !label.is_empty() && label.trim_end_matches('.').chars().all(|c| "ivxl".contains(c));
+            || !label.is_empty()
+                && label.trim_end_matches('.').chars().all(|c| "ivxlIVXL".contains(c));
         let after = rest.get(label.len()..).unwrap_or_default().trim_start();
         // `Figure 3 shows` is running text.
         let prose = after.starts_with(|c: char| c.is_lowercase()) && !label.ends_with('.');
@@ -68,14 +88,19 @@ pub(crate) fn depth(line: &str) -> Option<usize> {
     let number = number.trim_end_matches('.');
     let parts: Vec<&str> = number.split('.').collect();
     let (first, others) = parts.split_first()?;
-    let digits = |part: &&str| !part.is_empty() && part.len() <= 3 && part.chars().all(|c| c.is_ascii_digit());
-    let appendix = first.len() == 1 && first.chars().all(|c| c.is_ascii_uppercase()) && !others.is_empty();
+    let digits = |part: &&str| {
+        !part.is_empty() && part.len() <= 3 && part.chars().all(|c| c.is_ascii_digit())
+    };
+    let appendix =
+        first.len() == 1 && first.chars().all(|c| c.is_ascii_uppercase()) && !others.is_empty();
     let whole = (digits(first) || appendix) && others.iter().all(digits);
     (whole && rest.trim_start().starts_with(char::is_alphabetic)).then_some(parts.len())
 }
 
 /// Does the line end in the dots (or the number behind them) of a table of contents?
 pub(crate) fn ends_in_leader(line: &str) -> bool {
-    let text = line.trim_end_matches(|c: char| c.is_ascii_digit() || "ivxlc".contains(c)).trim_end();
-    text.len() < line.len() && (text.ends_with("...") || text.ends_with(". .") || text.ends_with('…'))
+    let text =
+        line.trim_end_matches(|c: char| c.is_ascii_digit() || "ivxlc".contains(c)).trim_end();
+    text.len() < line.len()
+        && (text.ends_with("...") || text.ends_with(". .") || text.ends_with('…'))
 }

@@ -58,7 +58,9 @@ impl Reading {
         let (high, low) = (one.top.min(two.top), one.bottom.max(two.bottom));
         let across = |(_, area): &(usize, Area)| {
             let y = middle(area);
-            high <= y && y <= low && between(y, one, two)
+            high <= y
+                && y <= low
+                && between(y, one, two)
                 && share_columns(area, one)
                 && share_columns(area, two)
         };

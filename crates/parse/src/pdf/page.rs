@@ -17,9 +17,17 @@ pub(crate) struct Piece {
     pub(crate) page: u32,
     pub(crate) area: Area,
     pub(crate) hidden: bool,
-    /// It stands at the upper or lower edge, where pages repeat themselves.
-    pub(crate) edge: bool,
+    /// Where pages repeat themselves.
+    pub(crate) edge: Edge,
     pub(crate) body: Body,
+}
+
+/// Does a piece stand at an edge of its page?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Edge {
+    Upper,
+    Lower,
+    No,
 }
 
 /// What the piece is.
@@ -41,7 +49,11 @@ pub(crate) struct Sheet {
 impl Sheet {
     fn piece(self, area: Area, hidden: bool, body: Body) -> Piece {
         let high = self.area.bottom.max(1.0);
-        let edge = area.bottom < 0.11 * high || 0.89 * high < area.top;
+        let edge = match () {
+            () if area.bottom < 0.11 * high => Edge::Upper,
+            () if 0.89 * high < area.top => Edge::Lower,
+            () => Edge::No,
+        };
         Piece { page: self.number, area, hidden, edge, body }
     }
 }
@@ -50,6 +62,11 @@ impl Sheet {
 pub(crate) fn pieces(sheet: Sheet, ink: Ink, targets: &[String], room: &mut Room) -> Vec<Piece> {
     let Ink { words, rules, fills, pictures, .. } = ink;
     let (hidden, words) = part(words, |word| is_hidden(word, sheet.area, &fills, &pictures));
+    // Text that the file gives no meaning for is counted elsewhere, not shown; single characters are
+    // mostly the marks of items.
+    let (_, words) = part(words, |word| {
+        2 < word.text.chars().count() && word.text.chars().all(|c| c == '\u{fffd}')
+    });
     let mut pieces = Vec::new();
     for (number, (frame, these)) in by_angle(words).into_iter().enumerate() {
         // Rules and pictures go with the direction of most words.
@@ -113,7 +130,12 @@ fn turned(rule: Rule, frame: Frame) -> Option<Rule> {
 }
 
 /// Pictures that touch are one figure; what lies under the text of the whole page is none.
-fn figures(pictures: &[Picture], words: &[Word], sheet: Sheet, room: &mut Room) -> Vec<(Area, Body)> {
+fn figures(
+    pictures: &[Picture],
+    words: &[Word],
+    sheet: Sheet,
+    room: &mut Room,
+) -> Vec<(Area, Body)> {
     let mut groups: Vec<(Area, Vec<&Picture>)> = Vec::new();
     for picture in pictures.iter().take(500) {
         let mut group = (picture.area, vec![picture]);
@@ -154,7 +176,10 @@ fn size(area: Area) -> f32 {
 }
 
 fn touches(a: Area, b: Area) -> bool {
-    a.left <= b.right + 1.5 && b.left <= a.right + 1.5 && a.top <= b.bottom + 1.5 && b.top <= a.bottom + 1.5
+    a.left <= b.right + 1.5
+        && b.left <= a.right + 1.5
+        && a.top <= b.bottom + 1.5
+        && b.top <= a.bottom + 1.5
 }
 
 /// What stands in one direction, in reading order, in the coordinates of that direction.
@@ -169,7 +194,9 @@ fn flow(
     let mut rows = lines::rows(words);
     grids.extend(aligned::tables(&mut rows));
     let mut elements: Vec<(Area, Element)> = Vec::new();
-    elements.extend(figures.into_iter().map(|(area, body)| (frame.turn_area(area), Element::Body(body))));
+    elements.extend(
+        figures.into_iter().map(|(area, body)| (frame.turn_area(area), Element::Body(body))),
+    );
     elements.extend(grids.into_iter().map(|grid| (grid.area, Element::Body(Body::Table(grid)))));
     for column in blocks::columns(lines::lines(&rows, targets)) {
         elements.push((column.area, Element::Column(column)));

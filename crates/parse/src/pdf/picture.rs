@@ -7,6 +7,7 @@ use hayro_syntax::Filter;
 use hayro_syntax::object::Array;
 use pikerag_knowledge::{Area, Image};
 
+use super::guard;
 use super::ink::area_of;
 
 /// Most pixels of one picture.
@@ -206,7 +207,8 @@ fn jpeg(image: &Drawn<'_, '_>, place: Affine) -> Option<Vec<u8>> {
     let [a, b, c, d, ..] = place.as_coeffs();
     let upright = 0.0 < a && 0.0 < d && b.abs() < 0.01 * a && c.abs() < 0.01 * d;
     let dict = stream.dict();
-    let plain = !["SMask", "Mask", "Decode", "SMaskInData"].iter().any(|key| dict.contains_key(key));
+    let plain =
+        !["SMask", "Mask", "Decode", "SMaskInData"].iter().any(|key| dict.contains_key(key));
     if !upright || !plain || stream.filters().as_slice() != [Filter::DctDecode] {
         return None;
     }
@@ -237,6 +239,13 @@ fn n_components(bytes: &[u8]) -> Option<u8> {
 
 fn decode(image: &Drawn<'_, '_>) -> Option<Pixels> {
     let mut pixels = None;
+    let stream = match image {
+        Drawn::Raster(raster) => raster.stream(),
+        Drawn::Stencil(stencil) => stencil.stream(),
+    };
+    if !guard::fits(stream, 4 * MOST_PIXELS) {
+        return None;
+    }
     match image {
         Drawn::Raster(raster) => raster.with_rgba(
             |colours, alpha| {
@@ -244,12 +253,9 @@ fn decode(image: &Drawn<'_, '_>) -> Option<Pixels> {
                     ImageData::Rgb(rgb) => {
                         Pixels { width: rgb.width, height: rgb.height, depth: 3, data: rgb.data }
                     }
-                    ImageData::Luma(grey) => Pixels {
-                        width: grey.width,
-                        height: grey.height,
-                        depth: 1,
-                        data: grey.data,
-                    },
+                    ImageData::Luma(grey) => {
+                        Pixels { width: grey.width, height: grey.height, depth: 1, data: grey.data }
+                    }
                 });
                 if let (Some(pixels), Some(alpha)) = (&mut pixels, alpha) {
                     on_white(pixels, &alpha);
@@ -269,8 +275,7 @@ fn decode(image: &Drawn<'_, '_>) -> Option<Pixels> {
                 let data = (mask.data.iter())
                     .map(|cover| 255 - (f32::from(*cover) * (1.0 - ink)) as u8)
                     .collect();
-                pixels =
-                    Some(Pixels { width: mask.width, height: mask.height, depth: 1, data });
+                pixels = Some(Pixels { width: mask.width, height: mask.height, depth: 1, data });
             },
             None,
         ),

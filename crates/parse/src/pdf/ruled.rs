@@ -2,6 +2,7 @@
 
 use pikerag_knowledge::Area;
 
+use super::aligned;
 use super::grid::{Grid, Union};
 use super::ink::{Rule, Word};
 
@@ -133,6 +134,10 @@ fn table(rules: &[Rule], words: &mut Vec<Word>) -> Option<Grid> {
             cell.push(word.clone());
             n_words += 1;
         }
+    }
+    // Lines around a form part its sections; the tables are inside them.
+    if inside.iter().any(|cell| 12 <= cell.len() && aligned::is_table(cell)) {
+        return None;
     }
     let filled = inside.iter().filter(|cell| !cell.is_empty()).count();
     // A frame around text, or the grid of a drawing, is no table.

@@ -4,7 +4,7 @@ use pikerag_knowledge::{Area, Image};
 
 use super::ink::Ink;
 use super::lines::Line;
-use super::page::{Body, Piece, Sheet, covered};
+use super::page::{Body, Edge, Piece, Sheet, covered};
 use super::picture::{self, Picture, Room};
 use crate::writing::Linked;
 use crate::{Helpers, SeenWord, Unavailable};
@@ -27,10 +27,16 @@ pub(crate) struct Scan {
 }
 
 /// Reads the pictures of a page as one.
-pub(crate) fn read(sheet: Sheet, pictures: &[Picture], helpers: &dyn Helpers, room: &mut Room) -> Scan {
+pub(crate) fn read(
+    sheet: Sheet,
+    pictures: &[Picture],
+    helpers: &dyn Helpers,
+    room: &mut Room,
+) -> Scan {
     let area = pictures.iter().map(|picture| picture.area).reduce(Area::around);
     let all: Vec<&Picture> = pictures.iter().collect();
-    let Some((area, (image, scale))) = area.and_then(|area| Some((area, picture::compose(&all, area)?)))
+    let Some((area, (image, scale))) =
+        area.and_then(|area| Some((area, picture::compose(&all, area)?)))
     else {
         let failure = Unavailable("its picture is too large or cannot be decoded".to_owned());
         return Scan { pieces: Vec::new(), failure: Some(failure) };
@@ -49,7 +55,7 @@ pub(crate) fn read(sheet: Sheet, pictures: &[Picture], helpers: &dyn Helpers, ro
 
 fn figure(sheet: Sheet, area: Area, image: Image, room: &mut Room) -> Piece {
     let body = Body::Figure(picture::kept(image, room));
-    Piece { page: sheet.number, area, hidden: false, edge: false, body }
+    Piece { page: sheet.number, area, hidden: false, edge: Edge::No, body }
 }
 
 fn paragraphs(sheet: Sheet, on: Area, words: Vec<SeenWord>) -> Vec<Piece> {
@@ -86,7 +92,13 @@ fn paragraphs(sheet: Sheet, on: Area, words: Vec<SeenWord>) -> Vec<Piece> {
             }
             _ => {
                 let body = Body::Text(vec![line(&word.text, area)]);
-                pieces.push(Piece { page: sheet.number, area, hidden: false, edge: false, body });
+                pieces.push(Piece {
+                    page: sheet.number,
+                    area,
+                    hidden: false,
+                    edge: Edge::No,
+                    body,
+                });
             }
         }
     }

@@ -13,8 +13,8 @@ pub(crate) struct Styles {
     /// Size and weight of most of the text.
     size: f32,
     weight: f32,
-    /// Styles of headings, the highest first: size in half points, and whether it is bold.
-    headings: Vec<(u32, bool)>,
+    /// Styles of headings (size in half points, and whether it is bold) and their levels.
+    headings: Vec<((u32, bool), u8)>,
     /// Level of the headings numbered with one number.
     numbered: Option<u8>,
 }
@@ -42,15 +42,13 @@ impl Styles {
             }
         }
         let weight = weights.iter().max_by_key(|(_, n)| *n).map_or(0, |(weight, _)| *weight);
-        let mut styles = Self {
-            size: most as f32 / 2.0,
-            weight: weight as f32 * 4.0,
-            ..Self::default()
-        };
+        let mut styles =
+            Self { size: most as f32 / 2.0, weight: weight as f32 * 4.0, ..Self::default() };
         let mut found: Vec<((u32, bool), usize)> = Vec::new();
         let mut numbered: Vec<(u32, bool)> = Vec::new();
         for lines in texts() {
-            let text: String = lines.iter().flat_map(|line| [line.text.text.as_str(), " "]).collect();
+            let text: String =
+                lines.iter().flat_map(|line| [line.text.text.as_str(), " "]).collect();
             if let Some(style) = styles.stands_out(lines, &text) {
                 match found.iter_mut().find(|(known, _)| *known == style) {
                     Some((_, n)) => *n += 1,
@@ -61,9 +59,15 @@ impl Styles {
                 }
             }
         }
-        let mut headings: Vec<(u32, bool)> = found.into_iter().map(|(style, _)| style).collect();
-        headings.sort_by(|a, b| b.cmp(a));
-        styles.headings = headings;
+        found.sort_by(|a, b| b.0.cmp(&a.0));
+        // A cover has many styles: where there are too many, those that come once share a level with
+        // the next smaller one that comes often.
+        let often = |n: usize| found.len() <= LEVELS || 1 < n;
+        let mut level = 1;
+        for (style, n) in &found {
+            styles.headings.push((*style, level));
+            level += u8::from(often(*n) && usize::from(level) < LEVELS);
+        }
         styles.numbered = numbered.iter().map(|style| styles.level(*style)).min();
         styles
     }
@@ -79,8 +83,8 @@ impl Styles {
     }
 
     fn level(&self, style: (u32, bool)) -> u8 {
-        let at = self.headings.iter().position(|known| *known == style).unwrap_or(LEVELS);
-        (at + 1).min(LEVELS) as u8
+        let known = self.headings.iter().find(|(known, _)| *known == style);
+        known.map_or(LEVELS as u8, |(_, level)| *level)
     }
 
     /// The style of short text that is larger or bolder than most.
@@ -88,7 +92,8 @@ impl Styles {
         let text = text.trim();
         let n_chars = text.chars().count();
         let first = lines.first()?;
-        if lines.len() > 4 || 200 < n_chars || n_chars < 2 || !text.chars().any(char::is_alphabetic) {
+        if lines.len() > 4 || 200 < n_chars || n_chars < 2 || !text.chars().any(char::is_alphabetic)
+        {
             return None;
         }
         let size = lines.iter().map(|line| line.size).fold(f32::MAX, f32::min);
@@ -99,7 +104,13 @@ impl Styles {
             return None;
         }
         let sentence = text.ends_with(['.', ',', ';', '。', '，']) && marks::depth(text).is_none();
-        let item = marks::is_item(text) && !text.starts_with(|c: char| c.is_ascii_digit() || c.is_uppercase());
+        // Lines of a table of contents, page numbers.
+        let roman = text.len() <= 5 && text.chars().all(|c| "ivxl".contains(c));
+        if marks::ends_in_leader(text) || roman {
+            return None;
+        }
+        let item = marks::is_item(text)
+            && !text.starts_with(|c: char| c.is_ascii_digit() || c.is_uppercase());
         // A large number or a word of emphasis heads nothing.
         let long_enough = 3 <= text.chars().filter(|c| c.is_alphabetic()).count()
             || text.chars().any(super::lines::is_wide);

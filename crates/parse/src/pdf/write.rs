@@ -7,12 +7,16 @@ use pikerag_knowledge::BlockKind;
 
 use super::lines::{Line, is_wide};
 use super::marks;
-use super::page::{Body, Piece};
+use super::page::{Body, Edge, Piece};
 use super::style::Styles;
 use crate::writing::{Linked, Place, Writing};
 
 /// Writes the document; the text of its highest heading on the first page that has text comes back.
-pub(crate) fn write(pieces: Vec<Piece>, n_pages: usize, max_cells: usize) -> (Writing, Option<String>) {
+pub(crate) fn write(
+    pieces: Vec<Piece>,
+    n_pages: usize,
+    max_cells: usize,
+) -> (Writing, Option<String>) {
     let pieces = joined(without_repeats(pieces, n_pages));
     let styles = Styles::of(&pieces);
     let hyphened = hyphened(&pieces);
@@ -29,7 +33,8 @@ pub(crate) fn write(pieces: Vec<Piece>, n_pages: usize, max_cells: usize) -> (Wr
             }
             Body::Text(lines) => {
                 let mut text = text_of(&lines, &hyphened);
-                let kind = match styles.heading(&lines, &text.text) {
+                let heading = styles.heading(&lines, &text.text);
+                let kind = match heading.filter(|_| piece.edge != Edge::Lower) {
                     _ if piece.hidden => BlockKind::Paragraph,
                     _ if marks::is_caption(&text.text) => BlockKind::Caption,
                     Some(level) => BlockKind::Heading { level },
@@ -57,12 +62,12 @@ pub(crate) fn write(pieces: Vec<Piece>, n_pages: usize, max_cells: usize) -> (Wr
 /// Headers, footers and page numbers: what stands at the edge of many pages, and differs in its
 /// numbers only, is kept where it comes first.
 fn without_repeats(pieces: Vec<Piece>, n_pages: usize) -> Vec<Piece> {
-    let mut seen: HashMap<(bool, String), usize> = HashMap::new();
+    let mut seen: HashMap<(Edge, String), usize> = HashMap::new();
     for key in pieces.iter().filter_map(repeat_key) {
         *seen.entry(key).or_default() += 1;
     }
     let often = |n: usize| 3 <= n && n_pages <= n.saturating_mul(8);
-    let mut came: HashSet<(bool, String)> = HashSet::new();
+    let mut came: HashSet<(Edge, String)> = HashSet::new();
     let mut pictures: HashSet<(u64, u64)> = HashSet::new();
     let is_new = |piece: &Piece| match repeat_key(piece) {
         Some(key) if seen.get(&key).copied().is_some_and(often) => {
@@ -78,15 +83,15 @@ fn without_repeats(pieces: Vec<Piece>, n_pages: usize) -> Vec<Piece> {
     pieces.into_iter().filter(is_new).collect()
 }
 
-fn repeat_key(piece: &Piece) -> Option<(bool, String)> {
+fn repeat_key(piece: &Piece) -> Option<(Edge, String)> {
     let Body::Text(lines) = &piece.body else { return None };
-    if !piece.edge || piece.hidden || 3 < lines.len() {
+    if piece.edge == Edge::No || piece.hidden || 3 < lines.len() {
         return None;
     }
     let letters = lines.iter().flat_map(|line| line.text.text.chars());
-    let text = letters.filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase).take(80).collect();
-    let upper = piece.area.top < lines.first().map_or(0.0, |line| 20.0 * line.size);
-    Some((upper, text))
+    let text =
+        letters.filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase).take(80).collect();
+    Some((piece.edge, text))
 }
 
 /// Two sums over the bytes (FNV-1a and its length): equal for equal pictures.
@@ -102,18 +107,19 @@ fn joined(pieces: Vec<Piece>) -> Vec<Piece> {
     let mut joined: Vec<Piece> = Vec::with_capacity(pieces.len());
     for piece in pieces {
         let goes_on = match (joined.last(), &piece.body) {
-            (Some(Piece { body: Body::Text(before), hidden: false, edge: false, page, .. }), Body::Text(lines))
-                if !piece.hidden && !piece.edge =>
-            {
+            (
+                Some(Piece {
+                    body: Body::Text(before), hidden: false, edge: Edge::No, page, ..
+                }),
+                Body::Text(lines),
+            ) if !piece.hidden && piece.edge == Edge::No => {
                 piece.page <= page + 1 && goes_on(before, lines)
             }
             _ => false,
         };
         match joined.last_mut().filter(|_| goes_on) {
-            Some(Piece { body: Body::Text(before), area, page, .. }) => {
-                if *page == piece.page {
-                    *area = area.around(piece.area);
-                }
+            // Its box is that of the first part.
+            Some(Piece { body: Body::Text(before), .. }) => {
                 if let Body::Text(lines) = piece.body {
                     before.extend(lines);
                 }
@@ -134,7 +140,11 @@ fn goes_on(before: &[Line], lines: &[Line]) -> bool {
     let open = end.ends_with(|c: char| c.is_alphanumeric() || "-,;(–—".contains(c));
     // A short line ended on purpose, as in a list of names.
     let long = 24 < end.chars().count();
+    let label = before.len() == 1 && marks::is_caption(end) && end.chars().count() < 12;
+    let under =
+        (first.base - last.base) < 2.0 * last.size.max(first.size) && last.base < first.base;
     alike && begins && open && long && !marks::is_item(&first.text.text)
+        || label && under && (last.size - first.size).abs() < 2.0
 }
 
 /// Words with a hyphen inside a line, in lower case: they keep it at a line's end, too.
@@ -163,7 +173,9 @@ fn text_of(lines: &[Line], hyphened: &HashSet<String>) -> Linked {
         } else {
             let wide = |c: Option<char>| c.is_some_and(is_wide);
             let close = wide(text.text.chars().last()) && wide(next.chars().next())
-                || text.text.ends_with(['-', '‐', '/']) && next.starts_with(char::is_alphanumeric) && !text.text.ends_with(" -");
+                || text.text.ends_with(['-', '‐', '/'])
+                    && next.starts_with(char::is_alphanumeric)
+                    && !text.text.ends_with(" -");
             if !text.text.is_empty() && !close {
                 text.text.push(' ');
             }
@@ -171,7 +183,8 @@ fn text_of(lines: &[Line], hyphened: &HashSet<String>) -> Linked {
         let start = text.text.len();
         text.text.push_str(next);
         let moved = line.text.links.iter();
-        text.links.extend(moved.map(|(from, to, target)| (start + from, start + to, target.clone())));
+        text.links
+            .extend(moved.map(|(from, to, target)| (start + from, start + to, target.clone())));
     }
     text.links.retain(|(from, to, _)| from < to);
     text
@@ -214,7 +227,8 @@ fn code(lines: &[Line]) -> String {
         if !text.is_empty() {
             text.push('\n');
         }
-        let width = (line.area.right - line.area.left) / line.text.text.chars().count().max(1) as f32;
+        let width =
+            (line.area.right - line.area.left) / line.text.text.chars().count().max(1) as f32;
         let indent = ((line.area.left - left) / width.max(1.0)).round().clamp(0.0, 200.0) as usize;
         text.extend(std::iter::repeat_n(' ', indent));
         text.push_str(&line.text.text);
