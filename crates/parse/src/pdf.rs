@@ -5,6 +5,7 @@ mod about;
 mod aligned;
 mod blocks;
 mod direction;
+mod frame;
 mod grid;
 mod guard;
 mod ink;
@@ -35,7 +36,8 @@ use crate::file::Input;
 use crate::problems::Problems;
 use crate::{ParseError, Unavailable};
 
-use ink::{Collector, Frame, Ink, Weights};
+use frame::Frame;
+use ink::{Collector, Ink, Weights};
 use page::{Body, Piece, Sheet};
 use picture::Room;
 
@@ -130,19 +132,19 @@ impl<'a> Reader<'a> {
             render_content: RenderContent::ANNOTATIONS,
             ..InterpreterSettings::default()
         };
-        let mut context = Context::new(to_page, whole, cache, self.pdf.xref(), settings);
+        let mut state = Context::new(to_page, whole, cache, self.pdf.xref(), settings);
         let mut collector = Collector::new(area, &mut self.room, &mut self.weights);
         // The page's own way to its content keeps that of all pages, of any size.
         match guard::content(page) {
             Some(content) => {
                 let operations = TypedIter::new(&content);
-                interpret(operations, page.resources(), &mut context, &mut collector);
+                interpret(operations, page.resources(), &mut state, &mut collector);
             }
             None => {
-                self.failed.push((number, "it unpacks to more drawing instructions than are read"))
+                self.failed.push((number, "it unpacks to more drawing instructions than are read"));
             }
         }
-        interpret_page(page, &mut context, &mut collector); // Its annotations.
+        interpret_page(page, &mut state, &mut collector); // Its annotations.
         let mut ink = collector.finish();
         let links = about::links(page, to_page);
         let targets: Vec<String> = links.iter().map(|(_, target)| target.clone()).collect();

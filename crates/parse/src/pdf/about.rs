@@ -11,7 +11,7 @@ use hayro_interpret::hayro_syntax::page::Page;
 use hayro_interpret::kurbo::Affine;
 use pikerag_knowledge::Area;
 
-use super::ink::area_of;
+use super::frame::area_of;
 use crate::layout::one_line;
 
 /// Most links of a page.

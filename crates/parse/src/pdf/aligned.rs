@@ -127,7 +127,7 @@ fn columns(several: &[&Vec<(f32, f32)>], size: f32) -> Vec<(f32, f32)> {
         ends.extend([(*left, 1), (*right, -1)]);
     }
     ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-    let few = (several.len() / 8) as i32;
+    let few = i32::try_from(several.len() / 8).unwrap_or(i32::MAX);
     let mut columns: Vec<(f32, f32)> = Vec::new();
     let (mut covered, mut from) = (0, None);
     for (at, step) in ends {

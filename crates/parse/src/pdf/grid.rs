@@ -107,7 +107,8 @@ pub(crate) fn text(words: Vec<Word>) -> String {
         let Some(line) = lines::line(&row.words, &[]) else { continue };
         let line = line.text.text;
         let wide = |c: Option<char>| c.is_some_and(lines::is_wide);
-        if !text.is_empty() && !(wide(text.chars().last()) && wide(line.chars().next())) {
+        let close = wide(text.chars().last()) && wide(line.chars().next());
+        if !text.is_empty() && !close {
             text.push(' ');
         }
         text.push_str(&line);

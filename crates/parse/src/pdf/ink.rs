@@ -3,15 +3,16 @@
 
 use std::collections::HashMap;
 
-use hayro_interpret::font::{Glyph, GlyphIdentifier, GlyphRun};
+use hayro_interpret::font::{Glyph, GlyphRun};
 use hayro_interpret::hayro_cmap::BfString;
 use hayro_interpret::hayro_cmap::WritingMode;
-use hayro_interpret::kurbo::{Affine, BezPath, PathEl, Point, Rect, Shape};
+use hayro_interpret::kurbo::{BezPath, PathEl, Point, Rect, Shape};
 use hayro_interpret::{
     BlendMode, ClipPath, Device, DrawMode, DrawProps, Image, ImageDrawProps, Paint, SoftMask,
 };
 use pikerag_knowledge::Area;
 
+use super::frame::{Placed, area_of, box_of};
 use super::picture::{self, Picture, Room};
 
 /// Most words, rules and fills of a page; a drawing may have more, and then it is no table.
@@ -81,8 +82,8 @@ pub(crate) struct Rule {
     pub(crate) to: f32,
 }
 
-/// The width of each glyph's strokes.
-pub(crate) type Weights = HashMap<GlyphIdentifier, f32>;
+/// The width of the strokes of each glyph, by its key.
+pub(crate) type Weights = HashMap<u128, f32>;
 
 /// Most glyphs that are measured.
 const MOST_WEIGHTS: usize = 100_000;
@@ -178,7 +179,7 @@ impl<'r> Collector<'r> {
         if !text.starts_with(char::is_alphanumeric) || MOST_WEIGHTS < self.weights.len() {
             return None;
         }
-        let known = self.weights.entry(outline.identifier());
+        let known = self.weights.entry(outline.identifier().cache_key());
         let weight = *known.or_insert_with(|| {
             let path = outline.outline();
             // A stroke of width w and length l has the area wl and nearly the perimeter 2l.
@@ -344,85 +345,6 @@ impl<'a> Device<'a> for Collector<'_> {
     }
 }
 
-/// A glyph in the coordinates of its direction.
-struct Placed {
-    left: f32,
-    right: f32,
-    base: f32,
-    size: f32,
-    angle: i16,
-}
-
-impl Placed {
-    fn new(place: Affine, advance: f64, vertical: bool) -> Option<Self> {
-        let [a, b, c, d, x, y] = place.as_coeffs();
-        let size = (c.hypot(d) * 1000.0) as f32;
-        let (start, end) = if vertical {
-            let start = Point::new(x, y);
-            (start, start + (place * Point::new(0.0, -1000.0) - start))
-        } else {
-            (Point::new(x, y), Point::new(x + a * advance, y + b * advance))
-        };
-        if !(size.is_finite() && x.is_finite() && y.is_finite() && 0.0 < size) {
-            return None;
-        }
-        let (dx, dy) = if vertical { (-c, -d) } else { (a, b) };
-        let degrees = dy.atan2(dx).to_degrees().round() as i16;
-        let near = (degrees + 360) % 90;
-        let angle = if near <= 1 || 89 <= near {
-            ((degrees + 361).div_euclid(90) * 90).rem_euclid(360)
-        } else {
-            degrees.rem_euclid(360)
-        };
-        let frame = Frame::new(angle);
-        let (left, base) = frame.turn(start.x as f32, start.y as f32);
-        let (right, _) = frame.turn(end.x as f32, end.y as f32);
-        right.is_finite().then_some(Self { left, right, base, size, angle })
-    }
-}
-
-/// The coordinates of text that runs at an angle.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Frame {
-    cos: f32,
-    sin: f32,
-}
-
-impl Frame {
-    /// For text that runs so many degrees clockwise.
-    pub(crate) fn new(angle: i16) -> Self {
-        let (sin, cos) = match angle {
-            0 => (0.0, 1.0),
-            90 => (1.0, 0.0),
-            180 => (0.0, -1.0),
-            270 => (-1.0, 0.0),
-            other => f32::from(other).to_radians().sin_cos(),
-        };
-        Self { cos, sin }
-    }
-
-    /// From the page.
-    pub(crate) fn turn(self, x: f32, y: f32) -> (f32, f32) {
-        (x * self.cos + y * self.sin, y * self.cos - x * self.sin)
-    }
-
-    /// A box of the page.
-    pub(crate) fn turn_area(self, area: Area) -> Area {
-        let corners = [(area.left, area.top), (area.right, area.bottom)];
-        let others = [(area.left, area.bottom), (area.right, area.top)];
-        let points: Vec<Point> = (corners.iter().chain(&others))
-            .map(|&(x, y)| self.turn(x, y))
-            .map(|(x, y)| Point::new(f64::from(x), f64::from(y)))
-            .collect();
-        box_of(&points)
-    }
-
-    /// Back to the page: the smallest box around.
-    pub(crate) fn back(self, area: Area) -> Area {
-        Self { cos: self.cos, sin: -self.sin }.turn_area(area)
-    }
-}
-
 fn is_white(paint: &Paint<'_>) -> bool {
     match paint {
         Paint::Color(color) => {
@@ -430,24 +352,5 @@ fn is_white(paint: &Paint<'_>) -> bool {
             [red, green, blue].iter().all(|part| 0.96 < *part) || alpha < 0.02
         }
         Paint::Pattern(_) => false,
-    }
-}
-
-fn box_of(points: &[Point]) -> Area {
-    let mut area = Area { left: f32::MAX, top: f32::MAX, right: f32::MIN, bottom: f32::MIN };
-    for point in points {
-        let (x, y) = (point.x as f32, point.y as f32);
-        area = area.around(Area { left: x, top: y, right: x, bottom: y });
-    }
-    area
-}
-
-/// As an area.
-pub(crate) fn area_of(rect: Rect) -> Area {
-    Area {
-        left: rect.x0 as f32,
-        top: rect.y0 as f32,
-        right: rect.x1 as f32,
-        bottom: rect.y1 as f32,
     }
 }

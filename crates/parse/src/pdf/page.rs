@@ -4,8 +4,9 @@ use pikerag_knowledge::{Area, Image};
 
 use super::aligned;
 use super::blocks;
+use super::frame::Frame;
 use super::grid::Grid;
-use super::ink::{Frame, Ink, Rule, Word};
+use super::ink::{Ink, Rule, Word};
 use super::lines::{self, Line};
 use super::order::reading_order;
 use super::picture::{self, Picture, Room};

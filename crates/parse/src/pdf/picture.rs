@@ -7,8 +7,8 @@ use hayro_syntax::Filter;
 use hayro_syntax::object::Array;
 use pikerag_knowledge::{Area, Image};
 
+use super::frame::area_of;
 use super::guard;
-use super::ink::area_of;
 
 /// Most pixels of one picture.
 const MOST_PIXELS: u64 = 40_000_000;

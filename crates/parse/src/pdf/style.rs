@@ -59,7 +59,7 @@ impl Styles {
                 }
             }
         }
-        found.sort_by(|a, b| b.0.cmp(&a.0));
+        found.sort_by_key(|(style, _)| std::cmp::Reverse(*style));
         // A cover has many styles: where there are too many, those that come once share a level with
         // the next smaller one that comes often.
         let often = |n: usize| found.len() <= LEVELS || 1 < n;
@@ -92,7 +92,9 @@ impl Styles {
         let text = text.trim();
         let n_chars = text.chars().count();
         let first = lines.first()?;
-        if lines.len() > 4 || 200 < n_chars || n_chars < 2 || !text.chars().any(char::is_alphabetic)
+        if lines.len() > 4
+            || !(2..=200).contains(&n_chars)
+            || !text.chars().any(char::is_alphabetic)
         {
             return None;
         }
@@ -100,7 +102,7 @@ impl Styles {
         let weight = lines.iter().map(|line| line.weight).fold(f32::MAX, f32::min);
         let larger = 1.09 * self.size < size;
         let bold = 0.0 < self.weight && 1.22 * self.weight < weight && 0.93 * self.size < size;
-        if !larger && !bold || first.mono && !larger {
+        if !larger && (!bold || first.mono) {
             return None;
         }
         let sentence = text.ends_with(['.', ',', ';', '。', '，']) && marks::depth(text).is_none();

@@ -141,7 +141,7 @@ fn links_pages_and_boxes_are_kept() {
     let block = &documents[0].blocks[0];
     assert_eq!(block.page, Some(2));
     let Area { left, top, right, bottom } = block.area.unwrap();
-    assert_eq!([left, top, right, bottom].map(f32::round), [60.0, 92.0, 133.0, 102.0]);
+    assert_eq!([left, top, right, bottom].map(|at| at.round() as i32), [60, 92, 133, 102]);
     let link = &documents[0].links[0];
     assert_eq!(link.target, "https://example.org/manual.pdf");
     assert_eq!(link.span.of(&documents[0].text), Some("the manual."));

@@ -62,6 +62,12 @@ pub(crate) fn write(
 /// Headers, footers and page numbers: what stands at the edge of many pages, and differs in its
 /// numbers only, is kept where it comes first.
 fn without_repeats(pieces: Vec<Piece>, n_pages: usize) -> Vec<Piece> {
+    // A page that has nothing but its edges is kept whole.
+    let full: HashSet<u32> = (pieces.iter())
+        .filter(|piece| piece.edge == Edge::No && !matches!(piece.body, Body::Figure(_)))
+        .map(|piece| piece.page)
+        .collect();
+    let repeat_key = |piece: &Piece| repeat_key(piece).filter(|_| full.contains(&piece.page));
     let mut seen: HashMap<(Edge, String), usize> = HashMap::new();
     for key in pieces.iter().filter_map(repeat_key) {
         *seen.entry(key).or_default() += 1;
