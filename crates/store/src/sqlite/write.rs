@@ -6,11 +6,11 @@ use pikerag_knowledge::{
     Extraction, FileRecord, KnowledgeWriter, LongDescription, Outline, PutReport, Record, Report,
     Stage, StoreError, Structure, Summary, SummaryId, Vector, VectorSet,
 };
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, params};
 
 use super::{
-    Base, Inner, TEXT_GENERATION, VECTOR_GENERATION, advance, counter, distil, graph, put, records,
-    rows, tree, vectors,
+    Base, TEXT_GENERATION, VECTOR_GENERATION, advance, counter, distil, graph, put, records, rows,
+    tree, vectors,
 };
 use crate::error::Doing;
 
