@@ -11,7 +11,7 @@ use pikerag_coordinate::estimate::estimate;
 use pikerag_coordinate::ingest::{Params, Report};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
-    AtomKind, ChatModel, ChatRequest, KnowledgeBase, KnowledgeWriter, Message, RecordSchema, Role,
+    AtomKind, ChatModel, ChatRequest, KnowledgeBase, KnowledgeWriter, RecordSchema, Role,
 };
 use pikerag_models::fake::ScriptedChat;
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded, SingleFlight};
