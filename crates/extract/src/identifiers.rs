@@ -95,7 +95,7 @@ fn number(text: &str) -> Option<(Vec<String>, usize)> {
     let letters = text.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(text.len());
     let prefix = text.get(..letters)?;
     let upper = 2 <= letters && prefix.chars().all(|c| c.is_ascii_uppercase());
-    if letters < 2 || LETTERS < letters || NO_PREFIX.contains(&prefix.to_uppercase().as_str()) {
+    if !(2..=LETTERS).contains(&letters) || NO_PREFIX.contains(&prefix.to_uppercase().as_str()) {
         return None;
     }
     let mut parts = vec![prefix.to_lowercase()];

@@ -96,7 +96,7 @@ fn show(wiring: &Wiring, base: &Base, of: &str, depth: u8) -> anyhow::Result<u8>
         return Ok(exit::FAILED);
     };
     if 0 < others {
-        note(&format!("{} more are called so; name one by its identifier to see it", others));
+        note(&format!("{others} more are called so; name one by its identifier to see it"));
     }
     let found = around(&all(base), &edges(base), node.id, depth, MOST)?;
     if wiring.json {

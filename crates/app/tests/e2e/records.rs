@@ -48,10 +48,27 @@ fn a_table_becomes_records_with_their_places() {
     let ran = place.run_to(0, &["index", "drugs.csv"]);
     assert!(ran.stdout.contains("3 records read; 1 value kept untyped"), "{}", ran.stdout);
     let list = place.run_to(0, &["records", "--schema", "drug_approval"]).stdout;
-    insta::assert_snapshot!(list, @"");
+    insta::assert_snapshot!(list, @r#"
+    drug_approval  drug: Adalin; approved: 2010-12-31; company: 青砚 & Co
+        drugs.csv, bytes 37–102
+    drug_approval  drug: Bealin; approved: 2011-02-01; company: B <x>
+        drugs.csv, bytes 103–162
+    drug_approval  drug: Cealin; approved: "soon" (as it stands); company: C
+        drugs.csv, bytes 163–214
+    drug_approval: 3 records
+    "#);
     assert_eq!(place.run_to(0, &["--json", "records"]).json().as_array().unwrap().len(), 3);
     let proposed = place.run_to(0, &["schema", "propose"]).stdout;
-    insta::assert_snapshot!(proposed, @"");
+    insta::assert_snapshot!(proposed, @r#"
+    [[records]]
+    name = "drugs"
+    key = ["brand_name"]
+    fields = [
+        { name = "brand_name", type = "text" },
+        { name = "approval_date", type = "text" },
+        { name = "company", type = "text" },
+    ]
+    "#);
     // The draft can be put into the settings as it is.
     place.write("proposed.toml", &proposed);
     let ran = place.run_to(0, &["--config", "proposed.toml", "index", "drugs.csv"]);
@@ -71,7 +88,21 @@ fn the_graph_is_summed_up_shown_and_exported() {
     place.write("drugs.csv", ROWS);
     place.write("guide.md", "# Approval Guide\n\nThe list is in drugs.csv. \u{4}\n");
     place.run_to(0, &["index", "drugs.csv", "guide.md"]);
-    insta::assert_snapshot!(place.run_to(0, &["graph"]).stdout, @"");
+    insta::assert_snapshot!(place.run_to(0, &["graph"]).stdout, @r"
+    I  documents
+              2  source
+    C  sections and chunks
+              2  chunk
+              1  section
+    D  distilled from chunks
+              3  atom (sentence)
+              3  record (drug_approval)
+    edges
+              3  answers
+              3  contains
+              3  derived_from
+              1  refers_to (file)
+    ");
     let tree = place.run_to(0, &["graph", "--of", "guide.md"]).stdout;
     assert!(tree.contains("- refers_to -> source (text/csv)"), "{tree}");
     let ran = place.run_to(1, &["graph", "--of", "no such thing"]);

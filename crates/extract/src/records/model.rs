@@ -73,7 +73,7 @@ fn described(schema: &RecordSchema) -> String {
     for field in &schema.fields {
         let mut line = format!("- {} ({})", field.name, field.kind.as_str());
         if !field.columns.is_empty() {
-            line.push_str(&format!(", also called {}", field.columns.join(", ")));
+            line = format!("{line}, also called {}", field.columns.join(", "));
         }
         if schema.key.contains(&field.name) {
             line.push_str("; needed");

@@ -91,7 +91,7 @@ fn a_model_may_not_invent() {
     assert!(read(&schema(APPROVALS), &graph.chunks[0], "There are none.").is_err());
     assert_eq!(
         read(&schema(APPROVALS), &graph.chunks[0], r#"{"records": null}"#).unwrap(),
-        Default::default()
+        super::ModelRecords::default()
     );
 }
 

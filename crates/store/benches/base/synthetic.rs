@@ -202,8 +202,16 @@ fn document(uri: &str, random: &mut Random) -> DocumentGraph {
         metadata: BTreeMap::new(),
         summary: None,
     };
-    let (sections, links, names) = (Vec::new(), Vec::new(), Vec::new());
-    DocumentGraph { source, text, sections, chunks: vec![chunk], links, figures: Vec::new(), names, known_as: Vec::new() }
+    DocumentGraph {
+        source,
+        text,
+        sections: Vec::new(),
+        chunks: vec![chunk],
+        links: Vec::new(),
+        figures: Vec::new(),
+        names: Vec::new(),
+        known_as: Vec::new(),
+    }
 }
 
 fn atoms_of(chunk: ChunkId, size: Size, random: &mut Random) -> Vec<Atom> {
