@@ -342,9 +342,9 @@ fn what_is_not_ours_is_left_alone() {
 
     drop(Base::open_or_create(folder.path()).unwrap());
     let connection = rusqlite::Connection::open(&path).unwrap();
-    connection.pragma_update(None, "user_version", 3).unwrap();
+    connection.pragma_update(None, "user_version", 4).unwrap();
     drop(connection);
-    refused("it has layout 3, this version of pikerag reads layout 2");
+    refused("it has layout 4, this version of pikerag reads layout 3");
 }
 
 /// Somebody else's database gets no tables of ours.

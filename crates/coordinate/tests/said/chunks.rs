@@ -168,7 +168,8 @@ async fn documents_do_not_wait_for_each_other() {
     let slow = std::time::Duration::from_millis(3);
     let chat = ScriptedChat::by(|request| Ok(reply(request))).with_latency(slow);
     let chat: &'static ScriptedChat = Box::leak(Box::new(chat));
-    let sentences: String = (0..30).map(|n| format!("Sentence {n} is in here. ")).collect();
+    let sentences: Vec<String> = (0..30).map(|n| format!("Sentence {n} is in here.")).collect();
+    let sentences = sentences.join(" ");
     let file = |n: usize| (format!("{n}.txt"), format!("File {n}. {sentences}"));
     let files = Files((0..6).map(file).collect());
     let params = Params { summarize: vec![], with: vec![], atoms: vec![], ..all() };

@@ -9,8 +9,8 @@ use pikerag_knowledge::{
 use rusqlite::{OptionalExtension, params};
 
 use super::{
-    Base, TEXT_GENERATION, VECTOR_GENERATION, advance, counter, distil, graph, put, rows,
-    tree, vectors,
+    Base, TEXT_GENERATION, VECTOR_GENERATION, advance, counter, distil, graph, put, rows, tree,
+    vectors,
 };
 use crate::error::Doing;
 
