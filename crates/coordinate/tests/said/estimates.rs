@@ -25,8 +25,8 @@ fn said(request: &ChatRequest) -> String {
         Role::Tag if asked.contains("\n# Factors\n") => {
             let class = |n: usize| {
                 serde_json::json!({
-                "name": format!("class {n}"), "covers": "names of machines, parts and suppliers of the port",
-                "examples": ["KX-40", "slew seal", "harbour crane"]})
+                "name": format!("class {n}"), "covers": "names of machines, of their parts and of who supplies them to the port",
+                "examples": ["machine part 01", "machine part 11", "machine part 21", "machine part 31"]})
             };
             serde_json::json!({"classes": (0..5).map(class).collect::<Vec<_>>()}).to_string()
         }
