@@ -50,6 +50,8 @@ const REWRITE: Prompt = Prompt {
 
 /// Words of a tag that is looked for in a question without a model.
 const LONGEST: usize = 8;
+/// Words of a question that are looked at for that, at most.
+const WORDS: usize = 1000;
 /// Words of the documents that one tag is mapped to, at most.
 const MAPPED: usize = 3;
 /// Reciprocal rank fusion of what the question finds and what its tags find.
@@ -116,7 +118,8 @@ async fn find(
 /// Words of the question that a pair or a chunk's tag bears, the longest at each place, with the names of
 /// their classes.
 async fn by_name(kit: &Kit, question: &str) -> Result<Vec<(String, String)>, SolveError> {
-    let words = tokens(question);
+    let mut words = tokens(question);
+    words.truncate(WORDS);
     let mut spans: Vec<(usize, usize, NameKey, &str)> = Vec::new();
     for start in 0..words.len() {
         for length in (1..=LONGEST).rev() {

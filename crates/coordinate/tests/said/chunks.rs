@@ -168,7 +168,8 @@ async fn documents_do_not_wait_for_each_other() {
     let slow = std::time::Duration::from_millis(3);
     let chat = ScriptedChat::by(|request| Ok(reply(request))).with_latency(slow);
     let chat: &'static ScriptedChat = Box::leak(Box::new(chat));
-    let sentences: String = (0..30).map(|n| format!("Sentence {n} is in here. ")).collect();
+    let sentences: Vec<String> = (0..30).map(|n| format!("Sentence {n} is in here.")).collect();
+    let sentences = sentences.join(" ");
     let file = |n: usize| (format!("{n}.txt"), format!("File {n}. {sentences}"));
     let files = Files((0..6).map(file).collect());
     let params = Params { summarize: vec![], with: vec![], atoms: vec![], ..all() };
@@ -272,4 +273,49 @@ async fn figures_are_described_and_atomized_by_what_is_seen() {
         )
         .await;
     assert_eq!(left.unwrap(), []);
+}
+
+/// A run that is cut off, at whatever stage, costs at most the calls that were under way.
+#[tokio::test]
+async fn a_run_that_is_cut_off_loses_the_calls_under_way() {
+    let sentences: Vec<String> = (0..12).map(|n| format!("The Crane {n} is in here.")).collect();
+    let body = format!("{}\n\n| a | b |\n|---|---|\n| 1 | 2 |\n", sentences.join(" "));
+    let file = |n: usize| (format!("{n}.md"), format!("# File {n}\n\n{body}\n\n[Figure {n}]\n"));
+    let files = Files((0..4).map(file).collect());
+    let slowly = || -> &'static ScriptedChat {
+        let chat = ScriptedChat::by(|request| Ok(reply(request)));
+        Box::leak(Box::new(chat.with_latency(std::time::Duration::from_millis(4))))
+    };
+    let (whole, chat) = (Shelf::empty(), slowly());
+    index_with(&whole, &files, Some(recorded(&whole, chat)), &all()).await;
+    let calls = chat.requests().len();
+    let (shelf, chat) = (Shelf::empty(), slowly());
+    let mut cuts = 0;
+    loop {
+        let reached = chat.requests().len();
+        let params = all();
+        let run = index_with(&shelf, &files, Some(recorded(&shelf, chat)), &params);
+        let mut run = std::pin::pin!(run);
+        // Cut off once a few more calls have begun.
+        let ended = loop {
+            let tick = std::time::Duration::from_millis(1);
+            if tokio::time::timeout(tick, &mut run).await.is_ok() {
+                break true;
+            }
+            if reached + 5 <= chat.requests().len() {
+                break false;
+            }
+        };
+        if ended {
+            break;
+        }
+        cuts += 1;
+    }
+    let distinct: BTreeSet<String> =
+        chat.requests().iter().map(|request| format!("{request:?}")).collect();
+    let repeated = chat.requests().len() - distinct.len();
+    println!("{cuts} cuts, {repeated} of {calls} calls made twice");
+    assert_eq!(distinct.len(), calls);
+    assert!(5 < cuts && repeated <= 3 * cuts, "{repeated} calls made twice in {cuts} cuts");
+    assert_eq!(export(&shelf), export(&whole));
 }

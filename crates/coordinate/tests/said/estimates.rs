@@ -25,8 +25,8 @@ fn said(request: &ChatRequest) -> String {
         Role::Tag if asked.contains("\n# Factors\n") => {
             let class = |n: usize| {
                 serde_json::json!({
-                "name": format!("class {n}"), "covers": "names of machines, parts and suppliers of the port",
-                "examples": ["KX-40", "slew seal", "harbour crane"]})
+                "name": format!("class {n}"), "covers": "names of machines, of their parts and of who supplies them to the port",
+                "examples": ["machine part 01", "machine part 11", "machine part 21", "machine part 31"]})
             };
             serde_json::json!({"classes": (0..5).map(class).collect::<Vec<_>>()}).to_string()
         }
@@ -41,8 +41,8 @@ fn said(request: &ChatRequest) -> String {
         }
         Role::Tag => {
             let text = below(asked, "Passage");
-            let tags = (0..1 + estimate_tokens(text) / 40)
-                .map(|n| serde_json::json!({"class": 1, "tag": format!("part {n}")}));
+            let tags = (0..=estimate_tokens(text) / 40)
+                .map(|n| serde_json::json!({"class": 1, "tag": format!("harbour crane part {n}")}));
             serde_json::json!({"tags": tags.collect::<Vec<_>>()}).to_string()
         }
         _ if asked.contains("# Pieces") => {
@@ -54,6 +54,7 @@ fn said(request: &ChatRequest) -> String {
             let end = from + hash % (to - from + 1);
             format!("{{\"end\": {end}, \"summary\": \"{}\"}}", sentences(3))
         }
+        Role::Describe => sentences(12),
         _ => sentences(4),
     }
 }

@@ -173,7 +173,8 @@ fn named(text: &str) -> Vec<String> {
 pub(crate) fn corpus(prefix: &'static str) -> impl Strategy<Value = Files> {
     let part = prop_oneof![
         4 => (1_usize..9).prop_map(|sentences| {
-            (0..sentences).map(|n| format!("Sentence {n} tells of the Crane at @ in some words. ")).collect()
+            let sentence = |n: usize| format!("Sentence {n} tells of the Crane at @ in some words.");
+            (0..sentences).map(sentence).collect::<Vec<_>>().join(" ")
         }),
         1 => Just("# Heading @".to_owned()),
         1 => Just("## 第@章".to_owned()),

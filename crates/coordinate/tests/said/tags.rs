@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use pikerag_coordinate::ingest::{ChunkBy, Params, Sample, keyed_pair, learn};
+use pikerag_coordinate::ingest::{ChunkBy, Params, Sample, TagParams, keyed_pair, learn};
 use pikerag_coordinate::{Gather, Kit, Method, Models, TagUse, solve};
 use pikerag_extract::{ChunkParams, tag_key};
 use pikerag_knowledge::{
-    ChatModel, Event, KnowledgeWriter, Origin, Question, Role, Structure, TagClass,
-    TagReader, TagWriter,
+    ChatModel, Event, KnowledgeWriter, Origin, Question, Role, Structure, TagClass, TagReader,
+    TagWriter,
 };
 use pikerag_models::fake::ScriptedChat;
 
@@ -103,6 +103,11 @@ async fn edits_stay() {
         (vec!["name (declared)".to_owned()], calls)
     );
     assert!(tags_of(&shelf, "name").await.contains(&"拘役 2".to_owned()));
+    // Looked for again, the same class is found, and the person's name for it stays.
+    let tags = TagParams { find: true, ..TagParams::default() };
+    index_with(&shelf, &law(), model(), &Params { tags, ..params() }).await;
+    assert_eq!(classes(&shelf).await, ["name (declared)"]);
+    let calls = chat.requests().len();
     // A further class: each chunk is asked about it alone.
     let penalty = TagClass::new("penalty", "what is imposed", vec![], Origin::Declared);
     shelf.base.put_tag_classes(vec![(tag_key("penalty").unwrap(), penalty)]).await.unwrap();
@@ -152,8 +157,8 @@ async fn pairs_are_learned_from_samples() {
     let samples = vec![
         sample("偷东西「坐牢」多久？", &["264.md"], "三年"),
         sample("骗钱会「坐牢」吗？", &[], "三年以下"),
-        sample("Is Stealing punished?", &["300.md"], "Imprisonment"),
-        sample("Who knows Nothing?", &["999.md"], "x"),
+        sample("is Stealing punished?", &["300.md"], "Imprisonment"),
+        sample("who knows Nothing?", &["999.md"], "x"),
     ];
     let tools = tools(&shelf, &law(), Some(recorded(&shelf, chat)), None);
     for _ in 0..2 {
@@ -227,10 +232,30 @@ async fn questions_find_by_the_documents_words() {
             answer.context.chunks.iter().map(|held| held.chunk.uri.clone()).collect();
         (found.join(" "), told)
     };
-    insta::assert_debug_snapshot!(ask("会坐牢吗？", TagUse::Off, None).await, @"");
-    insta::assert_debug_snapshot!(ask("会坐牢吗？", TagUse::Rewrite, None).await, @"");
-    insta::assert_debug_snapshot!(ask("会坐牢吗？", TagUse::Keywords, None).await, @"");
-    insta::assert_debug_snapshot!(ask("Is stealing, or a Letter of it, bad?", TagUse::Both, None).await, @"");
+    insta::assert_debug_snapshot!(ask("会坐牢吗？", TagUse::Off, None).await, @r#"
+    (
+        "",
+        "",
+    )
+    "#);
+    insta::assert_debug_snapshot!(ask("会坐牢吗？", TagUse::Rewrite, None).await, @r#"
+    (
+        "266.md 264.md",
+        "{\"event\":\"tagged\",\"tags\":[{\"tag\":\"坐牢\",\"class\":\"thing\",\"to\":[\"有期徒刑\"]}],\"query\":\"会坐牢吗？ (有期徒刑)\",\"keywords\":[]}",
+    )
+    "#);
+    insta::assert_debug_snapshot!(ask("会坐牢吗？", TagUse::Keywords, None).await, @r#"
+    (
+        "266.md 264.md",
+        "{\"event\":\"tagged\",\"tags\":[{\"tag\":\"坐牢\",\"class\":\"thing\",\"to\":[\"有期徒刑\"]}],\"query\":\"会坐牢吗？\",\"keywords\":[\"有期徒刑\"]}",
+    )
+    "#);
+    insta::assert_debug_snapshot!(ask("Is stealing, or a Letter of it, bad?", TagUse::Both, None).await, @r#"
+    (
+        "300.md",
+        "{\"event\":\"tagged\",\"tags\":[{\"tag\":\"stealing\",\"class\":\"thing\",\"to\":[\"Larceny\"]}],\"query\":\"Is stealing, or a Letter of it, bad? (Larceny)\",\"keywords\":[\"Larceny\"]}",
+    )
+    "#);
     let model: Arc<dyn ChatModel> = Arc::new(ScriptedChat::by(|request| {
         Ok(match request.role {
             Role::Answer => r#"{"answer": "Yes", "citations": []}"#.to_owned(),
@@ -238,5 +263,10 @@ async fn questions_find_by_the_documents_words() {
             _ => reply(request),
         })
     }));
-    insta::assert_debug_snapshot!(ask("Is Stealing bad?", TagUse::Both, Some(model)).await, @"");
+    insta::assert_debug_snapshot!(ask("Is Stealing bad?", TagUse::Both, Some(model)).await, @r#"
+    (
+        "300.md",
+        "{\"event\":\"tagged\",\"tags\":[{\"tag\":\"Stealing\",\"class\":\"thing\",\"to\":[\"Larceny\"]},{\"tag\":\"Is\",\"class\":\"thing\",\"to\":[]}],\"query\":\"Is Larceny punished?\",\"keywords\":[\"Larceny\"]}",
+    )
+    "#);
 }

@@ -296,8 +296,11 @@ fn held(tx: &Transaction<'_>, key: NameKey) -> rusqlite::Result<Option<(i64, Str
 
 fn put_class(tx: &Transaction<'_>, key: NameKey, class: &TagClass) -> rusqlite::Result<()> {
     let id = class.id.0.cast_signed();
+    let known = || tx.prepare_cached("SELECT 1 FROM tag_classes WHERE id = ?1")?.exists([id]);
     match held(tx, key)? {
         Some(_) if class.origin == Origin::Found => return Ok(()),
+        // Found once, and since renamed by a person.
+        None if class.origin == Origin::Found && known()? => return Ok(()),
         // The same class once more: its tags stay.
         Some((held, origin)) if held == id && origin != DROPPED => {
             tx.prepare_cached(
