@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use pikerag_extract::{atomize_prompt, document_graph, extract_prompt};
 use pikerag_knowledge::{
-    AtomKind, Chunk, ChunkId, ExtractBy, KnowledgeWriter, Stage, StoreError, Structure, Usage,
+    AtomKind, Chunk, ChunkId, DocumentGraph, ExtractBy, KnowledgeWriter, Stage, StoreError, Structure, Usage,
 };
 use pikerag_language::{estimate_tokens, sentences};
 use serde::{Deserialize, Serialize};
@@ -94,6 +94,7 @@ pub async fn estimate(
         for document in parsed.documents {
             let graph = document_graph(path, document, params.chunks);
             estimate.chunks += graph.chunks.len();
+            let mut is_new = false;
             for chunk in &graph.chunks {
                 let stored = match base {
                     Some(base) => base.chunks(&[chunk.id]).await.is_ok(),
@@ -101,8 +102,12 @@ pub async fn estimate(
                 };
                 // What is stored is atomized, or waits and was counted above.
                 if counted.insert(chunk.id) && !stored {
+                    is_new = true;
                     count(&mut estimate, chunk, new, &mut fresh);
                 }
+            }
+            if is_new {
+                estimate.embedded_tokens += titles(&graph);
             }
         }
     }
@@ -186,6 +191,13 @@ impl Fresh {
         }
         estimate.embedded_tokens += summaries * SUMMARY.completion_tokens;
     }
+}
+
+/// Tokens of what is embedded of a source and its sections.
+fn titles(graph: &DocumentGraph) -> u64 {
+    let title = estimate_tokens(&graph.source.title);
+    let headings = graph.sections.iter().map(|section| title + estimate_tokens(&section.heading));
+    title + headings.sum::<u64>()
 }
 
 fn count(estimate: &mut Estimate, chunk: &Chunk, new: New<'_>, fresh: &mut Fresh) {

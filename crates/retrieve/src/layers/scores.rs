@@ -19,19 +19,21 @@ const MOST_CHUNKS: usize = 16;
 /// Chunks whose atoms are compared word by word where there are no vectors.
 const READ_FOR_ATOMS: usize = 50;
 
-/// The four layers of one chunk, weighed.
+/// What each layer says of one chunk, weighed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scores {
     chunk: f32,
+    named: f32,
     source: f32,
     section: f32,
     distilled: f32,
 }
 
 impl Scores {
-    pub(super) fn parts(&self) -> [(&'static str, f32); 4] {
+    pub(super) fn parts(&self) -> [(&'static str, f32); 5] {
         [
             ("chunk", self.chunk),
+            ("named_in_question", self.named),
             ("source", self.source),
             ("section", self.section),
             ("distilled", self.distilled),
@@ -81,6 +83,7 @@ pub(super) async fn scores(
             chunk.id,
             Scores {
                 chunk: params.chunk * mix(own, by_meaning.get(&chunk.id)),
+                named: params.named * named,
                 source: params.source * mix(source, close.sources.get(&chunk.source)),
                 section: params.section * mix(section, meant_section),
                 distilled: params.distilled
