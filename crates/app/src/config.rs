@@ -282,7 +282,9 @@ fn check(settings: &Settings) -> anyhow::Result<()> {
         bail!("`methods.delta` is a cosine: it must lie between -1 and 1");
     }
     if !(0.0..1.0).contains(&settings.retrieval.layers.lambda) {
-        bail!("`retrieval.layers.lambda` is the part of a score that spreads: it must lie between 0 and 1");
+        bail!(
+            "`retrieval.layers.lambda` is the part of a score that spreads: it must lie between 0 and 1"
+        );
     }
     for (model, price) in &settings.prices {
         if price.prompt < 0.0 || price.completion < 0.0 {

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 
 use pikerag_extract::{atomize_prompt, document_graph, extract_prompt};
 use pikerag_knowledge::{
-    AtomKind, Chunk, ChunkId, DocumentGraph, ExtractBy, KnowledgeWriter, Stage, StoreError, Structure, Usage,
+    AtomKind, Chunk, ChunkId, DocumentGraph, ExtractBy, KnowledgeWriter, Stage, StoreError,
+    Structure, Usage,
 };
 use pikerag_language::{estimate_tokens, sentences};
 use serde::{Deserialize, Serialize};

@@ -27,7 +27,13 @@ pub struct LookedUp {
 impl LookedUp {
     /// What was found for a question, by the URIs of the chunks, best first; `None` where the data set
     /// names no gold evidence.
-    pub fn of(item: &Item, data_set: &str, search: &str, uris: &[String], seconds: f64) -> Option<Self> {
+    pub fn of(
+        item: &Item,
+        data_set: &str,
+        search: &str,
+        uris: &[String],
+        seconds: f64,
+    ) -> Option<Self> {
         if item.supporting.is_empty() {
             return None;
         }
@@ -137,7 +143,8 @@ mod tests {
             supporting: gold.iter().map(|gold| (*gold).to_owned()).collect(),
             ..Item::default()
         };
-        let uris = |ids: &[&str]| ids.iter().map(|id| format!("corpus.jsonl#{id}")).collect::<Vec<_>>();
+        let uris =
+            |ids: &[&str]| ids.iter().map(|id| format!("corpus.jsonl#{id}")).collect::<Vec<_>>();
         let all: Vec<LookedUp> = [
             (item("q1", &["a", "b"]), uris(&["a", "x", "a", "b"])),
             (item("q2", &["a"]), uris(&["xa", "y"])),

@@ -279,8 +279,7 @@ impl Walk {
             let words = self.asked.words_of(chunk);
             let named =
                 self.params.named * self.asked.named.get(&chunk).copied().unwrap_or_default();
-            let prior =
-                self.params.prior * self.prior.get(&chunk).copied().unwrap_or_default();
+            let prior = self.params.prior * self.prior.get(&chunk).copied().unwrap_or_default();
             self.candidates.insert(chunk, Node { words, meaning, named, prior, ..Node::default() });
         }
         Ok(())

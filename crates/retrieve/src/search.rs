@@ -153,8 +153,11 @@ async fn joined(
 ) -> Result<Vec<Hit>, RetrieveError> {
     let spread = spread_scores(finder, query, params.layers).await?;
     let best = spread.first().map_or(0.0, |hit| hit.score);
-    let prior: BTreeMap<ChunkId, f32> =
-        spread.into_iter().filter(|hit| 0.0 < hit.score).map(|hit| (hit.chunk, hit.score / best)).collect();
+    let prior: BTreeMap<ChunkId, f32> = spread
+        .into_iter()
+        .filter(|hit| 0.0 < hit.score)
+        .map(|hit| (hit.chunk, hit.score / best))
+        .collect();
     let mut walk = Walk::begin_with(finder, query, params.hops, prior).await?;
     walk.gather(finder, k).await
 }

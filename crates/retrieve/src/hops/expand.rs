@@ -10,8 +10,8 @@ use pikerag_language::stem;
 
 use super::question::Asked;
 use super::{HopParams, chunk_terms};
-use crate::layers::by_entities;
 use crate::finder::{Finder, RetrieveError};
+use crate::layers::by_entities;
 
 /// Where a chunk leads, and which terms it holds.
 #[derive(Clone, Debug, Default)]

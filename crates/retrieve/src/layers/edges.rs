@@ -79,7 +79,8 @@ pub(crate) async fn by_entities(
     chunk: ChunkId,
 ) -> Result<HashMap<ChunkId, f32>, RetrieveError> {
     let mut found: HashMap<ChunkId, f32> = HashMap::new();
-    let own: Vec<EntityId> = finder.base.entities_in(&[chunk]).await?.into_iter().flatten().collect();
+    let own: Vec<EntityId> =
+        finder.base.entities_in(&[chunk]).await?.into_iter().flatten().collect();
     if own.is_empty() {
         return Ok(found);
     }

@@ -167,7 +167,9 @@ impl Close {
 }
 
 /// The best becomes 1 and the last 0: what an embedder gives to everything tells nothing.
-fn scaled<K: std::hash::Hash + Eq>(found: impl Iterator<Item = (K, f32)> + Clone) -> HashMap<K, f32> {
+fn scaled<K: std::hash::Hash + Eq>(
+    found: impl Iterator<Item = (K, f32)> + Clone,
+) -> HashMap<K, f32> {
     let scores = found.clone().map(|(_, score)| score);
     let (least, best) = scores.fold((f32::INFINITY, f32::NEG_INFINITY), |(least, best), score| {
         (least.min(score), best.max(score))
@@ -195,17 +197,14 @@ struct Weights {
 impl Weights {
     async fn new(finder: Finder<'_>, asked: &Asked) -> Result<Self, RetrieveError> {
         let counts = finder.base.term_counts(&asked.words).await?;
-        let by_word: HashMap<String, f32> = asked
-            .words
-            .iter()
-            .zip(counts)
-            .map(|(word, count)| {
-                // A number or identifier tells apart what is called alike otherwise.
-                let is_identifier = word.chars().any(|c| c.is_ascii_digit());
-                (word.clone(), if is_identifier { 1.0 } else { asked.rarity(count) })
-            })
-            .collect();
-        let all = by_word.values().sum();
+        let (mut by_word, mut all) = (HashMap::new(), 0.0);
+        for (word, count) in asked.words.iter().zip(counts) {
+            // A number or identifier tells apart what is called alike otherwise.
+            let is_identifier = word.chars().any(|c| c.is_ascii_digit());
+            let weight = if is_identifier { 1.0 } else { asked.rarity(count) };
+            all += weight;
+            by_word.insert(word.clone(), weight);
+        }
         Ok(Self { by_word, all })
     }
 

@@ -51,10 +51,7 @@ impl PartialOrd for Waiting {
 }
 
 impl Flow {
-    pub(super) fn new(
-        scores: impl Iterator<Item = (ChunkId, f32)>,
-        params: LayerParams,
-    ) -> Self {
+    pub(super) fn new(scores: impl Iterator<Item = (ChunkId, f32)>, params: LayerParams) -> Self {
         let rest: BTreeMap<ChunkId, Mass> =
             scores.map(|(chunk, own)| (chunk, [own, 0.0, 0.0, 0.0, 0.0])).collect();
         let queue = rest.iter().map(|(chunk, mass)| Waiting(total(mass), *chunk)).collect();
@@ -136,7 +133,8 @@ mod tests {
     type Graph = Vec<Vec<f32>>;
 
     fn out_of(graph: &Graph, node: usize) -> Out {
-        let edges = graph[node].iter().enumerate().filter(|(to, weight)| *to != node && 0.0 < **weight);
+        let edges =
+            graph[node].iter().enumerate().filter(|(to, weight)| *to != node && 0.0 < **weight);
         edges.map(|(to, weight)| (ChunkId(to as u64), [*weight, 0.0, 0.0, 0.0])).collect()
     }
 
@@ -148,7 +146,9 @@ mod tests {
             flow.push(chunk, &out_of(graph, chunk.0 as usize));
         }
         let settled = flow.settle();
-        (0..scores.len()).map(|node| settled.get(&ChunkId(node as u64)).map_or(0.0, total)).collect()
+        (0..scores.len())
+            .map(|node| settled.get(&ChunkId(node as u64)).map_or(0.0, total))
+            .collect()
     }
 
     /// The whole matrix of where scores go, with what stays for want of edges.
@@ -171,7 +171,8 @@ mod tests {
         let start: Vec<f64> = scores.iter().map(|score| f64::from(*score)).collect();
         let matrix = transitions(graph);
         let step = |held: &[f64]| -> Vec<f64> {
-            let into = |to: usize| -> f64 { held.iter().zip(&matrix).map(|(x, row)| x * row[to]).sum() };
+            let into =
+                |to: usize| -> f64 { held.iter().zip(&matrix).map(|(x, row)| x * row[to]).sum() };
             (0..held.len()).map(|to| (1.0 - lambda) * start[to] + lambda * into(to)).collect()
         };
         (0..rounds).fold(start.clone(), |held, _| step(&held))

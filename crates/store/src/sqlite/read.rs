@@ -8,7 +8,9 @@ use pikerag_knowledge::{
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Base, Inner, TEXT_GENERATION, counter, counts, graph, layers, names, rows, tree, vectors};
+use super::{
+    Base, Inner, TEXT_GENERATION, counter, counts, graph, layers, names, rows, tree, vectors,
+};
 use crate::error::Doing;
 
 #[async_trait]
@@ -306,7 +308,9 @@ impl KnowledgeBase for Base {
     ) -> Result<Vec<Mentions>, StoreError> {
         let ids = entities.to_vec();
         self.looking("reading mentions", move |connection| {
-            ids.into_iter().map(|entity| layers::entity_mentions(connection, entity, most)).collect()
+            ids.into_iter()
+                .map(|entity| layers::entity_mentions(connection, entity, most))
+                .collect()
         })
         .await
     }

@@ -9,8 +9,8 @@ use pikerag_knowledge::{
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
-    Base, Inner, TEXT_GENERATION, VECTOR_GENERATION, advance, counter, distil, graph, layers,
-    put, rows, tree, vectors,
+    Base, Inner, TEXT_GENERATION, VECTOR_GENERATION, advance, counter, distil, graph, layers, put,
+    rows, tree, vectors,
 };
 use crate::error::Doing;
 use crate::fulltext::Changes;

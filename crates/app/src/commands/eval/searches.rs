@@ -27,11 +27,7 @@ struct Named {
     params: SearchParams,
 }
 
-pub(super) async fn searches(
-    wiring: &Wiring,
-    arguments: &Eval,
-    plan: &Plan,
-) -> anyhow::Result<u8> {
+pub(super) async fn searches(wiring: &Wiring, arguments: &Eval, plan: &Plan) -> anyhow::Result<u8> {
     let mut wanted = Vec::new();
     for label in &arguments.searches {
         wanted.push(read(label, wiring.searches())?);
@@ -91,12 +87,7 @@ async fn look_up(
     Ok(found)
 }
 
-async fn one(
-    kit: &Kit,
-    set: &Set,
-    named: &Named,
-    item: &Item,
-) -> anyhow::Result<Option<LookedUp>> {
+async fn one(kit: &Kit, set: &Set, named: &Named, item: &Item) -> anyhow::Result<Option<LookedUp>> {
     let began = Instant::now();
     let hits = search(kit.finder(), named.by, item.query(), DEPTH, named.params).await?;
     let seconds = began.elapsed().as_secs_f64();

@@ -77,9 +77,7 @@ pub(super) async fn net(
     match params.net {
         Net::Off => Ok(Vec::new()),
         Net::Plain => gather(kit, &question.text, naive).await,
-        Net::Layers => {
-            gather(kit, &question.text, Gather::layers().weighed(params.layers)).await
-        }
+        Net::Layers => gather(kit, &question.text, Gather::layers().weighed(params.layers)).await,
         Net::Hops => {
             let hits = hops(kit.finder(), &question.text, naive.chunks, params.hops).await?;
             chunk_candidates(kit, &hits, Via::Hops, &question.text).await
