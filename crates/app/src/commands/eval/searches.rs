@@ -78,7 +78,9 @@ async fn lacking(kit: &Kit, items: &[Item]) -> anyhow::Result<usize> {
     let sources = kit.base.sources().await?;
     let held: HashSet<&str> = sources
         .iter()
-        .flat_map(|source| [source.uri.as_str(), after_last(&source.uri, '/'), after_last(&source.uri, '#')])
+        .flat_map(|source| {
+            [source.uri.as_str(), after_last(&source.uri, '/'), after_last(&source.uri, '#')]
+        })
         .collect();
     let is_lacking = |item: &&Item| {
         let mut gold = item.supporting.iter();
