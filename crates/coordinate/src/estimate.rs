@@ -112,6 +112,7 @@ pub async fn estimate(
             let graph = graph_of(&mut estimate, path, document, params).await;
             estimate.chunks += graph.chunks.len();
             described::count_source(&mut estimate, params, &graph);
+            let mut is_new = false;
             for chunk in &graph.chunks {
                 let stored = match base {
                     Some(base) => base.chunks(&[chunk.id]).await.is_ok(),
@@ -119,6 +120,7 @@ pub async fn estimate(
                 };
                 // What is stored is atomized, or waits and was counted above.
                 if counted.insert(chunk.id) && !stored {
+                    is_new = true;
                     count(&mut estimate, chunk, new, &mut fresh);
                     for schema in &params.records {
                         let plain = || plain_records(schema, &graph.source, chunk).is_empty();
@@ -133,6 +135,9 @@ pub async fn estimate(
                         tagged.count(&mut estimate, chunk);
                     }
                 }
+            }
+            if is_new {
+                estimate.embedded_tokens += titles(&graph);
             }
         }
     }
@@ -260,6 +265,13 @@ impl Fresh {
         }
         estimate.embedded_tokens += summaries * SUMMARY.completion_tokens;
     }
+}
+
+/// Tokens of what is embedded of a source and its sections.
+fn titles(graph: &DocumentGraph) -> u64 {
+    let title = estimate_tokens(&graph.source.title);
+    let headings = graph.sections.iter().map(|section| title + estimate_tokens(&section.heading));
+    title + headings.sum::<u64>()
 }
 
 fn count(estimate: &mut Estimate, chunk: &Chunk, new: New<'_>, fresh: &mut Fresh) {

@@ -259,6 +259,7 @@ mod tests {
             Item {
                 id: "Q0",
                 question: "What?",
+                lookup: None,
                 answers: [
                     "Rasaia",
                 ],
@@ -275,6 +276,7 @@ mod tests {
             Item {
                 id: "h",
                 question: "Which?",
+                lookup: None,
                 answers: [
                     "Ten",
                 ],
@@ -292,6 +294,9 @@ mod tests {
             Item {
                 id: "l",
                 question: "选出答案。\n几类?",
+                lookup: Some(
+                    "几类?",
+                ),
                 answers: [
                     "正确答案：C。",
                     "C",

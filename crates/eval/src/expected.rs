@@ -71,7 +71,7 @@ const MOST_REPLY: u64 = 2048;
 const ASKED_AGAIN: u64 = 2;
 
 /// From the most special name to the most general: the first that begins a method's name counts.
-const BASES: [Basis; 23] = [
+const BASES: [Basis; 24] = [
     Basis {
         name: "hop-rag",
         n: 1,
@@ -86,6 +86,18 @@ const BASES: [Basis; 23] = [
     },
     Basis {
         name: "hybrid-rag",
+        n: 1,
+        k: 16,
+        typical: |_, _| 1.0,
+        most: |_, _| 1,
+        chunks: |_, k| k as f64,
+        most_chunks: |_, k| k.max(16),
+        fixed: 330,
+        reply: 100,
+        source: "one call on 16 chunks",
+    },
+    Basis {
+        name: "layers-rag",
         n: 1,
         k: 16,
         typical: |_, _| 1.0,

@@ -25,6 +25,9 @@ pub(crate) use self::edges::by_entities;
 pub struct LayerParams {
     /// `w_C`: weight of a chunk's own similarity.
     pub chunk: f32,
+    /// Weight of being named in the question, by title, heading, file or identifier; beside the formula,
+    /// since no average over words or meaning tells it.
+    pub named: f32,
     /// `w_I`: weight of that of its source.
     pub source: f32,
     /// `w_S`: weight of that of its section.
@@ -80,9 +83,9 @@ pub enum Spread {
     /// Not at all.
     Off,
     /// To the next chunk, once.
+    #[default]
     OneStep,
     /// On and on, each time by `λ` of the rest: personalised PageRank, by local pushes.
-    #[default]
     PageRank,
 }
 
@@ -90,22 +93,23 @@ impl Default for LayerParams {
     fn default() -> Self {
         Self {
             chunk: 1.0,
-            source: 0.3,
+            named: 0.5,
+            source: 0.6,
             section: 0.2,
             distilled: 0.5,
             aggregate: Aggregate::Max,
             words: 0.5,
-            spread: Spread::PageRank,
+            spread: Spread::OneStep,
             lambda: 0.5,
-            sharpness: 2.0,
+            sharpness: 4.0,
             refers_to: 1.0,
             referred_by: 0.3,
             shares: 0.7,
             next: 0.3,
             relates: 0.5,
             rarity_floor: 0.5,
-            contrast: 1.0,
-            pushes: 24,
+            contrast: 2.0,
+            pushes: 16,
         }
     }
 }
@@ -150,7 +154,7 @@ pub(crate) async fn spread_scores(
 }
 
 /// A chunk's score before it spreads, and the parts that layers have in it.
-type Own = (f32, [(&'static str, f32); 4]);
+type Own = (f32, [(&'static str, f32); 5]);
 
 /// Each score by a power of its share in the best one.
 fn sharpened(found: &BTreeMap<ChunkId, Scores>, sharpness: f32) -> BTreeMap<ChunkId, Own> {

@@ -31,8 +31,17 @@ const MAKER: &str = "What is the origin of the KX-40 crane?";
 
 #[tokio::test]
 async fn every_layer_and_every_kind_of_edge_is_told() {
-    insta::assert_snapshot!(told(Embedding::None, LayerParams::default()).await, @"");
-    insta::assert_snapshot!(told(Embedding::Hashes, LayerParams::default()).await, @"");
+    insta::assert_snapshot!(told(Embedding::None, LayerParams::default()).await, @r"
+    KX-40 crane › Origin 1.61: chunk 0.63 + distilled 0.26 + named_in_question 0.25 + next 0.01 + refers_to 0.01 + section 0.13 + source 0.32
+    KX-40 crane › Load 0.64: chunk 0.11 + named_in_question 0.04 + next 0.11 + refers_to 0.26 + section 0.03 + source 0.09
+    Brandt Works 0.55: refers_to 0.52 + shared_names 0.03
+    ");
+    insta::assert_snapshot!(told(Embedding::Hashes, LayerParams::default()).await, @r"
+    KX-40 crane › Origin 1.69: chunk 0.63 + distilled 0.32 + named_in_question 0.25 + next 0.01 + refers_to 0.00 + section 0.13 + source 0.35
+    KX-40 crane › Load 0.64: chunk 0.09 + named_in_question 0.04 + next 0.12 + refers_to 0.27 + section 0.02 + source 0.09
+    Brandt Works 0.58: refers_to 0.55 + shared_names 0.03
+    Snow 0.00: chunk 0.00 + distilled 0.00
+    ");
 }
 
 #[tokio::test]
@@ -56,7 +65,7 @@ async fn every_score_is_explained_and_every_run_repeats() {
             let params = LayerParams { spread, ..LayerParams::default() };
             let shelf = Shelf::of(&LIBRARY, embedding).await;
             let first = shelf.layers(99, params).await;
-            assert!(first.is_sorted_by(|a, b| b.score <= a.score) && 3 <= first.len());
+            assert!(first.is_sorted_by(|a, b| b.score <= a.score) && 2 <= first.len());
             for hit in &first {
                 let sum: f32 = hit.parts.values().sum();
                 assert!((sum - hit.score).abs() < 1e-5, "{hit:?}");

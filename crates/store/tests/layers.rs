@@ -2,7 +2,9 @@
 #![cfg(test)]
 
 use pikerag_extract::{ChunkParams, document_graph};
-use pikerag_knowledge::{ChunkId, FileRecord, KnowledgeBase, KnowledgeWriter, SectionId, VectorSet};
+use pikerag_knowledge::{
+    ChunkId, FileRecord, KnowledgeBase, KnowledgeWriter, SectionId, VectorSet,
+};
 use pikerag_parse::{Limits, parse};
 use pikerag_store::Base;
 
@@ -72,8 +74,7 @@ fn fresh() -> (tempfile::TempDir, Base) {
 }
 
 async fn put(base: &Base, path: &str, text: &str) {
-    let parsed =
-        parse(path, text.as_bytes(), &Limits::default(), &pikerag_parse::Unaided).unwrap();
+    let parsed = parse(path, text.as_bytes(), &Limits::default(), &pikerag_parse::Unaided).unwrap();
     let graph = |document| document_graph(path, document, ChunkParams::default());
     let file = FileRecord { path: path.to_owned(), hash: String::new(), recipe: String::new() };
     base.put_file(&file, parsed.documents.into_iter().map(graph).collect()).await.unwrap();

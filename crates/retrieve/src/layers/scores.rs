@@ -19,19 +19,21 @@ const MOST_CHUNKS: usize = 16;
 /// Chunks whose atoms are compared word by word where there are no vectors.
 const READ_FOR_ATOMS: usize = 50;
 
-/// The four layers of one chunk, weighed.
+/// What each layer says of one chunk, weighed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scores {
     chunk: f32,
+    named: f32,
     source: f32,
     section: f32,
     distilled: f32,
 }
 
 impl Scores {
-    pub(super) fn parts(&self) -> [(&'static str, f32); 4] {
+    pub(super) fn parts(&self) -> [(&'static str, f32); 5] {
         [
             ("chunk", self.chunk),
+            ("named_in_question", self.named),
             ("source", self.source),
             ("section", self.section),
             ("distilled", self.distilled),
@@ -81,6 +83,7 @@ pub(super) async fn scores(
             chunk.id,
             Scores {
                 chunk: params.chunk * mix(own, by_meaning.get(&chunk.id)),
+                named: params.named * named,
                 source: params.source * mix(source, close.sources.get(&chunk.source)),
                 section: params.section * mix(section, meant_section),
                 distilled: params.distilled
@@ -194,17 +197,14 @@ struct Weights {
 impl Weights {
     async fn new(finder: Finder<'_>, asked: &Asked) -> Result<Self, RetrieveError> {
         let counts = finder.base.term_counts(&asked.words).await?;
-        let by_word: HashMap<String, f32> = asked
-            .words
-            .iter()
-            .zip(counts)
-            .map(|(word, count)| {
-                // A number or identifier tells apart what is called alike otherwise.
-                let is_identifier = word.chars().any(|c| c.is_ascii_digit());
-                (word.clone(), if is_identifier { 1.0 } else { asked.rarity(count) })
-            })
-            .collect();
-        let all = by_word.values().sum();
+        let (mut by_word, mut all) = (HashMap::new(), 0.0);
+        for (word, count) in asked.words.iter().zip(counts) {
+            // A number or identifier tells apart what is called alike otherwise.
+            let is_identifier = word.chars().any(|c| c.is_ascii_digit());
+            let weight = if is_identifier { 1.0 } else { asked.rarity(count) };
+            all += weight;
+            by_word.insert(word.clone(), weight);
+        }
         Ok(Self { by_word, all })
     }
 

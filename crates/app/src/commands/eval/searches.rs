@@ -1,5 +1,6 @@
 //! `eval --searches`: which search finds most of the gold evidence? No answers, no chat model.
 
+use std::collections::HashSet;
 use std::fs;
 use std::time::Instant;
 
@@ -47,6 +48,13 @@ pub(super) async fn searches(wiring: &Wiring, arguments: &Eval, plan: &Plan) -> 
         }
         let (base, _) = the_base(wiring, arguments, plan, set).await?;
         let kit = wiring.kit(&base).await?;
+        let lacking = lacking(&kit, &set.items).await?;
+        if 0 < lacking {
+            note(&format!(
+                "{}: the base holds no gold evidence of {lacking} of {gold} questions; they count as not found",
+                set.name
+            ));
+        }
         for search in &wanted {
             all.extend(look_up(wiring, arguments, set, &kit, search).await?);
         }
@@ -63,6 +71,26 @@ pub(super) async fn searches(wiring: &Wiring, arguments: &Eval, plan: &Plan) -> 
         note(&format!("every question is in {}", plan.out.join("searches.jsonl").display()));
     }
     Ok(0)
+}
+
+/// Questions of whose gold evidence the base holds nothing.
+async fn lacking(kit: &Kit, items: &[Item]) -> anyhow::Result<usize> {
+    let sources = kit.base.sources().await?;
+    let held: HashSet<&str> = sources
+        .iter()
+        .flat_map(|source| {
+            [source.uri.as_str(), after_last(&source.uri, '/'), after_last(&source.uri, '#')]
+        })
+        .collect();
+    let is_lacking = |item: &&Item| {
+        let mut gold = item.supporting.iter();
+        !item.supporting.is_empty() && gold.all(|gold| !held.contains(gold.as_str()))
+    };
+    Ok(items.iter().filter(is_lacking).count())
+}
+
+fn after_last(uri: &str, sign: char) -> &str {
+    uri.rsplit(sign).next().unwrap_or(uri)
 }
 
 async fn look_up(
