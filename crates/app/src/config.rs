@@ -1,14 +1,21 @@
 //! What is set? Read once: flag, then environment, then `pikerag.toml`, then default.
 
+mod check;
+mod environment;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use pikerag_coordinate::TagUse;
 use pikerag_coordinate::ingest::Summarized;
 use pikerag_knowledge::{AtomKind, RecordSchema, Role, Structure};
 use pikerag_models::Secret;
 use serde::Deserialize;
+
+use self::check::check;
+pub(crate) use self::environment::Environment;
+use self::environment::fill_in;
 
 /// The settings file, as written.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -248,25 +255,6 @@ pub(crate) struct Tools {
     pub(crate) soffice: Option<PathBuf>,
 }
 
-/// What the environment says, as read; the only place where it is read for settings.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Environment(BTreeMap<String, String>);
-
-impl Environment {
-    pub(crate) fn read() -> Self {
-        Self(
-            std::env::vars_os()
-                .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
-                .collect(),
-        )
-    }
-
-    /// A variable that is set and not empty.
-    pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
-    }
-}
-
 /// Reads the settings file: the one named, else `pikerag.toml` here, else the defaults.
 pub(crate) fn load(named: Option<&Path>, environment: &Environment) -> anyhow::Result<Settings> {
     let path = named.unwrap_or(Path::new("pikerag.toml"));
@@ -286,109 +274,6 @@ pub(crate) fn load(named: Option<&Path>, environment: &Environment) -> anyhow::R
     check(&settings)?;
     settings.methods.set.tags = settings.retrieval.tags;
     Ok(settings)
-}
-
-/// The environment goes before the file.
-fn fill_in(settings: &mut Settings, environment: &Environment) {
-    let set = |slot: &mut Option<String>, names: &[&str]| {
-        if let Some(value) = names.iter().find_map(|name| environment.get(name)) {
-            *slot = Some(value.to_owned());
-        }
-    };
-    set(
-        &mut settings.chat.base_url,
-        &["PIKERAG_CHAT_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE", "AZURE_OPENAI_ENDPOINT"],
-    );
-    set(
-        &mut settings.chat.model,
-        &["PIKERAG_CHAT_MODEL", "OPENAI_MODEL", "AZURE_OPENAI_DEPLOYMENT"],
-    );
-    set(&mut settings.chat.azure_api_version, &["OPENAI_API_VERSION", "AZURE_OPENAI_API_VERSION"]);
-    set(&mut settings.embed.base_url, &["PIKERAG_EMBED_BASE_URL"]);
-    set(&mut settings.embed.model, &["PIKERAG_EMBED_MODEL"]);
-    if let Some(path) = environment.get("PIKERAG_WEIGHTS") {
-        settings.embed.weights = Some(PathBuf::from(path));
-    }
-    let keys = match settings.chat.azure_api_version {
-        Some(_) => ["AZURE_OPENAI_API_KEY", "OPENAI_API_KEY"],
-        None => ["OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"],
-    };
-    set_key(&mut settings.chat.api_key, settings.chat.api_key_env.as_deref(), &keys, environment);
-    for chat in settings.roles.values_mut() {
-        set_key(&mut chat.api_key, chat.api_key_env.as_deref(), &[], environment);
-    }
-    // Vectors come from the chat's endpoint, key and all, unless they have an address of their own:
-    // keys go only where they were meant to go.
-    let embed = &mut settings.embed;
-    set_key(
-        &mut embed.api_key,
-        embed.api_key_env.as_deref(),
-        &["PIKERAG_EMBED_API_KEY"],
-        environment,
-    );
-    let elsewhere = embed.base_url.is_some() && embed.base_url != settings.chat.base_url;
-    if !elsewhere {
-        embed.base_url.clone_from(&settings.chat.base_url);
-        if embed.azure_api_version.is_none() {
-            embed.azure_api_version.clone_from(&settings.chat.azure_api_version);
-        }
-        if embed.api_key.is_none() && embed.api_key_env.is_none() {
-            embed.api_key.clone_from(&settings.chat.api_key);
-        }
-    }
-}
-
-/// The key from the variable that the settings name; else from the customary ones; else as set.
-fn set_key(
-    key: &mut Option<Secret>,
-    named: Option<&str>,
-    customary: &[&str],
-    environment: &Environment,
-) {
-    if let Some(name) = named {
-        *key = environment.get(name).map(Secret::new);
-    } else if let Some(value) = customary.iter().find_map(|name| environment.get(name)) {
-        *key = Some(Secret::new(value));
-    }
-}
-
-fn check(settings: &Settings) -> anyhow::Result<()> {
-    if settings.index.max_tokens.is_some_and(|tokens| tokens < 20) {
-        bail!("`index.max_tokens` must be at least 20: smaller chunks hold no fact");
-    }
-    if let (Some(min), max) = (settings.index.min_tokens, settings.index.max_tokens.unwrap_or(240))
-        && max < min
-    {
-        bail!("`index.min_tokens` ({min}) must not be above `index.max_tokens` ({max})");
-    }
-    for class in &settings.tags.classes {
-        if pikerag_extract::tag_key(&class.name).is_none() {
-            bail!("a class in `[[tags.classes]]` has no name: `{}`", class.name);
-        }
-    }
-    if settings.methods.set.delta.is_some_and(|delta| !(-1.0..=1.0).contains(&delta)) {
-        bail!("`methods.delta` is a cosine: it must lie between -1 and 1");
-    }
-    let odd = |c: char| !c.is_ascii_alphanumeric() && !"_/-".contains(c);
-    if let Some(language) =
-        settings.tools.languages.iter().find(|l| l.is_empty() || l.contains(odd))
-    {
-        bail!(
-            "`tools.languages` holds no language of Tesseract: `{language}`; such as `eng`, `deu`, `chi_sim`"
-        );
-    }
-    if !(0.0..1.0).contains(&settings.retrieval.layers.lambda) {
-        bail!(
-            "`retrieval.layers.lambda` is the part of a score that spreads: it must lie between 0 and 1"
-        );
-    }
-    RecordSchema::check(&settings.records).context("`[[records]]` cannot be used")?;
-    for (model, price) in &settings.prices {
-        if price.prompt < 0.0 || price.completion < 0.0 {
-            bail!("`prices.\"{model}\"` must not be negative");
-        }
-    }
-    Ok(())
 }
 
 impl Chat {

@@ -12,8 +12,7 @@ use pikerag_extract::{
 };
 use pikerag_knowledge::{
     AtomKind, Chunk, ChunkId, Document, DocumentGraph, ExtractBy, KnowledgeWriter, RecordSchema,
-    RecordsBy, Stage,
-    StoreError, Structure, Usage,
+    RecordsBy, Stage, StoreError, Structure, Usage,
 };
 use pikerag_language::{estimate_tokens, sentences};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,8 @@
 //! Which numbered parts does a Chinese text name? `第三十九条` and `第39条` are one term, whose number
 //! no dictionary cuts to pieces.
 
+use crate::numerals::{chinese_digit, chinese_number};
+
 /// What parts of statutes, contracts and books are called.
 const PARTS: [char; 8] = ['条', '款', '项', '章', '节', '编', '篇', '卷'];
 /// Numerals longer than this, in characters, number nothing.
@@ -40,44 +42,28 @@ fn part(text: &str) -> Option<(String, &str)> {
     }
 }
 
-/// The numeral that a text begins with, and what comes after it.
+/// The numeral that a text begins with, in Chinese or in digits of either width, and what comes after it.
 fn numeral(text: &str) -> Option<(u32, &str)> {
-    let (mut sum, mut digit, mut end) = (0_u32, None, 0);
-    for (at, c) in text.char_indices().take(LONGEST) {
-        match value(c) {
-            Some(Sign::Digit(value)) => {
-                digit = Some(digit.unwrap_or(0_u32).checked_mul(10)?.checked_add(value)?);
-            }
-            Some(Sign::Unit(unit)) => {
-                sum = sum.checked_add(digit.take().unwrap_or(1).checked_mul(unit)?)?;
-            }
-            None => break,
-        }
-        end = at + c.len_utf8();
-    }
-    let rest = text.get(end..)?;
-    (0 < end).then_some((sum.checked_add(digit.unwrap_or(0))?, rest))
+    let signs = text.chars().take(LONGEST).take_while(|c| digit(*c).is_some() || is_chinese(*c));
+    let signs: String = signs.collect();
+    let rest = text.get(signs.len()..)?;
+    let number = match signs.chars().map(digit).collect::<Option<String>>() {
+        Some(digits) => digits.parse().ok()?,
+        None => chinese_number(&signs)?,
+    };
+    Some((number, rest))
 }
 
-enum Sign {
-    Digit(u32),
-    Unit(u32),
-}
-
-fn value(c: char) -> Option<Sign> {
-    let han = ['零', '一', '二', '三', '四', '五', '六', '七', '八', '九'];
-    if let Some(value) = han.iter().position(|digit| *digit == c) {
-        return u32::try_from(value).ok().map(Sign::Digit);
-    }
+fn digit(c: char) -> Option<char> {
     match c {
-        '〇' => Some(Sign::Digit(0)),
-        '两' => Some(Sign::Digit(2)),
-        '十' => Some(Sign::Unit(10)),
-        '百' => Some(Sign::Unit(100)),
-        '千' => Some(Sign::Unit(1000)),
-        '０'..='９' => Some(Sign::Digit(u32::from(c) - u32::from('０'))),
-        _ => c.to_digit(10).map(Sign::Digit),
+        '0'..='9' => Some(c),
+        '０'..='９' => char::from_digit(u32::from(c) - u32::from('０'), 10),
+        _ => None,
     }
+}
+
+fn is_chinese(c: char) -> bool {
+    chinese_digit(c).is_some() || ['十', '百', '千'].contains(&c)
 }
 
 #[cfg(test)]
