@@ -76,9 +76,19 @@ pub(crate) fn rows(mut words: Vec<Word>) -> Vec<Row> {
 pub(crate) fn lines(rows: &[Row], targets: &[String]) -> Vec<Line> {
     let mut lines = Vec::new();
     for (index, row) in rows.iter().enumerate() {
+        let mono = row.words.iter().all(|word| {
+            let even = word.wide - word.narrow < 0.02 && (0.4..0.8).contains(&word.wide);
+            even || word.wide <= 0.0 && word.text.len() < 4
+        }) && row.words.iter().any(|word| 0.0 < word.wide);
         let mut from = 0;
         for gap in gaps(row) {
-            if FAR * gap.size < gap.to - gap.from || is_gutter(rows, index, gap) {
+            let far = FAR * gap.size < gap.to - gap.from;
+            // Program text is set out with spaces.
+            let apart = match mono {
+                true => 8.0 * gap.size < gap.to - gap.from,
+                false => far || is_gutter(rows, index, gap),
+            };
+            if apart {
                 lines.extend(row.words.get(from..gap.word).and_then(|words| line(words, targets)));
                 from = gap.word;
             }
@@ -156,7 +166,7 @@ pub(crate) fn line(words: &[Word], targets: &[String]) -> Option<Line> {
     let first = words.first()?;
     let mut area = first.area();
     let mut sizes: Vec<(f32, usize)> = Vec::with_capacity(words.len());
-    let (mut strokes, mut letters, mut lightest) = (0.0, 0, f32::MAX);
+    let (mut strokes, mut letters, mut weights) = (0.0, 0, Vec::new());
     let (mut narrow, mut wide, mut measured) = (f32::MAX, 0.0_f32, 0);
     for word in words {
         area = area.around(word.area());
@@ -167,7 +177,7 @@ pub(crate) fn line(words: &[Word], targets: &[String]) -> Option<Line> {
             strokes += word.weight * n as f32;
             letters += n;
             if 3 <= n {
-                lightest = lightest.min(word.weight);
+                weights.push(word.weight);
             }
         }
         if 0.0 < word.wide {
@@ -193,7 +203,10 @@ pub(crate) fn line(words: &[Word], targets: &[String]) -> Option<Line> {
         size,
         // One bold word makes no bold line; a few letters say nothing.
         weight: match letters {
-            _ if lightest < f32::MAX => lightest,
+            _ if !weights.is_empty() => {
+                weights.sort_by(f32::total_cmp);
+                weights.get(weights.len() / 4).copied().unwrap_or_default()
+            }
             2.. if n_chars <= 3 * letters => strokes / letters as f32,
             _ => 0.0,
         },
