@@ -114,7 +114,6 @@ impl<'a> Archive<'a> {
     }
 
     /// Names of all files, in the order of the directory, with `/` between folders.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for EPUB, which follows"))]
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
