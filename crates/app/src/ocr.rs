@@ -78,7 +78,7 @@ mod tests {
             5\t1\t2\t1\t1\t1\t10\tNaN\t30\t40\t91\tnowhere\n\
             5\t1\t2\t1\t1\t1\t10\t20\t-30\t40\t91\tbackwards\n\
             5\t1\n\
-            5\t1\t2\t1\t1\t1\t10\t120\t30\t40\t900\ta\tb\n";
+            5\t1\t2\t1\t1\t1\t10\t120\t30\t40\t900\tlast\n";
         let seen: Vec<String> = words(table, 0.5)
             .iter()
             .map(|w| {
@@ -90,6 +90,11 @@ mod tests {
                 )
             })
             .collect();
-        insta::assert_snapshot!(seen.join("\n"), @"");
+        insta::assert_snapshot!(seen.join("\n"), @"
+        0.0 Hello 0.965 5,10,20,30
+        0.0 世界 0.12 25,10,40,30
+        0.1 more 0.91 5,35,20,55
+        1.2 last 1 5,60,20,80
+        ");
     }
 }

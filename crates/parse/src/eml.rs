@@ -44,7 +44,7 @@ pub(crate) fn read(
             more += 1;
             continue;
         }
-        let name = unique(name_of(part, number), &mut names);
+        let name = unique(&name_of(part, number), &mut names);
         if DEEPEST <= depth {
             problems.add(name, format!("messages nested deeper than {DEEPEST} are not opened"));
             continue;
@@ -151,11 +151,12 @@ fn write_body(writing: &mut Writing, input: &Input, part: &MessagePart, problems
     };
     match &part.body {
         PartType::Text(body) => writing.append(text::read(file(Format::Text, body))),
-        PartType::Html(body) => match html::read(&file(Format::Html, body), problems) {
-            Ok(page) => writing.append(page),
-            // Blank: the plain form may hold something.
-            Err(_) => {}
-        },
+        // Where it is blank, the plain form may hold something.
+        PartType::Html(body) => {
+            if let Ok(page) = html::read(&file(Format::Html, body), problems) {
+                writing.append(page);
+            }
+        }
         _ => {}
     }
 }
@@ -182,8 +183,8 @@ fn name_of(part: &MessagePart, number: usize) -> String {
     format!("attachment {number}.{extension}")
 }
 
-fn unique(name: String, names: &mut HashSet<String>) -> String {
-    let mut unique = name.clone();
+fn unique(name: &str, names: &mut HashSet<String>) -> String {
+    let mut unique = name.to_owned();
     let mut number = 1;
     while !names.insert(unique.clone()) {
         number += 1;

@@ -78,7 +78,7 @@ fn package_of(archive: &mut Archive, problems: &mut Problems) -> Option<Package>
     });
     let place = match named {
         Some(place) => place,
-        None => archive.names().find(|name| name.ends_with(".opf"))?.to_owned(),
+        None => archive.names().find(|name| name.to_lowercase().ends_with(".opf"))?.to_owned(),
     };
     let bytes = archive.entry(&place, problems)?;
     let text = decode(&bytes);

@@ -2,6 +2,7 @@
 //! it is written down as a page, which the reader of pages then reads, tables and all.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use crate::layout::one_line;
 use crate::xml::{Child, Element};
@@ -134,12 +135,12 @@ impl Page {
                 self.html.push_str(element.name());
                 for key in ["colspan", "rowspan"] {
                     if let Some(span) = element.number::<u32>(key) {
-                        self.html.push_str(&format!(" {key}={span}"));
+                        let _ = write!(self.html, " {key}={span}");
                     }
                 }
                 self.html.push('>');
                 self.children(element, level);
-                self.html.push_str(&format!("</{}>", element.name()));
+                let _ = write!(self.html, "</{}>", element.name());
             }
             "break" => self.html.push_str("<br>"),
             "ext-link" | "uri" | "self-uri" => {
@@ -175,9 +176,9 @@ impl Page {
     }
 
     fn wrap(&mut self, tag: &str, element: Element, level: usize) {
-        self.html.push_str(&format!("<{tag}>"));
+        let _ = write!(self.html, "<{tag}>");
         self.children(element, level);
-        self.html.push_str(&format!("</{tag}>"));
+        let _ = write!(self.html, "</{tag}>");
     }
 
     fn children(&mut self, element: Element, level: usize) {

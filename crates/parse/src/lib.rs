@@ -144,7 +144,7 @@ pub(crate) fn parse_nested(
         Format::Pdf => (vec![pdf::read(&input, &mut problems)?], None),
         Format::Epub => (vec![epub::read(&input, &mut problems)?], None),
         Format::Eml => (eml::read(&input, depth, &mut problems)?, None),
-        Format::Rtf => (vec![rtf::read(&input, &mut problems)?], None),
+        Format::Rtf => (vec![rtf::read(&input, &mut problems)], None),
         Format::Xml => (vec![xml_text::read(&input, &mut problems)?], None),
         _ => read_text(&input, &mut problems)?,
     };

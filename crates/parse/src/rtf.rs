@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, HashMap};
 use encoding_rs::{Encoding, WINDOWS_1252};
 use pikerag_knowledge::Document;
 
-use crate::ParseError;
 use crate::file::Input;
 use crate::layout::one_line;
 use crate::problems::Problems;
@@ -20,7 +19,7 @@ use tokens::{Token, Tokens};
 const DEEPEST: usize = 2_000;
 
 /// Reads a document.
-pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, ParseError> {
+pub(crate) fn read(input: &Input, problems: &mut Problems) -> Document {
     let mut reader = Reader::new(input.limits.max_cells);
     for token in Tokens::new(input.bytes) {
         reader.take(token);
@@ -45,7 +44,7 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     let title = metadata.remove("title");
     let mut document = input.document(title, writing);
     document.metadata = metadata;
-    Ok(document)
+    document
 }
 
 /// What a group inherits and its end undoes.

@@ -112,7 +112,10 @@ fn records(element: Element) -> Option<(Vec<String>, Vec<Vec<String>>)> {
             let text = spaced(value);
             match row.get_mut(column) {
                 Some(cell) if cell.is_empty() => *cell = text,
-                Some(cell) => *cell += &format!("; {text}"),
+                Some(cell) => {
+                    cell.push_str("; ");
+                    cell.push_str(&text);
+                }
                 None => {}
             }
         }
