@@ -242,10 +242,9 @@ fn an_estimate_is_free_and_right() {
     let report = place.run_to(0, &["--json", "index", "docs"]).json();
     assert_eq!(estimate["calls"], stub.count("/chat_requests"));
     let parts = report["spent"]["parts"].as_array().unwrap();
-    let roles: Vec<_> = parts.iter().map(|part| part["role"].as_str().unwrap()).collect();
-    assert_eq!(roles[..2], ["atomize", "summarize"]);
-    let tokens_of = |part: &Value| part["prompt_tokens"].as_u64().unwrap();
-    let paid = parts.iter().take(2).map(tokens_of).sum::<u64>();
+    let asked =
+        parts.iter().filter(|part| part["role"] == "atomize" || part["role"] == "summarize");
+    let paid: u64 = asked.map(|part| part["prompt_tokens"].as_u64().unwrap()).sum();
     println!("estimated {tokens} prompt tokens, paid {paid}");
     // The stub counts tokens by a rule of its own.
     assert!((paid / 2..=paid * 2).contains(&tokens), "estimated {tokens}, paid {paid}");
