@@ -11,6 +11,7 @@ mod names;
 mod put;
 mod read;
 mod rows;
+mod texts;
 mod tree;
 mod vectors;
 mod write;
