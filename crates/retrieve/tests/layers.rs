@@ -47,13 +47,20 @@ async fn every_layer_and_every_kind_of_edge_is_told() {
 #[tokio::test]
 async fn without_spreading_no_score_comes_from_elsewhere() {
     let params = LayerParams { spread: Spread::Off, ..LayerParams::default() };
-    insta::assert_snapshot!(told(Embedding::None, params).await, @"");
+    insta::assert_snapshot!(told(Embedding::None, params).await, @r"
+    KX-40 crane › Origin 2.52: chunk 1.00 + distilled 0.42 + named_in_question 0.40 + section 0.20 + source 0.50
+    KX-40 crane › Load 0.28: chunk 0.11 + named_in_question 0.04 + section 0.03 + source 0.10
+    ");
 }
 
 #[tokio::test]
 async fn one_step_is_not_two() {
     let params = LayerParams { spread: Spread::OneStep, ..LayerParams::default() };
-    insta::assert_snapshot!(told(Embedding::None, params).await, @"");
+    insta::assert_snapshot!(told(Embedding::None, params).await, @r"
+    KX-40 crane › Origin 1.61: chunk 0.63 + distilled 0.26 + named_in_question 0.25 + next 0.01 + refers_to 0.01 + section 0.13 + source 0.32
+    KX-40 crane › Load 0.64: chunk 0.11 + named_in_question 0.04 + next 0.11 + refers_to 0.26 + section 0.03 + source 0.09
+    Brandt Works 0.55: refers_to 0.52 + shared_names 0.03
+    ");
 }
 
 /// A score is the sum of its parts, the best come first, and a longer list begins like a shorter one;

@@ -15,6 +15,7 @@ mod records;
 mod references;
 mod rows;
 mod tags;
+mod texts;
 mod tree;
 mod vectors;
 mod write;

@@ -2,15 +2,15 @@
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Atom, ChunkId, ChunkKind, Community, CommunityId, DocumentGraph, Entity, EntityId, ExtractBy,
-    Extraction, FileRecord, KnowledgeWriter, LongDescription, Outline, PutReport, Record, Report,
-    SourceId, Stage, StoreError, Structure, Summary, SummaryId, Vector, VectorSet,
+    Atom, ChunkId, ChunkKind, Community, CommunityId, DocumentGraph, ExtractBy, Extraction,
+    FileRecord, KnowledgeWriter, LongDescription, Outline, PutReport, Record, Report, SourceId,
+    Stage, StoreError, Structure, Summary, SummaryId, Vector, VectorSet,
 };
 use rusqlite::{OptionalExtension, params};
 
 use super::{
-    Base, TEXT_GENERATION, VECTOR_GENERATION, advance, counter, distil, follow, graph, layers, put,
-    records, rows, tree, vectors,
+    Base, TEXT_GENERATION, VECTOR_GENERATION, advance, counter, distil, graph, put, records, rows,
+    texts, tree, vectors,
 };
 use crate::error::Doing;
 
@@ -285,70 +285,8 @@ impl KnowledgeWriter for Base {
         let embedder = embedder.to_owned();
         let after = after.map_or(-1, u64::cast_signed);
         self.reading("looking for texts without vectors", move |_, connection| {
-            let doing = "looking for texts without vectors";
-            match set {
-                VectorSet::Chunks => {
-                    let sql = format!(
-                        "SELECT {} FROM chunks c JOIN sources s ON s.id = c.source
-                         LEFT JOIN chunk_vectors v ON v.node = c.id AND v.embedder = ?1
-                         WHERE v.node IS NULL AND c.id > ?3 AND NOT c.hidden ORDER BY c.id LIMIT ?2",
-                        rows::CHUNK_COLUMNS
-                    );
-                    connection
-                        .prepare_cached(&sql)
-                        .doing(doing)?
-                        .query_map(params![embedder, limit_of(limit), after], |row| {
-                            let chunk = rows::chunk(row)?;
-                            Ok((chunk.id.0, follow::searchable(&chunk)))
-                        })
-                        .and_then(Iterator::collect)
-                        .doing(doing)
-                }
-                VectorSet::Entities => {
-                    let ids: Vec<EntityId> = connection
-                        .prepare_cached(
-                            "SELECT e.id FROM entities e
-                             LEFT JOIN entity_vectors v ON v.node = e.id AND v.embedder = ?1
-                             WHERE v.node IS NULL AND e.id > ?3 ORDER BY e.id LIMIT ?2",
-                        )
-                        .doing(doing)?
-                        .query_map(params![embedder, limit_of(limit), after], |row| {
-                            Ok(EntityId(rows::id(row, 0)?))
-                        })
-                        .and_then(Iterator::collect)
-                        .doing(doing)?;
-                    let entities = graph::entities(connection, &ids).doing(doing)?;
-                    Ok(entities.iter().map(|entity| (entity.id.0, embedded(entity))).collect())
-                }
-                VectorSet::Summaries => connection
-                    .prepare_cached(
-                        "SELECT x.id, x.text FROM summaries x
-                         LEFT JOIN summary_vectors v ON v.node = x.id AND v.embedder = ?1
-                         WHERE v.node IS NULL AND x.id > ?3 ORDER BY x.id LIMIT ?2",
-                    )
-                    .doing(doing)?
-                    .query_map(params![embedder, limit_of(limit), after], |row| {
-                        Ok((rows::id(row, 0)?, row.get(1)?))
-                    })
-                    .and_then(Iterator::collect)
-                    .doing(doing),
-                VectorSet::Sources | VectorSet::Sections => {
-                    layers::without_vector(connection, set, &embedder, after, limit_of(limit))
-                        .doing(doing)
-                }
-                VectorSet::Atoms(kind) => connection
-                    .prepare_cached(
-                        "SELECT a.id, a.text FROM atoms a
-                         LEFT JOIN atom_vectors v ON v.node = a.id AND v.embedder = ?1
-                         WHERE v.node IS NULL AND a.kind = ?2 AND a.id > ?4 ORDER BY a.id LIMIT ?3",
-                    )
-                    .doing(doing)?
-                    .query_map(params![embedder, kind.as_str(), limit_of(limit), after], |row| {
-                        Ok((rows::id(row, 0)?, row.get(1)?))
-                    })
-                    .and_then(Iterator::collect)
-                    .doing(doing),
-            }
+            texts::without_vector(connection, set, &embedder, after, limit_of(limit))
+                .doing("looking for texts without vectors")
         })
         .await
     }
@@ -396,12 +334,6 @@ impl KnowledgeWriter for Base {
         })
         .await
     }
-}
-
-/// What embedders see of an entity: its name and the beginning of what is said of it.
-fn embedded(entity: &Entity) -> String {
-    const CHARACTERS: usize = 2000;
-    format!("{}: {}", entity.name, entity.description).chars().take(CHARACTERS).collect()
 }
 
 fn file_record(row: &rusqlite::Row<'_>) -> rusqlite::Result<FileRecord> {

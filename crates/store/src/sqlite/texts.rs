@@ -1,0 +1,73 @@
+//! Which texts wait for a vector? Everything that is embedded, as embedders see it.
+
+use pikerag_knowledge::{Entity, EntityId, VectorSet};
+use rusqlite::{Connection, params};
+
+use super::follow::searchable;
+use super::{graph, layers, rows};
+
+/// Texts of a set without a vector of this embedder, above `after`, by identifier.
+pub(super) fn without_vector(
+    connection: &Connection,
+    set: VectorSet,
+    embedder: &str,
+    after: i64,
+    limit: i64,
+) -> rusqlite::Result<Vec<(u64, String)>> {
+    match set {
+        VectorSet::Chunks => {
+            let sql = format!(
+                "SELECT {} FROM chunks c JOIN sources s ON s.id = c.source
+                 LEFT JOIN chunk_vectors v ON v.node = c.id AND v.embedder = ?1
+                 WHERE v.node IS NULL AND c.id > ?3 AND NOT c.hidden ORDER BY c.id LIMIT ?2",
+                rows::CHUNK_COLUMNS
+            );
+            connection
+                .prepare_cached(&sql)?
+                .query_map(params![embedder, limit, after], |row| {
+                    let chunk = rows::chunk(row)?;
+                    Ok((chunk.id.0, searchable(&chunk)))
+                })
+                .and_then(Iterator::collect)
+        }
+        VectorSet::Entities => {
+            let ids: Vec<EntityId> = connection
+                .prepare_cached(
+                    "SELECT e.id FROM entities e
+                     LEFT JOIN entity_vectors v ON v.node = e.id AND v.embedder = ?1
+                     WHERE v.node IS NULL AND e.id > ?3 ORDER BY e.id LIMIT ?2",
+                )?
+                .query_map(params![embedder, limit, after], |row| Ok(EntityId(rows::id(row, 0)?)))
+                .and_then(Iterator::collect)?;
+            let entities = graph::entities(connection, &ids)?;
+            Ok(entities.iter().map(|entity| (entity.id.0, embedded(entity))).collect())
+        }
+        VectorSet::Summaries => connection
+            .prepare_cached(
+                "SELECT x.id, x.text FROM summaries x
+                 LEFT JOIN summary_vectors v ON v.node = x.id AND v.embedder = ?1
+                 WHERE v.node IS NULL AND x.id > ?3 ORDER BY x.id LIMIT ?2",
+            )?
+            .query_map(params![embedder, limit, after], |row| Ok((rows::id(row, 0)?, row.get(1)?)))
+            .and_then(Iterator::collect),
+        VectorSet::Sources | VectorSet::Sections => {
+            layers::without_vector(connection, set, embedder, after, limit)
+        }
+        VectorSet::Atoms(kind) => connection
+            .prepare_cached(
+                "SELECT a.id, a.text FROM atoms a
+                 LEFT JOIN atom_vectors v ON v.node = a.id AND v.embedder = ?1
+                 WHERE v.node IS NULL AND a.kind = ?2 AND a.id > ?4 ORDER BY a.id LIMIT ?3",
+            )?
+            .query_map(params![embedder, kind.as_str(), limit, after], |row| {
+                Ok((rows::id(row, 0)?, row.get(1)?))
+            })
+            .and_then(Iterator::collect),
+    }
+}
+
+/// What embedders see of an entity: its name and the beginning of what is said of it.
+fn embedded(entity: &Entity) -> String {
+    const CHARACTERS: usize = 2000;
+    format!("{}: {}", entity.name, entity.description).chars().take(CHARACTERS).collect()
+}
