@@ -3,6 +3,7 @@
 mod endpoints;
 mod indexing;
 mod labelled;
+mod spending;
 mod weights;
 
 use std::collections::BTreeMap;
@@ -15,12 +16,12 @@ use pikerag_coordinate::estimate::Estimate;
 use pikerag_coordinate::ingest::{FileReader, Params, Summarized, Tools};
 use pikerag_coordinate::{Kit, Method, Models, Overrides};
 use pikerag_extract::ChunkParams;
-use pikerag_knowledge::{AtomKind, ChatModel, Embedder, KnowledgeBase, Ledger, ModelError, Role};
-use pikerag_models::{Cap, MemoryLedger, Meter, Mode, Price, Prices, Run, Spending, Transport};
+use pikerag_knowledge::{AtomKind, ChatModel, Embedder, KnowledgeBase, Ledger, Role};
+use pikerag_models::{Cap, MemoryLedger, Meter, Mode, Price, Prices, Run, Transport};
 use pikerag_retrieve::{HopParams, SearchParams};
 use pikerag_store::Base;
-use serde_json::json;
 
+pub(crate) use self::spending::is_over_budget;
 use crate::child::{ChildLimits, ChildReader};
 use crate::cli::Arguments;
 use crate::config::{EmbedKind, Environment, Settings};
@@ -360,49 +361,4 @@ impl Wiring {
         }
         names.join(", ")
     }
-
-    /// What was really paid in this run, by role; `None` if nothing was.
-    pub(crate) fn spent_line(&self) -> Option<String> {
-        let total = self.meter.total();
-        if total.calls == 0 {
-            return None;
-        }
-        let by_role: Vec<String> = self
-            .meter
-            .spending()
-            .iter()
-            .map(|part| format!("{} {}", part.role, part.calls))
-            .collect();
-        Some(format!(
-            "paid in this run: {} calls ({}), {} + {} tokens{}",
-            total.calls,
-            by_role.join(", "),
-            total.usage.prompt_tokens,
-            total.usage.completion_tokens,
-            money(&total)
-        ))
-    }
-
-    pub(crate) fn spent_json(&self) -> serde_json::Value {
-        let line = |part: &Spending| {
-            json!({
-                "role": part.role, "model": part.model, "calls": part.calls,
-                "prompt_tokens": part.usage.prompt_tokens, "completion_tokens": part.usage.completion_tokens,
-                "usd": part.money.dollars(),
-            })
-        };
-        json!({ "total": line(&self.meter.total()), "parts": self.meter.spending().iter().map(line).collect::<Vec<_>>() })
-    }
-}
-
-fn money(total: &Spending) -> String {
-    match total.money.dollars() {
-        0.0 => String::new(),
-        dollars => format!(", {dollars:.4} US dollars"),
-    }
-}
-
-/// Whether an error came from a spent budget.
-pub(crate) fn is_over_budget(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| matches!(cause.downcast_ref(), Some(ModelError::OverBudget { .. })))
 }

@@ -5,6 +5,7 @@ pub(crate) mod describe;
 mod flight;
 mod graph;
 mod learn;
+mod outcome;
 mod reading;
 pub(crate) mod records;
 mod report;
@@ -13,6 +14,7 @@ pub(crate) mod tags;
 mod tree;
 
 pub use self::learn::{Learned, Sample, keyed_pair, learn};
+pub use self::outcome::{Outcome, Progress, Report};
 pub(crate) use self::report::{entity_line, relation_line};
 
 use std::sync::Arc;
@@ -22,13 +24,12 @@ use futures::channel::mpsc;
 use futures::future::join;
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
-    AtomKind, Embedder, KnowledgeWriter, Problem, PutReport, RecordSchema, Role, StoreError,
-    Structure, TagClass,
+    AtomKind, Embedder, KnowledgeWriter, RecordSchema, Role, StoreError, Structure, TagClass,
 };
 use pikerag_parse::Parsed;
 use serde::{Deserialize, Serialize};
 
-use crate::estimate::{Estimate, left_to_do};
+use crate::estimate::left_to_do;
 use crate::kit::Models;
 
 /// Opens files for indexing: in the product a limited child process, in tests a table.
@@ -139,143 +140,6 @@ pub struct TagParams {
 impl Default for TagParams {
     fn default() -> Self {
         Self { classes: Vec::new(), find: false, sample: 32 }
-    }
-}
-
-/// How far indexing has come; for progress bars.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Progress {
-    /// Reading file `done` of `total`.
-    Reading {
-        /// Files done.
-        done: usize,
-        /// Files in all.
-        total: usize,
-        /// The file at hand.
-        path: String,
-    },
-    /// All files are read; this is what the model calls will take. Sent before the first of them.
-    Bill(Estimate),
-    /// A stage has done `done` of `total` pieces.
-    Stage {
-        /// `atomizing`, `embedding`, `extracting`, …
-        name: &'static str,
-        /// Pieces done.
-        done: usize,
-        /// Pieces in all.
-        total: usize,
-    },
-}
-
-/// What came of a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "outcome")]
-pub enum Outcome {
-    /// Read and stored.
-    Stored {
-        /// What that changed.
-        #[serde(flatten)]
-        report: PutReport,
-        /// Documents in the file.
-        documents: usize,
-    },
-    /// The same bytes under the same settings: nothing to do.
-    Unchanged,
-    /// A model call failed or was too dear while the file was cut into chunks: the next run goes on with
-    /// it. What an earlier version of it gave is kept.
-    Waiting {
-        /// Why.
-        reason: String,
-    },
-    /// Left out; what an earlier version of it gave is kept.
-    Failed {
-        /// Why.
-        reason: String,
-    },
-}
-
-/// What came of an indexing run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Report {
-    /// By file, in the order given.
-    pub files: Vec<(String, Outcome)>,
-    /// What parsers could not read inside files that were stored: (file, problem).
-    pub problems: Vec<(String, Problem)>,
-    /// Chunks atomized in this run.
-    pub atomized: usize,
-    /// Atoms made in this run.
-    pub atoms: usize,
-    /// Questions dropped because they repeat another.
-    pub duplicates: usize,
-    /// Questions dropped because they name nothing.
-    pub pronouns: usize,
-    /// Chunks whose questions stayed unreadable: their sentences serve instead.
-    pub unreadable: usize,
-    /// Chunks whose entities and relations were found in this run.
-    #[serde(default)]
-    pub extracted: usize,
-    /// Chunks, communities and clusters for which the model's reply stayed unreadable: names and
-    /// sentences serve instead.
-    #[serde(default)]
-    pub unextracted: usize,
-    /// Typed records read in this run.
-    #[serde(default)]
-    pub records: usize,
-    /// Values of them that could not be read as their field's type: kept as they stand.
-    #[serde(default)]
-    pub untyped_values: usize,
-    /// Values that a model gave and that do not stand in the text: dropped.
-    #[serde(default)]
-    pub invented_values: usize,
-    /// Chunks whose reply stayed unreadable when a model was asked for records: they have none.
-    #[serde(default)]
-    pub unread_records: usize,
-    /// Community reports written in this run.
-    #[serde(default)]
-    pub reports: usize,
-    /// Summaries written in this run.
-    #[serde(default)]
-    pub summaries: usize,
-    /// Ends of chunks, or their summaries, that a model did not give: there the structure decided.
-    #[serde(default)]
-    pub undecided: usize,
-    /// Tables and documents summed up, and figures described, in this run.
-    #[serde(default)]
-    pub described: usize,
-    /// Chunks looked through for tags in this run.
-    #[serde(default)]
-    pub tagged: usize,
-    /// Tags found in them.
-    #[serde(default)]
-    pub tags: usize,
-    /// What could not be built for lack of something, and what to do.
-    #[serde(default)]
-    pub lacking: Vec<String>,
-    /// Chunks whose call failed; the next run tries them again: (chunk, reason), the first few.
-    pub failed: Vec<(String, String)>,
-    /// How many failed in all.
-    pub failures: usize,
-    /// Vectors made in this run.
-    pub vectors: usize,
-    /// Why the run ended early, if it did; the next run goes on from there.
-    pub stopped: Option<String>,
-    /// Whether it ended because the budget was spent.
-    pub over_budget: bool,
-}
-
-impl Report {
-    /// Files left out.
-    pub fn failed_files(&self) -> usize {
-        self.files.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Failed { .. })).count()
-    }
-
-    /// Whether all that was asked for is in the base.
-    pub fn is_whole(&self) -> bool {
-        let waits = |outcome: &Outcome| matches!(outcome, Outcome::Waiting { .. });
-        let nothing_failed = self.failed_files() == 0
-            && self.failures == 0
-            && !self.files.iter().any(|(_, outcome)| waits(outcome));
-        nothing_failed && self.lacking.is_empty() && self.stopped.is_none()
     }
 }
 

@@ -1,6 +1,8 @@
 //! How much of the gold evidence is among the first chunks that a search finds? Searches compared
 //! without any answer; both halves of each data set, so that tuning on one shows.
 
+use std::fmt::Write;
+
 use serde::{Deserialize, Serialize};
 
 use crate::datasets::Item;
@@ -124,8 +126,10 @@ pub fn table(lines: &[Line]) -> String {
     for line in lines {
         let [at_2, at_5, at_10] = line.recall;
         let ([any_5, any_10], [even, odd]) = (line.any, line.halves);
-        text += &format!(
-            "| {} | {} | {} | {at_2:.3} | {at_5:.3} | {at_10:.3} | {any_5:.3} | {any_10:.3} | {even:.3} | {odd:.3} | {:.0} |\n",
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {at_2:.3} | {at_5:.3} | {at_10:.3} | {any_5:.3} | {any_10:.3} | {even:.3} | {odd:.3} | {:.0} |",
             line.data_set, line.search, line.questions, line.milliseconds
         );
     }

@@ -85,7 +85,7 @@ pub enum Spread {
     /// To the next chunk, once.
     #[default]
     OneStep,
-    /// On and on, each time by `λ` of the rest: personalised PageRank, by local pushes.
+    /// On and on, each time by `λ` of the rest: personalised `PageRank`, by local pushes.
     PageRank,
 }
 

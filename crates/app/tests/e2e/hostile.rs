@@ -23,7 +23,9 @@ fn every_hostile_file_is_read_or_refused_for_a_reason() {
     // Another program may hold a port: then nobody listens there who could be called.
     let traps: Vec<TcpListener> =
         TRAPS.iter().filter_map(|port| TcpListener::bind(("127.0.0.1", *port)).ok()).collect();
-    traps.iter().for_each(|trap| trap.set_nonblocking(true).unwrap());
+    for trap in &traps {
+        trap.set_nonblocking(true).unwrap();
+    }
     // A line of fifty megabytes is harmless, but indexing it takes minutes.
     place.write("pikerag.toml", "[limits]\nfile_mib = 24\n");
 

@@ -1,4 +1,4 @@
-//! How does a score flow along edges? One step, or on and on as personalised PageRank, by pushing the
+//! How does a score flow along edges? One step, or on and on as personalised `PageRank`, by pushing the
 //! largest rest first (Andersen, Chung and Lang, 2006): only what is pushed is ever looked at.
 
 use std::cmp::Ordering;

@@ -1,4 +1,5 @@
 //! What does reasoning read? The [`KnowledgeBase`] port over SQLite and its derived indexes.
+// tidy: long because a port is one trait, and a trait is implemented in one block.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
