@@ -192,7 +192,8 @@ async fn a_spent_budget_stops_and_the_next_run_goes_on() {
         let second = shelf.index(&files, capped(7), Some(embedder(16)), &params()).await;
         assert!(second.is_whole(), "{second:?}");
         assert_eq!((second.atomized, chat.requests().len()), (7, 12));
-        assert_eq!(first.vectors + second.vectors, 12 + 24);
+        // Of chunks, of their documents, of their atoms.
+        assert_eq!(first.vectors + second.vectors, 12 + 12 + 24);
     }
 }
 
@@ -278,7 +279,7 @@ async fn another_embedder_makes_all_vectors_anew_and_no_call() {
     let calls = chat.requests().len();
     let report =
         shelf.index(&files, Some(recorded(&shelf, chat)), Some(embedder(24)), &params()).await;
-    assert_eq!((report.atomized, report.vectors), (0, 5 + 10));
+    assert_eq!((report.atomized, report.vectors), (0, 5 + 5 + 10));
     assert_eq!(chat.requests().len(), calls);
     assert_eq!(shelf.base.summary().await.unwrap().embedder.as_deref(), Some("hash-24"));
     let query = HashEmbedder::new(24).vectors(&["Page 3".to_owned()]);

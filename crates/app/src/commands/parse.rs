@@ -2,7 +2,7 @@
 //! has what it has.
 
 use anyhow::Context;
-use pikerag_knowledge::{Block, BlockKind, Document, Problem};
+use pikerag_knowledge::{Area, Block, BlockKind, Document, Problem};
 use pikerag_parse::Parsed;
 
 use crate::cli::Parse;
@@ -81,13 +81,11 @@ fn label(block: &Block) -> String {
         BlockKind::Figure { image: None } => "figure, not kept".to_owned(),
     };
     if let Some(page) = block.page {
-        label += &format!(", page {page}");
+        label = format!("{label}, page {page}");
     }
     if let Some(area) = block.area {
-        label += &format!(
-            ", at {:.0},{:.0} to {:.0},{:.0}",
-            area.left, area.top, area.right, area.bottom
-        );
+        let Area { left, top, right, bottom } = area;
+        label = format!("{label}, at {left:.0},{top:.0} to {right:.0},{bottom:.0}");
     }
     if block.hidden {
         label += ", hidden";
