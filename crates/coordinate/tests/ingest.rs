@@ -158,10 +158,10 @@ async fn a_file_that_fails_is_named_and_the_others_go_on() {
             other => format!("{path}: {other:?}"),
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"), @r"
-    a.json: `a.json` is not readable as JSON: line 1: EOF while parsing a value, column 10; repair it, or rename it to .txt to read it as plain text
+    insta::assert_snapshot!(told.join("\n"), @"
+    a.json: `a.json` is not readable as JSON: line 1: EOF while parsing a value, column 10; open it in its program and save it again; if it is plain text, rename it to .txt
     b.txt: `b.txt` holds no text: check that it is the file you meant
-    c.pdf: `c.pdf` is a PDF: this format comes in a later version; until then, save it as text, Markdown or HTML
+    c.pdf: `c.pdf` is not readable as PDF: its structure is damaged and no page can be found; open it in its program and save it again; if it is plain text, rename it to .txt
     d.txt: Stored { report: PutReport { added: 1, kept: 0, removed: 0 }, documents: 1 }
     ");
     assert_eq!(report.failed_files(), 3);

@@ -294,6 +294,6 @@ mod tests {
         b: other text
         ! a: cannot be unpacked: Invalid checksum
         ");
-        insta::assert_snapshot!(list(&good[..good.len() / 2]), @"`a.docx` is not readable as a ZIP archive: invalid Zip archive: Could not find EOCD; repair it, or rename it to .txt to read it as plain text");
+        insta::assert_snapshot!(list(&good[..good.len() / 2]), @"`a.docx` is not readable as a ZIP archive: invalid Zip archive: Could not find EOCD; open it in its program and save it again; if it is plain text, rename it to .txt");
     }
 }

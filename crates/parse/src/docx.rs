@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_told() {
-        insta::assert_snapshot!(run("a.docx", packed(&[("word/other.xml", "<a/>")])), @"`a.docx` is not readable as a Word document: `word/document.xml` is missing or damaged; repair it, or rename it to .txt to read it as plain text");
+        insta::assert_snapshot!(run("a.docx", packed(&[("word/other.xml", "<a/>")])), @"`a.docx` is not readable as a Word document: `word/document.xml` is missing or damaged; open it in its program and save it again; if it is plain text, rename it to .txt");
         insta::assert_snapshot!(word(&"<w:p>".repeat(300)), @r#"
         == Untitled 1
         p "Header: Draft 7"

@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn what_is_no_mail_is_refused() {
-        insta::assert_snapshot!(run("m.eml", "just some text\n"), @"`m.eml` is not readable as an e-mail: it has no header; repair it, or rename it to .txt to read it as plain text");
+        insta::assert_snapshot!(run("m.eml", "just some text\n"), @"`m.eml` is not readable as an e-mail: it has no header; open it in its program and save it again; if it is plain text, rename it to .txt");
     }
 
     /// Each level is a message with the next as its attachment.

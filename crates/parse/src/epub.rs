@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn what_is_no_book_or_locked_is_refused() {
-        insta::assert_snapshot!(run("a.epub", book(&[("x", "y")])), @"`a.epub` is not readable as an EPUB book: no file in it says what it consists of; repair it, or rename it to .txt to read it as plain text");
+        insta::assert_snapshot!(run("a.epub", book(&[("x", "y")])), @"`a.epub` is not readable as an EPUB book: no file in it says what it consists of; open it in its program and save it again; if it is plain text, rename it to .txt");
         let locked = ("META-INF/encryption.xml", "<e><CipherReference URI='OPS/two.xhtml'/></e>");
         let files = [&[CONTAINER, PACKAGE, locked][..], &CHAPTERS].concat();
         insta::assert_snapshot!(run("a.epub", book(&files)), @"`a.epub` is protected against copying (`OPS/two.xhtml` is encrypted): give a copy without protection");

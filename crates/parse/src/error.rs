@@ -48,7 +48,7 @@ pub enum ParseError {
     },
     /// The file breaks the rules of its format from the start.
     #[error(
-        "`{name}` is not readable as {format}: {reason}; repair it, or rename it to .txt to read it as plain text"
+        "`{name}` is not readable as {format}: {reason}; open it in its program and save it again; if it is plain text, rename it to .txt"
     )]
     Malformed {
         /// The file.

@@ -151,7 +151,7 @@ mod tests {
             parse("scan.png", bytes, &Limits::default(), &Unaided).unwrap_err().to_string()
         };
         insta::assert_snapshot!(told(PNG), @"`scan.png` is a picture: it is a picture of text, and no program to recognise it is set up");
-        insta::assert_snapshot!(told(&PNG[..12]), @"`scan.png` is not readable as image/png: its header is damaged; repair it, or rename it to .txt to read it as plain text");
-        insta::assert_snapshot!(told(&[&PNG[..16], &[0xff; 8]].concat()), @"`scan.png` is not readable as image/png: its header states 4294967295 × 4294967295 pixels; repair it, or rename it to .txt to read it as plain text");
+        insta::assert_snapshot!(told(&PNG[..12]), @"`scan.png` is not readable as image/png: its header is damaged; open it in its program and save it again; if it is plain text, rename it to .txt");
+        insta::assert_snapshot!(told(&[&PNG[..16], &[0xff; 8]].concat()), @"`scan.png` is not readable as image/png: its header states 4294967295 × 4294967295 pixels; open it in its program and save it again; if it is plain text, rename it to .txt");
     }
 }

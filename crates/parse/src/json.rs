@@ -204,7 +204,7 @@ mod tests {
         ! line 5: is neither an object nor a text
         ! line 6: holds no text
         "#);
-        insta::assert_snapshot!(run("c.jsonl", "{oops\n\nworse"), @r"`c.jsonl` is not readable as JSON Lines: line 1: key must be a string, column 2; repair it, or rename it to .txt to read it as plain text");
+        insta::assert_snapshot!(run("c.jsonl", "{oops\n\nworse"), @r"`c.jsonl` is not readable as JSON Lines: line 1: key must be a string, column 2; open it in its program and save it again; if it is plain text, rename it to .txt");
     }
 
     #[test]
@@ -240,7 +240,7 @@ mod tests {
         p "text"
         "#);
         insta::assert_snapshot!(run("c.json", "[]"), @r"`c.json` holds no text: check that it is the file you meant");
-        insta::assert_snapshot!(run("c.json", "{\"a\": 1,\n}"), @r"`c.json` is not readable as JSON: line 2: trailing comma, column 1; repair it, or rename it to .txt to read it as plain text");
+        insta::assert_snapshot!(run("c.json", "{\"a\": 1,\n}"), @r"`c.json` is not readable as JSON: line 2: trailing comma, column 1; open it in its program and save it again; if it is plain text, rename it to .txt");
         insta::assert_snapshot!(run("lines.json", "{\"text\": \"a\"}\n{\"text\": \"b\"}\n"), @r#"
         == lines 1 #1 (given)
         p "a"
@@ -267,7 +267,7 @@ mod tests {
         ! : values nested deeper than 2 are left out
         "#);
         insta::assert_snapshot!(run_within("c.json", " ".repeat(41), &limits), @r"`c.json` has 41 bytes, more than the limit of 40: split it or raise the limit");
-        insta::assert_snapshot!(run("deep.json", format!("{}{}", "[".repeat(200_000), "]".repeat(200_000))), @r"`deep.json` is not readable as JSON: line 1: recursion limit exceeded, column 128; repair it, or rename it to .txt to read it as plain text");
+        insta::assert_snapshot!(run("deep.json", format!("{}{}", "[".repeat(200_000), "]".repeat(200_000))), @r"`deep.json` is not readable as JSON: line 1: recursion limit exceeded, column 128; open it in its program and save it again; if it is plain text, rename it to .txt");
     }
 
     #[test]

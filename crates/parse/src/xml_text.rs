@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn broken_and_deep_files_end_soon() {
-        insta::assert_snapshot!(run("a.xml", "no element"), @"`a.xml` is not readable as XML: it has no element; repair it, or rename it to .txt to read it as plain text");
+        insta::assert_snapshot!(run("a.xml", "no element"), @"`a.xml` is not readable as XML: it has no element; open it in its program and save it again; if it is plain text, rename it to .txt");
         insta::assert_snapshot!(run("a.xml", "<a><b>x</b><c"), @r#"
         == a
         p "x"

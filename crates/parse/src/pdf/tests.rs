@@ -73,13 +73,13 @@ fn columns_are_read_one_after_the_other() {
         + &text("F1", 9, 60, 500, &["Figure 3. The hook."]);
     insta::assert_snapshot!(run("crane.pdf", pdf(&[(&page, "")], &[])), @r#"
     == Handbook of the crane
-    h1 "Handbook of the crane"
-    h2 "1 Loads"
-    p "The crane lifts five tons when the wind is weak. When it is strong, no load may be attached, and the well-known rules apply to all of the crew."
-    item "hooks and shackles"
-    item "ropes"
-    caption "Figure 3. The hook."
-    p "Every well-known part is greased once a month by the crew, and every rope is changed once a year by the maker."
+    h1 p1 [60 46 255 64] "Handbook of the crane"
+    h2 p1 [60 91 105 103] "1 Loads"
+    p p1 [60 112 230 122] "The crane lifts five tons when the wind is weak. When it is strong, no load may be attached, and the well-known rules apply to all of the crew."
+    item p1 [60 172 112 194] "hooks and shackles"
+    item p1 [60 196 91 206] "ropes"
+    caption p1 [60 293 138 302] "Figure 3. The hook."
+    p p1 [330 92 540 126] "Every well-known part is greased once a month by the crew, and every rope is changed once a year by the maker."
     pages = 1
     "#);
 }
@@ -119,11 +119,11 @@ fn tables_keep_their_cells() {
     }
     insta::assert_snapshot!(run("tables.pdf", pdf(&[(&(ruled + &plain), "")], &[])), @r#"
     == tables
-    table "Part | Load (t) | Maker\nHook | 5 | Smith and Sons\nRope | 12 | "
+    table p1 [60 100 360 160] "Part | Load (t) | Maker\nHook | 5 | Smith and Sons\nRope | 12 | "
       header ["Part", "Load (t)", "Maker"]
       row ["Hook", "5", "Smith and Sons"]
       row ["Rope", "12", ""]
-    table "Year | Hooks | Ropes\n2021 | 1,200 | 31\n2022 | 1,350 | 29\n2023 | 900 | 35"
+    table p1 [65 292 274 344] "Year | Hooks | Ropes\n2021 | 1,200 | 31\n2022 | 1,350 | 29\n2023 | 900 | 35"
       header ["Year", "Hooks", "Ropes"]
       row ["2021", "1,200", "31"]
       row ["2022", "1,350", "29"]
@@ -238,8 +238,8 @@ fn a_scan_without_help_is_refused_unless_other_pages_have_text() {
     let page = text("F1", 10, 60, 700, &["A page with text."]);
     insta::assert_snapshot!(run("half.pdf", pdf(&[(SCAN, ""), (&page, "")], &[PICTURE])), @r#"
     == half
-    figure "[Figure 1]"
-    p "A page with text."
+    figure p1 [0 0 600 800] "[Figure 1]"
+    p p2 [60 92 134 102] "A page with text."
     pages = 2
     ! page 1: it was scanned and its text not recognised: it is a picture of text, and no program to recognise it is set up
     "#);
@@ -259,7 +259,7 @@ fn recognised_text_under_a_picture_is_not_hidden() {
     );
     insta::assert_snapshot!(run("ocr.pdf", pdf(&[(&page, "")], &[PICTURE])), @r#"
     == ocr
-    p "Recognised before, and long enough to be the text of it."
+    p p1 [60 92 306 102] "Recognised before, and long enough to be the text of it."
     pages = 1
     "#);
 }
@@ -282,22 +282,22 @@ fn headers_that_repeat_come_once() {
     let pages: Vec<(&str, &str)> = pages.iter().map(|page| (page.as_str(), "")).collect();
     insta::assert_snapshot!(run("manual.pdf", pdf(&pages, &[])), @r#"
     == manual
-    p "Crane manual"
-    p "Text of page one."
-    p "Text of page two."
-    p "Text of page three."
-    p "Text of page four."
+    p p1 [60 13 117 22] "Crane manual"
+    p p1 [60 192 138 202] "Text of page one."
+    p p2 [60 192 137 202] "Text of page two."
+    p p3 [60 192 144 202] "Text of page three."
+    p p4 [60 192 138 202] "Text of page four."
     pages = 4
     "#);
     let limits = Limits { max_pages: 2, ..Limits::default() };
     insta::assert_snapshot!(run_within("manual.pdf", pdf(&pages, &[]), &limits), @r#"
     == manual
-    p "Crane manual"
-    p "Text of page one."
-    p "1"
-    p "Crane manual"
-    p "Text of page two."
-    p "2"
+    p p1 [60 13 117 22] "Crane manual"
+    p p1 [60 192 138 202] "Text of page one."
+    p p1 [300 773 305 782] "1"
+    p p2 [60 13 117 22] "Crane manual"
+    p p2 [60 192 137 202] "Text of page two."
+    p p2 [300 773 305 782] "2"
     pages = 4
     ! : the limit is 2 pages: those from 3 to 4 were skipped
     "#);
@@ -318,9 +318,9 @@ fn what_does_not_open_is_refused_with_a_reason() {
     );
     let seen = [run("a.pdf", no_pages), run("b.pdf", encrypted), run("c.pdf", "%PDF-1.7 nothing")];
     insta::assert_snapshot!(seen.join("\n"), @r#"
-    `a.pdf` is not readable as PDF: it has no pages; repair it, or rename it to .txt to read it as plain text
+    `a.pdf` is not readable as PDF: it has no pages; open it in its program and save it again; if it is plain text, rename it to .txt
     `b.pdf` is an encrypted PDF that opens with a password only: open it with its password and save a copy without one
-    `c.pdf` is not readable as PDF: its structure is damaged and no page can be found; repair it, or rename it to .txt to read it as plain text
+    `c.pdf` is not readable as PDF: its structure is damaged and no page can be found; open it in its program and save it again; if it is plain text, rename it to .txt
     "#);
 }
 
