@@ -47,20 +47,43 @@ pub fn content_words(text: &str) -> Vec<String> {
     kept
 }
 
-/// The terms that full text indexes: stems of all words.
+/// The terms that full text indexes: stems of all words, and the pairs of neighbouring Chinese
+/// characters that are no word of the text. Two texts may cut the same characters into different
+/// words; the pairs are the same.
 pub fn terms(text: &str) -> Vec<String> {
-    words(text).iter().map(|word| stem(word)).collect()
+    let words = words(text);
+    let mut terms: Vec<String> = words.iter().map(|word| stem(word)).collect();
+    terms.extend(pairs(text, &words));
+    terms
 }
 
-/// The terms of a query, each once, in order: stems of the words that carry meaning. A query of
-/// nothing but grammar keeps all its words.
+/// Neighbouring Chinese characters that are none of these words, in order. Numbered parts, which are
+/// terms of their own, end a run of characters.
+fn pairs(text: &str, words: &[String]) -> Vec<String> {
+    let known: HashSet<&str> = words.iter().map(String::as_str).collect();
+    let (_, text) = take_ordinals(text);
+    let mut found = Vec::new();
+    for run in text.split(|c| !is_chinese(c)) {
+        for (first, second) in run.chars().zip(run.chars().skip(1)) {
+            let pair: String = [first, second].into_iter().collect();
+            if !known.contains(pair.as_str()) {
+                found.push(pair);
+            }
+        }
+    }
+    found
+}
+
+/// The terms of a query, each once, in order: stems of the words that carry meaning, then pairs of
+/// characters as in [`terms`]. A query of nothing but grammar keeps all its words.
 pub fn query_terms(text: &str) -> Vec<String> {
-    let mut chosen = content_words(text);
+    let (all, mut chosen) = (words(text), content_words(text));
     if chosen.is_empty() {
-        chosen = words(text);
+        chosen.clone_from(&all);
     }
     let mut seen = HashSet::new();
     let mut terms: Vec<String> = chosen.iter().map(|word| stem(word)).collect();
+    terms.extend(pairs(text, &all));
     terms.retain(|term| seen.insert(term.clone()));
     terms
 }
@@ -95,5 +118,11 @@ mod tests {
     fn terms_are_stems() {
         assert_eq!(query_terms("Which cranes were lifting cranes?"), ["crane", "lift"]);
         assert_eq!(query_terms("Who was it?"), ["who", "was", "it"]);
+    }
+
+    #[test]
+    fn pairs_meet_where_words_are_cut_otherwise() {
+        assert_eq!(terms("矿山事故 A 港"), ["a", "矿山", "事故", "港", "山事"]);
+        assert_eq!(query_terms("第三十九条的港口"), ["港口", "第39条", "的港"]);
     }
 }

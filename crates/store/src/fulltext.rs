@@ -21,7 +21,7 @@ use crate::error::Doing;
 use crate::tokens::Words;
 
 /// Bumped when tokens or fields change: an index of another version is built anew.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const WRITER_BYTES: usize = 64 << 20;
 
 /// The index, opened.
