@@ -94,8 +94,10 @@ pub(crate) async fn run(ours: &Path, job: Job<'_>, costs: &Costs) -> anyhow::Res
         .stderr(Stdio::piped())
         .process_group(0)
         .kill_on_drop(true);
-    let mut group = Group(command.spawn().context("it cannot be started")?);
-    let talk = talk(&mut group.0, job.input, costs.output);
+    let child = command.spawn().context("it cannot be started")?;
+    let id = child.id().and_then(|id| i32::try_from(id).ok());
+    let mut group = Group { child, id };
+    let talk = talk(&mut group.child, job.input, costs.output);
     match tokio::time::timeout(costs.wall, talk).await {
         Ok(outcome) => outcome,
         Err(_) => bail!("it took longer than {} s", costs.wall.as_secs()),
@@ -136,13 +138,17 @@ async fn last_words(mut stderr: tokio::process::ChildStderr) -> String {
     String::from_utf8_lossy(&kept).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A process and all that it started: killed together unless it has ended.
-struct Group(Child);
+/// A process and all that it started: killed together.
+struct Group {
+    child: Child,
+    id: Option<i32>,
+}
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // `None` once it was waited for: then the number may be another's.
-        if let Some(id) = self.0.id().and_then(|id| i32::try_from(id).ok()) {
+        // Also where the first of them has ended: what it left behind is of its group still, and the
+        // number is nobody else's while the group has members.
+        if let Some(id) = self.id {
             let _ = killpg(Pid::from_raw(id), Signal::SIGKILL);
         }
     }

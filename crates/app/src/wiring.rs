@@ -298,14 +298,14 @@ impl Wiring {
 
     /// What an estimate costs in US dollars, where the price is known.
     pub(crate) fn price_of_estimate(&self, bill: &Estimate) -> Option<f64> {
-        let model = endpoints::chat(&self.settings, Role::Atomize)?.model?;
-        let price = self.settings.prices.get(&model)?;
-        let usage = bill.usage;
-        Some(
-            (usage.prompt_tokens as f64 * price.prompt
-                + usage.completion_tokens as f64 * price.completion)
-                / 1e6,
-        )
+        let prices = self.prices_by_role();
+        let mut dollars = 0.0;
+        for (role, usage) in &bill.by_role {
+            let (prompt, completion) = prices.get(role)?;
+            dollars +=
+                usage.prompt_tokens as f64 * prompt + usage.completion_tokens as f64 * completion;
+        }
+        Some(dollars / 1e6)
     }
 
     /// US dollars per million tokens of prompt and of reply, for each role whose model has a price.

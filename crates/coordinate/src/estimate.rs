@@ -4,7 +4,7 @@
 mod described;
 mod tagged;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use pikerag_extract::{
     EnhanceParams, asks_model, atomize_prompt, document_graph, enhanced_forecast, extract_prompt,
@@ -12,11 +12,12 @@ use pikerag_extract::{
 };
 use pikerag_knowledge::{
     AtomKind, Chunk, ChunkId, Document, DocumentGraph, ExtractBy, KnowledgeWriter, RecordSchema,
-    RecordsBy, Stage, StoreError, Structure, Usage,
+    RecordsBy, Role, Stage, StoreError, Structure, Usage,
 };
 use pikerag_language::{estimate_tokens, sentences};
 use serde::{Deserialize, Serialize};
 
+use crate::ingest::describe::only;
 use crate::ingest::{ChunkBy, FileReader, Params, recipe, records};
 
 /// Questions that a model writes per sentence, and tokens per question with its quotes and comma.
@@ -55,8 +56,20 @@ pub struct Estimate {
     pub calls: usize,
     /// Tokens of those calls.
     pub usage: Usage,
+    /// The same by role: each may have a model, and a price, of its own.
+    #[serde(default)]
+    pub by_role: BTreeMap<Role, Usage>,
     /// Tokens to embed.
     pub embedded_tokens: u64,
+}
+
+impl Estimate {
+    /// Adds calls of a role and their tokens in all.
+    fn bill(&mut self, role: Role, calls: usize, usage: Usage) {
+        self.calls += calls;
+        self.usage += usage;
+        *self.by_role.entry(role).or_default() += usage;
+    }
 }
 
 /// Estimates indexing of `files`, without storing anything and without any call. `params.with` names the
@@ -111,8 +124,9 @@ pub async fn estimate(
             let graph = graph_of(&mut estimate, path, document, params).await;
             estimate.chunks += graph.chunks.len();
             described::count_source(&mut estimate, params, &graph);
+            let text = only(&graph.text, &graph.chunks);
             let mut is_new = false;
-            for chunk in &graph.chunks {
+            for chunk in graph.chunks.iter().filter(|chunk| !chunk.hidden) {
                 let stored = match base {
                     Some(base) => base.chunks(&[chunk.id]).await.is_ok(),
                     None => false,
@@ -129,7 +143,7 @@ pub async fn estimate(
                     }
                     let image = graph.figures.iter().find(|(of, _)| *of == chunk.id);
                     let image = image.map(|(_, image)| image);
-                    described::count(&mut estimate, params, &graph.text, chunk, image);
+                    described::count(&mut estimate, params, &text, chunk, image);
                     if params.with.contains(&Structure::Tags) {
                         tagged.count(&mut estimate, chunk);
                     }
@@ -159,8 +173,7 @@ async fn graph_of(
     let range = EnhanceParams { min_tokens: min_tokens.min(max_tokens), max_tokens };
     match enhanced_forecast(path, document.clone(), range).await {
         Ok((graph, calls, usage)) => {
-            estimate.calls += calls;
-            estimate.usage += usage;
+            estimate.bill(Role::Summarize, calls, usage);
             graph
         }
         Err(_) => document_graph(path, document, params.chunks),
@@ -258,9 +271,10 @@ impl Fresh {
         let reports = (self.graph_chunks as f64 * REPORTS_PER_CHUNK).ceil() as u64;
         let summaries = (self.tree_tokens as f64 / SUMMARIZED).ceil() as u64;
         for (calls, each) in [(reports, REPORT), (summaries, SUMMARY)] {
-            estimate.calls += calls as usize;
-            estimate.usage.prompt_tokens += calls * each.prompt_tokens;
-            estimate.usage.completion_tokens += calls * each.completion_tokens;
+            let prompt_tokens = calls * each.prompt_tokens;
+            let completion_tokens = calls * each.completion_tokens;
+            let usage = Usage { prompt_tokens, completion_tokens };
+            estimate.bill(Role::Summarize, calls as usize, usage);
         }
         estimate.embedded_tokens += summaries * SUMMARY.completion_tokens;
     }
@@ -277,10 +291,9 @@ fn count(estimate: &mut Estimate, chunk: &Chunk, new: New<'_>, fresh: &mut Fresh
     let text = estimate_tokens(&chunk.reading_text());
     if new.with.contains(&Structure::Graph) {
         fresh.graph_chunks += 1;
-        estimate.calls += 1;
-        estimate.usage.prompt_tokens +=
-            extract_prompt(chunk).map_or(text, |prompt| estimate_tokens(&prompt));
-        estimate.usage.completion_tokens += (text as f64 * EXTRACTED).ceil() as u64;
+        let prompt_tokens = extract_prompt(chunk).map_or(text, |prompt| estimate_tokens(&prompt));
+        let completion_tokens = (text as f64 * EXTRACTED).ceil() as u64;
+        estimate.bill(Role::Extract, 1, Usage { prompt_tokens, completion_tokens });
         estimate.embedded_tokens += text;
     }
     if new.with.contains(&Structure::Tree) {
@@ -290,10 +303,10 @@ fn count(estimate: &mut Estimate, chunk: &Chunk, new: New<'_>, fresh: &mut Fresh
         let stated = (text as f64 * STATED).ceil() as u64;
         let marks =
             (sentences(&chunk.text).len() as f64 * STATEMENTS_PER_SENTENCE * 3.0).ceil() as u64;
-        estimate.calls += 1;
-        estimate.usage.prompt_tokens +=
+        let prompt_tokens =
             statements_prompt(chunk).map_or(text, |prompt| estimate_tokens(&prompt));
-        estimate.usage.completion_tokens += stated + marks + 6;
+        let completion_tokens = stated + marks + 6;
+        estimate.bill(Role::Atomize, 1, Usage { prompt_tokens, completion_tokens });
         estimate.embedded_tokens += stated;
     }
     if !new.atoms.contains(&AtomKind::Question) {
@@ -301,17 +314,16 @@ fn count(estimate: &mut Estimate, chunk: &Chunk, new: New<'_>, fresh: &mut Fresh
         return;
     }
     let asked = (sentences(&chunk.text).len() as f64 * QUESTIONS_PER_SENTENCE).ceil() as u64;
-    estimate.calls += 1;
     estimate.embedded_tokens += text + asked * (TOKENS_PER_QUESTION - 3);
-    estimate.usage.prompt_tokens +=
-        atomize_prompt(chunk).map_or(text, |prompt| estimate_tokens(&prompt));
-    estimate.usage.completion_tokens += asked * TOKENS_PER_QUESTION + 6;
+    let prompt_tokens = atomize_prompt(chunk).map_or(text, |prompt| estimate_tokens(&prompt));
+    let completion_tokens = asked * TOKENS_PER_QUESTION + 6;
+    estimate.bill(Role::Atomize, 1, Usage { prompt_tokens, completion_tokens });
 }
 
 fn count_records(estimate: &mut Estimate, chunk: &Chunk, schema: &RecordSchema) {
     let text = estimate_tokens(&chunk.reading_text());
-    estimate.calls += 1;
-    estimate.usage.prompt_tokens +=
+    let prompt_tokens =
         records_prompt(schema, chunk).map_or(text, |prompt| estimate_tokens(&prompt));
-    estimate.usage.completion_tokens += (text as f64 * RECORDED).ceil() as u64 + 6;
+    let completion_tokens = (text as f64 * RECORDED).ceil() as u64 + 6;
+    estimate.bill(Role::Extract, 1, Usage { prompt_tokens, completion_tokens });
 }

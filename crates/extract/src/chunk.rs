@@ -157,7 +157,9 @@ pub(crate) fn outline(
     // Start of headings that no text has followed yet; the next chunk takes them along.
     let mut headings_from: Option<usize> = None;
     for block in &document.blocks {
-        if let BlockKind::Heading { level } = block.kind {
+        // A hidden heading is hidden text: it opens no section, and no visible chunk takes it along.
+        if let (BlockKind::Heading { level }, false) = (&block.kind, block.hidden) {
+            let level = *level;
             runs.push(Run { section: open.last().copied(), pieces: std::mem::take(&mut run) });
             headings_from.get_or_insert(block.span.start);
             open.retain(|place| sections.get(*place).is_some_and(|section| section.level < level));
@@ -177,7 +179,9 @@ pub(crate) fn outline(
             continue;
         }
         let mut found = pieces(block);
-        if let (Some(start), Some(first)) = (headings_from, found.first_mut()) {
+        if let (Some(start), Some(first)) = (headings_from, found.first_mut())
+            && !first.hidden
+        {
             first.span.start = start;
             headings_from = None;
         }
@@ -185,7 +189,8 @@ pub(crate) fn outline(
     }
     runs.push(Run { section: open.last().copied(), pieces: run });
     // Headings at the very end stand alone rather than get lost.
-    let tail = headings_from.zip(document.blocks.last()).map(|(start, last)| {
+    let seen = document.blocks.iter().rev().find(|block| !block.hidden);
+    let tail = headings_from.zip(seen).map(|(start, last)| {
         let span = Span { start, end: last.span.end };
         Draft { section: open.last().copied(), ..Draft::bare(span, last.page) }
     });

@@ -2,6 +2,8 @@
 //! `RFC 2616`, `DOC-123`, `《刑法》第二百六十四条`. The same for what a document is called and for what a
 //! text mentions, so that the one leads to the other.
 
+use std::collections::HashSet;
+
 use pikerag_language::{chinese_number, is_chinese};
 
 /// Words before a number that make no name of a document.
@@ -56,9 +58,9 @@ const LISTED: usize = 20;
 /// The numbers in a text, each as lower-case letters and digits parted by spaces; one that ends in a
 /// year also without it where `without_years`. In order, each once.
 pub(crate) fn identifiers(text: &str, without_years: bool) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+    let (mut found, mut seen): (Vec<String>, HashSet<String>) = Default::default();
     let mut add = |name: String| {
-        if !found.contains(&name) {
+        if seen.insert(name.clone()) {
             found.push(name);
         }
     };

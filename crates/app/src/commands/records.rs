@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::cli::{Propose, Records};
 use crate::files;
 use crate::output::{note, say, say_json};
-use crate::render::count;
+use crate::render::{count, short};
 use crate::wiring::Wiring;
 
 /// Chunks that a model is shown to propose schemas from, and their bytes in all.
@@ -53,8 +53,8 @@ fn list(found: &[Record]) {
             .fields
             .iter()
             .map(|field| match &field.value {
-                Some(value) => format!("{}: {}", field.name, short(&value.to_string())),
-                None => format!("{}: {:?} (as it stands)", field.name, short(&field.raw)),
+                Some(value) => format!("{}: {}", field.name, short(&value.to_string(), SHOWN)),
+                None => format!("{}: {:?} (as it stands)", field.name, short(&field.raw, SHOWN)),
             })
             .collect();
         let page = record.page.map_or_else(String::new, |page| format!(", page {page}"));
@@ -63,13 +63,6 @@ fn list(found: &[Record]) {
     }
     for (schema, n) in by_schema {
         say(&format!("{schema}: {}", count(n, "record")));
-    }
-}
-
-fn short(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text.to_owned(),
     }
 }
 

@@ -35,6 +35,10 @@ pub(super) fn check(settings: &Settings) -> anyhow::Result<()> {
             "`retrieval.layers.lambda` is the part of a score that spreads: it must lie between 0 and 1"
         );
     }
+    let contrast = settings.retrieval.layers.contrast;
+    if !contrast.is_finite() || contrast <= 0.0 {
+        bail!("`retrieval.layers.contrast` is a power of weights: it must be above 0");
+    }
     RecordSchema::check(&settings.records).context("`[[records]]` cannot be used")?;
     for (model, price) in &settings.prices {
         if price.prompt < 0.0 || price.completion < 0.0 {

@@ -3,12 +3,15 @@
 use std::collections::HashSet;
 
 use pikerag_knowledge::{
-    Chunk, ChunkId, ChunkKind, DocumentGraph, Image, KnowledgeWriter, Stage, StoreError,
+    Chunk, ChunkId, ChunkKind, DocumentGraph, Image, KnowledgeWriter, Role, Stage, StoreError,
+    Usage,
 };
 use pikerag_language::estimate_tokens;
 
 use super::{Estimate, PAGE};
-use crate::ingest::describe::{figure_prompt, is_described, source_prompt, table_prompt};
+use crate::ingest::describe::{
+    figure_prompt, is_described, source_prompt, table_prompt, visible_text,
+};
 use crate::ingest::{Params, Summarized};
 
 /// Tokens of replies, about.
@@ -35,11 +38,11 @@ pub(super) fn count(
     match chunk.kind {
         ChunkKind::Table if params.summarize.contains(&Summarized::Tables) => {
             let prompt = table_prompt(text, chunk).unwrap_or_default();
-            add(estimate, estimate_tokens(&prompt), TABLE);
+            add(estimate, Role::Summarize, estimate_tokens(&prompt), TABLE);
         }
         ChunkKind::Figure if params.describe && image.is_some_and(is_described) => {
             let prompt = figure_prompt(text, chunk).unwrap_or_default();
-            add(estimate, estimate_tokens(&prompt) + IMAGE, FIGURE);
+            add(estimate, Role::Describe, estimate_tokens(&prompt) + IMAGE, FIGURE);
         }
         _ => {}
     }
@@ -49,7 +52,7 @@ pub(super) fn count(
 pub(super) fn count_source(estimate: &mut Estimate, params: &Params, graph: &DocumentGraph) {
     if params.summarize.contains(&Summarized::Sources) && !graph.chunks.is_empty() {
         let prompt = source_prompt(&graph.source.title, &graph.chunks).unwrap_or_default();
-        add(estimate, estimate_tokens(&prompt), SOURCE);
+        add(estimate, Role::Summarize, estimate_tokens(&prompt), SOURCE);
     }
 }
 
@@ -75,7 +78,7 @@ pub(super) async fn waiting(
             let mut text = (None, String::new());
             for chunk in chunks {
                 if text.0 != Some(chunk.source) {
-                    text = (Some(chunk.source), base.source_text(chunk.source).await?);
+                    text = (Some(chunk.source), visible_text(base, chunk.source).await?);
                 }
                 let image = base.figures(&[chunk.id]).await?.pop().flatten();
                 count(estimate, params, &text.1, &chunk, image.as_ref());
@@ -88,16 +91,14 @@ pub(super) async fn waiting(
             let chunks = base.first_chunks(source.id, FIRST).await?;
             if source.summary.is_none() && !chunks.is_empty() {
                 let prompt = source_prompt(&source.title, &chunks).unwrap_or_default();
-                add(estimate, estimate_tokens(&prompt), SOURCE);
+                add(estimate, Role::Summarize, estimate_tokens(&prompt), SOURCE);
             }
         }
     }
     Ok(())
 }
 
-fn add(estimate: &mut Estimate, prompt_tokens: u64, completion_tokens: u64) {
-    estimate.calls += 1;
-    estimate.usage.prompt_tokens += prompt_tokens;
-    estimate.usage.completion_tokens += completion_tokens;
+fn add(estimate: &mut Estimate, role: Role, prompt_tokens: u64, completion_tokens: u64) {
+    estimate.bill(role, 1, Usage { prompt_tokens, completion_tokens });
     estimate.embedded_tokens += completion_tokens;
 }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use pikerag_extract::{FACTORED, chunk_tags_prompt, factors_prompt};
 use pikerag_knowledge::{
-    Chunk, ChunkId, KnowledgeWriter, Origin, Stage, StoreError, Structure, TagClass, TagExample,
+    Chunk, ChunkId, KnowledgeWriter, Origin, Role, Stage, StoreError, Structure, TagClass,
+    TagExample, Usage,
 };
 use pikerag_language::estimate_tokens;
 
@@ -39,7 +40,9 @@ impl Tagged {
         if params.with.contains(&Structure::Tags) {
             let sought = match base {
                 Some(base) => {
-                    classes.extend(base.tag_classes().await?);
+                    let mut held = base.tag_classes().await?;
+                    held.retain(|held| classes.iter().all(|class| class.id != held.id));
+                    classes.extend(held);
                     is_sought(base, params).await?
                 }
                 None => params.tags.find || classes.is_empty(),
@@ -75,13 +78,12 @@ impl Tagged {
         let factors = self.sampled.len() as u64 * FACTORS;
         for batch in self.sampled.chunks(FACTORED) {
             let prompt = factors_prompt(batch).unwrap_or_default();
-            estimate.calls += 1;
-            estimate.usage.prompt_tokens += estimate_tokens(&prompt);
-            estimate.usage.completion_tokens += batch.len() as u64 * FACTORS * FACTOR;
+            let completion_tokens = batch.len() as u64 * FACTORS * FACTOR;
+            let usage = Usage { prompt_tokens: estimate_tokens(&prompt), completion_tokens };
+            estimate.bill(Role::Tag, 1, usage);
         }
-        estimate.calls += 1;
-        estimate.usage.prompt_tokens += GENERALISE.0 + factors * FACTOR / 3;
-        estimate.usage.completion_tokens += GENERALISE.1;
+        let prompt_tokens = GENERALISE.0 + factors * FACTOR / 3;
+        estimate.bill(Role::Tag, 1, Usage { prompt_tokens, completion_tokens: GENERALISE.1 });
     }
 }
 
@@ -123,10 +125,9 @@ pub(super) async fn waiting(
 
 fn look_through(estimate: &mut Estimate, chunk: &Chunk, classes: &[TagClass]) {
     let prompt = chunk_tags_prompt(chunk, classes).unwrap_or_default();
-    estimate.calls += 1;
-    estimate.usage.prompt_tokens += estimate_tokens(&prompt);
     let tags = 1 + estimate_tokens(&chunk.reading_text()) / TEXT_PER_TAG;
-    estimate.usage.completion_tokens += tags * TAG + 4;
+    let prompt_tokens = estimate_tokens(&prompt);
+    estimate.bill(Role::Tag, 1, Usage { prompt_tokens, completion_tokens: tags * TAG + 4 });
 }
 
 /// Classes as long as those that will be found.

@@ -205,13 +205,40 @@ async fn shown(base: &dyn KnowledgeBase, ids: &[ChunkId]) -> Result<Vec<Shown>, 
     let mut all = Vec::with_capacity(chunks.len());
     for (place, chunk) in chunks {
         if text.0 != Some(chunk.source) {
-            text = (Some(chunk.source), base.source_text(chunk.source).await?);
+            text = (Some(chunk.source), visible_text(base, chunk.source).await?);
         }
         let (before, after) = around(&text.1, &chunk);
         all.push((place, Shown { chunk, before, after, image: None }));
     }
     all.sort_by_key(|(place, _)| *place);
     Ok(all.into_iter().map(|(_, shown)| shown).collect())
+}
+
+/// A document's text with white space in place of what no reader sees: a prompt shows what stands around
+/// a table, and hidden words must not tell a model what to say of it.
+///
+/// # Errors
+/// The base cannot be read.
+pub(crate) async fn visible_text(
+    base: &dyn KnowledgeBase,
+    source: pikerag_knowledge::SourceId,
+) -> Result<String, StoreError> {
+    let ids = base.chunks_in_sources(&[source], usize::MAX).await?.pop().unwrap_or_default();
+    Ok(only(&base.source_text(source).await?, &base.chunks(&ids).await?))
+}
+
+/// A text with white space in place of all that is in none of these chunks; hidden ones do not count.
+pub(crate) fn only(text: &str, chunks: &[Chunk]) -> String {
+    let mut seen = String::with_capacity(text.len());
+    for chunk in chunks.iter().filter(|chunk| !chunk.hidden) {
+        // Chunks may overlap.
+        let start = chunk.span.start.max(seen.len());
+        let Some(part) = text.get(start..chunk.span.end) else { continue };
+        seen.extend(std::iter::repeat_n(' ', start - seen.len()));
+        seen.push_str(part);
+    }
+    seen.extend(std::iter::repeat_n(' ', text.len().saturating_sub(seen.len())));
+    seen
 }
 
 /// What stands before and behind a chunk.

@@ -61,7 +61,9 @@ impl Edges<'_> {
             }
         }
         all.retain(|_, kinds| kinds.iter().any(|weight| 0.0 < *weight));
-        let contrast = |kinds: [f32; 4]| kinds.map(|weight| weight.powf(params.contrast));
+        let contrast = |kinds: [f32; 4]| {
+            kinds.map(|weight| if 0.0 < weight { weight.powf(params.contrast) } else { 0.0 })
+        };
         Ok(all.into_iter().map(|(target, kinds)| (target, contrast(kinds))).collect())
     }
 }

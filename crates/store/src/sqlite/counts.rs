@@ -15,6 +15,8 @@ pub(super) fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> 
         |row| Ok(Usage { prompt_tokens: rows::id(row, 0)?, completion_tokens: rows::id(row, 1)? }),
     )?;
     let chunks = count("SELECT count(*) FROM chunks")?;
+    // Nothing is made of hidden ones.
+    let visible = count("SELECT count(*) FROM chunks WHERE NOT hidden")?;
     let mut waiting = Vec::new();
     let atomizing =
         [AtomKind::Question, AtomKind::Statement, AtomKind::Sentence].map(Stage::atomize);
@@ -25,8 +27,8 @@ pub(super) fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> 
             [&stage.0],
             |row| rows::size(row, 0),
         )?;
-        if 0 < done && done < chunks {
-            waiting.push((stage.0, chunks - done));
+        if 0 < done && done < visible {
+            waiting.push((stage.0, visible - done));
         }
     }
     let by_kind: HashMap<String, usize> = connection

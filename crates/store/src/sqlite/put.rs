@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, DocumentGraph, FileRecord, NameUse, PutReport};
-use rusqlite::{Transaction, params};
+use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::references;
 use super::write::limit_of;
@@ -16,6 +16,10 @@ pub(super) fn put_file(
     documents: &[DocumentGraph],
 ) -> rusqlite::Result<PutReport> {
     let before: HashSet<i64> = chunks_of_file(tx, &file.path)?.into_iter().collect();
+    let recipe: Option<String> = tx
+        .query_row("SELECT recipe FROM files WHERE path = ?1", [&file.path], |row| row.get(0))
+        .optional()?;
+    let same_recipe = recipe.as_ref() == Some(&file.recipe);
     tx.execute(
         "INSERT INTO files(path, hash, recipe) VALUES (?1, ?2, ?3)
          ON CONFLICT(path) DO UPDATE SET hash = excluded.hash, recipe = excluded.recipe",
@@ -27,7 +31,9 @@ pub(super) fn put_file(
     let mut sources = HashSet::new();
     for document in documents {
         sources.insert(document.source.id.0.cast_signed());
-        put_source(tx, file, document)?;
+        if !same_recipe || !holds(tx, document)? {
+            put_source(tx, file, document)?;
+        }
         for chunk in &document.chunks {
             let id = chunk.id.0.cast_signed();
             after.insert(id);
@@ -58,6 +64,24 @@ pub(super) fn put_file(
         forget(tx, removed.into_iter())?;
     }
     Ok(report)
+}
+
+/// Whether the very document is held already: then its summary and its sections stay, with their
+/// vectors.
+fn holds(tx: &Transaction<'_>, document: &DocumentGraph) -> rusqlite::Result<bool> {
+    let source = &document.source;
+    tx.prepare_cached(
+        "SELECT 1 FROM sources WHERE id = ?1 AND hash = ?2 AND title = ?3 AND metadata = ?4
+           AND media_type = ?5 AND language IS ?6",
+    )?
+    .exists(params![
+        source.id.0.cast_signed(),
+        source.hash,
+        source.title,
+        json(&source.metadata)?,
+        source.media_type,
+        source.language,
+    ])
 }
 
 fn put_source(

@@ -138,6 +138,12 @@ impl TagWriter for Base {
     ) -> Result<bool, StoreError> {
         let name = name.to_owned();
         self.writing("renaming a tag class", move |tx| {
+            let known = tx
+                .prepare_cached("SELECT 1 FROM tag_classes WHERE key = ?1 AND origin <> ?2")?
+                .exists(params![from.0.cast_signed(), DROPPED])?;
+            if !known {
+                return Ok(false);
+            }
             // A class of that name that was dropped once gives the name free.
             tx.execute(
                 "DELETE FROM tag_classes WHERE key = ?1 AND origin = ?2",
