@@ -311,6 +311,25 @@ mod tests {
     }
 
     #[test]
+    fn a_hidden_slide_gives_no_title() {
+        let title = |words: &str, style: &str| {
+            format!(
+                "<draw:page draw:style-name='{style}'><draw:frame presentation:class='title'><draw:text-box><text:p>{words}</text:p></draw:text-box></draw:frame></draw:page>"
+            )
+        };
+        let content = format!(
+            "<d><office:automatic-styles><style:style style:name='dp2' style:family='drawing-page'><style:drawing-page-properties presentation:visibility='hidden'/></style:style></office:automatic-styles><office:body><office:presentation>{}{}</office:presentation></office:body></d>",
+            title("Old", "dp2"),
+            title("Cranes", "dp1")
+        );
+        insta::assert_snapshot!(run("deck.odp", packed(&[("content.xml", &content)])), @r#"
+        == Cranes
+        h1 p1 hidden "Old"
+        h1 p2 "Cranes"
+        "#);
+    }
+
+    #[test]
     fn what_is_encrypted_is_refused() {
         let manifest = "<manifest:manifest><manifest:file-entry><manifest:encryption-data/></manifest:file-entry></manifest:manifest>";
         insta::assert_snapshot!(run("a.odt", packed(&[("META-INF/manifest.xml", manifest), ("content.xml", "x")])), @"`a.odt` is an encrypted OpenDocument file: open it with its password and save it without one");

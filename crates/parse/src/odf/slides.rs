@@ -65,7 +65,7 @@ impl<'x> Reader<'_, '_> {
                 let mut flat = crate::writing::Linked::default();
                 self.flatten(shape, &mut flat, &mut Vec::new());
                 let title = flat.text.split_whitespace().collect::<Vec<_>>().join(" ");
-                if self.title.is_none() && !title.is_empty() {
+                if self.title.is_none() && !title.is_empty() && !self.writing.place.hidden {
                     self.title = Some(title.clone());
                 }
                 self.writing.plain(BlockKind::Heading { level: 1 }, &title);
