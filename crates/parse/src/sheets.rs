@@ -18,6 +18,8 @@ const ROOM: usize = 128 << 20;
 const PRICE: usize = 128;
 /// Cells that repeat the text of a merged one, in one workbook.
 const MOST_REPEATS: usize = 500_000;
+/// The last row or column that is believed: sixteen times the rows that a program has.
+const LAST: u32 = 1 << 24;
 
 /// A cell that holds something.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,11 +56,13 @@ struct Room {
     repeats: usize,
     /// Sheet where it did not suffice.
     short: Option<String>,
+    /// Sheet with cells behind the last row or column.
+    far: Option<String>,
 }
 
 impl Room {
     fn new(max_cells: usize) -> Self {
-        Self { bytes: ROOM, cells: max_cells, repeats: MOST_REPEATS, short: None }
+        Self { bytes: ROOM, cells: max_cells, repeats: MOST_REPEATS, short: None, far: None }
     }
 }
 
@@ -66,6 +70,10 @@ impl Sheet {
     /// Adds a cell; false where there is no more room.
     fn add(&mut self, cell: Cell, room: &mut Room) -> bool {
         if cell.text.trim().is_empty() {
+            return true;
+        }
+        if LAST < cell.row.max(cell.column) {
+            room.far.get_or_insert(self.name.clone());
             return true;
         }
         let again = |last: &Cell| (last.row, last.column) == (cell.row, cell.column);
