@@ -290,6 +290,34 @@ mod tests {
     }
 
     #[test]
+    fn what_is_hidden_in_cells_and_notes_is_kept() {
+        let hidden = |words: &str| format!("<text:span text:style-name='T1'>{words}</text:span>");
+        let cell =
+            |words: &str| format!("<table:table-cell><text:p>{words}</text:p></table:table-cell>");
+        let content = format!(
+            "<d><office:automatic-styles><style:style style:name='T1' style:family='text'><style:text-properties text:display='none'/></style:style></office:automatic-styles><office:body><office:text>
+            <table:table><table:table-row>{}{}</table:table-row><table:table-row>{}{}</table:table-row></table:table>
+            <text:p>Text<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>A note.{}</text:p></text:note-body></text:note></text:p>
+            </office:text></office:body></d>",
+            cell("Name"),
+            cell("Load"),
+            cell(&format!("A1{}", hidden("in a cell"))),
+            cell("5"),
+            hidden("in a note")
+        );
+        insta::assert_snapshot!(run("report.odt", packed(&[("content.xml", &content)])), @r#"
+        == report
+        table "Name | Load\nA1 | 5"
+          header ["Name", "Load"]
+          row ["A1", "5"]
+        p hidden "in a cell"
+        p "Text[1]"
+        p "[1] A note."
+        p hidden "in a note"
+        "#);
+    }
+
+    #[test]
     fn slides() {
         let content = "<office:document-content><office:automatic-styles><style:style style:name='dp2' style:family='drawing-page'><style:drawing-page-properties presentation:visibility='hidden'/></style:style></office:automatic-styles>
             <office:body><office:presentation>
