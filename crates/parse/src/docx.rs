@@ -169,7 +169,7 @@ mod tests {
             ("word/footnotes.xml", "<footnotes><footnote id='2'><p><r><t>A note.</t></r></p></footnote><footnote id='3'><p><r><t>Shown.</t></r><r><rPr><vanish/></rPr><t>hidden in a note</t></r></p></footnote></footnotes>"),
             ("word/comments.xml", "<comments><comment id='0' author='Ada'><p><r><t>Really?</t></r></p></comment></comments>"),
             ("word/header1.xml", "<hdr><p><r><t>Draft 7</t></r></p></hdr>"),
-            ("word/media/i.png", "\u{89}PNG"),
+            ("word/media/i.png", "GIF89a"),
             ("word/charts/c.xml", "<chartSpace><chart><title><p><r><t>Cranes</t></r></p></title><plotArea><pieChart><ser>
                 <tx><strRef><strCache><pt idx='0'><v>Load</v></pt></strCache></strRef></tx>
                 <cat><strRef><strCache><pt idx='0'><v>A1</v></pt><pt idx='1'><v>A2</v></pt></strCache></strRef></cat>

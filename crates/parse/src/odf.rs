@@ -16,7 +16,7 @@ use crate::archive::{Archive, resolve};
 use crate::file::Input;
 use crate::format::Format;
 use crate::layout::one_line;
-use crate::ooxml::media_type;
+use crate::ooxml::shown_type;
 use crate::problems::Problems;
 use crate::writing::Writing;
 use crate::xml::{Event, Events, Tag, Tree, decode};
@@ -213,7 +213,7 @@ impl Reader<'_, '_> {
     /// A picture in the file; none where it lies elsewhere or is of a kind that is not shown.
     fn image(&mut self, href: &str) -> Option<Image> {
         let bytes = self.archive.entry(&resolve("", href), self.problems)?;
-        let media_type = media_type(&bytes)?;
+        let media_type = shown_type(&bytes)?;
         match self.images_left.checked_sub(bytes.len()) {
             Some(left) => self.images_left = left,
             None => {
@@ -259,7 +259,7 @@ mod tests {
             ("content.xml", content),
             ("styles.xml", styles),
             ("meta.xml", meta),
-            ("Pictures/i.png", "\u{89}PNG"),
+            ("Pictures/i.png", "GIF89a"),
             ("Object 1/content.xml", chart),
         ]);
         insta::assert_snapshot!(run("report.odt", bytes), @r#"
