@@ -6,6 +6,7 @@ use super::ink::Ink;
 use super::lines::Line;
 use super::page::{Body, Edge, Piece, Sheet, covered};
 use super::picture::{self, Picture, Room};
+use crate::layout::is_wide;
 use crate::writing::Linked;
 use crate::{Helpers, SeenWord, Unavailable};
 
@@ -79,7 +80,7 @@ fn paragraphs(sheet: Sheet, on: Area, words: Vec<SeenWord>) -> Vec<Piece> {
                 *around = around.around(area);
                 match lines.last_mut().filter(|_| same_line) {
                     Some(line) => {
-                        let wide = |c: Option<char>| c.is_some_and(super::lines::is_wide);
+                        let wide = |c: Option<char>| c.is_some_and(is_wide);
                         let text = &mut line.text.text;
                         if !(wide(text.chars().last()) && wide(word.text.chars().next())) {
                             text.push(' ');
