@@ -117,12 +117,16 @@ impl Reader<'_, '_> {
                 let Some(text) = self.package.part(&part, self.problems) else { continue };
                 let tree = Tree::read(&text, &part, self.problems);
                 let Some(root) = tree.root() else { continue };
-                let text = self.flat(root).text.split_whitespace().collect::<Vec<_>>().join(" ");
-                if !text.chars().any(char::is_alphabetic) || seen.contains(&text) {
-                    continue;
+                let (text, hidden) = self.flat(root);
+                let text = text.text.split_whitespace().collect::<Vec<_>>().join(" ");
+                if text.chars().any(char::is_alphabetic) && !seen.contains(&text) {
+                    self.writing.plain(BlockKind::Paragraph, &format!("{label}: {text}"));
+                    seen.push(text);
                 }
-                self.writing.plain(BlockKind::Paragraph, &format!("{label}: {text}"));
-                seen.push(text);
+                if !seen.contains(&hidden) {
+                    self.write_hidden(&hidden);
+                    seen.push(hidden);
+                }
             }
         }
     }
@@ -162,10 +166,10 @@ mod tests {
                 <abstractNum abstractNumId='0'><lvl ilvl='0'><start val='3'/><numFmt val='lowerRoman'/><lvlText val='(%1)'/></lvl><lvl><numFmt val='bullet'/></lvl></abstractNum>
                 <abstractNum abstractNumId='1'><lvl><start val='1'/><numFmt val='decimal'/><lvlText val='%1'/></lvl><lvl><start val='1'/><numFmt val='decimal'/><lvlText val='%1.%2'/></lvl></abstractNum>
                 <num numId='1'><abstractNumId val='0'/></num><num numId='2'><abstractNumId val='1'/></num></numbering>"),
-            ("word/footnotes.xml", "<footnotes><footnote id='2'><p><r><t>A note.</t></r></p></footnote></footnotes>"),
+            ("word/footnotes.xml", "<footnotes><footnote id='2'><p><r><t>A note.</t></r></p></footnote><footnote id='3'><p><r><t>Shown.</t></r><r><rPr><vanish/></rPr><t>hidden in a note</t></r></p></footnote></footnotes>"),
             ("word/comments.xml", "<comments><comment id='0' author='Ada'><p><r><t>Really?</t></r></p></comment></comments>"),
             ("word/header1.xml", "<hdr><p><r><t>Draft 7</t></r></p></hdr>"),
-            ("word/media/i.png", "\u{89}PNG"),
+            ("word/media/i.png", "GIF89a"),
             ("word/charts/c.xml", "<chartSpace><chart><title><p><r><t>Cranes</t></r></p></title><plotArea><pieChart><ser>
                 <tx><strRef><strCache><pt idx='0'><v>Load</v></pt></strCache></strRef></tx>
                 <cat><strRef><strCache><pt idx='0'><v>A1</v></pt><pt idx='1'><v>A2</v></pt></strCache></strRef></cat>
@@ -260,6 +264,19 @@ mod tests {
         p "Header: Draft 7"
         link "the manual" -> https://x.example/y
         link " or that" -> https://z.example
+        author = Ada
+        title = Untitled 1
+        "#);
+    }
+
+    #[test]
+    fn what_is_hidden_in_notes_is_kept() {
+        insta::assert_snapshot!(word("<w:p><w:r><w:t>Text</w:t><w:footnoteReference w:id='3'/></w:r></w:p>"), @r#"
+        == Untitled 1
+        p "Text[3]"
+        p "[3] Shown."
+        p hidden "hidden in a note"
+        p "Header: Draft 7"
         author = Ada
         title = Untitled 1
         "#);

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use pikerag_knowledge::{BlockKind, Document, Image};
 
 use crate::file::Input;
+use crate::layout::is_wide;
 use crate::problems::Problems;
 use crate::writing::Writing;
 use crate::{ParseError, SeenWord, picture};
@@ -48,10 +49,7 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     }
     writing.place.area = None;
     writing.figure("", Some(image));
-    let title =
-        writing.blocks.first().filter(|block| matches!(block.kind, BlockKind::Heading { .. }));
-    let title = title.and_then(|block| block.span.of(&writing.text)).map(str::to_owned);
-    let mut document = input.document(title, writing);
+    let mut document = input.document(None, writing);
     document.metadata.insert("pixels".to_owned(), format!("{width} × {height}"));
     Ok(document)
 }
@@ -89,10 +87,6 @@ fn joins(left: &str, right: &str) -> bool {
         return true;
     };
     is_wide(left) && is_wide(right)
-}
-
-fn is_wide(c: char) -> bool {
-    matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! How do blocks stay in order? They are added through one gate that trims them and lets none
-//! overlap; titles and labels are cleaned here too.
+//! overlap; titles and labels are cleaned here too, and it is told which characters stand without spaces.
 
 use pikerag_knowledge::{Block, BlockKind, Span};
 
@@ -41,4 +41,9 @@ pub(crate) fn one_line(text: &str) -> Option<String> {
         line.push('…');
     }
     (!line.is_empty()).then_some(line)
+}
+
+/// Written without spaces between words: Chinese, Japanese.
+pub(crate) fn is_wide(c: char) -> bool {
+    matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
 }

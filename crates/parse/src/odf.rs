@@ -16,7 +16,7 @@ use crate::archive::{Archive, resolve};
 use crate::file::Input;
 use crate::format::Format;
 use crate::layout::one_line;
-use crate::ooxml::media_type;
+use crate::ooxml::shown_type;
 use crate::problems::Problems;
 use crate::writing::Writing;
 use crate::xml::{Event, Events, Tag, Tree, decode};
@@ -213,7 +213,7 @@ impl Reader<'_, '_> {
     /// A picture in the file; none where it lies elsewhere or is of a kind that is not shown.
     fn image(&mut self, href: &str) -> Option<Image> {
         let bytes = self.archive.entry(&resolve("", href), self.problems)?;
-        let media_type = media_type(&bytes)?;
+        let media_type = shown_type(&bytes)?;
         match self.images_left.checked_sub(bytes.len()) {
             Some(left) => self.images_left = left,
             None => {
@@ -259,7 +259,7 @@ mod tests {
             ("content.xml", content),
             ("styles.xml", styles),
             ("meta.xml", meta),
-            ("Pictures/i.png", "\u{89}PNG"),
+            ("Pictures/i.png", "GIF89a"),
             ("Object 1/content.xml", chart),
         ]);
         insta::assert_snapshot!(run("report.odt", bytes), @r#"
@@ -290,6 +290,34 @@ mod tests {
     }
 
     #[test]
+    fn what_is_hidden_in_cells_and_notes_is_kept() {
+        let hidden = |words: &str| format!("<text:span text:style-name='T1'>{words}</text:span>");
+        let cell =
+            |words: &str| format!("<table:table-cell><text:p>{words}</text:p></table:table-cell>");
+        let content = format!(
+            "<d><office:automatic-styles><style:style style:name='T1' style:family='text'><style:text-properties text:display='none'/></style:style></office:automatic-styles><office:body><office:text>
+            <table:table><table:table-row>{}{}</table:table-row><table:table-row>{}{}</table:table-row></table:table>
+            <text:p>Text<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>A note.{}</text:p></text:note-body></text:note></text:p>
+            </office:text></office:body></d>",
+            cell("Name"),
+            cell("Load"),
+            cell(&format!("A1{}", hidden("in a cell"))),
+            cell("5"),
+            hidden("in a note")
+        );
+        insta::assert_snapshot!(run("report.odt", packed(&[("content.xml", &content)])), @r#"
+        == report
+        table "Name | Load\nA1 | 5"
+          header ["Name", "Load"]
+          row ["A1", "5"]
+        p hidden "in a cell"
+        p "Text[1]"
+        p "[1] A note."
+        p hidden "in a note"
+        "#);
+    }
+
+    #[test]
     fn slides() {
         let content = "<office:document-content><office:automatic-styles><style:style style:name='dp2' style:family='drawing-page'><style:drawing-page-properties presentation:visibility='hidden'/></style:style></office:automatic-styles>
             <office:body><office:presentation>
@@ -307,6 +335,25 @@ mod tests {
         p p1 "Notes: Speak slowly."
         h1 p2 hidden "Slide 2"
         p p2 hidden "not shown"
+        "#);
+    }
+
+    #[test]
+    fn a_hidden_slide_gives_no_title() {
+        let title = |words: &str, style: &str| {
+            format!(
+                "<draw:page draw:style-name='{style}'><draw:frame presentation:class='title'><draw:text-box><text:p>{words}</text:p></draw:text-box></draw:frame></draw:page>"
+            )
+        };
+        let content = format!(
+            "<d><office:automatic-styles><style:style style:name='dp2' style:family='drawing-page'><style:drawing-page-properties presentation:visibility='hidden'/></style:style></office:automatic-styles><office:body><office:presentation>{}{}</office:presentation></office:body></d>",
+            title("Old", "dp2"),
+            title("Cranes", "dp1")
+        );
+        insta::assert_snapshot!(run("deck.odp", packed(&[("content.xml", &content)])), @r#"
+        == Cranes
+        h1 p1 hidden "Old"
+        h1 p2 "Cranes"
         "#);
     }
 

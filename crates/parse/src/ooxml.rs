@@ -9,6 +9,7 @@ use crate::ParseError;
 use crate::archive::{Archive, resolve};
 use crate::file::Input;
 use crate::layout::one_line;
+use crate::picture;
 use crate::problems::Problems;
 use crate::xml::{Tree, decode};
 
@@ -127,7 +128,7 @@ impl<'a> Package<'a> {
             return Picture::Again;
         }
         let Some(bytes) = self.archive.entry(part, problems) else { return Picture::Unshown };
-        let Some(media_type) = media_type(&bytes) else { return Picture::Unshown };
+        let Some(media_type) = shown_type(&bytes) else { return Picture::Unshown };
         if LARGEST_IMAGE.min(self.images_left) < bytes.len() {
             problems.add(part, "the picture is left out: pictures are too many or too large");
             return Picture::Unshown;
@@ -146,14 +147,21 @@ pub(crate) enum Picture {
     Again,
 }
 
-/// The kind of a picture, told from its first bytes.
-pub(crate) fn media_type(bytes: &[u8]) -> Option<&'static str> {
-    const KINDS: [(&[u8], &str); 5] = [
-        (b"\x89PNG", "image/png"),
-        (b"\xff\xd8\xff", "image/jpeg"),
-        (b"GIF8", "image/gif"),
-        (b"BM", "image/bmp"),
-        (b"RIFF", "image/webp"),
-    ];
-    KINDS.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, kind)| *kind)
+/// The kind of a picture, if it is one that browsers show.
+pub(crate) fn shown_type(bytes: &[u8]) -> Option<&'static str> {
+    picture::media_type(bytes).filter(|media_type| *media_type != "image/tiff")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_pictures_are_shown() {
+        assert_eq!(shown_type(b"GIF89a"), Some("image/gif"));
+        assert_eq!(shown_type(b"RIFF\0\0\0\0WEBPVP8 "), Some("image/webp"));
+        assert_eq!(shown_type(b"RIFF\0\0\0\0WAVEfmt "), None);
+        assert_eq!(shown_type(b"BMI is a ratio of mass and height."), None);
+        assert_eq!(shown_type(b"II*\0"), None);
+    }
 }

@@ -255,4 +255,33 @@ mod tests {
         link "manual" -> https://x.example
         "#);
     }
+
+    #[test]
+    fn a_hidden_slide_gives_no_title() {
+        let slide = |words: &str, show: &str| {
+            format!(
+                "<p:sld {show}><p:cSld><p:spTree><p:sp><p:nvSpPr><p:nvPr><p:ph type='title'/></p:nvPr></p:nvSpPr><p:txBody><a:p><a:r><a:t>{words}</a:t></a:r></a:p></p:txBody></p:sp></p:spTree></p:cSld></p:sld>"
+            )
+        };
+        let shown = run(
+            "deck.pptx",
+            packed(&[
+                (
+                    "ppt/presentation.xml",
+                    "<p:presentation><p:sldIdLst><p:sldId r:id='a'/><p:sldId r:id='b'/></p:sldIdLst></p:presentation>",
+                ),
+                (
+                    "ppt/_rels/presentation.xml.rels",
+                    "<Relationships><Relationship Id='a' Type='x/slide' Target='slides/a.xml'/><Relationship Id='b' Type='x/slide' Target='slides/b.xml'/></Relationships>",
+                ),
+                ("ppt/slides/a.xml", &slide("Old", "show='0'")),
+                ("ppt/slides/b.xml", &slide("Cranes", "")),
+            ]),
+        );
+        insta::assert_snapshot!(shown, @r#"
+        == Cranes
+        h1 p1 hidden "Old"
+        h1 p2 "Cranes"
+        "#);
+    }
 }

@@ -18,6 +18,8 @@ const ROOM: usize = 128 << 20;
 const PRICE: usize = 128;
 /// Cells that repeat the text of a merged one, in one workbook.
 const MOST_REPEATS: usize = 500_000;
+/// The last row or column that is believed: sixteen times the rows that a program has.
+const LAST: u32 = 1 << 24;
 
 /// A cell that holds something.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,11 +56,13 @@ struct Room {
     repeats: usize,
     /// Sheet where it did not suffice.
     short: Option<String>,
+    /// Sheet with cells behind the last row or column.
+    far: Option<String>,
 }
 
 impl Room {
     fn new(max_cells: usize) -> Self {
-        Self { bytes: ROOM, cells: max_cells, repeats: MOST_REPEATS, short: None }
+        Self { bytes: ROOM, cells: max_cells, repeats: MOST_REPEATS, short: None, far: None }
     }
 }
 
@@ -66,6 +70,10 @@ impl Sheet {
     /// Adds a cell; false where there is no more room.
     fn add(&mut self, cell: Cell, room: &mut Room) -> bool {
         if cell.text.trim().is_empty() {
+            return true;
+        }
+        if LAST < cell.row.max(cell.column) {
+            room.far.get_or_insert(self.name.clone());
             return true;
         }
         let again = |last: &Cell| (last.row, last.column) == (cell.row, cell.column);
@@ -152,29 +160,82 @@ impl Sheet {
     }
 }
 
+/// A range of hidden rows or columns: the first, the last, and how many are hidden before it.
+#[derive(Clone, Copy, Debug)]
+struct Hidden {
+    from: u32,
+    to: u32,
+    before: u32,
+}
+
 /// Ranges that rise and do not overlap.
-fn merge_ranges(mut ranges: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
+fn merge_ranges(mut ranges: Vec<(u32, u32)>) -> Vec<Hidden> {
     ranges.sort_unstable();
-    let mut merged: Vec<(u32, u32)> = Vec::new();
+    let mut merged: Vec<Hidden> = Vec::new();
     for (from, to) in ranges {
         match merged.last_mut() {
-            Some(last) if from <= last.1.saturating_add(1) => last.1 = last.1.max(to),
-            _ => merged.push((from, to)),
+            Some(last) if from <= last.to.saturating_add(1) => last.to = last.to.max(to),
+            _ => {
+                let before = merged.last().map_or(0, |last| last.up_to(last.to));
+                merged.push(Hidden { from, to, before });
+            }
         }
     }
     merged
 }
 
-fn within(ranges: &[(u32, u32)], at: u32) -> bool {
-    let next = ranges.partition_point(|(from, _)| *from <= at);
-    next.checked_sub(1).and_then(|last| ranges.get(last)).is_some_and(|(_, to)| at <= *to)
+impl Hidden {
+    /// How many are hidden up to this one, which is not before the range?
+    fn up_to(self, at: u32) -> u32 {
+        self.before.saturating_add((at.min(self.to) - self.from).saturating_add(1))
+    }
+}
+
+/// The last range that begins here or before.
+fn last_range(ranges: &[Hidden], at: u32) -> Option<Hidden> {
+    let next = ranges.partition_point(|range| range.from <= at);
+    next.checked_sub(1).and_then(|last| ranges.get(last)).copied()
+}
+
+fn within(ranges: &[Hidden], at: u32) -> bool {
+    last_range(ranges, at).is_some_and(|range| at <= range.to)
 }
 
 /// How many numbers before this one are in the ranges?
-fn before(ranges: &[(u32, u32)], at: u32) -> u32 {
-    ranges
-        .iter()
-        .take_while(|(from, _)| *from < at)
-        .map(|(from, to)| (*to).min(at - 1) - from + 1)
-        .sum()
+fn before(ranges: &[Hidden], at: u32) -> u32 {
+    let Some(last) = at.checked_sub(1) else { return 0 };
+    last_range(ranges, last).map_or(0, |range| range.up_to(last))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn hidden_rows_are_counted_as_one_by_one(
+            ranges in prop::collection::vec((0u32..60, 0u32..6), 0..12),
+        ) {
+            let ranges: Vec<(u32, u32)> =
+                ranges.into_iter().map(|(from, more)| (from, from + more)).collect();
+            let is_hidden = |at: u32| ranges.iter().any(|(from, to)| (*from..=*to).contains(&at));
+            let merged = merge_ranges(ranges.clone());
+            for at in 0..70 {
+                prop_assert_eq!(within(&merged, at), is_hidden(at));
+                prop_assert_eq!(before(&merged, at) as usize, (0..at).filter(|at| is_hidden(*at)).count());
+            }
+        }
+    }
+
+    /// Every second row of a filtered sheet: a look at each range for each cell takes minutes.
+    #[test]
+    fn many_hidden_rows_are_counted_at_once() {
+        let n_rows = 600_000;
+        let merged = merge_ranges((0..n_rows).map(|row| (2 * row, 2 * row)).collect());
+        for row in 0..n_rows {
+            assert_eq!(before(&merged, 2 * row + 1), row + 1);
+        }
+    }
 }

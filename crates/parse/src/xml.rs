@@ -252,6 +252,10 @@ mod tests {
             "new"
         );
         assert_eq!(
+            run(b"<a><AlternateContent>\n  <Choice>new</Choice>\n  <Fallback>old</Fallback>\n</AlternateContent></a>"),
+            "new"
+        );
+        assert_eq!(
             run(b"<a><AlternateContent><Fallback>old</Fallback></AlternateContent></a>"),
             "old"
         );

@@ -79,7 +79,7 @@ impl<'x> Reader<'_, '_> {
         let Some(note) = self.notes.get(&(kind, id.to_owned())).copied() else { return };
         let relations = self.notes_relations.remove(kind).unwrap_or_default();
         let outer = std::mem::replace(&mut self.relations, relations);
-        let text = self.flat(note);
+        let (text, hidden) = self.flat(note);
         let relations = std::mem::replace(&mut self.relations, outer);
         self.notes_relations.insert(kind, relations);
         let mut piece = Linked::from(
@@ -93,7 +93,7 @@ impl<'x> Reader<'_, '_> {
             .as_str(),
         );
         if text.text.trim().is_empty() {
-            return;
+            return self.write_hidden(&hidden);
         }
         let lead = text.text.len() - text.text.trim_start().len();
         let shift = piece.text.len();
@@ -104,12 +104,14 @@ impl<'x> Reader<'_, '_> {
             }
         }
         self.writing.piece(BlockKind::Paragraph, &piece);
+        self.write_hidden(&hidden);
     }
 
-    /// All text in it, paragraphs parted by line breaks; what hangs on it is left out, but boxes are not.
-    pub(super) fn flat(&mut self, parent: Element<'_>) -> Linked {
+    /// All text in it that is shown and all that is hidden, paragraphs parted by line breaks; what hangs
+    /// on it is left out, but boxes are not.
+    pub(super) fn flat(&mut self, parent: Element<'_>) -> (Linked, String) {
         let mut flat = super::table::Flat::default();
         self.flatten(parent, &mut flat);
-        flat.text
+        (flat.text, flat.hidden)
     }
 }

@@ -4,6 +4,7 @@ use pikerag_knowledge::BlockKind;
 
 use super::Reader;
 use super::inline::Para;
+use super::table::Flat;
 use crate::grid::Rows;
 use crate::writing::Linked;
 use crate::xml::Element;
@@ -83,12 +84,16 @@ impl<'x> Reader<'_, '_> {
             );
             self.writing.piece(kind, &text);
         }
-        let before = std::mem::replace(&mut self.writing.place.hidden, true);
-        self.writing.plain(BlockKind::Paragraph, &hidden);
-        self.writing.place.hidden = before;
+        self.write_hidden(&hidden);
         for hanging in after {
             self.hanging(hanging);
         }
+    }
+
+    pub(super) fn write_hidden(&mut self, hidden: &str) {
+        let before = std::mem::replace(&mut self.writing.place.hidden, true);
+        self.writing.plain(BlockKind::Paragraph, hidden);
+        self.writing.place.hidden = before;
     }
 
     /// Writes a list; only the first paragraph of an item bears its number.
@@ -136,25 +141,13 @@ impl<'x> Reader<'_, '_> {
 
     /// Writes the paragraphs of a note as one.
     fn aside(&mut self, element: Element<'x>, label: &str) {
-        let mut text = Linked::default();
-        for child in element
-            .elements()
-            .filter(|child| !matches!(child.name(), "creator" | "date" | "date-string"))
-        {
-            match child.name() {
-                "p" | "h" => {
-                    let para = self.paragraph(child);
-                    if !text.text.is_empty() {
-                        text.push("\n");
-                    }
-                    text.push(&para.visible.text);
-                }
-                _ => drop(self.flatten(child, &mut text, &mut Vec::new())),
-            }
+        let mut flat = Flat::default();
+        self.flatten(element, &mut flat);
+        let text = flat.text.text.trim();
+        if !text.is_empty() {
+            self.writing.plain(BlockKind::Paragraph, &format!("{label}{text}"));
         }
-        if !text.text.trim().is_empty() {
-            self.writing.plain(BlockKind::Paragraph, &format!("{label}{}", text.text.trim()));
-        }
+        self.write_hidden(&flat.hidden);
     }
 
     /// Writes a frame: a text box, a table, a picture, or an object with a picture of it.

@@ -3,6 +3,7 @@
 use pikerag_knowledge::{Area, BlockKind};
 
 use super::Reader;
+use super::table::Flat;
 use crate::order::{Box4, reading_order};
 use crate::writing::Place;
 use crate::xml::Element;
@@ -47,12 +48,13 @@ impl<'x> Reader<'_, '_> {
                 let boxes: Vec<Element> =
                     frames.filter_map(|frame| frame.child("text-box")).collect();
                 for text in boxes {
-                    let mut flat = crate::writing::Linked::default();
-                    self.flatten(text, &mut flat, &mut Vec::new());
-                    if !flat.text.trim().is_empty() {
-                        let text = format!("Notes: {}", flat.text.trim());
-                        self.writing.plain(BlockKind::Paragraph, &text);
+                    let mut flat = Flat::default();
+                    self.flatten(text, &mut flat);
+                    let text = flat.text.text.trim();
+                    if !text.is_empty() {
+                        self.writing.plain(BlockKind::Paragraph, &format!("Notes: {text}"));
                     }
+                    self.write_hidden(&flat.hidden);
                 }
             }
         }
@@ -62,13 +64,14 @@ impl<'x> Reader<'_, '_> {
         let class = shape.attr("presentation:class");
         match class.as_deref() {
             Some("title") => {
-                let mut flat = crate::writing::Linked::default();
-                self.flatten(shape, &mut flat, &mut Vec::new());
-                let title = flat.text.split_whitespace().collect::<Vec<_>>().join(" ");
-                if self.title.is_none() && !title.is_empty() {
+                let mut flat = Flat::default();
+                self.flatten(shape, &mut flat);
+                let title = flat.text.text.split_whitespace().collect::<Vec<_>>().join(" ");
+                if self.title.is_none() && !title.is_empty() && !self.writing.place.hidden {
                     self.title = Some(title.clone());
                 }
                 self.writing.plain(BlockKind::Heading { level: 1 }, &title);
+                self.write_hidden(&flat.hidden);
             }
             Some("page-number" | "date-time") => {}
             _ => self.hanging(shape),

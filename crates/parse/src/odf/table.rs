@@ -10,6 +10,15 @@ const MOST_REPEATS: usize = 100;
 /// A cell with more bytes than this is a part of the page: the table serves its layout.
 const LONGEST_CELL: usize = 4_000;
 
+/// What a cell, a note or a title says, on one line per paragraph.
+#[derive(Default)]
+pub(super) struct Flat<'x> {
+    pub(super) text: Linked,
+    pub(super) hidden: String,
+    /// Frames, notes and remarks: what comes behind it.
+    pub(super) after: Vec<Element<'x>>,
+}
+
 impl<'x> Reader<'_, '_> {
     pub(super) fn table(&mut self, table: Element<'x>) {
         self.table_with(table, Rows::Plain);
@@ -42,6 +51,7 @@ impl<'x> Reader<'_, '_> {
         }
         let mut grid = Grid::default();
         let mut after = Vec::new();
+        let mut hidden = String::new();
         for (row, is_header) in rows {
             grid.row(is_header);
             for cell in cells_of(row) {
@@ -50,11 +60,13 @@ impl<'x> Reader<'_, '_> {
                     (0..repeats).for_each(|_| grid.covered());
                     continue;
                 }
-                let mut text = Linked::default();
-                let is_bold = self.flatten(cell, &mut text, &mut after);
+                let mut flat = Flat::default();
+                let is_bold = self.flatten(cell, &mut flat);
+                hidden.push_str(&flat.hidden);
+                after.extend(flat.after);
                 let columns = cell.number("number-columns-spanned").unwrap_or(1);
                 let rows = cell.number("number-rows-spanned").unwrap_or(1);
-                grid.covering(text, is_bold, columns, rows);
+                grid.covering(flat.text, is_bold, columns, rows);
                 grid.cell_again(repeats.saturating_sub(1));
             }
             grid.row_again(
@@ -62,28 +74,29 @@ impl<'x> Reader<'_, '_> {
             );
         }
         grid.write(&mut self.writing, named);
+        self.write_hidden(&hidden);
         for hanging in after {
             self.hanging(hanging);
         }
     }
 
     /// Adds all text in it, a line per paragraph; is all of it bold?
-    pub(super) fn flatten(
-        &mut self,
-        parent: Element<'x>,
-        text: &mut Linked,
-        after: &mut Vec<Element<'x>>,
-    ) -> bool {
+    pub(super) fn flatten(&mut self, parent: Element<'x>, flat: &mut Flat<'x>) -> bool {
         let mut is_bold = true;
         for child in parent.elements() {
             match child.name() {
                 "p" | "h" => {
                     let para = self.paragraph(child);
                     is_bold &= para.is_bold;
-                    after.extend(para.after);
+                    flat.after.extend(para.after);
+                    if !para.hidden.trim().is_empty() {
+                        flat.hidden.push_str(para.hidden.trim());
+                        flat.hidden.push('\n');
+                    }
                     if para.visible.text.trim().is_empty() {
                         continue;
                     }
+                    let text = &mut flat.text;
                     if !text.text.is_empty() {
                         text.push("\n");
                     }
@@ -94,7 +107,7 @@ impl<'x> Reader<'_, '_> {
                         .extend(links.map(|(from, to, target)| (from + shift, to + shift, target)));
                 }
                 "note" | "annotation" | "tracked-changes" => {}
-                _ => is_bold &= self.flatten(child, text, after),
+                _ => is_bold &= self.flatten(child, flat),
             }
         }
         is_bold

@@ -4,6 +4,7 @@
 use super::grid::{Grid, is_number};
 use super::ink::Word;
 use super::lines::{self, Row};
+use crate::layout::is_wide;
 use pikerag_knowledge::Area;
 
 /// Rows from which on it is a table.
@@ -180,5 +181,5 @@ fn is_tabular(rows: &[Row], cut: &[Vec<(f32, f32)>], columns: &[(f32, f32)]) -> 
 }
 
 fn wide_chars(text: &str) -> usize {
-    text.chars().filter(|c| lines::is_wide(*c)).count()
+    text.chars().filter(|c| is_wide(*c)).count()
 }

@@ -4,6 +4,7 @@ use pikerag_knowledge::Area;
 
 use super::ink::Word;
 use super::lines;
+use crate::layout::is_wide;
 
 /// A table found on a page.
 #[derive(Clone, Debug)]
@@ -106,7 +107,7 @@ pub(crate) fn text(words: Vec<Word>) -> String {
     for row in lines::rows(words) {
         let Some(line) = lines::line(&row.words, &[]) else { continue };
         let line = line.text.text;
-        let wide = |c: Option<char>| c.is_some_and(lines::is_wide);
+        let wide = |c: Option<char>| c.is_some_and(is_wide);
         let close = wide(text.chars().last()) && wide(line.chars().next());
         if !text.is_empty() && !close {
             text.push(' ');

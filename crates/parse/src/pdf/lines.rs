@@ -6,6 +6,7 @@ use pikerag_knowledge::Area;
 use super::direction;
 use super::ink::Word;
 use super::marks::is_mark;
+use crate::layout::is_wide;
 use crate::writing::Linked;
 
 /// A gap this wide, in parts of the font's size, ends a line whatever stands above and below.
@@ -230,9 +231,4 @@ fn is_space(last: &Word, word: &Word, size: f32) -> bool {
     }
     // A space character with next to no width was meant to be none.
     SPACE < gap || (word.spaced && 0.02 < gap)
-}
-
-/// Written without spaces between words: Chinese, Japanese.
-pub(crate) fn is_wide(c: char) -> bool {
-    matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
 }

@@ -118,6 +118,19 @@ pub(crate) fn take(
 }
 
 impl Picture {
+    /// A grey picture for tests.
+    #[cfg(test)]
+    pub(crate) fn of_pixels(
+        width: u32,
+        height: u32,
+        grey: &[u8],
+        place: Affine,
+        area: Area,
+    ) -> Self {
+        let pixels = Pixels { width, height, depth: 1, data: grey.to_vec() };
+        Self { area, content: Content::Pixels { pixels, place } }
+    }
+
     /// Is it large enough to be a figure?
     pub(crate) fn is_figure(&self) -> bool {
         SMALLEST <= (self.area.right - self.area.left).min(self.area.bottom - self.area.top)
@@ -130,6 +143,36 @@ pub(crate) fn compose(pictures: &[&Picture], area: Area) -> Option<(Image, f32)>
         let image = Image { media_type: "image/jpeg".to_owned(), bytes: bytes.clone() };
         return Some((image, (area.right - area.left) / (*width).max(1) as f32));
     }
+    paint(pictures, area)?.encode()
+}
+
+/// The same picture upside down; `None` for a JPEG that is kept as it lies in the file.
+pub(crate) fn upside_down(pictures: &[&Picture], area: Area) -> Option<(Image, f32)> {
+    if let [Picture { content: Content::Jpeg { .. }, .. }] = pictures {
+        return None;
+    }
+    let mut canvas = paint(pictures, area)?;
+    canvas.data = canvas.data.rchunks_exact(canvas.depth).flatten().copied().collect();
+    canvas.encode()
+}
+
+/// Pixels of several images, with the points that each measures.
+struct Canvas {
+    data: Vec<u8>,
+    width: usize,
+    height: usize,
+    depth: usize,
+    scale: f64,
+}
+
+impl Canvas {
+    fn encode(&self) -> Option<(Image, f32)> {
+        let bytes = png(&self.data, self.width, self.height, self.depth)?;
+        Some((Image { media_type: "image/png".to_owned(), bytes }, self.scale as f32))
+    }
+}
+
+fn paint(pictures: &[&Picture], area: Area) -> Option<Canvas> {
     let mut finest = f64::MAX;
     for picture in pictures {
         if let Content::Pixels { place, .. } = &picture.content {
@@ -151,16 +194,15 @@ pub(crate) fn compose(pictures: &[&Picture], area: Area) -> Option<(Image, f32)>
         _ => true,
     };
     let depth = if pictures.iter().all(is_grey) { 1 } else { 3 };
-    let mut canvas = vec![255_u8; width * height * depth];
+    let mut data = vec![255_u8; width * height * depth];
     for picture in pictures {
         if let Content::Pixels { pixels, place } = &picture.content {
             let to_page = Affine::translate((f64::from(area.left), f64::from(area.top)))
                 * Affine::scale(scale);
-            pixels.paint(place.inverse() * to_page, &mut canvas, width, depth);
+            pixels.paint(place.inverse() * to_page, &mut data, width, depth);
         }
     }
-    let bytes = png(&canvas, width, height, depth)?;
-    Some((Image { media_type: "image/png".to_owned(), bytes }, scale as f32))
+    Some(Canvas { data, width, height, depth, scale })
 }
 
 /// The picture, if the file's pictures leave room for it.

@@ -3,6 +3,7 @@
 use super::lines::Line;
 use super::marks;
 use super::page::{Body, Piece};
+use crate::layout::is_wide;
 
 /// Levels that a document has, at most.
 const LEVELS: usize = 6;
@@ -114,8 +115,8 @@ impl Styles {
         let item = marks::is_item(text)
             && !text.starts_with(|c: char| c.is_ascii_digit() || c.is_uppercase());
         // A large number or a word of emphasis heads nothing.
-        let long_enough = 3 <= text.chars().filter(|c| c.is_alphabetic()).count()
-            || text.chars().any(super::lines::is_wide);
+        let long_enough =
+            3 <= text.chars().filter(|c| c.is_alphabetic()).count() || text.chars().any(is_wide);
         let prose = sentence && (lines.len() > 1 || 60 < n_chars || !bold && !larger);
         (!prose && !item && long_enough && !text.ends_with(',')).then(|| (half_points(size), bold))
     }

@@ -5,10 +5,11 @@ use std::collections::{HashMap, HashSet};
 
 use pikerag_knowledge::BlockKind;
 
-use super::lines::{Line, is_wide};
+use super::lines::Line;
 use super::marks;
 use super::page::{Body, Edge, Piece};
 use super::style::Styles;
+use crate::layout::is_wide;
 use crate::writing::{Linked, Place, Writing};
 
 /// Writes the document; the text of its highest heading on the first page that has text comes back.

@@ -12,7 +12,8 @@ impl<'x> Reader<'_, '_> {
     pub(super) fn title(&mut self, body: Element<'x>) {
         let (text, _) = self.joined(body, " ");
         let text = Linked { text: text.text.replace(['\n', '\u{b}'], " "), ..text };
-        if self.title.is_none() && !text.text.trim().is_empty() {
+        let is_shown = !self.writing.place.hidden && !text.text.trim().is_empty();
+        if self.title.is_none() && is_shown {
             self.title = Some(text.text.clone());
         }
         self.writing.piece(BlockKind::Heading { level: 1 }, &text);

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use pikerag_knowledge::{BlockKind, Document};
 
 use super::numbers::plain;
-use super::{Cell, Room, Sheet};
+use super::{Cell, LAST, Room, Sheet};
 use crate::ParseError;
 use crate::archive::Archive;
 use crate::file::Input;
@@ -41,6 +41,9 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
             sheet,
             "the workbook holds more cells than allowed: from here on they are left out",
         );
+    }
+    if let Some(sheet) = room.far {
+        problems.add(sheet, format!("cells behind row or column {LAST} are left out"));
     }
     let metadata = odf::metadata(&mut archive, problems);
     let mut document = input.document(metadata.get("title").cloned(), writing);
@@ -105,7 +108,10 @@ impl Reader<'_, '_, '_> {
                         let times = if copies.is_empty() { 1 } else { repeats.min(MOST_REPEATS) };
                         for time in 1..times {
                             for cell in &copies {
-                                sheet.add(Cell { row: row + time, ..cell.clone() }, &mut self.room);
+                                sheet.add(
+                                    Cell { row: row.saturating_add(time), ..cell.clone() },
+                                    &mut self.room,
+                                );
                             }
                         }
                         if matches!(row_kind.as_str(), "collapse" | "filter") {
@@ -275,6 +281,34 @@ mod tests {
         p p2 hidden "50 %"
         link "Ada L." -> https://x.example
         link "Ada L." -> https://x.example
+        "#);
+    }
+
+    #[test]
+    fn rows_without_end_are_survived() {
+        let cell =
+            |words: &str| format!("<table:table-cell><text:p>{words}</text:p></table:table-cell>");
+        let row = |repeats: u32, cells: &str| {
+            format!(
+                "<table:table-row table:number-rows-repeated='{repeats}'>{cells}</table:table-row>"
+            )
+        };
+        let wide = "<table:table-cell table:number-columns-repeated='4294967295'/>";
+        let rows = [
+            row(1, &cell("a")),
+            row(1, &format!("{wide}{}", cell("far to the right"))),
+            row(u32::MAX - 3, ""),
+            row(9, &cell("far below")),
+        ];
+        let content = format!(
+            "<d><office:body><office:spreadsheet><table:table table:name='Far'>{}</table:table></office:spreadsheet></office:body></d>",
+            rows.concat()
+        );
+        insta::assert_snapshot!(run("book.ods", packed(&[("content.xml", &content)])), @r#"
+        == book
+        h1 p1 "Far"
+        p p1 "a"
+        ! Far: cells behind row or column 16777216 are left out
         "#);
     }
 }

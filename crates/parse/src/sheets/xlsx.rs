@@ -221,9 +221,8 @@ impl Sheet {
                     }
                 }
                 "col" if tag.is_on("hidden") => {
-                    if let (Some(from), Some(to)) = (tag.number("min"), tag.number("max")) {
-                        self.hidden_columns.push((from, to));
-                    }
+                    let ends = tag.number("min").zip(tag.number("max"));
+                    self.hidden_columns.extend(ends.filter(|(from, to)| from <= to));
                 }
                 "mergeCell" => {
                     self.merged.extend(tag.attr("ref").and_then(|range| range_of(&range)));
@@ -534,6 +533,20 @@ mod tests {
         table p1 hidden "A2 | 6 | 9 | x"
           header []
           row ["A2", "6", "9", "x"]
+        "#);
+    }
+
+    #[test]
+    fn columns_that_run_backwards_hide_nothing() {
+        let cells = rows(1, &[&["a", "b", "c", "d", "e", "f"], &["1", "2", "3", "4", "5", "6"]]);
+        let sheet =
+            format!("<cols><col min='5' max='2' hidden='1'/></cols><sheetData>{cells}</sheetData>");
+        insta::assert_snapshot!(book(&[("Sheet", &sheet, "")], &Limits::default()), @r#"
+        == book
+        h1 p1 "Sheet"
+        table p1 "a | b | c | d | e | f\na: 1; b: 2; c: 3; d: 4; e: 5; f: 6"
+          header ["a", "b", "c", "d", "e", "f"]
+          row ["1", "2", "3", "4", "5", "6"]
         "#);
     }
 

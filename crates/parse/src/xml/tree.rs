@@ -57,13 +57,21 @@ impl<'t> Tree<'t> {
                     continue;
                 }
                 Event::Text(text) if open.is_empty() || text.is_empty() => continue,
+                // White space there would part one alternative from the next.
+                Event::Text(_)
+                    if open
+                        .last()
+                        .is_some_and(|(at, _)| is_named(&nodes, *at, "AlternateContent")) =>
+                {
+                    continue;
+                }
                 Event::Text(text) => What::Text(text),
                 Event::Open(tag) => {
                     // The first alternative is the newest form; the others say the same again.
                     let again = matches!(tag.name(), "Fallback" | "Choice")
-                        && open
-                            .last()
-                            .is_some_and(|(_, last)| 0 < *last && is_choice(&nodes, *last));
+                        && open.last().is_some_and(|(_, last)| {
+                            0 < *last && is_named(&nodes, *last, "Choice")
+                        });
                     if again {
                         events.pass_over();
                         continue;
@@ -120,9 +128,9 @@ impl<'t> Tree<'t> {
     }
 }
 
-fn is_choice(nodes: &[Node], at: u32) -> bool {
+fn is_named(nodes: &[Node], at: u32, name: &str) -> bool {
     nodes.get(at as usize).is_some_and(|node| match &node.what {
-        What::Element(tag) => tag.name() == "Choice",
+        What::Element(tag) => tag.name() == name,
         What::Text(_) => false,
     })
 }
