@@ -9,7 +9,7 @@ use pikerag_knowledge::{
 };
 use pikerag_language::fold::tokens;
 use pikerag_prompt::{Prompt, Prose, one_line, quiet_headings};
-use pikerag_retrieve::tagged;
+use pikerag_retrieve::{RANK_OFFSET, tagged};
 use serde::Deserialize;
 
 use crate::gather::{Gather, gather};
@@ -54,8 +54,6 @@ const LONGEST: usize = 8;
 const WORDS: usize = 1000;
 /// Words of the documents that one tag is mapped to, at most.
 const MAPPED: usize = 3;
-/// Reciprocal rank fusion of what the question finds and what its tags find.
-const RANK_OFFSET: f32 = 5.0;
 
 /// What a question finds with the help of its tags, best first, each chunk once; without tags, or where
 /// they are not to be used, what it finds by itself. At most one call to find tags and one to rewrite.

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::normalize::{normalize, tokens};
 
 pub mod law;
-mod numerals;
 mod refusal;
 mod rouge;
 

@@ -12,7 +12,7 @@ mod tokens;
 mod words;
 
 pub use language::{is_chinese, language_of};
-pub use numerals::{chinese_digit, chinese_number};
+pub use numerals::{chinese_digit, chinese_number, is_numeral, number};
 pub use sentences::sentences;
 pub use stop::is_stop_word;
 pub use tokens::estimate_tokens;

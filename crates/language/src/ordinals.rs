@@ -1,7 +1,7 @@
 //! Which numbered parts does a Chinese text name? `第三十九条` and `第39条` are one term, whose number
 //! no dictionary cuts to pieces.
 
-use crate::numerals::{chinese_digit, chinese_number};
+use crate::numerals::{is_numeral, number};
 
 /// What parts of statutes, contracts and books are called.
 const PARTS: [char; 8] = ['条', '款', '项', '章', '节', '编', '篇', '卷'];
@@ -44,26 +44,8 @@ fn part(text: &str) -> Option<(String, &str)> {
 
 /// The numeral that a text begins with, in Chinese or in digits of either width, and what comes after it.
 fn numeral(text: &str) -> Option<(u32, &str)> {
-    let signs = text.chars().take(LONGEST).take_while(|c| digit(*c).is_some() || is_chinese(*c));
-    let signs: String = signs.collect();
-    let rest = text.get(signs.len()..)?;
-    let number = match signs.chars().map(digit).collect::<Option<String>>() {
-        Some(digits) => digits.parse().ok()?,
-        None => chinese_number(&signs)?,
-    };
-    Some((number, rest))
-}
-
-fn digit(c: char) -> Option<char> {
-    match c {
-        '0'..='9' => Some(c),
-        '０'..='９' => char::from_digit(u32::from(c) - u32::from('０'), 10),
-        _ => None,
-    }
-}
-
-fn is_chinese(c: char) -> bool {
-    chinese_digit(c).is_some() || ['十', '百', '千'].contains(&c)
+    let signs: String = text.chars().take(LONGEST).take_while(|c| is_numeral(*c)).collect();
+    Some((number(&signs)?, text.get(signs.len()..)?))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use pikerag_knowledge::{BlockKind, Document, Link};
 
-use crate::archive::Archive;
+use crate::archive::{self, Archive};
 use crate::file::{File, Input};
 use crate::layout::one_line;
 use crate::problems::Problems;
@@ -196,17 +196,7 @@ fn is_inside(package: &Package, chapter: &str, link: &Link) -> bool {
 /// The entry that a reference names from where it stands: without fragment, `%20` resolved.
 fn beside(place: &str, reference: &str) -> String {
     let reference = reference.split(['#', '?']).next().unwrap_or_default();
-    let folder = place.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    let unescaped = unescape(reference);
-    for part in unescaped.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
-        }
-    }
-    parts.join("/")
+    archive::resolve(place, &unescape(reference))
 }
 
 fn unescape(reference: &str) -> String {

@@ -9,7 +9,7 @@ use crate::finder::{Finder, Hit, RetrieveError};
 /// Reciprocal rank fusion: `Σ 1 / (RANK_OFFSET + rank)`, rank from 1 (Cormack et al., 2009). Theirs is
 /// 60; 5 trusts the first ranks more and finds more evidence on all three multi-hop sets
 /// (docs/retrieval.md).
-const RANK_OFFSET: f32 = 5.0;
+pub const RANK_OFFSET: f32 = 5.0;
 /// Ranks that each side contributes to a fusion.
 const FUSED: usize = 100;
 

@@ -10,7 +10,7 @@ mod search;
 mod tags;
 
 pub use atoms::{AtomHit, atoms};
-pub use chunks::{hybrid, nearest};
+pub use chunks::{RANK_OFFSET, hybrid, nearest};
 pub use finder::{Finder, Hit, RetrieveError};
 pub use hops::{HopParams, Walk, hops};
 pub use layers::{Aggregate, LayerParams, Spread, layers};

@@ -1,14 +1,12 @@
 //! Does hop retrieval walk from what the question names to where that leads? (SPEC §4)
 #![cfg(test)]
 
-use std::path::Path;
+mod common;
 
-use pikerag_extract::{ChunkParams, document_graph};
-use pikerag_knowledge::{Embedder, FileRecord, KnowledgeBase, KnowledgeWriter, VectorSet};
-use pikerag_models::fake::HashEmbedder;
-use pikerag_parse::{Limits, parse};
-use pikerag_retrieve::{Finder, Hit, HopParams, Walk, hops};
-use pikerag_store::Base;
+use pikerag_knowledge::KnowledgeBase;
+use pikerag_retrieve::{Hit, HopParams, Walk, hops};
+
+use common::{Embedding, Shelf};
 
 /// The crane names the works by their title, the works link to the gate; no word is shared.
 const LIBRARY: [(&str, &str); 6] = [
@@ -144,57 +142,10 @@ async fn every_score_is_explained() {
 
 // The fixture.
 
-#[derive(Clone, Copy)]
-enum Embedding {
-    None,
-    Hashes,
-}
-
-struct Shelf {
-    base: Base,
-    embedder: Option<HashEmbedder>,
-    _folder: tempfile::TempDir,
-}
-
 impl Shelf {
-    async fn of(library: &[(&str, &str)], embedding: Embedding) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let base = base(folder.path(), library).await;
-        let embedder = match embedding {
-            Embedding::None => None,
-            Embedding::Hashes => Some(HashEmbedder::new(4096)),
-        };
-        if let Some(embedder) = &embedder {
-            let texts = base.without_vector(VectorSet::Chunks, "hash", None, 99).await.unwrap();
-            let (ids, texts): (Vec<u64>, Vec<String>) = texts.into_iter().unzip();
-            let vectors = ids.into_iter().zip(embedder.vectors(&texts)).collect();
-            base.put_vectors(VectorSet::Chunks, "hash", vectors).await.unwrap();
-        }
-        base.refresh().await.unwrap();
-        Self { base, embedder, _folder: folder }
-    }
-
-    fn finder(&self) -> Finder<'_> {
-        let embedder = self.embedder.as_ref().map(|embedder| embedder as &dyn Embedder);
-        Finder { base: &self.base, embedder }
-    }
-
     async fn hops(&self, question: &str, k: usize) -> Vec<Hit> {
         hops(self.finder(), question, k, HopParams::default()).await.unwrap()
     }
-}
-
-async fn base(folder: &Path, library: &[(&str, &str)]) -> Base {
-    let base = Base::open_or_create(folder).unwrap();
-    for (path, text) in library {
-        let parsed =
-            parse(path, text.as_bytes(), &Limits::default(), &pikerag_parse::Unaided).unwrap();
-        let graph = |document| document_graph(path, document, ChunkParams::default());
-        let file =
-            FileRecord { path: (*path).to_owned(), hash: String::new(), recipe: String::new() };
-        base.put_file(&file, parsed.documents.into_iter().map(graph).collect()).await.unwrap();
-    }
-    base
 }
 
 /// One line per chunk: its title, and the parts of its score by name.

@@ -1,16 +1,12 @@
 //! Do scores of all layers come together, and spread along the graph's edges? (PIKE-RAG §5.2.3)
 #![cfg(test)]
 
-use std::path::Path;
+mod common;
 
-use pikerag_extract::{ChunkParams, document_graph, sentence_atoms};
-use pikerag_knowledge::{
-    AtomKind, Embedder, FileRecord, KnowledgeBase, KnowledgeWriter, Stage, VectorSet,
-};
-use pikerag_models::fake::HashEmbedder;
-use pikerag_parse::{Limits, parse};
-use pikerag_retrieve::{Finder, Hit, LayerParams, Search, SearchParams, Spread, layers, search};
-use pikerag_store::Base;
+use pikerag_knowledge::KnowledgeBase;
+use pikerag_retrieve::{Hit, LayerParams, Search, SearchParams, Spread, layers, search};
+
+use common::{Embedding, Shelf};
 
 /// The crane names the works by their title, the works link to the gate; no word is shared.
 const LIBRARY: [(&str, &str); 6] = [
@@ -125,70 +121,10 @@ async fn every_search_finds_something_where_there_is_something() {
 
 // The fixture.
 
-#[derive(Clone, Copy)]
-enum Embedding {
-    None,
-    Hashes,
-}
-
-struct Shelf {
-    base: Base,
-    embedder: Option<HashEmbedder>,
-    _folder: tempfile::TempDir,
-}
-
 impl Shelf {
-    async fn of(library: &[(&str, &str)], embedding: Embedding) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let base = base(folder.path(), library).await;
-        let embedder = match embedding {
-            Embedding::None => None,
-            Embedding::Hashes => Some(HashEmbedder::new(4096)),
-        };
-        if let Some(embedder) = &embedder {
-            let sets = [
-                VectorSet::Chunks,
-                VectorSet::Sources,
-                VectorSet::Sections,
-                VectorSet::Atoms(AtomKind::Sentence),
-            ];
-            for set in sets {
-                let texts = base.without_vector(set, "hash", None, 99).await.unwrap();
-                let (ids, texts): (Vec<u64>, Vec<String>) = texts.into_iter().unzip();
-                let vectors = ids.into_iter().zip(embedder.vectors(&texts)).collect();
-                base.put_vectors(set, "hash", vectors).await.unwrap();
-            }
-        }
-        base.refresh().await.unwrap();
-        Self { base, embedder, _folder: folder }
-    }
-
-    fn finder(&self) -> Finder<'_> {
-        let embedder = self.embedder.as_ref().map(|embedder| embedder as &dyn Embedder);
-        Finder { base: &self.base, embedder }
-    }
-
     async fn layers(&self, k: usize, params: LayerParams) -> Vec<Hit> {
         layers(self.finder(), MAKER, k, params).await.unwrap()
     }
-}
-
-async fn base(folder: &Path, library: &[(&str, &str)]) -> Base {
-    let base = Base::open_or_create(folder).unwrap();
-    for (path, text) in library {
-        let parsed =
-            parse(path, text.as_bytes(), &Limits::default(), &pikerag_parse::Unaided).unwrap();
-        let graph = |document| document_graph(path, document, ChunkParams::default());
-        let file =
-            FileRecord { path: (*path).to_owned(), hash: String::new(), recipe: String::new() };
-        base.put_file(&file, parsed.documents.into_iter().map(graph).collect()).await.unwrap();
-    }
-    let stage = Stage::atomize(AtomKind::Sentence);
-    let waiting = base.waiting(&stage, None, 99).await.unwrap();
-    let chunks = base.chunks(&waiting).await.unwrap();
-    let atoms = chunks.iter().map(|chunk| (chunk.id, sentence_atoms(chunk))).collect();
-    base.put_atoms(&stage, atoms).await.unwrap();
-    base
 }
 
 /// One line per chunk: its title, its score and the parts of it.

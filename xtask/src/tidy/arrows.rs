@@ -18,7 +18,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("store", &["knowledge", "language"]),
     ("models", &["knowledge"]),
     ("coordinate", &["knowledge", "language", "prompt", "parse", "extract", "retrieve", "reason"]),
-    ("eval", &["knowledge", "prompt", "coordinate"]),
+    ("eval", &["knowledge", "language", "prompt", "coordinate"]),
     ("app", EVERYTHING),
     ("xtask", &[]),
 ];

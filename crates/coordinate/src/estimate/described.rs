@@ -10,7 +10,7 @@ use pikerag_language::estimate_tokens;
 
 use super::{Estimate, PAGE};
 use crate::ingest::describe::{
-    figure_prompt, is_described, source_prompt, table_prompt, visible_text,
+    FIRST, figure_prompt, is_seen, source_prompt, table_prompt, visible_text,
 };
 use crate::ingest::{Params, Summarized};
 
@@ -21,8 +21,6 @@ const SOURCE: u64 = 90;
 /// Tokens of a picture: one of ordinary size at high detail. What endpoints count lies between about 85
 /// (at low detail) and 1,500; some small models count more.
 const IMAGE: u64 = 1000;
-/// Chunks that a document's summary may be made from.
-const FIRST: usize = 24;
 
 /// Adds what a new chunk costs.
 pub(super) fn count(
@@ -40,7 +38,7 @@ pub(super) fn count(
             let prompt = table_prompt(text, chunk).unwrap_or_default();
             add(estimate, Role::Summarize, estimate_tokens(&prompt), TABLE);
         }
-        ChunkKind::Figure if params.describe && image.is_some_and(is_described) => {
+        ChunkKind::Figure if params.describe && image.is_some_and(is_seen) => {
             let prompt = figure_prompt(text, chunk).unwrap_or_default();
             add(estimate, Role::Describe, estimate_tokens(&prompt) + IMAGE, FIGURE);
         }

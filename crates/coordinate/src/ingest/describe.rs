@@ -34,7 +34,7 @@ const SOURCE: Prompt = Prompt {
 /// Characters of the text before and behind a table or figure that a model is shown.
 const AROUND: usize = 300;
 /// Chunks of a document that its summary is made from, and characters of all of them.
-const FIRST: usize = 24;
+pub(crate) const FIRST: usize = 24;
 const CONTENT: usize = 6000;
 
 /// Sums up tables, describes figures and sums up documents, each where it is wanted and missing.
@@ -252,7 +252,7 @@ fn around(text: &str, chunk: &Chunk) -> (String, String) {
 }
 
 /// Formats that vision models take.
-fn is_seen(image: &Image) -> bool {
+pub(crate) fn is_seen(image: &Image) -> bool {
     ["image/png", "image/jpeg", "image/gif", "image/webp"].contains(&image.media_type.as_str())
 }
 
@@ -319,11 +319,6 @@ pub(crate) fn source_prompt(title: &str, chunks: &[Chunk]) -> Result<String, Ask
         chunks.iter().filter(|chunk| !chunk.hidden).take(FIRST).cloned().collect();
     let title = quiet_headings(&one_line(title));
     SOURCE.render(&[("title", &title), ("content", &content_of(&first))])
-}
-
-/// Whether a model would be asked about a picture.
-pub(crate) fn is_described(image: &Image) -> bool {
-    is_seen(image)
 }
 
 fn alone(text: &str, chunk: &Chunk) -> Shown {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::numerals::{is_numeral, number};
+use pikerag_language::{is_numeral, number};
 
 /// What stands between list items, besides spaces.
 const SEPARATORS: [char; 9] = ['、', ',', '，', '和', '及', '与', '至', '第', ' '];

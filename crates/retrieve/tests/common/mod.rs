@@ -1,0 +1,73 @@
+//! What do tests of retrieval search in? A small library, indexed as the product does it without a model.
+
+use std::path::Path;
+
+use pikerag_extract::{ChunkParams, document_graph, sentence_atoms};
+use pikerag_knowledge::{
+    AtomKind, Embedder, FileRecord, KnowledgeBase, KnowledgeWriter, Stage, VectorSet,
+};
+use pikerag_models::fake::HashEmbedder;
+use pikerag_parse::{Limits, Unaided, parse};
+use pikerag_retrieve::Finder;
+use pikerag_store::Base;
+
+#[derive(Clone, Copy)]
+pub(crate) enum Embedding {
+    None,
+    Hashes,
+}
+
+pub(crate) struct Shelf {
+    pub(crate) base: Base,
+    embedder: Option<HashEmbedder>,
+    _folder: tempfile::TempDir,
+}
+
+impl Shelf {
+    pub(crate) async fn of(library: &[(&str, &str)], embedding: Embedding) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let base = base(folder.path(), library).await;
+        let embedder = match embedding {
+            Embedding::None => None,
+            Embedding::Hashes => Some(HashEmbedder::new(4096)),
+        };
+        if let Some(embedder) = &embedder {
+            let sets = [
+                VectorSet::Chunks,
+                VectorSet::Sources,
+                VectorSet::Sections,
+                VectorSet::Atoms(AtomKind::Sentence),
+            ];
+            for set in sets {
+                let texts = base.without_vector(set, "hash", None, 99).await.unwrap();
+                let (ids, texts): (Vec<u64>, Vec<String>) = texts.into_iter().unzip();
+                let vectors = ids.into_iter().zip(embedder.vectors(&texts)).collect();
+                base.put_vectors(set, "hash", vectors).await.unwrap();
+            }
+        }
+        base.refresh().await.unwrap();
+        Self { base, embedder, _folder: folder }
+    }
+
+    pub(crate) fn finder(&self) -> Finder<'_> {
+        let embedder = self.embedder.as_ref().map(|embedder| embedder as &dyn Embedder);
+        Finder { base: &self.base, embedder }
+    }
+}
+
+async fn base(folder: &Path, library: &[(&str, &str)]) -> Base {
+    let base = Base::open_or_create(folder).unwrap();
+    for (path, text) in library {
+        let parsed = parse(path, text.as_bytes(), &Limits::default(), &Unaided).unwrap();
+        let graph = |document| document_graph(path, document, ChunkParams::default());
+        let file =
+            FileRecord { path: (*path).to_owned(), hash: String::new(), recipe: String::new() };
+        base.put_file(&file, parsed.documents.into_iter().map(graph).collect()).await.unwrap();
+    }
+    let stage = Stage::atomize(AtomKind::Sentence);
+    let waiting = base.waiting(&stage, None, 99).await.unwrap();
+    let chunks = base.chunks(&waiting).await.unwrap();
+    let atoms = chunks.iter().map(|chunk| (chunk.id, sentence_atoms(chunk))).collect();
+    base.put_atoms(&stage, atoms).await.unwrap();
+    base
+}
