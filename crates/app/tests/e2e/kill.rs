@@ -1,10 +1,16 @@
 //! What does a sudden end cost? At most the calls in flight, whenever it comes; and the base that
 //! the next run completes is the one that an undisturbed run makes.
 
+use std::fmt::Write as _;
+use std::io::{Cursor, Write as _};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::common::{Place, Stub, workload};
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+use crate::common::Place;
+use crate::talker::Talker;
 
 /// Kills of fresh bases, each at its own point of a run: by time, and again by progress.
 const FRESH: u32 = 13;
@@ -16,13 +22,30 @@ const IN_FLIGHT: u64 = 4;
 const EMBEDDING: u64 = 16;
 const SETTINGS: &str = "[chat]\nin_flight = 4\n[embed]\nbatch = 8\nin_flight = 2\n";
 
-const INDEX: [&str; 4] = ["--base", "base", "index", "corpus.jsonl"];
+/// All that models can be asked for while indexing.
+const EVERYTHING: &str = r#"
+[index]
+max_tokens = 60
+chunking = "enhanced"
+min_tokens = 20
+summarize = ["tables", "sources"]
+describe = true
+atoms = ["questions", "statements"]
+with = ["graph", "tree", "tags"]
+[[records]]
+name = "machine"
+key = ["name"]
+fields = [{ name = "name" }]
+"#;
+
+const INDEX: [&str; 4] = ["--base", "base", "index", "docs"];
 
 /// A small corpus, and what an undisturbed run makes of it.
 struct Bench {
-    stub: Stub,
+    talker: Talker,
     place: Place,
-    chunks: u64,
+    calls: u64,
+    requests: u64,
     export: String,
     found: String,
     takes: Duration,
@@ -31,39 +54,65 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(chunks: usize) -> Option<Self> {
-        let stub = Stub::start(&["--latency-ms", "2"])?;
-        let place = Place::with(&stub);
-        place.write("pikerag.toml", SETTINGS);
-        let corpus = std::fs::read_to_string(workload("corpus.jsonl")).unwrap();
-        let lines: Vec<&str> = corpus.lines().take(chunks).collect();
-        place.write("corpus.jsonl", lines.join("\n"));
+    /// Chunks and the questions that they answer.
+    fn plain(chunks: usize) -> Self {
+        let mut corpus = String::new();
+        for n in 0..chunks {
+            let text = format!("Firm {n} makes cranes of {n} tons in Port {}.", n % 7);
+            let record = serde_json::json!({"title": format!("Firm {n}"), "text": text});
+            writeln!(corpus, "{record}").unwrap();
+        }
+        let bench = Self::new(SETTINGS, &[("docs/corpus.jsonl", corpus.into_bytes())]);
+        assert_eq!(bench.calls, chunks as u64);
+        bench
+    }
+
+    /// Documents with everything that is made of them.
+    fn full() -> Self {
+        let mut files = Vec::new();
+        for n in 0..3 {
+            files.push((format!("docs/{n}.md"), document(n).into_bytes()));
+            files.push((format!("docs/{n}.docx"), pictured(n)));
+        }
+        let files: Vec<_> =
+            files.iter().map(|(name, bytes)| (name.as_str(), bytes.clone())).collect();
+        Self::new(&format!("{SETTINGS}{EVERYTHING}"), &files)
+    }
+
+    fn new(settings: &str, files: &[(&str, Vec<u8>)]) -> Self {
+        let talker = Talker::start();
+        let place = talker.place();
+        place.write("pikerag.toml", settings);
+        for (name, bytes) in files {
+            place.write(name, bytes);
+        }
         let began = Instant::now();
         place.run_to(0, &INDEX);
         let takes = began.elapsed();
+        let (calls, requests) = (talker.chats(), talker.requests());
         let (export, found) = (place.export("base"), found(&place));
-        assert_eq!(stub.count("/chat_requests"), chunks as u64);
-        Some(Self { stub, place, chunks: chunks as u64, export, found, takes, amid: 0 })
+        Self { talker, place, calls, requests, export, found, takes, amid: 0 }
     }
 
-    /// Forgets the base and the stub's counters.
+    /// Forgets the base, and what the server has heard.
     fn begin(&self) {
         std::fs::remove_dir_all(self.place.path("base")).unwrap();
-        self.stub.reset();
+        self.talker.reset();
     }
 
     /// Starts indexing and kills it when `when` says so; whether it was still at work.
-    fn kill(&mut self, mut when: impl FnMut(&Stub) -> bool) -> bool {
+    fn kill(&mut self, mut when: impl FnMut(&Talker) -> bool) -> bool {
         let mut command = self.place.command(&INDEX);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let mut ended = false;
-        while !ended && !when(&self.stub) {
+        while !ended && !when(&self.talker) {
+            std::thread::sleep(Duration::from_micros(200));
             ended = child.try_wait().unwrap().is_some();
         }
         ended = ended || child.try_wait().unwrap().is_some();
         child.kill().unwrap();
         child.wait().unwrap();
-        self.amid += u32::from((1..self.chunks).contains(&self.stub.count("/chat_requests")));
+        self.amid += u32::from((1..self.calls).contains(&self.talker.chats()));
         !ended
     }
 
@@ -72,32 +121,90 @@ impl Bench {
         self.place.run_to(0, &INDEX);
         assert!(self.place.export("base") == self.export, "another base: {at}");
         assert_eq!(found(&self.place), self.found, "{at}");
-        let repeated = self.stub.count("/chat_repeated_prompts");
+        let repeated = self.talker.repeated_chats();
         assert!(repeated <= IN_FLIGHT * kills, "{repeated} calls twice: {at}");
-        assert_eq!(self.stub.count("/chat_requests"), self.chunks + repeated, "{at}");
-        let repeated = self.stub.count("/embedding_repeated_inputs");
+        assert_eq!(self.talker.chats(), self.calls + repeated, "{at}");
+        let repeated = self.talker.repeated_texts();
         assert!(repeated <= EMBEDDING * kills, "{repeated} texts twice: {at}");
     }
+
+    /// Fresh bases, each killed when so many requests had reached the server: at work, whatever the
+    /// speed of the machine.
+    fn kill_by_progress(mut self) {
+        for point in 0..FRESH {
+            let reached = u64::from(point) * self.requests / u64::from(FRESH);
+            let at = format!("killed after {reached} requests of {}", self.requests);
+            self.begin();
+            assert!(self.kill(|talker| reached <= talker.requests()), "ended before: {at}");
+            self.end(1, &at);
+        }
+        self.tell(FRESH);
+    }
+
+    /// That the kills came where they show something.
+    fn tell(&self, kills: u32) {
+        println!("{kills} kills within {} requests, {} amid model calls", self.requests, self.amid);
+        assert!(FRESH / 5 < self.amid, "too few kills came amid the work: this test shows little");
+    }
+}
+
+/// Sections, a table, names in two languages; no two parts are alike.
+fn document(n: usize) -> String {
+    let mut text = format!("# Crane KX-{n}0\n\n");
+    for part in 0..4 {
+        let word = format!("word{n}{part}");
+        writeln!(text, "## Part {part} of KX-{n}0\n").unwrap();
+        for sentence in 0..4 {
+            writeln!(text, "Sentence {sentence} tells of the Slew Ring at {word} in plain words.")
+                .unwrap();
+        }
+        writeln!(text, "\n起重机由「青砚厂{word}」制造。维修由「港务局」负责。\n").unwrap();
+    }
+    writeln!(text, "| Crane | load at {n} |\n|---|---|\n| KX-{n}0 | forty |\n| KX-{n}1 | fifty |")
+        .unwrap();
+    text
+}
+
+/// A document of Word with a picture in it.
+fn pictured(n: usize) -> Vec<u8> {
+    let document = format!(
+        r#"<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+ xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+ xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><w:body>
+<w:p><w:r><w:t>Plan {n} shows the Jetty.</w:t></w:r></w:p>
+<w:p><w:r><w:drawing><a:blip r:embed="rId1"/></w:drawing></w:r></w:p></w:body></w:document>"#
+    );
+    let relations = r#"<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">
+<Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/image" Target="media/a.gif"/></Relationships>"#;
+    // As much of a GIF as tells its size; nobody draws it here.
+    let picture = [b"GIF89a\xf0\x00\xa0\x00".as_slice(), &[u8::try_from(n).unwrap(); 40]].concat();
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in [
+        ("word/document.xml", document.as_bytes()),
+        ("word/_rels/document.xml.rels", relations.as_bytes()),
+        ("word/media/a.gif", &picture),
+    ] {
+        zip.start_file(name, SimpleFileOptions::default()).unwrap();
+        zip.write_all(bytes).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
 }
 
 /// What a search by words and meaning gives: the derived indexes must be whole too.
 fn found(place: &Place) -> String {
-    place.run_to(0, &["--base", "base", "--json", "search", "a company in a city"]).stdout
+    place.run_to(0, &["--base", "base", "--json", "search", "a crane in a port"]).stdout
 }
 
 #[test]
 fn whenever_it_is_killed_the_next_run_goes_on() {
-    let Some(mut bench) = Bench::new(40) else { return };
+    let mut bench = Bench::plain(40);
     for point in 0..FRESH {
         let mut delay = bench.takes * point / FRESH;
         // A run that was faster than the measured one is killed earlier.
         loop {
             bench.begin();
             let began = Instant::now();
-            if bench.kill(|_| {
-                std::thread::sleep(Duration::from_millis(1));
-                delay <= began.elapsed()
-            }) {
+            if bench.kill(|_| delay <= began.elapsed()) {
                 break;
             }
             delay = delay * 3 / 4;
@@ -107,31 +214,34 @@ fn whenever_it_is_killed_the_next_run_goes_on() {
     println!("{FRESH} kills within {:?}, {} amid model calls", bench.takes, bench.amid);
 }
 
-/// Kills by what has reached the server: at work, whatever the speed of the machine.
 #[test]
 fn whatever_it_was_doing_the_next_run_goes_on() {
-    let Some(mut bench) = Bench::new(40) else { return };
-    let all = bench.stub.requests();
-    for point in 0..FRESH {
-        let reached = u64::from(point) * all / u64::from(FRESH);
-        bench.begin();
-        assert!(bench.kill(|stub| reached <= stub.requests()), "ended before {reached} of {all}");
-        bench.end(1, &format!("killed after {reached} requests of {all}"));
+    Bench::plain(40).kill_by_progress();
+}
+
+/// Enhanced chunks, summaries, descriptions, records, questions, statements, graph, tree, tags: what
+/// was paid for before the kill is not paid for again.
+#[test]
+fn whatever_is_made_of_documents_the_next_run_goes_on() {
+    let bench = Bench::full();
+    for made in ["A picture with", "The table has", "All about", "In short:", "It is said:"] {
+        assert!(bench.export.contains(made), "nothing says `{made}`");
     }
-    println!("{FRESH} kills within {all} requests, {} amid model calls", bench.amid);
-    assert!(FRESH / 5 < bench.amid, "too few kills came amid the work: this test shows little");
+    for node in ["record", "tag", "entity", "community"] {
+        assert!(bench.export.contains(&format!("\"node\":\"{node}\"")), "there is no {node}");
+    }
+    bench.kill_by_progress();
 }
 
 #[test]
 fn many_kills_in_a_row_cost_no_more_than_each_alone() {
-    let Some(mut bench) = Bench::new(100) else { return };
-    let all = bench.stub.requests();
-    bench.begin();
-    for nth in 0..SUCCESSIVE {
-        let reached = (1 + nth) * all / (1 + SUCCESSIVE);
-        assert!(bench.kill(|stub| reached <= stub.requests()), "ended before {reached} of {all}");
+    for mut bench in [Bench::plain(100), Bench::full()] {
+        bench.begin();
+        for nth in 0..SUCCESSIVE {
+            let reached = (1 + nth) * bench.requests / (1 + SUCCESSIVE);
+            assert!(bench.kill(|talker| reached <= talker.requests()), "ended before {reached}");
+        }
+        bench.end(SUCCESSIVE, "killed many times");
+        bench.tell(u32::try_from(SUCCESSIVE).unwrap());
     }
-    bench.end(SUCCESSIVE, "killed many times");
-    println!("{SUCCESSIVE} kills within {all} requests, {} amid model calls", bench.amid);
-    assert!(5 < bench.amid, "too few kills came amid the work: this test shows little");
 }

@@ -1,5 +1,5 @@
 //! Does the program do what it says, from end to end? Each test runs the real binary in a folder and
-//! an environment of its own; models are played by the stub of `../shared/tools`, where it is there.
+//! an environment of its own; models are played by the stub of `../shared/tools`, where it is there, or within the test.
 //!
 //! One test binary, so that it is linked once and what the tests share is no dead code in any.
 
@@ -20,8 +20,13 @@ mod kill;
 #[cfg(test)]
 mod records;
 #[cfg(test)]
+#[path = "../../../coordinate/tests/said/repeating.rs"]
+mod repeating;
+#[cfg(test)]
 mod replay;
 #[cfg(test)]
 mod stub_workload;
 #[cfg(test)]
 mod tags;
+#[cfg(test)]
+mod talker;

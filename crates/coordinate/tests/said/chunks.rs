@@ -12,8 +12,9 @@ use proptest::prelude::*;
 
 use crate::common::{Files, Shelf};
 use crate::fixture::{
-    below, block_on, capped, corpus, export, index_with, prompt, recorded, repeating, reply,
+    block_on, capped, corpus, export, index_with, prompt, recorded, repeating, reply,
 };
+use crate::repeating::below;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 10, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]

@@ -10,7 +10,8 @@ use pikerag_language::estimate_tokens;
 use pikerag_models::fake::ScriptedChat;
 
 use crate::common::{Files, Shelf};
-use crate::fixture::{Pictured, below, index_with, prompt, recorded};
+use crate::fixture::{Pictured, index_with, prompt, recorded};
+use crate::repeating::below;
 
 /// A model whose replies are as long as those of a model are; it ends chunks at a paragraph's end.
 fn talking() -> &'static ScriptedChat {

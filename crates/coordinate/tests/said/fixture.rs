@@ -6,14 +6,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use pikerag_coordinate::Models;
 use pikerag_coordinate::ingest::{FileError, FileReader, Params, Report, Tools, ingest};
-use pikerag_knowledge::{BlockKind, ChatModel, ChatRequest, Embedder, Image, Message, Role};
+use pikerag_knowledge::{BlockKind, ChatModel, ChatRequest, Embedder, Image, Message};
 use pikerag_models::fake::{HashEmbedder, ScriptedChat};
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
 use pikerag_parse::Parsed;
 use proptest::prelude::*;
-use serde_json::json;
 
 use crate::common::{Files, Shelf};
+use crate::repeating;
 
 /// Files in which a paragraph `[Figure …]` stands for a picture.
 #[derive(Clone)]
@@ -83,90 +83,13 @@ pub(crate) fn prompt(request: &ChatRequest) -> &str {
     text
 }
 
-/// What stands below a heading of a prompt.
-pub(crate) fn below<'a>(prompt: &'a str, heading: &str) -> &'a str {
-    let (_, rest) = prompt.rsplit_once(&format!("\n# {heading}\n")).unwrap();
-    rest.split("\n\n# ").next().unwrap()
-}
-
-fn words(text: &str, n: usize) -> String {
-    text.split_whitespace().take(n).collect::<Vec<_>>().join(" ")
-}
-
-/// A model that ends chunks somewhere, repeats what it reads, and takes capitalised words and quoted
-/// Chinese ones for tags.
+/// The model that repeats what it reads.
 pub(crate) fn repeating() -> &'static ScriptedChat {
     Box::leak(Box::new(ScriptedChat::by(|request| Ok(reply(request)))))
 }
 
 pub(crate) fn reply(request: &ChatRequest) -> String {
-    let prompt = prompt(request);
-    match request.role {
-        Role::Tag => tags(prompt),
-        Role::Describe => format!(
-            "A picture with {}",
-            below(prompt, "Caption or words that stand for the picture")
-        ),
-        Role::Atomize => {
-            json!({"questions": [format!("What of {}?", words(below(prompt, "Content"), 9))]})
-                .to_string()
-        }
-        Role::Summarize if prompt.contains("# Pieces") => {
-            let (_, rest) = prompt.split_once("{\"end\": an integer from ").unwrap();
-            let (from, to) = rest.split_once(',').unwrap().0.split_once(" to ").unwrap();
-            let (from, to): (usize, usize) = (from.parse().unwrap(), to.parse().unwrap());
-            let pieces = below(prompt, "Pieces");
-            let end = from + pieces.len() % (to - from + 1);
-            json!({"end": end, "summary": format!("In short: {}", words(pieces, 12))}).to_string()
-        }
-        Role::Summarize if prompt.contains("\n# Table\n") => {
-            format!("The table has {}", words(below(prompt, "Table"), 20))
-        }
-        Role::Summarize if prompt.contains("\n# Content\n") => {
-            format!("All about {}", words(below(prompt, "Content"), 20))
-        }
-        Role::Summarize => format!("It begins with {}", words(below(prompt, "Text"), 12)),
-        Role::Rewrite => format!("Rewritten: {}", below(prompt, "Question")),
-        role => panic!("{role}: {prompt}"),
-    }
-}
-
-fn tags(prompt: &str) -> String {
-    if prompt.contains("\n# Factors\n") {
-        let factors = below(prompt, "Factors");
-        let first = factors.lines().filter_map(|line| Some(line.split_once(". ")?.1));
-        let examples: Vec<&str> = first.take(3).collect();
-        return json!({"classes": [{"name": "thing", "covers": "whatever has a name", "examples": examples}]})
-            .to_string();
-    }
-    if prompt.contains("\n# Passages\n") {
-        let mut factors = Vec::new();
-        for (place, passage) in below(prompt, "Passages").split("\n\n").enumerate() {
-            let named = named(passage).into_iter();
-            factors.extend(named.map(|word| json!({"factor": word, "passage": place + 1})));
-        }
-        return json!({ "factors": factors }).to_string();
-    }
-    if prompt.contains("\n# Tags of the passage\n") {
-        return json!({"pairs": [{"question_tag": 1, "passage_tag": 1}]}).to_string();
-    }
-    let text = match prompt.contains("\n# Passage\n") {
-        true => below(prompt, "Passage"),
-        false => below(prompt, "Question"),
-    };
-    let tags: Vec<_> = named(text).iter().map(|word| json!({"class": 1, "tag": word})).collect();
-    json!({ "tags": tags }).to_string()
-}
-
-/// Capitalised words, and what stands in 「」.
-fn named(text: &str) -> Vec<String> {
-    let latin = text.split(|c: char| !c.is_alphanumeric() && c != '-');
-    let mut named: Vec<String> =
-        latin.filter(|word| word.starts_with(char::is_uppercase)).map(str::to_owned).collect();
-    named.extend(
-        text.split('「').skip(1).filter_map(|rest| Some(rest.split_once('」')?.0.to_owned())),
-    );
-    named
+    repeating::reply(prompt(request))
 }
 
 /// Up to four files, named `{prefix}0.md` and so on, each with a word of its own in all its parts.

@@ -9,4 +9,5 @@ mod common;
 mod chunks;
 mod estimates;
 mod fixture;
+mod repeating;
 mod tags;
