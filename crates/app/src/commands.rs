@@ -50,6 +50,12 @@ fn init(arguments: &Arguments) -> anyhow::Result<u8> {
     use std::io::Write;
     let path = arguments.config.clone().unwrap_or_else(|| "pikerag.toml".into());
     let created = std::fs::OpenOptions::new().write(true).create_new(true).open(&path);
+    if created.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::AlreadyExists) {
+        let path = path.display();
+        anyhow::bail!(
+            "{path} is there already, and was left as it is; `--config FILE` names another"
+        )
+    }
     let mut file = created.with_context(|| format!("{} is not written", path.display()))?;
     file.write_all(config::TEMPLATE.as_bytes())?;
     if arguments.json {

@@ -14,8 +14,9 @@ use crate::limited::{self, Costs, Job, Outcome, find};
 pub(crate) struct Programs {
     /// This program, which sets the limits.
     ours: PathBuf,
-    tesseract: Option<PathBuf>,
-    soffice: Option<PathBuf>,
+    /// Or what to do to have it, for a person.
+    tesseract: Result<PathBuf, String>,
+    soffice: Result<PathBuf, String>,
     /// Languages to read; those installed of [`LANGUAGES`], where none are set.
     languages: Vec<String>,
     /// Where Tesseract keeps its languages, if not in its usual place.
@@ -52,17 +53,25 @@ const MOST_OUTPUT: u64 = 64 << 20;
 /// The largest file that `LibreOffice` may write, in MiB: profile, temporary files, result.
 const MOST_FILE_MIB: u64 = 256;
 
-const NO_TESSERACT: &str = "its words can only be recognised by Tesseract, which is not installed: install \
-     tesseract-ocr and tesseract-ocr-chi-sim (Debian, Ubuntu) or tesseract (Fedora, Homebrew), or set `tools.tesseract`";
-const NO_SOFFICE: &str = "only LibreOffice reads this format, and it is not installed: install libreoffice, or set \
-     `tools.soffice`, or save the file in a newer format";
+const NO_TESSERACT: &str = "Tesseract is not installed: install tesseract-ocr and tesseract-ocr-chi-sim \
+     (Debian, Ubuntu) or tesseract (Fedora, Homebrew), or set `tools.tesseract`";
+const NO_SOFFICE: &str =
+    "LibreOffice is not installed: install libreoffice, or set `tools.soffice`";
 
 impl Programs {
     pub(crate) fn new(ours: PathBuf, set: &Found, limits: HelperLimits) -> Self {
+        let found = |set_to: Option<&Path>, setting, names: &[&str], lacking: &str| {
+            find(set_to, names, set.path).ok_or_else(|| match set_to {
+                Some(path) => {
+                    format!("`tools.{setting}` is {}, which is no program", path.display())
+                }
+                None => lacking.to_owned(),
+            })
+        };
         Self {
             ours,
-            tesseract: find(set.tesseract, &["tesseract"], set.path),
-            soffice: find(set.soffice, &["soffice", "libreoffice"], set.path),
+            tesseract: found(set.tesseract, "tesseract", &["tesseract"], NO_TESSERACT),
+            soffice: found(set.soffice, "soffice", &["soffice", "libreoffice"], NO_SOFFICE),
             languages: set.languages.to_vec(),
             tessdata: set.tessdata.map(OsString::from),
             limits,
@@ -72,7 +81,10 @@ impl Programs {
 
     /// The words on a picture, as Tesseract's table; else the reason, for a person.
     pub(crate) async fn recognize(&self, picture: Vec<u8>) -> Result<Vec<u8>, String> {
-        let tesseract = self.tesseract.as_deref().ok_or(NO_TESSERACT)?;
+        let tesseract = self
+            .tesseract
+            .as_deref()
+            .map_err(|lacking| format!("its words must be recognised, and {lacking}"))?;
         let languages = self.languages().await?.join("+");
         let arguments = ["stdin", "stdout", "-l", &languages, "tsv"].map(OsString::from).to_vec();
         let costs = self.costs(self.limits.picture, 0);
@@ -89,7 +101,11 @@ impl Programs {
 
     /// A document in a newer format; `from` is the extension of the old one.
     pub(crate) async fn convert(&self, document: Vec<u8>, from: &str) -> Result<Vec<u8>, String> {
-        let soffice = self.soffice.as_deref().ok_or(NO_SOFFICE)?;
+        let soffice = self.soffice.as_deref().map_err(|lacking| {
+            format!(
+                "only LibreOffice reads this format, and {lacking}, or save the file in a newer format"
+            )
+        })?;
         let to = match from {
             "doc" => "docx",
             "xls" => "xlsx",
@@ -136,9 +152,10 @@ impl Programs {
 
     /// What `doctor` says of Tesseract; an error where a file with pictures would be left out.
     pub(crate) async fn about_tesseract(&self) -> Result<String, String> {
-        let program = self.tesseract.as_deref().ok_or(
-            "not found: scanned pages and pictures will be left out; install tesseract-ocr and tesseract-ocr-chi-sim",
-        )?;
+        let program = self
+            .tesseract
+            .as_deref()
+            .map_err(|lacking| format!("scanned pages and pictures will be left out: {lacking}"))?;
         let languages = self.languages().await?;
         let missing: Vec<&str> = LANGUAGES
             .into_iter()
@@ -154,9 +171,9 @@ impl Programs {
 
     /// What `doctor` says of `LibreOffice`.
     pub(crate) fn about_soffice(&self) -> Result<String, String> {
-        let program = self.soffice.as_deref().ok_or(
-            "not found: old documents (.doc, .xls, .ppt) will be left out; install libreoffice",
-        )?;
+        let program = self.soffice.as_deref().map_err(|lacking| {
+            format!("old documents (.doc, .xls, .ppt) will be left out: {lacking}")
+        })?;
         Ok(format!("{}, converts .doc, .xls, .ppt", program.display()))
     }
 
@@ -185,9 +202,7 @@ impl Programs {
     }
 
     async fn list_languages(&self) -> Result<Vec<String>, String> {
-        let Some(tesseract) = self.tesseract.as_deref() else {
-            return Err(NO_TESSERACT.to_owned());
-        };
+        let tesseract = self.tesseract.as_deref().map_err(String::clone)?;
         let costs = self.costs(Duration::from_secs(10), 0);
         let arguments = vec![OsString::from("--list-langs")];
         let outcome =

@@ -134,6 +134,12 @@ pub async fn estimate(
                 // What is stored is atomized, or waits and was counted above.
                 if counted.insert(chunk.id) && !stored {
                     is_new = true;
+                    let image = graph.figures.iter().find(|(of, _)| *of == chunk.id);
+                    let image = image.map(|(_, image)| image);
+                    let said = described::count(&mut estimate, params, &text, chunk, image);
+                    if !said && !chunk.is_searchable() {
+                        continue;
+                    }
                     count(&mut estimate, chunk, new, &mut fresh);
                     for schema in &params.records {
                         let plain = || plain_records(schema, &graph.source, chunk).is_empty();
@@ -141,9 +147,6 @@ pub async fn estimate(
                             count_records(&mut estimate, chunk, schema);
                         }
                     }
-                    let image = graph.figures.iter().find(|(of, _)| *of == chunk.id);
-                    let image = image.map(|(_, image)| image);
-                    described::count(&mut estimate, params, &text, chunk, image);
                     if params.with.contains(&Structure::Tags) {
                         tagged.count(&mut estimate, chunk);
                     }

@@ -223,6 +223,15 @@ impl Chunk {
         }
     }
 
+    /// Is there something to find the chunk by? Not where no reader sees it, nor on a figure without
+    /// words (`[Figure 3]`) that nothing is said of.
+    pub fn is_searchable(&self) -> bool {
+        let number = self.text.strip_prefix("[Figure ").and_then(|rest| rest.strip_suffix(']'));
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let is_bare = self.kind == ChunkKind::Figure && number.is_some_and(is_number);
+        !self.hidden && (self.summary.is_some() || !is_bare)
+    }
+
     /// What retrieval and prompts see as the name of the chunk: title, and headings below it.
     pub fn full_title(&self) -> String {
         match self.headings.as_str() {

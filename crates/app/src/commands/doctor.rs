@@ -32,11 +32,13 @@ pub(crate) async fn doctor(wiring: &Wiring) -> anyhow::Result<u8> {
 
 async fn base(wiring: &Wiring) -> Finding {
     let what = "knowledge base";
+    if !wiring.base_exists() {
+        let says = "none yet; `pikerag index PATH…` makes one".to_owned();
+        return Finding { what, fine: true, says };
+    }
     let base = match wiring.base() {
         Ok(base) => base,
-        Err(error) => {
-            return Finding { what, fine: !wiring.base_exists(), says: format!("{error:#}") };
-        }
+        Err(error) => return Finding { what, fine: false, says: format!("{error:#}") },
     };
     match base.summary().await {
         Ok(summary) => {

@@ -96,7 +96,9 @@ fn show(wiring: &Wiring, base: &Base, of: &str, depth: u8) -> anyhow::Result<u8>
         return Ok(exit::FAILED);
     };
     if 0 < others {
-        note(&format!("{others} more are called so; name one by its identifier to see it"));
+        note(&format!(
+            "{others} more are called so; `pikerag graph export` has their identifiers, and --of takes one"
+        ));
     }
     let found = around(&all(base), &edges(base), node.id, depth, MOST)?;
     if wiring.json {

@@ -38,9 +38,11 @@ pub(crate) async fn records(wiring: &Wiring, arguments: &Records) -> anyhow::Res
         list(&found);
     }
     if found.is_empty() && !wiring.json {
-        note(
-            "no records; declare them as [[records]] in pikerag.toml (see `pikerag schema propose`), then run `pikerag index`",
-        );
+        let of = arguments.schema.as_deref().map(|schema| format!(" of `{schema}`"));
+        note(&format!(
+            "no records{}; declare them as [[records]] in pikerag.toml (see `pikerag schema propose`), then run `pikerag index`",
+            of.unwrap_or_default()
+        ));
     }
     Ok(0)
 }

@@ -22,16 +22,16 @@ const SOURCE: u64 = 90;
 /// (at low detail) and 1,500; some small models count more.
 const IMAGE: u64 = 1000;
 
-/// Adds what a new chunk costs.
+/// Adds what a new chunk costs; whether anything will be said of it.
 pub(super) fn count(
     estimate: &mut Estimate,
     params: &Params,
     text: &str,
     chunk: &Chunk,
     image: Option<&Image>,
-) {
+) -> bool {
     if chunk.hidden {
-        return;
+        return false;
     }
     match chunk.kind {
         ChunkKind::Table if params.summarize.contains(&Summarized::Tables) => {
@@ -42,8 +42,9 @@ pub(super) fn count(
             let prompt = figure_prompt(text, chunk).unwrap_or_default();
             add(estimate, Role::Describe, estimate_tokens(&prompt) + IMAGE, FIGURE);
         }
-        _ => {}
+        _ => return false,
     }
+    true
 }
 
 /// Adds what a new document costs.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use pikerag_coordinate::estimate::estimate;
 use pikerag_coordinate::ingest::{ChunkBy, Outcome, Params, Summarized, TagParams};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
@@ -12,7 +13,7 @@ use proptest::prelude::*;
 
 use crate::common::{Files, Shelf};
 use crate::fixture::{
-    block_on, capped, corpus, export, index_with, prompt, recorded, repeating, reply,
+    Pictured, block_on, capped, corpus, export, index_with, prompt, recorded, repeating, reply,
 };
 use crate::repeating::below;
 
@@ -237,30 +238,45 @@ async fn without_a_model_structure_decides_and_nothing_is_undone() {
     assert_eq!(export(&shelf), by_model);
 }
 
-/// A figure is shown to the model as a picture, with what its document says of it; what was made of it
-/// before it was described is made again.
+/// A figure is shown to the model as a picture, with what its document says of it; what was made of its
+/// words before it was described is made again. Before that, a figure without words is not there.
 #[tokio::test]
 async fn figures_are_described_and_atomized_by_what_is_seen() {
-    let files = Files::from_iter([("a.md", "# Sales\n\nSee below.\n\n[Figure 1]\n\nThey rose.\n")]);
+    let text = "# Sales\n\nSee below.\n\n[Figure 1]\n\nThey rose.\n\n[Figure of cranes]\n";
+    let files = Files::from_iter([("a.md", text)]);
     let (shelf, chat) = (Shelf::empty(), repeating());
     let blind = Params { describe: false, chunk_by: ChunkBy::Structure, with: vec![], ..all() };
+    let paths = ["a.md".to_owned()];
+    let told = estimate(None, &Pictured(files.clone()), &paths, &blind).await.unwrap();
     index_with(&shelf, &files, Some(recorded(&shelf, chat)), &blind).await;
-    let seeing = Params { describe: true, ..blind };
     let before = chat.requests().len();
+    assert_eq!((told.calls, before), (4, 4), "two texts, a figure with words, the document");
+    let found = shelf.base.matching_chunks("figure", 9).await.unwrap();
+    let found =
+        shelf.base.chunks(&found.iter().map(|hit| hit.item).collect::<Vec<_>>()).await.unwrap();
+    assert_eq!(
+        found.iter().map(|chunk| chunk.text.as_str()).collect::<Vec<_>>(),
+        ["[Figure of cranes]"]
+    );
+    let seeing = Params { describe: true, ..blind };
     let report = index_with(&shelf, &files, Some(recorded(&shelf, chat)), &seeing).await;
-    assert_eq!(report.described, 1, "{report:?}");
+    assert_eq!(report.described, 2, "{report:?}");
+    assert_eq!(shelf.base.matching_chunks("figure", 9).await.unwrap().len(), 2);
     let asked = chat.requests();
-    let describing = &asked[before];
+    let mut describing = asked[before..before + 2].iter();
+    let describing = describing.find(|request| prompt(request).contains("See below")).unwrap();
     assert_eq!(describing.role, Role::Describe);
     let Message::User { text, images } = &describing.messages[0] else { panic!() };
     assert_eq!(images, &["data:image/png;base64,cGljdHVyZSBvZiBbRmlndXJlIDFd"]);
     assert_eq!(
         below(text, "Around the picture"),
-        "# Sales See below.\n…\nThey rose.".replace("# S", " # S")
+        "# Sales See below.\n…\nThey rose. [Figure of cranes]".replace("# S", " # S")
     );
-    // Its question was asked for again, with the description.
-    assert_eq!(asked.len(), before + 2);
-    assert!(prompt(&asked[before + 1]).contains("[What a model sees on it: A picture with"));
+    // Questions are asked for, one of them again, with the descriptions.
+    assert_eq!(asked.len(), before + 4);
+    for request in &asked[before + 2..] {
+        assert!(prompt(request).contains("[What a model sees on it: A picture with"));
+    }
     let fresh = Shelf::empty();
     index_with(&fresh, &files, Some(recorded(&fresh, repeating())), &seeing).await;
     assert_eq!(export(&shelf), export(&fresh));

@@ -15,8 +15,9 @@ pub(super) fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> 
         |row| Ok(Usage { prompt_tokens: rows::id(row, 0)?, completion_tokens: rows::id(row, 1)? }),
     )?;
     let chunks = count("SELECT count(*) FROM chunks")?;
-    // Nothing is made of hidden ones.
-    let visible = count("SELECT count(*) FROM chunks WHERE NOT hidden")?;
+    // Nothing is made of the others.
+    let searchable = format!("SELECT count(*) FROM chunks c WHERE {}", rows::SEARCHABLE);
+    let searchable = count(&searchable)?;
     let mut waiting = Vec::new();
     let atomizing =
         [AtomKind::Question, AtomKind::Statement, AtomKind::Sentence].map(Stage::atomize);
@@ -27,8 +28,8 @@ pub(super) fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> 
             [&stage.0],
             |row| rows::size(row, 0),
         )?;
-        if 0 < done && done < visible {
-            waiting.push((stage.0, visible - done));
+        if 0 < done && done < searchable {
+            waiting.push((stage.0, searchable - done));
         }
     }
     let by_kind: HashMap<String, usize> = connection

@@ -65,8 +65,10 @@ impl Inner {
             })
             .transpose()?;
         let sql = format!(
-            "SELECT {} FROM chunks c JOIN sources s ON s.id = c.source WHERE c.generation > ?1 AND NOT c.hidden ORDER BY c.id",
-            rows::CHUNK_COLUMNS
+            "SELECT {} FROM chunks c JOIN sources s ON s.id = c.source
+             WHERE c.generation > ?1 AND {} ORDER BY c.id",
+            rows::CHUNK_COLUMNS,
+            rows::SEARCHABLE
         );
         let added = connection
             .prepare_cached(&sql)?

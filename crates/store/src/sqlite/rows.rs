@@ -10,6 +10,10 @@ use rusqlite::types::Type;
 pub(super) const CHUNK_COLUMNS: &str = "c.id, c.source, s.uri, s.title, c.section, c.headings, c.ordinal, \
      c.kind, c.text, c.span_start, c.span_end, c.page, c.cells, c.area, c.summary, c.hidden";
 
+/// [`Chunk::is_searchable`] of `chunks c`.
+pub(super) const SEARCHABLE: &str = "NOT c.hidden AND (c.summary IS NOT NULL OR c.kind <> 'figure' \
+     OR c.text NOT GLOB '[[]Figure [0-9]*]' OR c.text GLOB '[[]Figure *[^0-9]*]')";
+
 pub(super) fn chunk(row: &Row<'_>) -> rusqlite::Result<Chunk> {
     let kind: String = row.get(7)?;
     let cells: Option<String> = row.get(12)?;

@@ -19,8 +19,9 @@ pub(super) fn without_vector(
             let sql = format!(
                 "SELECT {} FROM chunks c JOIN sources s ON s.id = c.source
                  LEFT JOIN chunk_vectors v ON v.node = c.id AND v.embedder = ?1
-                 WHERE v.node IS NULL AND c.id > ?3 AND NOT c.hidden ORDER BY c.id LIMIT ?2",
-                rows::CHUNK_COLUMNS
+                 WHERE v.node IS NULL AND c.id > ?3 AND {} ORDER BY c.id LIMIT ?2",
+                rows::CHUNK_COLUMNS,
+                rows::SEARCHABLE
             );
             connection
                 .prepare_cached(&sql)?

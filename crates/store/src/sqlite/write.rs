@@ -71,11 +71,14 @@ impl KnowledgeWriter for Base {
     ) -> Result<Vec<ChunkId>, StoreError> {
         let stage = stage.0.clone();
         self.reading("reading progress", move |_, connection| {
-            let sql = "SELECT id FROM chunks c WHERE id > ?2 AND NOT hidden AND NOT EXISTS
-                       (SELECT 1 FROM progress p WHERE p.stage = ?1 AND p.chunk = c.id) ORDER BY id LIMIT ?3";
+            let sql = format!(
+                "SELECT id FROM chunks c WHERE id > ?2 AND {} AND NOT EXISTS
+                 (SELECT 1 FROM progress p WHERE p.stage = ?1 AND p.chunk = c.id) ORDER BY id LIMIT ?3",
+                rows::SEARCHABLE
+            );
             let after = after.map_or(-1, |chunk| chunk.0.cast_signed());
             connection
-                .prepare_cached(sql)
+                .prepare_cached(&sql)
                 .doing("reading progress")?
                 .query_map(params![stage, after, limit_of(limit)], |row| Ok(ChunkId(rows::id(row, 0)?)))
                 .and_then(Iterator::collect)
