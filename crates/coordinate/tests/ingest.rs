@@ -1,7 +1,4 @@
 //! Does the base always hold exactly what its files say, and is nothing paid twice? (SPEC §1)
-#![cfg(test)]
-
-mod common;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +15,7 @@ use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
 use pikerag_parse::{Limits, Unaided, parse};
 use proptest::prelude::*;
 
-use common::{Files, Shelf};
+use crate::common::{Files, Shelf};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]

@@ -1,7 +1,4 @@
 //! Does one question ever see what belongs to another? Twenty at once, each with names of its own.
-#![cfg(test)]
-
-mod common;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +10,7 @@ use pikerag_coordinate::{Kit, Method, Models, solve};
 use pikerag_knowledge::{Answer, AtomKind, ChatRequest, Message, Question, Role};
 use pikerag_models::fake::{HashEmbedder, ScriptedChat};
 
-use common::{Files, Shelf};
+use crate::common::{Files, Shelf};
 
 const QUESTIONS: usize = 20;
 

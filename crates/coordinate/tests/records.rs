@@ -1,8 +1,5 @@
 //! Do typed records, statements and references hold exactly what the documents say, and is nothing paid
 //! twice? (SPEC §1)
-#![cfg(test)]
-
-mod common;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +14,7 @@ use pikerag_models::fake::ScriptedChat;
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded, SingleFlight};
 use proptest::prelude::*;
 
-use common::{Files, Shelf};
+use crate::common::{Files, Shelf, block_on};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]
@@ -30,15 +27,15 @@ proptest! {
             both.0.extend(theirs.0.clone());
             let (shelf, chat) = (Shelf::empty(), reading());
             index(&shelf, &both, chat).await;
-            let (whole, calls) = (export(&shelf), chat.requests().len());
+            let (whole, calls) = (shelf.export(), chat.requests().len());
             for path in theirs.0.keys() {
                 shelf.base.delete_file(path).await.unwrap();
             }
             let fresh = Shelf::empty();
             index(&fresh, &ours, reading()).await;
-            assert_eq!(export(&shelf), export(&fresh));
+            assert_eq!(shelf.export(), fresh.export());
             index(&shelf, &both, chat).await;
-            assert_eq!(export(&shelf), whole);
+            assert_eq!(shelf.export(), whole);
             assert_eq!(chat.requests().len(), calls);
         });
     }
@@ -53,7 +50,7 @@ proptest! {
             index(&shelf, &before, reading()).await;
             index(&shelf, &mixed, reading()).await;
             index(&fresh, &mixed, reading()).await;
-            assert_eq!(export(&shelf), export(&fresh));
+            assert_eq!(shelf.export(), fresh.export());
         });
     }
 
@@ -82,7 +79,7 @@ proptest! {
             };
             assert_eq!(distinct(chat), distinct(once));
             assert_eq!(chat.requests().len(), distinct(chat).len());
-            assert_eq!(export(&shelf), export(&whole));
+            assert_eq!(shelf.export(), whole.export());
         });
     }
 }
@@ -308,24 +305,8 @@ async fn index(shelf: &Shelf, files: &Files, chat: &'static ScriptedChat) -> Rep
     shelf.index(files, Some(recorded(shelf, chat)), None, &params()).await
 }
 
-fn block_on(test: impl Future<Output = ()>) {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test);
-}
-
-fn export(shelf: &Shelf) -> Vec<String> {
-    let mut lines = Vec::new();
-    shelf
-        .base
-        .export(|line| {
-            lines.push(line.to_string());
-            Ok(())
-        })
-        .unwrap();
-    lines
-}
-
 fn atoms(shelf: &Shelf) -> Vec<String> {
-    let lines = export(shelf).into_iter().map(|line| serde_json::from_str(&line).unwrap());
+    let lines = shelf.export().into_iter().map(|line| serde_json::from_str(&line).unwrap());
     let atoms = lines.filter(|line: &serde_json::Value| line["node"] == "atom");
     atoms
         .map(|atom| {

@@ -1,8 +1,5 @@
 //! Do the entity graph and the tree hold exactly what the documents say, and is nothing paid twice?
 //! (SPEC §1; GraphRAG, RAPTOR)
-#![cfg(test)]
-
-mod common;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -18,7 +15,7 @@ use pikerag_models::fake::{HashEmbedder, ScriptedChat};
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
 use proptest::prelude::*;
 
-use common::{Files, Shelf};
+use crate::common::{Files, Shelf, block_on};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 8, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]
@@ -39,7 +36,7 @@ proptest! {
             shelf.base.refresh().await.unwrap();
             assert_eq!(chat.requests().len(), calls);
             // Each file has a word of its own, and our model repeats all that it reads.
-            let left = export(&shelf).join("\n");
+            let left = shelf.export().join("\n");
             for path in theirs.0.keys() {
                 let word = path.replace(".txt", "word");
                 assert!(!left.contains(&word), "{word} is left: {left}");
@@ -47,7 +44,7 @@ proptest! {
             index(&shelf, &ours, chat).await;
             let fresh = Shelf::empty();
             index(&fresh, &ours, reading()).await;
-            assert_eq!(export(&shelf), export(&fresh));
+            assert_eq!(shelf.export(), fresh.export());
             // Adding it again costs nothing: every call is on record.
             let calls = chat.requests().len();
             index(&shelf, &both, chat).await;
@@ -81,7 +78,7 @@ proptest! {
             let distinct: BTreeSet<String> =
                 chat.requests().iter().map(|request| format!("{request:?}")).collect();
             assert_eq!(distinct.len(), calls);
-            assert_eq!(export(&shelf), export(&whole));
+            assert_eq!(shelf.export(), whole.export());
         });
     }
 }
@@ -108,7 +105,7 @@ async fn later_runs_keep_up_what_was_built() {
     assert_eq!((report.extracted, report.reports, report.summaries), (1, 1, 1), "{report:?}");
     let fresh = Shelf::empty();
     index(&fresh, &files, reading()).await;
-    assert_eq!(export(&shelf), export(&fresh));
+    assert_eq!(shelf.export(), fresh.export());
 }
 
 #[tokio::test]
@@ -136,10 +133,10 @@ async fn without_a_model_names_and_sentences_serve() {
     let fresh = Shelf::empty();
     index(&fresh, &library(), reading()).await;
     let found = |shelf: &Shelf| -> Vec<String> {
-        export(shelf).into_iter().filter(|line| line.contains("\"entity\"")).collect()
+        shelf.export().into_iter().filter(|line| line.contains("\"entity\"")).collect()
     };
     assert_eq!(found(&shelf), found(&fresh));
-    assert_eq!(export(&shelf), export(&fresh));
+    assert_eq!(shelf.export(), fresh.export());
 }
 
 #[tokio::test]
@@ -173,13 +170,13 @@ async fn long_descriptions_are_summarised() {
     };
     shelf.index(&files, Some(recorded(&shelf, chat)), None, &params).await;
     assert_eq!(described(), 1);
-    let all = export(&shelf).join("\n");
+    let all = shelf.export().join("\n");
     assert!(all.contains("\"description\":\"In short: "), "{all}");
     shelf.index(&files, Some(recorded(&shelf, chat)), None, &params).await;
     assert_eq!(described(), 1);
     files.0.remove("2.txt");
     shelf.base.delete_file("2.txt").await.unwrap();
-    assert!(!export(&shelf).join("\n").contains("In short"));
+    assert!(!shelf.export().join("\n").contains("In short"));
     shelf.index(&files, Some(recorded(&shelf, chat)), None, &params).await;
     assert_eq!(described(), 2);
 }
@@ -294,21 +291,4 @@ fn recorded(shelf: &Shelf, chat: &'static ScriptedChat) -> Arc<dyn ChatModel> {
 
 async fn index(shelf: &Shelf, files: &Files, chat: &'static ScriptedChat) -> Report {
     shelf.index(files, Some(recorded(shelf, chat)), Some(embedder()), &params()).await
-}
-
-fn block_on(test: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(test);
-}
-
-fn export(shelf: &Shelf) -> Vec<String> {
-    let mut lines = Vec::new();
-    shelf
-        .base
-        .export(|line| {
-            lines.push(line.to_string());
-            Ok(())
-        })
-        .unwrap();
-    lines
 }

@@ -284,46 +284,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    /// Lines: `# x` a heading, `| x` rows of a table, else a paragraph.
-    fn document(source: &str) -> Document {
-        let (mut blocks, mut at) = (Vec::new(), 0);
-        let mut table = Table::default();
-        for line in source.split_inclusive('\n') {
-            let span = Span { start: at, end: at + line.trim_end().len() };
-            at += line.len();
-            if let Some(row) = line.strip_prefix("| ") {
-                table.rows.push(vec![row.trim().to_owned()]);
-                table.lines.push(span);
-                continue;
-            }
-            if !table.lines.is_empty() {
-                let span =
-                    Span { start: table.lines[0].start, end: table.lines.last().unwrap().end };
-                blocks.push(Block::new(BlockKind::Table(std::mem::take(&mut table)), span));
-            }
-            let level = line.chars().take_while(|c| *c == '#').count() as u8;
-            let kind = if level > 0 { BlockKind::Heading { level } } else { BlockKind::Paragraph };
-            if span.start < span.end {
-                blocks.push(Block::new(kind, span));
-            }
-        }
-        Document {
-            fragment: String::new(),
-            title: "Manual".to_owned(),
-            media_type: "text/plain".to_owned(),
-            text: source.to_owned(),
-            blocks,
-            links: vec![],
-            images: vec![],
-            chunking: Chunking::Free,
-            metadata: std::collections::BTreeMap::default(),
-        }
-    }
+    use crate::sketch::document;
 
     fn show(source: &str, max_tokens: u64) -> String {
-        let graph =
-            document_graph("a.md", document(source), ChunkParams { max_tokens, overlap_tokens: 0 });
+        let graph = document_graph(
+            "a.md",
+            document("Manual", source),
+            ChunkParams { max_tokens, overlap_tokens: 0 },
+        );
         let mut shown = String::new();
         for chunk in graph.chunks {
             writeln!(shown, "{} | {} | {:?}", chunk.full_title(), chunk.kind.as_str(), chunk.text)
@@ -363,7 +331,7 @@ mod tests {
     #[test]
     fn an_unchanged_chunk_keeps_its_identity_when_others_change() {
         let ids = |source: &str| -> Vec<ChunkId> {
-            let graph = document_graph("a.md", document(source), ChunkParams::default());
+            let graph = document_graph("a.md", document("Manual", source), ChunkParams::default());
             graph.chunks.iter().map(|chunk| chunk.id).collect()
         };
         let before = ids("# A\nOne.\n# B\nTwo.\n");
@@ -376,7 +344,7 @@ mod tests {
 
     #[test]
     fn links_lead_to_uris() {
-        let mut linking = document("See the manual.\n");
+        let mut linking = document("Manual", "See the manual.\n");
         let target = "../ops/b%20c.md#part".to_owned();
         linking.links.push(Link { target, span: Span { start: 4, end: 14 } });
         let graph = document_graph("docs/hr/a.md", linking, ChunkParams::default());
@@ -387,7 +355,7 @@ mod tests {
         /// Every word of every block is in a chunk, and every chunk is its span.
         #[test]
         fn nothing_is_lost(source in "(#{0,2} ?[a-z中文。. ]{0,40}\n|\\| [a-z ]{1,20}\n){0,12}", max_tokens in 3u64..40) {
-            let document = document(&source);
+            let document = document("Manual", &source);
             let blocks = document.blocks.clone();
             let graph = document_graph("a.md", document, ChunkParams { max_tokens, overlap_tokens: 0 });
             let mut covered = vec![false; source.len()];

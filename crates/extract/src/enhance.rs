@@ -402,12 +402,11 @@ mod tests {
     use std::sync::Mutex;
 
     use async_trait::async_trait;
-    use pikerag_knowledge::{
-        Block, BlockKind, ChatReply, ChatRequest, Message, ModelError, Span, Table,
-    };
+    use pikerag_knowledge::{ChatReply, ChatRequest, Message, ModelError};
     use proptest::prelude::*;
 
     use super::*;
+    use crate::sketch::document;
 
     /// Ends each chunk as told, range by range; keeps the prompts.
     struct Script {
@@ -448,45 +447,10 @@ mod tests {
         format!("{{\"end\": {from}, \"summary\": \"Summary {turn}.\"}}")
     }
 
-    /// Lines: `# x` a heading, `| x` rows of a table, else a paragraph.
-    fn document(source: &str) -> Document {
-        let (mut blocks, mut at) = (Vec::new(), 0);
-        let mut table = Table::default();
-        for line in source.split_inclusive('\n') {
-            let span = Span { start: at, end: at + line.trim_end().len() };
-            at += line.len();
-            if let Some(row) = line.strip_prefix("| ") {
-                table.rows.push(vec![row.trim().to_owned()]);
-                table.lines.push(span);
-                continue;
-            }
-            if let (Some(first), Some(last)) = (table.lines.first(), table.lines.last()) {
-                let span = Span { start: first.start, end: last.end };
-                blocks.push(Block::new(BlockKind::Table(std::mem::take(&mut table)), span));
-            }
-            let level = line.chars().take_while(|c| *c == '#').count() as u8;
-            let kind = if level > 0 { BlockKind::Heading { level } } else { BlockKind::Paragraph };
-            if span.start < span.end {
-                blocks.push(Block::new(kind, span));
-            }
-        }
-        Document {
-            fragment: String::new(),
-            title: "Act".to_owned(),
-            media_type: "text/plain".to_owned(),
-            text: source.to_owned(),
-            blocks,
-            links: vec![],
-            images: vec![],
-            chunking: Chunking::Free,
-            metadata: std::collections::BTreeMap::default(),
-        }
-    }
-
     const PARAMS: EnhanceParams = EnhanceParams { min_tokens: 8, max_tokens: 20 };
 
     async fn cut(script: &Script, source: &str) -> Enhanced {
-        enhanced_graph(script, "a.md", document(source), PARAMS).await.unwrap()
+        enhanced_graph(script, "a.md", document("Act", source), PARAMS).await.unwrap()
     }
 
     fn show(enhanced: &Enhanced) -> String {
@@ -572,7 +536,8 @@ mod tests {
     async fn the_forecast_counts_the_calls() {
         let script = script(last);
         cut(&script, LAW).await;
-        let (_, calls, usage) = enhanced_forecast("a.md", document(LAW), PARAMS).await.unwrap();
+        let (_, calls, usage) =
+            enhanced_forecast("a.md", document("Act", LAW), PARAMS).await.unwrap();
         assert_eq!(calls, script.prompts.lock().unwrap().len());
         assert!(0 < usage.prompt_tokens && 0 < usage.completion_tokens);
     }
@@ -585,7 +550,7 @@ mod tests {
             let script = script([first, last, |_, _, _| "?".to_owned()][which]);
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
             let graph = runtime.block_on(cut(&script, &source)).graph;
-            let blocks = document(&source).blocks;
+            let blocks = document("Act", &source).blocks;
             let (mut covered, mut reached) = (vec![false; source.len()], 0);
             for chunk in &graph.chunks {
                 prop_assert_eq!(chunk.span.of(&source), Some(chunk.text.as_str()));

@@ -11,6 +11,8 @@ pub mod leiden;
 mod links;
 mod records;
 mod references;
+#[cfg(test)]
+mod sketch;
 mod split;
 mod statements;
 mod tags;

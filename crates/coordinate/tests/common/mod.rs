@@ -71,4 +71,20 @@ impl Shelf {
         let paths: Vec<String> = files.0.keys().cloned().collect();
         ingest(&tools, &paths, params, &|_| {}).await.unwrap()
     }
+
+    /// All lines of its export.
+    pub(crate) fn export(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let keep = |line: serde_json::Value| {
+            lines.push(line.to_string());
+            Ok(())
+        };
+        self.base.export(keep).unwrap();
+        lines
+    }
+}
+
+/// Runs what a property test has to wait for.
+pub(crate) fn block_on(test: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test);
 }

@@ -2,7 +2,7 @@
 
 use pikerag_knowledge::{Role, WrittenBy};
 
-use crate::fixture::*;
+use crate::methods::fixture::*;
 
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 

@@ -11,7 +11,7 @@ use pikerag_knowledge::{
 };
 use pikerag_models::fake::ScriptedChat;
 
-use crate::fixture::*;
+use crate::methods::fixture::*;
 
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 const WHO: &str = r#"{"next_rationale": "Who designed the KX-40 crane?", "final": false}"#;

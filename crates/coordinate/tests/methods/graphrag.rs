@@ -10,7 +10,7 @@ use pikerag_knowledge::{
 use pikerag_models::fake::ScriptedChat;
 
 use crate::common::{Files, Shelf};
-use crate::fixture::{hashes, kit, method, prompts, question, script, section, tell};
+use crate::methods::fixture::{hashes, kit, method, prompts, question, script, section, tell};
 
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 

@@ -8,7 +8,7 @@ use pikerag_knowledge::{Candidate, Embedder, Event, Message, Role, Via, WrittenB
 use pikerag_models::fake::ScriptedEmbedder;
 
 use crate::common::Shelf;
-use crate::fixture::*;
+use crate::methods::fixture::*;
 
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 const DESIGNER: &str = r#"{"thinking": "first who", "sub_questions": ["Who designed the KX-40 crane?", "What does the KX-40 crane lift?"]}"#;

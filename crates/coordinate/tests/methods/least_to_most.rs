@@ -4,7 +4,7 @@ use pikerag_coordinate::Method;
 use pikerag_coordinate::methods::least_to_most;
 use pikerag_knowledge::Role;
 
-use crate::fixture::*;
+use crate::methods::fixture::*;
 
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 const PARTS: &str =

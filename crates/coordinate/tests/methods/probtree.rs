@@ -3,7 +3,7 @@
 use pikerag_coordinate::SolveError;
 use pikerag_knowledge::Role;
 
-use crate::fixture::*;
+use crate::methods::fixture::*;
 
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 const TREE: &str = r#"{"tree": {"question": "Where was the designer of the KX-40 crane born?", "children": [

@@ -8,7 +8,7 @@ use pikerag_knowledge::{Message, Role};
 use pikerag_models::fake::ScriptedChat;
 
 use crate::common::Shelf;
-use crate::fixture::*;
+use crate::methods::fixture::*;
 
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 

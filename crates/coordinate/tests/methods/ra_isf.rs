@@ -5,7 +5,7 @@ use pikerag_coordinate::methods::ra_isf;
 use pikerag_coordinate::{Method, SolveError, solve};
 use pikerag_knowledge::Role;
 
-use crate::fixture::*;
+use crate::methods::fixture::*;
 
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 const VARNSUND: &str = r#"{"answer": "Varnsund", "rationale": "Known.", "citations": []}"#;

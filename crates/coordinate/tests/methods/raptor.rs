@@ -9,7 +9,7 @@ use pikerag_knowledge::{AtomKind, KnowledgeBase, Role, Structure};
 use pikerag_models::fake::ScriptedChat;
 
 use crate::common::{Files, Shelf};
-use crate::fixture::{hashes, kit, method, prompts, question, script, section, tell};
+use crate::methods::fixture::{hashes, kit, method, prompts, question, script, section, tell};
 
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 const VARNSUND: &str = r#"{"answer": "Varnsund", "rationale": "", "citations": [{"passage": 1, "quote": "born in Varnsund"}]}"#;

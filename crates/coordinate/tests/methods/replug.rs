@@ -7,7 +7,7 @@ use pikerag_coordinate::{Kit, Method, Models, Overrides, SolveError, solve};
 use pikerag_knowledge::Role;
 
 use crate::common::Shelf;
-use crate::fixture::*;
+use crate::methods::fixture::*;
 
 const BORN: &str = "Where was Ilse Brandt born?";
 

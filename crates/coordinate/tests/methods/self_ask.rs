@@ -5,7 +5,7 @@ use pikerag_coordinate::Method;
 use pikerag_coordinate::methods::self_ask;
 use pikerag_knowledge::Role;
 
-use crate::fixture::*;
+use crate::methods::fixture::*;
 
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 const DESIGNER: &str = "Yes.\nFollow up: Who designed the KX-40 crane?";

@@ -8,7 +8,7 @@ use pikerag_knowledge::{Answer, Role};
 use pikerag_models::fake::ScriptedChat;
 
 use crate::common::Shelf;
-use crate::fixture::*;
+use crate::methods::fixture::*;
 
 const BORN: &str = "Where was Ilse Brandt born?";
 const RETRIEVE: &str = r#"{"retrieve": true}"#;

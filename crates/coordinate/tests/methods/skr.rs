@@ -6,7 +6,7 @@ use pikerag_coordinate::{Kit, LabelledQuestion, Overrides, SolveError, solve};
 use pikerag_knowledge::{Answer, Embedder, Role};
 use pikerag_models::fake::ScriptedChat;
 
-use crate::fixture::*;
+use crate::methods::fixture::*;
 
 const BORN: &str = "Where was Ilse Brandt born?";
 const VARNSUND: &str = r#"{"answer": "Varnsund"}"#;

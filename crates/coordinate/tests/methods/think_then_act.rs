@@ -4,7 +4,7 @@ use pikerag_coordinate::Method;
 use pikerag_coordinate::methods::think_then_act;
 use pikerag_knowledge::Role;
 
-use crate::fixture::*;
+use crate::methods::fixture::*;
 
 const BORN: &str = "Where was Ilse Brandt born?";
 const VAGUE: &str = "Where was she born?";

@@ -11,11 +11,11 @@ use pikerag_knowledge::{
 use pikerag_models::fake::{ScriptedChat, busy};
 use proptest::prelude::*;
 
-use crate::common::{Files, Shelf};
-use crate::fixture::{
-    Pictured, block_on, capped, corpus, export, index_with, prompt, recorded, repeating, reply,
+use crate::common::{Files, Shelf, block_on};
+use crate::said::fixture::{
+    Pictured, capped, corpus, index_with, prompt, recorded, repeating, reply,
 };
-use crate::repeating::below;
+use crate::said::repeating::below;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 10, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]
@@ -43,7 +43,7 @@ proptest! {
             let distinct: BTreeSet<String> =
                 chat.requests().iter().map(|request| format!("{request:?}")).collect();
             assert_eq!((chat.requests().len(), distinct.len()), (calls, calls));
-            assert_eq!(export(&shelf), export(&whole));
+            assert_eq!(shelf.export(), whole.export());
         });
     }
 
@@ -56,11 +56,11 @@ proptest! {
             let (shelf, chat) = (Shelf::empty(), repeating());
             let model = || Some(recorded(&shelf, chat));
             index_with(&shelf, &both, model(), &declared()).await;
-            let (whole, calls) = (export(&shelf), chat.requests().len());
+            let (whole, calls) = (shelf.export(), chat.requests().len());
             for path in theirs.0.keys() {
                 assert!(shelf.base.delete_file(path).await.unwrap());
             }
-            let left = export(&shelf).join("\n");
+            let left = shelf.export().join("\n");
             for path in theirs.0.keys() {
                 let word = path.replace(".md", "word");
                 assert!(!left.contains(&word), "{word} is left: {left}");
@@ -68,9 +68,9 @@ proptest! {
             index_with(&shelf, &ours, model(), &declared()).await;
             let fresh = Shelf::empty();
             index_with(&fresh, &ours, Some(recorded(&fresh, repeating())), &declared()).await;
-            assert_eq!(export(&shelf), export(&fresh));
+            assert_eq!(shelf.export(), fresh.export());
             index_with(&shelf, &both, model(), &declared()).await;
-            assert_eq!(export(&shelf), whole);
+            assert_eq!(shelf.export(), whole);
             assert_eq!(chat.requests().len(), calls, "deleting and adding again made calls");
         });
     }
@@ -89,7 +89,7 @@ proptest! {
             index_with(&shelf, &after, Some(recorded(&shelf, chat)), &params).await;
             let fresh = Shelf::empty();
             index_with(&fresh, &after, Some(recorded(&fresh, repeating())), &params).await;
-            assert_eq!(export(&shelf), export(&fresh));
+            assert_eq!(shelf.export(), fresh.export());
         });
     }
 }
@@ -228,14 +228,14 @@ async fn without_a_model_structure_decides_and_nothing_is_undone() {
     let params = Params { atoms: vec![AtomKind::Sentence], with: vec![], ..all() };
     let report = index_with(&shelf, &lease(), None, &params).await;
     assert!(report.is_whole(), "{report:?}");
-    let by_structure = export(&shelf);
+    let by_structure = shelf.export();
     let chat = repeating();
     index_with(&shelf, &lease(), Some(recorded(&shelf, chat)), &params).await;
-    let by_model = export(&shelf);
+    let by_model = shelf.export();
     assert_ne!(by_structure, by_model);
     let report = index_with(&shelf, &lease(), None, &params).await;
     assert!(matches!(report.files[0].1, Outcome::Unchanged), "{report:?}");
-    assert_eq!(export(&shelf), by_model);
+    assert_eq!(shelf.export(), by_model);
 }
 
 /// A figure is shown to the model as a picture, with what its document says of it; what was made of its
@@ -279,7 +279,7 @@ async fn figures_are_described_and_atomized_by_what_is_seen() {
     }
     let fresh = Shelf::empty();
     index_with(&fresh, &files, Some(recorded(&fresh, repeating())), &seeing).await;
-    assert_eq!(export(&shelf), export(&fresh));
+    assert_eq!(shelf.export(), fresh.export());
     let left = shelf
         .base
         .waiting_of(
@@ -334,5 +334,5 @@ async fn a_run_that_is_cut_off_loses_the_calls_under_way() {
     println!("{cuts} cuts, {repeated} of {calls} calls made twice");
     assert_eq!(distinct.len(), calls);
     assert!(5 < cuts && repeated <= 3 * cuts, "{repeated} calls made twice in {cuts} cuts");
-    assert_eq!(export(&shelf), export(&whole));
+    assert_eq!(shelf.export(), whole.export());
 }

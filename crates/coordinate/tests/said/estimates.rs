@@ -10,8 +10,8 @@ use pikerag_language::estimate_tokens;
 use pikerag_models::fake::ScriptedChat;
 
 use crate::common::{Files, Shelf};
-use crate::fixture::{Pictured, index_with, prompt, recorded};
-use crate::repeating::below;
+use crate::said::fixture::{Pictured, index_with, prompt, recorded};
+use crate::said::repeating::below;
 
 /// A model whose replies are as long as those of a model are; it ends chunks at a paragraph's end.
 fn talking() -> &'static ScriptedChat {
@@ -141,7 +141,7 @@ async fn enhanced_chunking_is_counted_within_a_fifth() {
 /// What is done costs nothing again.
 #[tokio::test]
 async fn nothing_is_left_to_pay() {
-    let all = Params { embed_batch: 64, ..crate::chunks::all() };
+    let all = Params { embed_batch: 64, ..crate::said::chunks::all() };
     let all = Params { atoms: vec![], ..all };
     let files = harbour();
     let paths: Vec<String> = files.0.keys().cloned().collect();

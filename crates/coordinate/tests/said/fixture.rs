@@ -13,7 +13,7 @@ use pikerag_parse::Parsed;
 use proptest::prelude::*;
 
 use crate::common::{Files, Shelf};
-use crate::repeating;
+use crate::said::repeating;
 
 /// Files in which a paragraph `[Figure …]` stands for a picture.
 #[derive(Clone)]
@@ -117,21 +117,4 @@ pub(crate) fn corpus(prefix: &'static str) -> impl Strategy<Value = Files> {
         };
         Files(pages.into_iter().enumerate().map(page).collect())
     })
-}
-
-pub(crate) fn export(shelf: &Shelf) -> Vec<String> {
-    let mut lines = Vec::new();
-    shelf
-        .base
-        .export(|line| {
-            lines.push(line.to_string());
-            Ok(())
-        })
-        .unwrap();
-    lines
-}
-
-pub(crate) fn block_on(test: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(test);
 }

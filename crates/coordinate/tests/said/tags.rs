@@ -12,7 +12,7 @@ use pikerag_knowledge::{
 use pikerag_models::fake::ScriptedChat;
 
 use crate::common::{Files, Shelf};
-use crate::fixture::{export, index_with, prompt, recorded, repeating, reply, tools};
+use crate::said::fixture::{index_with, prompt, recorded, repeating, reply, tools};
 
 fn params() -> Params {
     Params {
@@ -67,7 +67,7 @@ async fn classes_are_found_once_and_tags_follow_the_documents() {
         tags.contains(&"有期徒刑 2".to_owned()) && tags.contains(&"Larceny 1".to_owned()),
         "{tags:?}"
     );
-    let all = export(&shelf).join("\n");
+    let all = shelf.export().join("\n");
     assert!(all.contains(r#""edge":"tagged""#) && all.contains(r#""class_name":"thing""#), "{all}");
     // A new document is looked through for the class that is known; nothing else is asked.
     let mut more = law();
@@ -78,13 +78,13 @@ async fn classes_are_found_once_and_tags_follow_the_documents() {
     assert_eq!((report.tagged, chat.requests().len()), (1, 6));
     // The last chunk that bears a tag takes it along; the class stays while others bear its tags.
     shelf.base.delete_file("300.md").await.unwrap();
-    assert!(!export(&shelf).join("\n").contains("Larceny"));
+    assert!(!shelf.export().join("\n").contains("Larceny"));
     for path in ["264.md", "266.md", "302.md"] {
         assert_eq!(classes(&shelf).await, ["thing (found)"]);
         shelf.base.delete_file(path).await.unwrap();
     }
     assert_eq!(classes(&shelf).await, [] as [&str; 0]);
-    assert_eq!(export(&shelf), [] as [&str; 0]);
+    assert_eq!(shelf.export(), [] as [&str; 0]);
 }
 
 /// What a person says of classes survives every later run, and costs calls only where it must.
@@ -121,7 +121,7 @@ async fn edits_stay() {
     let report = index_with(&shelf, &law(), model(), &params()).await;
     assert!(report.lacking[0].contains("no tag classes were found"), "{report:?}");
     assert_eq!((classes(&shelf).await.len(), chat.requests().len()), (0, calls + 3));
-    assert!(!export(&shelf).join("\n").contains("\"tagged\""));
+    assert!(!shelf.export().join("\n").contains("\"tagged\""));
 }
 
 #[tokio::test]

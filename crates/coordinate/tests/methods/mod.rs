@@ -1,10 +1,7 @@
 //! Does each method walk its paper's algorithm? One trace per branch, on a fixture that can be
 //! followed by hand.
-#![cfg(test)]
 
 mod closed_book;
-#[path = "../common/mod.rs"]
-mod common;
 mod crp_rag;
 mod fixture;
 mod graphrag;

@@ -1,10 +1,5 @@
 //! Is what models say of documents exact, traceable, paid once, and gone with its document?
 //! (PIKE-RAG §5.2; SPEC §2, §3)
-#![cfg(test)]
-
-#[path = "../common/mod.rs"]
-#[expect(dead_code, reason = "shared with other tests")]
-mod common;
 
 mod chunks;
 mod estimates;
