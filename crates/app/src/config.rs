@@ -4,6 +4,7 @@ mod check;
 mod environment;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -221,12 +222,25 @@ pub(crate) struct Limits {
     pub(crate) memory_mib: u64,
     pub(crate) cpu_seconds: u64,
     pub(crate) wall_seconds: u64,
+    /// Files that are read at a time; else one for each processor, at most [`MOST_PARSERS`].
+    pub(crate) parsers: Option<NonZeroUsize>,
     /// Pictures of a file whose words are recognised.
     pub(crate) ocr_pictures: usize,
     /// Time for one of them.
     pub(crate) ocr_seconds: u64,
     /// Time for converting a document of an old format.
     pub(crate) convert_seconds: u64,
+}
+
+/// Each may take `limits.memory_mib`.
+const MOST_PARSERS: usize = 4;
+
+impl Limits {
+    pub(crate) fn parsers(&self) -> usize {
+        let usual =
+            || std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_PARSERS));
+        self.parsers.map_or_else(usual, NonZeroUsize::get)
+    }
 }
 
 impl Default for Limits {
@@ -236,6 +250,7 @@ impl Default for Limits {
             memory_mib: 512,
             cpu_seconds: 30,
             wall_seconds: 60,
+            parsers: None,
             ocr_pictures: 100,
             ocr_seconds: 30,
             convert_seconds: 60,
@@ -364,7 +379,7 @@ mod tests {
     #[test]
     fn labelled_questions_stand_among_the_parameters() {
         let methods = read("[methods]\nn = 3\nskr_examples = \"known.jsonl\"", &[]).methods;
-        assert_eq!(methods.set.n.map(std::num::NonZeroUsize::get), Some(3));
+        assert_eq!(methods.set.n.map(NonZeroUsize::get), Some(3));
         assert_eq!(methods.skr_examples, Some(PathBuf::from("known.jsonl")));
     }
 

@@ -191,6 +191,7 @@ impl Wiring {
             atoms,
             with: index.with.clone(),
             records: self.settings.records.clone(),
+            parsers: self.settings.limits.parsers(),
             in_flight: endpoints::chat(&self.settings, Role::Atomize)
                 .and_then(|chat| chat.in_flight)
                 .unwrap_or(defaults.in_flight),

@@ -6,6 +6,7 @@ mod tagged;
 
 use std::collections::{BTreeMap, HashSet};
 
+use futures::stream::{self, StreamExt};
 use pikerag_extract::{
     EnhanceParams, asks_model, atomize_prompt, document_graph, enhanced_forecast, extract_prompt,
     plain_records, records_prompt, statements_prompt,
@@ -15,10 +16,11 @@ use pikerag_knowledge::{
     RecordsBy, Role, Stage, StoreError, Structure, Usage,
 };
 use pikerag_language::{estimate_tokens, sentences};
+use pikerag_parse::Parsed;
 use serde::{Deserialize, Serialize};
 
 use crate::ingest::describe::only;
-use crate::ingest::{ChunkBy, FileReader, Params, recipe, records};
+use crate::ingest::{ChunkBy, FileError, FileReader, Params, recipe, records};
 
 /// Questions that a model writes per sentence, and tokens per question with its quotes and comma.
 /// From the paper's costs: KAR³ Tables 10–12 count about as many reply tokens as content tokens.
@@ -95,27 +97,19 @@ pub async fn estimate(
         }
         estimate = waiting(base, params, &mut counted).await?;
     }
-    for path in files {
-        let hash = match reader.hash(path).await {
-            Ok(hash) => hash,
-            Err(error) => {
+    let parsing = stream::iter(files)
+        .map(|path| async move { (path, parsed(base, reader, path, params).await) })
+        .buffered(params.parsers.max(1));
+    let mut parsing = std::pin::pin!(parsing);
+    while let Some((path, parsed)) = parsing.next().await {
+        let parsed = match parsed? {
+            Some(Ok(parsed)) => parsed,
+            Some(Err(error)) => {
                 estimate.unreadable.push((path.clone(), error.reason));
                 continue;
             }
-        };
-        let known = match base {
-            Some(base) => base.file(path).await?,
-            None => None,
-        };
-        if known.as_ref().is_some_and(|known| known.hash == hash && known.recipe == recipe(params))
-        {
-            estimate.unchanged += 1;
-            continue;
-        }
-        let parsed = match reader.parse(path).await {
-            Ok(parsed) => parsed,
-            Err(error) => {
-                estimate.unreadable.push((path.clone(), error.reason));
+            None => {
+                estimate.unchanged += 1;
                 continue;
             }
         };
@@ -160,6 +154,27 @@ pub async fn estimate(
     fresh.add_to(&mut estimate);
     tagged.add_to(&mut estimate);
     Ok(estimate)
+}
+
+/// A file's documents; `None` where the base holds them as they are.
+async fn parsed(
+    base: Option<&dyn KnowledgeWriter>,
+    reader: &dyn FileReader,
+    path: &str,
+    params: &Params,
+) -> Result<Option<Result<Parsed, FileError>>, StoreError> {
+    let hash = match reader.hash(path).await {
+        Ok(hash) => hash,
+        Err(error) => return Ok(Some(Err(error))),
+    };
+    let known = match base {
+        Some(base) => base.file(path).await?,
+        None => None,
+    };
+    if known.is_some_and(|known| known.hash == hash && known.recipe == recipe(params)) {
+        return Ok(None);
+    }
+    Ok(Some(reader.parse(path).await))
 }
 
 /// A document's chunks; where a model will end them, about those, and what it will cost is added.

@@ -76,6 +76,8 @@ pub struct Params {
     pub with: Vec<Structure>,
     /// Which records to read: exactly these are in the base afterwards.
     pub records: Vec<RecordSchema>,
+    /// Files that are parsed at a time.
+    pub parsers: usize,
     /// Model calls in flight.
     pub in_flight: usize,
     /// Texts per embedding call.
@@ -95,6 +97,7 @@ impl Default for Params {
             atoms: vec![AtomKind::Sentence],
             with: Vec::new(),
             records: Vec::new(),
+            parsers: 1,
             in_flight: 16,
             embed_batch: 64,
             embeds_in_flight: 4,

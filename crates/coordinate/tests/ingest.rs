@@ -2,20 +2,25 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use async_trait::async_trait;
+use pikerag_coordinate::Models;
 use pikerag_coordinate::estimate::estimate;
-use pikerag_coordinate::ingest::{Outcome, Params, Report};
+use pikerag_coordinate::ingest::{
+    ChunkBy, FileError, FileReader, Outcome, Params, Report, Tools, ingest,
+};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
     AtomKind, ChatModel, ChunkId, Embedder, KnowledgeBase, KnowledgeWriter, PutReport, Scored,
 };
 use pikerag_models::fake::{HashEmbedder, ScriptedChat, ScriptedEmbedder, busy};
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
-use pikerag_parse::{Limits, Unaided, parse};
+use pikerag_parse::{Limits, Parsed, Unaided, parse};
 use proptest::prelude::*;
 
-use crate::common::{Files, Shelf};
+use crate::common::{Files, Shelf, block_on};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]
@@ -66,6 +71,48 @@ proptest! {
             index(&fresh, &after, asking()).await;
             assert_eq!(seen(&shelf).await, seen(&fresh).await);
         });
+    }
+}
+
+/// Files that say how many of them are being parsed.
+struct Slow(Files, AtomicUsize, AtomicUsize);
+
+#[async_trait]
+impl FileReader for Slow {
+    async fn hash(&self, path: &str) -> Result<String, FileError> {
+        self.0.hash(path).await
+    }
+
+    async fn parse(&self, path: &str) -> Result<Parsed, FileError> {
+        let now = 1 + self.1.fetch_add(1, Ordering::Relaxed);
+        self.2.fetch_max(now, Ordering::Relaxed);
+        tokio::time::sleep(Duration::from_millis(3)).await;
+        self.1.fetch_sub(1, Ordering::Relaxed);
+        self.0.parse(path).await
+    }
+}
+
+/// As many at a time as is said, however many calls may be under way, and told in order.
+#[tokio::test]
+async fn files_are_parsed_side_by_side() {
+    let file = |n: usize| (format!("{n}.txt"), format!("The Crane {n} is in here."));
+    let files = Files((0..9).map(file).collect());
+    let paths: Vec<String> = files.0.keys().cloned().collect();
+    for chunk_by in [ChunkBy::Structure, ChunkBy::Model { min_tokens: 9 }] {
+        let shelf = Shelf::empty();
+        let slow = Arc::new(Slow(files.clone(), AtomicUsize::new(0), AtomicUsize::new(0)));
+        let chat = ScriptedChat::by(|_| Ok("{\"end\": 1, \"summary\": \"A crane.\"}".to_owned()));
+        let tools = Tools {
+            base: shelf.base.clone(),
+            reader: slow.clone(),
+            models: Models { default: Some(Arc::new(chat)), ..Models::default() },
+            embedder: None,
+        };
+        let params = Params { parsers: 3, chunk_by, atoms: vec![], ..params() };
+        let report = ingest(&tools, &paths, &params, &|_| {}).await.unwrap();
+        assert_eq!(slow.2.load(Ordering::Relaxed), 3, "{chunk_by:?}");
+        assert!(report.files.iter().map(|(path, _)| path).eq(&paths), "{report:?}");
+        assert_eq!(shelf.base.sources().await.unwrap().len(), 9);
     }
 }
 
@@ -395,11 +442,6 @@ async fn index(shelf: &Shelf, files: &Files, chat: &'static ScriptedChat) -> Rep
     shelf.index(files, Some(recorded(shelf, chat)), Some(embedder(16)), &params()).await
 }
 
-fn block_on(test: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(test);
-}
-
 /// All that can be seen of a base: its export, who bears which words, who is close to what.
 #[derive(Debug, PartialEq)]
 struct Seen {
@@ -410,14 +452,6 @@ struct Seen {
 }
 
 async fn seen(shelf: &Shelf) -> Seen {
-    let mut export = Vec::new();
-    shelf
-        .base
-        .export(|line| {
-            export.push(line.to_string());
-            Ok(())
-        })
-        .unwrap();
     let words = ["crane", "tea", "weight", "capacity", "record", "起重机"];
     let mut found = Vec::new();
     for word in words {
@@ -428,7 +462,7 @@ async fn seen(shelf: &Shelf) -> Seen {
     let counts = shelf.base.term_counts(&terms).await.unwrap();
     let queries = HashEmbedder::new(16).vectors(&words.map(str::to_owned));
     let close = shelf.base.nearest_chunks(&queries, 999, -1.0).await.unwrap();
-    Seen { export, words: found, counts, close }
+    Seen { export: shelf.export(), words: found, counts, close }
 }
 
 /// The texts of all question atoms, by chunk.

@@ -1,6 +1,7 @@
-//! How do files become chunks in the base? One after the other where structure decides; many at a time
-//! where a model does, each document from front to back, and put into the base when all its chunks are
-//! there. A killed run finds the calls that were paid in the ledger and repeats none.
+//! How do files become chunks in the base? As many at a time as are parsed where structure decides; as
+//! many as there are calls in flight where a model does, each document from front to back, and put into
+//! the base when all its chunks are there. A killed run finds the calls that were paid in the ledger and
+//! repeats none.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -34,12 +35,17 @@ pub(super) async fn read_all(
     } else if cutter.is_lacking {
         tracing::warn!("no chat model for `summarize`: chunks are cut by structure");
     }
-    let at_once = if cutter.model.is_some() { params.in_flight.max(1) } else { 1 };
+    let parsers: Vec<Mutex<()>> = (0..params.parsers.max(1)).map(|_| Mutex::new(())).collect();
+    let at_once = match cutter.model {
+        Some(_) => params.in_flight.max(parsers.len()),
+        None => parsers.len(),
+    };
     let ending = AtomicBool::new(false);
-    let (cutter, ending, one_parser) = (&cutter, &ending, &Mutex::new(()));
-    let reading = stream::iter(files.iter().enumerate()).map(|(done, path)| async move {
+    let (cutter, ending, parsers) = (&cutter, &ending, &parsers);
+    let taking_turns = files.iter().enumerate().zip(parsers.iter().cycle());
+    let reading = stream::iter(taking_turns).map(|((done, path), parser)| async move {
         watch(Progress::Reading { done, total: files.len(), path: path.clone() });
-        let result = store_file(tools, path, params, cutter, ending, one_parser).await;
+        let result = store_file(tools, path, params, cutter, ending, parser).await;
         if let Ok(Read { stopped_by: Some(error), .. }) = &result {
             ending.fetch_or(super::flight::ends_the_run(error), Ordering::Relaxed);
         }
@@ -115,7 +121,7 @@ async fn store_file(
     params: &Params,
     cutter: &Cutter<'_>,
     ending: &AtomicBool,
-    one_parser: &Mutex<()>,
+    parser: &Mutex<()>,
 ) -> Result<Read, StoreError> {
     let hash = match tools.reader.hash(path).await {
         Ok(hash) => hash,
@@ -133,9 +139,9 @@ async fn store_file(
     if cutter.model.is_some() && ending.load(Ordering::Relaxed) {
         return Ok(Read::as_outcome(waiting("the run had ended before it")));
     }
-    // However many calls are under way: one file at a time is parsed.
+    // However many calls are under way: each parser has one file at a time.
     let parsed = {
-        let _turn = one_parser.lock().await;
+        let _turn = parser.lock().await;
         tools.reader.parse(path).await
     };
     let parsed = match parsed {

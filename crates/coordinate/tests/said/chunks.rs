@@ -103,6 +103,7 @@ pub(crate) fn all() -> Params {
         describe: true,
         atoms: vec![AtomKind::Question],
         with: vec![Structure::Tags],
+        parsers: 2,
         in_flight: 3,
         embed_batch: 3,
         ..Params::default()
