@@ -52,7 +52,8 @@ pub struct LayerParams {
     pub shares: f32,
     /// Weight of an edge to the chunk before or after.
     pub next: f32,
-    /// Weight of an edge by an entity in common or related to one, where the entity graph is built.
+    /// Weight of an edge by an entity in common or related to one, where the entity graph is built. Titles
+    /// and rare names say the same more surely (`docs/retrieval.md`).
     pub relates: f32,
     /// Names and entities less rare than this lead nowhere, on a logarithmic scale: 1 is one that a single
     /// chunk has, 0 one that all have.
@@ -106,7 +107,7 @@ impl Default for LayerParams {
             referred_by: 0.3,
             shares: 0.7,
             next: 0.3,
-            relates: 0.5,
+            relates: 0.0,
             rarity_floor: 0.5,
             contrast: 2.0,
             pushes: 16,

@@ -468,6 +468,11 @@ async fn entities_live_by_their_mentions() {
         found.into_iter().map(|relation| relation.weight).collect::<Vec<_>>()
     };
     assert_eq!(related().await, [4.0]);
+    for (of, other) in [("oslo", "bergen"), ("bergen", "oslo")] {
+        assert_eq!(base.related_to(&[entity(of)], 9).await.unwrap(), [entity(other)]);
+    }
+    assert_eq!(base.related_to(&ids[..1], 0).await.unwrap(), []);
+    assert_eq!(base.related_to(&ids, 9).await.unwrap(), []);
     let mentioning = base.chunks_mentioning(&ids).await.unwrap();
     assert_eq!(mentioning, [vec![chunks[0], chunks[2]], vec![], chunks.clone()]);
     assert_eq!(base.entities_in(&chunks[1..2]).await.unwrap(), [vec![entity("oslo")]]);

@@ -173,6 +173,14 @@ pub trait KnowledgeBase: TagReader + Send + Sync {
     /// identifier.
     async fn relations_of(&self, entities: &[EntityId]) -> Result<Vec<Relation>, StoreError>;
 
+    /// The other ends of the `most` heaviest relations of these entities, each once, in the order of
+    /// [`relations_of`](Self::relations_of); none of the entities themselves. Reads no descriptions.
+    async fn related_to(
+        &self,
+        entities: &[EntityId],
+        most: usize,
+    ) -> Result<Vec<EntityId>, StoreError>;
+
     /// The chunks that each entity was found in, by entity in order; within one in reading order.
     async fn chunks_mentioning(
         &self,

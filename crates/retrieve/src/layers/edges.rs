@@ -101,14 +101,7 @@ pub(crate) async fn by_entities(
     rare.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     rare.truncate(FOLLOWED);
     let own: Vec<EntityId> = rare.iter().map(|(_, entity)| *entity).collect();
-    let mut others: Vec<EntityId> = Vec::new();
-    for relation in finder.base.relations_of(&own).await?.into_iter().take(RELATIONS) {
-        for end in [relation.subject, relation.object] {
-            if !own.contains(&end) && !others.contains(&end) {
-                others.push(end);
-            }
-        }
-    }
+    let others = finder.base.related_to(&own, RELATIONS).await?;
     for mentions in finder.base.entity_mentions(&others, most).await? {
         let strength = asked.rare(mentions.count) / 2.0;
         for target in mentions.chunks.into_iter().filter(|_| 0.0 < strength) {

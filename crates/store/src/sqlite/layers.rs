@@ -1,6 +1,8 @@
 //! What does a search over several layers read? Texts of sources and sections to embed, and which
 //! chunks stand in them and beside each other.
 
+use std::collections::{BTreeMap, HashSet};
+
 use pikerag_knowledge::{ChunkId, EntityId, Mentions, VectorSet};
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -119,6 +121,39 @@ pub(super) fn entity_mentions(
         chunks.clear();
     }
     Ok(Mentions { count, chunks })
+}
+
+/// The other ends of the heaviest relations of these entities.
+pub(super) fn related_to(
+    connection: &Connection,
+    entities: &[EntityId],
+    most: usize,
+) -> rusqlite::Result<Vec<EntityId>> {
+    let ends = |end: &str, other: &str| {
+        connection.prepare_cached(&format!(
+            "SELECT r.id, r.{other}, (SELECT sum(m.weight) FROM relation_mentions m WHERE m.relation = r.id)
+             FROM relations r WHERE r.{end} = ?1"
+        ))
+    };
+    let mut statements = [ends("subject", "object")?, ends("object", "subject")?];
+    // A relation between two of the entities is read from both ends, and counts as one.
+    let mut relations: BTreeMap<u64, (f64, Vec<EntityId>)> = BTreeMap::new();
+    for entity in entities {
+        for statement in &mut statements {
+            let mut found = statement.query([entity.0.cast_signed()])?;
+            while let Some(row) = found.next()? {
+                let weight = row.get::<_, Option<f64>>(2)?.unwrap_or_default();
+                let (_, others) = relations.entry(rows::id(row, 0)?).or_insert((weight, vec![]));
+                others.push(EntityId(rows::id(row, 1)?));
+            }
+        }
+    }
+    let mut relations: Vec<(f64, Vec<EntityId>)> = relations.into_values().collect();
+    relations.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let known: HashSet<EntityId> = entities.iter().copied().collect();
+    let mut seen = HashSet::new();
+    let others = relations.into_iter().take(most).flat_map(|(_, others)| others);
+    Ok(others.filter(|other| !known.contains(other) && seen.insert(*other)).collect())
 }
 
 /// What chunks stand in.

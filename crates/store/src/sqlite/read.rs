@@ -260,6 +260,18 @@ impl KnowledgeBase for Base {
             .await
     }
 
+    async fn related_to(
+        &self,
+        entities: &[EntityId],
+        most: usize,
+    ) -> Result<Vec<EntityId>, StoreError> {
+        let ids = entities.to_vec();
+        self.looking("reading relations", move |connection| {
+            layers::related_to(connection, &ids, most)
+        })
+        .await
+    }
+
     async fn chunks_mentioning(
         &self,
         entities: &[EntityId],
