@@ -9,10 +9,12 @@ use pikerag_coordinate::estimate::estimate;
 use pikerag_coordinate::ingest::{Params, Report};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
-    ChatModel, ChatRequest, Embedder, KnowledgeBase, KnowledgeWriter, Message, Role, Structure,
+    ChatModel, ChatRequest, ChunkId, Embedder, KnowledgeBase, KnowledgeWriter, Message, Role,
+    Structure,
 };
 use pikerag_models::fake::{HashEmbedder, ScriptedChat};
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
+use pikerag_retrieve::{Finder, LayerParams, layers};
 use proptest::prelude::*;
 
 use crate::common::{Files, Shelf, block_on};
@@ -106,6 +108,35 @@ async fn later_runs_keep_up_what_was_built() {
     let fresh = Shelf::empty();
     index(&fresh, &files, reading()).await;
     assert_eq!(shelf.export(), fresh.export());
+}
+
+/// Scores spread to chunks with an entity in common, and to those of related entities, where that is set.
+#[tokio::test]
+async fn entities_lead_to_other_chunks() {
+    let fillers = ["Tea", "Nets", "Snow", "Rope", "Salt", "Iron", "Wool", "Coal"];
+    let mut files = Files::from_iter([
+        ("drawn.txt", "Brandt drew a crane."),
+        ("known.txt", "Brandt knows Hale."),
+        ("sails.txt", "Hale sails boats."),
+    ]);
+    for word in fillers {
+        files.0.insert(format!("{word}.txt"), format!("{word} is sold."));
+    }
+    let shelf = Shelf::empty();
+    let chat = Some(recorded(&shelf, reading()));
+    let report = shelf.index(&files, chat, None, &params()).await;
+    assert_eq!(report.extracted, files.0.len());
+    let finder = Finder { base: shelf.base.as_ref(), embedder: None };
+    let led = async |relates: f32| {
+        let params = LayerParams { relates, shares: 0.0, ..LayerParams::default() };
+        let hits = layers(finder, "Who drew a crane?", 9, params).await.unwrap();
+        let led = hits.iter().filter(|hit| hit.parts.contains_key("entities"));
+        let led: Vec<ChunkId> = led.map(|hit| hit.chunk).collect();
+        let chunks = shelf.base.chunks(&led).await.unwrap();
+        chunks.into_iter().map(|chunk| chunk.uri).collect::<Vec<_>>()
+    };
+    assert_eq!(led(1.0).await, ["known.txt", "sails.txt"]);
+    assert_eq!(led(0.0).await, Vec::<String>::new());
 }
 
 #[tokio::test]
