@@ -37,7 +37,8 @@ pub(crate) fn read(file: &File, problems: &mut Problems) -> Result<Document, Par
         return Err(ParseError::NothingInside { name: file.name.to_owned() });
     }
     let head = content::head_of(root);
-    let title = head.title.or_else(|| first_heading(&rendered.blocks, &rendered.text).and_then(one_line));
+    let title =
+        head.title.or_else(|| first_heading(&rendered.blocks, &rendered.text).and_then(one_line));
     let mut document = file.document(title, rendered.text, rendered.blocks, rendered.links);
     document.metadata = head.metadata;
     Ok(document)

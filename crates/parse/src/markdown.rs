@@ -413,7 +413,8 @@ mod tests {
         let table = "<table><tr><td colspan=100>word<tr><td>x<td>y</table>\n\n# h\n\n";
         let text = table.repeat(200);
         let size = text.len();
-        let documents = parse("x.md", text.as_bytes(), &Limits::default(), &Unaided).unwrap().documents;
+        let documents =
+            parse("x.md", text.as_bytes(), &Limits::default(), &Unaided).unwrap().documents;
         let cells: usize = (documents[0].blocks.iter())
             .filter_map(|block| match &block.kind {
                 BlockKind::Table(table) => Some(table.rows.iter().map(Vec::len).sum::<usize>()),

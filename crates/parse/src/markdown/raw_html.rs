@@ -81,14 +81,17 @@ impl RawHtml {
             problems.add("", reason);
         }
         if self.purse.cut {
-            problems.add("", "rows of tables were skipped: there are more cells than the limit allows");
+            problems
+                .add("", "rows of tables were skipped: there are more cells than the limit allows");
         }
         let mut whole = Whole { text: String::with_capacity(text.len()), ..Whole::default() };
         let (mut blocks, mut links) = (blocks.into_iter(), links.into_iter());
         let (mut copied, mut n_blocks, mut n_links) = (0, 0, 0);
         for Inserted { passage, instead_of, after_blocks, after_links } in self.read {
             let shift = Shift { from: copied, to: whole.text.len() };
-            whole.blocks.extend(blocks.by_ref().take(after_blocks - n_blocks).map(|b| block(b, shift)));
+            whole
+                .blocks
+                .extend(blocks.by_ref().take(after_blocks - n_blocks).map(|b| block(b, shift)));
             whole.links.extend(links.by_ref().take(after_links - n_links).map(|l| link(l, shift)));
             (n_blocks, n_links) = (after_blocks, after_links);
             whole.text.push_str(text.get(copied..instead_of.start).unwrap_or_default());
