@@ -87,7 +87,10 @@ fn run(rows: &[Row], cut: &[Vec<(f32, f32)>], start: usize) -> Option<usize> {
 fn table(rows: &[Row], cut: &[Vec<(f32, f32)>]) -> Option<Grid> {
     let several: Vec<&Vec<(f32, f32)>> = cut.iter().filter(|cells| 1 < cells.len()).collect();
     let size = rows.iter().map(|row| row.size).fold(f32::MAX, f32::min);
-    let columns = columns(&several, size);
+    // A title over several of them often stands in the first row.
+    let others = several.get(1..).filter(|others| FEWEST_ROWS <= others.len()).unwrap_or_default();
+    let (with, without) = (columns(&several, size), columns(others, size));
+    let columns = if with.len() < without.len() { without } else { with };
     if columns.len() < 2 || !is_tabular(rows, cut, &columns) {
         return None;
     }

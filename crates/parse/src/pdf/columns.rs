@@ -71,24 +71,37 @@ fn extent(cells: &[(f32, f32)]) -> (f32, f32) {
     cells.iter().fold((f32::MAX, f32::MIN), |all, cell| (all.0.min(cell.0), all.1.max(cell.1)))
 }
 
-/// Words that stand together, parted where a gutter between two columns runs between two of them and
-/// what is behind it keeps to its column: long cells come close to their neighbours.
+/// Words that stand together, parted where some of them keep to a column of their own: long cells
+/// come close to their neighbours.
 pub(crate) fn parts(words: Vec<Word>, columns: &[(f32, f32)], size: f32) -> Vec<Vec<Word>> {
+    let slack = 0.35 * size;
+    let inside = |word: &Word| {
+        let holds =
+            |column: &(f32, f32)| column.0 - slack <= word.left && word.right <= column.1 + slack;
+        columns.iter().position(holds)
+    };
+    let own: Vec<Option<usize>> = words.iter().map(inside).collect();
+    let mut starts = Vec::new();
+    for (at, pair) in words.windows(2).enumerate() {
+        let ([last, word], Some(&[before, Some(here)])) = (pair, own.get(at..at + 2)) else {
+            continue;
+        };
+        let Some(&(from, to)) = columns.get(here).filter(|_| before != Some(here)) else {
+            continue;
+        };
+        let rest = words.iter().zip(&own).skip(at + 1).take_while(|(_, own)| **own == Some(here));
+        let right = rest.last().map_or(word.right, |(word, _)| word.right);
+        let keeps = (word.left - from).abs() < slack
+            || (right - to).abs() < slack
+            || (f32::midpoint(word.left, right) - f32::midpoint(from, to)).abs() < slack;
+        if last.right < from && keeps {
+            starts.push(at + 1);
+        }
+    }
+    let mut starts = starts.into_iter().peekable();
     let mut parts: Vec<Vec<Word>> = Vec::new();
-    let end = words.iter().map(|word| word.right).fold(f32::MIN, f32::max);
-    for word in words {
-        let last = parts.last().and_then(|part| part.last());
-        let ends = last.is_none_or(|last| {
-            columns.windows(2).any(|pair| {
-                let &[(_, before), (from, to)] = pair else { return false };
-                let middle = f32::midpoint(word.left, end) - f32::midpoint(from, to);
-                let keeps = (word.left - from).abs() < 0.35 * size
-                    || (end - to).abs() < 0.35 * size
-                    || middle.abs() < 0.35 * size;
-                last.right < from && before < word.left && keeps
-            })
-        });
-        match parts.last_mut().filter(|_| !ends) {
+    for (at, word) in words.into_iter().enumerate() {
+        match parts.last_mut().filter(|_| starts.next_if_eq(&at).is_none()) {
             Some(part) => part.push(word),
             None => parts.push(vec![word]),
         }

@@ -73,6 +73,12 @@ impl Part {
         self.entry.as_ref().is_some_and(|entry| entry.has_leader)
     }
 
+    /// The entry whose number stands under or over that of another.
+    fn entry_beside(&self, other: &Self) -> Option<&Entry> {
+        let entry = self.entry.as_ref()?;
+        ((self.right() - other.right()).abs() < 2.0 * self.line.size).then_some(entry)
+    }
+
     fn left(&self) -> f32 {
         self.line.words.first().map_or(0.0, |word| word.left)
     }
@@ -219,9 +225,7 @@ fn run(column: &[&Part], start: usize) -> usize {
             b.base - a.base < 3.2 * a.size.max(b.size)
         })
     };
-    let ends_alike = |part: &&Part| {
-        part.entry.is_some() && (part.right() - first.right()).abs() < 2.0 * part.line.size
-    };
+    let ends_alike = |part: &&Part| part.entry_beside(first).is_some();
     let mut end = start + 1;
     loop {
         let next = (end..=end + MOST_BETWEEN).find(|at| column.get(*at).is_some_and(ends_alike));
@@ -235,24 +239,23 @@ fn run(column: &[&Part], start: usize) -> usize {
 fn table(run: &[&Part]) -> Option<Grid> {
     let words = run.iter().flat_map(|part| &part.line.words);
     let area = words.map(Word::area).reduce(Area::around)?;
-    let numbers = run.iter().filter_map(|part| part.entry.as_ref()?.number.first());
+    let first = *run.first()?;
+    let numbers = run.iter().filter_map(|part| part.entry_beside(first)?.number.first());
     let column = numbers.map(|word| word.left).fold(f32::MAX, f32::min);
     let mut rows: Vec<Vec<String>> = Vec::with_capacity(run.len());
     // The first lines of a name that goes on.
     let mut begun: Vec<Word> = Vec::new();
     for part in run {
-        let (name, number) = match &part.entry {
-            Some(Entry { name, number, .. }) => (name.clone(), number.clone()),
-            None => (part.line.words.clone(), Vec::new()),
-        };
-        begun.extend(name);
+        let entry = part.entry_beside(first);
+        begun.extend_from_slice(entry.map_or(&part.line.words, |entry| &entry.name));
         // Nearly too short for another word.
-        if part.entry.is_none() && column - part.right() < 8.0 * part.line.size {
+        if entry.is_none() && column - part.right() < 8.0 * part.line.size {
             continue;
         }
         let name = grid::text(std::mem::take(&mut begun));
         let name = name.trim_end_matches(|c| is_dot(c) || c == ' ').to_owned();
-        rows.push(vec![name, grid::text(number)]);
+        let number = entry.map(|entry| grid::text(entry.number.clone()));
+        rows.push(vec![name, number.unwrap_or_default()]);
     }
     Some(Grid { area, header: Vec::new(), rows })
 }

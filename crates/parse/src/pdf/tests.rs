@@ -1,5 +1,7 @@
 //! Small PDFs, written here, and what is read of them.
 
+mod tables;
+
 use std::fmt::Write as _;
 
 use pikerag_knowledge::{Area, BlockKind, Image};

@@ -74,6 +74,7 @@ fn seen(line: &[Word], own: Frame, frame: Frame) -> Option<Word> {
     let area = line.iter().map(Word::area).reduce(Area::around)?;
     let Area { left, top, right, bottom } = frame.turn_area(own.back(area));
     let size = bottom - top;
-    let text = lines::line(line, &[])?.text.text;
+    // Another line may stand close beside it.
+    let text = format!(" {}", lines::line(line, &[])?.text.text);
     Some(Word { text, left, right, base: bottom - 0.22 * size, size, ..line.first()?.clone() })
 }
