@@ -377,6 +377,9 @@ mod tests {
     #[test]
     fn html_goes_on_behind_a_blank_line() {
         let text = "<table>\n\n<tr><th>a<th>b\n\n<tr><td>1<td>2\n\n</table>\n\n<div>\n\nMarkdown\n\n</div>\n<table><tr><td>no<td>end";
+        let documents =
+            parse("x.md", text.as_bytes(), &Limits::default(), &Unaided).unwrap().documents;
+        assert!(!documents[0].text.contains('<'), "{}", documents[0].text);
         insta::assert_snapshot!(run("x.md", text), @r#"
         == x
         table "a | b\n1 | 2"
