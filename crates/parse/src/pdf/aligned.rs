@@ -13,7 +13,8 @@ const FEWEST_ROWS: usize = 3;
 
 /// Takes the tables without rules out of `rows`.
 pub(crate) fn tables(rows: &mut Vec<Row>) -> Vec<Grid> {
-    let cut: Vec<Vec<(f32, f32)>> = rows.iter().map(cells).collect();
+    let cut: Vec<Vec<(f32, f32)>> =
+        rows.iter().map(|row| cells(row).into_iter().map(reach).collect()).collect();
     let mut grids = Vec::new();
     let mut taken = vec![false; rows.len()];
     let mut start = 0;
@@ -41,21 +42,21 @@ pub(crate) fn is_table(words: &[Word]) -> bool {
     tables(&mut rows).iter().any(|grid| 4 <= grid.rows.len())
 }
 
-/// From where to where the cells of a row reach.
-fn cells(row: &Row) -> Vec<(f32, f32)> {
+/// The words of each cell of a row.
+fn cells(row: &Row) -> Vec<&[Word]> {
     let mut cells = Vec::new();
     let mut from = 0;
-    let gaps = lines::gaps(row);
-    for end in gaps.iter().map(|gap| gap.word).chain([row.words.len()]) {
-        let words = row.words.get(from..end).unwrap_or_default();
-        let left = words.iter().map(|word| word.left).fold(f32::MAX, f32::min);
-        let right = words.iter().map(|word| word.right).fold(f32::MIN, f32::max);
-        if left <= right {
-            cells.push((left, right));
-        }
+    for end in lines::gaps(row).iter().map(|gap| gap.word).chain([row.words.len()]) {
+        cells.extend(row.words.get(from..end));
         from = end;
     }
     cells
+}
+
+/// From where to where words reach.
+fn reach(words: &[Word]) -> (f32, f32) {
+    let left = words.iter().map(|word| word.left).fold(f32::MAX, f32::min);
+    (left, words.iter().map(|word| word.right).fold(left, f32::max))
 }
 
 /// Where the run of rows with several cells that begins at `start` ends; a single row with one cell
@@ -100,8 +101,8 @@ fn table(rows: &[Row], cut: &[Vec<(f32, f32)>]) -> Option<Grid> {
     }
     let area = rows.iter().flat_map(|row| &row.words).map(Word::area).reduce(Area::around)?;
     let mut lines: Vec<Line> = Vec::with_capacity(rows.len());
-    for (row, cut) in rows.iter().zip(cut) {
-        let line = line(row, cut, &columns)?;
+    for row in rows {
+        let line = line(row, &columns)?;
         // The rest of a cell that was too long for its line.
         let filled = || (line.cells.iter().enumerate()).filter(|(_, cell)| !cell.is_empty());
         if let ([(only, more)], Some(last)) =
@@ -131,16 +132,12 @@ struct Line {
     reaches_on: bool,
 }
 
-fn line(row: &Row, cut: &[(f32, f32)], columns: &[(f32, f32)]) -> Option<Line> {
+fn line(row: &Row, columns: &[(f32, f32)]) -> Option<Line> {
     let mut cells: Vec<Vec<Word>> = vec![Vec::new(); columns.len()];
     let mut reaches_on = false;
-    for (left, right) in cut {
-        let inside = |word: &&Word| *left <= word.left && word.right <= *right + 0.01;
-        let words: Vec<Word> = row.words.iter().filter(inside).cloned().collect();
-        for part in parts(words, columns, row.size) {
-            let left = part.first()?.left;
-            let right = part.iter().map(|word| word.right).fold(left, f32::max);
-            let (column, several) = column_of((left, right), columns, row.size)?;
+    for words in self::cells(row) {
+        for part in parts(words.to_vec(), columns, row.size) {
+            let (column, several) = column_of(reach(&part), columns, row.size)?;
             reaches_on |= several;
             cells.get_mut(column)?.extend(part);
         }

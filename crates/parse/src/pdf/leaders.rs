@@ -26,7 +26,11 @@ pub(crate) fn tables(rows: &mut Vec<Row>) -> Vec<Grid> {
     let parts: Vec<Part> = rows.iter().enumerate().flat_map(|(at, row)| parts(at, row)).collect();
     let mut taken: Vec<Vec<bool>> = rows.iter().map(|row| vec![false; row.words.len()]).collect();
     let mut grids = Vec::new();
-    for column in columns(&parts) {
+    for mut column in columns(&parts) {
+        column.retain(|part| {
+            let taken = taken.get(part.row).and_then(|row| row.get(part.words.start));
+            taken.is_some_and(|taken| !taken)
+        });
         let mut start = 0;
         while start < column.len() {
             let end = run(&column, start);
@@ -122,16 +126,18 @@ fn columns(parts: &[Part]) -> Vec<Vec<&Part>> {
     let mut ends: Vec<(f32, f32, f32)> = Vec::new();
     for part in parts.iter().filter(|part| part.has_leader()) {
         let (left, right, slack) = (part.left(), part.right(), 2.0 * part.line.size);
-        match ends.iter_mut().find(|(_, end, slack)| (right - *end).abs() < *slack) {
-            Some((from, ..)) => *from = from.min(left),
-            None => ends.push((left, right, slack)),
+        let known = ends.iter_mut().find(|(_, end, slack)| (right - *end).abs() < *slack);
+        if let Some((from, ..)) = known {
+            *from = from.min(left);
+        } else if ends.len() < MOST_COLUMNS {
+            ends.push((left, right, slack));
         }
     }
     let inside = |(left, right, slack): (f32, f32, f32)| {
         let fits = |part: &&Part| left - slack < part.left() && part.right() < right + slack;
         parts.iter().filter(fits).collect()
     };
-    ends.into_iter().take(MOST_COLUMNS).map(inside).collect()
+    ends.into_iter().map(inside).collect()
 }
 
 fn has_leader(row: &Row) -> bool {
@@ -248,7 +254,7 @@ fn table(run: &[&Part]) -> Option<Grid> {
     for part in run {
         let entry = part.entry_beside(first);
         begun.extend_from_slice(entry.map_or(&part.line.words, |entry| &entry.name));
-        // Nearly too short for another word.
+        // Its line was full: the name goes on in the next.
         if entry.is_none() && column - part.right() < 8.0 * part.line.size {
             continue;
         }
