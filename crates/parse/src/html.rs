@@ -8,7 +8,7 @@ mod tree;
 mod writer;
 
 use ego_tree::NodeRef;
-use pikerag_knowledge::Document;
+use pikerag_knowledge::{Block, BlockKind, Document, Link};
 use scraper::Node;
 
 use crate::ParseError;
@@ -37,7 +37,8 @@ pub(crate) fn read(file: &File, problems: &mut Problems) -> Result<Document, Par
         return Err(ParseError::NothingInside { name: file.name.to_owned() });
     }
     let head = content::head_of(root);
-    let title = head.title.or_else(|| rendered.first_heading().and_then(one_line));
+    let title =
+        head.title.or_else(|| first_heading(&rendered.blocks, &rendered.text).and_then(one_line));
     let mut document = file.document(title, rendered.text, rendered.blocks, rendered.links);
     document.metadata = head.metadata;
     Ok(document)
@@ -63,6 +64,64 @@ fn render(file: &File, parts: &[NodeRef<'_, Node>], keep: Keep) -> Writer {
         writer.close();
     }
     writer
+}
+
+/// What HTML inside another text shows.
+#[derive(Debug)]
+pub(crate) struct Passage {
+    pub(crate) text: String,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) links: Vec<Link>,
+    /// Elements nested too deep are read flat.
+    pub(crate) flattened: bool,
+}
+
+impl Passage {
+    /// The first heading of level 1, on one line.
+    pub(crate) fn first_heading(&self) -> Option<String> {
+        first_heading(&self.blocks, &self.text).and_then(one_line)
+    }
+}
+
+/// What all passages of a text may still be written with.
+#[derive(Debug)]
+pub(crate) struct Purse {
+    cells: usize,
+    repeats: usize,
+    /// Cells were left out: there were too many.
+    pub(crate) cut: bool,
+}
+
+impl Purse {
+    /// For a text of so many bytes.
+    pub(crate) fn new(size: usize, max_cells: usize) -> Self {
+        Self { cells: max_cells, repeats: writer::repeats(size), cut: false }
+    }
+}
+
+/// Reads HTML that stands inside another text; empty where it shows nothing.
+pub(crate) fn passage(html: &str, max_depth: usize, purse: &mut Purse) -> Passage {
+    let page = tree::read(html, max_depth);
+    let mut writer = Writer::new(Keep::Content, 0, purse.cells);
+    for keep in [Keep::Content, Keep::Visible] {
+        if writer.text.is_empty() {
+            writer = Writer::new(keep, 0, purse.cells);
+            writer.repeats_left = purse.repeats;
+            writer.write(page.html.tree.root());
+            writer.close();
+        }
+    }
+    purse.cells = writer.cells_left;
+    purse.repeats = writer.repeats_left;
+    purse.cut |= writer.cut;
+    let Writer { text, blocks, links, .. } = writer;
+    Passage { text, blocks, links, flattened: page.flattened }
+}
+
+/// The first heading of level 1.
+fn first_heading<'a>(blocks: &[Block], text: &'a str) -> Option<&'a str> {
+    let is_first = |block: &&Block| matches!(block.kind, BlockKind::Heading { level: 1 });
+    blocks.iter().find(is_first).and_then(|block| block.span.of(text))
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ use file::{File, Input};
 use problems::Problems;
 
 /// Version of everything this crate decides; part of the file's recipe, so a change re-reads files.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// What a file gave: its documents, and what could not be read of it.
 ///
@@ -177,7 +177,7 @@ fn read_text(
     let file = File::decode(input.name, input.bytes, input.format, input.limits, problems)?;
     let encoding = file.encoding;
     let documents = match input.format {
-        Format::Markdown => vec![markdown::read(file)],
+        Format::Markdown => vec![markdown::read(file, problems)],
         Format::Html => vec![html::read(&file, problems)?],
         Format::Json => json::read(&file, problems)?,
         Format::Jsonl => json::read_lines(&file, problems)?,

@@ -1,7 +1,10 @@
-//! What is the layout of a Markdown file? Its blocks, each with its span in the file's own bytes.
+//! What is the layout of a Markdown file? Its blocks, each with its span in the file's own text; what
+//! HTML blocks show stands there in place of them.
 //!
 //! A list item is one block up to its first nested list, table, code or quotation, each of which
 //! is a block of its own. Headings keep their marks; tables keep their delimiter line.
+
+mod raw_html;
 
 use std::ops::Range;
 
@@ -11,12 +14,14 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use crate::file::File;
 use crate::front_matter;
 use crate::layout::{add_block, one_line, trimmed};
+use crate::problems::Problems;
+use raw_html::RawHtml;
 
 /// Reads Markdown; the title is the front matter's, else the first heading of level 1.
-pub(crate) fn read(mut file: File) -> Document {
+pub(crate) fn read(mut file: File, problems: &mut Problems) -> Document {
     let text = std::mem::take(&mut file.text);
     let (metadata, start) = front_matter::split(&text);
-    let mut reader = Reader::new(&text);
+    let mut reader = Reader::new(&text, RawHtml::new(text.len(), file.limits));
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
         | Options::ENABLE_STRIKETHROUGH
@@ -26,8 +31,10 @@ pub(crate) fn read(mut file: File) -> Document {
     for (event, range) in Parser::new_ext(body, options).into_offset_iter() {
         reader.event(event, &(range.start + start..range.end + start));
     }
+    reader.end_html();
     reader.close();
-    let Reader { blocks, links, title, .. } = reader;
+    let Reader { blocks, links, title, html, .. } = reader;
+    let (text, blocks, links) = html.into_text(&text, blocks, links, problems);
     let title = metadata.get("title").and_then(|title| one_line(title)).or(title);
     let mut document = file.document(title, text, blocks, links);
     document.metadata = metadata;
@@ -43,6 +50,7 @@ struct Reader<'a> {
     open: Option<Open>,
     /// The table that text goes to, before any block.
     table: Option<Rows>,
+    html: RawHtml,
     /// Inside code or HTML, whose block is known already.
     verbatim: usize,
     /// Plain text of the first heading of level 1, while it is read.
@@ -65,7 +73,7 @@ struct Rows {
 }
 
 impl<'a> Reader<'a> {
-    fn new(text: &'a str) -> Self {
+    fn new(text: &'a str, html: RawHtml) -> Self {
         let (blocks, links) = (Vec::new(), Vec::new());
         Self {
             text,
@@ -73,6 +81,7 @@ impl<'a> Reader<'a> {
             links,
             open: None,
             table: None,
+            html,
             verbatim: 0,
             heading: None,
             title: None,
@@ -80,13 +89,20 @@ impl<'a> Reader<'a> {
     }
 
     fn event(&mut self, event: Event, range: &Range<usize>) {
+        let html = matches!(
+            event,
+            Event::Html(_) | Event::Start(Tag::HtmlBlock) | Event::End(TagEnd::HtmlBlock)
+        );
+        if !html {
+            self.end_html();
+        }
         match event {
             Event::Start(tag) => self.start(tag, range),
             Event::End(tag) => self.end(tag, range),
             Event::Text(text) | Event::Code(text) => self.inline(&text, range),
             Event::SoftBreak | Event::HardBreak => self.inline(" ", range),
             Event::Rule => self.close(),
-            Event::Html(_) => {}
+            Event::Html(line) => self.html.push(&line),
             Event::InlineHtml(_)
             | Event::FootnoteReference(_)
             | Event::TaskListMarker(_)
@@ -119,9 +135,7 @@ impl<'a> Reader<'a> {
             Tag::HtmlBlock => {
                 self.close();
                 self.verbatim += 1;
-                if all.of(self.text).is_some_and(html_has_text) {
-                    add_block(&mut self.blocks, self.text, BlockKind::Paragraph, all);
-                }
+                self.html.begin(range);
             }
             Tag::Table(_) => {
                 self.close();
@@ -213,6 +227,11 @@ impl<'a> Reader<'a> {
         }
     }
 
+    fn end_html(&mut self) {
+        let heading = self.html.end(&self.blocks, &self.links);
+        self.title = self.title.take().or(heading);
+    }
+
     fn begin(&mut self, kind: BlockKind, span: Span) {
         self.close();
         self.open = Some(Open { kind, span, contains: false });
@@ -249,25 +268,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Does a block of raw HTML show anything? Comments, scripts, styles and bare tags do not.
-fn html_has_text(html: &str) -> bool {
-    let html = html.to_ascii_lowercase();
-    let mut rest = html.as_str();
-    while let Some((before, tag)) = rest.split_once('<') {
-        if !before.trim().is_empty() {
-            return true;
-        }
-        let hidden = [("!--", "-->"), ("script", "</script"), ("style", "</style")];
-        let end =
-            hidden.iter().find(|(start, _)| tag.starts_with(start)).map_or(">", |(_, end)| end);
-        rest = tag.split_once(end).map_or("", |(_, rest)| rest);
-        if end.starts_with("</") {
-            rest = rest.split_once('>').map_or("", |(_, rest)| rest);
-        }
-    }
-    !rest.trim().is_empty()
-}
-
 /// Leads a link anywhere? Not to a place in the same page, to a script or to inline data.
 pub(crate) fn is_followed(target: &str) -> bool {
     let target = target.trim().to_ascii_lowercase();
@@ -277,7 +277,10 @@ pub(crate) fn is_followed(target: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::sound::run;
+    use pikerag_knowledge::BlockKind;
+
+    use crate::sound::{run, run_within};
+    use crate::{Limits, Unaided, parse};
 
     #[test]
     fn blocks_keep_their_place() {
@@ -344,14 +347,84 @@ mod tests {
     }
 
     #[test]
-    fn html_is_kept_where_it_shows_something() {
-        let text = "# t\n<div>shown</div>\n\n<script>hidden()</script>\n\n<!-- hidden -->\n\n<br>\n\nx <b>bold</b>";
+    fn html_is_read_as_a_page_is() {
+        let text = "before [a](b)\n\n<h1 align=center>Ducks</h1>\n<p hidden>secret</p>\n\n<script>hidden()</script>\n\n<!-- hidden -->\n\n<br>\n\n\
+            x <b>bold</b>\n\n> <table>\n> <tr><th>Name<th>鸭\n>\n> <tr><td><a href=a.html>A &amp; B</a><td>1\n> </table>\n\n\
+            - item\n\n  <ul><li>one</ul>\n  after [c](d)\n\n  end [e](f)\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n# Not the title\n";
         insta::assert_snapshot!(run("x.md", text), @r##"
-        == t
-        h1 "# t"
-        p "<div>shown</div>"
+        == Ducks
+        p "before [a](b)"
+        h1 "Ducks"
         p "x <b>bold</b>"
+        table "Name | 鸭\nA & B | 1"
+          header ["Name", "鸭"]
+          row ["A & B", "1"]
+        item "- item"
+        item "- one"
+        p "after [c](d)"
+        p "end [e](f)"
+        table "| a | b |\n|---|---|\n| 1 | 2 |"
+          header ["a", "b"]
+          row ["1", "2"]
+        h1 "# Not the title"
+        link "[a](b)" -> b
+        link "A & B" -> a.html
+        link "[e](f)" -> f
         "##);
+    }
+
+    /// A blank line ends a block of HTML in the midst of a table.
+    #[test]
+    fn html_goes_on_behind_a_blank_line() {
+        let text = "<table>\n\n<tr><th>a<th>b\n\n<tr><td>1<td>2\n\n</table>\n\n<div>\n\nMarkdown\n\n</div>\n<table><tr><td>no<td>end";
+        let documents =
+            parse("x.md", text.as_bytes(), &Limits::default(), &Unaided).unwrap().documents;
+        assert!(!documents[0].text.contains('<'), "{}", documents[0].text);
+        insta::assert_snapshot!(run("x.md", text), @r#"
+        == x
+        table "a | b\n1 | 2"
+          header ["a", "b"]
+          row ["1", "2"]
+        p "Markdown"
+        table "no | end"
+          header []
+          row ["no", "end"]
+        "#);
+    }
+
+    /// All tables of a file share its limits: none may cost what all of them may.
+    #[test]
+    fn html_is_limited() {
+        let limits = Limits { max_cells: 5, max_depth: 8, ..Limits::default() };
+        let table = "<table><tr><td>a<td>b<tr><td>c<td>d</table>\n\nbetween\n\n";
+        let text = table.repeat(2) + &"<div>".repeat(12) + "deep";
+        insta::assert_snapshot!(run_within("x.md", text, &limits), @r#"
+        == x
+        table "a | b\nc | d"
+          header []
+          row ["a", "b"]
+          row ["c", "d"]
+        p "between"
+        table "a"
+          header []
+          row ["a"]
+        p "between"
+        p "deep"
+        ! : elements nested deeper than 8 are read flat
+        ! : rows of tables were skipped: there are more cells than the limit allows
+        "#);
+        let table = "<table><tr><td colspan=100>word<tr><td>x<td>y</table>\n\n# h\n\n";
+        let text = table.repeat(200);
+        let size = text.len();
+        let documents =
+            parse("x.md", text.as_bytes(), &Limits::default(), &Unaided).unwrap().documents;
+        let cells: usize = (documents[0].blocks.iter())
+            .filter_map(|block| match &block.kind {
+                BlockKind::Table(table) => Some(table.rows.iter().map(Vec::len).sum::<usize>()),
+                _ => None,
+            })
+            .sum();
+        assert!(cells < size, "{size} bytes became {cells} cells");
     }
 
     /// Slow parsing would show here: each is quadratic in some Markdown parser.
@@ -366,6 +439,9 @@ mod tests {
                 .map(|depth| format!("{}- x\n", " ".repeat(depth)))
                 .collect::<Vec<_>>()
                 .concat(),
+            "<div>\n\n".repeat(20_000) + "x",
+            "<div>\n\nx\n\n".repeat(5_000),
+            "<table><tr><td>\n\nx\n\n".repeat(5_000),
         ];
         for file in files {
             assert!(!run("x.md", file).is_empty());

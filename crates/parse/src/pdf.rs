@@ -4,11 +4,13 @@
 mod about;
 mod aligned;
 mod blocks;
+mod columns;
 mod direction;
 mod frame;
 mod grid;
 mod guard;
 mod ink;
+mod leaders;
 mod lines;
 mod marks;
 mod order;
@@ -19,6 +21,7 @@ mod scan;
 mod style;
 #[cfg(test)]
 mod tests;
+mod turned;
 mod write;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

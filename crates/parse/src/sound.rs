@@ -148,6 +148,7 @@ proptest! {
         "# ", "- ", "1. ", "> ", "    ", "\t", "\n", "\n\n", "\r\n", "```\n", "| a | b |\n", "|---|---|\n", "|", "[x](y)",
         "[a][b]", "\n[b]: /c\n", "[^1]", "\n[^1]: note\n", "![alt](i.png)", "**", "`", "<b>", "\n<div>\n", "</div>", "---\n",
         "key: value\n", "===\n", "\\", "&amp;", "文字", "word", "[[wiki]]", "<http://x.y>", "- [ ] ", "~~", "\u{a0}", "<!--", "-->",
+        "\n<table><tr><td colspan=3 rowspan=2>", "\n<td>", "</table>\n\n", "<a href=x>",
     ][..]), 0..60)) {
         survives("a.md", pieces.concat().as_bytes());
     }

@@ -60,7 +60,7 @@ impl Writer {
             links: Vec::new(),
             cut: false,
             cells_left: max_cells,
-            repeats_left: size.saturating_mul(4).saturating_add(1 << 12),
+            repeats_left: repeats(size),
             keep,
             flat: false,
             open: None,
@@ -75,12 +75,6 @@ impl Writer {
     /// Writes the one line of a cell.
     pub(super) fn flat(keep: Keep) -> Self {
         Self { flat: true, ..Self::new(keep, 0, 0) }
-    }
-
-    /// The first heading of level 1.
-    pub(super) fn first_heading(&self) -> Option<&str> {
-        let is_first = |block: &&Block| matches!(block.kind, BlockKind::Heading { level: 1 });
-        self.blocks.iter().find(is_first).and_then(|block| block.span.of(&self.text))
     }
 
     /// Writes a node and all below it.
@@ -303,6 +297,11 @@ impl Writer {
             self.links.push(Link { target, span: Span { start, end } });
         }
     }
+}
+
+/// Bytes that cells which span rows or columns may be repeated with, in a text of `size` bytes.
+pub(super) fn repeats(size: usize) -> usize {
+    size.saturating_mul(4).saturating_add(1 << 12)
 }
 
 /// Elements that start on a line of their own. Table parts are among them for tables that only

@@ -1,7 +1,8 @@
 //! Which rows of words are a table without rules? Those whose gaps stand under one another, and
 //! whose cells are too short to be columns of running text.
 
-use super::grid::{Grid, is_number};
+use super::columns::{column_of, columns, parts, whole_columns};
+use super::grid::{self, Grid, is_number};
 use super::ink::Word;
 use super::lines::{self, Row};
 use crate::layout::is_wide;
@@ -12,7 +13,8 @@ const FEWEST_ROWS: usize = 3;
 
 /// Takes the tables without rules out of `rows`.
 pub(crate) fn tables(rows: &mut Vec<Row>) -> Vec<Grid> {
-    let cut: Vec<Vec<(f32, f32)>> = rows.iter().map(cells).collect();
+    let cut: Vec<Vec<(f32, f32)>> =
+        rows.iter().map(|row| cells(row).into_iter().map(reach).collect()).collect();
     let mut grids = Vec::new();
     let mut taken = vec![false; rows.len()];
     let mut start = 0;
@@ -40,21 +42,21 @@ pub(crate) fn is_table(words: &[Word]) -> bool {
     tables(&mut rows).iter().any(|grid| 4 <= grid.rows.len())
 }
 
-/// From where to where the cells of a row reach.
-fn cells(row: &Row) -> Vec<(f32, f32)> {
+/// The words of each cell of a row.
+fn cells(row: &Row) -> Vec<&[Word]> {
     let mut cells = Vec::new();
     let mut from = 0;
-    let gaps = lines::gaps(row);
-    for end in gaps.iter().map(|gap| gap.word).chain([row.words.len()]) {
-        let words = row.words.get(from..end).unwrap_or_default();
-        let left = words.iter().map(|word| word.left).fold(f32::MAX, f32::min);
-        let right = words.iter().map(|word| word.right).fold(f32::MIN, f32::max);
-        if left <= right {
-            cells.push((left, right));
-        }
+    for end in lines::gaps(row).iter().map(|gap| gap.word).chain([row.words.len()]) {
+        cells.extend(row.words.get(from..end));
         from = end;
     }
     cells
+}
+
+/// From where to where words reach.
+fn reach(words: &[Word]) -> (f32, f32) {
+    let left = words.iter().map(|word| word.left).fold(f32::MAX, f32::min);
+    (left, words.iter().map(|word| word.right).fold(left, f32::max))
 }
 
 /// Where the run of rows with several cells that begins at `start` ends; a single row with one cell
@@ -86,67 +88,94 @@ fn run(rows: &[Row], cut: &[Vec<(f32, f32)>], start: usize) -> Option<usize> {
 fn table(rows: &[Row], cut: &[Vec<(f32, f32)>]) -> Option<Grid> {
     let several: Vec<&Vec<(f32, f32)>> = cut.iter().filter(|cells| 1 < cells.len()).collect();
     let size = rows.iter().map(|row| row.size).fold(f32::MAX, f32::min);
-    let columns = columns(&several, size);
+    // A title over several of them often stands in the first row.
+    let others = several.get(1..).filter(|others| FEWEST_ROWS <= others.len()).unwrap_or_default();
+    let (with, without) = (columns(&several, size), columns(others, size));
+    let columns = if with.len() < without.len() { without } else { with };
     if columns.len() < 2 || !is_tabular(rows, cut, &columns) {
         return None;
     }
-    let mut area: Option<Area> = None;
-    let mut cells: Vec<Vec<Vec<Word>>> = Vec::new();
+    let columns = whole_columns(&several, columns);
+    if columns.len() < 2 {
+        return None;
+    }
+    let area = rows.iter().flat_map(|row| &row.words).map(Word::area).reduce(Area::around)?;
+    let mut lines: Vec<Line> = Vec::with_capacity(rows.len());
     for row in rows {
-        let mut line: Vec<Vec<Word>> = vec![Vec::new(); columns.len()];
-        for word in &row.words {
-            area = Some(area.map_or(word.area(), |area| area.around(word.area())));
-            let middle = f32::midpoint(word.left, word.right);
-            // A word between two columns goes to the nearer one.
-            let away = |column: &(f32, f32)| (column.0 - middle).max(middle - column.1).max(0.0);
-            let nearest = (columns.iter().enumerate())
-                .min_by(|(_, a), (_, b)| away(a).total_cmp(&away(b)))
-                .map(|(index, _)| index)?;
-            line.get_mut(nearest)?.push(word.clone());
-        }
-        let filled: Vec<usize> = (line.iter().enumerate())
-            .filter(|(_, cell)| !cell.is_empty())
-            .map(|(index, _)| index)
-            .collect();
+        let line = line(row, &columns)?;
         // The rest of a cell that was too long for its line.
-        if let ([only], Some(last)) = (filled.as_slice(), cells.last_mut())
+        let filled = || (line.cells.iter().enumerate()).filter(|(_, cell)| !cell.is_empty());
+        if let ([(only, more)], Some(last)) =
+            (filled().collect::<Vec<_>>().as_slice(), lines.last_mut())
             && 0 < *only
-            && let (Some(cell), Some(more)) = (last.get_mut(*only), line.get_mut(*only))
+            && !line.reaches_on
+            && let Some(cell) = last.cells.get_mut(*only)
         {
-            cell.append(more);
+            cell.extend_from_slice(more);
+            last.end = row.base;
             continue;
         }
-        cells.push(line);
+        lines.push(line);
     }
-    Some(Grid::of_cells(area?, cells))
+    join_header(&mut lines);
+    Some(Grid::of_cells(area, lines.into_iter().map(|line| line.cells).collect()))
 }
 
-/// Columns are what lies between the gaps that nearly all rows share.
-fn columns(several: &[&Vec<(f32, f32)>], size: f32) -> Vec<(f32, f32)> {
-    let mut ends: Vec<(f32, i32)> = Vec::new();
-    for (left, right) in several.iter().flat_map(|cells| cells.iter()) {
-        ends.extend([(*left, 1), (*right, -1)]);
-    }
-    ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-    let few = i32::try_from(several.len() / 8).unwrap_or(i32::MAX);
-    let mut columns: Vec<(f32, f32)> = Vec::new();
-    let (mut covered, mut from) = (0, None);
-    for (at, step) in ends {
-        let before = covered;
-        covered += step;
-        if before <= few && few < covered {
-            from = Some(at);
-        } else if covered <= few
-            && few < before
-            && let Some(from) = from.take()
-        {
-            match columns.last_mut() {
-                Some((_, to)) if from - *to < 0.4 * size => *to = at,
-                _ => columns.push((from, at)),
-            }
+/// A row of words, by column.
+struct Line {
+    cells: Vec<Vec<Word>>,
+    /// Its first and last base.
+    base: f32,
+    end: f32,
+    size: f32,
+    /// One of its cells stands in several columns.
+    reaches_on: bool,
+}
+
+fn line(row: &Row, columns: &[(f32, f32)]) -> Option<Line> {
+    let mut cells: Vec<Vec<Word>> = vec![Vec::new(); columns.len()];
+    let mut reaches_on = false;
+    for words in self::cells(row) {
+        for part in parts(words.to_vec(), columns, row.size) {
+            let (column, several) = column_of(reach(&part), columns, row.size)?;
+            reaches_on |= several;
+            cells.get_mut(column)?.extend(part);
         }
     }
-    columns
+    Some(Line { cells, base: row.base, end: row.base, size: row.size, reaches_on })
+}
+
+/// Lines at the top that stand closer to one another than to the rows below are one header.
+fn join_header(lines: &mut Vec<Line>) {
+    let step = |at: usize| lines.get(at).zip(lines.get(at + 1)).map(|(a, b)| b.base - a.end);
+    let is_text = |line: &Line| {
+        let cells = line.cells.iter().filter(|cell| !cell.is_empty());
+        !line.reaches_on && !cells.map(|cell| grid::text(cell.clone())).any(|text| is_number(&text))
+    };
+    let mut n_lines = 1;
+    while n_lines < 4
+        && let Some(line) = lines.get(n_lines).filter(|line| is_text(line))
+        && step(n_lines - 1).is_some_and(|step| step < 1.6 * line.size)
+    {
+        n_lines += 1;
+    }
+    let largest = (0..n_lines - 1).filter_map(step).fold(0.0, f32::max);
+    let apart = step(n_lines - 1).is_some_and(|step| 1.35 * largest < step);
+    let Some(first) = lines.first().filter(|line| is_text(line)) else { return };
+    let within = |a: &Line, b: &Line| {
+        a.cells.iter().zip(&b.cells).all(|(a, b)| a.is_empty() || !b.is_empty())
+    };
+    let fit = lines.iter().take(n_lines).all(|line| within(line, first) || within(first, line));
+    if n_lines < 2 || !apart || !fit || lines.len() < n_lines + 2 {
+        return;
+    }
+    let others: Vec<Line> = lines.drain(1..n_lines).collect();
+    let Some(first) = lines.first_mut() else { return };
+    for line in others {
+        for (cell, more) in first.cells.iter_mut().zip(line.cells) {
+            cell.extend(more);
+        }
+    }
 }
 
 /// Are the cells short, or figures, and not lines of text side by side?

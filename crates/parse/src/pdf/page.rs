@@ -7,10 +7,12 @@ use super::blocks;
 use super::frame::Frame;
 use super::grid::Grid;
 use super::ink::{Ink, Rule, Word};
+use super::leaders;
 use super::lines::{self, Line};
 use super::order::reading_order;
 use super::picture::{self, Picture, Room};
 use super::ruled;
+use super::turned;
 
 /// A piece of a page.
 #[derive(Debug)]
@@ -69,18 +71,24 @@ pub(crate) fn pieces(sheet: Sheet, ink: Ink, targets: &[String], room: &mut Room
         2 < word.text.chars().count() && word.text.chars().all(|c| c == '\u{fffd}')
     });
     let mut pieces = Vec::new();
-    for (number, (frame, these)) in by_angle(words).into_iter().enumerate() {
-        // Rules and pictures go with the direction of most words.
-        let first = number == 0;
-        let figures = if first { figures(&pictures, &these, sheet, room) } else { Vec::new() };
-        let rules: &[Rule] = if first { &rules } else { &[] };
-        let rules: Vec<Rule> = rules.iter().filter_map(|rule| turned(*rule, frame)).collect();
-        for (area, body) in flow(these, &rules, figures, frame, targets) {
+    let mut groups = by_angle(words);
+    // Rules and pictures go with the direction of most words.
+    let first = groups.first().map_or(Frame::new(0), |(frame, _)| *frame);
+    let rules: Vec<Rule> = rules.iter().filter_map(|rule| turned_rule(*rule, first)).collect();
+    let fills: Vec<Area> = fills.iter().map(|fill| first.turn_area(*fill)).collect();
+    let mut figures = match groups.first() {
+        Some((_, words)) => figures(&pictures, words, sheet, room),
+        None => Vec::new(),
+    };
+    let mut grids = turned::tables(&ruled::with_shades(&rules, &fills), &mut groups);
+    for (frame, these) in groups {
+        let (grids, figures) = (std::mem::take(&mut grids), std::mem::take(&mut figures));
+        for (area, body) in flow(these, grids, figures, frame, targets) {
             pieces.push(sheet.piece(frame.back(area), false, body));
         }
     }
     for (frame, these) in by_angle(hidden) {
-        for (area, body) in flow(these, &[], Vec::new(), frame, targets) {
+        for (area, body) in flow(these, Vec::new(), Vec::new(), frame, targets) {
             pieces.push(sheet.piece(frame.back(area), true, body));
         }
     }
@@ -118,7 +126,7 @@ fn is_hidden(word: &Word, page: Area, fills: &[Area], pictures: &[Picture]) -> b
 }
 
 /// The rule in other coordinates; `None` where it is slanted there.
-fn turned(rule: Rule, frame: Frame) -> Option<Rule> {
+fn turned_rule(rule: Rule, frame: Frame) -> Option<Rule> {
     let (a, b) = if rule.flat {
         (frame.turn(rule.from, rule.at), frame.turn(rule.to, rule.at))
     } else {
@@ -183,16 +191,16 @@ fn touches(a: Area, b: Area) -> bool {
         && b.top <= a.bottom + 1.5
 }
 
-/// What stands in one direction, in reading order, in the coordinates of that direction.
+/// What stands in one direction, with the tables already found there, in reading order, in the coordinates of that direction.
 fn flow(
-    mut words: Vec<Word>,
-    rules: &[Rule],
+    words: Vec<Word>,
+    mut grids: Vec<Grid>,
     figures: Vec<(Area, Body)>,
     frame: Frame,
     targets: &[String],
 ) -> Vec<(Area, Body)> {
-    let mut grids = ruled::tables(rules, &mut words);
     let mut rows = lines::rows(words);
+    grids.extend(leaders::tables(&mut rows));
     grids.extend(aligned::tables(&mut rows));
     let mut elements: Vec<(Area, Element)> = Vec::new();
     elements.extend(

@@ -5,6 +5,7 @@ use pikerag_knowledge::Area;
 use super::aligned;
 use super::grid::{Grid, Union};
 use super::ink::{Rule, Word};
+use super::lines;
 
 /// Rules closer than this are one; a rule may miss its corner by so much.
 const NEAR: f32 = 3.0;
@@ -14,8 +15,32 @@ const MOST_CELLS: usize = 20_000;
 /// Tables of a page.
 const MOST_TABLES: usize = 100;
 
-/// Takes the words of ruled tables out of `words`.
+/// The rules, and the edges of shaded rows: fills that reach across a table as its rules do.
+pub(crate) fn with_shades(rules: &[Rule], fills: &[Area]) -> Vec<Rule> {
+    let flat = merged(rules.iter().filter(|rule| rule.flat));
+    let edges: Vec<Rule> = (fills.iter())
+        .flat_map(|fill| [(fill.top, fill), (fill.bottom, fill)])
+        .map(|(at, fill)| Rule { flat: true, at, from: fill.left, to: fill.right })
+        .collect();
+    let upright = merged(rules.iter().filter(|rule| !rule.flat));
+    let mut rules = rules.to_vec();
+    let edges = merged(edges.iter());
+    if MOST_PAIRS < (flat.len() + upright.len()) * edges.len() {
+        return rules;
+    }
+    rules.extend(edges.into_iter().filter(|edge| {
+        let reaches =
+            |rule: &&Rule| (rule.from - edge.from).abs() < NEAR && (rule.to - edge.to).abs() < NEAR;
+        let meets = |wall: &Rule| meets(edge, wall);
+        flat.iter().any(|rule| reaches(&rule)) && upright.iter().any(meets)
+    }));
+    rules
+}
+
+/// Takes the words of ruled tables out of `words`. Those that run in another direction than the first
+/// make no table; where their box lies in one, they stand there.
 pub(crate) fn tables(rules: &[Rule], words: &mut Vec<Word>) -> Vec<Grid> {
+    let Some(level) = words.first().map(|word| word.angle) else { return Vec::new() };
     let flat = merged(rules.iter().filter(|rule| rule.flat));
     let upright = merged(rules.iter().filter(|rule| !rule.flat));
     if flat.len() < 2 || upright.is_empty() || MOST_PAIRS < flat.len() * upright.len() {
@@ -24,11 +49,7 @@ pub(crate) fn tables(rules: &[Rule], words: &mut Vec<Word>) -> Vec<Grid> {
     let mut groups = Union::new(flat.len() + upright.len());
     for (i, line) in flat.iter().enumerate() {
         for (j, wall) in upright.iter().enumerate() {
-            let meets = line.from - NEAR <= wall.at
-                && wall.at <= line.to + NEAR
-                && wall.from - NEAR <= line.at
-                && line.at <= wall.to + NEAR;
-            if meets {
+            if meets(line, wall) {
                 groups.join(i, flat.len() + j);
             }
         }
@@ -41,7 +62,19 @@ pub(crate) fn tables(rules: &[Rule], words: &mut Vec<Word>) -> Vec<Grid> {
             None => frames.push((root, vec![*rule])),
         }
     }
-    frames.into_iter().take(MOST_TABLES).filter_map(|(_, rules)| table(&rules, words)).collect()
+    frames
+        .into_iter()
+        .take(MOST_TABLES)
+        .filter_map(|(_, rules)| table(&rules, words, level))
+        .collect()
+}
+
+/// Do a flat and an upright rule touch?
+fn meets(line: &Rule, wall: &Rule) -> bool {
+    line.from - NEAR <= wall.at
+        && wall.at <= line.to + NEAR
+        && wall.from - NEAR <= line.at
+        && line.at <= wall.to + NEAR
 }
 
 /// Rules along one line that touch, as one.
@@ -78,7 +111,7 @@ fn places(at: impl Iterator<Item = f32>) -> Vec<f32> {
     at
 }
 
-fn table(rules: &[Rule], words: &mut Vec<Word>) -> Option<Grid> {
+fn table(rules: &[Rule], words: &mut Vec<Word>, level: i16) -> Option<Grid> {
     let (flat, upright): (Vec<Rule>, Vec<Rule>) = rules.iter().partition(|rule| rule.flat);
     let ends = |rules: &[Rule]| {
         let from = rules.iter().map(|rule| rule.from).fold(f32::MAX, f32::min);
@@ -119,7 +152,11 @@ fn table(rules: &[Rule], words: &mut Vec<Word>) -> Option<Grid> {
         }
     }
     let place = |word: &Word| {
-        let area = word.area();
+        let place = word.area();
+        if word.angle != level && place.around(area) != area {
+            return None;
+        }
+        let area = place;
         let (x, y) = (f32::midpoint(area.left, area.right), f32::midpoint(area.top, area.bottom));
         let column = columns.partition_point(|wall| *wall <= x).checked_sub(1)?;
         let row = lines.partition_point(|line| *line <= y).checked_sub(1)?;
@@ -132,14 +169,18 @@ fn table(rules: &[Rule], words: &mut Vec<Word>) -> Option<Grid> {
             && let Some(cell) = inside.get_mut(cells.root(row * wide + column))
         {
             cell.push(word.clone());
-            n_words += 1;
+            n_words += usize::from(word.angle == level);
         }
     }
-    // Lines around a form part its sections; the tables are inside them.
-    if inside.iter().any(|cell| 12 <= cell.len() && aligned::is_table(cell)) {
+    // Lines around a form part its sections; the tables are inside them. Boxes around columns of text
+    // are a layout.
+    let is_part =
+        |cell: &Vec<Word>| 12 <= cell.len() && (aligned::is_table(cell) || stands_in_columns(cell));
+    if inside.iter().any(is_part) {
         return None;
     }
-    let filled = inside.iter().filter(|cell| !cell.is_empty()).count();
+    let is_level = |word: &Word| word.angle == level;
+    let filled = inside.iter().filter(|cell| cell.iter().any(is_level)).count();
     // A frame around text, or the grid of a drawing, is no table.
     if filled < 3 || 80 * filled < n_words {
         return None;
@@ -148,6 +189,12 @@ fn table(rules: &[Rule], words: &mut Vec<Word>) -> Option<Grid> {
     let mut rows = inside.into_iter();
     let rows = (0..high).map(|_| rows.by_ref().take(wide).collect()).collect();
     Some(Grid::of_cells(area, rows))
+}
+
+/// Do rows of the words fall apart at a gutter, again and again?
+fn stands_in_columns(words: &[Word]) -> bool {
+    let rows = lines::rows(words.to_vec());
+    5 <= rows.len() && 5 * rows.len() <= 4 * lines::lines(&rows, &[]).len()
 }
 
 /// Where the columns (or rows) end.

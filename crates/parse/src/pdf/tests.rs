@@ -1,5 +1,7 @@
 //! Small PDFs, written here, and what is read of them.
 
+mod tables;
+
 use std::fmt::Write as _;
 
 use pikerag_knowledge::{Area, BlockKind, Image};
@@ -371,7 +373,8 @@ proptest! {
     fn any_drawing_is_survived(pieces in prop::collection::vec(prop::sample::select(&[
         "BT", "ET", "/F1 10 Tf", "/F3 0 Tf", "/F1 -9 Tf", "(a b) Tj", "[(x)-900(y)] TJ", "1 0 0 1 60 700 Tm", "0 1 -1 0 300 300 Tm",
         "1e9 0 0 1e9 0 0 Tm", "0 0 0 0 0 0 Tm", "60 700 Td", "0 -12 Td", "3 Tr", "0 Tr", "1 g", "0 g", "q", "Q", "/Im Do", "50 50 100 100 re", "S", "f",
-        "10 10 m", "90 10 l", "1 2 3 4 5 6 c", "600 0 0 800 0 0 cm", "1e-9 0 0 1 0 0 cm", "99999999999 0 0 1 0 0 cm", "(Table 1. x) '",
+        "10 10 m", "90 10 l", "1 2 3 4 5 6 c", "600 0 0 800 0 0 cm", "1e-9 0 0 1 0 0 cm", "99999999999 0 0 1 0 0 cm", "(Table 1. x) '", "12 TL",
+        "(a . . . . 1) '", "(b.....2  c.....3) '", "50 50 m 50 700 l S", "90 50 m 90 700 l S", "50 60 m 150 60 l S",
     ][..]), 0..60)) {
         let bytes = pdf(&[(&pieces.join(" "), "")], &[PICTURE]);
         for helpers in [&Unaided as &dyn Helpers, &Blank] {
