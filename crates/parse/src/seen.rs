@@ -56,7 +56,8 @@ impl Said {
 }
 
 /// Looks at a picture; `scale` is points per pixel. One with ruled tables is shown to the program
-/// without their rules; if it finds no words in them then, it is asked about the picture itself.
+/// without their rules; where it finds no words in them, or empty cells, it is asked about the picture
+/// itself, too.
 ///
 /// # Errors
 /// The program cannot be asked.
@@ -72,11 +73,47 @@ pub(crate) fn look(image: &Image, scale: f32, helpers: &dyn Helpers) -> Result<S
     let Some(clean) = clean else {
         return Ok(Seen { words: helpers.recognize(image, scale)?, rules });
     };
-    let seen = Seen { words: helpers.recognize(&clean, scale)?, rules };
-    if table::has_ruled(&kept(&seen.words), &seen.rules) {
-        return Ok(seen);
+    let mut seen = Seen { words: helpers.recognize(&clean, scale)?, rules };
+    let holes = table::holes(&kept(&seen.words), &seen.rules);
+    match holes.as_deref() {
+        Some([]) => {}
+        Some(holes) => {
+            let more = helpers.recognize(image, scale).unwrap_or_default();
+            fill(&mut seen.words, more, holes);
+        }
+        None => {
+            if let Ok(words) = helpers.recognize(image, scale) {
+                seen.words = words;
+            }
+        }
     }
-    Ok(Seen { words: helpers.recognize(image, scale).unwrap_or(seen.words), rules: seen.rules })
+    Ok(seen)
+}
+
+/// Adds words, each as a paragraph, that stand in tables with empty cells and touch no other: single
+/// digits are overlooked where no rule is near.
+fn fill(words: &mut Vec<SeenWord>, more: Vec<SeenWord>, tables: &[Area]) {
+    let mut next = words.iter().map(|word| word.line.max(word.paragraph)).max().unwrap_or(0);
+    let n = words.len();
+    for mut word in more.into_iter().filter(|word| SHAKY <= word.confidence) {
+        let touches = |other: &SeenWord| share(word.area, other.area);
+        let (x, y) = middle(word.area);
+        let inside = |area: &Area| share(Area { left: x, top: y, right: x, bottom: y }, *area);
+        if !tables.iter().any(inside) || words.iter().take(n).any(touches) {
+            continue;
+        }
+        next = next.saturating_add(1);
+        (word.line, word.paragraph) = (next, next);
+        words.push(word);
+    }
+}
+
+fn share(a: Area, b: Area) -> bool {
+    a.left <= b.right && b.left <= a.right && a.top <= b.bottom && b.top <= a.bottom
+}
+
+fn middle(area: Area) -> (f32, f32) {
+    (f32::midpoint(area.left, area.right), f32::midpoint(area.top, area.bottom))
 }
 
 fn scaled(rule: Rule, scale: f32) -> Rule {

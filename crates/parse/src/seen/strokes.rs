@@ -126,10 +126,9 @@ fn lighter(light: &mut [u8], row: Option<&&[u8]>) {
 /// break.
 fn runs(row: &[u8], above: &[u8], below: &[u8], line: usize, measure: Measure) -> Vec<Run> {
     let mut runs = Vec::new();
-    // Where a run begins, where it ends so far, and how many of its pixels are dark.
-    let mut now: Option<(usize, usize, usize)> = None;
-    let mut close = |now: Option<(usize, usize, usize)>| {
-        if let Some((from, to, n)) = now
+    let mut now: Option<Dark> = None;
+    let mut close = |now: Option<Dark>| {
+        if let Some(Dark { from, to, n, .. }) = now
             && measure.least <= to - from
             && (to - from) * 9 <= n * 10
         {
@@ -137,19 +136,42 @@ fn runs(row: &[u8], above: &[u8], below: &[u8], line: usize, measure: Measure) -
         }
     };
     for (x, ((pixel, above), below)) in row.iter().zip(above).zip(below).enumerate() {
-        if (*above.min(below)).saturating_sub(*pixel) < CONTRAST {
-            continue;
-        }
+        let is_dark = CONTRAST <= (*above.min(below)).saturating_sub(*pixel);
         now = match now {
-            Some((from, to, n)) if x <= to + measure.thick + 2 => Some((from, x + 1, n + 1)),
-            other => {
-                close(other);
-                Some((x, x + 1, 1))
+            Some(dark) if is_dark => {
+                Some(Dark { to: x + 1, n: dark.n + 1, light: 0, level: *pixel, ..dark })
             }
+            Some(dark) if *pixel <= dark.level.saturating_add(CONTRAST) => {
+                (x <= dark.to + measure.thick + 2).then_some(dark).or_else(|| {
+                    close(Some(dark));
+                    None
+                })
+            }
+            Some(dark) => {
+                let ends = measure.thick / 2 <= dark.light;
+                if ends {
+                    close(Some(dark));
+                }
+                (!ends).then_some(Dark { light: dark.light + 1, ..dark })
+            }
+            None => is_dark.then_some(Dark { from: x, to: x + 1, n: 1, light: 0, level: *pixel }),
         };
     }
     close(now);
     runs
+}
+
+/// A run as far as it goes.
+#[derive(Clone, Copy)]
+struct Dark {
+    from: usize,
+    to: usize,
+    /// Its pixels between lighter ones.
+    n: usize,
+    /// Those in a row, at its end, that are as light as paper.
+    light: usize,
+    /// How light its last pixel is.
+    level: u8,
 }
 
 /// Tells where the stroke lies; is it a straight line?

@@ -43,9 +43,7 @@ pub(super) fn tables(seen: &[&SeenWord], rules: &[Rule]) -> (Vec<Found>, Vec<boo
         for grid in grids {
             let inside = gone.iter().filter(|word| holds(grid.area, word));
             let first = inside.filter_map(|word| word.link).min().unwrap_or_default();
-            let Area { left, top, right, bottom } = grid.area;
-            let [left, top, right, bottom] = [left, top, right, bottom].map(|edge| edge / scale);
-            found.push((first, Area { left, top, right, bottom }, Body::Table(grid)));
+            found.push((first, back(grid.area, scale), Body::Table(grid)));
         }
     };
     let before = words.clone();
@@ -59,10 +57,23 @@ pub(super) fn tables(seen: &[&SeenWord], rules: &[Rule]) -> (Vec<Found>, Vec<boo
     (found, taken)
 }
 
-/// Do the rules make a table of some of the words?
-pub(super) fn has_ruled(seen: &[&SeenWord], rules: &[Rule]) -> bool {
-    page(seen, rules)
-        .is_some_and(|Page { mut words, rules, .. }| !ruled::tables(&rules, &mut words).is_empty())
+/// Where tables with rules have empty cells; `None` where the rules make no table of the words.
+pub(super) fn holes(seen: &[&SeenWord], rules: &[Rule]) -> Option<Vec<Area>> {
+    let Page { mut words, rules, scale } = page(seen, rules)?;
+    let grids = ruled::tables(&rules, &mut words);
+    if grids.is_empty() {
+        return None;
+    }
+    let has_hole =
+        |grid: &&Grid| grid.rows.iter().chain([&grid.header]).flatten().any(String::is_empty);
+    Some(grids.iter().filter(has_hole).map(|grid| back(grid.area, scale)).collect())
+}
+
+/// In the picture's own units.
+fn back(area: Area, scale: f32) -> Area {
+    let Area { left, top, right, bottom } = area;
+    let [left, top, right, bottom] = [left, top, right, bottom].map(|edge| edge / scale);
+    Area { left, top, right, bottom }
 }
 
 /// Words and rules in units of which [`EM`] are the size of most words.
