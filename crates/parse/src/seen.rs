@@ -17,9 +17,12 @@ use crate::writing::Linked;
 use crate::{Helpers, SeenWord, Unavailable};
 
 use grey::Grey;
+use table::Fate;
 
 /// A word that the program is less sure of is most likely a stain or a line of the drawing.
 const LEAST_CONFIDENCE: f32 = 0.3;
+/// From so many letters on, it is a word if the paragraph around it reads well.
+const LONG: usize = 4;
 /// Words below this are read, but worth a look.
 const SHAKY: f32 = 0.6;
 
@@ -125,14 +128,18 @@ fn scaled(rule: Rule, scale: f32) -> Rule {
 pub(crate) fn said(seen: &Seen) -> Said {
     let words = kept(&seen.words);
     let shaky = words.iter().filter(|word| word.confidence < SHAKY).count();
-    let (tables, taken) = table::tables(&words, &seen.rules);
+    let (tables, fates) = table::tables(&words, &seen.rules);
     // Its own paragraphs, parted where words between them stand in a table.
     let mut paragraphs: Vec<(usize, Area, Body)> = Vec::new();
     let mut last: Option<&SeenWord> = None;
-    for (index, (word, taken)) in words.iter().zip(&taken).enumerate() {
-        if *taken {
-            last = None;
-            continue;
+    for (index, (word, fate)) in words.iter().zip(&fates).enumerate() {
+        match fate {
+            Fate::Text => {}
+            Fate::Cell => {
+                last = None;
+                continue;
+            }
+            Fate::Rule => continue,
         }
         let same_paragraph = last.is_some_and(|last| last.paragraph == word.paragraph);
         let same_line = last.is_some_and(|last| last.line == word.line);
@@ -151,11 +158,20 @@ pub(crate) fn said(seen: &Seen) -> Said {
     Said { pieces: place::placed(paragraphs, tables), shaky, n_words: seen.words.len() }
 }
 
-/// Words that are words.
+/// Words that are words: those that are sure enough, and long ones in a paragraph that reads well, such
+/// as names and words of a language that the program was not told of.
 fn kept(words: &[SeenWord]) -> Vec<&SeenWord> {
-    let is_word =
-        |word: &&SeenWord| LEAST_CONFIDENCE <= word.confidence && !word.text.trim().is_empty();
-    words.iter().filter(is_word).collect()
+    let mut kept = Vec::with_capacity(words.len());
+    for paragraph in words.chunk_by(|a, b| a.paragraph == b.paragraph) {
+        let n_sure = paragraph.iter().filter(|word| SHAKY <= word.confidence).count();
+        let reads_well = 2 * paragraph.len() <= 3 * n_sure;
+        kept.extend(paragraph.iter().filter(|word| {
+            let n_letters = word.text.chars().filter(|c| c.is_alphanumeric()).count();
+            let is_likely = reads_well && LONG <= n_letters;
+            !word.text.trim().is_empty() && (LEAST_CONFIDENCE <= word.confidence || is_likely)
+        }));
+    }
+    kept
 }
 
 fn append(line: &mut Line, word: &SeenWord) {
@@ -181,3 +197,6 @@ fn line(word: &SeenWord) -> Line {
         first: 0.0,
     }
 }
+
+#[cfg(test)]
+mod tests;

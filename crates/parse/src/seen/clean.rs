@@ -85,7 +85,9 @@ fn erase(grey: &mut Grey, run: Run, flat: bool, measure: Measure) {
         (Some(across), false) => grey.at(across, along),
         (None, _) => u8::MAX,
     };
-    for along in run.from.saturating_sub(1)..run.to + 1 {
+    // Where it ends at another, it ends before that.
+    let corner = measure.thick / 2 + 1;
+    for along in run.from.saturating_sub(corner)..run.to + corner {
         let mut lights = [None; 3];
         let lines = [run.line.checked_sub(1), Some(run.line), run.line.checked_add(1)];
         for (light, line) in lights.iter_mut().zip(lines) {

@@ -1,6 +1,8 @@
 //! Which recognised words stand in tables? They are measured as the words of a page are, and the same
 //! search finds tables by their rules, or by their alignment.
 
+use std::collections::HashSet;
+
 use pikerag_knowledge::Area;
 
 use super::place::Found;
@@ -19,25 +21,35 @@ const DOUBLE: f32 = 0.5 * EM;
 /// An end of a rule is at the rule across that is not farther.
 const NEAR_END: f32 = 0.6 * EM;
 
-/// The tables, and for each word whether it was taken: it stands in one of them, or is a rule that
-/// the program took for a letter.
-pub(super) fn tables(seen: &[&SeenWord], rules: &[Rule]) -> (Vec<Found>, Vec<bool>) {
-    let mut taken = vec![false; seen.len()];
+/// What becomes of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It stands in a paragraph.
+    Text,
+    /// It stands in a table.
+    Cell,
+    /// It is a rule that the program took for a letter.
+    Rule,
+}
+
+/// The tables, and what becomes of each word.
+pub(super) fn tables(seen: &[&SeenWord], rules: &[Rule]) -> (Vec<Found>, Vec<Fate>) {
+    let mut fates = vec![Fate::Text; seen.len()];
     let mut found = Vec::new();
     let Some(Page { mut words, rules, scale }) = page(seen, rules) else {
-        return (found, taken);
+        return (found, fates);
     };
-    for (word, taken) in words.iter().zip(&mut taken) {
-        *taken = is_rule(word, &rules);
+    for (_, fate) in words.iter().zip(&mut fates).filter(|(word, _)| is_rule(word, &rules)) {
+        *fate = Fate::Rule;
     }
     words.retain(|word| !is_rule(word, &rules));
     let mut take = |before: Vec<Word>, after: Vec<Word>, grids: Vec<Grid>| {
-        let mut gone: Vec<Word> = before;
-        let left: std::collections::HashSet<_> = after.iter().map(|word| word.link).collect();
-        gone.retain(|word| !left.contains(&word.link));
+        let left: HashSet<_> = after.iter().map(|word| word.link).collect();
+        let gone: Vec<Word> =
+            before.into_iter().filter(|word| !left.contains(&word.link)).collect();
         for index in gone.iter().filter_map(|word| word.link) {
-            if let Some(taken) = taken.get_mut(index) {
-                *taken = true;
+            if let Some(fate) = fates.get_mut(index) {
+                *fate = Fate::Cell;
             }
         }
         for grid in grids {
@@ -54,7 +66,7 @@ pub(super) fn tables(seen: &[&SeenWord], rules: &[Rule]) -> (Vec<Found>, Vec<boo
     let before = all(&rows);
     let grids = aligned::tables(&mut rows);
     take(before, all(&rows), grids);
-    (found, taken)
+    (found, fates)
 }
 
 /// Where tables with rules have empty cells; `None` where the rules make no table of the words.
