@@ -33,19 +33,21 @@ pub(super) fn placed(paragraphs: Vec<Found>, tables: Vec<Found>) -> Vec<(Area, B
 
 /// How many paragraphs come before the table.
 fn slot(paragraphs: &[Found], first: usize, table: Area) -> usize {
-    // Wrong ones if the table comes first of all; then, one by one, if it comes later.
-    let mut wrong: i64 =
-        paragraphs.iter().filter(|(_, area, _)| side(*area, table) == Side::Above).count() as i64;
+    let n_above =
+        (paragraphs.iter()).filter(|(_, area, _)| side(*area, table) == Side::Above).count();
+    // Those that should stand before it and do not, and the other way round: if the table comes first
+    // of all, then one by one, if it comes later.
+    let (mut before, mut behind) = (n_above, 0);
     let own = paragraphs.partition_point(|(index, ..)| *index < first);
-    let (mut best, mut least) = (0, (wrong, own));
+    let (mut best, mut least) = (0, (before, own));
     for (number, (_, area, _)) in (1..).zip(paragraphs) {
-        wrong += match side(*area, table) {
-            Side::Above => -1,
-            Side::Below => 1,
-            Side::Beside => 0,
-        };
+        match side(*area, table) {
+            Side::Above => before = before.saturating_sub(1),
+            Side::Below => behind += 1,
+            Side::Beside => {}
+        }
         // Of equal ones the nearest to where its words were.
-        let here = (wrong, own.abs_diff(number));
+        let here = (before + behind, own.abs_diff(number));
         if here < least {
             (best, least) = (number, here);
         }

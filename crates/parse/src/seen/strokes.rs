@@ -116,7 +116,9 @@ fn strokes(grey: &Grey, measure: Measure, lie: Lie) -> Option<Vec<Stroke>> {
 fn lighter(light: &mut [u8], row: Option<&&[u8]>) {
     match row {
         Some(row) => {
-            light.iter_mut().zip(*row).for_each(|(light, pixel)| *light = *pixel.max(light))
+            for (light, pixel) in light.iter_mut().zip(*row) {
+                *light = *pixel.max(light);
+            }
         }
         None => light.fill(u8::MAX),
     }

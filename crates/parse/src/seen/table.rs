@@ -111,7 +111,9 @@ fn page(seen: &[&SeenWord], rules: &[Rule]) -> Option<Page> {
     }
     for word in &mut words {
         let Word { left, right, base, size, .. } = word;
-        [left, right, base, size].into_iter().for_each(|number| *number *= scale);
+        for number in [left, right, base, size] {
+            *number *= scale;
+        }
     }
     let rules = rules.iter().map(|rule| super::scaled(*rule, scale)).collect();
     Some(Page { words, rules: joined(rules), scale })
@@ -228,7 +230,9 @@ fn gathered(rules: &mut [Rule]) -> Vec<f32> {
         let n = rest.partition_point(|rule| rule.at <= first + DOUBLE);
         let (group, others) = rest.split_at_mut(n.max(1));
         let place = group.iter().map(|rule| rule.at).sum::<f32>() / group.len() as f32;
-        group.iter_mut().for_each(|rule| rule.at = place);
+        for rule in group.iter_mut() {
+            rule.at = place;
+        }
         places.push(place);
         rest = others;
     }

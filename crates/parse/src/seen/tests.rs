@@ -132,7 +132,9 @@ fn uncertain_words_are_told() {
         ("there", 270.0, 10.0, 0),
         ("stain", 10.0, 90.0, 1),
     ]);
-    words.iter_mut().for_each(|word| word.line = word.paragraph);
+    for word in &mut words {
+        word.line = word.paragraph;
+    }
     words[7].confidence = 0.1;
     words[1].confidence = 0.0;
     words[3].confidence = 0.0;
@@ -192,12 +194,11 @@ proptest! {
         for (_, body) in &said.pieces {
             match body {
                 Body::Text(lines) => {
-                    lines.iter().for_each(|line| text += &format!("{} ", line.text.text));
+                    text.extend(lines.iter().flat_map(|line| [line.text.text.as_str(), " "]));
                 }
                 Body::Table(grid) => {
-                    for cell in grid.rows.iter().chain([&grid.header]).flatten() {
-                        text += &format!("{cell} ");
-                    }
+                    let cells = grid.rows.iter().chain([&grid.header]).flatten();
+                    text.extend(cells.flat_map(|cell| [cell.as_str(), " "]));
                 }
                 Body::Figure(_) => {}
             }
