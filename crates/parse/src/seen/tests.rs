@@ -12,18 +12,23 @@ use crate::{Limits, Unaided, parse};
 /// Sees these words, and keeps what it was shown.
 struct Seer {
     words: Vec<SeenWord>,
+    /// Not seen at first.
+    overlooked: &'static [&'static str],
     shown: Mutex<Vec<Image>>,
 }
 
 impl Helpers for Seer {
     fn recognize(&self, image: &Image, scale: f32) -> Result<Vec<SeenWord>, Unavailable> {
-        self.shown.lock().unwrap().push(image.clone());
+        let mut shown = self.shown.lock().unwrap();
+        shown.push(image.clone());
+        let is_seen =
+            |word: &&SeenWord| 1 < shown.len() || !self.overlooked.contains(&word.text.as_str());
         let scaled = |word: &SeenWord| {
             let Area { left, top, right, bottom } = word.area;
             let [left, top, right, bottom] = [left, top, right, bottom].map(|edge| edge * scale);
             SeenWord { area: Area { left, top, right, bottom }, ..word.clone() }
         };
-        Ok(self.words.iter().map(scaled).collect())
+        Ok(self.words.iter().filter(is_seen).map(scaled).collect())
     }
 
     fn convert(&self, bytes: &[u8], from: &str) -> Result<Vec<u8>, Unavailable> {
@@ -43,7 +48,15 @@ fn words(words: &[(&str, f32, f32, u32)]) -> Vec<SeenWord> {
 }
 
 fn run(grey: &Grey, words: Vec<SeenWord>) -> (String, Vec<Image>) {
-    let seer = Seer { words, shown: Mutex::default() };
+    run_overlooking(&[], grey, words)
+}
+
+fn run_overlooking(
+    overlooked: &'static [&'static str],
+    grey: &Grey,
+    words: Vec<SeenWord>,
+) -> (String, Vec<Image>) {
+    let seer = Seer { words, overlooked, shown: Mutex::default() };
     let image = grey.encode().unwrap();
     let parsed = parse("a.png", &image.bytes, &Limits::default(), &seer).unwrap();
     crate::sound::check(&parsed);
@@ -94,6 +107,39 @@ fn a_table_with_rules() {
         let left = Grey::of(clean).unwrap().data.iter().filter(|pixel| **pixel < 250).count();
         assert_eq!(left, 0, "{thick}");
     }
+}
+
+/// What is overlooked without rules may be seen with them; what is seen twice comes once, and nothing
+/// but cells is taken from the second look.
+#[test]
+fn empty_cells_are_looked_at_again() {
+    let (text, shown) = run_overlooking(&["5", "8", "Above"], &ruled(2), words(&CELLS));
+    insta::assert_snapshot!(text, @"
+    Name | Cranes | Tons
+    Ada | 5 | 7
+    Bob | 12 | 8
+
+    [Figure 1]
+    ");
+    assert_eq!(shown.len(), 2);
+}
+
+/// Each cell may be a box of its own.
+#[test]
+fn boxes_side_by_side_are_a_table() {
+    let mut grey = paper(400, 300);
+    for at in 0..9 {
+        let (x, y) = (40 + at % 3 * 100, 60 + at / 3 * 40);
+        fill(&mut grey, [x, y, x + 96, y + 36], 0);
+        fill(&mut grey, [x + 1, y + 1, x + 95, y + 35], 255);
+    }
+    let image = grey.encode().unwrap();
+    let seer = Seer { words: words(&CELLS), overlooked: &[], shown: Mutex::default() };
+    let said = said(&look(&image, 1.0, &seer).unwrap());
+    let [_, (area, Body::Table(grid))] = &said.pieces[..] else { panic!() };
+    assert_eq!(grid.rows, [["Ada", "5", "7"], ["Bob", "12", "8"]]);
+    // The box of its rules, not of its words.
+    assert!(area.left < 42.0 && 334.0 < area.right, "{area:?}");
 }
 
 #[test]
