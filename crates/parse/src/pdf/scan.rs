@@ -136,21 +136,22 @@ mod tests {
         }
     }
 
-    fn run(data: [u8; 2]) -> (String, Area) {
+    fn run(data: [u8; 2]) -> (String, Area, Option<String>) {
         let area = Area { left: 0.0, top: 0.0, right: 100.0, bottom: 200.0 };
         let pictures = [Picture::of_pixels(1, 2, &data, Affine::scale(100.0), area)];
         let sheet = Sheet { number: 1, area };
         let scan = read(sheet, &pictures, &Reads, &mut Room::new());
         let [_, Piece { body: Body::Text(lines), area, .. }] = &scan.pieces[..] else { panic!() };
-        (lines[0].text.text.clone(), *area)
+        (lines[0].text.text.clone(), *area, scan.problem)
     }
 
     #[test]
     fn a_page_that_lies_upside_down_is_turned() {
         let upright = Area { left: 10.0, top: 20.0, right: 60.0, bottom: 30.0 };
-        assert_eq!(run([0, 255]), ("package".to_owned(), upright));
+        assert_eq!(run([0, 255]), ("package".to_owned(), upright, None));
         let turned = Area { left: 40.0, top: 170.0, right: 90.0, bottom: 180.0 };
-        assert_eq!(run([255, 0]), ("package".to_owned(), turned));
-        assert_eq!(run([255, 255]), ("oseoed".to_owned(), upright));
+        assert_eq!(run([255, 0]), ("package".to_owned(), turned, None));
+        let problem = "1 of 1 words were recognised with little certainty".to_owned();
+        assert_eq!(run([255, 255]), ("oseoed".to_owned(), upright, Some(problem)));
     }
 }
