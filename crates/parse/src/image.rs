@@ -1,19 +1,13 @@
 //! What does a picture say? Its recognised words, paragraph by paragraph, and itself as a figure.
 
-use std::fmt::Write;
-
 use pikerag_knowledge::{BlockKind, Document, Image};
 
 use crate::file::Input;
-use crate::layout::is_wide;
+use crate::pdf::page::Body;
 use crate::problems::Problems;
 use crate::writing::Writing;
-use crate::{ParseError, SeenWord, picture};
+use crate::{ParseError, picture, seen};
 
-/// A word that the program is less sure of is most likely a stain or a line of the drawing.
-const LEAST_CONFIDENCE: f32 = 0.3;
-/// Words below this are read, but worth a look.
-const SHAKY: f32 = 0.6;
 /// More pixels on a side than any scanner or camera gives.
 const LONGEST_SIDE: u32 = 65_535;
 
@@ -31,21 +25,26 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     }
     let image = Image { media_type: media_type.to_owned(), bytes: input.bytes.to_vec() };
     // One point per pixel: a picture alone has no size on paper.
-    let words = input.helpers.recognize(&image, 1.0).map_err(|reason| ParseError::Unsupported {
-        name: input.name.to_owned(),
-        seen: "a picture".to_owned(),
-        hint: reason.0,
-    })?;
-    let mut writing = Writing::new(input.limits.max_cells);
-    let shaky = write_words(&mut writing, &words);
-    if 0 < shaky {
-        problems.add(
-            "",
-            format!("{shaky} of {} words were recognised with little certainty", words.len()),
-        );
+    let seen =
+        seen::look(&image, 1.0, input.helpers).map_err(|reason| ParseError::Unsupported {
+            name: input.name.to_owned(),
+            seen: "a picture".to_owned(),
+            hint: reason.0,
+        })?;
+    let said = seen::said(&seen);
+    if let Some(reason) = said.problem() {
+        problems.add("", reason);
     }
-    if words.is_empty() {
+    if seen.words.is_empty() {
         problems.add("", "no words were recognised on it: it is kept as a figure");
+    }
+    let mut writing = Writing::new(input.limits.max_cells);
+    for (area, body) in said.pieces {
+        writing.place.area = Some(area);
+        write(&mut writing, body);
+    }
+    if writing.cut {
+        problems.add("", "rows of tables were skipped: there are more cells than the limit allows");
     }
     writing.place.area = None;
     writing.figure("", Some(image));
@@ -54,39 +53,16 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     Ok(document)
 }
 
-/// Writes recognised words, a piece per paragraph, a line per line; how many of them are shaky.
-pub(crate) fn write_words(writing: &mut Writing, words: &[SeenWord]) -> usize {
-    let mut shaky = 0;
-    for paragraph in words.chunk_by(|a, b| a.paragraph == b.paragraph) {
-        let mut text = String::new();
-        let mut area = None;
-        let mut last: Option<&SeenWord> = None;
-        for word in paragraph.iter().filter(|word| LEAST_CONFIDENCE <= word.confidence) {
-            shaky += usize::from(word.confidence < SHAKY);
-            match last {
-                Some(last) if last.line != word.line => text.push('\n'),
-                Some(last) if !joins(&last.text, &word.text) => text.push(' '),
-                _ => {}
-            }
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{}", word.text);
-            area = Some(
-                area.map_or(word.area, |area: pikerag_knowledge::Area| area.around(word.area)),
-            );
-            last = Some(word);
+/// Writes a piece, a line of text per line of the picture.
+fn write(writing: &mut Writing, body: Body) {
+    match body {
+        Body::Table(grid) => writing.table(grid.header, grid.rows),
+        Body::Text(lines) => {
+            let lines: Vec<&str> = lines.iter().map(|line| line.text.text.as_str()).collect();
+            writing.plain(BlockKind::Paragraph, &lines.join("\n"));
         }
-        writing.place.area = area;
-        writing.plain(BlockKind::Paragraph, &text);
+        Body::Figure(image) => writing.figure("", image),
     }
-    shaky
-}
-
-/// Chinese is recognised character by character; no space belongs between them.
-fn joins(left: &str, right: &str) -> bool {
-    let (Some(left), Some(right)) = (left.chars().next_back(), right.chars().next()) else {
-        return true;
-    };
-    is_wide(left) && is_wide(right)
 }
 
 #[cfg(test)]
@@ -95,7 +71,7 @@ mod tests {
 
     use super::*;
     use crate::sound::check;
-    use crate::{Helpers, Limits, Unaided, Unavailable, parse};
+    use crate::{Helpers, Limits, SeenWord, Unaided, Unavailable, parse};
 
     const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\x03\x04";
 

@@ -41,6 +41,7 @@ mod problems;
 mod record;
 mod rst;
 mod rtf;
+mod seen;
 mod sheets;
 #[cfg(test)]
 mod sound;
@@ -62,7 +63,7 @@ use file::{File, Input};
 use problems::Problems;
 
 /// Version of everything this crate decides; part of the file's recipe, so a change re-reads files.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// What a file gave: its documents, and what could not be read of it.
 ///

@@ -2,21 +2,21 @@
 //! their places; layout analysis makes pieces of them; the pieces of all pages make the document.
 
 mod about;
-mod aligned;
+pub(crate) mod aligned;
 mod blocks;
 mod columns;
-mod direction;
+pub(crate) mod direction;
 mod frame;
-mod grid;
+pub(crate) mod grid;
 mod guard;
-mod ink;
+pub(crate) mod ink;
 mod leaders;
-mod lines;
+pub(crate) mod lines;
 mod marks;
-mod order;
-mod page;
+pub(crate) mod order;
+pub(crate) mod page;
 mod picture;
-mod ruled;
+pub(crate) mod ruled;
 mod scan;
 mod style;
 #[cfg(test)]
@@ -189,6 +189,9 @@ impl<'a> Reader<'a> {
             let pictures = std::mem::take(&mut ink.pictures);
             let scan = scan::read(sheet, &pictures, self.input.helpers, &mut self.room);
             self.pieces.extend(scan.pieces);
+            if let Some(reason) = scan.problem {
+                problems.add(&place, reason);
+            }
             if let Some(failure) = scan.failure {
                 problems
                     .add(&place, format!("it was scanned and its text not recognised: {failure}"));

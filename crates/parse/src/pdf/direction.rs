@@ -133,6 +133,6 @@ fn plain(text: &str) -> String {
     plain
 }
 
-fn is_right_to_left(c: char) -> bool {
+pub(crate) fn is_right_to_left(c: char) -> bool {
     matches!(c, '\u{590}'..='\u{65f}' | '\u{66a}'..='\u{6ef}' | '\u{6fa}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')
 }

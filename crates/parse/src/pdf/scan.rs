@@ -3,11 +3,9 @@
 use pikerag_knowledge::{Area, Image};
 
 use super::ink::Ink;
-use super::lines::Line;
 use super::page::{Body, Edge, Piece, Sheet, covered};
 use super::picture::{self, Picture, Room};
-use crate::layout::is_wide;
-use crate::writing::Linked;
+use crate::seen::{self, Seen};
 use crate::{Helpers, SeenWord, Unavailable};
 
 /// Fewer characters than this on a page that is a picture: it was scanned, and perhaps stamped.
@@ -25,8 +23,10 @@ pub(crate) fn is_scan(ink: &Ink, page: Area) -> bool {
 
 /// What was read of a scanned page.
 pub(crate) struct Scan {
-    /// The picture, and under it the paragraphs recognised.
+    /// The picture, and under it what was recognised.
     pub(crate) pieces: Vec<Piece>,
+    /// What is to be told about its words.
+    pub(crate) problem: Option<String>,
     /// Why nothing was recognised.
     pub(crate) failure: Option<Unavailable>,
 }
@@ -44,52 +44,58 @@ pub(crate) fn read(
         area.and_then(|area| Some((area, picture::compose(&all, area)?)))
     else {
         let failure = Unavailable("its picture is too large or cannot be decoded".to_owned());
-        return Scan { pieces: Vec::new(), failure: Some(failure) };
+        return Scan { pieces: Vec::new(), problem: None, failure: Some(failure) };
     };
-    let seen = helpers.recognize(&image, scale);
-    let seen = seen.map(|words| match turned_words(&all, area, &words, helpers) {
-        Some(better) => better,
-        None => words,
-    });
+    let seen = seen::look(&image, scale, helpers);
     let mut pieces = vec![figure(sheet, area, image, room)];
-    let failure = match seen {
-        Ok(words) => {
-            pieces.extend(paragraphs(sheet, area, words));
-            None
-        }
-        Err(failure) => Some(failure),
+    let seen = match seen {
+        Ok(seen) => seen,
+        Err(failure) => return Scan { pieces, problem: None, failure: Some(failure) },
     };
-    Scan { pieces, failure }
+    let turned = turned(&all, area, &seen.words, helpers);
+    let said = seen::said(turned.as_ref().unwrap_or(&seen));
+    let problem = said.problem();
+    for (place, body) in said.pieces {
+        // Lines of a scan have no font: only the place of the whole piece is asked for.
+        let place = if turned.is_some() { upside_down(place, area) } else { place };
+        let area = Area {
+            left: area.left + place.left,
+            top: area.top + place.top,
+            right: area.left + place.right,
+            bottom: area.top + place.bottom,
+        };
+        pieces.push(Piece { page: sheet.number, area, hidden: false, edge: Edge::No, body });
+    }
+    Scan { pieces, problem, failure: None }
 }
 
-/// What a page says that was scanned upside down, in the page's coordinates: asked for only where the
-/// words make little sense; `None` where they make no more sense the other way up.
-fn turned_words(
+/// What a page says that was scanned upside down, as it is seen the other way up: asked for only where
+/// the words make little sense; `None` where they make no more sense the other way up.
+fn turned(
     pictures: &[&Picture],
     on: Area,
     words: &[SeenWord],
     helpers: &dyn Helpers,
-) -> Option<Vec<SeenWord>> {
+) -> Option<Seen> {
     if words.iter().all(|word| word.text.trim().is_empty()) || SHAKY <= certainty(words) {
         return None;
     }
     let (image, scale) = picture::upside_down(pictures, on)?;
-    let mut turned = helpers.recognize(&image, scale).ok()?;
+    let turned = seen::look(&image, scale, helpers).ok()?;
     // One good word must not stand for a page of poor ones.
-    let is_less = 2 * turned.len() < words.len();
-    if is_less || certainty(&turned) < certainty(words) + MUCH_SURER {
-        return None;
-    }
+    let is_less = 2 * turned.words.len() < words.len();
+    (!is_less && certainty(words) + MUCH_SURER <= certainty(&turned.words)).then_some(turned)
+}
+
+/// Where it lies on the picture `on` once that is turned back.
+fn upside_down(area: Area, on: Area) -> Area {
     let (width, height) = (on.right - on.left, on.bottom - on.top);
-    for SeenWord { area, .. } in &mut turned {
-        *area = Area {
-            left: width - area.right,
-            top: height - area.bottom,
-            right: width - area.left,
-            bottom: height - area.top,
-        };
+    Area {
+        left: width - area.right,
+        top: height - area.bottom,
+        right: width - area.left,
+        bottom: height - area.top,
     }
-    Some(turned)
 }
 
 /// How sure the program is of its words, from 0 to 1.
@@ -102,66 +108,6 @@ fn certainty(words: &[SeenWord]) -> f32 {
 fn figure(sheet: Sheet, area: Area, image: Image, room: &mut Room) -> Piece {
     let body = Body::Figure(picture::kept(image, room));
     Piece { page: sheet.number, area, hidden: false, edge: Edge::No, body }
-}
-
-fn paragraphs(sheet: Sheet, on: Area, words: Vec<SeenWord>) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = Vec::new();
-    let mut last: Option<(u32, u32)> = None;
-    for word in words {
-        if word.text.trim().is_empty() {
-            continue;
-        }
-        let area = Area {
-            left: on.left + word.area.left,
-            top: on.top + word.area.top,
-            right: on.left + word.area.right,
-            bottom: on.top + word.area.bottom,
-        };
-        let same_paragraph = last.is_some_and(|(paragraph, _)| paragraph == word.paragraph);
-        let same_line = last == Some((word.paragraph, word.line));
-        last = Some((word.paragraph, word.line));
-        match pieces.last_mut().filter(|_| same_paragraph) {
-            Some(Piece { area: around, body: Body::Text(lines), .. }) => {
-                *around = around.around(area);
-                match lines.last_mut().filter(|_| same_line) {
-                    Some(line) => {
-                        let wide = |c: Option<char>| c.is_some_and(is_wide);
-                        let text = &mut line.text.text;
-                        if !(wide(text.chars().last()) && wide(word.text.chars().next())) {
-                            text.push(' ');
-                        }
-                        text.push_str(word.text.trim());
-                        line.area = line.area.around(area);
-                    }
-                    None => lines.push(line(&word.text, area)),
-                }
-            }
-            _ => {
-                let body = Body::Text(vec![line(&word.text, area)]);
-                pieces.push(Piece {
-                    page: sheet.number,
-                    area,
-                    hidden: false,
-                    edge: Edge::No,
-                    body,
-                });
-            }
-        }
-    }
-    pieces
-}
-
-/// A line whose font is not known.
-fn line(text: &str, area: Area) -> Line {
-    Line {
-        text: Linked::from(text.trim()),
-        area,
-        base: area.bottom,
-        size: 0.0,
-        weight: 0.0,
-        mono: false,
-        first: 0.0,
-    }
 }
 
 #[cfg(test)]
@@ -190,21 +136,22 @@ mod tests {
         }
     }
 
-    fn run(data: [u8; 2]) -> (String, Area) {
+    fn run(data: [u8; 2]) -> (String, Area, Option<String>) {
         let area = Area { left: 0.0, top: 0.0, right: 100.0, bottom: 200.0 };
         let pictures = [Picture::of_pixels(1, 2, &data, Affine::scale(100.0), area)];
         let sheet = Sheet { number: 1, area };
         let scan = read(sheet, &pictures, &Reads, &mut Room::new());
         let [_, Piece { body: Body::Text(lines), area, .. }] = &scan.pieces[..] else { panic!() };
-        (lines[0].text.text.clone(), *area)
+        (lines[0].text.text.clone(), *area, scan.problem)
     }
 
     #[test]
     fn a_page_that_lies_upside_down_is_turned() {
         let upright = Area { left: 10.0, top: 20.0, right: 60.0, bottom: 30.0 };
-        assert_eq!(run([0, 255]), ("package".to_owned(), upright));
+        assert_eq!(run([0, 255]), ("package".to_owned(), upright, None));
         let turned = Area { left: 40.0, top: 170.0, right: 90.0, bottom: 180.0 };
-        assert_eq!(run([255, 0]), ("package".to_owned(), turned));
-        assert_eq!(run([255, 255]), ("oseoed".to_owned(), upright));
+        assert_eq!(run([255, 0]), ("package".to_owned(), turned, None));
+        let problem = "1 of 1 words were recognised with little certainty".to_owned();
+        assert_eq!(run([255, 255]), ("oseoed".to_owned(), upright, Some(problem)));
     }
 }
