@@ -98,7 +98,7 @@ impl Bar {
     /// Shows the progress of indexing.
     pub(crate) fn watch(&self, progress: &Progress) {
         match progress {
-            Progress::Reading { done, total, .. } => self.at("reading", *done, *total),
+            Progress::Reading { done, total } => self.at("reading", *done, *total),
             Progress::Bill(_) => {}
             Progress::Stage { name, done, total } => self.at(name, *done, *total),
         }

@@ -8,14 +8,12 @@ use crate::estimate::Estimate;
 /// How far indexing has come; for progress bars.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
-    /// Reading file `done` of `total`.
+    /// Files are read, several at a time: told before the first, and as each is done.
     Reading {
         /// Files done.
         done: usize,
         /// Files in all.
         total: usize,
-        /// The file at hand.
-        path: String,
     },
     /// All files are read; this is what the model calls will take. Sent before the first of them.
     Bill(Estimate),

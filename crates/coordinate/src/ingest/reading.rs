@@ -1,10 +1,11 @@
-//! How do files become chunks in the base? As many at a time as are parsed where structure decides; as
-//! many as there are calls in flight where a model does, each document from front to back, and put into
+//! How do files become chunks in the base? As many at a time as there are parsers where structure decides,
+//! as many as there are calls in flight where a model does, each document from front to back, and put into
 //! the base when all its chunks are there. A killed run finds the calls that were paid in the ledger and
 //! repeats none.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use futures::lock::Mutex;
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{EnhanceParams, document_graph, enhanced_graph};
@@ -16,6 +17,10 @@ use pikerag_prompt::AskError;
 use super::flight::blame;
 use super::{ChunkBy, FileError, Outcome, Params, Progress, Report, Tools, Watch, recipe};
 use crate::estimate::estimate;
+
+/// Files that are begun before the first of them is done, where no model is asked: behind one that takes
+/// long, others are read.
+const BEGUN: usize = 64;
 
 /// Reads and stores all files that are new or changed. Once the run has to end, no call begins; files
 /// that no model is needed for are read all the same.
@@ -35,23 +40,21 @@ pub(super) async fn read_all(
     } else if cutter.is_lacking {
         tracing::warn!("no chat model for `summarize`: chunks are cut by structure");
     }
-    let parsers: Vec<Mutex<()>> = (0..params.parsers.max(1)).map(|_| Mutex::new(())).collect();
-    let at_once = match cutter.model {
-        Some(_) => params.in_flight.max(parsers.len()),
-        None => parsers.len(),
-    };
+    let parsers = Parsers::new(params.parsers);
     let ending = AtomicBool::new(false);
-    let (cutter, ending, parsers) = (&cutter, &ending, &parsers);
-    let taking_turns = files.iter().enumerate().zip(parsers.iter().cycle());
-    let reading = stream::iter(taking_turns).map(|((done, path), parser)| async move {
-        watch(Progress::Reading { done, total: files.len(), path: path.clone() });
-        let result = store_file(tools, path, params, cutter, ending, parser).await;
+    let (done, total) = (AtomicUsize::new(0), files.len());
+    watch(Progress::Reading { done: 0, total });
+    let (cutter, ending, parsers, done) = (&cutter, &ending, &parsers, &done);
+    let reading = stream::iter(files).map(|path| async move {
+        let result = store_file(tools, path, params, cutter, ending, parsers).await;
+        watch(Progress::Reading { done: 1 + done.fetch_add(1, Ordering::Relaxed), total });
         if let Ok(Read { stopped_by: Some(error), .. }) = &result {
             ending.fetch_or(super::flight::ends_the_run(error), Ordering::Relaxed);
         }
         (path, result)
     });
-    let mut reading = std::pin::pin!(reading.buffered(at_once));
+    let begun = if cutter.model.is_some() { params.in_flight.max(1) } else { BEGUN };
+    let mut reading = std::pin::pin!(reading.buffered(begun));
     let mut refusals = 0;
     while let Some((path, read)) = reading.next().await {
         let read = read?;
@@ -65,6 +68,38 @@ pub(super) async fn read_all(
         report.files.push((path.clone(), read.outcome));
     }
     Ok(())
+}
+
+/// So many parsers, each with one file at a time.
+struct Parsers {
+    idle: Mutex<UnboundedReceiver<()>>,
+    back: UnboundedSender<()>,
+}
+
+/// A parser at work; idle again when this is dropped.
+struct Parser<'a>(&'a UnboundedSender<()>);
+
+impl Parsers {
+    fn new(n: usize) -> Self {
+        let (back, idle) = unbounded();
+        for _ in 0..n.max(1) {
+            // The other end is there.
+            let _ = back.unbounded_send(());
+        }
+        Self { idle: Mutex::new(idle), back }
+    }
+
+    /// The next that is idle, in the order of asking.
+    async fn take(&self) -> Parser<'_> {
+        self.idle.lock().await.next().await;
+        Parser(&self.back)
+    }
+}
+
+impl Drop for Parser<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.unbounded_send(());
+    }
 }
 
 /// Who ends the chunks.
@@ -121,7 +156,7 @@ async fn store_file(
     params: &Params,
     cutter: &Cutter<'_>,
     ending: &AtomicBool,
-    parser: &Mutex<()>,
+    parsers: &Parsers,
 ) -> Result<Read, StoreError> {
     let hash = match tools.reader.hash(path).await {
         Ok(hash) => hash,
@@ -139,11 +174,10 @@ async fn store_file(
     if cutter.model.is_some() && ending.load(Ordering::Relaxed) {
         return Ok(Read::as_outcome(waiting("the run had ended before it")));
     }
-    // However many calls are under way: each parser has one file at a time.
-    let parsed = {
-        let _turn = parser.lock().await;
-        tools.reader.parse(path).await
-    };
+    let parser = parsers.take().await;
+    let parsed = tools.reader.parse(path).await;
+    // Where structure decides, what was parsed is stored before the next file is: it may be large.
+    let _parser = cutter.model.is_none().then_some(parser);
     let parsed = match parsed {
         Ok(parsed) => parsed,
         Err(error) => return Ok(Read::failed(error)),

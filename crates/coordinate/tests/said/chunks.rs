@@ -6,7 +6,8 @@ use pikerag_coordinate::estimate::estimate;
 use pikerag_coordinate::ingest::{ChunkBy, Outcome, Params, Summarized, TagParams};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
-    AtomKind, ChunkKind, KnowledgeBase, KnowledgeWriter, Message, Origin, Role, Structure, TagClass,
+    AtomKind, ChatRequest, ChunkKind, KnowledgeBase, KnowledgeWriter, Message, Origin, Role,
+    Structure, TagClass,
 };
 use pikerag_models::fake::{ScriptedChat, busy};
 use proptest::prelude::*;
@@ -265,7 +266,8 @@ async fn figures_are_described_and_atomized_by_what_is_seen() {
     assert_eq!(shelf.base.matching_chunks("figure", 9).await.unwrap().len(), 2);
     let asked = chat.requests();
     let mut describing = asked[before..before + 2].iter();
-    let describing = describing.find(|request| prompt(request).contains("See below")).unwrap();
+    let is_first = |request: &&ChatRequest| prompt(request).contains("\n[Figure 1]\n\n# Around");
+    let describing = describing.find(is_first).unwrap();
     assert_eq!(describing.role, Role::Describe);
     let Message::User { text, images } = &describing.messages[0] else { panic!() };
     assert_eq!(images, &["data:image/png;base64,cGljdHVyZSBvZiBbRmlndXJlIDFd"]);
