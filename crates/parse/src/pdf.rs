@@ -164,21 +164,21 @@ impl<'a> Reader<'a> {
             problems.add(
                 place(),
                 format!(
-                    "{} characters of fonts without a code table could not be read",
+                    "characters of fonts without a code table that could not be read: {}",
                     ink.unknown
                 ),
             );
         }
         if 0 < ink.left_out {
             problems
-                .add(place(), format!("{} words were left out: there are too many", ink.left_out));
+                .add(place(), format!("words left out, for there are too many: {}", ink.left_out));
         }
         self.lay_out(Sheet { number, area }, ink, &targets, problems);
         let lost = self.room.next_page();
         if 0 < lost {
             problems.add(
                 place(),
-                format!("{lost} pictures could not be kept: unreadable or too large"),
+                format!("pictures that could not be kept, unreadable or too large: {lost}"),
             );
         }
     }
@@ -203,7 +203,7 @@ impl<'a> Reader<'a> {
         let hidden = pieces.iter().filter(|piece| piece.hidden).count();
         if 0 < hidden {
             let reason = format!(
-                "{hidden} passages are hidden from a reader (unseen ink, tiny or outside the page): kept and marked as hidden"
+                "passages hidden from a reader (unseen ink, tiny or outside the page), kept and marked as hidden: {hidden}"
             );
             problems.add(&place, reason);
         }
