@@ -100,6 +100,16 @@ impl Bench {
         self.talker.reset();
     }
 
+    /// Kills indexing once so many requests have reached the server, which answers no more than these.
+    fn kill_at(&mut self, reached: u64) {
+        self.talker.answer_only(reached);
+        assert!(
+            self.kill(|talker| reached <= talker.requests()),
+            "ended before {reached} requests"
+        );
+        self.talker.answer_all();
+    }
+
     /// Starts indexing and kills it when `when` says so; whether it was still at work.
     fn kill(&mut self, mut when: impl FnMut(&Talker) -> bool) -> bool {
         let mut command = self.place.command(&INDEX);
@@ -135,7 +145,7 @@ impl Bench {
             let reached = u64::from(point) * self.requests / u64::from(FRESH);
             let at = format!("killed after {reached} requests of {}", self.requests);
             self.begin();
-            assert!(self.kill(|talker| reached <= talker.requests()), "ended before: {at}");
+            self.kill_at(reached);
             self.end(1, &at);
         }
         self.tell(FRESH);
@@ -239,7 +249,7 @@ fn many_kills_in_a_row_cost_no_more_than_each_alone() {
         bench.begin();
         for nth in 0..SUCCESSIVE {
             let reached = (1 + nth) * bench.requests / (1 + SUCCESSIVE);
-            assert!(bench.kill(|talker| reached <= talker.requests()), "ended before {reached}");
+            bench.kill_at(reached);
         }
         bench.end(SUCCESSIVE, "killed many times");
         bench.tell(u32::try_from(SUCCESSIVE).unwrap());

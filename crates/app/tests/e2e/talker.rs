@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -19,7 +20,13 @@ const DIMENSIONS: usize = 16;
 /// Serves as long as the test runs.
 pub(crate) struct Talker {
     port: u16,
-    heard: Arc<Mutex<Heard>>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    heard: Mutex<Heard>,
+    /// Requests that are answered; later ones wait until there are more.
+    answered: AtomicU64,
 }
 
 /// How often each request was made, by its bytes.
@@ -30,6 +37,12 @@ struct Heard {
     embeddings: u64,
 }
 
+impl Heard {
+    fn requests(&self) -> u64 {
+        self.chats.values().sum::<u64>() + self.embeddings
+    }
+}
+
 fn repeated<K>(counts: &HashMap<K, u64>) -> u64 {
     counts.values().map(|times| times - 1).sum()
 }
@@ -38,16 +51,17 @@ impl Talker {
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let heard = Arc::new(Mutex::new(Heard::default()));
-        let shared = heard.clone();
+        let shared =
+            Arc::new(Shared { heard: Mutex::default(), answered: AtomicU64::new(u64::MAX) });
+        let serving = shared.clone();
         std::thread::spawn(move || {
             for connection in listener.incoming() {
-                let heard = shared.clone();
+                let shared = serving.clone();
                 // A client that was killed leaves its connection broken.
-                std::thread::spawn(move || connection.and_then(|it| serve(it, &heard)));
+                std::thread::spawn(move || connection.and_then(|it| serve(it, &shared)));
             }
         });
-        Self { port, heard }
+        Self { port, shared }
     }
 
     /// A folder whose settings name this server, chat and embeddings.
@@ -59,33 +73,42 @@ impl Talker {
     }
 
     pub(crate) fn chats(&self) -> u64 {
-        self.heard.lock().unwrap().chats.values().sum()
+        self.shared.heard.lock().unwrap().chats.values().sum()
     }
 
     /// Chat requests that had been made before, word for word.
     pub(crate) fn repeated_chats(&self) -> u64 {
-        repeated(&self.heard.lock().unwrap().chats)
+        repeated(&self.shared.heard.lock().unwrap().chats)
     }
 
     /// Texts that had been embedded before.
     pub(crate) fn repeated_texts(&self) -> u64 {
-        repeated(&self.heard.lock().unwrap().embedded)
+        repeated(&self.shared.heard.lock().unwrap().embedded)
     }
 
     /// All requests that have reached it.
     pub(crate) fn requests(&self) -> u64 {
-        let chats = self.chats();
-        chats + self.heard.lock().unwrap().embeddings
+        self.shared.heard.lock().unwrap().requests()
+    }
+
+    /// Answers the first `n` requests and lets later ones wait, so that a run cannot end behind them.
+    pub(crate) fn answer_only(&self, n: u64) {
+        self.shared.answered.store(n, Ordering::Relaxed);
+    }
+
+    /// Answers all requests.
+    pub(crate) fn answer_all(&self) {
+        self.answer_only(u64::MAX);
     }
 
     /// Forgets what it has heard.
     pub(crate) fn reset(&self) {
-        *self.heard.lock().unwrap() = Heard::default();
+        *self.shared.heard.lock().unwrap() = Heard::default();
     }
 }
 
 /// Answers the one request of a connection.
-fn serve(mut connection: TcpStream, heard: &Mutex<Heard>) -> std::io::Result<()> {
+fn serve(mut connection: TcpStream, shared: &Shared) -> std::io::Result<()> {
     let mut reader = BufReader::new(connection.try_clone()?);
     let (mut path, mut length) = (String::new(), 0);
     reader.read_line(&mut path)?;
@@ -104,13 +127,20 @@ fn serve(mut connection: TcpStream, heard: &Mutex<Heard>) -> std::io::Result<()>
         return Ok(()); // killed before it had asked
     }
     let asked: Value = serde_json::from_slice(&body).unwrap();
-    let reply = if path.contains("/embeddings") {
-        embed(&asked, heard)
-    } else {
-        *heard.lock().unwrap().chats.entry(body).or_default() += 1;
-        chat(&asked)
+    let (reply, place) = {
+        let mut heard = shared.heard.lock().unwrap();
+        let reply = if path.contains("/embeddings") {
+            embed(&asked, &mut heard)
+        } else {
+            *heard.chats.entry(body).or_default() += 1;
+            chat(&asked)
+        };
+        (reply, heard.requests())
     };
     std::thread::sleep(LATENCY);
+    while shared.answered.load(Ordering::Relaxed) < place {
+        std::thread::sleep(LATENCY);
+    }
     let reply = reply.to_string();
     write!(
         connection,
@@ -132,8 +162,7 @@ fn chat(asked: &Value) -> Value {
     })
 }
 
-fn embed(asked: &Value, heard: &Mutex<Heard>) -> Value {
-    let mut heard = heard.lock().unwrap();
+fn embed(asked: &Value, heard: &mut Heard) -> Value {
     heard.embeddings += 1;
     let mut data = Vec::new();
     for (index, text) in asked["input"].as_array().unwrap().iter().enumerate() {
