@@ -172,20 +172,24 @@ fn presets_are_listed_and_run() {
 #[test]
 fn a_preset_puts_the_papers_beside() {
     let Some(data) = shared("data/multihop/hotpotqa.questions.jsonl") else { return };
-    let data = data.parent().unwrap().display().to_string();
+    let data = data.parent().unwrap();
     let place = Place::new();
     place.write("pikerag.toml", "[embed]\nkind = \"none\"\n");
-    // Forecast only: the methods need not exist yet.
-    let dry = ["eval", "--preset", "kar3-table-1", "--data", &data, "--dry-run"];
+    let beginning = |file: &str, lines: usize| -> String {
+        let text = std::fs::read_to_string(data.join(file)).unwrap();
+        text.split_inclusive('\n').take(lines).collect()
+    };
+    // The forecast of a whole table, of a little from each data set.
+    for set in ["hotpotqa", "musique", "2wiki"] {
+        for part in ["questions", "corpus"] {
+            let file = format!("{set}.{part}.jsonl");
+            place.write(&format!("data/{file}"), beginning(&file, 40));
+        }
+    }
+    let dry = ["eval", "--preset", "kar3-table-1", "--data", "data", "--dry-run"];
     let forecast = place.run_to(0, &dry).stdout;
     assert!(forecast.contains("musique") && forecast.contains("probtree"), "{forecast}");
-    let questions = format!("{data}/hotpotqa.questions.jsonl");
-    let mut small = String::new();
-    for line in std::fs::read_to_string(questions).unwrap().lines().take(5) {
-        small += line;
-        small.push('\n');
-    }
-    place.write("hotpotqa.jsonl", small);
+    place.write("hotpotqa.jsonl", beginning("hotpotqa.questions.jsonl", 5));
     place.write("bread.jsonl", CORPUS);
     let eval: Vec<&str> =
         "--offline eval --json --preset kar3-table-8 --methods kar3:n=1,kar3:n=2 --out out \
