@@ -32,7 +32,7 @@ pub(crate) fn names(
     let file = path.rsplit('/').next().unwrap_or(path);
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
     let mut uses = Vec::new();
-    for chunk in chunks.iter().filter(|chunk| !chunk.hidden) {
+    for chunk in chunks.iter().filter(|chunk| chunk.is_searchable()) {
         let mut titles = title_names(&source.title);
         if let Some(heading) =
             chunk.headings.rsplit(" › ").next().filter(|heading| !heading.is_empty())

@@ -114,7 +114,11 @@ pub(crate) fn passage(html: &str, max_depth: usize, purse: &mut Purse) -> Passag
     purse.cells = writer.cells_left;
     purse.repeats = writer.repeats_left;
     purse.cut |= writer.cut;
-    let Writer { text, blocks, links, .. } = writer;
+    let Writer { mut text, mut blocks, mut links, .. } = writer;
+    // There may be hundreds of thousands of them.
+    text.shrink_to_fit();
+    blocks.shrink_to_fit();
+    links.shrink_to_fit();
     Passage { text, blocks, links, flattened: page.flattened }
 }
 

@@ -51,7 +51,8 @@ struct Reader<'a> {
     /// The table that text goes to, before any block.
     table: Option<Rows>,
     html: RawHtml,
-    /// Inside code or HTML, whose block is known already.
+    in_html: bool,
+    /// Inside code, whose block is known already.
     verbatim: usize,
     /// Plain text of the first heading of level 1, while it is read.
     heading: Option<String>,
@@ -82,6 +83,7 @@ impl<'a> Reader<'a> {
             open: None,
             table: None,
             html,
+            in_html: false,
             verbatim: 0,
             heading: None,
             title: None,
@@ -89,11 +91,16 @@ impl<'a> Reader<'a> {
     }
 
     fn event(&mut self, event: Event, range: &Range<usize>) {
-        let html = matches!(
-            event,
-            Event::Html(_) | Event::Start(Tag::HtmlBlock) | Event::End(TagEnd::HtmlBlock)
-        );
-        if !html {
+        if self.in_html {
+            match event {
+                // What indents a line comes as text.
+                Event::Html(line) | Event::Text(line) => self.html.push(&line),
+                Event::End(TagEnd::HtmlBlock) => self.in_html = false,
+                _ => {}
+            }
+            return;
+        }
+        if !matches!(event, Event::Start(Tag::HtmlBlock)) {
             self.end_html();
         }
         match event {
@@ -102,8 +109,8 @@ impl<'a> Reader<'a> {
             Event::Text(text) | Event::Code(text) => self.inline(&text, range),
             Event::SoftBreak | Event::HardBreak => self.inline(" ", range),
             Event::Rule => self.close(),
-            Event::Html(line) => self.html.push(&line),
-            Event::InlineHtml(_)
+            Event::Html(_)
+            | Event::InlineHtml(_)
             | Event::FootnoteReference(_)
             | Event::TaskListMarker(_)
             | Event::InlineMath(_)
@@ -134,7 +141,7 @@ impl<'a> Reader<'a> {
             }
             Tag::HtmlBlock => {
                 self.close();
-                self.verbatim += 1;
+                self.in_html = true;
                 self.html.begin(range);
             }
             Tag::Table(_) => {
@@ -182,9 +189,7 @@ impl<'a> Reader<'a> {
                     self.close();
                 }
             }
-            TagEnd::CodeBlock | TagEnd::HtmlBlock => {
-                self.verbatim = self.verbatim.saturating_sub(1);
-            }
+            TagEnd::CodeBlock => self.verbatim = self.verbatim.saturating_sub(1),
             TagEnd::TableCell => {
                 if let Some(table) = &mut self.table
                     && let Some(row) = table.cells.last_mut()
@@ -209,6 +214,7 @@ impl<'a> Reader<'a> {
             | TagEnd::Subscript
             | TagEnd::Link
             | TagEnd::Image
+            | TagEnd::HtmlBlock
             | TagEnd::MetadataBlock(_) => {}
         }
     }
@@ -393,6 +399,28 @@ mod tests {
     }
 
     /// All tables of a file share its limits: none may cost what all of them may.
+    /// What indents a line of HTML is no text of its own, wherever the block stands.
+    #[test]
+    fn indented_html_is_read_too() {
+        for indent in ["", " ", "  ", "   "] {
+            let text =
+                format!("Before.\n\n{indent}<p align=center>Important words</p>\n\nAfter.\n");
+            let read = run("a.md", text);
+            assert!(read.contains("p \"Important words\"") && read.contains("After."), "{read}");
+        }
+        for (text, shown) in [
+            (
+                "<table>\n\n  <tr><td>alpha<td>beta</tr>\n\n  <tr><td>1<td>2</tr>\n</table>\n\nend\n",
+                "alpha | beta",
+            ),
+            ("- <div>\n\thello world\n\t</div>\n- last\n", "hello world"),
+            (">\t<div>\n>\thello world</div>\n", "hello world"),
+        ] {
+            let read = run("a.md", text);
+            assert!(read.contains(shown), "{text}: {read}");
+        }
+    }
+
     #[test]
     fn html_is_limited() {
         let limits = Limits { max_cells: 5, max_depth: 8, ..Limits::default() };

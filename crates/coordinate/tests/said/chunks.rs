@@ -10,6 +10,7 @@ use pikerag_knowledge::{
     Structure, TagClass,
 };
 use pikerag_models::fake::{ScriptedChat, busy};
+use pikerag_retrieve::{Finder, Search, SearchParams, search as find};
 use proptest::prelude::*;
 
 use crate::common::{Files, Shelf, block_on};
@@ -260,6 +261,15 @@ async fn figures_are_described_and_atomized_by_what_is_seen() {
         found.iter().map(|chunk| chunk.text.as_str()).collect::<Vec<_>>(),
         ["[Figure of cranes]"]
     );
+    let finder = Finder { base: shelf.base.as_ref(), embedder: None };
+    for search in [Search::Layers, Search::Hops] {
+        let hits =
+            find(finder, search, "figure of Sales", 9, SearchParams::default()).await.unwrap();
+        let ids: Vec<_> = hits.iter().map(|hit| hit.chunk).collect();
+        let chunks = shelf.base.chunks(&ids).await.unwrap();
+        assert!(chunks.iter().all(|chunk| chunk.text != "[Figure 1]"), "{search:?}: {chunks:?}");
+        assert_eq!(chunks.len(), 3, "{search:?}");
+    }
     let seeing = Params { describe: true, ..blind };
     let report = index_with(&shelf, &files, Some(recorded(&shelf, chat)), &seeing).await;
     assert_eq!(report.described, 2, "{report:?}");

@@ -188,11 +188,11 @@ pub trait KnowledgeBase: TagReader + Send + Sync {
     ) -> Result<Vec<Vec<ChunkId>>, StoreError>;
 
     /// The chunks that stand right before and right after each chunk in its source, by chunk in order;
-    /// hidden ones are passed over.
+    /// those that cannot be searched are passed over.
     async fn neighbours(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<ChunkId>>, StoreError>;
 
     /// All chunks of each source in reading order, by source in order; none of a source that has more
-    /// than `most`. Hidden ones are left out.
+    /// than `most`. Those that cannot be searched are left out.
     async fn chunks_in_sources(
         &self,
         sources: &[SourceId],
@@ -200,7 +200,7 @@ pub trait KnowledgeBase: TagReader + Send + Sync {
     ) -> Result<Vec<Vec<ChunkId>>, StoreError>;
 
     /// All chunks that stand in each section itself, by section in order; none of a section that has
-    /// more than `most`. Hidden ones are left out.
+    /// more than `most`. Those that cannot be searched are left out.
     async fn chunks_in_sections(
         &self,
         sections: &[SectionId],

@@ -70,7 +70,7 @@ pub(super) async fn scores(
     let by_meaning = scaled(asked.closest.iter().copied());
     let weights = Weights::new(finder, &asked).await?;
     let mut all = BTreeMap::new();
-    for chunk in chunks.iter().filter(|chunk| !chunk.hidden) {
+    for chunk in chunks.iter().filter(|chunk| chunk.is_searchable()) {
         let named = asked.named.get(&chunk.id).copied().unwrap_or_default();
         let source = weights.overlap(&about_source(chunk)).max(named);
         let section = weights.overlap(&chunk.headings);

@@ -84,9 +84,10 @@ pub(super) fn neighbours(
 ) -> rusqlite::Result<Vec<Vec<ChunkId>>> {
     let side = |comparison: &str, order: &str| {
         connection.prepare_cached(&format!(
-            "SELECT n.id FROM chunks c JOIN chunks n
-               ON n.source = c.source AND n.ordinal {comparison} c.ordinal AND NOT n.hidden
-             WHERE c.id = ?1 ORDER BY n.ordinal {order} LIMIT 1"
+            "SELECT c.id FROM chunks at JOIN chunks c
+               ON c.source = at.source AND c.ordinal {comparison} at.ordinal AND {}
+             WHERE at.id = ?1 ORDER BY c.ordinal {order} LIMIT 1",
+            rows::SEARCHABLE
         ))
     };
     let mut sides = [side("<", "DESC")?, side(">", "ASC")?];
@@ -170,16 +171,16 @@ pub(super) fn chunks_in(
     ids: &[u64],
     most: usize,
 ) -> rusqlite::Result<Vec<Vec<ChunkId>>> {
-    let sql = match around {
-        Around::Sources => {
-            "SELECT id FROM chunks WHERE source = ?1 AND NOT hidden ORDER BY ordinal LIMIT ?2"
-        }
-        Around::Sections => {
-            "SELECT id FROM chunks WHERE section = ?1 AND NOT hidden ORDER BY ordinal LIMIT ?2"
-        }
+    let column = match around {
+        Around::Sources => "source",
+        Around::Sections => "section",
     };
+    let sql = format!(
+        "SELECT c.id FROM chunks c WHERE c.{column} = ?1 AND {} ORDER BY c.ordinal LIMIT ?2",
+        rows::SEARCHABLE
+    );
     let limit = i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1);
-    let mut statement = connection.prepare_cached(sql)?;
+    let mut statement = connection.prepare_cached(&sql)?;
     let mut lists = Vec::with_capacity(ids.len());
     for id in ids {
         let mut list: Vec<ChunkId> = statement
