@@ -20,6 +20,10 @@ const EM: f32 = 10.0;
 const DOUBLE: f32 = 0.5 * EM;
 /// An end of a rule is at the rule across that is not farther.
 const NEAR_END: f32 = 0.6 * EM;
+/// A stroke shorter than this may be one of a letter, such as the stem of an `l`, or a dash.
+const SHORT: f32 = 1.2 * EM;
+/// The ends of a short rule touch the rules across; those of a letter keep more distance.
+const TOUCHING: f32 = 0.2 * EM;
 
 /// What becomes of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +120,26 @@ fn page(seen: &[&SeenWord], rules: &[Rule]) -> Option<Page> {
         }
     }
     let rules = rules.iter().map(|rule| super::scaled(*rule, scale)).collect();
-    Some(Page { words, rules: joined(rules), scale })
+    Some(Page { words, rules: joined(without_letters(rules)), scale })
+}
+
+/// Rules without the strokes of large letters: the latter are short and do not lead from one rule to
+/// another. (Two strokes of an `E` or an `H` do not vouch for a third.)
+fn without_letters(mut rules: Vec<Rule>) -> Vec<Rule> {
+    let is_long = |rule: &Rule| SHORT <= rule.to - rule.from;
+    let long: Vec<Rule> = rules.iter().copied().filter(is_long).collect();
+    rules.retain(|rule| {
+        let meets = |end: f32| {
+            long.iter().any(|across| {
+                across.flat != rule.flat
+                    && (across.at - end).abs() < TOUCHING
+                    && across.from - TOUCHING <= rule.at
+                    && rule.at <= across.to + TOUCHING
+            })
+        };
+        is_long(rule) || (meets(rule.from) && meets(rule.to))
+    });
+    rules
 }
 
 /// The words of a line with their baseline and the size of their font, as far as their boxes tell.

@@ -142,6 +142,47 @@ fn boxes_side_by_side_are_a_table() {
     assert!(area.left < 42.0 && 334.0 < area.right, "{area:?}");
 }
 
+/// The stem of a large letter reaches nearly from rule to rule, yet it parts no cell.
+#[test]
+fn stems_of_large_letters_are_no_walls() {
+    let mut grey = paper(1_100, 400);
+    for at in 0..4 {
+        let (x, y) = (60 + at * 300, 100 + at * 48);
+        fill(&mut grey, [60, y, 962, y + 2], 0);
+        fill(&mut grey, [x, 100, x + 2, 246], 0);
+    }
+    let cells = [
+        ("Title", 30.0, 57.0, 1),
+        ("Bolt", 30.0, 81.0, 1),
+        ("Full", 30.0, 105.0, 1),
+        ("Place", 190.0, 57.0, 2),
+        ("Hall", 190.0, 81.0, 2),
+        ("Hut", 190.0, 105.0, 2),
+        ("Price", 340.0, 57.0, 3),
+        ("12", 340.0, 81.0, 3),
+        ("7", 340.0, 105.0, 3),
+    ];
+    let mut words = words(&cells);
+    for word in &mut words {
+        let Area { left, top, right, bottom } = word.area;
+        let [left, top, right, bottom] = [left, top, right, bottom].map(|edge| 2.0 * edge);
+        word.area = Area { left, top, right, bottom };
+        // A stem between its first two letters, and one before its last.
+        for x in [left + 14.0, right - 14.0] {
+            let (x, y) = (x as usize, top as usize - 1);
+            fill(&mut grey, [x, y, x + 3, y + 22], 0);
+        }
+    }
+    let (text, _) = run(&grey, words);
+    insta::assert_snapshot!(text, @"
+    Title | Place | Price
+    Bolt | Hall | 12
+    Full | Hut | 7
+
+    [Figure 1]
+    ");
+}
+
 #[test]
 fn without_rules_alignment_decides() {
     let (text, shown) = run(&paper(400, 300), words(&CELLS));
