@@ -207,6 +207,32 @@ fn a_frame_without_words_is_no_table() {
     assert!(Grey::of(&shown[1]) == Some(ruled(2)));
 }
 
+/// Signs near a rule are text; a rule that the program took for a sign is not.
+#[test]
+fn signs_over_an_underline_are_text() {
+    let seen = words(&[
+        ("Report", 20.0, 20.0, 0),
+        ("–", 70.0, 20.0, 0),
+        ("2024", 85.0, 20.0, 0),
+        ("=", 120.0, 20.0, 0),
+        ("draft", 135.0, 20.0, 0),
+        ("—", 180.0, 20.0, 0),
+        ("[", 200.0, 20.0, 0),
+        ("part", 215.0, 20.0, 0),
+        ("]", 250.0, 20.0, 0),
+        // What the program takes the rules for.
+        ("__", 130.0, 24.0, 1),
+        ("------", 30.0, 24.0, 2),
+        ("|", 263.0, 20.0, 3),
+    ]);
+    let flat = Rule { flat: true, at: 32.0, from: 20.0, to: 270.0 };
+    let upright = Rule { flat: false, at: 266.5, from: 10.0, to: 60.0 };
+    let seen = seen.into_iter().map(|word| SeenWord { line: word.paragraph, ..word }).collect();
+    let said = said(&Seen { words: seen, rules: vec![flat, upright] });
+    let [(_, Body::Text(lines))] = &said.pieces[..] else { panic!("{:?}", said.pieces) };
+    assert_eq!(lines[0].text.text, "Report – 2024 = draft — [ part ]");
+}
+
 #[test]
 fn uncertain_words_are_told() {
     let mut words = words(&[
