@@ -20,6 +20,12 @@ const EM: f32 = 10.0;
 const DOUBLE: f32 = 0.5 * EM;
 /// An end of a rule is at the rule across that is not farther.
 const NEAR_END: f32 = 0.6 * EM;
+/// A stroke shorter than this may be one of a letter, such as the stem of an `l`, or a dash.
+const SHORT: f32 = 1.2 * EM;
+/// The ends of a short rule touch the rules across; those of a letter keep more distance.
+const TOUCHING: f32 = 0.2 * EM;
+/// The box of a word may miss the middle of what it holds by so much.
+const BLUR: f32 = 0.1 * EM;
 
 /// What becomes of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,13 +42,17 @@ pub(super) enum Fate {
 pub(super) fn tables(seen: &[&SeenWord], rules: &[Rule]) -> (Vec<Found>, Vec<Fate>) {
     let mut fates = vec![Fate::Text; seen.len()];
     let mut found = Vec::new();
-    let Some(Page { mut words, rules, scale }) = page(seen, rules) else {
+    let Some(Page { mut words, strokes, rules, scale }) = page(seen, rules) else {
         return (found, fates);
     };
-    for (_, fate) in words.iter().zip(&mut fates).filter(|(word, _)| is_rule(word, &rules)) {
-        *fate = Fate::Rule;
+    for (word, fate) in seen.iter().zip(&mut fates) {
+        if is_rule(word, &strokes, scale) {
+            *fate = Fate::Rule;
+        }
     }
-    words.retain(|word| !is_rule(word, &rules));
+    words.retain(|word| {
+        word.link.and_then(|index| fates.get(index)).is_none_or(|fate| *fate != Fate::Rule)
+    });
     let mut take = |before: Vec<Word>, after: Vec<Word>, grids: Vec<Grid>| {
         let left: HashSet<_> = after.iter().map(|word| word.link).collect();
         let gone: Vec<Word> =
@@ -71,7 +81,7 @@ pub(super) fn tables(seen: &[&SeenWord], rules: &[Rule]) -> (Vec<Found>, Vec<Fat
 
 /// Where tables with rules have empty cells; `None` where the rules make no table of the words.
 pub(super) fn holes(seen: &[&SeenWord], rules: &[Rule]) -> Option<Vec<Area>> {
-    let Page { mut words, rules, scale } = page(seen, rules)?;
+    let Page { mut words, rules, scale, .. } = page(seen, rules)?;
     let grids = ruled::tables(&rules, &mut words);
     if grids.is_empty() {
         return None;
@@ -92,6 +102,9 @@ fn back(area: Area, scale: f32) -> Area {
 struct Page {
     /// Each bears its number: nothing leads anywhere from a picture.
     words: Vec<Word>,
+    /// As they are drawn.
+    strokes: Vec<Rule>,
+    /// The same, [`joined`].
     rules: Vec<Rule>,
     scale: f32,
 }
@@ -116,7 +129,27 @@ fn page(seen: &[&SeenWord], rules: &[Rule]) -> Option<Page> {
         }
     }
     let rules = rules.iter().map(|rule| super::scaled(*rule, scale)).collect();
-    Some(Page { words, rules: joined(rules), scale })
+    let strokes = without_letters(rules);
+    Some(Page { words, rules: joined(strokes.clone()), strokes, scale })
+}
+
+/// Rules without the strokes of large letters: the latter are short and do not lead from one rule to
+/// another. (Two strokes of an `E` or an `H` do not vouch for a third.)
+fn without_letters(mut rules: Vec<Rule>) -> Vec<Rule> {
+    let is_long = |rule: &Rule| SHORT <= rule.to - rule.from;
+    let long: Vec<Rule> = rules.iter().copied().filter(is_long).collect();
+    rules.retain(|rule| {
+        let meets = |end: f32| {
+            long.iter().any(|across| {
+                across.flat != rule.flat
+                    && (across.at - end).abs() < TOUCHING
+                    && across.from - TOUCHING <= rule.at
+                    && rule.at <= across.to + TOUCHING
+            })
+        };
+        is_long(rule) || (meets(rule.from) && meets(rule.to))
+    });
+    rules
 }
 
 /// The words of a line with their baseline and the size of their font, as far as their boxes tell.
@@ -239,16 +272,29 @@ fn gathered(rules: &mut [Rule]) -> Vec<f32> {
     places
 }
 
-/// A rule that the program took for letters?
-fn is_rule(word: &Word, rules: &[Rule]) -> bool {
-    let drawn = word.text.chars().all(|c| "|¦_—–-=[]".contains(c));
-    let area = word.area();
-    let (x, y) = (f32::midpoint(area.left, area.right), f32::midpoint(area.top, area.bottom));
-    drawn
-        && rules.iter().any(|rule| {
-            let (at, along) = if rule.flat { (y, x) } else { (x, y) };
-            (rule.at - at).abs() < DOUBLE && rule.from <= along && along <= rule.to
+/// A rule that the program took for letters? Its box holds the rule then; the box of a dash that is
+/// underlined does not.
+fn is_rule(word: &SeenWord, strokes: &[Rule], scale: f32) -> bool {
+    let Area { left, top, right, bottom } = word.area;
+    let [left, top, right, bottom] = [left, top, right, bottom].map(|edge| edge * scale);
+    let (x, y) = (f32::midpoint(left, right), f32::midpoint(top, bottom));
+    let is_on = |flat: bool| {
+        let (first, last, along) = if flat { (top, bottom, x) } else { (left, right, y) };
+        strokes.iter().any(|rule| {
+            rule.flat == flat
+                && first - BLUR <= rule.at
+                && rule.at <= last + BLUR
+                && rule.from <= along
+                && along <= rule.to
         })
+    };
+    let text = word.text.trim();
+    // What looks at the rules comes last: few words are made of such signs.
+    let is_drawn = |signs: &str, flat: bool| !text.contains(|c| signs.contains(c)) || is_on(flat);
+    text.chars().all(|c| "|¦[]_—–-=".contains(c))
+        && (2.0 * EM <= right - left || !text.contains(['–', '-', '=']))
+        && is_drawn("|¦[]", false)
+        && is_drawn("_—–-=", true)
 }
 
 fn holds(area: Area, word: &Word) -> bool {

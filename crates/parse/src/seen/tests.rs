@@ -142,6 +142,47 @@ fn boxes_side_by_side_are_a_table() {
     assert!(area.left < 42.0 && 334.0 < area.right, "{area:?}");
 }
 
+/// The stem of a large letter reaches nearly from rule to rule, yet it parts no cell.
+#[test]
+fn stems_of_large_letters_are_no_walls() {
+    let mut grey = paper(1_100, 400);
+    for at in 0..4 {
+        let (x, y) = (60 + at * 300, 100 + at * 48);
+        fill(&mut grey, [60, y, 962, y + 2], 0);
+        fill(&mut grey, [x, 100, x + 2, 246], 0);
+    }
+    let cells = [
+        ("Title", 30.0, 57.0, 1),
+        ("Bolt", 30.0, 81.0, 1),
+        ("Full", 30.0, 105.0, 1),
+        ("Place", 190.0, 57.0, 2),
+        ("Hall", 190.0, 81.0, 2),
+        ("Hut", 190.0, 105.0, 2),
+        ("Price", 340.0, 57.0, 3),
+        ("12", 340.0, 81.0, 3),
+        ("7", 340.0, 105.0, 3),
+    ];
+    let mut words = words(&cells);
+    for word in &mut words {
+        let Area { left, top, right, bottom } = word.area;
+        let [left, top, right, bottom] = [left, top, right, bottom].map(|edge| 2.0 * edge);
+        word.area = Area { left, top, right, bottom };
+        // A stem between its first two letters, and one before its last.
+        for x in [left + 14.0, right - 14.0] {
+            let (x, y) = (x as usize, top as usize - 1);
+            fill(&mut grey, [x, y, x + 3, y + 22], 0);
+        }
+    }
+    let (text, _) = run(&grey, words);
+    insta::assert_snapshot!(text, @"
+    Title | Place | Price
+    Bolt | Hall | 12
+    Full | Hut | 7
+
+    [Figure 1]
+    ");
+}
+
 #[test]
 fn without_rules_alignment_decides() {
     let (text, shown) = run(&paper(400, 300), words(&CELLS));
@@ -164,6 +205,32 @@ fn a_frame_without_words_is_no_table() {
     assert_eq!(text, "Above\n\n[Figure 1]");
     assert_eq!(shown.len(), 2);
     assert!(Grey::of(&shown[1]) == Some(ruled(2)));
+}
+
+/// Signs near a rule are text; a rule that the program took for a sign is not.
+#[test]
+fn signs_over_an_underline_are_text() {
+    let seen = words(&[
+        ("Report", 20.0, 20.0, 0),
+        ("–", 70.0, 20.0, 0),
+        ("2024", 85.0, 20.0, 0),
+        ("=", 120.0, 20.0, 0),
+        ("draft", 135.0, 20.0, 0),
+        ("—", 180.0, 20.0, 0),
+        ("[", 200.0, 20.0, 0),
+        ("part", 215.0, 20.0, 0),
+        ("]", 250.0, 20.0, 0),
+        // What the program takes the rules for.
+        ("__", 130.0, 24.0, 1),
+        ("------", 30.0, 24.0, 2),
+        ("|", 263.0, 20.0, 3),
+    ]);
+    let flat = Rule { flat: true, at: 32.0, from: 20.0, to: 270.0 };
+    let upright = Rule { flat: false, at: 266.5, from: 10.0, to: 60.0 };
+    let seen = seen.into_iter().map(|word| SeenWord { line: word.paragraph, ..word }).collect();
+    let said = said(&Seen { words: seen, rules: vec![flat, upright] });
+    let [(_, Body::Text(lines))] = &said.pieces[..] else { panic!("{:?}", said.pieces) };
+    assert_eq!(lines[0].text.text, "Report – 2024 = draft — [ part ]");
 }
 
 #[test]
