@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{pdf, text};
+use super::{RIGHT, pdf, text};
 use crate::sound::run;
 
 /// Rules at these places, upright ones and flat ones, each as long as all the others reach.
@@ -101,6 +101,51 @@ fn dots_lead_to_a_number() {
     p p1 [60 252 151 262] "He waited until ... 11"
     p p1 [60 264 136 274] "It rained for ... 12"
     p p1 [60 276 147 286] "We stayed for ... 13"
+    pages = 1
+    "#);
+}
+
+/// Dots are no cells of a table, and its columns stay together.
+#[test]
+fn dots_lead_to_the_first_of_several_numbers() {
+    let dots = ". ".repeat(10) + "." + &".".repeat(8);
+    let menu: [&[&str]; 5] = [
+        &["Dish", "", "small", "large"],
+        &["Soup", &dots, "2.50", "3.50"],
+        &["Tea", &dots, "2.00", "3.00"],
+        &["Water", &dots, "1.00", "2.00"],
+        &["Juice", &dots, "3.00", "4.00"],
+    ];
+    let mut page = cells(10, &[60, 120, 230, 300], 700, 14, &menu);
+    for (row, name) in (0..).zip(["Hook", "Rope", "Mast"]) {
+        let words = format!("{name} .......... {row}.50");
+        page += &text("F1", 10, 60, 500 - 14 * row, &[&words]);
+        page += &text("F1", 10, 180, 500 - 14 * row, &[&format!(".......... {row}.70")]);
+    }
+    // Text beside a list of prices is none of its columns.
+    for (row, name) in (0..).zip(["Hook", "Rope", "Mast"]) {
+        page += &text("F1", 10, 60, 300 - 14 * row, &[&format!("{name} .......... {row}.50")]);
+    }
+    page += &text("F1", 10, 330, 300, &RIGHT);
+    insta::assert_snapshot!(read(&page), @r#"
+    == tables
+    table p1 [60 92 322 158] "Dish | small | large\nSoup | 2.50 | 3.50\nTea | 2.00 | 3.00\nWater | 1.00 | 2.00\nJuice | 3.00 | 4.00"
+      header ["Dish", "small", "large"]
+      row ["Soup", "2.50", "3.50"]
+      row ["Tea", "2.00", "3.00"]
+      row ["Water", "1.00", "2.00"]
+      row ["Juice", "3.00", "4.00"]
+    table p1 [60 292 230 330] "Hook | 0.50 | 0.70\nRope | 1.50 | 1.70\nMast | 2.50 | 2.70"
+      header []
+      row ["Hook", "0.50", "0.70"]
+      row ["Rope", "1.50", "1.70"]
+      row ["Mast", "2.50", "2.70"]
+    table p1 [60 492 137 530] "Hook | 0.50\nRope | 1.50\nMast | 2.50"
+      header []
+      row ["Hook", "0.50"]
+      row ["Rope", "1.50"]
+      row ["Mast", "2.50"]
+    p p1 [330 492 540 526] "Every well-known part is greased once a month by the crew, and every rope is changed once a year by the maker."
     pages = 1
     "#);
 }
