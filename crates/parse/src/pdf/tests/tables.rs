@@ -215,6 +215,29 @@ fn turned_headers_stand_in_their_columns() {
     "#);
 }
 
+#[test]
+fn a_stamp_across_a_table_is_none_of_its_cells() {
+    let slanted = "0.7071 0.7071 -0.7071 0.7071";
+    // The last one is small enough for a cell.
+    for (size, turn, y) in [(20, slanted, 570), (20, "0 1 -1 0", 570), (6, slanted, 545)] {
+        let body: [&[&str]; 4] =
+            [&["Part", "Load"], &["Hook", "5 t"], &["Rope", "31 t"], &["Mast", "7 t"]];
+        let page = ruled(&[60, 210, 360], &[700, 660, 620, 580, 540])
+            + &cells(9, &[65, 215], 686, 40, &body)
+            + &format!("BT /F1 {size} Tf {turn} 270 {y} Tm (Draft copy) Tj ET");
+        let seen = read(&page);
+        let (table, others): (Vec<&str>, Vec<&str>) =
+            seen.lines().partition(|line| line.contains("table ") || line.contains("row "));
+        assert_eq!(table.iter().filter(|line| line.contains("Draft")).count(), 0, "{seen}");
+        assert_eq!(
+            others.iter().filter(|line| line.contains("\"Draft copy\"")).count(),
+            1,
+            "{seen}"
+        );
+        assert_eq!(table.len(), 4, "{seen}");
+    }
+}
+
 /// Only the shade of the header parts it from the first row.
 #[test]
 fn a_shaded_row_is_a_row() {
