@@ -177,11 +177,29 @@ fn entry(row: &Row) -> Option<Entry> {
     let number = behind.unwrap_or(words.len().checked_sub(1)?);
     let name = words.get(..number)?.iter().rposition(|word| dots(&word.text).is_none())? + 1;
     let leader = longest_leader(words.get(name..number)?);
-    let (name, number) = (words.get(..name)?.to_vec(), words.get(number..)?.to_vec());
+    let spaced = words.get(name).is_some_and(|word| word.text.chars().count() == 1);
+    let (mut name, number) = (words.get(..name)?.to_vec(), words.get(number..)?.to_vec());
+    if let Some(last) = name.last_mut().filter(|_| spaced && FEWEST_DOTS <= leader) {
+        last.text.truncate(without_first_dot(&last.text).len());
+    }
     let text: String = number.iter().map(|word| word.text.as_str()).collect();
     let single = longest_leader(&name) < FEWEST_DOTS;
     let has_leader = FEWEST_DOTS <= leader;
     (is_number(&text) && number.len() <= 3 && single).then_some(Entry { name, number, has_leader })
+}
+
+/// A word apart from the first of the single dots behind it: it cannot be told from a dot of its own,
+/// but `U.S.A.` has one.
+fn without_first_dot(text: &str) -> &str {
+    let stem = text.strip_suffix(is_dot).unwrap_or(text);
+    if stem.contains(is_dot) && stem.contains(char::is_alphabetic) { text } else { stem }
+}
+
+/// A name apart from the dots behind it; a single one is its own.
+fn without_tail(name: &str) -> &str {
+    let stem = name.trim_end_matches(|c| is_dot(c) || c == ' ');
+    let tail = name.strip_prefix(stem).map_or(0, n_dots);
+    if tail < 2 { name.trim_end() } else { stem }
 }
 
 /// How many dots follow one another.
@@ -307,7 +325,7 @@ fn table(run: &[&Part]) -> Option<Grid> {
             continue;
         }
         let name = grid::text(std::mem::take(&mut begun));
-        let name = name.trim_end_matches(|c| is_dot(c) || c == ' ').to_owned();
+        let name = without_tail(&name).to_owned();
         let number = entry.map(|entry| grid::text(entry.number.clone()));
         rows.push(vec![name, number.unwrap_or_default()]);
     }

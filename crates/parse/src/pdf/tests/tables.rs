@@ -105,6 +105,33 @@ fn dots_lead_to_a_number() {
     "#);
 }
 
+#[test]
+fn a_name_keeps_its_own_dot() {
+    let line = ".".repeat(20);
+    let single = ". ".repeat(20);
+    let rows: [&[&str]; 5] = [
+        &["1 Ropes etc.", &line, "1"],
+        &["2 Cranes of the U.S.A.", &single, "3"],
+        &["3 Hooks etc............", &line, "5"],
+        &["4 Smith et al.", "", "2004"],
+        &["5 Masts.", &single, "12"],
+    ];
+    let seen = read(&cells(10, &[60, 200, 400], 700, 14, &rows));
+    let rows: Vec<&str> =
+        seen.lines().filter(|line| line.contains(" row ")).map(str::trim).collect();
+    assert_eq!(
+        rows,
+        [
+            r#"row ["1 Ropes etc.", "1"]"#,
+            r#"row ["2 Cranes of the U.S.A.", "3"]"#,
+            // Not to be told from the first dots of the line.
+            r#"row ["3 Hooks etc", "5"]"#,
+            r#"row ["4 Smith et al.", "2004"]"#,
+            r#"row ["5 Masts", "12"]"#,
+        ]
+    );
+}
+
 /// Dots are no cells of a table, and its columns stay together.
 #[test]
 fn dots_lead_to_the_first_of_several_numbers() {
