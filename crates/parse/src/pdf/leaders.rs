@@ -7,7 +7,7 @@ use pikerag_knowledge::Area;
 
 use super::grid::{self, Grid};
 use super::ink::Word;
-use super::lines::Row;
+use super::lines::{self, Row};
 
 /// Rows with dots from which on it is a table.
 const FEWEST_ROWS: usize = 3;
@@ -18,13 +18,15 @@ const MOST_BETWEEN: usize = 2;
 /// Columns of a page.
 const MOST_COLUMNS: usize = 8;
 
-/// Takes the tables whose rows have leaders out of `rows`.
+/// Takes the tables whose rows have leaders out of `rows`. Where a row has more columns than those
+/// of a name and a number, it stays, without its leaders.
 pub(crate) fn tables(rows: &mut Vec<Row>) -> Vec<Grid> {
     if rows.iter().filter(|row| has_leader(row)).count() < FEWEST_ROWS {
         return Vec::new();
     }
     let parts: Vec<Part> = rows.iter().enumerate().flat_map(|(at, row)| parts(at, row)).collect();
     let mut taken: Vec<Vec<bool>> = rows.iter().map(|row| vec![false; row.words.len()]).collect();
+    let mut wider = vec![false; rows.len()];
     let mut grids = Vec::new();
     for mut column in columns(&parts) {
         column.retain(|part| {
@@ -38,6 +40,13 @@ pub(crate) fn tables(rows: &mut Vec<Row>) -> Vec<Grid> {
                 && FEWEST_ROWS <= run.iter().filter(|part| part.has_leader()).count()
                 && let Some(grid) = table(run)
             {
+                if goes_on(run, rows) {
+                    for part in run.iter().filter(|part| part.has_leader()) {
+                        wider.get_mut(part.row).into_iter().for_each(|wider| *wider = true);
+                    }
+                    start = end;
+                    continue;
+                }
                 grids.push(grid);
                 for part in run {
                     let words =
@@ -48,9 +57,12 @@ pub(crate) fn tables(rows: &mut Vec<Row>) -> Vec<Grid> {
             start = end.max(start + 1);
         }
     }
-    for (row, taken) in rows.iter_mut().zip(taken) {
+    for ((row, taken), wider) in rows.iter_mut().zip(taken).zip(wider) {
         let mut taken = taken.into_iter();
         row.words.retain(|_| !taken.next().unwrap_or(false));
+        if wider {
+            row.words = without_leaders(&row.words);
+        }
     }
     rows.retain(|row| !row.words.is_empty());
     grids
@@ -165,11 +177,29 @@ fn entry(row: &Row) -> Option<Entry> {
     let number = behind.unwrap_or(words.len().checked_sub(1)?);
     let name = words.get(..number)?.iter().rposition(|word| dots(&word.text).is_none())? + 1;
     let leader = longest_leader(words.get(name..number)?);
-    let (name, number) = (words.get(..name)?.to_vec(), words.get(number..)?.to_vec());
+    let spaced = words.get(name).is_some_and(|word| word.text.chars().count() == 1);
+    let (mut name, number) = (words.get(..name)?.to_vec(), words.get(number..)?.to_vec());
+    if let Some(last) = name.last_mut().filter(|_| spaced && FEWEST_DOTS <= leader) {
+        last.text.truncate(without_first_dot(&last.text).len());
+    }
     let text: String = number.iter().map(|word| word.text.as_str()).collect();
     let single = longest_leader(&name) < FEWEST_DOTS;
     let has_leader = FEWEST_DOTS <= leader;
     (is_number(&text) && number.len() <= 3 && single).then_some(Entry { name, number, has_leader })
+}
+
+/// A word apart from the first of the single dots behind it: it cannot be told from a dot of its own,
+/// but `U.S.A.` has one.
+fn without_first_dot(text: &str) -> &str {
+    let stem = text.strip_suffix(is_dot).unwrap_or(text);
+    if stem.contains(is_dot) && stem.contains(char::is_alphabetic) { text } else { stem }
+}
+
+/// A name apart from the dots behind it; a single one is its own.
+fn without_tail(name: &str) -> &str {
+    let stem = name.trim_end_matches(|c| is_dot(c) || c == ' ');
+    let tail = name.strip_prefix(stem).map_or(0, n_dots);
+    if tail < 2 { name.trim_end() } else { stem }
 }
 
 /// How many dots follow one another.
@@ -242,6 +272,42 @@ fn run(column: &[&Part], start: usize) -> usize {
     }
 }
 
+/// Do the rows have more numbers to the right? Then these columns are some of a wider table.
+fn goes_on(run: &[&Part], rows: &[Row]) -> bool {
+    let entries = || run.iter().filter(|part| part.entry.is_some());
+    let more = |part: &&&Part| rows.get(part.row).is_some_and(|row| number_behind(row, part));
+    entries().count() <= 2 * entries().filter(more).count()
+}
+
+/// Is what stands next to the part, apart from dots, a number and not the name of another entry?
+fn number_behind(row: &Row, part: &Part) -> bool {
+    let others = row.words.get(part.words.end..).unwrap_or_default();
+    let words = others.iter().flat_map(without_dots).filter(|word| dots(&word.text).is_none());
+    let row = Row { words: words.collect(), ..*row };
+    let end = lines::gaps(&row).first().map_or(row.words.len(), |gap| gap.word);
+    let cell = row.words.get(..end).unwrap_or_default();
+    is_number(&cell.iter().map(|word| word.text.as_str()).collect::<String>())
+}
+
+/// The words apart from the dots that lead from one to another.
+fn without_leaders(words: &[Word]) -> Vec<Word> {
+    let mut kept: Vec<Word> = Vec::with_capacity(words.len());
+    let mut lead: Vec<Word> = Vec::new();
+    for word in words.iter().flat_map(without_dots) {
+        if dots(&word.text).is_some() {
+            lead.push(word);
+            continue;
+        }
+        if longest_leader(&lead) < FEWEST_DOTS {
+            kept.append(&mut lead);
+        }
+        lead.clear();
+        kept.push(word);
+    }
+    kept.extend(lead);
+    kept
+}
+
 fn table(run: &[&Part]) -> Option<Grid> {
     let words = run.iter().flat_map(|part| &part.line.words);
     let area = words.map(Word::area).reduce(Area::around)?;
@@ -259,7 +325,7 @@ fn table(run: &[&Part]) -> Option<Grid> {
             continue;
         }
         let name = grid::text(std::mem::take(&mut begun));
-        let name = name.trim_end_matches(|c| is_dot(c) || c == ' ').to_owned();
+        let name = without_tail(&name).to_owned();
         let number = entry.map(|entry| grid::text(entry.number.clone()));
         rows.push(vec![name, number.unwrap_or_default()]);
     }

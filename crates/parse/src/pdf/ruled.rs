@@ -151,23 +151,35 @@ fn table(rules: &[Rule], words: &mut Vec<Word>, level: i16) -> Option<Grid> {
             }
         }
     }
-    let place = |word: &Word| {
-        let place = word.area();
-        if word.angle != level && place.around(area) != area {
-            return None;
+    // What cells take of the page, by the first of those that are one.
+    let mut boxes: Vec<Option<Area>> = vec![None; wide * high];
+    for (row, ends) in lines.windows(2).enumerate() {
+        let &[top, bottom] = ends else { continue };
+        for (column, ends) in columns.windows(2).enumerate() {
+            let &[left, right] = ends else { continue };
+            let cell = Area { left, top, right, bottom };
+            if let Some(whole) = boxes.get_mut(cells.root(row * wide + column)) {
+                *whole = Some(whole.map_or(cell, |whole| whole.around(cell)));
+            }
         }
-        let area = place;
+    }
+    let mut place = |word: &Word| {
+        let area = word.area();
         let (x, y) = (f32::midpoint(area.left, area.right), f32::midpoint(area.top, area.bottom));
         let column = columns.partition_point(|wall| *wall <= x).checked_sub(1)?;
         let row = lines.partition_point(|line| *line <= y).checked_sub(1)?;
-        (column < wide && row < high).then_some((row, column))
+        if wide <= column || high <= row {
+            return None;
+        }
+        let cell = cells.root(row * wide + column);
+        // A turned word that leaves its cell is a stamp.
+        let fits = || boxes.get(cell).copied().flatten().is_some_and(|cell| within(area, cell));
+        (word.angle == level || fits()).then_some(cell)
     };
     let mut inside: Vec<Vec<Word>> = vec![Vec::new(); wide * high];
     let mut n_words = 0;
     for word in words.iter() {
-        if let Some((row, column)) = place(word)
-            && let Some(cell) = inside.get_mut(cells.root(row * wide + column))
-        {
+        if let Some(cell) = place(word).and_then(|cell| inside.get_mut(cell)) {
             cell.push(word.clone());
             n_words += usize::from(word.angle == level);
         }
@@ -189,6 +201,14 @@ fn table(rules: &[Rule], words: &mut Vec<Word>, level: i16) -> Option<Grid> {
     let mut rows = inside.into_iter();
     let rows = (0..high).map(|_| rows.by_ref().take(wide).collect()).collect();
     Some(Grid::of_cells(area, rows))
+}
+
+/// Does the cell hold the box, but for what its rules may miss?
+fn within(area: Area, cell: Area) -> bool {
+    cell.left - NEAR <= area.left
+        && cell.top - NEAR <= area.top
+        && area.right <= cell.right + NEAR
+        && area.bottom <= cell.bottom + NEAR
 }
 
 /// Do rows of the words fall apart at a gutter, again and again?

@@ -1,5 +1,6 @@
 //! Small PDFs, written here, and what is read of them.
 
+mod edges;
 mod tables;
 
 use std::fmt::Write as _;

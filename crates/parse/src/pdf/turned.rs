@@ -20,6 +20,11 @@ pub(crate) fn tables(rules: &[Rule], groups: &mut [(Frame, Vec<Word>)]) -> Vec<G
     // Each of their lines goes as one word to where a reader of the table sees it.
     let mut lines: Vec<(usize, Vec<Word>, Word)> = Vec::new();
     for (group, (other, words)) in others.iter_mut().enumerate() {
+        // A slanted word is a stamp.
+        let is_upright = |word: &Word| (word.angle - level).rem_euclid(180) == 90;
+        if !words.first().is_some_and(is_upright) {
+            continue;
+        }
         for line in lines_of(std::mem::take(words)) {
             match seen(&line, *other, *frame) {
                 Some(word) => lines.push((group, line, word)),
