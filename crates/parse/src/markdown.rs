@@ -284,6 +284,7 @@ pub(crate) fn is_followed(target: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use pikerag_knowledge::BlockKind;
+    use proptest::prelude::*;
 
     use crate::sound::{run, run_within};
     use crate::{Limits, Unaided, parse};
@@ -398,7 +399,6 @@ mod tests {
         "#);
     }
 
-    /// All tables of a file share its limits: none may cost what all of them may.
     /// What indents a line of HTML is no text of its own, wherever the block stands.
     #[test]
     fn indented_html_is_read_too() {
@@ -421,6 +421,74 @@ mod tests {
         }
     }
 
+    proptest! {
+        /// However HTML and Markdown are mixed, indented and left open: each word is there, once.
+        #[test]
+        fn no_word_is_lost_or_doubled(lines in prop::collection::vec(prop::sample::select(MIXED), 1..14)) {
+            let (mut text, mut n) = (String::new(), 0);
+            for line in lines {
+                for part in line.split_inclusive('W') {
+                    match part.strip_suffix('W') {
+                        Some(before) => {
+                            n += 1;
+                            text.extend([before, "w", &n.to_string(), "z"]);
+                        }
+                        None => text += part,
+                    }
+                }
+                text.push('\n');
+            }
+            let Ok(parsed) = parse("a.md", text.as_bytes(), &Limits::default(), &Unaided) else {
+                prop_assert_eq!(n, 0, "{}", text);
+                return Ok(());
+            };
+            let document = &parsed.documents[0];
+            let shown: String = (document.blocks.iter())
+                .map(|block| block.span.of(&document.text).unwrap().to_owned() + "\n")
+                .collect();
+            for n in 1..=n {
+                prop_assert_eq!(shown.matches(&format!("w{n}z")).count(), 1, "w{}z of {}", n, text);
+            }
+        }
+    }
+
+    const MIXED: &[&str] = &[
+        "<div>",
+        "</div>",
+        "<table>",
+        "<tr>",
+        "<td>",
+        "</td>",
+        "<!-- c -->",
+        "<p>",
+        "</p>",
+        "W",
+        "W W",
+        "",
+        "- W",
+        "> W",
+        "| W | W |\n|---|---|\n| W | W |",
+        "  W",
+        "\tW",
+        "    W",
+        "<li>W",
+        "1. W",
+        "# W",
+        "```\nW\n```",
+        "<b>W</b>",
+        "W <i>W",
+        ">\t<div>",
+        "- <div>",
+        "\t<td>W",
+        "   <p>W</p>",
+        "[^1]: W",
+        "[W](x)",
+        "<a href=x>W</a>",
+        "***",
+        "W\n---",
+    ];
+
+    /// All tables of a file share its limits: none may cost what all of them may.
     #[test]
     fn html_is_limited() {
         let limits = Limits { max_cells: 5, max_depth: 8, ..Limits::default() };
