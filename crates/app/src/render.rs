@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use pikerag_knowledge::{
-    Answer, Candidate, Check, Criterion, Event, JudgedBy, StopReason, Via, WrittenBy,
+    Answer, Candidate, Check, Criterion, Event, JudgedBy, Span, StopReason, Via, WrittenBy,
 };
 
 /// Candidates of a hop that are listed; the rest is counted.
@@ -162,7 +162,6 @@ pub(crate) fn conclusion(answer: &Answer) -> String {
         let _ = writeln!(shown);
     }
     for citation in &answer.citations {
-        let page = citation.page.map(|page| format!(", page {page}")).unwrap_or_default();
         let check = match citation.check {
             Check::Verified => "✓".to_owned(),
             Check::NotFound => "✗ these words do not stand there:".to_owned(),
@@ -170,16 +169,20 @@ pub(crate) fn conclusion(answer: &Answer) -> String {
         };
         let _ = writeln!(
             shown,
-            "[{}] {}{page}, bytes {}–{} {check} “{}”",
+            "[{}] {} {check} “{}”",
             citation.number,
-            citation.uri,
-            citation.span.start,
-            citation.span.end,
+            place(&citation.uri, citation.page, citation.span),
             short(&citation.quote, 240)
         );
     }
     let _ = writeln!(shown, "\n{}", cost(answer));
     shown
+}
+
+/// Where something stands, for a person.
+pub(crate) fn place(uri: &str, page: Option<u32>, span: Span) -> String {
+    let page = page.map(|page| format!(", page {page}")).unwrap_or_default();
+    format!("{uri}{page}, bytes {}–{}", span.start, span.end)
 }
 
 fn cost(answer: &Answer) -> String {

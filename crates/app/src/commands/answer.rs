@@ -95,8 +95,7 @@ pub(crate) async fn search(wiring: &Wiring, arguments: &Search) -> anyhow::Resul
         if let Some(atom) = shown_atoms.get(place) {
             say(&format!("   {}", render::short(atom, 110)));
         }
-        let page = chunk.page.map(|page| format!(", page {page}")).unwrap_or_default();
-        say(&format!("   {}{page}, bytes {}–{}", chunk.uri, chunk.span.start, chunk.span.end));
+        say(&format!("   {}", render::place(&chunk.uri, chunk.page, chunk.span)));
         say(&format!("   {}", render::short(&chunk.text, 160)));
     }
     Ok(0)

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::cli::{Propose, Records};
 use crate::files;
 use crate::output::{note, say, say_json};
-use crate::render::{count, short};
+use crate::render::{count, place, short};
 use crate::wiring::Wiring;
 
 /// Chunks that a model is shown to propose schemas from, and their bytes in all.
@@ -59,9 +59,8 @@ fn list(found: &[Record]) {
                 None => format!("{}: {:?} (as it stands)", field.name, short(&field.raw, SHOWN)),
             })
             .collect();
-        let page = record.page.map_or_else(String::new, |page| format!(", page {page}"));
         say(&format!("{}  {}", record.schema, fields.join("; ")));
-        say(&format!("    {}{page}, bytes {}–{}", record.uri, record.span.start, record.span.end));
+        say(&format!("    {}", place(&record.uri, record.page, record.span)));
     }
     for (schema, n) in by_schema {
         say(&format!("{schema}: {}", count(n, "record")));

@@ -55,11 +55,8 @@ impl Tagged {
         Ok(Self { classes, sample, sampled: Vec::new() })
     }
 
-    /// Adds what a new chunk costs.
+    /// Adds what a new chunk costs that can be searched, or will be.
     pub(super) fn count(&mut self, estimate: &mut Estimate, chunk: &Chunk) {
-        if chunk.hidden {
-            return;
-        }
         look_through(estimate, chunk, &self.classes);
         if self.sampled.len() < self.sample {
             self.sampled.push(chunk.clone());
