@@ -1,17 +1,12 @@
 //! How sure is a model of what it says? By the log-probabilities of the tokens it wrote, or, where a
 //! setting says so, by a grade that it gives itself.
 
-use std::sync::{Mutex, PoisonError};
-
-use async_trait::async_trait;
-use pikerag_knowledge::{
-    ChatModel, ChatReply, ChatRequest, JudgedBy, ModelError, Role, Schema, Scorer, TokenLogprob,
-    mean_probability,
-};
-use pikerag_prompt::{Prompt, Prose, Reply, Unreadable, ask, object, quiet_headings};
+use pikerag_knowledge::{JudgedBy, Role, Schema, TokenLogprob, mean_probability};
+use pikerag_prompt::{Prompt, Prose, Reply, Unreadable, ask_scored, object, quiet_headings};
 use serde_json::json;
 
-use crate::ports::{Certainty, Ports, Run, SolveError};
+use crate::ports::{Certainty, Ports, SolveError};
+use crate::run::Run;
 use crate::verdict::only;
 
 /// A reply in plain words, and how sure the model is of it.
@@ -58,10 +53,11 @@ pub(crate) async fn ask_surely(
     match ports.models.certainty {
         Certainty::LogProbabilities => {
             let scorer = ports.models.scorer.as_deref().ok_or(SolveError::NoScorer)?;
-            let remembering = Scored { scorer, logprobs: Mutex::default() };
-            let asked = ask::<Prose>(&remembering, prompt, inputs, &mut run.spent).await;
-            let Some(Prose(text)) = run.readable(prompt.role, asked)? else { return Ok(None) };
-            let confidence = confidence(&remembering.logprobs());
+            let asked = ask_scored::<Prose>(scorer, prompt, inputs, &mut run.account).await;
+            let Some((Prose(text), tokens)) = run.readable(prompt.role, asked)? else {
+                return Ok(None);
+            };
+            let confidence = confidence(&tokens);
             Ok(Some(Sure { text, confidence, by: JudgedBy::LogProbabilities }))
         }
         Certainty::SelfAssessment => {
@@ -92,31 +88,6 @@ pub(crate) fn need_certainty(ports: &Ports) -> Result<(), SolveError> {
 /// Of the tokens of a reply; against one without tokens nothing speaks.
 fn confidence(tokens: &[TokenLogprob]) -> f64 {
     mean_probability(tokens).unwrap_or(1.0)
-}
-
-/// A scorer as a chat model that remembers the log-probabilities of its last reply.
-struct Scored<'a> {
-    scorer: &'a dyn Scorer,
-    logprobs: Mutex<Vec<TokenLogprob>>,
-}
-
-impl Scored<'_> {
-    fn logprobs(&self) -> Vec<TokenLogprob> {
-        self.logprobs.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-#[async_trait]
-impl ChatModel for Scored<'_> {
-    fn name(&self) -> &'static str {
-        "scorer"
-    }
-
-    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        let (reply, logprobs) = self.scorer.score(request).await?;
-        *self.logprobs.lock().unwrap_or_else(PoisonError::into_inner) = logprobs;
-        Ok(reply)
-    }
 }
 
 /// The model's own grade, from 0 to 1.

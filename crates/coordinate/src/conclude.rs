@@ -3,7 +3,8 @@
 use pikerag_knowledge::{Answer, Context, Event, Question, Role, WrittenBy};
 use pikerag_reason::{Claim, Reading, cite, quote, read};
 
-use crate::ports::{Ports, Run, SolveError};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 
 /// Sentences that the quoting generator puts together.
 const QUOTED: usize = 4;
@@ -14,7 +15,7 @@ pub(crate) async fn conclude(
     ports: &Ports,
     question: &Question,
     context: Context,
-    run: Run,
+    run: &mut Run,
 ) -> Result<Answer, SolveError> {
     conclude_with(ports, question, context, "", run).await
 }
@@ -25,19 +26,19 @@ pub(crate) async fn conclude_with(
     question: &Question,
     context: Context,
     notes: &str,
-    mut run: Run,
+    run: &mut Run,
 ) -> Result<Answer, SolveError> {
     let (reading, written_by) = match ports.models.of(Role::Answer) {
         Some(model) => {
-            let asked = read(model, question, &context, notes, &mut run.spent).await;
+            let asked = read(model, question, &context, notes, &mut run.account).await;
             match run.readable(Role::Answer, asked)? {
                 Some(reading) => {
                     (reading, WrittenBy::LanguageModel { model: model.name().to_owned() })
                 }
-                None => quoted(question, &context, &mut run, "The reply could not be read"),
+                None => quoted(question, &context, run, "The reply could not be read"),
             }
         }
-        None => quoted(question, &context, &mut run, "No language model was used"),
+        None => quoted(question, &context, run, "No language model was used"),
     };
     finish(ports, context, reading, written_by, run).await
 }
@@ -48,7 +49,7 @@ pub(crate) async fn conclude_as(
     context: Context,
     answer: String,
     rationale: String,
-    run: Run,
+    run: &mut Run,
 ) -> Result<Answer, SolveError> {
     conclude_read(ports, context, Reading { answer, rationale, claims: Vec::new() }, run).await
 }
@@ -58,7 +59,7 @@ pub(crate) async fn conclude_read(
     ports: &Ports,
     context: Context,
     reading: Reading,
-    run: Run,
+    run: &mut Run,
 ) -> Result<Answer, SolveError> {
     let model = ports.models.need(Role::Answer)?.name().to_owned();
     finish(ports, context, reading, WrittenBy::LanguageModel { model }, run).await
@@ -69,7 +70,7 @@ pub(crate) async fn refuse(
     ports: &Ports,
     context: Context,
     missing: String,
-    run: Run,
+    run: &mut Run,
 ) -> Result<Answer, SolveError> {
     let mut answer = conclude_as(ports, context, missing, String::new(), run).await?;
     answer.refused = true;
@@ -82,11 +83,11 @@ async fn finish(
     context: Context,
     reading: Reading,
     written_by: WrittenBy,
-    mut run: Run,
+    run: &mut Run,
 ) -> Result<Answer, SolveError> {
     let claims: &[Claim] = &reading.claims;
     let citations = cite(ports.base.as_ref(), &context, &reading.answer, claims).await?;
-    run.trace.push(Event::Answered { answer: reading.answer.clone() });
+    run.push(Event::Answered { answer: reading.answer.clone() });
     Ok(Answer {
         text: reading.answer,
         rationale: reading.rationale,
@@ -94,8 +95,6 @@ async fn finish(
         written_by,
         citations,
         context,
-        trace: run.trace,
-        spent: run.spent,
     })
 }
 
@@ -105,6 +104,6 @@ fn quoted(
     run: &mut Run,
     why: &str,
 ) -> (Reading, WrittenBy) {
-    run.trace.push(Event::Noted { note: format!("{why}: the answer quotes its evidence.") });
+    run.push(Event::Noted { note: format!("{why}: the answer quotes its evidence.") });
     (quote(question, context, QUOTED), WrittenBy::Quotation)
 }

@@ -1,18 +1,23 @@
 //! What happens next? Indexing stage by stage; and, for a question, the methods of the papers, each
 //! one plain function that reads like its algorithm.
 
+mod candidates;
 mod certainty;
 mod conclude;
 pub mod decompose;
 pub mod estimate;
+mod fork;
 pub mod ingest;
 pub mod methods;
 mod ports;
 mod retrieval;
+mod run;
 mod tagging;
 mod verdict;
 
-pub use methods::{Method, Overrides, UnknownMethod, solve};
-pub use ports::{Certainty, LabelledQuestion, Models, Ports, Run, SolveError};
+pub use fork::Retrace;
+pub use methods::{Method, Overrides, UnknownMethod, answer};
+pub use ports::{Certainty, LabelledQuestion, Models, Ports, SolveError};
 pub use retrieval::{Path, RetrievalParams};
+pub use run::{Clock, Finished, Run, RunParams};
 pub use tagging::TagUse;

@@ -1,4 +1,4 @@
-//! Which method? A closed set, chosen by name; one file each.
+//! Which method? A closed set, chosen by name; one file each, which says all there is to say of it.
 
 pub mod closed_book;
 pub mod crp_rag;
@@ -20,95 +20,228 @@ pub mod skr;
 pub mod think_then_act;
 pub mod tree_of_thought;
 
-mod catalogue;
 mod overrides;
+mod spec;
 
-use futures::future::BoxFuture;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::Future;
+use std::pin::pin;
+use std::str::FromStr;
+
+use futures::future::{BoxFuture, Either, select};
 use pikerag_knowledge::{Answer, Question};
+use serde_json::Value;
 
-pub use self::catalogue::UnknownMethod;
-pub use self::overrides::Overrides;
+pub use self::overrides::{BadParameter, Overrides, Weights};
+pub use self::spec::{
+    Cost, Described, Description, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel,
+};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::RetrievalParams;
+use crate::run::{Finished, Run, RunParams};
 
-/// A method with its parameters. The names carry the papers' parameters as defaults.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Method {
-    /// KAR³, Algorithm 1.
-    Kar3(kar3::Params),
-    /// Hop retrieval, then one answering call.
-    HopRag(hop_rag::Params),
-    /// One retrieval, one answer.
-    NaiveRag(RetrievalParams),
-    /// RA-ISF, Algorithm 1.
-    RaIsf(ra_isf::Params),
-    /// CRP-RAG.
-    CrpRag(crp_rag::Params),
-    /// No retrieval, one answer.
-    ClosedBook(closed_book::Params),
-    /// Follow-up questions, one at a time.
-    SelfAsk(self_ask::Params),
-    /// Reasoning and retrieval in turns.
-    Ircot(ircot::Params),
-    /// Retrieval by the last answer, round after round.
-    IterRetgen(iter_retgen::Params),
-    /// Sub-questions from simple to hard.
-    LeastToMost(least_to_most::Params),
-    /// Judge first, then rewrite and retrieve where that helps.
-    ThinkThenAct(think_then_act::Params),
-    /// Breadth-first search over thoughts.
-    TreeOfThought(tree_of_thought::Params),
-    /// A chain of queries, verified node by node.
-    SearChain(searchain::Params),
-    /// A question tree, solved from its leaves.
-    ProbTree(probtree::Params),
-    /// One answer per passage, weighed together.
-    Replug(replug::Params),
-    /// Judgements steer what is retrieved and answered.
-    SelfRag(self_rag::Params),
-    /// The entity graph around what a question is about.
-    GraphRagLocal(graphrag::Local),
-    /// The reports on all communities.
-    GraphRagGlobal(graphrag::Global),
-    /// Chunks and summaries in one search.
-    Raptor(raptor::Params),
-    /// The nearest labelled questions decide whether to retrieve.
-    Skr(skr::Params),
+/// The enum of all methods, and all that goes by it: one line for each.
+macro_rules! methods {
+    ($($(#[$about:meta])* $method:ident($params:ty) => $solve:path,)*) => {
+        /// A method with its parameters. The names carry the papers' parameters as defaults.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum Method {
+            $($(#[$about])* $method($params),)*
+        }
+
+        /// Goes the method's way, on an account that is the caller's.
+        fn solve<'a>(
+            ports: &'a Ports,
+            run: &'a mut Run,
+            question: &'a Question,
+            method: Method,
+        ) -> BoxFuture<'a, Result<Answer, SolveError>> {
+            match method {
+                $(Method::$method(params) => Box::pin($solve(ports, run, question, params)),)*
+            }
+        }
+
+        impl Method {
+            /// Every method with what its file says of it, in the order of the documentation.
+            fn described() -> Vec<(Description, Self)> {
+                let mut all = Vec::new();
+                $(all.extend(
+                    spec::describe::<$params>().into_iter()
+                        .map(|(description, params)| (description, Self::$method(params))),
+                );)*
+                all
+            }
+
+            /// Its parameters by name, those that have a value.
+            pub fn parameters(&self) -> BTreeMap<String, Value> {
+                let named = |(name, value): (&str, Value)| (name.to_owned(), value);
+                match self {
+                    $(Self::$method(params) => spec::values(params).map(named).collect(),)*
+                }
+            }
+
+            /// What one question costs with these parameters.
+            pub fn cost(&self) -> Cost {
+                match self {
+                    $(Self::$method(params) => (<$params>::SPEC.cost)(params),)*
+                }
+            }
+
+            fn set(&mut self, name: &str, value: &Value) -> bool {
+                match self {
+                    $(Self::$method(params) => spec::set(params, name, value),)*
+                }
+            }
+
+            fn weights(&self) -> Weights {
+                match self {
+                    $(Self::$method(params) => params.weights(),)*
+                }
+            }
+
+            fn weigh(&mut self, weights: &Weights) {
+                match self {
+                    $(Self::$method(params) => params.weigh(weights),)*
+                }
+            }
+        }
+    };
 }
 
-/// Answers a question by a method.
-///
-/// # Errors
-/// See [`SolveError`]. A question is answered whole or not at all.
+methods! {
+    /// KAR³, Algorithm 1.
+    Kar3(kar3::Params) => kar3::solve,
+    /// Hop retrieval, then one answering call.
+    HopRag(hop_rag::Params) => hop_rag::solve,
+    /// One retrieval, one answer.
+    NaiveRag(RetrievalParams) => naive_rag::solve,
+    /// RA-ISF, Algorithm 1.
+    RaIsf(ra_isf::Params) => ra_isf::solve,
+    /// CRP-RAG.
+    CrpRag(crp_rag::Params) => crp_rag::solve,
+    /// The entity graph around what a question is about.
+    GraphRagLocal(graphrag::Local) => graphrag::local,
+    /// The reports on all communities.
+    GraphRagGlobal(graphrag::Global) => graphrag::global,
+    /// Chunks and summaries in one search.
+    Raptor(raptor::Params) => raptor::solve,
+    /// No retrieval, one answer.
+    ClosedBook(closed_book::Params) => closed_book::solve,
+    /// Follow-up questions, one at a time.
+    SelfAsk(self_ask::Params) => self_ask::solve,
+    /// Reasoning and retrieval in turns.
+    Ircot(ircot::Params) => ircot::solve,
+    /// Retrieval by the last answer, round after round.
+    IterRetgen(iter_retgen::Params) => iter_retgen::solve,
+    /// Sub-questions from simple to hard.
+    LeastToMost(least_to_most::Params) => least_to_most::solve,
+    /// A chain of queries, verified node by node.
+    SearChain(searchain::Params) => searchain::solve,
+    /// A question tree, solved from its leaves.
+    ProbTree(probtree::Params) => probtree::solve,
+    /// One answer per passage, weighed together.
+    Replug(replug::Params) => replug::solve,
+    /// Judgements steer what is retrieved and answered.
+    SelfRag(self_rag::Params) => self_rag::solve,
+    /// The nearest labelled questions decide whether to retrieve.
+    Skr(skr::Params) => skr::solve,
+    /// Judge first, then rewrite and retrieve where that helps.
+    ThinkThenAct(think_then_act::Params) => think_then_act::solve,
+    /// Breadth-first search over thoughts.
+    TreeOfThought(tree_of_thought::Params) => tree_of_thought::solve,
+}
+
+/// Answers a question by a method, in a run that is kept whatever comes of it: an answer, an error, or
+/// the end of `cancelled`, after which no model call is begun and those under way are given up.
 ///
 /// # Cancel safety
-/// Reads only; dropping the future gives up at most the call in flight.
-pub async fn solve(
+/// Dropping the future gives up the run without a record of its end.
+pub async fn answer(
     ports: &Ports,
     question: &Question,
     method: Method,
-) -> Result<Answer, SolveError> {
-    let solving: BoxFuture<'_, Result<Answer, SolveError>> = match method {
-        Method::Kar3(params) => Box::pin(kar3::solve(ports, question, params)),
-        Method::HopRag(params) => Box::pin(hop_rag::solve(ports, question, params)),
-        Method::NaiveRag(params) => Box::pin(naive_rag::solve(ports, question, params)),
-        Method::RaIsf(params) => Box::pin(ra_isf::solve(ports, question, params)),
-        Method::CrpRag(params) => Box::pin(crp_rag::solve(ports, question, params)),
-        Method::ClosedBook(params) => Box::pin(closed_book::solve(ports, question, params)),
-        Method::SelfAsk(params) => Box::pin(self_ask::solve(ports, question, params)),
-        Method::Ircot(params) => Box::pin(ircot::solve(ports, question, params)),
-        Method::IterRetgen(params) => Box::pin(iter_retgen::solve(ports, question, params)),
-        Method::LeastToMost(params) => Box::pin(least_to_most::solve(ports, question, params)),
-        Method::ThinkThenAct(params) => Box::pin(think_then_act::solve(ports, question, params)),
-        Method::TreeOfThought(params) => Box::pin(tree_of_thought::solve(ports, question, params)),
-        Method::SearChain(params) => Box::pin(searchain::solve(ports, question, params)),
-        Method::ProbTree(params) => Box::pin(probtree::solve(ports, question, params)),
-        Method::Replug(params) => Box::pin(replug::solve(ports, question, params)),
-        Method::SelfRag(params) => Box::pin(self_rag::solve(ports, question, params)),
-        Method::GraphRagLocal(params) => Box::pin(graphrag::local(ports, question, params)),
-        Method::GraphRagGlobal(params) => Box::pin(graphrag::global(ports, question, params)),
-        Method::Raptor(params) => Box::pin(raptor::solve(ports, question, params)),
-        Method::Skr(params) => Box::pin(skr::solve(ports, question, params)),
+    params: RunParams,
+    cancelled: impl Future<Output = ()> + Send,
+) -> Finished {
+    let mut run = Run::begin(&method, question, params);
+    // Dropping the method's future is what cancels it; the run is ours and stays.
+    let result = match select(pin!(cancelled), solve(ports, &mut run, question, method)).await {
+        Either::Left(((), _)) => Err(SolveError::Cancelled),
+        Either::Right((result, _)) => result,
     };
-    solving.await
+    run.end(result)
+}
+
+/// A name that no method bears.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no method `{0}`; choose from {known}", known = Method::names().join(", "))]
+pub struct UnknownMethod(String);
+
+impl Method {
+    /// Every method by its name, in the order of the documentation.
+    pub fn catalogue() -> Vec<Description> {
+        Self::described().into_iter().map(|(description, _)| description).collect()
+    }
+
+    /// Every name, in the order of the documentation.
+    pub fn names() -> Vec<&'static str> {
+        Self::described().into_iter().map(|(description, _)| description.name).collect()
+    }
+
+    /// Its name; where it has parameters that no setting gives, the first of its family.
+    pub fn name(&self) -> &'static str {
+        let described = Self::described();
+        let mut first = None;
+        for (description, method) in &described {
+            if std::mem::discriminant(method) != std::mem::discriminant(self) {
+                continue;
+            }
+            if method == self {
+                return description.name;
+            }
+            // A variant is what its fixed parameters make it: with ours it would be this very method.
+            let mut same = *method;
+            for (name, value) in self.parameters() {
+                same.set(&name, &value);
+            }
+            same.weigh(&self.weights());
+            if same == *self {
+                return description.name;
+            }
+            first = first.or(Some(description.name));
+        }
+        first.unwrap_or_default()
+    }
+
+    /// The method with the user's parameters.
+    #[must_use]
+    pub fn with(mut self, set: &Overrides) -> Self {
+        let name = self.name();
+        for (parameter, value) in set.values(name) {
+            self.set(parameter, value);
+        }
+        self.weigh(&set.weights);
+        self
+    }
+}
+
+impl FromStr for Method {
+    type Err = UnknownMethod;
+
+    fn from_str(name: &str) -> Result<Self, UnknownMethod> {
+        let found = Self::described().into_iter().find(|(known, _)| known.name == name);
+        found.map(|(_, method)| method).ok_or_else(|| UnknownMethod(name.to_owned()))
+    }
+}
+
+impl fmt::Display for Method {
+    /// The name, and a note where the parameters are the user's own.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name();
+        match name.parse::<Self>().is_ok_and(|plain| plain == *self) {
+            true => f.write_str(name),
+            false => write!(f, "{name} (own parameters)"),
+        }
+    }
 }

@@ -1,14 +1,12 @@
-//! What does a method have at hand? The base, the models by role, and the account of its own run.
+//! What does a method have at hand? The base, and the models by role.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use futures::future::join_all;
 use pikerag_knowledge::{
-    ChatModel, Embedder, Event, KnowledgeBase, ModelError, Question, Role, Scorer, Spent,
-    StoreError, Structure, Trace,
+    ChatModel, Embedder, KnowledgeBase, ModelError, Role, StoreError, Structure,
 };
-use pikerag_prompt::{AskError, Prompt, Reply, ask, ask_sample};
+use pikerag_prompt::AskError;
 use pikerag_retrieve::{Finder, RetrieveError};
 use serde::Deserialize;
 
@@ -19,8 +17,8 @@ pub struct Models {
     pub default: Option<Arc<dyn ChatModel>>,
     /// Models of single roles.
     pub by_role: BTreeMap<Role, Arc<dyn ChatModel>>,
-    /// Gives token log-probabilities along with its replies, where a model is set.
-    pub scorer: Option<Arc<dyn Scorer>>,
+    /// Asked where log-probabilities are wanted along with the reply.
+    pub scorer: Option<Arc<dyn ChatModel>>,
     /// How sure a model is, by which measure.
     pub certainty: Certainty,
     /// Questions that a model was tried on (SKR); the order matters only between equally near ones.
@@ -82,94 +80,6 @@ impl Ports {
     }
 }
 
-/// The account of one question: its trace and what it spent. Never shared between questions.
-#[derive(Clone, Debug, Default)]
-pub struct Run {
-    /// The steps so far.
-    pub trace: Trace,
-    /// Calls and tokens so far.
-    pub spent: Spent,
-}
-
-impl Run {
-    /// Begins the account of a question.
-    pub fn begin(method: &str, question: &Question) -> Self {
-        let mut run = Self::default();
-        run.trace.push(Event::Began { method: method.to_owned(), question: question.text.clone() });
-        run
-    }
-
-    /// Adds the steps and the bill of a part that ran side by side with others.
-    pub fn absorb(&mut self, part: Self) {
-        self.trace.events.extend(part.trace.events);
-        self.spent.merge(&part.spent);
-    }
-
-    /// Asks the model of the prompt's role; `None` where its reply stayed unreadable, which the trace
-    /// then says.
-    ///
-    /// # Errors
-    /// There is no such model, or the call failed.
-    pub async fn ask<R: Reply>(
-        &mut self,
-        ports: &Ports,
-        prompt: &Prompt,
-        inputs: &[(&str, &str)],
-    ) -> Result<Option<R>, SolveError> {
-        let model = ports.models.need(prompt.role)?;
-        let asked = ask(model, prompt, inputs, &mut self.spent).await;
-        Ok(self.readable(prompt.role, asked)?)
-    }
-
-    /// Asks about many things at once; the replies and their account come in the order of `inputs`,
-    /// whichever is there first. The number is the sample: 0 unless one request is sampled often.
-    ///
-    /// # Errors
-    /// As [`Run::ask`]; the first in order.
-    pub async fn ask_each<R: Reply>(
-        &mut self,
-        ports: &Ports,
-        prompt: &Prompt,
-        inputs: &[(Vec<(&str, &str)>, u32)],
-    ) -> Result<Vec<Option<R>>, SolveError> {
-        let model = ports.models.need(prompt.role)?;
-        let mut calls = Vec::with_capacity(inputs.len());
-        for (inputs, sample) in inputs {
-            calls.push(async move {
-                let mut spent = Spent::default();
-                let reply = ask_sample::<R>(model, prompt, inputs, *sample, &mut spent).await;
-                (reply, spent)
-            });
-        }
-        let mut replies = Vec::with_capacity(inputs.len());
-        for (reply, spent) in join_all(calls).await {
-            self.spent.merge(&spent);
-            replies.push(self.readable(prompt.role, reply)?);
-        }
-        Ok(replies)
-    }
-
-    /// The reply of a step; `None` where it stayed unreadable, which the trace then says.
-    ///
-    /// # Errors
-    /// Whatever else made the call fail.
-    pub fn readable<T>(
-        &mut self,
-        role: Role,
-        asked: Result<T, AskError>,
-    ) -> Result<Option<T>, AskError> {
-        match asked {
-            Ok(reply) => Ok(Some(reply)),
-            Err(AskError::Unreadable { reason, .. }) => {
-                tracing::warn!(%role, %reason, "a reply stayed unreadable; going on without it");
-                self.trace.push(Event::Unreadable { role, reason: reason.to_string() });
-                Ok(None)
-            }
-            Err(other) => Err(other),
-        }
-    }
-}
-
 /// Why a question was not answered.
 #[derive(Debug, thiserror::Error)]
 pub enum SolveError {
@@ -211,6 +121,31 @@ pub enum SolveError {
          `[methods] skr_examples` to a file with lines {{\"question\": \"…\", \"known\": true}}"
     )]
     NoLabelledQuestions,
+    /// Somebody stopped the run.
+    #[error("the run was cancelled")]
+    Cancelled,
+    /// A run that was to follow another took another way: the base or the settings have changed since.
+    #[error("event {seq} is not what it was: the base or the settings have changed since that run")]
+    Diverged {
+        /// The first event that differs.
+        seq: u32,
+    },
+    /// The event that a fork is to decide otherwise is no such decision.
+    #[error("event {seq} is decided by {wanted}, and by nothing else")]
+    UnfitChange {
+        /// The event.
+        seq: u32,
+        /// What decides it.
+        wanted: &'static str,
+    },
+    /// A fork chooses a candidate that is not in the list.
+    #[error("there is no candidate {}: {candidates} were found", index + 1)]
+    NoCandidate {
+        /// Its place, from 0.
+        index: usize,
+        /// How many there are.
+        candidates: usize,
+    },
 }
 
 impl SolveError {

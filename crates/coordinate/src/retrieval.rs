@@ -5,8 +5,9 @@ use pikerag_knowledge::{AtomKind, Candidate, Chunk, Context, Event, Question, Ro
 use pikerag_reason::{Reading, read};
 use pikerag_retrieve::{LayerParams, atoms, hybrid, layers, nearest};
 
-use crate::methods::kar3::{atom_candidates, chunk_candidates, fetch};
-use crate::ports::{Ports, Run, SolveError};
+use crate::candidates::{atom_candidates, chunk_candidates, fetch};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 use crate::tagging::TagUse;
 
 /// How chunks are found.
@@ -128,7 +129,7 @@ pub(crate) async fn look_up(
 ) -> Result<Vec<Chunk>, SolveError> {
     let candidates = retrieve(ports, query, params).await?;
     let chunks = fetch(ports, &candidates).await?;
-    run.trace.push(Event::Retrieved { hop, candidates });
+    run.push(Event::Retrieved { hop, candidates });
     Ok(chunks)
 }
 
@@ -142,6 +143,6 @@ pub(crate) async fn answer_step(
 ) -> Result<Option<Reading>, SolveError> {
     let model = ports.models.need(Role::Answer)?;
     let question = Question { id: String::new(), text: question.to_owned() };
-    let asked = read(model, &question, context, notes, &mut run.spent).await;
+    let asked = read(model, &question, context, notes, &mut run.account).await;
     Ok(run.readable(Role::Answer, asked)?)
 }

@@ -12,8 +12,9 @@ use pikerag_prompt::{Prompt, Prose, one_line, quiet_headings};
 use pikerag_retrieve::{RANK_OFFSET, tagged};
 use serde::Deserialize;
 
-use crate::methods::kar3::chunk_candidates;
-use crate::ports::{Ports, Run, SolveError};
+use crate::candidates::chunk_candidates;
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 use crate::retrieval::{RetrievalParams, retrieve};
 
 /// What a question's tags are used for.
@@ -68,8 +69,7 @@ pub(crate) async fn retrieve_tagged(
     }
     let tags = map(ports, find(ports, run, question).await?).await?;
     if tags.is_empty() {
-        run.trace
-            .push(Event::Noted { note: "No tags of the base are in the question.".to_owned() });
+        run.push(Event::Noted { note: "No tags of the base are in the question.".to_owned() });
         return retrieve(ports, question, params).await;
     }
     let query = match params.tags.rewrites() {
@@ -80,7 +80,7 @@ pub(crate) async fn retrieve_tagged(
         true => each_once(tags.iter().flat_map(|tag| tag.to.iter().cloned())),
         false => Vec::new(),
     };
-    run.trace.push(Event::Tagged { tags, query: query.clone(), keywords: keywords.clone() });
+    run.push(Event::Tagged { tags, query: query.clone(), keywords: keywords.clone() });
     let found = retrieve(ports, &query, params).await?;
     if keywords.is_empty() {
         return Ok(found);
@@ -102,7 +102,7 @@ async fn find(
     if let Some(model) = ports.models.of(Role::Tag)
         && !classes.is_empty()
     {
-        let asked = question_tags(model, question, &classes, &mut run.spent).await;
+        let asked = question_tags(model, question, &classes, &mut run.account).await;
         for (class, key, tag) in run.readable(Role::Tag, asked)?.unwrap_or_default() {
             if !found.iter().any(|(held, _)| tag_key(held) == Some(key)) {
                 let class = classes.iter().find(|known| known.id == class);

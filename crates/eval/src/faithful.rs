@@ -2,7 +2,7 @@
 //! consistency and perplexity (CRP-RAG §5.3, Tables 3 and 4).
 
 use pikerag_knowledge::{
-    Answer, ChatModel, ChatRequest, Message, ModelError, Role, Scorer, Spent, mean_probability,
+    Account, Answer, ChatModel, ChatRequest, Message, ModelError, Role, mean_probability,
 };
 use pikerag_prompt::{AskError, Prompt, YesNo, ask, passages, quiet_headings};
 
@@ -28,7 +28,7 @@ pub async fn is_consistent(
     model: &dyn ChatModel,
     question: &str,
     answer: &Answer,
-    spent: &mut Spent,
+    account: &mut Account,
 ) -> Result<Option<bool>, AskError> {
     if answer.refused {
         return Ok(None);
@@ -41,7 +41,7 @@ pub async fn is_consistent(
     let said = quiet_headings(&format!("{}\n{}", answer.text, answer.rationale));
     let inputs =
         [("passages", shown.as_str()), ("question", asked.as_str()), ("answer", said.trim())];
-    let YesNo(stems) = ask(model, &CONSISTENT, &inputs, spent).await?;
+    let YesNo(stems) = ask(model, &CONSISTENT, &inputs, account).await?;
     Ok(Some(stems))
 }
 
@@ -51,10 +51,10 @@ pub async fn is_consistent(
 /// # Errors
 /// The call failed; [`ModelError::Unsupported`] where the endpoint has no log-probabilities.
 pub async fn perplexity(
-    scorer: &dyn Scorer,
+    model: &dyn ChatModel,
     question: &str,
     answer: &Answer,
-    spent: &mut Spent,
+    account: &mut Account,
 ) -> Result<Option<f64>, AskError> {
     if answer.refused {
         return Ok(None);
@@ -72,16 +72,17 @@ pub async fn perplexity(
         max_tokens: WRITTEN.max_tokens,
         schema: None,
         sample: 0,
+        logprobs: true,
     };
     let failed = |source: ModelError| AskError::Model { role: WRITTEN.role, source };
-    let (reply, tokens) = scorer.score(&request).await.map_err(failed)?;
-    spent.add(WRITTEN.role, reply.usage);
-    Ok(mean_probability(&tokens).map(f64::recip))
+    let reply = model.complete(&request).await.map_err(failed)?;
+    account.book(WRITTEN.role, &reply);
+    Ok(mean_probability(&reply.logprobs).map(f64::recip))
 }
 
 #[cfg(test)]
 mod tests {
-    use pikerag_knowledge::{ChatReply, Context, TokenLogprob, Trace, Usage, WrittenBy};
+    use pikerag_knowledge::{ChatReply, Context, TokenLogprob, Usage, WrittenBy};
 
     use super::*;
 
@@ -102,15 +103,16 @@ mod tests {
     struct Writer(f32);
 
     #[async_trait::async_trait]
-    impl Scorer for Writer {
-        async fn score(
-            &self,
-            request: &ChatRequest,
-        ) -> Result<(ChatReply, Vec<TokenLogprob>), ModelError> {
+    impl ChatModel for Writer {
+        fn name(&self) -> &'static str {
+            "writer"
+        }
+        async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
             assert_eq!((request.role, request.temperature), (Role::Judge, 0.0));
+            assert!(request.logprobs);
             let usage = Usage { prompt_tokens: 5, completion_tokens: 2 };
             let token = TokenLogprob { token: "x".to_owned(), logprob: self.0.ln() };
-            Ok((ChatReply { text: "xx".to_owned(), usage }, vec![token.clone(), token]))
+            Ok(ChatReply { logprobs: vec![token.clone(), token], ..ChatReply::new("xx", usage) })
         }
     }
 
@@ -122,26 +124,24 @@ mod tests {
             written_by: WrittenBy::Quotation,
             citations: Vec::new(),
             context: Context::default(),
-            trace: Trace::default(),
-            spent: Spent::default(),
         }
     }
 
     #[tokio::test]
     async fn what_needs_no_judge_costs_nothing() {
-        let mut spent = Spent::default();
-        let from_nothing = is_consistent(&Nobody, "Where?", &answer(false), &mut spent).await;
+        let mut account = Account::default();
+        let from_nothing = is_consistent(&Nobody, "Where?", &answer(false), &mut account).await;
         assert_eq!(from_nothing.unwrap(), Some(false));
-        let refused = is_consistent(&Nobody, "Where?", &answer(true), &mut spent).await;
-        assert_eq!((refused.unwrap(), spent.calls()), (None, 0));
+        let refused = is_consistent(&Nobody, "Where?", &answer(true), &mut account).await;
+        assert_eq!((refused.unwrap(), account.cost().spent.calls()), (None, 0));
     }
 
     #[tokio::test]
     async fn the_geometric_mean_of_what_was_written() {
-        let mut spent = Spent::default();
-        let sure = perplexity(&Writer(0.5), "Where?", &answer(false), &mut spent).await.unwrap();
+        let mut account = Account::default();
+        let sure = perplexity(&Writer(0.5), "Where?", &answer(false), &mut account).await.unwrap();
         assert!((sure.unwrap() - 2.0).abs() < 1e-6);
-        assert_eq!(spent.calls(), 1);
-        assert_eq!(perplexity(&Writer(0.5), "?", &answer(true), &mut spent).await.unwrap(), None);
+        assert_eq!(account.cost().spent.calls(), 1);
+        assert_eq!(perplexity(&Writer(0.5), "?", &answer(true), &mut account).await.unwrap(), None);
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use pikerag_knowledge::{
     ChatModel, Chunk, EntityId, EntityMention, Extraction, RelationId, RelationMention, Role,
-    Schema, Spent,
+    Schema, Account,
 };
 use pikerag_language::fold::{Token, tokens};
 use pikerag_language::names::{LONGEST, joined, names_in};
@@ -37,11 +37,11 @@ const HEAVIEST: f64 = 10.0;
 pub async fn extract(
     model: &dyn ChatModel,
     chunk: &Chunk,
-    spent: &mut Spent,
+    account: &mut Account,
 ) -> Result<Extraction, AskError> {
     let (title, text) = content(chunk);
     let inputs = [("title", title.as_str()), ("text", text.as_str())];
-    let said: RawReply = ask(model, &PROMPT, &inputs, spent).await?;
+    let said: RawReply = ask(model, &PROMPT, &inputs, account).await?;
     Ok(said.0)
 }
 

@@ -6,7 +6,7 @@
 //! text are cut by structure: their rows stay whole and nobody is asked.
 
 use pikerag_knowledge::{
-    ChatModel, ChunkKind, Chunking, Document, DocumentGraph, Role, Schema, Spent, Usage,
+    ChatModel, ChunkKind, Chunking, Document, DocumentGraph, Role, Schema, Account, Usage,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{
@@ -287,7 +287,7 @@ impl Guide<'_> {
         let inputs = [("title", title), ("text", text.as_str())];
         match self {
             Self::Model { model, unreadable } => {
-                let asked = ask::<Prose>(*model, &FORWARD, &inputs, &mut Spent::default()).await;
+                let asked = ask::<Prose>(*model, &FORWARD, &inputs, &mut Account::default()).await;
                 match asked {
                     Ok(Prose(summary)) => Ok(Some(one_line(&summary))),
                     Err(AskError::Unreadable { reason, .. }) => {
@@ -339,8 +339,8 @@ impl Guide<'_> {
             Self::Model { model, unreadable } => {
                 let (first, last) = (window.first, window.last);
                 let read = move |reply: &str| said(reply, first, last);
-                let mut spent = Spent::default();
-                match ask_read(*model, &END, &inputs, Some(schema()), read, &mut spent).await {
+                let mut account = Account::default();
+                match ask_read(*model, &END, &inputs, Some(schema()), read, &mut account).await {
                     Ok((end, summary)) => Ok((end, Some(summary))),
                     Err(AskError::Unreadable { reason, .. }) => {
                         tracing::warn!(of = title, %reason, "a reply stayed unreadable");
@@ -431,7 +431,7 @@ mod tests {
                 }
                 None => "The beginning.".to_owned(),
             };
-            Ok(ChatReply { text, usage: Usage::default() })
+            Ok(ChatReply::new(text, Usage::default()))
         }
     }
 

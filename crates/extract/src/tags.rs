@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use pikerag_knowledge::{
-    ChatModel, Chunk, ChunkId, NameKey, Origin, Role, Schema, Spent, TagClass, TagClassId,
+    ChatModel, Chunk, ChunkId, NameKey, Origin, Role, Schema, Account, TagClass, TagClassId,
     TagExample,
 };
 use pikerag_language::fold::tokens;
@@ -60,10 +60,10 @@ pub struct Factor {
 pub async fn key_factors(
     model: &dyn ChatModel,
     chunks: &[Chunk],
-    spent: &mut Spent,
+    account: &mut Account,
 ) -> Result<Vec<Factor>, AskError> {
     let shown = passages(chunks);
-    let said: Listed = ask(model, &FIND, &[("passages", shown.as_str())], spent).await?;
+    let said: Listed = ask(model, &FIND, &[("passages", shown.as_str())], account).await?;
     let mut factors = Vec::new();
     for item in said.0 {
         let Ok(Some(place)) = index(&item, "passage", chunks.len()) else { continue };
@@ -85,7 +85,7 @@ pub async fn tag_classes(
     model: &dyn ChatModel,
     factors: &[Factor],
     known: &[TagClass],
-    spent: &mut Spent,
+    account: &mut Account,
 ) -> Result<Vec<TagClass>, AskError> {
     let mut seen = HashSet::new();
     let distinct: Vec<&Factor> =
@@ -96,7 +96,7 @@ pub async fn tag_classes(
         known => class_list(known),
     };
     let inputs = [("known", known_listed.as_str()), ("factors", listed.as_str())];
-    let said: Listed = ask(model, &GENERALISE, &inputs, spent).await?;
+    let said: Listed = ask(model, &GENERALISE, &inputs, account).await?;
     let mut names: HashSet<Option<NameKey>> =
         known.iter().map(|class| tag_key(&class.name)).collect();
     let mut classes = Vec::new();
@@ -131,12 +131,12 @@ pub async fn chunk_tags(
     model: &dyn ChatModel,
     chunk: &Chunk,
     classes: &[TagClass],
-    spent: &mut Spent,
+    account: &mut Account,
 ) -> Result<Vec<(TagClassId, NameKey, String)>, AskError> {
     let (title, text) = content(chunk);
     let listed = class_list(classes);
     let inputs = [("classes", listed.as_str()), ("title", &title), ("text", &text)];
-    let said: Listed = ask(model, &CHUNK, &inputs, spent).await?;
+    let said: Listed = ask(model, &CHUNK, &inputs, account).await?;
     Ok(by_class(&said.0, classes))
 }
 
@@ -166,11 +166,11 @@ pub async fn question_tags(
     model: &dyn ChatModel,
     question: &str,
     classes: &[TagClass],
-    spent: &mut Spent,
+    account: &mut Account,
 ) -> Result<Vec<(TagClassId, NameKey, String)>, AskError> {
     let (listed, question) = (class_list(classes), quiet_headings(question));
     let inputs = [("classes", listed.as_str()), ("question", question.as_str())];
-    let said: Listed = ask(model, &QUESTION, &inputs, spent).await?;
+    let said: Listed = ask(model, &QUESTION, &inputs, account).await?;
     Ok(by_class(&said.0, classes))
 }
 
@@ -184,14 +184,14 @@ pub async fn map_tags(
     question: &str,
     of_question: &[&str],
     of_passage: &[&str],
-    spent: &mut Spent,
+    account: &mut Account,
 ) -> Result<Vec<(usize, usize)>, AskError> {
     let question = quiet_headings(question);
     let (ours, theirs) =
         (numbered(of_question.iter().copied()), numbered(of_passage.iter().copied()));
     let inputs =
         [("question", question.as_str()), ("question_tags", &ours), ("passage_tags", &theirs)];
-    let said: Listed = ask(model, &PAIRS, &inputs, spent).await?;
+    let said: Listed = ask(model, &PAIRS, &inputs, account).await?;
     let mut pairs = Vec::new();
     for item in said.0 {
         let one = index(&item, "question_tag", of_question.len());

@@ -5,10 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::document::Span;
 use crate::graph::Chunk;
 use crate::id::ChunkId;
-use crate::trace::{Spent, Trace};
 
 /// A question as asked. Carries no gold answer: methods must not be able to see one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     /// Names the question in traces and reports.
     pub id: String,
@@ -114,8 +113,4 @@ pub struct Answer {
     pub citations: Vec<Citation>,
     /// The chunks it was written from.
     pub context: Context,
-    /// Every step that led to it.
-    pub trace: Trace,
-    /// Calls and tokens by role.
-    pub spent: Spent,
 }

@@ -11,6 +11,7 @@ pub mod names;
 pub mod ports;
 pub mod records;
 mod references;
+pub mod run;
 mod seeded;
 pub mod tags;
 pub mod trace;
@@ -31,15 +32,19 @@ pub use id::{
 };
 pub use names::{NameKey, NameUse};
 pub use ports::{
-    BaseSummary, CallRecord, ChatModel, ChatReply, ChatRequest, ChunkTags, Embedder, ExtractBy,
-    FileRecord, KeyedPair, KnowledgeBase, KnowledgeWriter, Ledger, Mentions, Message, ModelError,
-    PutReport, RecordsBy, Role, Schema, Scored, Scorer, Stage, StoreError, TagReader, TagWriter,
-    TokenLogprob, Usage, Vector, VectorSet, mean_probability,
+    BaseSummary, CallRecord, CallRef, ChatModel, ChatReply, ChatRequest, ChunkTags, Embedder,
+    ExtractBy, FileRecord, FinishReason, KeyedPair, KnowledgeBase, KnowledgeWriter, Ledger,
+    Mentions, Message, ModelError, PutReport, RecordsBy, Role, Schema, Scored, Stage, StoreError,
+    TagReader, TagWriter, TokenLogprob, Usage, Vector, VectorSet, mean_probability,
 };
 pub use records::{Record, RecordField, RecordOrigin, RecordSchema, Value};
 pub use references::{Reference, ReferenceKind};
+pub use run::{
+    Account, Change, Cost, ForkPoint, Millis, RunEvent, RunId, RunRecord, RunSink, RunState,
+    RunStore,
+};
 pub use seeded::Seeded;
 pub use tags::{Origin, Tag, TagClass, TagCount, TagExample, TagPair};
 pub use trace::{
-    Candidate, Consulted, Criterion, Event, JudgedBy, MappedTag, Spent, StopReason, Trace, Via,
+    Candidate, Consulted, Criterion, Event, JudgedBy, MappedTag, Spent, StopReason, Via,
 };

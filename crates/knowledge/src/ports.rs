@@ -1,4 +1,4 @@
-//! What does reasoning need from outside? Four ports (`ChatModel`, `Scorer`, `Embedder`,
+//! What does reasoning need from outside? Three ports (`ChatModel`, `Embedder`,
 //! `KnowledgeBase`), what indexing needs besides (`KnowledgeWriter`), and the call ledger.
 
 mod base;
@@ -8,8 +8,8 @@ mod writer;
 
 pub use base::{BaseSummary, KnowledgeBase, Mentions, Scored, StoreError, VectorSet};
 pub use models::{
-    CallRecord, ChatModel, ChatReply, ChatRequest, Embedder, Ledger, Message, ModelError, Role,
-    Schema, Scorer, TokenLogprob, Usage, Vector, mean_probability,
+    CallRecord, CallRef, ChatModel, ChatReply, ChatRequest, Embedder, FinishReason, Ledger,
+    Message, ModelError, Role, Schema, TokenLogprob, Usage, Vector, mean_probability,
 };
 pub use tags::{ChunkTags, KeyedPair, TagReader, TagWriter};
 pub use writer::{ExtractBy, FileRecord, KnowledgeWriter, PutReport, RecordsBy, Stage};

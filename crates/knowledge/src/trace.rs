@@ -314,18 +314,3 @@ impl Spent {
         all
     }
 }
-
-/// The steps of one question, in order.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Trace {
-    /// The events.
-    pub events: Vec<Event>,
-}
-
-impl Trace {
-    /// Appends a step.
-    pub fn push(&mut self, event: Event) {
-        self.events.push(event);
-    }
-}

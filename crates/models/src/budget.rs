@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    ChatModel, ChatReply, ChatRequest, Embedder, ModelError, Scorer, TokenLogprob, Usage, Vector,
+    ChatModel, ChatReply, ChatRequest, Embedder, ModelError, Usage, Vector,
 };
 
 use crate::estimate::{estimate_embedding, worst_case, worst_case_embedding};
@@ -41,19 +41,6 @@ impl<M: ChatModel> ChatModel for Budget<M> {
         let held = self.meter.reserve(role, self.inner.name(), worst_case(request)).await?;
         let reply = self.inner.complete(request).await;
         close(held, reply, |reply| reply.usage)
-    }
-}
-
-#[async_trait]
-impl<M: ChatModel + Scorer> Scorer for Budget<M> {
-    async fn score(
-        &self,
-        request: &ChatRequest,
-    ) -> Result<(ChatReply, Vec<TokenLogprob>), ModelError> {
-        let role = request.role.as_str();
-        let held = self.meter.reserve(role, self.inner.name(), worst_case(request)).await?;
-        let reply = self.inner.score(request).await;
-        close(held, reply, |(reply, _)| reply.usage)
     }
 }
 
@@ -298,7 +285,7 @@ mod tests {
                 1 => usage.completion_tokens /= 2,
                 _ => {}
             }
-            Ok(ChatReply { text: String::new(), usage })
+            Ok(ChatReply::new("", usage))
         }
     }
 }

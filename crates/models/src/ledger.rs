@@ -1,15 +1,13 @@
 //! How is no call ever paid twice, and every run replayed without network?
 
-use std::future::Future;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    CallRecord, ChatModel, ChatReply, ChatRequest, Ledger, ModelError, Scorer, StoreError,
-    TokenLogprob, Usage,
+    CallRecord, CallRef, ChatModel, ChatReply, ChatRequest, Ledger, ModelError, StoreError,
+    TokenLogprob,
 };
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
 
 mod embedder;
 mod key;
@@ -57,60 +55,59 @@ impl<M: ChatModel> ChatModel for Recorded<M> {
     }
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        let usage = |reply: &ChatReply| reply.usage;
-        self.through("chat", request, self.inner.complete(request), usage).await
-    }
-}
-
-#[async_trait]
-impl<M: ChatModel + Scorer> Scorer for Recorded<M> {
-    async fn score(
-        &self,
-        request: &ChatRequest,
-    ) -> Result<(ChatReply, Vec<TokenLogprob>), ModelError> {
-        let usage = |(reply, _): &(ChatReply, Vec<TokenLogprob>)| reply.usage;
-        self.through("score", request, self.inner.score(request), usage).await
-    }
-}
-
-impl<M: ChatModel> Recorded<M> {
-    /// The recorded reply; if there is none, the reply to `call`, after recording it. A future does
-    /// nothing before it is awaited, so a recorded `call` is never made.
-    async fn through<T: Serialize + DeserializeOwned>(
-        &self,
-        kind: &'static str,
-        request: &ChatRequest,
-        call: impl Future<Output = Result<T, ModelError>> + Send,
-        usage: impl Fn(&T) -> Usage + Send,
-    ) -> Result<T, ModelError> {
         let model = self.inner.name();
-        let json = canonical(request).map_err(|error| failed("writing down a request", error))?;
+        let (kind, json) = recorded_as(request)?;
         let key = key(kind, model, &json);
         if let Some(call) = self.ledger.find(&key).await.map_err(ledger_error)? {
-            return read(&call);
+            return read(&call, true);
         }
         if self.mode == Mode::ReplayOnly {
             return Err(not_recorded(request.role.as_str(), model));
         }
-        let reply = call.await?;
+        let reply = self.inner.complete(request).await?;
         let call = CallRecord {
             role: request.role.to_string(),
             model: model.to_owned(),
             request: json,
-            usage: usage(&reply),
+            usage: reply.usage,
             reply: serde_json::to_string(&reply)
                 .map_err(|error| failed("writing down a reply", error))?,
             key,
         };
         self.ledger.keep(&call).await.map_err(ledger_error)?;
         let kept = self.ledger.find(&call.key).await.map_err(ledger_error)?;
-        read(&kept.unwrap_or(call))
+        read(&kept.unwrap_or(call), false)
     }
 }
 
-fn read<T: DeserializeOwned>(call: &CallRecord) -> Result<T, ModelError> {
-    serde_json::from_str(&call.reply)
-        .map_err(|error| failed(&format!("reading the recorded reply {}", call.key), error))
+/// The kind of call and the request as they make the key. Log-probabilities change the kind, not the
+/// request: so it was from the first layout on, and those calls stay paid.
+fn recorded_as(request: &ChatRequest) -> Result<(&'static str, String), ModelError> {
+    let wrong = |error| failed("writing down a request", error);
+    if !request.logprobs {
+        return Ok(("chat", canonical(request).map_err(wrong)?));
+    }
+    let plain = ChatRequest { logprobs: false, ..request.clone() };
+    Ok(("score", canonical(&plain).map_err(wrong)?))
+}
+
+/// A reply as it is on record.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OnRecord {
+    Reply(ChatReply),
+    /// Before layout 4 log-probabilities stood beside the reply.
+    Scored(ChatReply, Vec<TokenLogprob>),
+}
+
+fn read(call: &CallRecord, replayed: bool) -> Result<ChatReply, ModelError> {
+    let on_record = serde_json::from_str(&call.reply)
+        .map_err(|error| failed(&format!("reading the recorded reply {}", call.key), error))?;
+    let reply = match on_record {
+        OnRecord::Reply(reply) => reply,
+        OnRecord::Scored(reply, logprobs) => ChatReply { logprobs, ..reply },
+    };
+    Ok(ChatReply { call: Some(CallRef { key: call.key.clone(), replayed }), ..reply })
 }
 
 fn failed(what: &str, error: impl std::error::Error + Send + Sync + 'static) -> ModelError {
@@ -127,7 +124,7 @@ fn not_recorded(role: &str, model: &str) -> ModelError {
 
 #[cfg(test)]
 mod tests {
-    use pikerag_knowledge::Schema;
+    use pikerag_knowledge::{Schema, Usage};
     use serde_json::json;
 
     use super::*;
@@ -139,14 +136,19 @@ mod tests {
         let chat = ScriptedChat::in_order(["one", "two"]);
         let recorded = Recorded::new(&chat, ledger.clone(), Mode::Record);
         let first = recorded.complete(&request("a")).await.unwrap();
-        assert_eq!(recorded.complete(&request("a")).await.unwrap(), first);
+        let called = |replayed| {
+            let key = ledger.calls()[0].key.clone();
+            ChatReply { call: Some(CallRef { key, replayed }), ..first.clone() }
+        };
+        assert_eq!(first, called(false));
+        assert_eq!(recorded.complete(&request("a")).await.unwrap(), called(true));
         let mut again = request("a");
         again.sample = 1;
         assert_eq!(recorded.complete(&again).await.unwrap().text, "two");
         assert_eq!(chat.requests().len(), 2);
 
         let replay = Recorded::new(&chat, ledger.clone(), Mode::ReplayOnly);
-        assert_eq!(replay.complete(&request("a")).await.unwrap(), first);
+        assert_eq!(replay.complete(&request("a")).await.unwrap(), called(true));
         let error = replay.complete(&request("b")).await.unwrap_err();
         insta::assert_snapshot!(error, @"replaying without network, and this `answer` request to fake was never recorded");
         assert_eq!(chat.requests().len(), 2);
@@ -203,6 +205,26 @@ mod tests {
         let chat = ScriptedChat::in_order(["ours"]);
         let recorded = Recorded::new(&chat, Arc::new(Shared::default()), Mode::Record);
         assert_eq!(recorded.complete(&request("a")).await.unwrap().text, "theirs");
+    }
+
+    /// As calls were recorded before log-probabilities travelled in the reply itself.
+    #[tokio::test]
+    async fn an_older_record_of_log_probabilities_is_read() {
+        let ledger = Arc::new(MemoryLedger::default());
+        let scored = ChatRequest { logprobs: true, ..request("a") };
+        let (kind, json) = recorded_as(&scored).unwrap();
+        assert_eq!((kind, &json), ("score", &recorded_as(&request("a")).unwrap().1));
+        let usage = Usage { prompt_tokens: 5, completion_tokens: 1 };
+        let reply = r#"[{"text":"one","usage":{"prompt_tokens":5,"completion_tokens":1}},[{"token":"one","logprob":-0.5}]]"#;
+        let (role, model) = ("answer".to_owned(), "fake".to_owned());
+        let key = key(kind, &model, &json);
+        let call = CallRecord { key, role, model, request: json, reply: reply.to_owned(), usage };
+        ledger.keep(&call).await.unwrap();
+        let chat = ScriptedChat::in_order(Vec::<String>::new());
+        let recorded = Recorded::new(&chat, ledger, Mode::Record);
+        let reply = recorded.complete(&scored).await.unwrap();
+        assert_eq!((reply.text.as_str(), reply.logprobs[0].logprob), ("one", -0.5));
+        assert!(recorded.complete(&request("a")).await.is_err());
     }
 
     #[test]

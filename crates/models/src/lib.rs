@@ -39,4 +39,4 @@ pub use openai::{EmbeddingParams, Endpoint, OpenAiChat, OpenAiEmbedder, Structur
 pub use retry::{Retry, RetryParams};
 pub use secret::Secret;
 pub use single_flight::SingleFlight;
-pub use stack::{Run, StackParams, chat_stack, embed_stack, score_stack, wrap_chat, wrap_embedder};
+pub use stack::{Run, StackParams, chat_stack, embed_stack, wrap_chat, wrap_embedder};

@@ -10,7 +10,7 @@ use governor::middleware::NoOpMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
 use pikerag_knowledge::{
-    ChatModel, ChatReply, ChatRequest, Embedder, ModelError, Scorer, TokenLogprob, Vector,
+    ChatModel, ChatReply, ChatRequest, Embedder, ModelError, Vector,
 };
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep};
@@ -151,17 +151,6 @@ impl<M: ChatModel> ChatModel for Limit<M> {
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let _pass = self.limiter.pass(tokens(request)).await?;
         self.inner.complete(request).await
-    }
-}
-
-#[async_trait]
-impl<M: Scorer> Scorer for Limit<M> {
-    async fn score(
-        &self,
-        request: &ChatRequest,
-    ) -> Result<(ChatReply, Vec<TokenLogprob>), ModelError> {
-        let _pass = self.limiter.pass(tokens(request)).await?;
-        self.inner.score(request).await
     }
 }
 

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use pikerag_knowledge::ports::Cause;
 use pikerag_knowledge::{
-    ChatModel, ChatReply, ChatRequest, Embedder, Message, ModelError, Scorer, TokenLogprob, Vector,
+    ChatModel, ChatReply, ChatRequest, Embedder, Message, ModelError, Vector,
 };
 use tokio::time::{Instant, sleep};
 use tracing::warn;
@@ -150,16 +150,6 @@ impl<M: ChatModel> ChatModel for Retry<M> {
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         self.persist(Words(request), || self.inner.complete(request)).await
-    }
-}
-
-#[async_trait]
-impl<M: Scorer> Scorer for Retry<M> {
-    async fn score(
-        &self,
-        request: &ChatRequest,
-    ) -> Result<(ChatReply, Vec<TokenLogprob>), ModelError> {
-        self.persist(Words(request), || self.inner.score(request)).await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pikerag_knowledge::{ChatModel, Embedder, Ledger, ModelError, Scorer};
+use pikerag_knowledge::{ChatModel, Embedder, Ledger, ModelError};
 
 use crate::batch::Batch;
 use crate::budget::Budget;
@@ -66,22 +66,6 @@ pub fn wrap_chat<M: ChatModel + 'static>(
     let model = Retry::new(model, params.retry);
     let model = Recorded::new(model, run.ledger.clone(), run.mode);
     Arc::new(SingleFlight::new(model))
-}
-
-/// A chat model that gives log-probabilities, in all its wrappers.
-///
-/// # Errors
-/// As [`chat_stack`].
-pub fn score_stack(
-    run: &Run,
-    endpoint: Endpoint,
-    params: &StackParams,
-) -> Result<Arc<dyn Scorer>, ModelError> {
-    let model = OpenAiChat::new(endpoint, &run.transport)?;
-    let model = Budget::new(model, run.meter.clone());
-    let model = Limit::new(model, params.limiter.clone());
-    let model = Retry::new(model, params.retry);
-    Ok(Arc::new(Recorded::new(model, run.ledger.clone(), run.mode)))
 }
 
 /// An embedding model behind an endpoint, in all its wrappers.

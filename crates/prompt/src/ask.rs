@@ -1,6 +1,8 @@
 //! How is a typed reply asked for? Once, and once more with the error.
 
-use pikerag_knowledge::{ChatModel, ChatRequest, Message, ModelError, Role, Schema, Spent};
+use pikerag_knowledge::{
+    Account, ChatModel, ChatReply, ChatRequest, Message, ModelError, Role, Schema, TokenLogprob,
+};
 
 use crate::read::Unreadable;
 
@@ -76,7 +78,7 @@ pub enum AskError {
 }
 
 /// Asks `model` for a typed reply: one call, or two where the first reply cannot be read. Every
-/// call is booked to `spent`, readable or not.
+/// call is booked to `account`, readable or not.
 ///
 /// # Errors
 /// See [`AskError`].
@@ -84,9 +86,9 @@ pub async fn ask<R: Reply>(
     model: &dyn ChatModel,
     prompt: &Prompt,
     inputs: &[(&str, &str)],
-    spent: &mut Spent,
+    account: &mut Account,
 ) -> Result<R, AskError> {
-    ask_sample(model, prompt, inputs, 0, spent).await
+    ask_sample(model, prompt, inputs, 0, account).await
 }
 
 /// The same for one of several samples of a request; `sample` tells them apart, from 0.
@@ -98,10 +100,25 @@ pub async fn ask_sample<R: Reply>(
     prompt: &Prompt,
     inputs: &[(&str, &str)],
     sample: u32,
-    spent: &mut Spent,
+    account: &mut Account,
 ) -> Result<R, AskError> {
-    let sending = Sending { prompt, images: &[], schema: R::schema(), sample };
-    exchange(model, &sending, inputs, R::read, spent).await
+    let sending = Sending { sample, ..Sending::of::<R>(prompt) };
+    Ok(exchange(model, &sending, inputs, R::read, account).await?.0)
+}
+
+/// The same, with how probable each token of the reply was, in order; none for an empty reply.
+///
+/// # Errors
+/// See [`AskError`]; [`ModelError::Unsupported`] where the endpoint has no log-probabilities.
+pub async fn ask_scored<R: Reply>(
+    model: &dyn ChatModel,
+    prompt: &Prompt,
+    inputs: &[(&str, &str)],
+    account: &mut Account,
+) -> Result<(R, Vec<TokenLogprob>), AskError> {
+    let sending = Sending { logprobs: true, ..Sending::of::<R>(prompt) };
+    let (reply, raw) = exchange(model, &sending, inputs, R::read, account).await?;
+    Ok((reply, raw.logprobs))
 }
 
 /// The same with pictures, as `data:` URLs, that the model sees beside the prompt.
@@ -113,10 +130,10 @@ pub async fn ask_about<R: Reply>(
     prompt: &Prompt,
     inputs: &[(&str, &str)],
     images: &[String],
-    spent: &mut Spent,
+    account: &mut Account,
 ) -> Result<R, AskError> {
-    let sending = Sending { prompt, images, schema: R::schema(), sample: 0 };
-    exchange(model, &sending, inputs, R::read, spent).await
+    let sending = Sending { images, ..Sending::of::<R>(prompt) };
+    Ok(exchange(model, &sending, inputs, R::read, account).await?.0)
 }
 
 /// The same where only the caller knows what a readable reply is: a number within a range, say.
@@ -129,10 +146,10 @@ pub async fn ask_read<R>(
     inputs: &[(&str, &str)],
     schema: Option<Schema>,
     read: impl Fn(&str) -> Result<R, Unreadable> + Send + Sync,
-    spent: &mut Spent,
+    account: &mut Account,
 ) -> Result<R, AskError> {
-    let sending = Sending { prompt, images: &[], schema, sample: 0 };
-    exchange(model, &sending, inputs, read, spent).await
+    let sending = Sending { prompt, images: &[], schema, sample: 0, logprobs: false };
+    Ok(exchange(model, &sending, inputs, read, account).await?.0)
 }
 
 /// What goes out beside the inputs.
@@ -141,6 +158,13 @@ struct Sending<'a> {
     images: &'a [String],
     schema: Option<Schema>,
     sample: u32,
+    logprobs: bool,
+}
+
+impl<'a> Sending<'a> {
+    fn of<R: Reply>(prompt: &'a Prompt) -> Self {
+        Self { prompt, images: &[], schema: R::schema(), sample: 0, logprobs: false }
+    }
 }
 
 async fn exchange<R>(
@@ -148,13 +172,13 @@ async fn exchange<R>(
     sending: &Sending<'_>,
     inputs: &[(&str, &str)],
     read: impl Fn(&str) -> Result<R, Unreadable> + Send + Sync,
-    spent: &mut Spent,
-) -> Result<R, AskError> {
+    account: &mut Account,
+) -> Result<(R, ChatReply), AskError> {
     let rendered = sending.prompt.render(inputs)?;
     let role = sending.prompt.role;
-    let first = send(model, sending, rendered.clone(), spent).await?;
-    let reason = match read(&first) {
-        Ok(reply) => return Ok(reply),
+    let first = send(model, sending, rendered.clone(), account).await?;
+    let reason = match read(&first.text) {
+        Ok(reply) => return Ok((reply, first)),
         Err(reason) => reason,
     };
     tracing::debug!(%role, %reason, "unreadable reply, asking again");
@@ -162,20 +186,22 @@ async fn exchange<R>(
         "{rendered}\n\n# Correction\nYour last reply could not be used: {reason}. \
          Reply again, with nothing but the format asked for above."
     );
-    let second = send(model, sending, again, spent).await?;
-    read(&second).map_err(|reason| AskError::Unreadable {
-        role,
-        reply: second.chars().take(200).collect(),
-        reason,
-    })
+    let second = send(model, sending, again, account).await?;
+    match read(&second.text) {
+        Ok(reply) => Ok((reply, second)),
+        Err(reason) => {
+            let reply = second.text.chars().take(200).collect();
+            Err(AskError::Unreadable { role, reply, reason })
+        }
+    }
 }
 
 async fn send(
     model: &dyn ChatModel,
     sending: &Sending<'_>,
     text: String,
-    spent: &mut Spent,
-) -> Result<String, AskError> {
+    account: &mut Account,
+) -> Result<ChatReply, AskError> {
     let prompt = sending.prompt;
     let request = ChatRequest {
         role: prompt.role,
@@ -184,13 +210,14 @@ async fn send(
         max_tokens: prompt.max_tokens,
         schema: sending.schema.clone(),
         sample: sending.sample,
+        logprobs: sending.logprobs,
     };
     let reply = model
         .complete(&request)
         .await
         .map_err(|source| AskError::Model { role: prompt.role, source })?;
-    spent.add(prompt.role, reply.usage);
-    Ok(reply.text)
+    account.book(prompt.role, &reply);
+    Ok(reply)
 }
 
 #[cfg(test)]
@@ -218,7 +245,7 @@ mod tests {
                 self.prompts.lock().unwrap().push(text.clone());
             }
             let text = self.replies.lock().unwrap().remove(0).to_owned();
-            Ok(ChatReply { text, usage: Usage { prompt_tokens: 3, completion_tokens: 2 } })
+            Ok(ChatReply::new(text, Usage { prompt_tokens: 3, completion_tokens: 2 }))
         }
     }
 
@@ -240,25 +267,25 @@ mod tests {
         max_tokens: 9,
     };
 
-    async fn run(replies: Vec<&'static str>) -> (Result<Colour, AskError>, Vec<String>, Spent) {
+    async fn run(replies: Vec<&'static str>) -> (Result<Colour, AskError>, Vec<String>, Account) {
         let script = Script { replies: Mutex::new(replies), prompts: Mutex::default() };
-        let mut spent = Spent::default();
+        let mut account = Account::default();
         let inputs = [("thing", "the sea")];
-        let colour = ask::<Colour>(&script, &PROMPT, &inputs, &mut spent).await;
-        (colour, script.prompts.into_inner().unwrap(), spent)
+        let colour = ask::<Colour>(&script, &PROMPT, &inputs, &mut account).await;
+        (colour, script.prompts.into_inner().unwrap(), account)
     }
 
     #[tokio::test]
     async fn a_readable_reply_costs_one_call() {
-        let (colour, prompts, spent) = run(vec![r#"{"colour": "blue"}"#]).await;
+        let (colour, prompts, account) = run(vec![r#"{"colour": "blue"}"#]).await;
         assert_eq!(colour.unwrap().0, "blue");
         assert_eq!(prompts, ["Which colour has the sea?"]);
-        assert_eq!(spent.calls(), 1);
+        assert_eq!(account.cost().spent.calls(), 1);
     }
 
     #[tokio::test]
     async fn an_unreadable_reply_is_asked_for_once_more_with_the_error() {
-        let (colour, prompts, spent) = run(vec!["Blue, I think.", r#"{"colour": "blue"}"#]).await;
+        let (colour, prompts, account) = run(vec!["Blue, I think.", r#"{"colour": "blue"}"#]).await;
         assert_eq!(colour.unwrap().0, "blue");
         assert!(prompts[1].starts_with("Which colour has the sea?"));
         assert!(
@@ -266,7 +293,7 @@ mod tests {
             "{}",
             prompts[1]
         );
-        assert_eq!(spent.calls(), 2);
+        assert_eq!(account.cost().spent.calls(), 2);
     }
 
     #[tokio::test]

@@ -7,7 +7,7 @@ mod passages;
 mod prose;
 mod read;
 
-pub use ask::{AskError, Prompt, Reply, ask, ask_about, ask_read, ask_sample};
+pub use ask::{AskError, Prompt, Reply, ask, ask_about, ask_read, ask_sample, ask_scored};
 pub use json::{Found, find_json};
 pub use passages::{numbered, one_line, passages, quiet_headings, shown_text};
 pub use prose::{Prose, YesNo};

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use pikerag_knowledge::{ChatModel, Question, Role, Spent};
+use pikerag_knowledge::{ChatModel, Question, Role, Account};
 use pikerag_prompt::{AskError, Prompt, Prose, ask, one_line};
 
 /// Finishes a transcript with the answer.
@@ -23,11 +23,11 @@ pub async fn combine(
     model: &dyn ChatModel,
     question: &Question,
     pairs: &[(String, String)],
-    spent: &mut Spent,
+    account: &mut Account,
 ) -> Result<String, AskError> {
     let (asked, follow_ups) = (one_line(&question.text), transcript(pairs));
     let inputs = [("question", asked.as_str()), ("follow_ups", follow_ups.as_str())];
-    let Prose(said) = ask(model, &COMBINE, &inputs, spent).await?;
+    let Prose(said) = ask(model, &COMBINE, &inputs, account).await?;
     Ok(short_answer(&said))
 }
 

@@ -1,6 +1,6 @@
 //! What does a model answer from the context? `â ← LLM(q, C)` (KAR³, Algorithm 1, line 14).
 
-use pikerag_knowledge::{ChatModel, Context, Question, Role, Schema, Spent};
+use pikerag_knowledge::{ChatModel, Context, Question, Role, Schema, Account};
 use pikerag_prompt::{
     AskError, Prompt, Reply, Unreadable, ask, object, passages, quiet_headings, text,
 };
@@ -37,7 +37,7 @@ pub async fn read(
     question: &Question,
     context: &Context,
     notes: &str,
-    spent: &mut Spent,
+    account: &mut Account,
 ) -> Result<Reading, AskError> {
     let shown = match passages(context.chunks.iter().map(|held| &held.chunk)) {
         empty if empty.is_empty() => "(no passages were found)".to_owned(),
@@ -47,7 +47,7 @@ pub async fn read(
     let notes = quiet_headings(notes);
     let inputs =
         [("context", shown.as_str()), ("notes", notes.as_str()), ("question", asked.as_str())];
-    let said: RawReply = ask(model, &PROMPT, &inputs, spent).await?;
+    let said: RawReply = ask(model, &PROMPT, &inputs, account).await?;
     let mut claims = Vec::new();
     for (passage, quote) in said.quotes {
         let held = context.chunks.get(passage).or_else(|| context.chunks.first());

@@ -8,7 +8,7 @@ use pikerag_prompt::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::ports::Run;
+use crate::run::Run;
 
 const PROMPT: Prompt = Prompt {
     role: Role::Propose,
@@ -57,7 +57,7 @@ pub async fn propose(
     let asked = quiet_headings(&question.text);
     let inputs =
         [("how_many", how_many), ("context", known.as_str()), ("question", asked.as_str())];
-    let reply = ask::<Proposals>(model, &PROMPT, &inputs, &mut run.spent).await;
+    let reply = ask::<Proposals>(model, &PROMPT, &inputs, &mut run.account).await;
     let mut proposals = run.readable(Role::Propose, reply)?;
     if let (Some(proposals), Proposer::One) = (&mut proposals, proposer) {
         proposals.questions.truncate(1);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::decompose::propose::shown_context;
-use crate::ports::Run;
+use crate::run::Run;
 
 const BY_ATOM: Prompt = Prompt {
     role: Role::Select,
@@ -76,10 +76,10 @@ pub async fn select(
     ];
     let reply = match selector {
         Selector::ByAtom => {
-            ask::<AtomPlace>(model, prompt, &inputs, &mut run.spent).await.map(|said| said.0)
+            ask::<AtomPlace>(model, prompt, &inputs, &mut run.account).await.map(|said| said.0)
         }
         Selector::ByChunk => {
-            ask::<ChunkPlace>(model, prompt, &inputs, &mut run.spent).await.map(|said| said.0)
+            ask::<ChunkPlace>(model, prompt, &inputs, &mut run.account).await.map(|said| said.0)
         }
     };
     let Some(said) = run.readable(Role::Select, reply)? else { return Ok(None) };

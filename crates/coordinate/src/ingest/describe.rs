@@ -4,7 +4,7 @@
 use futures::future::ready;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use pikerag_knowledge::{
-    Chunk, ChunkId, ChunkKind, Image, KnowledgeBase, Role, Source, Spent, Stage, StoreError,
+    Chunk, ChunkId, ChunkKind, Image, KnowledgeBase, Role, Source, Account, Stage, StoreError,
 };
 use pikerag_prompt::{AskError, Prompt, Prose, ask, ask_about, one_line, quiet_headings};
 
@@ -76,7 +76,7 @@ async fn describe_tables(
         let [title, around, table] = shown.inputs(&shown.chunk.reading_text());
         let inputs =
             [("title", title.as_str()), ("around", around.as_str()), ("table", table.as_str())];
-        let result = ask::<Prose>(model, &TABLE, &inputs, &mut Spent::default()).await;
+        let result = ask::<Prose>(model, &TABLE, &inputs, &mut Account::default()).await;
         (shown, result)
     };
     let label = |shown: &Shown| shown.chunk.uri.clone();
@@ -105,8 +105,8 @@ async fn describe_figures(
         let inputs =
             [("title", title.as_str()), ("around", around.as_str()), ("caption", caption.as_str())];
         let images: Vec<String> = shown.image.iter().map(Image::data_url).collect();
-        let mut spent = Spent::default();
-        let result = ask_about::<Prose>(model, &FIGURE, &inputs, &images, &mut spent).await;
+        let mut account = Account::default();
+        let result = ask_about::<Prose>(model, &FIGURE, &inputs, &images, &mut account).await;
         (shown, result)
     };
     let label = |shown: &Shown| shown.chunk.uri.clone();
@@ -155,7 +155,7 @@ async fn describe_sources(
     let ask = |(source, content): (Source, String)| async move {
         let title = quiet_headings(&one_line(&source.title));
         let inputs = [("title", title.as_str()), ("content", content.as_str())];
-        let result = ask::<Prose>(model, &SOURCE, &inputs, &mut Spent::default()).await;
+        let result = ask::<Prose>(model, &SOURCE, &inputs, &mut Account::default()).await;
         ((source, content), result)
     };
     let label = |(source, _): &(Source, String)| source.uri.clone();

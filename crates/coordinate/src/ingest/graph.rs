@@ -12,7 +12,7 @@ use pikerag_extract::{extract, extract_names};
 use pikerag_knowledge::id::content_id;
 use pikerag_knowledge::{
     Chunk, Community, CommunityId, EntityId, ExtractBy, Extraction, LongDescription, Outline, Role,
-    Spent, Stage, StoreError,
+    Account, Stage, StoreError,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{Prompt, Prose, ask, quiet_headings};
@@ -77,7 +77,7 @@ async fn extract_all(
     let at_once = params.in_flight;
     let batch = CallBatch { name: "extracting", total: pending.len(), at_once, watch };
     let ask = |chunk: Chunk| async move {
-        let result = extract(model, &chunk, &mut Spent::default()).await;
+        let result = extract(model, &chunk, &mut Account::default()).await;
         (chunk, result)
     };
     let uri = |chunk: &Chunk| chunk.uri.clone();
@@ -126,7 +126,7 @@ async fn describe_all(
         let listed: Vec<String> = long.said.iter().map(|said| format!("- {said}")).collect();
         let (name, said) = (quiet_headings(&long.name), quiet_headings(&listed.join("\n")));
         let inputs = [("name", name.as_str()), ("descriptions", said.as_str())];
-        let result = ask::<Prose>(model, &DESCRIBE, &inputs, &mut Spent::default()).await;
+        let result = ask::<Prose>(model, &DESCRIBE, &inputs, &mut Account::default()).await;
         (long, result)
     };
     let name = |long: &LongDescription| long.name.clone();

@@ -8,7 +8,7 @@ use futures::stream;
 use pikerag_extract::{chunk_tags, map_tags, question_tags, tag_key};
 use pikerag_knowledge::id::content_id;
 use pikerag_knowledge::{
-    ChatModel, Chunk, ChunkId, KeyedPair, KnowledgeWriter, Origin, Role, SourceId, Spent,
+    ChatModel, Chunk, ChunkId, KeyedPair, KnowledgeWriter, Origin, Role, SourceId, Account,
     StoreError, TagClass, TagPair,
 };
 use pikerag_prompt::AskError;
@@ -123,7 +123,7 @@ async fn pairs_of(
         Ok(stored) => stored,
         Err(error) => return Ok(Err(error)),
     };
-    let spent = &mut Spent::default();
+    let account = &mut Account::default();
     let mut theirs: Vec<(String, String)> = Vec::new();
     let name = |id| {
         let class = classes.iter().find(|class| class.id == id);
@@ -132,7 +132,7 @@ async fn pairs_of(
     for (chunk, tags) in chunks.iter().zip(stored) {
         let mut tags: Vec<_> = tags.into_iter().map(|tag| (tag.text, name(tag.class))).collect();
         if tags.is_empty() {
-            let found = chunk_tags(model, chunk, classes, spent).await?;
+            let found = chunk_tags(model, chunk, classes, account).await?;
             tags.extend(found.into_iter().map(|(class, _, tag)| (tag, name(class))));
         }
         for tag in tags {
@@ -141,13 +141,13 @@ async fn pairs_of(
             }
         }
     }
-    let ours = question_tags(model, &sample.question, classes, spent).await?;
+    let ours = question_tags(model, &sample.question, classes, account).await?;
     if ours.is_empty() || theirs.is_empty() {
         return Ok(Ok(Some(Vec::new())));
     }
     let of_question: Vec<&str> = ours.iter().map(|(_, _, tag)| tag.as_str()).collect();
     let of_passage: Vec<&str> = theirs.iter().map(|(tag, _)| tag.as_str()).collect();
-    let places = map_tags(model, &sample.question, &of_question, &of_passage, spent).await?;
+    let places = map_tags(model, &sample.question, &of_question, &of_passage, account).await?;
     let from = content_id("sample", &[sample.question.as_bytes()]);
     let mut pairs = Vec::with_capacity(places.len());
     for (one, other) in places {

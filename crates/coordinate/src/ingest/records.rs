@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use pikerag_extract::{asks_model, model_records, plain_records};
 use pikerag_knowledge::{
-    Chunk, ChunkId, KnowledgeBase, Record, RecordSchema, RecordsBy, Role, Source, SourceId, Spent,
+    Chunk, ChunkId, KnowledgeBase, Record, RecordSchema, RecordsBy, Role, Source, SourceId, Account,
     Stage, StoreError,
 };
 
@@ -96,7 +96,7 @@ async fn read_texts(
     let at_once = params.in_flight;
     let batch = CallBatch { name: "reading records", total: asked.len(), at_once, watch };
     let ask = |chunk: Chunk| async move {
-        let result = model_records(model, schema, &chunk, &mut Spent::default()).await;
+        let result = model_records(model, schema, &chunk, &mut Account::default()).await;
         (chunk, result)
     };
     let uri = |chunk: &Chunk| chunk.uri.clone();

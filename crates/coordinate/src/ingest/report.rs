@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use pikerag_knowledge::{
-    ChatModel, Community, Entity, EntityId, KnowledgeBase, Relation, Report, Role, Schema, Spent,
+    ChatModel, Community, Entity, EntityId, KnowledgeBase, Relation, Report, Role, Schema, Account,
     StoreError,
 };
 use pikerag_language::estimate_tokens;
@@ -48,7 +48,7 @@ pub(super) async fn write(
         ("entities", shown.entities.as_str()),
         ("relations", shown.relations.as_str()),
     ];
-    let said: RawReply = ask(model, &PROMPT, &inputs, &mut Spent::default()).await?;
+    let said: RawReply = ask(model, &PROMPT, &inputs, &mut Account::default()).await?;
     Ok(Ok(Report { model: Some(model.name().to_owned()), ..said.0 }))
 }
 

@@ -7,7 +7,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use pikerag_extract::{FACTORED, Factor, chunk_tags, key_factors, tag_classes, tag_key};
 use pikerag_knowledge::id::content_id;
 use pikerag_knowledge::{
-    Chunk, ChunkId, ChunkTags, NameKey, Origin, Role, Spent, Stage, StoreError, Structure,
+    Chunk, ChunkId, ChunkTags, NameKey, Origin, Role, Account, Stage, StoreError, Structure,
     TagClass, TagReader,
 };
 
@@ -101,7 +101,7 @@ async fn find_classes(
     let mut factors: Vec<Factor> = Vec::new();
     let failures = report.failures;
     let ask = |batch: Vec<Chunk>| async move {
-        let result = key_factors(model, &batch, &mut Spent::default()).await;
+        let result = key_factors(model, &batch, &mut Account::default()).await;
         (batch, result)
     };
     let label = |_: &Vec<Chunk>| "key factors of a sample".to_owned();
@@ -122,7 +122,7 @@ async fn find_classes(
     let known = tools.base.tag_classes().await?;
     let (known, factors) = (&known, &factors);
     let ask =
-        |()| async move { ((), tag_classes(model, factors, known, &mut Spent::default()).await) };
+        |()| async move { ((), tag_classes(model, factors, known, &mut Account::default()).await) };
     let label = |(): &()| "classes of tags".to_owned();
     run_calls(batch, stream::iter([Ok(())]), ask, label, report, async |came, report| {
         for ((), found) in came {
@@ -167,7 +167,7 @@ async fn tag_all(
         })
         .try_flatten();
     let ask = |(chunk, asked): (Chunk, Vec<TagClass>)| async move {
-        let result = chunk_tags(model, &chunk, &asked, &mut Spent::default()).await;
+        let result = chunk_tags(model, &chunk, &asked, &mut Account::default()).await;
         ((chunk, asked), result)
     };
     let label = |(chunk, _): &(Chunk, Vec<TagClass>)| chunk.uri.clone();

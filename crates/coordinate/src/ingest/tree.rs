@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use futures::stream;
 use pikerag_extract::cluster::{self, clusters};
 use pikerag_knowledge::{
-    Child, ChunkId, Role, Spent, Stage, StoreError, Structure, Summary, SummaryId, VectorSet,
+    Child, ChunkId, Role, Account, Stage, StoreError, Structure, Summary, SummaryId, VectorSet,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{Prompt, Prose, ask, quiet_headings};
@@ -159,7 +159,7 @@ async fn write(
     let ask = |summary: Summary| async move {
         let content = content(texts, &summary.children);
         let inputs = [("content", content.as_str())];
-        let result = ask::<Prose>(model, &PROMPT, &inputs, &mut Spent::default()).await;
+        let result = ask::<Prose>(model, &PROMPT, &inputs, &mut Account::default()).await;
         (summary, result)
     };
     let label = |summary: &Summary| format!("summary {}", summary.id);

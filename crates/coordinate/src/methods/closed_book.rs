@@ -7,8 +7,8 @@ use serde_json::json;
 use tracing::instrument;
 
 use crate::conclude::{conclude_as, refuse};
-use crate::methods::Method;
-use crate::ports::{Ports, Run, SolveError};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 use crate::verdict::only;
 
 const DIRECT: Prompt = Prompt {
@@ -45,17 +45,17 @@ pub struct Params {
 #[instrument(name = "closed_book", skip_all, fields(question = %question.id))]
 pub async fn solve(
     ports: &Ports,
+    run: &mut Run,
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
-    let mut run = Run::begin(&Method::ClosedBook(params).to_string(), question);
     let recalled = match params.reasoning {
         Reasoning::None => {
             let asked = quiet_headings(&question.text);
             let inputs = [("question", asked.as_str())];
             run.ask::<AtOnce>(ports, &DIRECT, &inputs).await?.map(|reply| reply.0)
         }
-        Reasoning::StepByStep => recall(ports, &mut run, &question.text, "").await?,
+        Reasoning::StepByStep => recall(ports, run, &question.text, "").await?,
     };
     conclude_recalled(ports, recalled, run).await
 }
@@ -86,7 +86,7 @@ pub(crate) async fn recall(
 pub(crate) async fn conclude_recalled(
     ports: &Ports,
     recalled: Option<Recalled>,
-    run: Run,
+    run: &mut Run,
 ) -> Result<Answer, SolveError> {
     match recalled {
         Some(Recalled { answer, rationale }) => {

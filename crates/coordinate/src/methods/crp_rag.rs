@@ -18,8 +18,8 @@ use tracing::instrument;
 use self::graph::Graph;
 use crate::certainty::{ask_surely, need_certainty};
 use crate::conclude::{conclude, conclude_read, refuse};
-use crate::methods::Method;
-use crate::ports::{Ports, Run, SolveError};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 
 /// "Without sampling, with a temperature of 0.1" (§4.3).
 const TEMPERATURE: f32 = 0.1;
@@ -144,20 +144,20 @@ struct Knowledge {
 #[instrument(name = "crp_rag", skip_all, fields(question = %question.id))]
 pub async fn solve(
     ports: &Ports,
+    run: &mut Run,
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
-    let mut run = Run::begin(&Method::CrpRag(params).to_string(), question);
     ports.models.need(Role::Reason)?;
     if params.evaluates {
         need_certainty(ports)?;
     }
-    let graph = construct::construct(ports, &mut run, question, params).await?; // eq. 1
+    let graph = construct::construct(ports, run, question, params).await?; // eq. 1
     let knowledge =
-        knowledge::retrieve_and_aggregate(ports, &mut run, question, &graph, params).await?; // eq. 2
+        knowledge::retrieve_and_aggregate(ports, run, question, &graph, params).await?; // eq. 2
     let (sufficient, paths) = match params.evaluates {
         true => {
-            let sufficient = evaluate(ports, &mut run, &graph, &knowledge, params).await?;
+            let sufficient = evaluate(ports, run, &graph, &knowledge, params).await?;
             let paths = graph.paths(&sufficient);
             (sufficient, paths)
         }
@@ -169,13 +169,13 @@ pub async fn solve(
     }
     if params.paths < paths.len() {
         let note = format!("{} of {} paths are reasoned along.", params.paths, paths.len());
-        run.trace.push(Event::Noted { note });
+        run.push(Event::Noted { note });
     }
     let mut context = Context::default();
     let reasoned = paths.iter().take(params.paths).map(|path| {
         let steps = Steps { ports, question, graph: &graph, knowledge: &knowledge, path };
+        let mut part = run.part();
         async move {
-            let mut part = Run::default();
             let answer = match params.iterates {
                 true => steps.one_by_one(&mut part).await,
                 false => steps.at_once(&mut part).await,
@@ -183,6 +183,7 @@ pub async fn solve(
             (path, answer, part)
         }
     });
+    let reasoned: Vec<_> = reasoned.collect();
     let mut answers: Vec<Reading> = Vec::new();
     for (path, answer, part) in join_all(reasoned).await {
         run.absorb(part);
@@ -194,10 +195,10 @@ pub async fn solve(
             }
         }
         let Some(answer) = answer? else { continue };
-        run.trace.push(Event::Path { nodes: path.clone(), answer: answer.answer.clone() });
+        run.push(Event::Path { nodes: path.clone(), answer: answer.answer.clone() });
         answers.push(answer);
     }
-    let Some(answer) = merged(ports, &mut run, question, answers).await? else {
+    let Some(answer) = merged(ports, run, question, answers).await? else {
         // No path came to a readable end: what they would have been reasoned from is read as it is.
         return conclude(ports, question, context, run).await;
     };
@@ -212,12 +213,15 @@ async fn evaluate(
     knowledge: &[Knowledge],
     params: Params,
 ) -> Result<BTreeSet<usize>, SolveError> {
-    let reasoned = knowledge.iter().enumerate().map(|(node, known)| async move {
-        let mut part = Run::default();
-        let (step, text) = (quiet_headings(graph.text(node)), quiet_headings(&known.text));
-        let inputs = [("step", step.as_str()), ("knowledge", text.as_str())];
-        (ask_surely(ports, &mut part, &EVALUATE, &inputs).await, part)
+    let reasoned = knowledge.iter().enumerate().map(|(node, known)| {
+        let mut part = run.part();
+        async move {
+            let (step, text) = (quiet_headings(graph.text(node)), quiet_headings(&known.text));
+            let inputs = [("step", step.as_str()), ("knowledge", text.as_str())];
+            (ask_surely(ports, &mut part, &EVALUATE, &inputs).await, part)
+        }
     });
+    let reasoned: Vec<_> = reasoned.collect();
     let mut sufficient = BTreeSet::new();
     for (node, (sure, part)) in join_all(reasoned).await.into_iter().enumerate() {
         run.absorb(part);
@@ -227,7 +231,7 @@ async fn evaluate(
         let holds = score < params.perplexity;
         let of = graph.text(node).to_owned();
         let criterion = Criterion::Sufficient;
-        run.trace.push(Event::Judged { criterion, of, holds, score: Some(score), by });
+        run.push(Event::Judged { criterion, of, holds, score: Some(score), by });
         if holds {
             sufficient.insert(node);
         }
@@ -263,7 +267,7 @@ impl Steps<'_> {
             let Some(Prose(result)) = run.ask(self.ports, &REASON, &inputs).await? else {
                 continue;
             };
-            run.trace.push(Event::Thought { step: *node + 1, text: result.clone() });
+            run.push(Event::Thought { step: *node + 1, text: result.clone() });
             condition.push(format!("{step} {result}"));
         }
         self.conclude(run, &condition, self.graph.text(*last), self.known(*last)).await

@@ -18,8 +18,9 @@ use pikerag_retrieve::Hit;
 pub use self::global::{Global, global};
 pub use self::local::{Local, local};
 use crate::conclude::conclude;
-use crate::methods::kar3::fetch;
-use crate::ports::{Ports, Run, SolveError};
+use crate::candidates::fetch;
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 use crate::retrieval::{RetrievalParams, retrieve};
 
 /// Plain retrieval, where a structure knows nothing of the question; an error where there is none.
@@ -27,7 +28,7 @@ pub(super) async fn plainly(
     ports: &Ports,
     question: &Question,
     structure: Structure,
-    mut run: Run,
+    run: &mut Run,
 ) -> Result<Answer, SolveError> {
     let summary = ports.base.summary().await?;
     let built = match structure {
@@ -39,13 +40,13 @@ pub(super) async fn plainly(
         return Err(SolveError::NotBuilt { structure });
     }
     let note = format!("The {structure} does not help here: plain retrieval takes its place.");
-    run.trace.push(Event::Noted { note });
+    run.push(Event::Noted { note });
     let candidates = retrieve(ports, &question.text, RetrievalParams::hybrid()).await?;
     let mut context = Context::default();
     for chunk in fetch(ports, &candidates).await? {
         context.add(0, chunk);
     }
-    run.trace.push(Event::Gathered { candidates });
+    run.push(Event::Gathered { candidates });
     conclude(ports, question, context, run).await
 }
 

@@ -5,8 +5,9 @@ use pikerag_retrieve::{HopParams, hops};
 use tracing::instrument;
 
 use crate::conclude::conclude;
-use crate::methods::kar3::{chunk_candidates, fetch};
-use crate::ports::{Ports, Run, SolveError};
+use crate::candidates::{chunk_candidates, fetch};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 
 /// What is retrieved.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,16 +31,16 @@ impl Default for Params {
 #[instrument(name = "hop_rag", skip_all, fields(question = %question.id))]
 pub async fn solve(
     ports: &Ports,
+    run: &mut Run,
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
-    let mut run = Run::begin("hop-rag", question);
     let hits = hops(ports.finder(), &question.text, params.k, params.hops).await?;
     let candidates = chunk_candidates(ports, &hits, Via::Hops, &question.text).await?;
     let mut context = Context::default();
     for (place, chunk) in fetch(ports, &candidates).await?.into_iter().enumerate() {
         context.add(place + 1, chunk);
     }
-    run.trace.push(Event::Gathered { candidates });
+    run.push(Event::Gathered { candidates });
     conclude(ports, question, context, run).await
 }

@@ -10,9 +10,9 @@ use tracing::instrument;
 
 use crate::conclude::conclude_with;
 use crate::decompose::shown_context;
-use crate::methods::Method;
 use crate::methods::self_ask::Shots;
-use crate::ports::{Ports, Run, SolveError};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 use crate::retrieval::{RetrievalParams, look_up};
 
 const PROMPT: Prompt = Prompt {
@@ -57,46 +57,45 @@ impl Default for Params {
 #[instrument(name = "ircot", skip_all, fields(question = %question.id))]
 pub async fn solve(
     ports: &Ports,
+    run: &mut Run,
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
     ports.models.need(Role::Reason)?;
     ports.models.need(Role::Answer)?;
-    let mut run = Run::begin(&Method::Ircot(params).to_string(), question);
     let mut context = Context::default();
     let mut rationale: Vec<String> = Vec::new();
     // What the question finds comes first; each sentence after it starts a round of its own.
-    gather_more(ports, &mut run, 1, &question.text, params.retrieval, &mut context).await?;
+    gather_more(ports, run, 1, &question.text, params.retrieval, &mut context).await?;
     for step in 1..=params.n.get() {
         let is_last = step == params.n.get();
         let when_null = if is_last { IN_THE_LAST_ROUND } else { WITH_AN_ANSWER };
         let reasoned =
-            reason(ports, &mut run, question, &context, &rationale, params.shots, when_null)
+            reason(ports, run, question, &context, &rationale, params.shots, when_null)
                 .await?;
         let Some(Reasoned { sentence, answer }) = reasoned else {
-            run.trace.push(Event::Stopped { hop: step, reason: StopReason::Unreadable });
+            run.push(Event::Stopped { hop: step, reason: StopReason::Unreadable });
             break;
         };
         let goes_on = sentence.is_some() && answer.is_none();
         if let Some(sentence) = sentence {
-            run.trace.push(Event::Thought { step, text: sentence.clone() });
+            let sentence = run.thought(step, sentence)?;
             if goes_on {
-                gather_more(ports, &mut run, step + 1, &sentence, params.retrieval, &mut context)
+                gather_more(ports, run, step + 1, &sentence, params.retrieval, &mut context)
                     .await?;
             }
             rationale.push(sentence);
         }
         if let Some(answer) = answer {
             let so = format!("So the answer is: {answer}.");
-            run.trace.push(Event::Thought { step, text: so.clone() });
-            rationale.push(so);
+            rationale.push(run.thought(step, so)?);
         }
         if !goes_on {
-            run.trace.push(Event::Stopped { hop: step, reason: StopReason::NothingProposed });
+            run.push(Event::Stopped { hop: step, reason: StopReason::NothingProposed });
             break;
         }
         if is_last {
-            run.trace.push(Event::Stopped { hop: step, reason: StopReason::HopLimit });
+            run.push(Event::Stopped { hop: step, reason: StopReason::HopLimit });
         }
     }
     // The final read, over rationale and chunks (KAR³ Table 5).

@@ -7,8 +7,8 @@ use pikerag_knowledge::{Answer, Context, Event, Question, Role};
 use tracing::instrument;
 
 use crate::conclude::conclude;
-use crate::methods::Method;
-use crate::ports::{Ports, Run, SolveError};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
 
 /// How often, and with how much.
@@ -35,27 +35,27 @@ impl Default for Params {
 #[instrument(name = "iter_retgen", skip_all, fields(question = %question.id))]
 pub async fn solve(
     ports: &Ports,
+    run: &mut Run,
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
     ports.models.need(Role::Answer)?;
-    let mut run = Run::begin(&Method::IterRetgen(params).to_string(), question);
     let last_round = params.n.get();
     let mut response = String::new(); // y₀: none.
     for round in 1..last_round {
         let context =
-            retrieve(ports, &mut run, question, &response, round, params.retrieval).await?;
-        let reading = answer_step(ports, &mut run, &question.text, &context, "").await?;
+            retrieve(ports, run, question, &response, round, params.retrieval).await?;
+        let reading = answer_step(ports, run, &question.text, &context, "").await?;
         response = match reading {
             Some(reading) => format!("{} {}", reading.rationale, reading.answer).trim().to_owned(),
             None => String::new(), // Unreadable is none, too.
         };
         if !response.is_empty() {
-            run.trace.push(Event::Thought { step: round, text: response.clone() });
+            response = run.thought(round, response)?;
         }
     }
     let context =
-        retrieve(ports, &mut run, question, &response, last_round, params.retrieval).await?;
+        retrieve(ports, run, question, &response, last_round, params.retrieval).await?;
     conclude(ports, question, context, run).await // y_N is the answer.
 }
 

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use tracing::field::Empty;
 use tracing::{Span, instrument};
 
-pub(crate) use self::candidates::{atom_candidates, chunk_candidates, fetch};
+use crate::candidates::fetch;
 use crate::conclude::conclude;
 use crate::decompose::{Proposer, Selection, Selector, propose, propose_words, select};
-use crate::methods::Method;
-use crate::ports::{Ports, Run, SolveError};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 
 /// How candidates are found (KAR³ Table 3, "Atomic Retriever").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,28 +111,28 @@ impl Default for Params {
 #[instrument(name = "kar3", skip_all, fields(question = %question.id, hops = Empty))]
 pub async fn solve(
     ports: &Ports,
+    run: &mut Run,
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
-    let mut run = Run::begin(&Method::Kar3(params).to_string(), question);
-    let params = Params { delta: Some(delta(ports, params, &mut run).await?), ..params };
+    let params = Params { delta: Some(delta(ports, params, run).await?), ..params };
     let mut context = Context::default(); // Line 1: C ← ∅.
     let mut walk = match uses_hops(ports, params) {
         true => Some(Walk::begin(ports.finder(), &question.text, params.hops).await?),
         false => None,
     };
     for hop in 1..=params.n.get() {
-        let Some(proposals) = line_3(ports, question, &context, params, hop, &mut run).await?
+        let Some(proposals) = line_3(ports, question, &context, params, hop, run).await?
         else {
             break; // Nothing more to ask.
         };
         let found = line_4(ports, question, &context, &proposals, params, walk.as_ref()).await?;
         if found.is_empty() {
-            run.trace.push(Event::Stopped { hop, reason: StopReason::NothingFound });
+            run.push(Event::Stopped { hop, reason: StopReason::NothingFound });
             break;
         }
-        run.trace.push(Event::Retrieved { hop, candidates: found.clone() });
-        let Some(chosen) = line_5(ports, question, &context, &found, params, hop, &mut run).await?
+        run.push(Event::Retrieved { hop, candidates: found.clone() });
+        let Some(chosen) = line_5(ports, question, &context, &found, params, hop, run).await?
         else {
             break; // Lines 6–8: nothing new would help.
         };
@@ -143,7 +143,7 @@ pub async fn solve(
             context.add(hop, chunk); // Lines 10, 11: C ← C ∪ {c}.
         }
         if hop == params.n.get() {
-            run.trace.push(Event::Stopped { hop, reason: StopReason::HopLimit });
+            run.push(Event::Stopped { hop, reason: StopReason::HopLimit });
         }
     }
     Span::current().record("hops", context.chunks.len());
@@ -153,7 +153,7 @@ pub async fn solve(
         for chunk in fetch(ports, &found).await? {
             context.add(0, chunk);
         }
-        run.trace.push(Event::Gathered { candidates: found });
+        run.push(Event::Gathered { candidates: found });
     }
     conclude(ports, question, context, run).await // Line 14: â ← LLM(q, C).
 }
@@ -173,7 +173,7 @@ async fn delta(ports: &Ports, params: Params, run: &mut Run) -> Result<f32, Solv
     match calibrated {
         Some(delta) if delta < DELTA => {
             let note = format!("δ = {delta:.2}, calibrated on this base.");
-            run.trace.push(Event::Noted { note });
+            run.push(Event::Noted { note });
             Ok(delta)
         }
         _ => Ok(DELTA),
@@ -182,7 +182,7 @@ async fn delta(ports: &Ports, params: Params, run: &mut Run) -> Result<f32, Solv
 
 /// Whether the loop ended with too little: nothing at all, or not by a verdict of the model.
 fn ended_poorly(ports: &Ports, context: &Context, run: &Run) -> bool {
-    let reasons = run.trace.events.iter().rev().find_map(|event| match event {
+    let reasons = run.events().rev().find_map(|event| match event {
         Event::Stopped { reason, .. } => Some(*reason),
         _ => None,
     });
@@ -215,17 +215,12 @@ async fn line_3(
         _ => Some(propose_words(question, context)),
     };
     let Some(proposals) = proposals else {
-        run.trace.push(Event::Stopped { hop, reason: StopReason::Unreadable });
+        run.push(Event::Stopped { hop, reason: StopReason::Unreadable });
         return Ok(None);
     };
-    let questions = proposals.questions;
-    run.trace.push(Event::Proposed {
-        hop,
-        thinking: proposals.thinking,
-        proposals: questions.clone(),
-    });
+    let questions = run.proposed(hop, proposals.thinking, proposals.questions)?;
     if questions.is_empty() {
-        run.trace.push(Event::Stopped { hop, reason: StopReason::NothingProposed });
+        run.push(Event::Stopped { hop, reason: StopReason::NothingProposed });
         return Ok(None);
     }
     Ok(Some(questions))
@@ -283,20 +278,14 @@ async fn line_5(
         _ => Some(Selection { thinking: String::new(), index: Some(0) }),
     };
     let Some(selection) = selection else {
-        run.trace.push(Event::Stopped { hop, reason: StopReason::Unreadable });
+        run.push(Event::Stopped { hop, reason: StopReason::Unreadable });
         return Ok(None);
     };
-    let Some((index, chosen)) = selection.index.and_then(|index| Some((index, found.get(index)?)))
-    else {
-        run.trace.push(Event::Stopped { hop, reason: StopReason::NothingSelected });
-        return Ok(None);
+    let thinking = selection.thinking;
+    let selected = |index: usize| {
+        let Candidate { chunk, title, .. } = found.get(index)?;
+        Some(Event::Selected { hop, thinking, index, chunk: *chunk, title: title.clone() })
     };
-    run.trace.push(Event::Selected {
-        hop,
-        thinking: selection.thinking,
-        index,
-        chunk: chosen.chunk,
-        title: chosen.title.clone(),
-    });
-    Ok(Some(chosen.clone()))
+    let index = run.chosen(hop, selection.index, found.len(), selected)?;
+    Ok(index.and_then(|index| found.get(index)).cloned())
 }

@@ -9,10 +9,10 @@ use pikerag_reason::transcript;
 use tracing::instrument;
 
 use crate::decompose::SubQuestions;
-use crate::methods::Method;
 use crate::methods::closed_book::recall;
 use crate::methods::self_ask::{combine_and_conclude, look_up_alone};
-use crate::ports::{Ports, Run, SolveError};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 use crate::retrieval::{RetrievalParams, answer_step};
 use crate::verdict::UNKNOWN;
 
@@ -50,36 +50,32 @@ impl Default for Params {
 #[instrument(name = "least_to_most", skip_all, fields(question = %question.id))]
 pub async fn solve(
     ports: &Ports,
+    run: &mut Run,
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
-    let mut run = Run::begin(&Method::LeastToMost(params).to_string(), question);
     let mut context = Context::default(); // What was looked up: for the citations alone.
     let mut pairs: Vec<(String, String)> = Vec::new();
     // Stage 1: decomposition.
-    let sub_questions = split(ports, &mut run, question, params.n).await?;
+    let sub_questions = split(ports, run, question, params.n).await?;
     // Stage 2: the sub-questions in order, each with all answers before it.
     for (place, sub_question) in sub_questions.into_iter().enumerate() {
-        run.trace.push(Event::Asked { depth: 1, question: sub_question.clone() });
+        let sub_question = run.asked(1, sub_question)?;
         let (hop, notes) = (place + 1, transcript(&pairs));
         let answer = match params.retrieval {
             Some(retrieval) => {
                 let query = with_answers(&sub_question, &pairs);
                 let found =
-                    look_up_alone(ports, &mut run, hop, &query, retrieval, &mut context).await?;
-                let reading = answer_step(ports, &mut run, &sub_question, &found, &notes).await?;
+                    look_up_alone(ports, run, hop, &query, retrieval, &mut context).await?;
+                let reading = answer_step(ports, run, &sub_question, &found, &notes).await?;
                 reading.map(|reading| reading.answer)
             }
-            None => recall(ports, &mut run, &sub_question, &notes)
+            None => recall(ports, run, &sub_question, &notes)
                 .await?
                 .map(|recalled| recalled.answer),
         };
         let answer = answer.unwrap_or_else(|| UNKNOWN.to_owned());
-        run.trace.push(Event::Resolved {
-            depth: 1,
-            question: sub_question.clone(),
-            answer: answer.clone(),
-        });
+        let answer = run.resolved(1, &sub_question, answer)?;
         pairs.push((sub_question, answer));
     }
     combine_and_conclude(ports, question, context, &pairs, run).await
@@ -105,18 +101,14 @@ async fn split(
 ) -> Result<Vec<String>, SolveError> {
     let (count, asked) = (n.to_string(), quiet_headings(&question.text));
     let inputs = [("count", count.as_str()), ("question", asked.as_str())];
-    let mut sub_questions = match run.ask::<SubQuestions>(ports, &PROMPT, &inputs).await? {
+    let sub_questions = match run.ask::<SubQuestions>(ports, &PROMPT, &inputs).await? {
         Some(SubQuestions(sub_questions)) => sub_questions,
         None => Vec::new(),
     };
-    run.trace.push(Event::Proposed {
-        hop: 1,
-        thinking: String::new(),
-        proposals: sub_questions.clone(),
-    });
+    let mut sub_questions = run.proposed(1, String::new(), sub_questions)?;
     if n.get() < sub_questions.len() {
         sub_questions.truncate(n.get());
-        run.trace.push(Event::Stopped { hop: n.get(), reason: StopReason::HopLimit });
+        run.push(Event::Stopped { hop: n.get(), reason: StopReason::HopLimit });
     }
     if sub_questions.is_empty() {
         sub_questions.push(question.text.clone());

@@ -4,9 +4,9 @@ use pikerag_knowledge::{Answer, Context, Event, Question};
 use tracing::instrument;
 
 use crate::conclude::conclude;
-use crate::methods::Method;
-use crate::methods::kar3::fetch;
-use crate::ports::{Ports, Run, SolveError};
+use crate::candidates::fetch;
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 use crate::retrieval::RetrievalParams;
 use crate::tagging::retrieve_tagged;
 
@@ -17,15 +17,15 @@ use crate::tagging::retrieve_tagged;
 #[instrument(name = "naive_rag", skip_all, fields(question = %question.id))]
 pub async fn solve(
     ports: &Ports,
+    run: &mut Run,
     question: &Question,
     params: RetrievalParams,
 ) -> Result<Answer, SolveError> {
-    let mut run = Run::begin(&Method::NaiveRag(params).to_string(), question);
-    let candidates = retrieve_tagged(ports, &mut run, &question.text, params).await?;
+    let candidates = retrieve_tagged(ports, run, &question.text, params).await?;
     let mut context = Context::default();
     for chunk in fetch(ports, &candidates).await? {
         context.add(1, chunk);
     }
-    run.trace.push(Event::Gathered { candidates });
+    run.push(Event::Gathered { candidates });
     conclude(ports, question, context, run).await
 }

@@ -1,164 +1,193 @@
-//! What may a user set? Parameters by the papers' names, for all methods that have them.
+//! What may a user set? Parameters by the papers' names, for all methods that have them or for one.
 
-use std::num::NonZeroUsize;
+use std::collections::BTreeMap;
 
 use pikerag_retrieve::{HopParams, LayerParams};
 use serde::Deserialize;
+use serde::de::Error;
+use serde_json::{Map, Value};
 
-use super::{
-    Method, crp_rag, hop_rag, ircot, iter_retgen, kar3, least_to_most, ra_isf, replug, searchain,
-    self_ask, self_rag, skr, think_then_act,
-};
+use super::Method;
+use super::spec::Described;
 use crate::ports::Certainty;
-use crate::retrieval::RetrievalParams;
 use crate::tagging::TagUse;
 
-/// Parameters that a user sets for all methods that have them; what is not set stays as the papers
-/// have it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Overrides {
-    /// The most rounds, sub-questions, sentences or new plans (N).
-    pub n: Option<NonZeroUsize>,
-    /// Candidates for each proposal; atoms for each follow-up question; chunks of the one retrieval of
-    /// Think-then-Act, passages of REPLUG, Self-RAG, RA-ISF and CRP-RAG; neighbours of SKR (k).
-    pub k: Option<NonZeroUsize>,
-    /// The least similarity of an atom (δ), from -1 to 1; calibrated on the base where it is not set.
-    pub delta: Option<f32>,
-    /// What fills up KAR³'s context where its loop ended with too little.
-    #[serde(alias = "net")]
-    pub fallback: Option<kar3::Fallback>,
-    /// How often RA-ISF splits a question (`D_th`).
-    pub depth: Option<usize>,
-    /// The perplexity below which CRP-RAG takes knowledge for sufficient.
-    pub perplexity: Option<f64>,
-    /// The similarity above which CRP-RAG merges steps.
-    pub merge: Option<f32>,
-    /// Share of CRP-RAG's nodes that are spoilt, in hundredths up to 50 (Figure 3).
-    pub noisy_nodes: Option<u8>,
-    /// Share of its nodes whose knowledge is spoilt, in hundredths up to 50 (Figure 3).
-    pub noisy_knowledge: Option<u8>,
-    /// Chunks that hop RAG gathers.
-    pub hop_chunks: Option<NonZeroUsize>,
+/// Weights of retrieval that hold for all methods that retrieve so.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Weights {
     /// How hops are weighed.
     pub hops: HopParams,
-    /// How layers are weighed; a setting of retrieval, not of methods.
-    #[serde(skip)]
+    /// How layers are weighed.
     pub layers: LayerParams,
-    /// By which measure a model's certainty is told.
-    pub certainty: Certainty,
-    /// What naive RAG and its kin use a question's tags for; a setting of its own place.
-    #[serde(skip)]
+    /// What naive RAG and its kin use a question's tags for.
     pub tags: TagUse,
 }
 
-impl Method {
-    /// The method with the user's parameters.
-    #[must_use]
-    pub fn with(self, set: &Overrides) -> Self {
-        match self {
-            Self::Kar3(params) => Self::Kar3(kar3::Params {
-                n: set.n.unwrap_or(params.n),
-                k: set.k.unwrap_or(params.k),
-                delta: set.delta.or(params.delta),
-                fallback: set.fallback.unwrap_or(params.fallback),
-                hops: set.hops,
-                layers: set.layers,
-                ..params
-            }),
-            Self::HopRag(params) => {
-                let k = set.hop_chunks.map_or(params.k, NonZeroUsize::get);
-                Self::HopRag(hop_rag::Params { k, hops: set.hops })
-            }
-            Self::NaiveRag(params) => {
-                Self::NaiveRag(RetrievalParams { tags: set.tags, ..params.weighed(set.layers) })
-            }
-            Self::RaIsf(params) => Self::RaIsf(ra_isf::Params {
-                depth: set.depth.unwrap_or(params.depth),
-                k: set.k.map_or(params.k, NonZeroUsize::get),
-                ..params
-            }),
-            Self::CrpRag(params) => Self::CrpRag(crp_rag::Params {
-                k: set.k.map_or(params.k, NonZeroUsize::get),
-                perplexity: set.perplexity.unwrap_or(params.perplexity),
-                merge: set.merge.unwrap_or(params.merge),
-                noise: match (set.noisy_nodes, set.noisy_knowledge) {
-                    (Some(percent), _) => crp_rag::Noise::Nodes(percent),
-                    (None, Some(percent)) => crp_rag::Noise::Knowledge(percent),
-                    (None, None) => params.noise,
-                },
-                ..params
-            }),
-            Self::ClosedBook(params) => Self::ClosedBook(params),
-            Self::SelfAsk(params) => Self::SelfAsk(self_ask::Params {
-                n: set.n.unwrap_or(params.n),
-                retrieval: params.retrieval.map(|retrieval| atoms_with(retrieval, set)),
-                ..params
-            }),
-            Self::Ircot(params) => {
-                Self::Ircot(ircot::Params { n: set.n.unwrap_or(params.n), ..params })
-            }
-            Self::IterRetgen(params) => {
-                Self::IterRetgen(iter_retgen::Params { n: set.n.unwrap_or(params.n), ..params })
-            }
-            Self::LeastToMost(params) => {
-                Self::LeastToMost(least_to_most::Params { n: set.n.unwrap_or(params.n), ..params })
-            }
-            Self::ThinkThenAct(params) => {
-                Self::ThinkThenAct(think_then_act::Params { k: set.k.unwrap_or(params.k) })
-            }
-            Self::TreeOfThought(params) => Self::TreeOfThought(params),
-            Self::SearChain(params) => {
-                Self::SearChain(searchain::Params { n: set.n.unwrap_or(params.n), ..params })
-            }
-            Self::ProbTree(params) => Self::ProbTree(params),
-            Self::Replug(params) => Self::Replug(replug::Params { k: set.k.unwrap_or(params.k) }),
-            Self::SelfRag(params) => {
-                Self::SelfRag(self_rag::Params { k: set.k.unwrap_or(params.k), ..params })
-            }
-            Self::GraphRagLocal(_) | Self::GraphRagGlobal(_) | Self::Raptor(_) => self,
-            Self::Skr(params) => Self::Skr(skr::Params { k: set.k.unwrap_or(params.k), ..params }),
-        }
+/// What a user sets; the rest stays as the papers have it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overrides {
+    /// By parameter, for all methods that have it.
+    all: BTreeMap<String, Value>,
+    /// By method's name and parameter, for one method; before those for all.
+    one: BTreeMap<String, BTreeMap<String, Value>>,
+    /// Weights of retrieval. Those of hops stand among the methods' settings, the others in places of
+    /// their own.
+    pub weights: Weights,
+    /// By which measure a model's certainty is told.
+    pub certainty: Certainty,
+}
+
+impl Overrides {
+    /// Sets a parameter for all methods that have it.
+    ///
+    /// # Errors
+    /// No method has it, or it cannot have this value.
+    pub fn set(&mut self, name: &str, value: Value) -> Result<(), BadParameter> {
+        check(None, name, &value)?;
+        self.all.insert(name.to_owned(), value);
+        Ok(())
+    }
+
+    /// Values for a method, those of its own before those for all.
+    pub(super) fn values(&self, method: &str) -> impl Iterator<Item = (&String, &Value)> {
+        self.all.iter().chain(self.one.get(method).into_iter().flatten())
     }
 }
 
-/// The atoms of `H-R` with the user's parameters; `R` has none.
-fn atoms_with(retrieval: RetrievalParams, set: &Overrides) -> RetrievalParams {
-    if retrieval.atoms == 0 {
-        return retrieval;
+/// A setting of `[methods]` that cannot be meant.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BadParameter {
+    /// No method has such a parameter.
+    #[error("there is no parameter `{name}`{}; there are {known}", of(method))]
+    Unknown {
+        /// The method that it was set for; none for all.
+        method: Option<String>,
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// It cannot have this value.
+    #[error("`{name}`{} must be {range}, not {value}", of(method))]
+    OutOfRange {
+        /// The method that it was set for; none for all.
+        method: Option<String>,
+        /// The parameter.
+        name: String,
+        /// What it may be, for a person.
+        range: String,
+        /// What it was to be.
+        value: String,
+    },
+}
+
+fn of(method: &Option<String>) -> String {
+    method.as_ref().map_or_else(String::new, |method| format!(" of `{method}`"))
+}
+
+/// A parameter that goes by the same name in several methods means the same kind of thing in each, but
+/// what it may be differs: one that admits the value is enough.
+fn check(method: Option<&str>, name: &str, value: &Value) -> Result<(), BadParameter> {
+    let of_method = |described: &&super::Description| {
+        method.is_none_or(|method| described.name == method)
+    };
+    let catalogue = Method::catalogue();
+    let all: Vec<&Described> =
+        catalogue.iter().filter(of_method).flat_map(|method| &method.parameters).collect();
+    let mut found = all.iter().filter(|parameter| parameter.name == name).peekable();
+    let method = method.map(str::to_owned);
+    let Some(first) = found.peek().copied() else {
+        let mut known: Vec<&str> = all.iter().map(|parameter| parameter.name).collect();
+        known.sort_unstable();
+        known.dedup();
+        return Err(BadParameter::Unknown {
+            method,
+            name: name.to_owned(),
+            known: known.join(", "),
+        });
+    };
+    if found.any(|parameter| parameter.range.admits(value)) {
+        return Ok(());
     }
-    RetrievalParams {
-        atoms: set.k.map_or(retrieval.atoms, NonZeroUsize::get),
-        atom_min_score: set.delta.unwrap_or(retrieval.atom_min_score),
-        ..retrieval
+    Err(BadParameter::OutOfRange {
+        method,
+        name: name.to_owned(),
+        range: first.range.to_string(),
+        value: value.to_string(),
+    })
+}
+
+/// The setting that was called otherwise before.
+const RENAMED: (&str, &str) = ("net", "fallback");
+
+impl<'de> Deserialize<'de> for Overrides {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut set = Self::default();
+        for (name, value) in Map::<String, Value>::deserialize(deserializer)? {
+            let name = if name == RENAMED.0 { RENAMED.1.to_owned() } else { name };
+            match value {
+                Value::Object(_) if name == "hops" => {
+                    set.weights.hops = serde_json::from_value(value).map_err(Error::custom)?;
+                }
+                Value::Object(own) if Method::names().contains(&name.as_str()) => {
+                    for (parameter, value) in own {
+                        check(Some(&name), &parameter, &value).map_err(Error::custom)?;
+                        set.one.entry(name.clone()).or_default().insert(parameter, value);
+                    }
+                }
+                value if name == "certainty" => {
+                    set.certainty = serde_json::from_value(value).map_err(Error::custom)?;
+                }
+                value => set.set(&name, value).map_err(Error::custom)?,
+            }
+        }
+        Ok(set)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    fn read(text: Value) -> Result<Overrides, String> {
+        serde_json::from_value(text).map_err(|error| error.to_string())
+    }
+
+    fn with(name: &str, set: &Overrides) -> BTreeMap<String, Value> {
+        name.parse::<Method>().unwrap().with(set).parameters()
+    }
 
     #[test]
     fn overrides_reach_the_methods_that_have_them() {
-        let (n, k) = (NonZeroUsize::new(2), NonZeroUsize::new(7));
-        let set = Overrides { n, k, delta: Some(0.25), ..Overrides::default() };
-        let with = |name: &str| name.parse::<Method>().unwrap().with(&set);
-        let Method::SelfAsk(params) = with("self-ask-hr") else { panic!() };
-        let retrieval = params.retrieval.unwrap();
-        assert_eq!((Some(params.n), retrieval.chunks, retrieval.atoms), (n, 8, 7));
-        assert_eq!((retrieval.chunk_min_score, retrieval.atom_min_score), (0.5, 0.25));
-        let Method::SelfAsk(params) = with("self-ask-r") else { panic!() };
-        assert_eq!((Some(params.n), params.retrieval), (n, Some(RetrievalParams::step())));
-        let Method::Ircot(params) = with("ircot-zero-shot") else { panic!() };
-        assert_eq!((Some(params.n), params.shots), (n, self_ask::Shots::Zero));
-        let Method::IterRetgen(params) = with("iter-retgen") else { panic!() };
-        assert_eq!((Some(params.n), params.retrieval), (n, RetrievalParams::chunks()));
-        let Method::LeastToMost(params) = with("least-to-most-r") else { panic!() };
-        assert_eq!((Some(params.n), params.retrieval), (n, Some(RetrievalParams::step())));
-        let Method::ThinkThenAct(params) = with("think-then-act") else { panic!() };
-        assert_eq!(Some(params.k), k);
+        let set = read(json!({"n": 2, "k": 7, "delta": 0.25})).unwrap();
+        let kar3 = with("kar3", &set);
+        assert_eq!((&kar3["n"], &kar3["k"], &kar3["delta"]), (&json!(2), &json!(7), &json!(0.25)));
+        let self_ask = with("self-ask-hr", &set);
+        assert_eq!((&self_ask["n"], &self_ask["k"]), (&json!(2), &json!(7)));
+        assert!(!with("self-ask-r", &set).contains_key("k"));
+        assert_eq!(with("think-then-act", &set)["k"], json!(7));
         for name in ["direct", "tree-of-thought", "naive-rag-hr"] {
-            assert_eq!(with(name).to_string(), name);
+            assert_eq!(name.parse::<Method>().unwrap().with(&set).to_string(), name);
         }
+    }
+
+    #[test]
+    fn one_method_before_all() {
+        let set = read(json!({"n": 2, "kar3": {"n": 3}})).unwrap();
+        assert_eq!((&with("kar3", &set)["n"], &with("ircot", &set)["n"]), (&json!(3), &json!(2)));
+        let set = read(json!({"net": "layers"})).unwrap();
+        assert_eq!(with("kar3", &set)["fallback"], json!("layers"));
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        let error = |text| read(text).unwrap_err();
+        assert!(error(json!({"nn": 2})).starts_with("there is no parameter `nn`; there are "));
+        assert_eq!(error(json!({"n": 0})), "`n` must be 1 to 1000, not 0");
+        assert_eq!(error(json!({"delta": 1.5})), "`delta` must be -1 to 1, not 1.5");
+        assert!(error(json!({"kar3": {"depth": 1}})).contains("`depth` of `kar3`"));
+        assert!(error(json!({"kar4": {"n": 1}})).contains("`kar4`"));
     }
 }

@@ -12,8 +12,8 @@ use tracing::instrument;
 use self::tree::{Node, Tree, filled_in};
 use crate::certainty::{Sure, ask_surely, need_certainty};
 use crate::conclude::{conclude, conclude_as};
-use crate::methods::Method;
-use crate::ports::{Ports, Run, SolveError};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 use crate::retrieval::{RetrievalParams, look_up};
 use crate::verdict::is_unknown;
 
@@ -64,12 +64,12 @@ impl Default for Params {
 #[instrument(name = "probtree", skip_all, fields(question = %question.id))]
 pub async fn solve(
     ports: &Ports,
+    run: &mut Run,
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
     ports.models.need(Role::Decompose)?;
     need_certainty(ports)?;
-    let mut run = Run::begin(&Method::ProbTree(params).to_string(), question);
     let asked = quiet_headings(&question.text);
     let (depth, nodes) = (params.depth.to_string(), params.nodes.to_string());
     let inputs =
@@ -79,7 +79,7 @@ pub async fn solve(
     let nodes = said.bounded(&question.text, params.depth, params.nodes);
     for (number, node) in nodes.iter().enumerate() {
         let (after, text) = (node.children.clone(), node.question.clone());
-        run.trace.push(Event::Node { node: number, after, text });
+        run.push(Event::Node { node: number, after, text });
     }
     let mut walk =
         Walk { ports, nodes: &nodes, params, run, lookups: 0, context: Context::default() };
@@ -139,7 +139,7 @@ struct Walk<'a> {
     ports: &'a Ports,
     nodes: &'a [Node],
     params: Params,
-    run: Run,
+    run: &'a mut Run,
     /// Nodes that were looked up so far.
     lookups: usize,
     /// All that was read.
@@ -156,7 +156,7 @@ impl Walk<'_> {
         Box::pin(async move {
             let Some(node) = self.nodes.get(number) else { return Ok(None) };
             let depth = node.depth;
-            self.run.trace.push(Event::Asked { depth, question: question.clone() });
+            let question = self.run.asked(depth, question)?;
             let mut below: Vec<Option<Solved>> = Vec::new();
             for child in &node.children {
                 let Some(next) = self.nodes.get(*child) else { continue };
@@ -171,15 +171,11 @@ impl Walk<'_> {
             proposed.extend(self.aggregate(&question, &below).await?);
             proposed.extend(self.closed_book(&question).await?);
             let Some(best) = self.most_confident(proposed) else {
-                self.run
-                    .trace
-                    .push(Event::Noted { note: format!("Nothing was answered to: {question}") });
+                self.run.push(Event::Noted { note: format!("Nothing was answered to: {question}") });
                 return Ok(None);
             };
             let Proposed { answer, explanation, log, .. } = best;
-            let resolved =
-                Event::Resolved { depth, question: question.clone(), answer: answer.clone() };
-            self.run.trace.push(resolved);
+            let answer = self.run.resolved(depth, &question, answer)?;
             Ok(Some(Solved { question, answer, explanation, log }))
         })
     }
@@ -189,7 +185,7 @@ impl Walk<'_> {
         self.lookups += 1;
         let hop = self.lookups;
         let chunks =
-            look_up(self.ports, &mut self.run, hop, question, self.params.retrieval).await?;
+            look_up(self.ports, self.run, hop, question, self.params.retrieval).await?;
         if chunks.is_empty() {
             return Ok(None);
         }
@@ -199,7 +195,7 @@ impl Walk<'_> {
         }
         let asked = quiet_headings(question);
         let inputs = [("context", context.as_str()), ("question", asked.as_str())];
-        let said = ask_surely(self.ports, &mut self.run, &OPEN_BOOK, &inputs).await?;
+        let said = ask_surely(self.ports, self.run, &OPEN_BOOK, &inputs).await?;
         Ok(said.map(|said| Proposed::new(Source::OpenBook, &said)))
     }
 
@@ -217,7 +213,7 @@ impl Walk<'_> {
             below.iter().map(|child| (child.question.clone(), child.answer.clone())).collect();
         let (asked, follow_ups) = (quiet_headings(question), transcript(&pairs));
         let inputs = [("follow_ups", follow_ups.as_str()), ("question", asked.as_str())];
-        let said = ask_surely(self.ports, &mut self.run, &CHILDREN, &inputs).await?;
+        let said = ask_surely(self.ports, self.run, &CHILDREN, &inputs).await?;
         let Some(said) = said else { return Ok(None) };
         let own = Proposed::new(Source::Children, &said);
         let sum = own.log + below.iter().map(|child| child.log).sum::<f64>();
@@ -228,7 +224,7 @@ impl Walk<'_> {
     async fn closed_book(&mut self, question: &str) -> Result<Option<Proposed>, SolveError> {
         let asked = quiet_headings(question);
         let inputs = [("question", asked.as_str())];
-        let said = ask_surely(self.ports, &mut self.run, &CLOSED_BOOK, &inputs).await?;
+        let said = ask_surely(self.ports, self.run, &CLOSED_BOOK, &inputs).await?;
         Ok(said.map(|said| Proposed::new(Source::ClosedBook, &said)))
     }
 
@@ -243,7 +239,7 @@ impl Walk<'_> {
             }
         }
         for (place, candidate) in proposed.iter().enumerate() {
-            self.run.trace.push(Event::Judged {
+            self.run.push(Event::Judged {
                 criterion: Criterion::Confident,
                 of: format!("{}: {}", candidate.source.as_str(), candidate.answer),
                 holds: best == Some(place),

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use pikerag_knowledge::{
-    Answer, Chunk, Context, Criterion, Event, JudgedBy, Question, Role, Schema,
+    Answer, Chunk, Context, Criterion, Event, Question, Role, Schema,
 };
 use pikerag_prompt::{
     Prompt, Reply, Unreadable, YesNo, numbered, object, one_line, quiet_headings,
@@ -16,8 +16,8 @@ use tracing::instrument;
 
 use crate::conclude::conclude_read;
 use crate::decompose::SubQuestions;
-use crate::methods::Method;
-use crate::ports::{Ports, Run, SolveError};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
 use crate::verdict::UNKNOWN;
 
@@ -90,21 +90,22 @@ impl Default for Params {
 #[instrument(name = "ra_isf", skip_all, fields(question = %question.id))]
 pub async fn solve(
     ports: &Ports,
+    run: &mut Run,
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
-    let run = Run::begin(&Method::RaIsf(params).to_string(), question);
     let mut solving =
         Solving { ports, params, run, context: Context::default(), taken_up: 0, above: Vec::new() };
     let reading = solving.problem_solving(question.text.clone(), 0).await?; // Line 29.
-    conclude_read(ports, solving.context, reading, solving.run).await
+    let Solving { context, run, .. } = solving;
+    conclude_read(ports, context, reading, run).await
 }
 
 /// One question on its way down and up the tree.
 struct Solving<'a> {
     ports: &'a Ports,
     params: Params,
-    run: Run,
+    run: &'a mut Run,
     /// Every passage that was found relevant, for the citations.
     context: Context,
     taken_up: usize,
@@ -120,7 +121,7 @@ impl Solving<'_> {
         Box::pin(async move {
             if self.params.depth < iteration {
                 let note = format!("Split {} times already: {question}", self.params.depth);
-                self.run.trace.push(Event::Noted { note });
+                self.run.push(Event::Noted { note });
                 return Ok(unknown()); // Lines 3 to 5.
             }
             if self.params.knows && self.knows(&question).await? {
@@ -129,7 +130,7 @@ impl Solving<'_> {
             if self.params.retrieves {
                 let hop = iteration + 1;
                 let k = RetrievalParams::top(self.params.k);
-                let passages = look_up(self.ports, &mut self.run, hop, &question, k).await?; // Line 10.
+                let passages = look_up(self.ports, self.run, hop, &question, k).await?; // Line 10.
                 let relevant = self.relevant(&question, passages, hop).await?; // Lines 11 to 14.
                 if !relevant.chunks.is_empty() {
                     for held in &relevant.chunks {
@@ -145,13 +146,10 @@ impl Solving<'_> {
             self.above.push(question.clone());
             for part in self.decompose(&question, iteration).await? {
                 let depth = iteration + 1;
-                self.run.trace.push(Event::Asked { depth, question: part.clone() });
+                let part = self.run.asked(depth, part)?;
                 let answer = self.problem_solving(part.clone(), depth).await?.answer; // Line 23.
-                let resolved = Event::Resolved { depth, question: part, answer };
-                if let Event::Resolved { question, answer, .. } = &resolved {
-                    pairs.push((question.clone(), answer.clone())); // Line 24.
-                }
-                self.run.trace.push(resolved);
+                let answer = self.run.resolved(depth, &part, answer)?;
+                pairs.push((part, answer)); // Line 24.
             }
             self.above.pop();
             self.combine(question, &pairs).await // Lines 26, 27.
@@ -163,8 +161,7 @@ impl Solving<'_> {
         let asked = quiet_headings(question);
         let said = self.run.ask::<YesNo>(self.ports, &KNOW, &[("question", &asked)]).await?;
         let holds = said.is_some_and(|said| said.0);
-        self.judged(Criterion::Known, question, holds);
-        Ok(holds)
+        self.run.judged(Criterion::Known, question, holds)
     }
 
     /// `P_rel`: the passages that `M_rel` accepts. What stays unreadable accepts none.
@@ -204,8 +201,7 @@ impl Solving<'_> {
         }
         let mut relevant = Context::default();
         for (chunk, holds) in passages.into_iter().zip(accepted) {
-            self.judged(Criterion::Relevant, &chunk.full_title(), holds);
-            if holds {
+            if self.run.judged(Criterion::Relevant, &chunk.full_title(), holds)? {
                 relevant.add(hop, chunk);
             }
         }
@@ -231,22 +227,16 @@ impl Solving<'_> {
                 parts.len() - left,
                 self.params.questions
             );
-            self.run.trace.push(Event::Noted { note });
+            self.run.push(Event::Noted { note });
             parts.truncate(left);
         }
         self.taken_up += parts.len();
-        let proposed = Event::Proposed {
-            hop: iteration + 1,
-            thinking: String::new(),
-            proposals: parts.clone(),
-        };
-        self.run.trace.push(proposed);
-        Ok(parts)
+        self.run.proposed(iteration + 1, String::new(), parts)
     }
 
     /// `A ← M(q_t)` or `A ← M(q_t, P)`.
     async fn answer(&mut self, question: &str, context: &Context) -> Result<Reading, SolveError> {
-        let reading = answer_step(self.ports, &mut self.run, question, context, "").await?;
+        let reading = answer_step(self.ports, self.run, question, context, "").await?;
         Ok(reading.unwrap_or_else(unknown))
     }
 
@@ -261,7 +251,7 @@ impl Solving<'_> {
         }
         let model = self.ports.models.need(Role::Answer)?;
         let question = Question { id: String::new(), text: question };
-        let said = combine(model, &question, pairs, &mut self.run.spent).await;
+        let said = combine(model, &question, pairs, &mut self.run.account).await;
         let said = self.run.readable(Role::Answer, said)?;
         let steps: Vec<String> =
             pairs.iter().map(|(question, answer)| format!("{question} {answer}")).collect();
@@ -270,11 +260,6 @@ impl Solving<'_> {
             rationale: steps.join("\n"),
             claims: Vec::new(),
         }))
-    }
-
-    fn judged(&mut self, criterion: Criterion, of: &str, holds: bool) {
-        let (of, by) = (of.to_owned(), JudgedBy::Verdict);
-        self.run.trace.push(Event::Judged { criterion, of, holds, score: None, by });
     }
 }
 

@@ -17,8 +17,9 @@ use tracing::instrument;
 
 use super::graphrag::plainly;
 use crate::conclude::conclude_with;
-use crate::methods::kar3::{chunk_candidates, fetch};
-use crate::ports::{Ports, Run, SolveError};
+use crate::candidates::{chunk_candidates, fetch};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 
 /// What is retrieved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,10 +53,10 @@ enum Node {
 #[instrument(name = "raptor", skip_all, fields(question = %question.id))]
 pub async fn solve(
     ports: &Ports,
+    run: &mut Run,
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
-    let mut run = Run::begin("raptor", question);
     let asked = [question.text.clone()];
     let vectors = ports.finder().vectors(&asked).await.map_err(SolveError::from_model)?;
     let Some(vector) = vectors.and_then(|vectors| vectors.into_iter().next()) else {
@@ -92,14 +93,14 @@ pub async fn solve(
         });
     }
     if !seen.is_empty() {
-        run.trace.push(Event::Consulted { nodes: seen });
+        run.push(Event::Consulted { nodes: seen });
     }
     let candidates = chunk_candidates(ports, &hits, Via::Tree, &question.text).await?;
     let mut context = Context::default();
     for chunk in fetch(ports, &candidates).await? {
         context.add(1, chunk);
     }
-    run.trace.push(Event::Gathered { candidates });
+    run.push(Event::Gathered { candidates });
     conclude_with(ports, question, context, &told.join("\n"), run).await
 }
 

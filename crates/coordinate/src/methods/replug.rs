@@ -3,7 +3,7 @@
 
 use std::num::NonZeroUsize;
 
-use futures::future::try_join_all;
+use futures::future::join_all;
 use pikerag_knowledge::{Answer, Candidate, Chunk, Context, Criterion, Event, Question, Role};
 use pikerag_prompt::{Prompt, passages, quiet_headings};
 use pikerag_reason::short_answer;
@@ -11,9 +11,9 @@ use tracing::instrument;
 
 use crate::certainty::{Sure, ask_surely, need_certainty};
 use crate::conclude::{conclude, conclude_as};
-use crate::methods::Method;
-use crate::methods::kar3::fetch;
-use crate::ports::{Ports, Run, SolveError};
+use crate::candidates::fetch;
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::verdict::{bare, is_unknown};
 
@@ -51,24 +51,26 @@ impl Default for Params {
 #[instrument(name = "replug", skip_all, fields(question = %question.id))]
 pub async fn solve(
     ports: &Ports,
+    run: &mut Run,
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
     ports.models.need(Role::Answer)?;
     need_certainty(ports)?;
-    let mut run = Run::begin(&Method::Replug(params).to_string(), question);
     let found = retrieve(ports, &question.text, RetrievalParams::top(params.k.get())).await?;
     let chunks = fetch(ports, &found).await?;
-    run.trace.push(Event::Retrieved { hop: 1, candidates: found.clone() });
-    let asked = chunks.iter().map(|chunk| answer_from(ports, question, chunk));
+    run.push(Event::Retrieved { hop: 1, candidates: found.clone() });
+    // On accounts of their own: the calls are under way together.
+    let asked: Vec<_> =
+        chunks.iter().map(|chunk| answer_from(ports, run.part(), question, chunk)).collect();
     let mut votes = Vec::new();
-    for (passage, (own, said)) in try_join_all(asked).await?.into_iter().enumerate() {
+    for (passage, (own, said)) in join_all(asked).await.into_iter().enumerate() {
         run.absorb(own);
-        if let Some(said) = said {
+        if let Some(said) = said? {
             votes.push(Vote::new(passage, &found, said));
         }
     }
-    let Some(answer) = heaviest(&votes, &mut run) else {
+    let Some(answer) = heaviest(&votes, run) else {
         return conclude(ports, question, in_order(chunks, &[]), run).await;
     };
     let supporters: Vec<&Vote> = votes.iter().filter(|vote| vote.says(&answer)).collect();
@@ -76,17 +78,17 @@ pub async fn solve(
     conclude_as(ports, in_order(chunks, &supporters), answer, rationale, run).await
 }
 
-/// The answer of one passage, on an account of its own: the calls are under way together.
+/// The answer of one passage.
 async fn answer_from(
     ports: &Ports,
+    mut run: Run,
     question: &Question,
     chunk: &Chunk,
-) -> Result<(Run, Option<Sure>), SolveError> {
-    let mut run = Run::default();
+) -> (Run, Result<Option<Sure>, SolveError>) {
     let (context, asked) = (passages([chunk]), quiet_headings(&question.text));
     let inputs = [("context", context.as_str()), ("question", asked.as_str())];
-    let said = ask_surely(ports, &mut run, &PROMPT, &inputs).await?;
-    Ok((run, said))
+    let said = ask_surely(ports, &mut run, &PROMPT, &inputs).await;
+    (run, said)
 }
 
 /// What a passage answers.
@@ -139,7 +141,7 @@ fn heaviest(votes: &[Vote], run: &mut Run) -> Option<String> {
     }
     let answer = best.map(|(first, _)| first.answer.clone());
     for vote in votes {
-        run.trace.push(Event::Judged {
+        run.push(Event::Judged {
             criterion: Criterion::Confident,
             of: format!("{}: {}", vote.title, vote.answer),
             holds: answer.as_ref().is_some_and(|answer| vote.says(answer)),
@@ -149,7 +151,7 @@ fn heaviest(votes: &[Vote], run: &mut Run) -> Option<String> {
         });
     }
     for (first, weight) in groups {
-        run.trace.push(Event::Noted { note: format!("{} weighs {weight:.3}.", first.answer) });
+        run.push(Event::Noted { note: format!("{} weighs {weight:.3}.", first.answer) });
     }
     answer
 }

@@ -4,7 +4,7 @@
 use std::num::NonZeroUsize;
 
 use pikerag_knowledge::{
-    Answer, Context, Criterion, Event, JudgedBy, Question, Role, Schema, StopReason,
+    Answer, Context, Criterion, Event, Question, Role, Schema, StopReason,
 };
 use pikerag_prompt::{Prompt, Reply, Unreadable, object, passages, quiet_headings, text};
 use pikerag_reason::{combine, transcript};
@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use tracing::instrument;
 
 use crate::conclude::{conclude, conclude_as, conclude_with};
-use crate::methods::Method;
-use crate::ports::{Ports, Run, SolveError};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
 use crate::verdict::{bare, is_unknown, only, yes_or_no};
 
@@ -67,30 +67,30 @@ impl Default for Params {
 #[instrument(name = "searchain", skip_all, fields(question = %question.id))]
 pub async fn solve(
     ports: &Ports,
+    run: &mut Run,
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
-    let mut run = Run::begin(&Method::SearChain(params).to_string(), question);
     let mut tree = Tree::default();
     for round in 1..=params.n.get() + 1 {
-        let planned = plan(ports, question, &tree, &mut run).await?;
+        let planned = plan(ports, question, &tree, run).await?;
         let Some(mut chain) = planned else {
-            run.trace.push(Event::Stopped { hop: round, reason: StopReason::Unreadable });
+            run.push(Event::Stopped { hop: round, reason: StopReason::Unreadable });
             break;
         };
         // Models repeat what is settled although they are told not to.
         chain.retain(|node| !tree.holds(&node.query));
         chain.truncate(params.nodes.get());
         if chain.is_empty() {
-            run.trace.push(Event::Stopped { hop: round, reason: StopReason::NothingProposed });
+            run.push(Event::Stopped { hop: round, reason: StopReason::NothingProposed });
             break;
         }
-        let numbers = tree.branch(&chain, &mut run);
-        if settle(ports, &mut run, &mut tree, round, &chain, &numbers, params).await? {
+        let numbers = tree.branch(&chain, run);
+        if settle(ports, run, &mut tree, round, &chain, &numbers, params).await? {
             break; // All nodes agree with what was retrieved.
         }
         if round == params.n.get() + 1 {
-            run.trace.push(Event::Stopped { hop: round, reason: StopReason::HopLimit });
+            run.push(Event::Stopped { hop: round, reason: StopReason::HopLimit });
         }
     }
     finish(ports, question, tree, run, params).await
@@ -128,7 +128,7 @@ impl Tree {
         let mut numbers = Vec::with_capacity(chain.len());
         for Node { query, answer } in chain {
             let text = format!("{query} -> {}", answer.as_deref().unwrap_or("?"));
-            run.trace.push(Event::Node { node: self.size, after: tip.into_iter().collect(), text });
+            run.push(Event::Node { node: self.size, after: tip.into_iter().collect(), text });
             numbers.push(self.size);
             tip = Some(self.size);
             self.size += 1;
@@ -167,7 +167,8 @@ async fn settle(
     params: Params,
 ) -> Result<bool, SolveError> {
     for (node, number) in chain.iter().zip(numbers) {
-        run.trace.push(Event::Asked { depth: 1, question: node.query.clone() });
+        let query = run.asked(1, node.query.clone())?;
+        let node = &Node { query, answer: node.answer.clone() };
         let mut read = Context::default();
         for chunk in look_up(ports, run, round, &node.query, params.retrieval).await? {
             tree.context.add(round, chunk.clone());
@@ -178,36 +179,41 @@ async fn settle(
         let answer = match (&node.answer, found) {
             (Some(own), Some(found)) if !agree(ports, run, &node.query, own, &found).await? => {
                 tree.reference = read;
-                resolve(run, tree, node, found); // Corrected.
+                resolve(run, tree, node, found)?; // Corrected.
                 return Ok(false);
             }
             (None, Some(found)) => {
                 tree.reference = read;
-                resolve(run, tree, node, found); // Completed.
+                resolve(run, tree, node, found)?; // Completed.
                 return Ok(false);
             }
             (Some(own), found) => {
                 if found.is_none() {
                     let note = format!("Nothing was found to verify: {}", node.query);
-                    run.trace.push(Event::Noted { note });
+                    run.push(Event::Noted { note });
                 }
                 own.clone()
             }
             (None, None) => {
                 let note = format!("Nothing was found to complete: {}", node.query);
-                run.trace.push(Event::Noted { note });
+                run.push(Event::Noted { note });
                 continue;
             }
         };
-        resolve(run, tree, node, answer);
+        resolve(run, tree, node, answer)?;
     }
     Ok(true)
 }
 
-fn resolve(run: &mut Run, tree: &mut Tree, node: &Node, answer: String) {
-    let question = node.query.clone();
-    run.trace.push(Event::Resolved { depth: 1, question, answer: answer.clone() });
+fn resolve(
+    run: &mut Run,
+    tree: &mut Tree,
+    node: &Node,
+    answer: String,
+) -> Result<(), SolveError> {
+    let answer = run.resolved(1, &node.query, answer)?;
     tree.pairs.push((node.query.clone(), answer));
+    Ok(())
 }
 
 /// What the chunks answer to a node's query; `None` for no answer.
@@ -242,14 +248,7 @@ async fn agree(
     let Some(Consistent(holds)) = run.ask(ports, &CONSISTENT, &inputs).await? else {
         return Ok(false);
     };
-    run.trace.push(Event::Judged {
-        criterion: Criterion::Consistent,
-        of: format!("{own} = {found}"),
-        holds,
-        score: None,
-        by: JudgedBy::Verdict,
-    });
-    Ok(holds)
+    run.judged(Criterion::Consistent, &format!("{own} = {found}"), holds)
 }
 
 /// The answer from the settled pairs.
@@ -257,22 +256,22 @@ async fn finish(
     ports: &Ports,
     question: &Question,
     mut tree: Tree,
-    mut run: Run,
+    run: &mut Run,
     params: Params,
 ) -> Result<Answer, SolveError> {
     if tree.pairs.is_empty() {
-        for chunk in look_up(ports, &mut run, 1, &question.text, params.retrieval).await? {
+        for chunk in look_up(ports, run, 1, &question.text, params.retrieval).await? {
             tree.context.add(0, chunk);
         }
         return conclude(ports, question, tree.context, run).await;
     }
     let model = ports.models.need(Role::Answer)?;
-    let combined = combine(model, question, &tree.pairs, &mut run.spent).await;
+    let combined = combine(model, question, &tree.pairs, &mut run.account).await;
     let notes = transcript(&tree.pairs);
     let Some(answer) = run.readable(Role::Answer, combined)? else {
         return conclude_with(ports, question, tree.context, &notes, run).await;
     };
-    run.trace.push(Event::Path { nodes: tree.path, answer: answer.clone() });
+    run.push(Event::Path { nodes: tree.path, answer: answer.clone() });
     conclude_as(ports, tree.context, answer, notes, run).await
 }
 

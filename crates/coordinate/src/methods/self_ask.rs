@@ -10,9 +10,9 @@ use tracing::field::Empty;
 use tracing::{Span, instrument};
 
 use crate::conclude::{conclude_as, conclude_with};
-use crate::methods::Method;
 use crate::methods::closed_book::recall;
-use crate::ports::{Ports, Run, SolveError};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
 use crate::verdict::UNKNOWN;
 
@@ -62,46 +62,42 @@ impl Default for Params {
 #[instrument(name = "self_ask", skip_all, fields(question = %question.id, follow_ups = Empty))]
 pub async fn solve(
     ports: &Ports,
+    run: &mut Run,
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
-    let mut run = Run::begin(&Method::SelfAsk(params).to_string(), question);
     let mut context = Context::default(); // What was looked up: for the citations alone.
     let mut pairs: Vec<(String, String)> = Vec::new();
     for hop in 1..=params.n.get() {
         // "Are follow up questions needed here:"
-        let follow_up = match next(ports, &mut run, question, &pairs, params.shots).await? {
+        let follow_up = match next(ports, run, question, &pairs, params.shots).await? {
             Next::FollowUp(follow_up) => follow_up,
             Next::Answer(answer) => {
                 Span::current().record("follow_ups", pairs.len());
                 return conclude_as(ports, context, answer, transcript(&pairs), run).await;
             }
             Next::Nothing(reason) => {
-                run.trace.push(Event::Stopped { hop, reason });
+                run.push(Event::Stopped { hop, reason });
                 break;
             }
         };
-        run.trace.push(Event::Asked { depth: 1, question: follow_up.clone() });
+        let follow_up = run.asked(1, follow_up)?;
         let answer = match params.retrieval {
             Some(retrieval) => {
                 let found =
-                    look_up_alone(ports, &mut run, hop, &follow_up, retrieval, &mut context)
+                    look_up_alone(ports, run, hop, &follow_up, retrieval, &mut context)
                         .await?;
                 // From these chunks and nothing else (KAR³ Table 5).
-                let reading = answer_step(ports, &mut run, &follow_up, &found, "").await?;
+                let reading = answer_step(ports, run, &follow_up, &found, "").await?;
                 reading.map(|reading| reading.answer)
             }
-            None => recall(ports, &mut run, &follow_up, "").await?.map(|recalled| recalled.answer),
+            None => recall(ports, run, &follow_up, "").await?.map(|recalled| recalled.answer),
         };
         let answer = answer.unwrap_or_else(|| UNKNOWN.to_owned());
-        run.trace.push(Event::Resolved {
-            depth: 1,
-            question: follow_up.clone(),
-            answer: answer.clone(),
-        });
+        let answer = run.resolved(1, &follow_up, answer)?;
         pairs.push((follow_up, answer));
         if hop == params.n.get() {
-            run.trace.push(Event::Stopped { hop, reason: StopReason::HopLimit });
+            run.push(Event::Stopped { hop, reason: StopReason::HopLimit });
         }
     }
     Span::current().record("follow_ups", pairs.len());
@@ -115,10 +111,10 @@ pub(crate) async fn combine_and_conclude(
     question: &Question,
     context: Context,
     pairs: &[(String, String)],
-    mut run: Run,
+    run: &mut Run,
 ) -> Result<Answer, SolveError> {
     let model = ports.models.need(Role::Answer)?;
-    let asked = combine(model, question, pairs, &mut run.spent).await;
+    let asked = combine(model, question, pairs, &mut run.account).await;
     match run.readable(Role::Answer, asked)? {
         Some(answer) => conclude_as(ports, context, answer, transcript(pairs), run).await,
         None => conclude_with(ports, question, context, &transcript(pairs), run).await,

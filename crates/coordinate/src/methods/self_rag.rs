@@ -15,8 +15,8 @@ use tracing::instrument;
 
 use self::judge::{Relevance, Retrieval, Support, Usefulness};
 use crate::conclude::{conclude, conclude_as};
-use crate::methods::Method;
-use crate::ports::{Ports, Run, SolveError};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
 
 /// How many passages are tried, and what the judgements weigh.
@@ -52,18 +52,18 @@ impl Default for Params {
 #[instrument(name = "self_rag", skip_all, fields(question = %question.id))]
 pub async fn solve(
     ports: &Ports,
+    run: &mut Run,
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
-    let mut run = Run::begin(&Method::SelfRag(params).to_string(), question);
-    if !needs_retrieval(ports, &mut run, question).await? {
+    if !needs_retrieval(ports, run, question).await? {
         return conclude(ports, question, Context::default(), run).await;
     }
     let retrieval = RetrievalParams::top(params.k.get());
     let mut segments = Vec::new();
-    for chunk in look_up(ports, &mut run, 1, &question.text, retrieval).await? {
-        if is_relevant(ports, &mut run, question, &chunk).await? {
-            segments.extend(segment(ports, &mut run, question, chunk, params).await?);
+    for chunk in look_up(ports, run, 1, &question.text, retrieval).await? {
+        if is_relevant(ports, run, question, &chunk).await? {
+            segments.extend(segment(ports, run, question, chunk, params).await?);
         }
     }
     // The first of two that score the same: retrieval liked its passage better.
@@ -75,7 +75,7 @@ pub async fn solve(
     }
     let Some(Segment { reading, chunk, .. }) = best else {
         let note = "No relevant passage gave an answer: the model answers from what it knows.";
-        run.trace.push(Event::Noted { note: note.to_owned() });
+        run.push(Event::Noted { note: note.to_owned() });
         return conclude(ports, question, Context::default(), run).await;
     };
     let (answer, rationale) = (reading.answer.clone(), reading.rationale.clone());
@@ -130,7 +130,7 @@ async fn segment(
     let read = answer_step(ports, run, &question.text, &context, "").await?;
     let Some(reading) = read else { return Ok(None) };
     let answer = &reading.answer;
-    run.trace.push(Event::Thought { step: 1, text: answer.clone() });
+    run.push(Event::Thought { step: 1, text: answer.clone() });
     let shown = passages([&chunk]);
     let (reply, asked) = (quiet_headings(answer), quiet_headings(&question.text));
     let inputs =
@@ -148,7 +148,7 @@ async fn segment(
     }
     let relevance = 1.0; // It is relevant, or it would not be here.
     let score = params.w_rel * relevance + params.w_sup * support + params.w_use * usefulness;
-    run.trace.push(Event::Noted { note: format!("{}: scores {score:.2}.", chunk.full_title()) });
+    run.push(Event::Noted { note: format!("{}: scores {score:.2}.", chunk.full_title()) });
     Ok(Some(Segment { chunk, reading, score }))
 }
 
@@ -158,5 +158,5 @@ fn alone(chunk: Chunk) -> Context {
 
 fn push(run: &mut Run, criterion: Criterion, of: &str, holds: bool, score: Option<f64>) {
     let (of, by) = (of.to_owned(), JudgedBy::Verdict);
-    run.trace.push(Event::Judged { criterion, of, holds, score, by });
+    run.push(Event::Judged { criterion, of, holds, score, by });
 }

@@ -9,8 +9,8 @@ use pikerag_retrieve::RetrieveError;
 use tracing::instrument;
 
 use crate::conclude::conclude;
-use crate::methods::Method;
-use crate::ports::{LabelledQuestion, Ports, Run, SolveError};
+use crate::ports::{LabelledQuestion, Ports, SolveError};
+use crate::run::Run;
 use crate::retrieval::{RetrievalParams, look_up};
 
 /// How many neighbours decide, and what is retrieved if they say so.
@@ -40,21 +40,21 @@ impl Default for Params {
 #[instrument(name = "skr", skip_all, fields(question = %question.id))]
 pub async fn solve(
     ports: &Ports,
+    run: &mut Run,
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
     ports.models.need(Role::Answer)?;
-    let mut run = Run::begin(&Method::Skr(params).to_string(), question);
     let neighbours = nearest(ports, question, params.k.get()).await?;
     for (similarity, labelled) in &neighbours {
-        judge(&mut run, &labelled.text, labelled.known, *similarity);
+        judge(run, &labelled.text, labelled.known, *similarity);
     }
     let known = neighbours.iter().filter(|(_, labelled)| labelled.known).count();
     let is_known = neighbours.len() < 2 * known;
-    judge(&mut run, &question.text, is_known, known as f64 / neighbours.len() as f64);
+    judge(run, &question.text, is_known, known as f64 / neighbours.len() as f64);
     let mut context = Context::default();
     if !is_known {
-        for chunk in look_up(ports, &mut run, 1, &question.text, params.retrieval).await? {
+        for chunk in look_up(ports, run, 1, &question.text, params.retrieval).await? {
             context.add(1, chunk);
         }
     }
@@ -100,7 +100,7 @@ fn shared_words(a: &str, b: &str) -> f64 {
 }
 
 fn judge(run: &mut Run, of: &str, holds: bool, score: f64) {
-    run.trace.push(Event::Judged {
+    run.push(Event::Judged {
         criterion: Criterion::Known,
         of: of.to_owned(),
         holds,

@@ -3,15 +3,15 @@
 
 use std::num::NonZeroUsize;
 
-use pikerag_knowledge::{Answer, Context, Criterion, Event, JudgedBy, Question, Role, Schema};
+use pikerag_knowledge::{Answer, Context, Criterion, Question, Role, Schema};
 use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings, text};
 use serde_json::{Value, json};
 use tracing::instrument;
 
 use crate::conclude::conclude;
-use crate::methods::Method;
 use crate::methods::closed_book::{conclude_recalled, recall};
-use crate::ports::{Ports, Run, SolveError};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 use crate::retrieval::{RetrievalParams, look_up};
 
 const JUDGE: Prompt = Prompt {
@@ -49,24 +49,24 @@ impl Default for Params {
 #[instrument(name = "think_then_act", skip_all, fields(question = %question.id))]
 pub async fn solve(
     ports: &Ports,
+    run: &mut Run,
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
     ports.models.need(Role::Know)?;
     ports.models.need(Role::Answer)?;
-    let mut run = Run::begin(&Method::ThinkThenAct(params).to_string(), question);
-    let judged = judge(ports, &mut run, question).await?;
+    let judged = judge(ports, run, question).await?;
     let question = match judged.is_clear {
         true => question.clone(),
-        false => rewrite(ports, &mut run, question).await?,
+        false => rewrite(ports, run, question).await?,
     };
     if judged.can_answer {
-        let recalled = recall(ports, &mut run, &question.text, "").await?;
+        let recalled = recall(ports, run, &question.text, "").await?;
         return conclude_recalled(ports, recalled, run).await;
     }
     let mut context = Context::default();
     for chunk in
-        look_up(ports, &mut run, 1, &question.text, RetrievalParams::top(params.k.get())).await?
+        look_up(ports, run, 1, &question.text, RetrievalParams::top(params.k.get())).await?
     {
         context.add(1, chunk);
     }
@@ -79,12 +79,10 @@ async fn judge(ports: &Ports, run: &mut Run, question: &Question) -> Result<Judg
     let asked = quiet_headings(&question.text);
     let reply = run.ask::<Judged>(ports, &JUDGE, &[("question", asked.as_str())]).await?;
     let Some(judged) = reply else { return Ok(Judged { is_clear: true, can_answer: false }) };
-    let verdicts = [(Criterion::Clear, judged.is_clear), (Criterion::Known, judged.can_answer)];
-    for (criterion, holds) in verdicts {
-        let (of, by) = (question.text.clone(), JudgedBy::Verdict);
-        run.trace.push(Event::Judged { criterion, of, holds, score: None, by });
-    }
-    Ok(judged)
+    Ok(Judged {
+        is_clear: run.judged(Criterion::Clear, &question.text, judged.is_clear)?,
+        can_answer: run.judged(Criterion::Known, &question.text, judged.can_answer)?,
+    })
 }
 
 /// The question as it should have been asked; as it was, where the reply stayed unreadable.
@@ -96,7 +94,7 @@ async fn rewrite(
     let asked = quiet_headings(&question.text);
     let reply = run.ask::<Rewritten>(ports, &REWRITE, &[("question", asked.as_str())]).await?;
     let Some(Rewritten(text)) = reply else { return Ok(question.clone()) };
-    run.trace.push(Event::Asked { depth: 0, question: text.clone() });
+    let text = run.asked(0, text)?;
     Ok(Question { text, ..question.clone() })
 }
 

@@ -8,9 +8,9 @@ use pikerag_prompt::{Prompt, Reply, Unreadable, numbered, object, quiet_headings
 use serde_json::{Value, json};
 use tracing::instrument;
 
-use crate::methods::Method;
 use crate::methods::closed_book::{conclude_recalled, recall};
-use crate::ports::{Ports, Run, SolveError};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 
 const THINK: Prompt = Prompt {
     role: Role::Reason,
@@ -69,18 +69,18 @@ struct State {
 #[instrument(name = "tree_of_thought", skip_all, fields(question = %question.id))]
 pub async fn solve(
     ports: &Ports,
+    run: &mut Run,
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
-    let mut run = Run::begin(&Method::TreeOfThought(params).to_string(), question);
     let mut kept = vec![State::default()]; // S₀ ← {x}
     let mut nodes = 0;
     for step in 1..=params.depth.get() {
         let mut grown = Vec::new();
         for state in &kept {
-            for thought in think(ports, &mut run, question, state, params.thoughts).await? {
+            for thought in think(ports, run, question, state, params.thoughts).await? {
                 let mut next = state.clone(); // S'ₜ ← {[s, z] | s ∈ Sₜ₋₁, z ∈ G(s, k)}
-                run.trace.push(Event::Node {
+                run.push(Event::Node {
                     node: nodes,
                     after: state.nodes.last().copied().into_iter().collect(),
                     text: thought.clone(),
@@ -88,20 +88,20 @@ pub async fn solve(
                 next.nodes.push(nodes);
                 next.thoughts.push(thought);
                 nodes += 1;
-                next.value = value(ports, &mut run, question, &next).await?; // Vₜ ← V(S'ₜ)
+                next.value = value(ports, run, question, &next).await?; // Vₜ ← V(S'ₜ)
                 grown.push(next);
             }
         }
         if grown.is_empty() {
-            run.trace.push(Event::Stopped { hop: step, reason: StopReason::NothingProposed });
+            run.push(Event::Stopped { hop: step, reason: StopReason::NothingProposed });
             break;
         }
-        kept = best(grown, params.breadth, &mut run); // Sₜ ← the b best of S'ₜ
+        kept = best(grown, params.breadth, run); // Sₜ ← the b best of S'ₜ
     }
     let best = kept.into_iter().next().unwrap_or_default(); // arg max V: they come best first.
-    let recalled = recall(ports, &mut run, &question.text, &best.thoughts.join("\n")).await?;
+    let recalled = recall(ports, run, &question.text, &best.thoughts.join("\n")).await?;
     if let (Some(recalled), false) = (&recalled, best.nodes.is_empty()) {
-        run.trace.push(Event::Path { nodes: best.nodes, answer: recalled.answer.clone() });
+        run.push(Event::Path { nodes: best.nodes, answer: recalled.answer.clone() });
     }
     conclude_recalled(ports, recalled, run).await
 }
@@ -145,7 +145,7 @@ async fn value(
 fn best(mut grown: Vec<State>, breadth: NonZeroUsize, run: &mut Run) -> Vec<State> {
     grown.sort_by(|a, b| b.value.total_cmp(&a.value)); // Stable: ties stay in order.
     for (place, state) in grown.iter().enumerate() {
-        run.trace.push(Event::Judged {
+        run.push(Event::Judged {
             criterion: Criterion::Promising,
             of: state.thoughts.last().cloned().unwrap_or_default(),
             holds: place < breadth.get(),

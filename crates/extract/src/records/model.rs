@@ -1,7 +1,7 @@
 //! Which records does a text hold? A model fills in the schema, and only what stands in the text counts.
 
 use pikerag_knowledge::{
-    ChatModel, Chunk, Record, RecordOrigin, RecordSchema, Role, Schema, Span, Spent,
+    ChatModel, Chunk, Record, RecordOrigin, RecordSchema, Role, Schema, Span, Account,
 };
 use pikerag_prompt::{AskError, Prompt, Reply, Unreadable, ask, object};
 use serde_json::{Map, Value, json};
@@ -37,12 +37,12 @@ pub async fn model_records(
     model: &dyn ChatModel,
     schema: &RecordSchema,
     chunk: &Chunk,
-    spent: &mut Spent,
+    account: &mut Account,
 ) -> Result<ModelRecords, AskError> {
     let (title, text) = content(chunk);
     let (kind, example) = (described(schema), example(schema));
     let inputs = inputs(&kind, &example, &title, &text);
-    let reply: Filled = ask(model, &PROMPT, &inputs, spent).await?;
+    let reply: Filled = ask(model, &PROMPT, &inputs, account).await?;
     Ok(checked(schema, chunk, &reply.0))
 }
 

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use pikerag_knowledge::records::{DayOrder, Field, FieldType};
-use pikerag_knowledge::{ChatModel, Chunk, RecordSchema, Role, Schema, Spent};
+use pikerag_knowledge::{ChatModel, Chunk, RecordSchema, Role, Schema, Account};
 use pikerag_prompt::{
     AskError, Prompt, Reply, Unreadable, ask, object, one_line, quiet_headings, text, texts,
 };
@@ -65,14 +65,14 @@ pub fn propose_from_columns(name: &str, columns: &[(String, Vec<String>)]) -> Op
 pub async fn propose_by_model(
     model: &dyn ChatModel,
     chunks: &[Chunk],
-    spent: &mut Spent,
+    account: &mut Account,
 ) -> Result<Vec<RecordSchema>, AskError> {
     let shown: Vec<String> = chunks
         .iter()
         .map(|chunk| format!("{}\n{}", one_line(&chunk.full_title()), chunk.reading_text()))
         .collect();
     let texts = quiet_headings(&shown.join("\n\n"));
-    let said: RawReply = ask(model, &PROMPT, &[("texts", texts.as_str())], spent).await?;
+    let said: RawReply = ask(model, &PROMPT, &[("texts", texts.as_str())], account).await?;
     Ok(said.0)
 }
 

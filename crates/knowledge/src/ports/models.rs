@@ -145,6 +145,10 @@ pub struct ChatRequest {
     pub schema: Option<Schema>,
     /// Tells samples of one request apart; 0 for the first.
     pub sample: u32,
+    /// Whether the reply has to say how probable each of its tokens was. An endpoint that cannot tell
+    /// is an error, [`ModelError::Unsupported`]: nothing replaces them in silence.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub logprobs: bool,
 }
 
 /// Tokens used by one or many calls.
@@ -164,12 +168,51 @@ impl AddAssign for Usage {
 }
 
 /// What a chat model said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChatReply {
     /// The text, thinking blocks included; may be empty.
     pub text: String,
     /// Tokens used, as the endpoint counts them; estimated where it does not say.
     pub usage: Usage,
+    /// Why the model wrote no more; none where the endpoint does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish: Option<FinishReason>,
+    /// How probable each token of the text was, in order; empty unless the request asked for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub logprobs: Vec<TokenLogprob>,
+    /// Where the call is on record; none for a model without a ledger.
+    #[serde(skip)]
+    pub call: Option<CallRef>,
+}
+
+impl ChatReply {
+    /// A reply of so many tokens, of which nothing else is known.
+    pub fn new(text: impl Into<String>, usage: Usage) -> Self {
+        Self { text: text.into(), usage, ..Self::default() }
+    }
+}
+
+/// Why a model stopped writing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FinishReason {
+    /// It had said what it had to say.
+    Stop,
+    /// The limit of tokens was reached: the text is cut.
+    Length,
+    /// The endpoint withheld the rest.
+    ContentFilter,
+    /// Anything else that an endpoint may say.
+    Other,
+}
+
+/// A call in the ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallRef {
+    /// Its ledger key.
+    pub key: String,
+    /// Whether the reply was read from the record; else the call was made, and paid, just now.
+    pub replayed: bool,
 }
 
 /// Why a model call failed: one variant per decision open to the caller.
@@ -266,19 +309,6 @@ pub fn mean_probability(tokens: &[TokenLogprob]) -> Option<f64> {
     }
     let sum: f64 = tokens.iter().map(|token| f64::from(token.logprob)).sum();
     Some((sum / tokens.len() as f64).exp())
-}
-
-/// A chat model that tells how sure it was. Its own port: many endpoints cannot.
-#[async_trait]
-pub trait Scorer: Send + Sync {
-    /// Completes a request and scores each token of the reply, in order.
-    ///
-    /// # Errors
-    /// [`ModelError::Unsupported`] where the endpoint has no log-probabilities.
-    async fn score(
-        &self,
-        request: &ChatRequest,
-    ) -> Result<(ChatReply, Vec<TokenLogprob>), ModelError>;
 }
 
 /// A unit vector.

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    ChatModel, ChatReply, ChatRequest, Message, ModelError, Schema, Scorer, TokenLogprob, Usage,
+    ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, Schema, TokenLogprob, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -30,12 +30,12 @@ impl OpenAiChat {
     }
 
     /// Asks, and asks again in another dialect while the endpoint refuses the one we speak.
-    async fn ask(&self, request: &ChatRequest, scores: Scores) -> Result<Choice, Trouble> {
+    async fn ask(&self, request: &ChatRequest) -> Result<Choice, Trouble> {
         let asked =
             request.schema.as_ref().map_or(Structured::Prompt, |_| self.endpoint.structured);
         let mut dialect = self.quirks.dialect();
         loop {
-            let body = serde_json::to_vec(&body(&self.endpoint, request, dialect, scores));
+            let body = serde_json::to_vec(&body(&self.endpoint, request, dialect));
             let body = body.map_err(|error| Trouble::wrong(error.to_string()))?;
             let error = match self.wire.post(body).await {
                 Ok(completion) => {
@@ -58,6 +58,16 @@ impl OpenAiChat {
         choice.usage = completion.usage;
         Ok(choice)
     }
+
+    fn no_logprobs(&self) -> ModelError {
+        ModelError::Unsupported {
+            model: self.endpoint.model.clone(),
+            hint:
+                "it has no log-probabilities; choose a model that has (vLLM, llama.cpp, OpenAI's \
+                   models without reasoning), or set `[methods] certainty = \"self-assessment\"`"
+                    .to_owned(),
+        }
+    }
 }
 
 #[async_trait]
@@ -67,47 +77,25 @@ impl ChatModel for OpenAiChat {
     }
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        let choice = self.ask(request, Scores::Unwanted).await;
-        let choice = choice.map_err(|trouble| trouble.into_error(&self.endpoint.model))?;
-        Ok(choice.into_reply(request))
-    }
-}
-
-#[async_trait]
-impl Scorer for OpenAiChat {
-    async fn score(
-        &self,
-        request: &ChatRequest,
-    ) -> Result<(ChatReply, Vec<TokenLogprob>), ModelError> {
-        let unsupported = || ModelError::Unsupported {
-            model: self.endpoint.model.clone(),
-            hint:
-                "it has no log-probabilities; choose a model that has (vLLM, llama.cpp, OpenAI's \
-                   models without reasoning), or set `[methods] certainty = \"self-assessment\"`"
-                    .to_owned(),
-        };
-        let mut choice = self.ask(request, Scores::Wanted).await.map_err(|trouble| {
-            if trouble.refuses(|said| said.contains("logprob")) {
-                unsupported()
-            } else {
-                trouble.into_error(&self.endpoint.model)
+        let mut choice = self.ask(request).await.map_err(|trouble| {
+            match request.logprobs && trouble.refuses(|said| said.contains("logprob")) {
+                true => self.no_logprobs(),
+                false => trouble.into_error(&self.endpoint.model),
             }
         })?;
         let scores = choice.logprobs.take().and_then(|scores| scores.content);
-        let reply = choice.into_reply(request);
-        match scores {
-            Some(scores) => Ok((reply, scores.into_iter().map(TokenScore::into_logprob).collect())),
-            None if reply.text.is_empty() => Ok((reply, Vec::new())),
-            None => Err(unsupported()),
+        let mut reply = choice.into_reply(request);
+        if request.logprobs {
+            match scores {
+                Some(scores) => {
+                    reply.logprobs = scores.into_iter().map(TokenScore::into_logprob).collect();
+                }
+                None if reply.text.is_empty() => {}
+                None => return Err(self.no_logprobs()),
+            }
         }
+        Ok(reply)
     }
-}
-
-/// Whether log-probabilities are wanted.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Scores {
-    Wanted,
-    Unwanted,
 }
 
 /// The body of a request. Extra fields replace ours.
@@ -173,7 +161,6 @@ fn body<'a>(
     endpoint: &'a Endpoint,
     request: &'a ChatRequest,
     dialect: Dialect,
-    scores: Scores,
 ) -> Body<'a> {
     let ours = |field: &str| !endpoint.extra.contains_key(field);
     let sends_temperature = endpoint.send_temperature && dialect.has_temperature();
@@ -189,7 +176,7 @@ fn body<'a>(
         max_completion_tokens,
         response_format: schema
             .and_then(|schema| response_format(schema, dialect.structured(endpoint.structured))),
-        logprobs: (scores == Scores::Wanted && ours("logprobs")).then_some(true),
+        logprobs: (request.logprobs && ours("logprobs")).then_some(true),
         extra: &endpoint.extra,
     }
 }
@@ -241,6 +228,7 @@ struct Completion {
 #[derive(Deserialize)]
 struct Choice {
     message: RawReply,
+    finish_reason: Option<String>,
     logprobs: Option<TokenScores>,
     #[serde(skip)]
     usage: Option<Value>,
@@ -290,7 +278,17 @@ impl Choice {
             completion_tokens: counted("completion_tokens")
                 .unwrap_or_else(|| estimate_tokens(&text)),
         };
-        ChatReply { text, usage }
+        let finish = self.finish_reason.as_deref().map(finish_reason);
+        ChatReply { finish, ..ChatReply::new(text, usage) }
+    }
+}
+
+fn finish_reason(name: &str) -> FinishReason {
+    match name {
+        "stop" | "eos" => FinishReason::Stop,
+        "length" => FinishReason::Length,
+        "content_filter" => FinishReason::ContentFilter,
+        _ => FinishReason::Other,
     }
 }
 

@@ -6,7 +6,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use pikerag_knowledge::{
-    ChatModel, ChatRequest, Embedder, Message, ModelError, Schema, Scorer, Vector,
+    ChatModel, ChatRequest, Embedder, FinishReason, Message, ModelError, Schema, Vector,
 };
 use serde_json::json;
 
@@ -295,7 +295,9 @@ async fn a_reply_without_end_is_not_read_to_its_end() {
 #[tokio::test]
 async fn scores_tokens() {
     let scored = |logprobs| {
-        ok(json!({"choices": [{"message": {"content": "yes"}, "logprobs": logprobs}]}).to_string())
+        let message = json!({"content": "yes"});
+        let choice = json!({"message": message, "finish_reason": "length", "logprobs": logprobs});
+        ok(json!({"choices": [choice]}).to_string())
     };
     let server = Server::start(vec![
         scored(json!({"content": [{"token": "yes", "logprob": -0.25}, {"token": "", "logprob": 1e-9}]})),
@@ -304,11 +306,12 @@ async fn scores_tokens() {
     ])
     .await;
     let chat = chat(&server);
-    let (reply, tokens) = chat.score(&request("Why?")).await.unwrap();
-    assert_eq!(reply.text, "yes");
-    assert_eq!(tokens.iter().map(|token| token.logprob).collect::<Vec<_>>(), [-0.25, 0.0]);
+    let asked = ChatRequest { logprobs: true, ..request("Why?") };
+    let reply = chat.complete(&asked).await.unwrap();
+    assert_eq!((reply.text.as_str(), reply.finish), ("yes", Some(FinishReason::Length)));
+    assert_eq!(reply.logprobs.iter().map(|token| token.logprob).collect::<Vec<_>>(), [-0.25, 0.0]);
     for _ in 0..2 {
-        let error = chat.score(&request("Why?")).await.unwrap_err();
+        let error = chat.complete(&asked).await.unwrap_err();
         assert!(matches!(error, ModelError::Unsupported { .. }));
     }
     assert!(server.bodies().contains(r#""logprobs":true"#));

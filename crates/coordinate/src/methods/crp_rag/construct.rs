@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use super::graph::Graph;
 use super::{Noise, Params, Structure};
-use crate::ports::{Ports, Run, SolveError};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 
 /// "We refrain from using greedy decoding" (§3.2); the value is ours.
 const SAMPLING: f32 = 0.7;
@@ -93,11 +94,11 @@ async fn grow(
         for step in new {
             let after: Vec<usize> = step.after.iter().copied().collect();
             let node = graph.add(step.text.clone(), step.after, step.is_final);
-            run.trace.push(Event::Node { node, after, text: step.text });
+            run.push(Event::Node { node, after, text: step.text });
         }
         if params.nodes <= graph.len() {
             let note = format!("The graph has {} steps and grows no further.", graph.len());
-            run.trace.push(Event::Noted { note });
+            run.push(Event::Noted { note });
             return Ok(());
         }
     }
@@ -194,7 +195,7 @@ async fn merge(
                 other.text = one_line(&merged);
                 *other_code = encode(ports, &other.text).await?;
             }
-            run.trace.push(Event::Merged { steps: both, into: other.text.clone() });
+            run.push(Event::Merged { steps: both, into: other.text.clone() });
         }
         other.after.extend(step.after);
         other.is_final |= step.is_final;

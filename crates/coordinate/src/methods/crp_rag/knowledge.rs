@@ -8,7 +8,8 @@ use pikerag_prompt::{Prompt, Prose, passages, quiet_headings};
 use super::construct::{interference, spoilt};
 use super::graph::Graph;
 use super::{Knowledge, Noise, Params};
-use crate::ports::{Ports, Run, SolveError};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 use crate::retrieval::{RetrievalParams, look_up};
 
 const INTEGRATE: Prompt = Prompt {
@@ -72,7 +73,7 @@ async fn aggregate(
     let said = run.ask_each::<Prose>(ports, &INTEGRATE, &inputs).await?;
     for (node, (known, said)) in all.iter_mut().zip(said).enumerate() {
         if let Some(Prose(summary)) = said {
-            run.trace.push(Event::Thought { step: node + 1, text: summary.clone() });
+            run.push(Event::Thought { step: node + 1, text: summary.clone() });
             known.text = summary;
         }
     }

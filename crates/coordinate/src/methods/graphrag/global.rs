@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use futures::stream::{self, StreamExt};
 use pikerag_knowledge::{
     Answer, Chunk, ChunkId, Community, Context, Criterion, EntityId, Event, JudgedBy, Question,
-    Role, Schema, Spent, Structure, Via,
+    Role, Schema, Structure, Via,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{Prompt, Reply, Unreadable, ask, object, one_line, quiet_headings, text};
@@ -15,8 +15,9 @@ use tracing::instrument;
 
 use super::{consulted, fill, plainly, within};
 use crate::conclude::conclude_with;
-use crate::methods::kar3::chunk_candidates;
-use crate::ports::{Ports, Run, SolveError};
+use crate::candidates::chunk_candidates;
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 
 /// What the global search looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,10 +56,10 @@ const MAP: Prompt = Prompt {
 #[instrument(name = "graphrag_global", skip_all, fields(question = %question.id))]
 pub async fn global(
     ports: &Ports,
+    run: &mut Run,
     question: &Question,
     params: Global,
 ) -> Result<Answer, SolveError> {
-    let mut run = Run::begin("graphrag-global", question);
     let batches = batches(at_level(ports.base.communities().await?, params.level), params.batch);
     if batches.is_empty() {
         return plainly(ports, question, Structure::Graph, run).await;
@@ -70,22 +71,23 @@ pub async fn global(
         let texts = batch.iter().filter_map(|community| Some(community.report.as_ref()?.text()));
         let reports = quiet_headings(&texts.collect::<Vec<_>>().join("\n\n"));
         let asked = asked.as_str();
+        let mut account = run.account.part();
         calls.push(async move {
-            let mut spent = Spent::default();
             let inputs = [("reports", reports.as_str()), ("question", asked)];
-            (ask::<Partial>(model, &MAP, &inputs, &mut spent).await, spent)
+            (ask::<Partial>(model, &MAP, &inputs, &mut account).await, account)
         });
     }
     let calls = stream::iter(calls).buffered(params.at_once.max(1));
     let replies: Vec<_> = calls.collect().await;
     let mut partial: Vec<(Partial, &[Community])> = Vec::new();
-    for ((step, batch), (reply, spent)) in batches.iter().enumerate().zip(replies) {
-        run.spent.merge(&spent);
+    for ((step, batch), (reply, account)) in batches.iter().enumerate().zip(replies) {
+        run.account.merge(account);
         let Some(said) = run.readable(Role::Answer, reply)? else { continue };
         let nodes = batch.iter().map(|community| consulted(community, rating(community)));
-        run.trace.push(Event::Consulted { nodes: nodes.collect() });
-        run.trace.push(Event::Thought { step: step + 1, text: said.answer.clone() });
-        run.trace.push(Event::Judged {
+        run.push(Event::Consulted { nodes: nodes.collect() });
+        let answer = run.thought(step + 1, said.answer)?;
+        let said = Partial { answer, ..said };
+        run.push(Event::Judged {
             criterion: Criterion::Useful,
             of: format!("partial answer {}", step + 1),
             holds: 0.0 < said.score,
@@ -113,7 +115,7 @@ pub async fn global(
     let chunks = evidence(ports, &question.text, &members, params.evidence).await?;
     let hits: Vec<Hit> = chunks.iter().map(|(hit, _)| hit.clone()).collect();
     let candidates = chunk_candidates(ports, &hits, Via::Graph, &question.text).await?;
-    run.trace.push(Event::Gathered { candidates });
+    run.push(Event::Gathered { candidates });
     for (_, chunk) in chunks {
         context.add(1, chunk);
     }

@@ -14,8 +14,9 @@ use tracing::instrument;
 use super::{consulted, fill, plainly, within};
 use crate::conclude::conclude_with;
 use crate::ingest::{entity_line, relation_line};
-use crate::methods::kar3::{chunk_candidates, fetch};
-use crate::ports::{Ports, Run, SolveError};
+use crate::candidates::{chunk_candidates, fetch};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 
 /// What the local search looks at.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,10 +45,10 @@ impl Default for Local {
 #[instrument(name = "graphrag_local", skip_all, fields(question = %question.id))]
 pub async fn local(
     ports: &Ports,
+    run: &mut Run,
     question: &Question,
     params: Local,
 ) -> Result<Answer, SolveError> {
-    let mut run = Run::begin("graphrag-local", question);
     let found = entities_about(ports, &question.text, params.entities).await?;
     if found.is_empty() {
         return plainly(ports, question, Structure::Graph, run).await;
@@ -58,11 +59,11 @@ pub async fn local(
         title: entity.name.clone(),
         score: f64::from(*score),
     });
-    run.trace.push(Event::Consulted { nodes: seen.collect() });
+    run.push(Event::Consulted { nodes: seen.collect() });
     let entities: Vec<Entity> = found.into_iter().map(|(entity, _)| entity).collect();
     let share = |part: f64| (params.budget as f64 * part) as u64;
     let chunks = chunks_about(ports, &entities, share(params.chunks)).await?;
-    let reports = reports_about(ports, &entities, share(params.reports), &mut run).await?;
+    let reports = reports_about(ports, &entities, share(params.reports), run).await?;
     let rest = share(1.0 - params.chunks - params.reports);
     let facts = facts_about(ports, &entities, rest).await?;
     let candidates = chunk_candidates(ports, &chunks, Via::Graph, &question.text).await?;
@@ -70,7 +71,7 @@ pub async fn local(
     for chunk in fetch(ports, &candidates).await? {
         context.add(1, chunk);
     }
-    run.trace.push(Event::Gathered { candidates });
+    run.push(Event::Gathered { candidates });
     let notes = [facts, reports].join("\n");
     conclude_with(ports, question, context, notes.trim(), run).await
 }
@@ -165,7 +166,7 @@ async fn reports_about(
     if seen.is_empty() {
         return Ok(String::new());
     }
-    run.trace.push(Event::Consulted { nodes: seen });
+    run.push(Event::Consulted { nodes: seen });
     Ok(format!("Reports:\n{}", shown.join("\n\n")))
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use pikerag_knowledge::{ChatModel, Embedder, Scorer};
+use pikerag_knowledge::{ChatModel, ChatReply, Embedder};
 use tokio::process::{Child, Command};
 
 use super::super::{EmbeddingParams, Endpoint, OpenAiChat, OpenAiEmbedder, Transport};
@@ -58,9 +58,10 @@ async fn speaks_with_the_stub() {
     let reply = chat.complete(&judged).await.unwrap();
     assert!(["Yes", "No"].contains(&reply.text.as_str()), "{reply:?}");
     assert!(0 < reply.usage.prompt_tokens);
-    let (same, scores) = chat.score(&judged).await.unwrap();
-    assert_eq!(same, reply);
-    assert_eq!(scores.iter().map(|score| score.token.as_str()).collect::<String>(), reply.text);
+    judged.logprobs = true;
+    let scored = chat.complete(&judged).await.unwrap();
+    assert_eq!(ChatReply { logprobs: Vec::new(), ..scored.clone() }, reply);
+    assert_eq!(scored.logprobs.iter().map(|score| score.token.as_str()).collect::<String>(), reply.text);
 
     let params = EmbeddingParams::default();
     let embedder = OpenAiEmbedder::new(endpoint, &transport, params).unwrap();

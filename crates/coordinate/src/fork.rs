@@ -1,0 +1,117 @@
+//! How is a run walked again? Up to a change with recorded replies alone, each event compared with what
+//! happened then; after it with fresh calls.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use pikerag_knowledge::{
+    Change, ChatModel, ChatReply, ChatRequest, Event, ForkPoint, ModelError, RunEvent,
+};
+
+use crate::ports::Models;
+
+/// A run to be walked again.
+#[derive(Clone, Debug)]
+pub struct Retrace {
+    events: Arc<[Event]>,
+    fork: Option<ForkPoint>,
+    live: Arc<AtomicBool>,
+}
+
+impl Retrace {
+    /// The whole run: every event has to come as it did.
+    pub fn whole(events: &[RunEvent]) -> Self {
+        Self {
+            events: events.iter().map(|event| event.event.clone()).collect(),
+            fork: None,
+            live: Arc::default(),
+        }
+    }
+
+    /// The run up to the event that `fork` names, which is decided otherwise.
+    pub fn up_to(events: &[RunEvent], fork: ForkPoint) -> Self {
+        let before = events.iter().filter(|event| event.seq < fork.seq);
+        Self {
+            events: before.map(|event| event.event.clone()).collect(),
+            fork: Some(fork),
+            live: Arc::default(),
+        }
+    }
+
+    /// Models that answer from the record until the change is made, and from then on may be called.
+    /// `recorded` are the same models, of the record alone.
+    #[must_use]
+    pub fn models(&self, live: &Models, recorded: &Models) -> Models {
+        let switch = |live: &Arc<dyn ChatModel>, recorded: Option<&Arc<dyn ChatModel>>| {
+            let recorded = recorded.unwrap_or(live).clone();
+            let is_live = self.live.clone();
+            Arc::new(Switch { live: live.clone(), recorded, is_live }) as Arc<dyn ChatModel>
+        };
+        let both = |live: &Option<Arc<dyn ChatModel>>, recorded: &Option<Arc<dyn ChatModel>>| {
+            live.as_ref().map(|live| switch(live, recorded.as_ref()))
+        };
+        let mut by_role = BTreeMap::new();
+        for (role, model) in &live.by_role {
+            by_role.insert(*role, switch(model, recorded.by_role.get(role)));
+        }
+        Models {
+            default: both(&live.default, &recorded.default),
+            scorer: both(&live.scorer, &recorded.scorer),
+            by_role,
+            ..live.clone()
+        }
+    }
+
+    pub(crate) fn fork_point(&self) -> Option<ForkPoint> {
+        self.fork.clone()
+    }
+
+    /// The change that belongs to event `seq`.
+    pub(crate) fn change_at(&self, seq: u32) -> Option<Change> {
+        self.fork.as_ref().filter(|fork| fork.seq == seq).map(|fork| fork.change.clone())
+    }
+
+    pub(crate) fn go_live(&self) {
+        self.live.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether event `seq` is another than the one that happened then.
+    pub(crate) fn differs(&self, seq: u32, event: &Event) -> bool {
+        match self.events.get(seq as usize) {
+            Some(before) => before != event,
+            None => self.fork.is_none(),
+        }
+    }
+
+    /// The first event that ought to have happened and did not, where `count` did.
+    pub(crate) fn missing(&self, count: u32) -> Option<u32> {
+        let wanted = match &self.fork {
+            Some(fork) => fork.seq + 1,
+            None => self.events.len() as u32,
+        };
+        (count < wanted).then_some(count)
+    }
+}
+
+/// A model of the record alone, until it may be called.
+struct Switch {
+    live: Arc<dyn ChatModel>,
+    recorded: Arc<dyn ChatModel>,
+    is_live: Arc<AtomicBool>,
+}
+
+#[async_trait]
+impl ChatModel for Switch {
+    fn name(&self) -> &str {
+        self.live.name()
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        match self.is_live.load(Ordering::SeqCst) {
+            true => self.live.complete(request).await,
+            false => self.recorded.complete(request).await,
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! How does a run grow? Event by event, numbered and told at once; each call is booked when its reply is
+//! there, so that a run that fails or is given up keeps its trace and its bill.
+
+use std::sync::Arc;
+
+use futures::future::join_all;
+use pikerag_knowledge::{
+    Account, Answer, Change, Criterion, Event, ForkPoint, JudgedBy, Millis, Question, Role,
+    RunEvent, RunId, RunRecord, RunSink, RunState, StopReason, error_chain,
+};
+use pikerag_prompt::{AskError, Prompt, Reply, ask, ask_sample};
+
+use crate::fork::Retrace;
+use crate::methods::Method;
+use crate::ports::{Ports, SolveError};
+
+/// What time it is; passed in, so that tests can hold it still.
+pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
+
+/// Under which circumstances a question is asked.
+#[derive(Clone)]
+pub struct RunParams {
+    /// The run's name, new in its base.
+    pub id: RunId,
+    /// What time it is.
+    pub clock: Clock,
+    /// Who is told while it happens.
+    pub sink: Option<Arc<dyn RunSink>>,
+    /// The number of the process.
+    pub process: u32,
+    /// The run that is walked again, wholly or up to a change.
+    pub retrace: Option<Retrace>,
+}
+
+impl Default for RunParams {
+    /// Nobody listens, and no time passes.
+    fn default() -> Self {
+        Self {
+            id: RunId::default(),
+            clock: Arc::new(|| 0),
+            sink: None,
+            process: 0,
+            retrace: None,
+        }
+    }
+}
+
+/// A question on its way: its events so far and its account. Never shared between questions.
+pub struct Run {
+    record: RunRecord,
+    events: Vec<RunEvent>,
+    /// What the calls cost; each is booked when its reply is there.
+    pub account: Account,
+    params: RunParams,
+    /// A piece that runs beside others: it is told when it joins the run, in order.
+    is_part: bool,
+    /// The first event that was not the one of the run that is walked again.
+    diverged: Option<u32>,
+}
+
+impl Run {
+    /// Begins a run.
+    pub fn begin(method: &Method, question: &Question, params: RunParams) -> Self {
+        let record = RunRecord {
+            id: params.id.clone(),
+            method: method.name().to_owned(),
+            parameters: method.parameters(),
+            question: question.clone(),
+            started: (params.clock)(),
+            forked: params.retrace.as_ref().and_then(Retrace::fork_point),
+            process: params.process,
+            ..RunRecord::default()
+        };
+        let account = Account::default();
+        let mut run =
+            Self { record, events: Vec::new(), account, params, is_part: false, diverged: None };
+        run.tell_record();
+        run.push(Event::Began { method: method.to_string(), question: question.text.clone() });
+        run
+    }
+
+    /// A piece of this run for work that goes on beside other work; [`Run::absorb`] joins it again. Its
+    /// calls are booked to this run at once.
+    pub fn part(&self) -> Self {
+        Self {
+            record: RunRecord::default(),
+            events: Vec::new(),
+            account: self.account.part(),
+            params: RunParams { sink: None, retrace: None, ..self.params.clone() },
+            is_part: true,
+            diverged: None,
+        }
+    }
+
+    /// Joins a piece: its events get their numbers now, behind those that are there.
+    pub fn absorb(&mut self, part: Self) {
+        let (split, base) = (self.last(), self.next());
+        for event in part.events {
+            let parent = event.parent.map_or(split, |parent| Some(base + parent));
+            self.append(RunEvent { seq: self.next(), parent, ..event });
+        }
+        self.account.merge(part.account);
+    }
+
+    /// What has happened so far, in order.
+    pub fn events(&self) -> impl DoubleEndedIterator<Item = &Event> {
+        self.events.iter().map(|event| &event.event)
+    }
+
+    /// Something happened; the event before it led to it.
+    pub fn push(&mut self, event: Event) {
+        self.tell(event, false);
+    }
+
+    /// Sub-questions were proposed; those of a fork, where it says so.
+    pub fn proposed(
+        &mut self,
+        hop: usize,
+        thinking: String,
+        proposals: Vec<String>,
+    ) -> Result<Vec<String>, SolveError> {
+        let proposals = match self.change()? {
+            Some(Change::Proposals(others)) => others,
+            Some(Change::Text(text)) => vec![text],
+            Some(_) => return Err(self.unfit("sub-questions")),
+            None => proposals,
+        };
+        self.tell(Event::Proposed { hop, thinking, proposals: proposals.clone() }, true);
+        Ok(proposals)
+    }
+
+    /// A candidate was chosen, or none; another, where a fork says so. `candidates` says how many there
+    /// are; `told` makes the event of a choice.
+    pub fn chosen(
+        &mut self,
+        hop: usize,
+        index: Option<usize>,
+        candidates: usize,
+        told: impl FnOnce(usize) -> Option<Event>,
+    ) -> Result<Option<usize>, SolveError> {
+        let index = match self.change()? {
+            Some(Change::Choice(Some(index))) if candidates <= index => {
+                return Err(SolveError::NoCandidate { index, candidates });
+            }
+            Some(Change::Choice(other)) => other,
+            Some(_) => return Err(self.unfit("the number of a candidate")),
+            None => index,
+        };
+        let stopped = Event::Stopped { hop, reason: StopReason::NothingSelected };
+        let event = index.and_then(told);
+        let index = event.as_ref().and(index);
+        self.tell(event.unwrap_or(stopped), true);
+        Ok(index)
+    }
+
+    /// A step of reasoning was written; another, where a fork says so.
+    pub fn thought(&mut self, step: usize, text: String) -> Result<String, SolveError> {
+        let text = self.text(text)?;
+        self.tell(Event::Thought { step, text: text.clone() }, true);
+        Ok(text)
+    }
+
+    /// A sub-question was taken up; another, where a fork says so.
+    pub fn asked(&mut self, depth: usize, question: String) -> Result<String, SolveError> {
+        let question = self.text(question)?;
+        self.tell(Event::Asked { depth, question: question.clone() }, true);
+        Ok(question)
+    }
+
+    /// A sub-question was answered; otherwise, where a fork says so.
+    pub fn resolved(
+        &mut self,
+        depth: usize,
+        question: &str,
+        answer: String,
+    ) -> Result<String, SolveError> {
+        let answer = self.text(answer)?;
+        let question = question.to_owned();
+        self.tell(Event::Resolved { depth, question, answer: answer.clone() }, true);
+        Ok(answer)
+    }
+
+    /// A model gave a verdict; the other one, where a fork says so.
+    pub fn judged(
+        &mut self,
+        criterion: Criterion,
+        of: &str,
+        holds: bool,
+    ) -> Result<bool, SolveError> {
+        let holds = match self.change()? {
+            Some(Change::Verdict(other)) => other,
+            Some(_) => return Err(self.unfit("a verdict")),
+            None => holds,
+        };
+        let (of, by) = (of.to_owned(), JudgedBy::Verdict);
+        self.tell(Event::Judged { criterion, of, holds, score: None, by }, true);
+        Ok(holds)
+    }
+
+    /// Asks the model of the prompt's role; `None` where its reply stayed unreadable, which the trace
+    /// then says.
+    ///
+    /// # Errors
+    /// There is no such model, or the call failed.
+    pub async fn ask<R: Reply>(
+        &mut self,
+        ports: &Ports,
+        prompt: &Prompt,
+        inputs: &[(&str, &str)],
+    ) -> Result<Option<R>, SolveError> {
+        let model = ports.models.need(prompt.role)?;
+        let asked = ask(model, prompt, inputs, &mut self.account).await;
+        Ok(self.readable(prompt.role, asked)?)
+    }
+
+    /// Asks about many things at once; the replies and their account come in the order of `inputs`,
+    /// whichever is there first. The number is the sample: 0 unless one request is sampled often.
+    ///
+    /// # Errors
+    /// As [`Run::ask`]; the first in order.
+    pub async fn ask_each<R: Reply>(
+        &mut self,
+        ports: &Ports,
+        prompt: &Prompt,
+        inputs: &[(Vec<(&str, &str)>, u32)],
+    ) -> Result<Vec<Option<R>>, SolveError> {
+        let model = ports.models.need(prompt.role)?;
+        let mut calls = Vec::with_capacity(inputs.len());
+        for (inputs, sample) in inputs {
+            let mut account = self.account.part();
+            calls.push(async move {
+                let reply = ask_sample::<R>(model, prompt, inputs, *sample, &mut account).await;
+                (reply, account)
+            });
+        }
+        let mut replies = Vec::with_capacity(inputs.len());
+        for (reply, account) in join_all(calls).await {
+            self.account.merge(account);
+            replies.push(self.readable(prompt.role, reply)?);
+        }
+        Ok(replies)
+    }
+
+    /// The reply of a step; `None` where it stayed unreadable, which the trace then says.
+    ///
+    /// # Errors
+    /// Whatever else made the call fail.
+    pub fn readable<T>(
+        &mut self,
+        role: Role,
+        asked: Result<T, AskError>,
+    ) -> Result<Option<T>, AskError> {
+        match asked {
+            Ok(reply) => Ok(Some(reply)),
+            Err(AskError::Unreadable { reason, .. }) => {
+                tracing::warn!(%role, %reason, "a reply stayed unreadable; going on without it");
+                self.push(Event::Unreadable { role, reason: reason.to_string() });
+                Ok(None)
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Ends the run with what came of it.
+    pub(crate) fn end(mut self, result: Result<Answer, SolveError>) -> Finished {
+        let result = match self.unfollowed() {
+            Some(error) if result.is_ok() => Err(error),
+            _ => result,
+        };
+        match &result {
+            Ok(answer) => {
+                self.record.state = RunState::Answered;
+                self.record.answer = Some(answer.clone());
+            }
+            Err(SolveError::Cancelled) => self.record.state = RunState::Cancelled,
+            Err(error) => {
+                self.record.state = RunState::Failed;
+                self.record.error = Some(error_chain(error));
+            }
+        }
+        self.record.ended = Some((self.params.clock)());
+        self.tell_record();
+        Finished { record: self.record, events: self.events, result }
+    }
+
+    fn text(&mut self, text: String) -> Result<String, SolveError> {
+        match self.change()? {
+            Some(Change::Text(other)) => Ok(other),
+            Some(_) => Err(self.unfit("words")),
+            None => Ok(text),
+        }
+    }
+
+    fn unfit(&self, wanted: &'static str) -> SolveError {
+        SolveError::UnfitChange { seq: self.next(), wanted }
+    }
+
+    /// What a fork decides otherwise here. From here on calls are made again.
+    fn change(&mut self) -> Result<Option<Change>, SolveError> {
+        let next = self.next();
+        let Some(change) = self.params.retrace.as_ref().and_then(|run| run.change_at(next)) else {
+            return Ok(None);
+        };
+        if let Some(seq) = self.diverged {
+            return Err(SolveError::Diverged { seq });
+        }
+        if let Some(retrace) = &self.params.retrace {
+            retrace.go_live();
+        }
+        Ok(Some(change))
+    }
+
+    /// Why a run that was to follow another did not.
+    fn unfollowed(&self) -> Option<SolveError> {
+        let retrace = self.params.retrace.as_ref()?;
+        match (self.diverged, retrace.missing(self.next())) {
+            (Some(seq), _) => Some(SolveError::Diverged { seq }),
+            (None, Some(seq)) => Some(SolveError::Diverged { seq }),
+            (None, None) => None,
+        }
+    }
+
+    fn tell(&mut self, event: Event, decision: bool) {
+        let event = RunEvent {
+            run: self.record.id.clone(),
+            seq: self.next(),
+            parent: self.last(),
+            time: (self.params.clock)(),
+            decision: decision && !self.is_part,
+            calls: Vec::new(),
+            event,
+        };
+        self.append(event);
+    }
+
+    fn append(&mut self, mut event: RunEvent) {
+        let mut calls = std::mem::take(&mut self.account.calls);
+        calls.append(&mut event.calls);
+        event.calls = calls;
+        event.run = self.record.id.clone();
+        if let Some(retrace) = &self.params.retrace
+            && self.diverged.is_none()
+            && retrace.differs(event.seq, &event.event)
+        {
+            self.diverged = Some(event.seq);
+        }
+        if let Some(sink) = &self.params.sink {
+            sink.event(&event);
+        }
+        self.events.push(event);
+    }
+
+    fn tell_record(&mut self) {
+        self.record.cost = self.account.cost();
+        if let Some(sink) = &self.params.sink {
+            sink.record(&self.record);
+        }
+    }
+
+    fn next(&self) -> u32 {
+        self.events.len() as u32
+    }
+
+    fn last(&self) -> Option<u32> {
+        self.next().checked_sub(1)
+    }
+}
+
+/// A run that has ended, in whichever way.
+#[derive(Debug)]
+pub struct Finished {
+    /// Its state, its cost, its answer.
+    pub record: RunRecord,
+    /// What happened, in order.
+    pub events: Vec<RunEvent>,
+    /// The answer, or why there is none.
+    pub result: Result<Answer, SolveError>,
+}
+
+impl Finished {
+    /// What happened, without numbers and times.
+    pub fn trace(&self) -> impl Iterator<Item = &Event> {
+        self.events.iter().map(|event| &event.event)
+    }
+
+    /// Where it was forked, if it was.
+    pub fn forked(&self) -> Option<&ForkPoint> {
+        self.record.forked.as_ref()
+    }
+}

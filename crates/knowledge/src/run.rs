@@ -1,0 +1,288 @@
+//! What is a run? One question answered by one method: who it is, how it stands, what happened in it,
+//! event by event, and what it cost. The common object of all faces.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::answer::{Answer, Question};
+use crate::ports::{ChatReply, Role, StoreError};
+use crate::trace::{Event, Spent};
+
+/// Names a run within its base: eight letters and digits, as [`RunId::from_hash`] makes them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(pub String);
+
+impl RunId {
+    /// Forty bits of a hash, in Crockford's alphabet: easy to read aloud, no two letters alike.
+    pub fn from_hash(hash: &[u8; 32]) -> Self {
+        const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+        let mut bits = hash.iter().take(5).fold(0_u64, |bits, byte| bits << 8 | u64::from(*byte));
+        let mut name = [0_u8; 8];
+        for letter in name.iter_mut().rev() {
+            *letter = ALPHABET.get((bits & 31) as usize).copied().unwrap_or(b'0');
+            bits >>= 5;
+        }
+        Self(String::from_utf8_lossy(&name).into_owned())
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Milliseconds since 1970 in universal time.
+pub type Millis = u64;
+
+/// How a run stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// It goes on, or its process ended before it could say how it ended.
+    #[default]
+    Running,
+    /// It has an answer; that may be a refusal.
+    Answered,
+    /// It ended with an error; its trace and its cost are kept.
+    Failed,
+    /// Somebody stopped it; no call was made after that.
+    Cancelled,
+}
+
+impl RunState {
+    /// Every state, in the order of a run's life.
+    pub const ALL: [Self; 4] = [Self::Running, Self::Answered, Self::Failed, Self::Cancelled];
+
+    /// Its name in the base and in `--json`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Answered => "answered",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// One numbered event of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunEvent {
+    /// The run it belongs to.
+    pub run: RunId,
+    /// Its number, from 0, without gaps.
+    pub seq: u32,
+    /// The earlier event that led to it; none for the first.
+    pub parent: Option<u32>,
+    /// When it happened.
+    pub time: Millis,
+    /// Whether a fork may decide it otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub decision: bool,
+    /// Ledger keys of the calls that it rests on, in the order made; those since the event before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<String>,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// What a fork does otherwise at one decision.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// Other sub-questions, in place of those proposed.
+    Proposals(Vec<String>),
+    /// Another candidate, by its place in the list, from 0; `None` selects none.
+    Choice(Option<usize>),
+    /// Other words: of a thought, of a sub-question, of an interim answer.
+    Text(String),
+    /// Another verdict of a judgement.
+    Verdict(bool),
+}
+
+/// Where a run was forked from another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ForkPoint {
+    /// The run it follows up to the change.
+    pub run: RunId,
+    /// Number of the event that was decided otherwise.
+    pub seq: u32,
+    /// What was decided.
+    pub change: Change,
+}
+
+/// Calls and tokens of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cost {
+    /// All calls, whether made or read from the ledger: the same when the run is replayed.
+    pub spent: Spent,
+    /// Those that were really made, and so paid.
+    pub paid: Spent,
+}
+
+/// A run without its events.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Its name.
+    pub id: RunId,
+    /// The method's name.
+    pub method: String,
+    /// The method's parameters by name, all of them, so that the run can be repeated.
+    pub parameters: BTreeMap<String, Value>,
+    /// What was asked.
+    pub question: Question,
+    /// How it stands.
+    pub state: RunState,
+    /// When it began.
+    pub started: Millis,
+    /// When it ended; none while it runs.
+    pub ended: Option<Millis>,
+    /// What it has cost so far.
+    pub cost: Cost,
+    /// What came of it; none unless it was answered.
+    pub answer: Option<Answer>,
+    /// The chain of causes, where it failed.
+    pub error: Option<String>,
+    /// The run that it was forked from, if any.
+    pub forked: Option<ForkPoint>,
+    /// The process that runs it, by its number on its machine.
+    pub process: u32,
+}
+
+/// The account of one run, or of one step of indexing: what its calls used, and which calls they were.
+///
+/// The cost is shared between an account and its parts, so that what was paid is known even where a part
+/// never comes back.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    cost: Arc<Mutex<Cost>>,
+    /// Ledger keys of calls that no event names yet, in the order made.
+    pub calls: Vec<String>,
+}
+
+impl Account {
+    /// Books a reply to `role`.
+    pub fn book(&mut self, role: Role, reply: &ChatReply) {
+        let mut cost = self.cost.lock().unwrap_or_else(PoisonError::into_inner);
+        cost.spent.add(role, reply.usage);
+        if !reply.call.as_ref().is_some_and(|call| call.replayed) {
+            cost.paid.add(role, reply.usage);
+        }
+        self.calls.extend(reply.call.iter().map(|call| call.key.clone()));
+    }
+
+    /// What was used so far.
+    pub fn cost(&self) -> Cost {
+        self.cost.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// An account for work beside other work, on the same bill.
+    #[must_use]
+    pub fn part(&self) -> Self {
+        Self { cost: Arc::clone(&self.cost), calls: Vec::new() }
+    }
+
+    /// Takes over the calls of a part, behind those that are here. Their cost is on the bill already.
+    pub fn merge(&mut self, part: Self) {
+        self.calls.extend(part.calls);
+    }
+}
+
+/// Somebody who wants to know what happens in a run while it happens.
+pub trait RunSink: Send + Sync {
+    /// The run began, or its state, cost, answer or error changed.
+    fn record(&self, run: &RunRecord);
+    /// Something happened. Events come in the order of their numbers.
+    fn event(&self, event: &RunEvent);
+}
+
+/// Where runs are kept.
+#[async_trait::async_trait]
+pub trait RunStore: Send + Sync {
+    /// Keeps a run, or what changed of it, and new events of it; all or nothing.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    async fn keep_run(&self, run: RunRecord, events: Vec<RunEvent>) -> Result<(), StoreError>;
+
+    /// Runs without their events, the latest first, at most `limit`.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    async fn runs(&self, limit: usize) -> Result<Vec<RunRecord>, StoreError>;
+
+    /// The runs whose name begins so, at most two: enough to see that a name is not clear.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    async fn runs_named(&self, prefix: &str) -> Result<Vec<RunRecord>, StoreError>;
+
+    /// The events of a run, in order; none for a run that is not kept.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    async fn run_events(&self, run: &RunId) -> Result<Vec<RunEvent>, StoreError>;
+
+    /// Forgets runs that began before `before`, and all but the `keep` latest; how many went. What
+    /// still runs stays.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    async fn prune_runs(&self, before: Millis, keep: usize) -> Result<usize, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::{CallRef, Usage};
+
+    #[test]
+    fn names_are_short_and_differ() {
+        let of = |text: &str| RunId::from_hash(blake3::hash(text.as_bytes()).as_bytes());
+        assert_eq!(of("a").0.len(), 8);
+        assert_ne!(of("a"), of("b"));
+        assert_eq!(RunId::from_hash(&[0xff; 32]).0, "zzzzzzzz");
+    }
+
+    #[test]
+    fn what_is_read_back_is_not_paid() {
+        let usage = Usage { prompt_tokens: 3, completion_tokens: 1 };
+        let reply = |key: &str, replayed| ChatReply {
+            call: Some(CallRef { key: key.to_owned(), replayed }),
+            ..ChatReply::new("x", usage)
+        };
+        let mut account = Account::default();
+        account.book(Role::Answer, &reply("one", true));
+        let mut part = account.part();
+        part.book(Role::Answer, &reply("two", false));
+        let cost = account.cost();
+        assert_eq!((cost.spent.calls(), cost.paid.calls()), (2, 1));
+        account.merge(part);
+        assert_eq!(account.calls, ["one", "two"]);
+    }
+
+    #[test]
+    fn an_event_reads_back() {
+        let event = RunEvent {
+            run: RunId("k3".to_owned()),
+            seq: 1,
+            parent: Some(0),
+            time: 7,
+            decision: true,
+            calls: vec!["key".to_owned()],
+            event: Event::Noted { note: "n".to_owned() },
+        };
+        let json = serde_json::to_string(&event).unwrap();
+        assert_eq!(
+            json,
+            r#"{"run":"k3","seq":1,"parent":0,"time":7,"decision":true,"calls":["key"],"event":"noted","note":"n"}"#
+        );
+        assert_eq!(serde_json::from_str::<RunEvent>(&json).unwrap(), event);
+    }
+}
