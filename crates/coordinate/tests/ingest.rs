@@ -11,11 +11,11 @@ use pikerag_coordinate::estimate::estimate;
 use pikerag_coordinate::ingest::{
     ChunkBy, FileError, FileReader, Outcome, Params, Report, Tools, ingest,
 };
+use pikerag_doubles::{HashEmbedder, ScriptedChat, ScriptedEmbedder, busy};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
     AtomKind, ChatModel, ChunkId, Embedder, KnowledgeBase, KnowledgeWriter, PutReport, Scored,
 };
-use pikerag_models::fake::{HashEmbedder, ScriptedChat, ScriptedEmbedder, busy};
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
 use pikerag_parse::{Limits, Parsed, Unaided, parse};
 use proptest::prelude::*;

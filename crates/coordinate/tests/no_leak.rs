@@ -7,8 +7,8 @@ use futures::stream::{self, StreamExt};
 use pikerag_coordinate::ingest::Params;
 use pikerag_coordinate::methods::kar3;
 use pikerag_coordinate::{Method, Models, Ports, solve};
+use pikerag_doubles::{HashEmbedder, ScriptedChat};
 use pikerag_knowledge::{Answer, AtomKind, ChatRequest, Message, Question, Role};
-use pikerag_models::fake::{HashEmbedder, ScriptedChat};
 
 use crate::common::{Files, Shelf};
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use pikerag_coordinate::estimate::estimate;
 use pikerag_coordinate::ingest::{Params, Report};
+use pikerag_doubles::ScriptedChat;
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
     AtomKind, ChatModel, ChatRequest, KnowledgeBase, KnowledgeWriter, RecordSchema, Role,
 };
-use pikerag_models::fake::ScriptedChat;
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded, SingleFlight};
 use proptest::prelude::*;
 

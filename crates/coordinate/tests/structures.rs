@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use pikerag_coordinate::estimate::estimate;
 use pikerag_coordinate::ingest::{Params, Report};
+use pikerag_doubles::{HashEmbedder, ScriptedChat};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
     ChatModel, ChatRequest, ChunkId, Embedder, KnowledgeBase, KnowledgeWriter, Message, Role,
     Structure,
 };
-use pikerag_models::fake::{HashEmbedder, ScriptedChat};
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
 use pikerag_retrieve::{Finder, LayerParams, layers};
 use proptest::prelude::*;

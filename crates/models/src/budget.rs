@@ -91,8 +91,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::fake::{HashEmbedder, ScriptedChat, busy, request};
     use crate::meter::{Cap, Price, Prices};
+    use pikerag_doubles::{HashEmbedder, ScriptedChat, busy, request};
 
     fn meter(cap: Cap) -> Arc<Meter> {
         let price = Price { prompt: 1.0, completion: 10.0 };

@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_worst_case_is_worse() {
-        let mut request = crate::fake::request("什么? What?");
+        let mut request = pikerag_doubles::request("什么? What?");
         assert!(estimate_prompt(&request) < worst_case(&request).prompt_tokens);
         let text = request.messages.clone();
         request.messages.push(Message::User {

@@ -128,7 +128,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::fake::{ScriptedChat, request};
+    use pikerag_doubles::{ScriptedChat, request};
 
     #[tokio::test]
     async fn asks_once_and_replays() {

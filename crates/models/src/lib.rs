@@ -18,7 +18,6 @@
 pub mod batch;
 pub mod budget;
 pub mod estimate;
-pub mod fake;
 pub mod ledger;
 pub mod limit;
 pub mod local;

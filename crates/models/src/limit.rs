@@ -172,7 +172,7 @@ mod tests {
     use futures::poll;
 
     use super::*;
-    use crate::fake::{ScriptedChat, request};
+    use pikerag_doubles::{ScriptedChat, request};
 
     const FREE: Limits = Limits {
         in_flight: NonZeroUsize::new(100).unwrap(),

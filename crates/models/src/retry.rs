@@ -167,7 +167,7 @@ impl<E: Embedder> Embedder for Retry<E> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{HashEmbedder, ScriptedChat, ScriptedEmbedder, busy, request};
+    use pikerag_doubles::{HashEmbedder, ScriptedChat, ScriptedEmbedder, busy, request};
 
     const QUICK: RetryParams = RetryParams {
         attempts: NonZeroU32::new(3).unwrap(),

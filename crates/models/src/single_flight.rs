@@ -78,7 +78,7 @@ mod tests {
     use futures::poll;
 
     use super::*;
-    use crate::fake::{ScriptedChat, request};
+    use pikerag_doubles::{ScriptedChat, request};
 
     const SHORT: Duration = Duration::from_millis(5);
 
@@ -105,7 +105,7 @@ mod tests {
     #[tokio::test]
     async fn who_waits_takes_over_from_a_failure() {
         let chat = ScriptedChat::by_turn(|turn, _| {
-            if turn == 0 { Err(crate::fake::busy("fake")) } else { Ok("fine".to_owned()) }
+            if turn == 0 { Err(pikerag_doubles::busy("fake")) } else { Ok("fine".to_owned()) }
         });
         let chat = chat.with_latency(SHORT);
         let single = SingleFlight::new(&chat);

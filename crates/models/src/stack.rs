@@ -103,9 +103,9 @@ mod tests {
     use pikerag_knowledge::ChatReply;
 
     use super::*;
-    use crate::fake::{ScriptedChat, busy, request};
     use crate::ledger::MemoryLedger;
     use crate::meter::{Cap, Prices};
+    use pikerag_doubles::{ScriptedChat, busy, request};
 
     #[tokio::test]
     async fn the_wrappers_work_together() {

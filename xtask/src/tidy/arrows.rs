@@ -7,7 +7,9 @@ use toml::{Table, Value};
 use super::{Finding, Tree};
 
 /// Our crates, by folder, and those that each may depend on. Tests may see anything.
-const ARROWS: [(&str, &[&str]); 13] = [
+///
+/// [`DOUBLES`] stands on the right of no line.
+const ARROWS: [(&str, &[&str]); 14] = [
     ("knowledge", &[]),
     ("language", &[]),
     ("prompt", &["knowledge"]),
@@ -20,6 +22,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("coordinate", &["knowledge", "language", "prompt", "parse", "extract", "retrieve", "reason"]),
     ("eval", &["knowledge", "language", "prompt", "coordinate"]),
     ("app", EVERYTHING),
+    ("doubles", &["knowledge"]),
     ("xtask", &[]),
 ];
 
@@ -36,6 +39,9 @@ const EVERYTHING: &[&str] = &[
     "coordinate",
     "eval",
 ];
+
+/// The test doubles, which are a dev-dependency only.
+const DOUBLES: &str = "doubles";
 
 /// Foreign crates that only some of ours may depend on.
 const RESERVED: [(&str, &[&str]); 4] = [
@@ -91,7 +97,11 @@ fn problems(
         if let Some(target) = ours.get(package)
             && !allowed.contains(target)
         {
-            problems.push((key.to_owned(), format!("`{folder}` must not depend on `{target}`")));
+            let problem = match *target {
+                DOUBLES => format!("`{target}` is for tests: name it under `dev-dependencies`"),
+                target => format!("`{folder}` must not depend on `{target}`"),
+            };
+            problems.push((key.to_owned(), problem));
         }
         if let Some(holders) = lookup(&RESERVED, package)
             && !holders.contains(&folder)
@@ -192,6 +202,19 @@ mod tests {
                 "crates/models/Cargo.toml:5: only `store` may depend on `rusqlite`, not `models`",
             ]
         );
+    }
+
+    #[test]
+    fn finds_doubles_outside_tests() {
+        let doubles = ("crates/doubles/Cargo.toml", "[package]\nname = \"pikerag-doubles\"\n");
+        let app =
+            "[package]\nname = \"pikerag\"\n[dependencies]\npikerag-doubles.workspace = true\n";
+        let store = "[dev-dependencies]\npikerag-doubles.workspace = true\n";
+        let manifests =
+            [doubles, ("crates/app/Cargo.toml", app), ("crates/store/Cargo.toml", store)];
+        let found =
+            ["crates/app/Cargo.toml:4: `doubles` is for tests: name it under `dev-dependencies`"];
+        assert_eq!(findings(check, &manifests), found);
     }
 
     #[test]

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use pikerag_coordinate::methods::crp_rag::{self, Noise, Structure};
 use pikerag_coordinate::{Certainty, Method, Models, Ports, SolveError, solve};
+use pikerag_doubles::ScriptedChat;
 use pikerag_knowledge::{
     Answer, ChatModel, ChatReply, ChatRequest, Message, ModelError, Role, Scorer, TokenLogprob,
 };
-use pikerag_models::fake::ScriptedChat;
 
 use crate::methods::fixture::*;
 

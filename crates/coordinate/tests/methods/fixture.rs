@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use pikerag_coordinate::ingest::Params as IngestParams;
 use pikerag_coordinate::{Certainty, Method, Models, Ports, SolveError, solve};
+use pikerag_doubles::{HashEmbedder, ScriptedChat, ScriptedScorer};
 use pikerag_knowledge::{
     Answer, AtomKind, Candidate, ChatRequest, Check, Embedder, Event, Message, Question, Role, Via,
 };
-use pikerag_models::fake::{HashEmbedder, ScriptedChat, ScriptedScorer};
 
 use crate::common::{Files, Shelf};
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use pikerag_coordinate::methods::kar3;
 use pikerag_coordinate::{Method, Models, Ports, SolveError, solve};
+use pikerag_doubles::ScriptedEmbedder;
 use pikerag_knowledge::{Candidate, Embedder, Event, Message, Role, Via, WrittenBy};
-use pikerag_models::fake::ScriptedEmbedder;
 
 use crate::common::Shelf;
 use crate::methods::fixture::*;

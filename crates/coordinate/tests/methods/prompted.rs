@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use pikerag_coordinate::{Models, Ports, SolveError, solve};
+use pikerag_doubles::ScriptedChat;
 use pikerag_knowledge::{Message, Role};
-use pikerag_models::fake::ScriptedChat;
 
 use crate::common::Shelf;
 use crate::methods::fixture::*;

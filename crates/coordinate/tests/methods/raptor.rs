@@ -5,8 +5,8 @@ use std::sync::Arc;
 use pikerag_coordinate::ingest::Params as IngestParams;
 use pikerag_coordinate::methods::raptor::Params;
 use pikerag_coordinate::{Method, solve};
+use pikerag_doubles::ScriptedChat;
 use pikerag_knowledge::{AtomKind, KnowledgeBase, Role, Structure};
-use pikerag_models::fake::ScriptedChat;
 
 use crate::common::{Files, Shelf};
 use crate::methods::fixture::{hashes, method, ports, prompts, question, script, section, tell};

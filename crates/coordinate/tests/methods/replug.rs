@@ -78,8 +78,8 @@ async fn retrieval_scores_weigh() {
 }
 
 async fn two_passages(
-    chat: &Arc<pikerag_models::fake::ScriptedChat>,
-    scorer: &Arc<pikerag_models::fake::ScriptedScorer>,
+    chat: &Arc<pikerag_doubles::ScriptedChat>,
+    scorer: &Arc<pikerag_doubles::ScriptedScorer>,
 ) -> pikerag_knowledge::Answer {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
     let mut ports = ports(&shelf, Some(hashes()), chat);

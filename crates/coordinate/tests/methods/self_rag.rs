@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use pikerag_coordinate::methods::self_rag::Params;
 use pikerag_coordinate::{Method, Overrides, SolveError, solve};
+use pikerag_doubles::ScriptedChat;
 use pikerag_knowledge::{Answer, Role};
-use pikerag_models::fake::ScriptedChat;
 
 use crate::common::Shelf;
 use crate::methods::fixture::*;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use pikerag_coordinate::{LabelledQuestion, Overrides, Ports, SolveError, solve};
+use pikerag_doubles::ScriptedChat;
 use pikerag_knowledge::{Answer, Embedder, Role};
-use pikerag_models::fake::ScriptedChat;
 
 use crate::methods::fixture::*;
 

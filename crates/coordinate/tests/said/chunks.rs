@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use pikerag_coordinate::estimate::estimate;
 use pikerag_coordinate::ingest::{ChunkBy, Outcome, Params, Summarized, TagParams};
+use pikerag_doubles::{ScriptedChat, busy};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
     AtomKind, ChatRequest, ChunkKind, KnowledgeBase, KnowledgeWriter, Message, Origin, Role,
     Structure, TagClass,
 };
-use pikerag_models::fake::{ScriptedChat, busy};
 use pikerag_retrieve::{Finder, Search, SearchParams, search as find};
 use proptest::prelude::*;
 

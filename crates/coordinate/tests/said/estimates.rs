@@ -4,10 +4,10 @@ use std::path::Path;
 
 use pikerag_coordinate::estimate::estimate;
 use pikerag_coordinate::ingest::{ChunkBy, Params, Summarized, TagParams};
+use pikerag_doubles::ScriptedChat;
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{ChatRequest, Origin, Role, Structure, TagClass, Usage};
 use pikerag_language::estimate_tokens;
-use pikerag_models::fake::ScriptedChat;
 
 use crate::common::{Files, Shelf};
 use crate::said::fixture::{Pictured, index_with, prompt, recorded};

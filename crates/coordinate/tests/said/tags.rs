@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use pikerag_coordinate::ingest::{ChunkBy, Params, Sample, TagParams, keyed_pair, learn};
 use pikerag_coordinate::{Method, Models, Ports, RetrievalParams, TagUse, solve};
+use pikerag_doubles::ScriptedChat;
 use pikerag_extract::{ChunkParams, tag_key};
 use pikerag_knowledge::{
     ChatModel, Event, KnowledgeWriter, Origin, Question, Role, Structure, TagClass, TagReader,
     TagWriter,
 };
-use pikerag_models::fake::ScriptedChat;
 
 use crate::common::{Files, Shelf};
 use crate::said::fixture::{index_with, prompt, recorded, repeating, reply, tools};

@@ -176,8 +176,8 @@ mod tests {
     use std::num::NonZeroUsize;
 
     use super::*;
-    use crate::fake::{HashEmbedder, ScriptedEmbedder};
     use crate::ledger::MemoryLedger;
+    use pikerag_doubles::{HashEmbedder, ScriptedEmbedder};
 
     fn texts(texts: &[&str]) -> Vec<String> {
         texts.iter().map(ToString::to_string).collect()

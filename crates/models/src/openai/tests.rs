@@ -13,7 +13,7 @@ use serde_json::json;
 use super::canned::{Canned, Server, error, ok};
 use super::embeddings::to_base64;
 use super::*;
-use crate::fake::request;
+use pikerag_doubles::request;
 
 const KEY: &str = "sk-very-secret-0123456789";
 

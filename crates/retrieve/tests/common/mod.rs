@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use pikerag_doubles::HashEmbedder;
 use pikerag_extract::{ChunkParams, document_graph, sentence_atoms};
 use pikerag_knowledge::{
     AtomKind, Embedder, FileRecord, KnowledgeBase, KnowledgeWriter, Stage, VectorSet,
 };
-use pikerag_models::fake::HashEmbedder;
 use pikerag_parse::{Limits, Unaided, parse};
 use pikerag_retrieve::Finder;
 use pikerag_store::Base;

@@ -8,7 +8,7 @@ use pikerag_knowledge::{ChatModel, ChatReply, Embedder};
 use tokio::process::{Child, Command};
 
 use super::super::{EmbeddingParams, Endpoint, OpenAiChat, OpenAiEmbedder, Transport};
-use crate::fake::request;
+use pikerag_doubles::request;
 
 /// The stub on a free port, or why there is none.
 async fn start() -> Result<(Child, String), String> {

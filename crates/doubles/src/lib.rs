@@ -1,4 +1,6 @@
 //! Which models do tests use? Scripted ones, without network, weights or luck.
+//!
+//! A dev-dependency only: nothing here is part of the product.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,8 +12,6 @@ use pikerag_knowledge::{
     ChatModel, ChatReply, ChatRequest, Embedder, Message, ModelError, Role, Scorer, TokenLogprob,
     Usage, Vector,
 };
-
-use crate::estimate::{estimate_prompt, estimate_tokens};
 
 /// A chat model that replies as told. It keeps the requests that it got.
 pub struct ScriptedChat {
@@ -107,8 +107,8 @@ impl ChatModel for ScriptedChat {
             tokio::time::sleep(self.latency).await;
         }
         let text = (self.reply)(turn, request)?;
-        let completion_tokens = estimate_tokens(&text);
-        let usage = Usage { prompt_tokens: estimate_prompt(request), completion_tokens };
+        let usage =
+            Usage { prompt_tokens: prompt_tokens(request), completion_tokens: tokens(&text) };
         Ok(ChatReply { text, usage })
     }
 }
@@ -171,10 +171,8 @@ impl Scorer for ScriptedScorer {
             .into_iter()
             .map(|p| TokenLogprob { token: String::new(), logprob: p.ln() })
             .collect();
-        let usage = Usage {
-            prompt_tokens: estimate_prompt(request),
-            completion_tokens: tokens.len() as u64,
-        };
+        let usage =
+            Usage { prompt_tokens: prompt_tokens(request), completion_tokens: tokens.len() as u64 };
         Ok((ChatReply { text, usage }, tokens))
     }
 }
@@ -319,6 +317,20 @@ fn words(text: &str) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     words
+}
+
+/// What the doubles count for a prompt: four tokens for a message, a thousand for a picture.
+fn prompt_tokens(request: &ChatRequest) -> u64 {
+    let counted = request.messages.iter().map(|message| match message {
+        Message::System { text } | Message::Assistant { text } => 4 + tokens(text),
+        Message::User { text, images } => 4 + tokens(text) + 1_000 * images.len() as u64,
+    });
+    counted.sum()
+}
+
+/// Four characters to a token.
+fn tokens(text: &str) -> u64 {
+    (text.chars().count() as u64).div_ceil(4)
 }
 
 /// A small request, in the role of answering.
