@@ -66,18 +66,26 @@ pub enum ParseError {
     },
 }
 
+impl ParseError {
+    /// The file of this name breaks the rules of a format.
+    pub(crate) fn malformed(name: &str, format: &str, reason: impl std::fmt::Display) -> Self {
+        let (name, format, reason) = (name.to_owned(), format.to_owned(), reason.to_string());
+        Self::Malformed { name, format, reason }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sound::NAMES;
-    use crate::{Limits, Unaided, parse};
+    use crate::test_support::NAMES;
+    use crate::{Limits, NoTools, parse};
 
     #[test]
     fn errors_cross_a_process_boundary() {
         let limits = Limits { max_bytes: 9, ..Limits::default() };
         for bytes in [&b""[..], b"%PDF", b"a\0", b"{", b" ", b"0123456789"] {
             for name in NAMES {
-                let Err(error) = parse(name, bytes, &limits, &Unaided) else { continue };
+                let Err(error) = parse(name, bytes, &limits, &NoTools) else { continue };
                 let json = serde_json::to_string(&error).unwrap();
                 assert_eq!(serde_json::from_str::<ParseError>(&json).unwrap(), error);
             }

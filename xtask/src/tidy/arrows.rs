@@ -7,11 +7,12 @@ use toml::{Table, Value};
 use super::{Finding, Tree};
 
 /// Our crates, by folder, and those that each may depend on. Tests may see anything.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("knowledge", &[]),
     ("language", &[]),
     ("prompt", &["knowledge"]),
-    ("parse", &["knowledge"]),
+    ("layout", &["knowledge"]),
+    ("parse", &["knowledge", "layout"]),
     ("extract", &["knowledge", "language", "prompt"]),
     ("reason", &["knowledge", "language", "prompt"]),
     ("retrieve", &["knowledge", "language"]),
@@ -27,6 +28,7 @@ const EVERYTHING: &[&str] = &[
     "knowledge",
     "language",
     "prompt",
+    "layout",
     "parse",
     "extract",
     "reason",
