@@ -27,7 +27,7 @@ impl DisjointSets {
         of
     }
 
-    /// They belong together.
+    /// Makes one set of theirs; the lesser root stays the root.
     pub(crate) fn join(&mut self, a: usize, b: usize) {
         let (a, b) = (self.root(a), self.root(b));
         if let Some(slot) = self.parent.get_mut(a.max(b)) {

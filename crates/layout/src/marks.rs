@@ -2,7 +2,7 @@
 
 use pikerag_knowledge::Area;
 
-/// Everything on a page.
+/// Everything on a page, in points from its upper left corner.
 #[derive(Debug, Default)]
 pub struct PageMarks {
     /// In the order in which they were drawn.

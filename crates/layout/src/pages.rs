@@ -21,11 +21,11 @@ pub struct Element {
     pub area: Area,
     /// A reader of the page does not see it.
     pub hidden: bool,
-    /// What is to be written.
+    /// What stands there, ready to be written.
     pub content: Content,
 }
 
-/// What an element consists of.
+/// Text, a table or a picture.
 #[derive(Debug)]
 pub enum Content {
     /// A heading, paragraph, item (without its bullet), caption or program text; `kind` is never a

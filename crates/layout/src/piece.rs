@@ -8,7 +8,7 @@ use crate::text::lines::Line;
 /// A page as it is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Sheet {
-    /// From 1.
+    /// Its number in the file, from 1.
     pub number: u32,
     /// Its extent; the upper left corner is the origin.
     pub area: Area,
@@ -25,7 +25,7 @@ pub struct Piece {
     pub hidden: bool,
     /// Whether it stands where pages repeat themselves.
     pub edge: Edge,
-    /// Lines, a table or a picture.
+    /// What stands there.
     pub body: Body,
 }
 
@@ -40,7 +40,7 @@ pub enum Edge {
     No,
 }
 
-/// What a piece consists of.
+/// Lines, a table or a picture.
 #[derive(Debug)]
 pub enum Body {
     /// The lines of one paragraph, from top to bottom; at least one.

@@ -22,7 +22,6 @@ pub(crate) fn packed(entries: &[(&str, &str)]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-/// [`run`] within other limits.
 pub(crate) fn run_within(name: &str, text: impl AsRef<[u8]>, limits: &Limits) -> String {
     let parsed = match parse(name, text.as_ref(), limits, &NoTools) {
         Ok(parsed) => parsed,

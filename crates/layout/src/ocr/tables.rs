@@ -26,7 +26,6 @@ const TOUCHING: f32 = 0.2 * EM;
 /// The box of a word may miss the middle of what it holds by so much.
 const BLUR: f32 = 0.1 * EM;
 
-/// What becomes of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// It stands in a paragraph.
@@ -102,7 +101,7 @@ fn back(area: Area, scale: f32) -> Area {
 struct Page {
     /// Each bears its number: nothing leads anywhere from a picture.
     words: Vec<Word>,
-    /// As they are drawn.
+    /// As they are drawn, without strokes of letters.
     strokes: Vec<Rule>,
     /// The same, [`joined`].
     rules: Vec<Rule>,

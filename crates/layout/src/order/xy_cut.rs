@@ -6,7 +6,7 @@ pub type Bounds = [f64; 4];
 
 /// More shapes than this stay in the order of the file: comparing orders takes time.
 const MOST: usize = 400;
-/// Cuts inside of cuts.
+/// Cuts inside of cuts; what lies deeper keeps the order of the file.
 const DEEPEST: usize = 12;
 
 /// The places of the boxes in reading order, each once.

@@ -7,7 +7,7 @@ use crate::text::{Line, markers};
 /// Levels that a document has, at most.
 const LEVELS: usize = 6;
 
-/// How the document looks.
+/// What most of the text looks like, and which styles are those of headings.
 #[derive(Debug, Default)]
 pub(crate) struct Styles {
     /// Size and weight of most of the text.
@@ -20,7 +20,7 @@ pub(crate) struct Styles {
 }
 
 impl Styles {
-    /// Measured over the whole document.
+    /// Measured over all that is not hidden; nothing is a heading where no line has a size.
     pub(crate) fn of(pieces: &[Piece]) -> Self {
         let texts = || {
             pieces.iter().filter(|piece| !piece.hidden).filter_map(|piece| match &piece.body {

@@ -67,7 +67,7 @@ pub(crate) fn hyphened(pieces: &[Piece]) -> HashSet<String> {
     words
 }
 
-/// Lines as one text.
+/// The lines of a paragraph as one text, with their links.
 pub(crate) fn text_of(lines: &[Line], hyphened: &HashSet<String>) -> LinkedText {
     let mut text = LinkedText::default();
     for line in lines {
@@ -124,7 +124,7 @@ pub(crate) fn is_code(lines: &[Line]) -> bool {
     2 <= lines.len() && lines.iter().filter(|line| line.mono).count() * 10 >= lines.len() * 9
 }
 
-/// Program text with its indentation.
+/// Program text, a line each, with its indentation told from where lines begin.
 pub(crate) fn code(lines: &[Line]) -> String {
     let left = lines.iter().map(|line| line.area.left).fold(f32::MAX, f32::min);
     let mut text = String::new();

@@ -6,16 +6,17 @@ const STRIP: usize = 32;
 /// Rows of pixels, from black (0) to white (255).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grey {
-    /// Pixels of a row.
+    /// Pixels of a row; at least one.
     pub width: usize,
-    /// Rows.
+    /// Number of rows; at least one.
     pub height: usize,
     /// Row by row from the upper left corner: `width * height` bytes.
     pub data: Vec<u8>,
 }
 
 impl Grey {
-    /// Columns as rows.
+    /// The picture mirrored at its falling diagonal: its columns are rows now.
+    #[must_use]
     pub fn transposed(&self) -> Self {
         let mut data = vec![0; self.data.len()];
         for top in (0..self.height).step_by(STRIP) {

@@ -55,20 +55,20 @@ impl Measure {
 /// The strokes along the edges of the picture; none where they are too many.
 pub fn find(grey: &Grey) -> Vec<Stroke> {
     let measure = Measure::of(grey);
-    let found = strokes(grey, measure, Lie::Flat).and_then(|mut strokes| {
-        strokes.extend(self::strokes(&grey.transposed(), measure, Lie::Upright)?);
+    let found = strokes(grey, measure, Orientation::Flat).and_then(|mut strokes| {
+        strokes.extend(self::strokes(&grey.transposed(), measure, Orientation::Upright)?);
         Some(strokes)
     });
     found.unwrap_or_default()
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Lie {
+enum Orientation {
     Flat,
     Upright,
 }
 
-fn strokes(grey: &Grey, measure: Measure, lie: Lie) -> Option<Vec<Stroke>> {
+fn strokes(grey: &Grey, measure: Measure, orientation: Orientation) -> Option<Vec<Stroke>> {
     let mut strokes: Vec<Stroke> = Vec::new();
     // Those that may go on in the next row.
     let mut open: Vec<Stroke> = Vec::new();
@@ -102,7 +102,7 @@ fn strokes(grey: &Grey, measure: Measure, lie: Lie) -> Option<Vec<Stroke>> {
                     stroke.runs.push(run);
                 }
                 None => {
-                    let rule = Rule { flat: lie == Lie::Flat, at: 0.0, from, to };
+                    let rule = Rule { flat: orientation == Orientation::Flat, at: 0.0, from, to };
                     open.push(Stroke { rule, runs: vec![run] });
                 }
             }

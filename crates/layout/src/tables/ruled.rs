@@ -13,7 +13,7 @@ const NEAR: f32 = 3.0;
 /// More crossings than this are a drawing.
 const MOST_PAIRS: usize = 4_000_000;
 const MOST_CELLS: usize = 20_000;
-/// Tables of a page.
+/// Tables of a page; what else is ruled there is a drawing.
 const MOST_TABLES: usize = 100;
 
 /// The rules, and the edges of shaded rows: fills that reach across a table as its rules do.

@@ -76,7 +76,7 @@ pub(crate) fn rows(mut words: Vec<Word>) -> Vec<Row> {
     rows
 }
 
-/// The lines of all rows.
+/// The lines of all rows, from top to bottom and from left to right.
 pub(crate) fn lines(rows: &[Row], targets: &[String]) -> Vec<Line> {
     let mut lines = Vec::new();
     for (index, row) in rows.iter().enumerate() {

@@ -16,12 +16,13 @@ impl From<&str> for LinkedText {
 }
 
 impl LinkedText {
-    /// Adds text at the end.
+    /// Adds text that leads nowhere.
     pub fn push(&mut self, text: &str) {
         self.text.push_str(text);
     }
 
-    /// Adds text that leads somewhere.
+    /// Adds text that leads to `target`; where the last link ends there and leads to the same, it
+    /// grows.
     pub fn push_link(&mut self, text: &str, target: &str) {
         let start = self.text.len();
         self.text.push_str(text);

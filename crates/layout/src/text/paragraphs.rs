@@ -72,7 +72,7 @@ fn overlap(a: Area, b: Area) -> bool {
     0.02 * narrower < shared
 }
 
-/// The paragraphs of a column.
+/// The paragraphs of a column from top to bottom, each of at least one line.
 pub(crate) fn paragraphs(column: Column) -> Vec<Vec<Line>> {
     let Column { lines, area } = column;
     let mut steps: Vec<f32> = (lines.iter().zip(lines.iter().skip(1)))

@@ -10,7 +10,7 @@ use zip::read::ZipFileEntry;
 use crate::ParseError;
 use crate::problems::Problems;
 
-/// Most entries of an archive.
+/// Entries that an archive may have; one with more is refused.
 const MOST_ENTRIES: usize = 50_000;
 /// Most bytes of one entry, unpacked.
 const LARGEST_ENTRY: u64 = 128 << 20;
@@ -21,7 +21,7 @@ const STEEPEST: (u64, u64) = (16 << 20, 300);
 /// Begins each entry of the directory at the end of the file.
 const ENTRY: &[u8] = b"PK\x01\x02";
 
-/// An opened archive.
+/// An archive whose directory was read; each entry is unpacked when it is asked for, within limits.
 pub(crate) struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
     /// Names of files, as they are asked for, in the order of the directory.
@@ -167,9 +167,9 @@ pub(crate) fn declared_type(bytes: &[u8]) -> Option<String> {
     let mut zip = ZipArchive::new(Cursor::new(bytes)).ok()?;
     for (name, limit) in [("mimetype", 200), ("[Content_Types].xml", 4 << 20)] {
         let Ok(entry) = zip.by_name(name) else { continue };
-        let mut said = Vec::new();
-        if entry.take(limit).read_to_end(&mut said).is_ok() {
-            return Some(String::from_utf8_lossy(&said).into_owned());
+        let mut declared = Vec::new();
+        if entry.take(limit).read_to_end(&mut declared).is_ok() {
+            return Some(String::from_utf8_lossy(&declared).into_owned());
         }
     }
     None

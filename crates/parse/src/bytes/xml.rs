@@ -36,7 +36,6 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label(label.as_bytes()).filter(|found| ![UTF_16LE, UTF_16BE].contains(found))
 }
 
-/// A piece of XML.
 #[derive(Debug)]
 pub(crate) enum Event<'t> {
     /// An element begins; an empty one ends with the next event.

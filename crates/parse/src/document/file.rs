@@ -15,9 +15,9 @@ use crate::{ExternalTools, Format, Limits, ParseError};
 pub(crate) struct Input<'a> {
     /// Name as the user gave it.
     pub(crate) name: &'a str,
-    /// Its bytes.
+    /// The whole file, as it is.
     pub(crate) bytes: &'a [u8],
-    /// What it is.
+    /// What [`crate::format_of`] tells; of a converted file, what it was before.
     pub(crate) format: Format,
     /// How much it may ask of us.
     pub(crate) limits: &'a Limits,
@@ -51,14 +51,14 @@ impl Input<'_> {
     }
 }
 
-/// A file as text.
+/// A file whose format is text, decoded.
 #[derive(Debug)]
 pub(crate) struct TextFile<'a> {
     /// Name as the user gave it.
     pub(crate) name: &'a str,
     /// Title made from the name: never blank.
     pub(crate) title: String,
-    /// What it is.
+    /// What [`crate::format_of`] tells; of a converted file, what it was before.
     pub(crate) format: Format,
     /// Its text without a byte order mark: spans count from behind it.
     pub(crate) text: String,

@@ -38,7 +38,7 @@ struct Slot {
 
 /// Whether the rows of a table name their cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rows {
+pub(crate) enum RowStyle {
     /// `Ada | 1815`
     Plain,
     /// `Name: Ada; Born: 1815`
@@ -52,7 +52,7 @@ impl Default for Grid {
 }
 
 impl Grid {
-    /// Begins a row.
+    /// Begins a row; whatever still reaches down from above comes in with [`Grid::covered`].
     pub(crate) fn row(&mut self, is_header: bool) {
         self.reach = 0;
         self.rows.push(Row { slots: Vec::new(), is_header });
@@ -176,7 +176,7 @@ impl Grid {
     }
 
     /// Writes the table down. Without a row marked as header, the first one is, if it looks like one.
-    pub(crate) fn write(mut self, writing: &mut Writing, named: Rows) {
+    pub(crate) fn write(mut self, writing: &mut Writing, style: RowStyle) {
         self.rows.retain(|row| row.slots.iter().any(|slot| !slot.text.text.trim().is_empty()));
         let n_header = match self.rows.iter().take_while(|row| row.is_header).count() {
             0 => usize::from(self.first_is_header()),
@@ -196,9 +196,9 @@ impl Grid {
         let header = cells.remove(0);
         let first = usize::from(header.is_empty());
         let before = writing.blocks.len();
-        match named {
-            Rows::Plain => writing.table(header, cells),
-            Rows::Named => writing.named_table(header, cells),
+        match style {
+            RowStyle::Plain => writing.table(header, cells),
+            RowStyle::Named => writing.named_table(header, cells),
         }
         if before < writing.blocks.len() {
             link(writing, links.into_iter().skip(first));

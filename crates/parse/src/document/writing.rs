@@ -16,7 +16,6 @@ pub(crate) struct Writing {
     pub(crate) blocks: Vec<Block>,
     pub(crate) links: Vec<Link>,
     pub(crate) images: Vec<Image>,
-    /// How many blocks are figures.
     n_figures: usize,
     /// Holds for every piece that is written from now on.
     pub(crate) place: Place,

@@ -102,7 +102,7 @@ const OLE: &[u8] = b"\xd0\xcf\x11\xe0";
 
 /// An Office format, told by what the file says of itself; by its extension only where it says nothing.
 fn office_format(extension: &str, bytes: &[u8]) -> Option<Format> {
-    const SAID: [(&str, Format); 14] = [
+    const DECLARED: [(&str, Format); 14] = [
         ("opendocument.text", Format::Odt),
         ("opendocument.spreadsheet", Format::Ods),
         ("opendocument.presentation", Format::Odp),
@@ -119,9 +119,11 @@ fn office_format(extension: &str, bytes: &[u8]) -> Option<Format> {
         ("ms-excel.template.macroEnabled.main+xml", Format::Xlsx),
     ];
     if ZIP.iter().any(|magic| bytes.starts_with(magic)) {
-        if let Some(said) = archive::declared_type(bytes) {
-            let found =
-                SAID.iter().find(|(name, _)| said.contains(name)).map(|(_, format)| *format);
+        if let Some(declared) = archive::declared_type(bytes) {
+            let found = DECLARED
+                .iter()
+                .find(|(name, _)| declared.contains(name))
+                .map(|(_, format)| *format);
             if found.is_some() {
                 return found;
             }
@@ -193,11 +195,8 @@ fn binary_format(extension: &str, bytes: &[u8]) -> Option<(&'static str, &'stati
 /// What the bytes of a format that is known but not read look like.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Family {
-    /// A ZIP file.
     Zipped,
-    /// Other binary data.
     Binary,
-    /// Text.
     Textual,
 }
 

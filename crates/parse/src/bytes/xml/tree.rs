@@ -28,7 +28,7 @@ enum What<'t> {
     Text(Cow<'t, str>),
 }
 
-/// An element of a tree.
+/// An element of a tree, as a view that is copied freely.
 #[derive(Clone, Copy)]
 pub(crate) struct Element<'a> {
     tree: &'a Tree<'a>,
@@ -36,7 +36,6 @@ pub(crate) struct Element<'a> {
     first: u32,
 }
 
-/// What stands in an element.
 #[derive(Clone, Copy)]
 pub(crate) enum Child<'a> {
     Element(Element<'a>),
@@ -105,7 +104,7 @@ impl<'t> Tree<'t> {
         Self { nodes }
     }
 
-    /// The outermost element.
+    /// The outermost element; `None` where the text holds none.
     pub(crate) fn root(&self) -> Option<Element<'_>> {
         self.element(0)
     }
@@ -168,7 +167,7 @@ impl<'a> Element<'a> {
         })
     }
 
-    /// Elements in it, in order.
+    /// Elements right below it, in order.
     pub(crate) fn elements(self) -> impl Iterator<Item = Element<'a>> {
         self.children().filter_map(|child| match child {
             Child::Element(element) => Some(element),
@@ -232,7 +231,7 @@ impl<'a> Element<'a> {
         self.descendants().find(|element| element.name() == name)
     }
 
-    /// All text in it.
+    /// All text in it at any depth, nothing between its pieces.
     pub(crate) fn text(self) -> String {
         let mut text = String::new();
         let mut waiting = vec![self.first];

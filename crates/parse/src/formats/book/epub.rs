@@ -16,7 +16,7 @@ use crate::{Format, ParseError};
 /// Chapters of one book that are read.
 const MOST_CHAPTERS: usize = 5_000;
 
-/// Reads a book.
+/// Reads a book: its chapters in one document; the pictures in it are counted, not kept.
 pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, ParseError> {
     let mut archive = Archive::open(input.name, input.bytes, problems)?;
     let package = package_of(&mut archive, problems)
@@ -60,7 +60,7 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     Ok(document)
 }
 
-/// What a book consists of.
+/// What the book's package document says that it consists of.
 struct Package {
     metadata: BTreeMap<String, String>,
     /// Entries of the archive, in reading order.
@@ -150,7 +150,7 @@ fn locked(archive: &mut Archive, package: &Package, problems: &mut Problems) -> 
     })
 }
 
-/// Headings by chapter.
+/// Headings by chapter, for chapters that have none of their own.
 fn table_of_contents(
     archive: &mut Archive,
     package: &Package,

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use crate::bytes::xml::{Child, Element};
 use crate::document::blocks::one_line;
 
-/// The article as a page.
+/// The article as a page of HTML, which is read as any other.
 pub(crate) fn page_of(article: Element) -> String {
     let mut page = Page { html: String::new() };
     page.html.push_str("<html><body>");

@@ -11,7 +11,6 @@ use crate::problems::Problems;
 /// What parts the cells of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delimiter {
-    /// To be found out.
     Sniffed,
     Tab,
 }

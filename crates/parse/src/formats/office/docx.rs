@@ -42,7 +42,8 @@ struct Reader<'a, 'p> {
     title: Option<String>,
 }
 
-/// Reads a document.
+/// Reads a Word document. Its title is the first paragraph of the style `Title`, else that of its
+/// metadata.
 pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, ParseError> {
     let mut package = Package::open(input, problems)?;
     let main = package.main("word/document.xml", problems);

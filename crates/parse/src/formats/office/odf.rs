@@ -40,7 +40,7 @@ struct Reader<'a, 'p> {
     images_left: usize,
 }
 
-/// Reads a text or presentation.
+/// Reads an `OpenDocument` text, or a presentation with a page per slide.
 pub(crate) fn read(
     input: &Input,
     format: Format,

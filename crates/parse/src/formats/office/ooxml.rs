@@ -17,7 +17,7 @@ use crate::problems::Problems;
 const LARGEST_IMAGE: usize = 16 << 20;
 const LARGEST_IMAGES: usize = 64 << 20;
 
-/// An Office file, opened.
+/// An Office file whose parts can be read; it counts what its pictures take.
 pub(crate) struct Package<'a> {
     archive: Archive<'a>,
     /// Pictures that were given out: one that stands on every slide is shown once.
@@ -40,12 +40,12 @@ pub(crate) struct Relation {
 }
 
 impl Relations {
-    /// The part behind an identifier.
+    /// The part behind an identifier; `None` where it is unknown or leads out of the file.
     pub(crate) fn part(&self, id: &str) -> Option<&str> {
         self.0.get(id).filter(|relation| !relation.leads_out).map(|found| found.target.as_str())
     }
 
-    /// The address behind an identifier.
+    /// The address behind an identifier; `None` where it is unknown or leads to a part.
     pub(crate) fn address(&self, id: &str) -> Option<&str> {
         self.0.get(id).filter(|relation| relation.leads_out).map(|found| found.target.as_str())
     }
@@ -67,7 +67,8 @@ impl<'a> Package<'a> {
         Ok(Self { archive, seen: HashSet::new(), images_left: LARGEST_IMAGES })
     }
 
-    /// The text of a part.
+    /// The text of a part without a byte order mark; `None` where it is missing or cannot be
+    /// unpacked.
     pub(crate) fn part(&mut self, name: &str, problems: &mut Problems) -> Option<String> {
         let bytes = self.archive.entry(name, problems)?;
         Some(match String::from_utf8(bytes) {

@@ -17,7 +17,7 @@ use crate::problems::Problems;
 use comments::Authors;
 use shapes::Frame;
 
-/// Most slides.
+/// Slides of a file that are read.
 const MOST_SLIDES: usize = 10_000;
 /// A slide's size in EMU where the file does not say.
 const USUAL_SIZE: (f64, f64) = (9_144_000.0, 6_858_000.0);
@@ -31,13 +31,13 @@ struct Reader<'a, 'p> {
     relations: Relations,
     /// Width and height of slides in EMU.
     size: (f64, f64),
-    /// Footers that were written.
+    /// Footers that were written: each comes once.
     footers: Vec<String>,
     /// Title of the first slide that has one.
     title: Option<String>,
 }
 
-/// Reads a presentation.
+/// Reads a presentation, a page per slide.
 pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, ParseError> {
     let mut package = Package::open(input, problems)?;
     let main = package.main("ppt/presentation.xml", problems);

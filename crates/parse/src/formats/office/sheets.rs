@@ -21,7 +21,6 @@ const MOST_REPEATS: usize = 500_000;
 /// The last row or column that is believed: sixteen times the rows that a program has.
 const LAST: u32 = 1 << 24;
 
-/// A cell that holds something.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Cell {
     row: u32,
@@ -50,7 +49,7 @@ struct Sheet {
 
 /// How much more may be read of a workbook.
 #[derive(Debug)]
-struct Room {
+struct CellBudget {
     bytes: usize,
     cells: usize,
     repeats: usize,
@@ -60,7 +59,7 @@ struct Room {
     far: Option<String>,
 }
 
-impl Room {
+impl CellBudget {
     fn new(max_cells: usize) -> Self {
         Self { bytes: ROOM, cells: max_cells, repeats: MOST_REPEATS, short: None, far: None }
     }
@@ -68,12 +67,12 @@ impl Room {
 
 impl Sheet {
     /// Adds a cell; false where there is no more room.
-    fn add(&mut self, cell: Cell, room: &mut Room) -> bool {
+    fn add(&mut self, cell: Cell, budget: &mut CellBudget) -> bool {
         if cell.text.trim().is_empty() {
             return true;
         }
         if LAST < cell.row.max(cell.column) {
-            room.far.get_or_insert(self.name.clone());
+            budget.far.get_or_insert(self.name.clone());
             return true;
         }
         let again = |last: &Cell| (last.row, last.column) == (cell.row, cell.column);
@@ -81,24 +80,24 @@ impl Sheet {
             return true;
         }
         let (bytes, cells) =
-            (room.bytes.checked_sub(cell.text.len() + PRICE), room.cells.checked_sub(1));
+            (budget.bytes.checked_sub(cell.text.len() + PRICE), budget.cells.checked_sub(1));
         let (Some(bytes), Some(cells)) = (bytes, cells) else {
-            room.short.get_or_insert(self.name.clone());
+            budget.short.get_or_insert(self.name.clone());
             return false;
         };
-        (room.bytes, room.cells) = (bytes, cells);
+        (budget.bytes, budget.cells) = (bytes, cells);
         self.cells.push(cell);
         true
     }
 
     /// Writes the sheet's name and what stands in its cells.
-    fn write(mut self, number: usize, writing: &mut Writing, room: &mut Room) {
+    fn write(mut self, number: usize, writing: &mut Writing, budget: &mut CellBudget) {
         writing.place =
             Place { page: u32::try_from(number).ok(), area: None, hidden: self.is_hidden };
         writing.plain(BlockKind::Heading { level: 1 }, &self.name);
         self.cells.sort_by_key(|cell| (cell.row, cell.column));
         self.cells.dedup_by_key(|cell| (cell.row, cell.column));
-        self.fill_merged(room);
+        self.fill_merged(budget);
         let rows = merge_ranges(std::mem::take(&mut self.hidden_rows));
         let columns = merge_ranges(std::mem::take(&mut self.hidden_columns));
         let (hidden, mut visible): (Vec<Cell>, Vec<Cell>) = std::mem::take(&mut self.cells)
@@ -123,7 +122,7 @@ impl Sheet {
     }
 
     /// Repeats merged cells wherever they reach, as far as there are other cells.
-    fn fill_merged(&mut self, room: &mut Room) {
+    fn fill_merged(&mut self, budget: &mut CellBudget) {
         let last_row = self.cells.last().map_or(0, |cell| cell.row);
         let last_column = self.cells.iter().map(|cell| cell.column).max().unwrap_or(0);
         let mut repeated = Vec::new();
@@ -141,12 +140,12 @@ impl Sheet {
                     }
                     let price = origin.text.len() + PRICE;
                     let (Some(bytes), Some(left_over)) =
-                        (room.bytes.checked_sub(price), room.repeats.checked_sub(1))
+                        (budget.bytes.checked_sub(price), budget.repeats.checked_sub(1))
                     else {
-                        room.short.get_or_insert(self.name.clone());
+                        budget.short.get_or_insert(self.name.clone());
                         return;
                     };
-                    (room.bytes, room.repeats) = (bytes, left_over);
+                    (budget.bytes, budget.repeats) = (bytes, left_over);
                     let continues = left < column;
                     repeated.push(Cell { row, column, continues, link: None, ..origin.clone() });
                 }

@@ -79,9 +79,9 @@ mod tests {
     const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\x03\x04";
 
     /// Sees the same words on every picture.
-    struct Seer;
+    struct FakeOcr;
 
-    impl ExternalTools for Seer {
+    impl ExternalTools for FakeOcr {
         fn recognize(&self, _: &Image, scale: f32) -> Result<Vec<RecognizedWord>, Unavailable> {
             let words = [
                 ("Hello", 0, 0, 0.9),
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn words_and_the_picture_itself() {
-        let parsed = parse("scan.png", PNG, &Limits::default(), &Seer).unwrap();
+        let parsed = parse("scan.png", PNG, &Limits::default(), &FakeOcr).unwrap();
         check(&parsed);
         let document = &parsed.documents[0];
         assert_eq!(document.text, "Hello world\nagain\n\n检索\n\n[Figure 1]");

@@ -31,7 +31,7 @@ use crate::problems::Problems;
 use crate::{ParseError, Unavailable};
 
 use collector::{Collector, PageContent, Weights};
-use picture::{Picture, Room};
+use picture::{Picture, PictureBudget};
 
 /// Reads a PDF. A page that cannot be read is a problem; the others are kept.
 pub(crate) fn read(input: &Input<'_>, problems: &mut Problems) -> Result<Document, ParseError> {
@@ -52,7 +52,7 @@ pub(crate) fn read(input: &Input<'_>, problems: &mut Problems) -> Result<Documen
     let mut reader = Reader {
         input,
         pdf: &pdf,
-        room: Room::new(),
+        budget: PictureBudget::new(),
         weights: Weights::new(),
         pieces: Vec::new(),
         pictures: None,
@@ -97,7 +97,7 @@ fn refused(input: &Input<'_>, error: LoadPdfError) -> ParseError {
 struct Reader<'a> {
     input: &'a Input<'a>,
     pdf: &'a Pdf,
-    room: Room,
+    budget: PictureBudget,
     weights: Weights,
     pieces: Vec<Piece>,
     /// Why pages that are pictures were not read: the last reason.
@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
             ..InterpreterSettings::default()
         };
         let mut state = Context::new(to_page, whole, cache, self.pdf.xref(), settings);
-        let mut collector = Collector::new(area, &mut self.room, &mut self.weights);
+        let mut collector = Collector::new(area, &mut self.budget, &mut self.weights);
         // The page's own way to its content keeps that of all pages, of any size.
         match guard::content(page) {
             Some(content) => {
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
             );
         }
         self.lay_out(Sheet { number, area }, content, &targets, problems);
-        let lost = self.room.next_page();
+        let lost = self.budget.next_page();
         if 0 < lost {
             problems.add(
                 place(),
@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
         let place = format!("page {}", sheet.number);
         if scan::is_scan(&content, sheet.area) {
             let pictures = std::mem::take(&mut content.pictures);
-            let scan = scan::read(sheet, &pictures, self.input.tools, &mut self.room);
+            let scan = scan::read(sheet, &pictures, self.input.tools, &mut self.budget);
             self.pieces.extend(scan.pieces);
             if let Some(reason) = scan.problem {
                 problems.add(&place, reason);
@@ -198,12 +198,12 @@ impl<'a> Reader<'a> {
         }
         let PageContent { words, rules, fills, pictures, .. } = content;
         let images = pictures.iter().map(|picture| picture.area).collect();
-        let room = &mut self.room;
+        let budget = &mut self.budget;
         let mut compose = |places: &[usize], area: Area| {
             let members: Vec<&Picture> =
                 places.iter().filter_map(|place| pictures.get(*place)).collect();
             let (image, _) = picture::compose(&members, area)?;
-            picture::kept(image, room)
+            picture::kept(image, budget)
         };
         let marks = PageMarks { words, rules, fills, images };
         let pieces = page::pieces(sheet, marks, targets, &mut compose);

@@ -9,21 +9,21 @@ use pikerag_knowledge::{BlockKind, Document};
 use crate::document::blocks::one_line;
 use crate::document::file::TextFile;
 use crate::document::writing::LinkedText;
-use crate::formats::text::markup::{Gather, Header, links};
+use crate::formats::text::markup::{Header, MarkupBuilder, links};
 use crate::problems::Problems;
 
 /// Reads sections, lists, tables, blocks, captions and links; attributes and comments are no text.
 pub(crate) fn read(file: &TextFile, problems: &mut Problems) -> Document {
-    let mut gather = Gather::new(file, inline);
+    let mut builder = MarkupBuilder::new(file, inline);
     let mut metadata = BTreeMap::new();
     let mut n_columns = None;
     let mut lines = file.text.lines().peekable();
     while let Some(line) = lines.next() {
         let trimmed = line.trim();
         if let Some((level, title)) = section(line) {
-            gather.piece(BlockKind::Heading { level }, title);
+            builder.piece(BlockKind::Heading { level }, title);
         } else if trimmed == "|===" {
-            table(&mut gather, &mut lines, n_columns.take(), problems);
+            table(&mut builder, &mut lines, n_columns.take(), problems);
         } else if trimmed.starts_with('|') {
             let mut rows = vec![row_of(trimmed)];
             while let Some(row) =
@@ -31,35 +31,35 @@ pub(crate) fn read(file: &TextFile, problems: &mut Problems) -> Document {
             {
                 rows.push(row_of(row.trim()));
             }
-            gather.table(rows, Header::First);
+            builder.table(rows, Header::First);
         } else if trimmed == "////" {
-            gather.end();
+            builder.end();
             lines.by_ref().find(|line| line.trim() == "////");
         } else if is_code(trimmed) {
-            gather.end();
+            builder.end();
             let code: Vec<&str> =
                 lines.by_ref().take_while(|line| line.trim() != trimmed).collect();
-            gather.piece(BlockKind::Code, &code.join("\n"));
+            builder.piece(BlockKind::Code, &code.join("\n"));
         } else if let Some(image) = trimmed.strip_prefix("image::") {
-            gather.end();
+            builder.end();
             let inside =
                 image.split_once('[').map_or("", |(_, inside)| inside.trim_end_matches(']'));
             let alternative = inside.split(',').next().filter(|text| !text.contains('='));
-            gather.writing.figure(alternative.unwrap_or_default(), None);
+            builder.writing.figure(alternative.unwrap_or_default(), None);
         } else if let Some(caption) = caption(trimmed) {
-            gather.piece(BlockKind::Caption, caption);
+            builder.piece(BlockKind::Caption, caption);
         } else if let Some(attributes) = attributes(trimmed) {
-            gather.end();
+            builder.end();
             n_columns = n_columns.or_else(|| columns(attributes));
         } else if let Some((key, value)) = attribute(trimmed) {
             metadata.extend(value.map(|value| (key.to_owned(), value)));
         } else if is_delimiter(trimmed) || trimmed.starts_with("//") || trimmed == "+" {
-            gather.end();
+            builder.end();
         } else {
-            gather.line(line);
+            builder.line(line);
         }
     }
-    let mut document = gather.finish(file, None);
+    let mut document = builder.finish(file, None);
     document.metadata = metadata;
     document
 }
@@ -118,7 +118,7 @@ fn columns(attributes: &str) -> Option<usize> {
 /// A table to its closing mark. Where the first line holds several cells, a line is a row; else
 /// cells follow each other, so many to a row.
 fn table(
-    gather: &mut Gather,
+    builder: &mut MarkupBuilder,
     lines: &mut Peekable<Lines>,
     n_columns: Option<usize>,
     problems: &mut Problems,
@@ -151,7 +151,7 @@ fn table(
         let cells: Vec<String> = rows.into_iter().flatten().collect();
         rows = cells.chunks(n).map(<[String]>::to_vec).collect();
     }
-    gather.table(rows, Header::First);
+    builder.table(rows, Header::First);
 }
 
 /// Cells of a line; what stands before a bar (`2+`, `a`) says how wide its cell is.

@@ -9,7 +9,7 @@ use crate::document::links::is_followed;
 use crate::document::writing::{LinkedText, Writing};
 
 /// Pieces as they are gathered line by line.
-pub(crate) struct Gather {
+pub(crate) struct MarkupBuilder {
     pub(crate) writing: Writing,
     lines: Vec<String>,
     kind: BlockKind,
@@ -17,7 +17,7 @@ pub(crate) struct Gather {
     inline: fn(&str) -> LinkedText,
 }
 
-impl Gather {
+impl MarkupBuilder {
     pub(crate) fn new(file: &TextFile, inline: fn(&str) -> LinkedText) -> Self {
         let writing = Writing::new(file.limits.max_cells);
         Self { writing, lines: Vec::new(), kind: BlockKind::Paragraph, inline }
@@ -37,14 +37,14 @@ impl Gather {
         self.lines.push(line.trim().to_owned());
     }
 
-    /// Ends the open piece.
+    /// Writes the open piece, if there is one.
     pub(crate) fn end(&mut self) {
         let kind = std::mem::replace(&mut self.kind, BlockKind::Paragraph);
         let text = std::mem::take(&mut self.lines).join("\n");
         self.writing.piece(kind, &(self.inline)(&text));
     }
 
-    /// A piece of its own.
+    /// Ends the open piece and writes another; the marks in program text stay.
     pub(crate) fn piece(&mut self, kind: BlockKind, text: &str) {
         self.end();
         match kind {

@@ -7,12 +7,12 @@ use pikerag_knowledge::{BlockKind, Document};
 use crate::document::blocks::one_line;
 use crate::document::file::TextFile;
 use crate::document::writing::LinkedText;
-use crate::formats::text::markup::{Gather, Header, links};
+use crate::formats::text::markup::{Header, MarkupBuilder, links};
 use crate::problems::Problems;
 
 /// Reads headlines, lists, tables, blocks and links; drawers and comments are no text.
 pub(crate) fn read(file: &TextFile, problems: &mut Problems) -> Document {
-    let mut gather = Gather::new(file, inline);
+    let mut builder = MarkupBuilder::new(file, inline);
     let mut metadata = BTreeMap::new();
     let mut lines = file.text.lines().peekable();
     while let Some(line) = lines.next() {
@@ -20,13 +20,13 @@ pub(crate) fn read(file: &TextFile, problems: &mut Problems) -> Document {
         let stars = line.chars().take_while(|c| *c == '*').count();
         if 0 < stars && line.get(stars..).is_some_and(|rest| rest.starts_with(' ')) {
             let level = u8::try_from(stars.min(6)).unwrap_or(6);
-            gather.piece(BlockKind::Heading { level }, headline(trimmed));
+            builder.piece(BlockKind::Heading { level }, headline(trimmed));
         } else if trimmed.starts_with('|') {
             let mut rows = vec![trimmed];
             while let Some(row) = lines.next_if(|line| line.trim_start().starts_with('|')) {
                 rows.push(row.trim());
             }
-            table(&mut gather, &rows);
+            table(&mut builder, &rows);
         } else if let Some(keyword) = trimmed.strip_prefix("#+") {
             let (key, value) = keyword.split_once(':').unwrap_or((keyword, ""));
             match key.to_ascii_lowercase().as_str() {
@@ -35,9 +35,9 @@ pub(crate) fn read(file: &TextFile, problems: &mut Problems) -> Document {
                         metadata.insert(key.to_ascii_lowercase(), value);
                     }
                 }
-                "caption" => gather.piece(BlockKind::Caption, value.trim()),
+                "caption" => builder.piece(BlockKind::Caption, value.trim()),
                 key if key.starts_with("begin_src") || key.starts_with("begin_example") => {
-                    gather.end();
+                    builder.end();
                     let mut code = String::new();
                     let mut is_closed = false;
                     for line in lines.by_ref() {
@@ -51,12 +51,12 @@ pub(crate) fn read(file: &TextFile, problems: &mut Problems) -> Document {
                     if !is_closed {
                         problems.add("", format!("`#+{keyword}` is not closed"));
                     }
-                    gather.piece(BlockKind::Code, &code);
+                    builder.piece(BlockKind::Code, &code);
                 }
-                _ => gather.end(),
+                _ => builder.end(),
             }
         } else if is_drawer(trimmed) {
-            gather.end();
+            builder.end();
             // To `:END:`, which stands before the next headline, if at all.
             while let Some(line) = lines.next_if(|line| !line.starts_with("* ")) {
                 if line.trim().eq_ignore_ascii_case(":end:") {
@@ -64,11 +64,11 @@ pub(crate) fn read(file: &TextFile, problems: &mut Problems) -> Document {
                 }
             }
         } else if trimmed != "#" && !trimmed.starts_with("# ") {
-            gather.line(line);
+            builder.line(line);
         }
     }
     let title = metadata.remove("title");
-    let mut document = gather.finish(file, title);
+    let mut document = builder.finish(file, title);
     document.metadata = metadata;
     document
 }
@@ -94,7 +94,7 @@ fn is_drawer(line: &str) -> bool {
 }
 
 /// A rule below the first row makes it the header.
-fn table(gather: &mut Gather, lines: &[&str]) {
+fn table(builder: &mut MarkupBuilder, lines: &[&str]) {
     let is_rule = |line: &&str| line.starts_with("|-");
     let header = match lines.get(1) {
         Some(line) if is_rule(line) => Header::First,
@@ -110,7 +110,7 @@ fn table(gather: &mut Gather, lines: &[&str]) {
             .collect()
     };
     let rows = lines.iter().filter(|line| !is_rule(line)).map(|line| cells(line)).collect();
-    gather.table(rows, header);
+    builder.table(rows, header);
 }
 
 /// `[[target][text]]` and `[[target]]`.

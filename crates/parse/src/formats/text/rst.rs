@@ -7,21 +7,21 @@ use pikerag_knowledge::{BlockKind, Document};
 use crate::document::blocks::one_line;
 use crate::document::file::TextFile;
 use crate::document::writing::LinkedText;
-use crate::formats::text::markup::{Gather, Header, links};
+use crate::formats::text::markup::{Header, MarkupBuilder, links};
 use crate::problems::Problems;
 
 /// Reads sections, lists, tables of both kinds, literal blocks and links. Directives are read as
 /// what stands in them; comments are no text.
 pub(crate) fn read(file: &TextFile, _problems: &mut Problems) -> Document {
     let lines: Vec<&str> = file.text.lines().collect();
-    let mut gather = Gather::new(file, inline);
+    let mut builder = MarkupBuilder::new(file, inline);
     let mut metadata = BTreeMap::new();
     // Marks of sections in the order of their level: character, with a line above?
     let mut marks: Vec<(char, bool)> = Vec::new();
     let mut at = 0;
     while let Some(&line) = lines.get(at) {
         let next = |n: usize| lines.get(at + n).copied().unwrap_or_default();
-        if let Some(n) = simple_table(&mut gather, lines.get(at..).unwrap_or_default()) {
+        if let Some(n) = simple_table(&mut builder, lines.get(at..).unwrap_or_default()) {
             at += n;
         } else if let Some((mark, n, title)) = section(line, next(1), next(2)) {
             let known = marks.iter().position(|known| *known == mark);
@@ -30,22 +30,22 @@ pub(crate) fn read(file: &TextFile, _problems: &mut Problems) -> Document {
                 marks.len() - 1
             });
             let level = u8::try_from(level + 1).unwrap_or(6).min(6);
-            gather.piece(BlockKind::Heading { level }, title);
+            builder.piece(BlockKind::Heading { level }, title);
             at += n;
         } else if line.trim_start().starts_with("+-") {
             let rest = lines.get(at..).unwrap_or_default();
             let n =
                 rest.iter().take_while(|line| line.trim_start().starts_with(['+', '|'])).count();
-            grid_table(&mut gather, rest.get(..n).unwrap_or_default());
+            grid_table(&mut builder, rest.get(..n).unwrap_or_default());
             at += n;
         } else if let Some(directive) = line.trim_start().strip_prefix(".. ") {
-            at += 1 + explicit(&mut gather, &lines, at, directive);
-        } else if let Some((key, value)) = field(line).filter(|_| gather.writing.blocks.len() <= 1)
+            at += 1 + explicit(&mut builder, &lines, at, directive);
+        } else if let Some((key, value)) = field(line).filter(|_| builder.writing.blocks.len() <= 1)
         {
             metadata.insert(key, value);
             at += 1;
         } else if is_rule(line) {
-            gather.end();
+            builder.end();
             at += 1;
         } else if let Some(text) = line.trim_end().strip_suffix("::") {
             let text = if text.ends_with(' ') || text.is_empty() {
@@ -53,15 +53,15 @@ pub(crate) fn read(file: &TextFile, _problems: &mut Problems) -> Document {
             } else {
                 format!("{text}:")
             };
-            gather.line(&text);
-            gather.end();
-            at += 1 + literal(&mut gather, &lines, at);
+            builder.line(&text);
+            builder.end();
+            at += 1 + literal(&mut builder, &lines, at);
         } else {
-            gather.line(line);
+            builder.line(line);
             at += 1;
         }
     }
-    let mut document = gather.finish(file, None);
+    let mut document = builder.finish(file, None);
     document.metadata = metadata;
     document
 }
@@ -119,19 +119,19 @@ fn indented<'a>(lines: &[&'a str], at: usize) -> Vec<&'a str> {
 }
 
 /// The literal block below a paragraph that ends in `::`.
-fn literal(gather: &mut Gather, lines: &[&str], at: usize) -> usize {
+fn literal(builder: &mut MarkupBuilder, lines: &[&str], at: usize) -> usize {
     let block = indented(lines, at);
-    gather.piece(BlockKind::Code, &block.join("\n"));
+    builder.piece(BlockKind::Code, &block.join("\n"));
     block.len()
 }
 
 /// What begins with two dots; the number of lines below it that belong to it and are done with.
-fn explicit(gather: &mut Gather, lines: &[&str], at: usize, directive: &str) -> usize {
-    gather.end();
+fn explicit(builder: &mut MarkupBuilder, lines: &[&str], at: usize, directive: &str) -> usize {
+    builder.end();
     let Some((name, argument)) = directive.split_once("::") else {
         let is_note = directive.starts_with('[');
         if is_note {
-            gather.line(directive);
+            builder.line(directive);
             return 0;
         }
         // A target, or a comment with all that is indented below it.
@@ -140,12 +140,12 @@ fn explicit(gather: &mut Gather, lines: &[&str], at: usize, directive: &str) -> 
     let argument = argument.trim();
     match name.trim() {
         "code-block" | "code" | "sourcecode" | "parsed-literal" | "literalinclude" | "math" => {
-            literal(gather, lines, at)
+            literal(builder, lines, at)
         }
         "image" | "figure" => {
             let options = indented(lines, at);
             let alternative = options.iter().find_map(|line| line.trim().strip_prefix(":alt:"));
-            gather.writing.figure(alternative.unwrap_or_default(), None);
+            builder.writing.figure(alternative.unwrap_or_default(), None);
             options.iter().take_while(|line| line.trim().starts_with(':')).count()
         }
         "raw" | "toctree" | "contents" | "include" | "index" | "highlight" => {
@@ -153,19 +153,19 @@ fn explicit(gather: &mut Gather, lines: &[&str], at: usize, directive: &str) -> 
         }
         name if name.starts_with('|') => 0,
         "table" | "list-table" | "csv-table" => {
-            gather.piece(BlockKind::Caption, argument);
+            builder.piece(BlockKind::Caption, argument);
             0
         }
         _ => {
             // What follows is a paragraph, indented or not.
-            gather.line(argument);
+            builder.line(argument);
             0
         }
     }
 }
 
 /// Columns where a grid's rule has its `+`.
-fn grid_table(gather: &mut Gather, lines: &[&str]) {
+fn grid_table(builder: &mut MarkupBuilder, lines: &[&str]) {
     let Some(first) = lines.first() else { return };
     let corners: Vec<usize> =
         first.trim_end().char_indices().filter(|(_, c)| *c == '+').map(|(at, _)| at).collect();
@@ -206,11 +206,11 @@ fn grid_table(gather: &mut Gather, lines: &[&str]) {
     if !open.is_empty() {
         rows.push(open);
     }
-    gather.table(rows, header);
+    builder.table(rows, header);
 }
 
 /// A table between rules of `=` in columns: the number of its lines, if it is one.
-fn simple_table(gather: &mut Gather, lines: &[&str]) -> Option<usize> {
+fn simple_table(builder: &mut MarkupBuilder, lines: &[&str]) -> Option<usize> {
     let is_border = |line: &str| {
         let line = line.trim();
         line.starts_with("==") && line.contains(' ') && line.chars().all(|c| matches!(c, '=' | ' '))
@@ -257,7 +257,7 @@ fn simple_table(gather: &mut Gather, lines: &[&str]) -> Option<usize> {
         }
     }
     (1 < borders).then(|| {
-        gather.table(rows, header);
+        builder.table(rows, header);
         n
     })
 }

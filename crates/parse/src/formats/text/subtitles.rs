@@ -13,7 +13,7 @@ const LONGEST: usize = 500;
 /// Reads captions; a file without any is read as plain text.
 pub(crate) fn read(file: &TextFile) -> Document {
     let mut writing = Writing::new(0);
-    let mut open: Option<Said> = None;
+    let mut open: Option<Speech> = None;
     let mut lines = file.text.lines();
     while let Some(line) = lines.next() {
         let Some((start, _)) = line.split_once("-->") else { continue };
@@ -27,16 +27,17 @@ pub(crate) fn read(file: &TextFile) -> Document {
             }
             words.push_str(text.trim());
         }
-        let goes_on =
-            open.as_ref().is_some_and(|said| said.speaker == speaker && said.words.len() < LONGEST);
+        let goes_on = open
+            .as_ref()
+            .is_some_and(|speech| speech.speaker == speaker && speech.words.len() < LONGEST);
         match &mut open {
-            Some(said) if goes_on => {
-                said.words.push('\n');
-                said.words.push_str(&words);
+            Some(speech) if goes_on => {
+                speech.words.push('\n');
+                speech.words.push_str(&words);
             }
             _ => {
                 write(&mut writing, open.take());
-                open = Some(Said { start: seconds(start), speaker, words });
+                open = Some(Speech { start: seconds(start), speaker, words });
             }
         }
     }
@@ -56,15 +57,15 @@ pub(crate) fn read(file: &TextFile) -> Document {
     file.document(None, writing.text, writing.blocks, Vec::new())
 }
 
-/// Captions of one speaker.
-struct Said {
+/// What one speaker says in captions that follow each other.
+struct Speech {
     start: String,
     speaker: Option<String>,
     words: String,
 }
 
-fn write(writing: &mut Writing, said: Option<Said>) {
-    let Some(Said { start, speaker, words }) = said else { return };
+fn write(writing: &mut Writing, speech: Option<Speech>) {
+    let Some(Speech { start, speaker, words }) = speech else { return };
     if words.trim().is_empty() {
         return;
     }

@@ -3,7 +3,6 @@
 //! The document's text is our rendering of the page: blocks joined by a blank line.
 
 mod content;
-mod table;
 mod tree;
 mod writer;
 
@@ -85,14 +84,14 @@ impl Passage {
 
 /// What all passages of a text may still be written with.
 #[derive(Debug)]
-pub(crate) struct Purse {
+pub(crate) struct Budget {
     cells: usize,
     repeats: usize,
     /// Cells were left out: there were too many.
     pub(crate) cut: bool,
 }
 
-impl Purse {
+impl Budget {
     /// For a text of so many bytes.
     pub(crate) fn new(size: usize, max_cells: usize) -> Self {
         Self { cells: max_cells, repeats: writer::repeats(size), cut: false }
@@ -100,20 +99,20 @@ impl Purse {
 }
 
 /// Reads HTML that stands inside another text; empty where it shows nothing.
-pub(crate) fn passage(html: &str, max_depth: usize, purse: &mut Purse) -> Passage {
+pub(crate) fn passage(html: &str, max_depth: usize, budget: &mut Budget) -> Passage {
     let page = tree::read(html, max_depth);
-    let mut writer = Writer::new(Keep::Content, 0, purse.cells);
+    let mut writer = Writer::new(Keep::Content, 0, budget.cells);
     for keep in [Keep::Content, Keep::Visible] {
         if writer.text.is_empty() {
-            writer = Writer::new(keep, 0, purse.cells);
-            writer.repeats_left = purse.repeats;
+            writer = Writer::new(keep, 0, budget.cells);
+            writer.repeats_left = budget.repeats;
             writer.write(page.html.tree.root());
             writer.close();
         }
     }
-    purse.cells = writer.cells_left;
-    purse.repeats = writer.repeats_left;
-    purse.cut |= writer.cut;
+    budget.cells = writer.cells_left;
+    budget.repeats = writer.repeats_left;
+    budget.cut |= writer.cut;
     let Writer { mut text, mut blocks, mut links, .. } = writer;
     // There may be hundreds of thousands of them.
     text.shrink_to_fit();

@@ -6,7 +6,7 @@ use crate::bytes::xml::{Element, Tree};
 use crate::formats::office::numbers::format_number;
 use crate::problems::Problems;
 
-/// Levels of a list.
+/// Levels of a list that Word knows.
 const LEVELS: usize = 9;
 
 /// Lists, and how far each has counted.

@@ -12,13 +12,13 @@ const DEEPEST_FIELD: usize = 32;
 /// The smallest size that can be read, in half points.
 const SMALLEST: u32 = 4;
 
-/// A paragraph, read.
+/// A paragraph with its links, and what hangs on it.
 #[derive(Default)]
 pub(super) struct Para<'x> {
     pub(super) visible: LinkedText,
     /// Text that Word does not show.
     pub(super) hidden: String,
-    /// What comes behind it.
+    /// What hangs on it, in the order of the file.
     pub(super) after: Vec<After<'x>>,
     pub(super) is_bold: bool,
 }

@@ -8,7 +8,6 @@ use crate::problems::Problems;
 /// Longest chain of styles that are based on each other.
 const LONGEST_CHAIN: usize = 20;
 
-/// Styles by identifier.
 #[derive(Debug, Default)]
 pub(super) struct Styles(HashMap<String, Style>);
 

@@ -4,7 +4,7 @@ use super::Reader;
 use super::paragraph::After;
 use super::styles::is_on;
 use crate::bytes::xml::Element;
-use crate::document::grid::{Grid, Rows};
+use crate::document::grid::{Grid, RowStyle};
 use crate::document::writing::LinkedText;
 
 /// A cell with more bytes than this is a part of the page: the table serves its layout.
@@ -66,7 +66,7 @@ impl<'x> Reader<'_, '_> {
                 hidden.push_str(&flat.hidden);
             }
         }
-        grid.write(&mut self.writing, Rows::Plain);
+        grid.write(&mut self.writing, RowStyle::Plain);
         self.write_hidden(&hidden);
         self.write_after(after);
     }

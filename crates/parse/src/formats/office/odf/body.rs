@@ -6,7 +6,7 @@ use super::Reader;
 use super::inline::Para;
 use super::table::Flat;
 use crate::bytes::xml::Element;
-use crate::document::grid::Rows;
+use crate::document::grid::RowStyle;
 use crate::document::writing::LinkedText;
 
 impl<'x> Reader<'_, '_> {
@@ -191,8 +191,8 @@ impl<'x> Reader<'_, '_> {
         let tree = crate::bytes::xml::Tree::read(&text, &name, self.problems);
         let Some(root) = tree.root() else { return false };
         if root.name() == "math" {
-            let said = root.find("annotation").map_or_else(|| root.text(), Element::text);
-            self.writing.plain(BlockKind::Paragraph, said.trim());
+            let words = root.find("annotation").map_or_else(|| root.text(), Element::text);
+            self.writing.plain(BlockKind::Paragraph, words.trim());
             return true;
         }
         let is_chart =
@@ -207,7 +207,7 @@ impl<'x> Reader<'_, '_> {
             title => self.writing.plain(BlockKind::Caption, &format!("{title} ({kind} chart)")),
         }
         if let Some(table) = chart.child("table") {
-            self.table_with(table, Rows::Named);
+            self.table_with(table, RowStyle::Named);
         }
         true
     }

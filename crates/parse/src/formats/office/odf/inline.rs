@@ -5,7 +5,7 @@ use crate::bytes::xml::{Child, Element};
 use crate::document::writing::LinkedText;
 use crate::formats::office::math;
 
-/// A paragraph, read.
+/// A paragraph with its links, and what hangs on it.
 pub(super) struct Para<'x> {
     pub(super) visible: LinkedText,
     pub(super) hidden: String,

@@ -6,11 +6,9 @@ use crate::bytes::xml::Element;
 
 const LONGEST_CHAIN: usize = 20;
 
-/// Styles by family and name.
 #[derive(Debug, Default)]
 pub(super) struct Styles(HashMap<(String, String), Style>);
 
-/// What a style says.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Style {
     pub(super) display_name: String,

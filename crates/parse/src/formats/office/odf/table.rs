@@ -2,7 +2,7 @@
 
 use super::Reader;
 use crate::bytes::xml::Element;
-use crate::document::grid::{Grid, Rows};
+use crate::document::grid::{Grid, RowStyle};
 use crate::document::writing::LinkedText;
 
 /// A cell is not repeated more often.
@@ -21,11 +21,11 @@ pub(super) struct Flat<'x> {
 
 impl<'x> Reader<'_, '_> {
     pub(super) fn table(&mut self, table: Element<'x>) {
-        self.table_with(table, Rows::Plain);
+        self.table_with(table, RowStyle::Plain);
     }
 
     /// Writes a table whose rows name their cells or do not.
-    pub(super) fn table_with(&mut self, table: Element<'x>, named: Rows) {
+    pub(super) fn table_with(&mut self, table: Element<'x>, style: RowStyle) {
         let mut rows = Vec::new();
         collect(table, false, &mut rows);
         let cells_of = |row: Element<'x>| -> Vec<Element<'x>> {
@@ -73,7 +73,7 @@ impl<'x> Reader<'_, '_> {
                 row.number::<usize>("number-rows-repeated").unwrap_or(1).saturating_sub(1),
             );
         }
-        grid.write(&mut self.writing, named);
+        grid.write(&mut self.writing, style);
         self.write_hidden(&hidden);
         for hanging in after {
             self.hanging(hanging);

@@ -10,7 +10,7 @@ use crate::formats::office::drawing::paragraphs;
 use crate::formats::office::ooxml::{Package, Relations};
 use crate::problems::Problems;
 
-/// Names by identifier.
+/// Names of those who commented, by identifier.
 pub(super) struct Authors(HashMap<String, String>);
 
 impl Authors {
@@ -41,8 +41,8 @@ impl Authors {
     ) {
         let Some(text) = package.part(part, problems) else { return };
         let tree = Tree::read(&text, part, problems);
-        let said = |element: &Element| matches!(element.name(), "cm" | "reply");
-        for comment in tree.root().into_iter().flat_map(Element::descendants).filter(said) {
+        let is_comment = |element: &Element| matches!(element.name(), "cm" | "reply");
+        for comment in tree.root().into_iter().flat_map(Element::descendants).filter(is_comment) {
             let words = match (comment.child("text"), comment.child("txBody")) {
                 (Some(text), _) => text.text(),
                 (None, Some(body)) => paragraphs(body).join("\n"),

@@ -6,7 +6,7 @@ use pikerag_knowledge::{Area, BlockKind};
 
 use super::Reader;
 use crate::bytes::xml::Element;
-use crate::document::grid::{Grid, Rows};
+use crate::document::grid::{Grid, RowStyle};
 use crate::formats::office::drawing;
 use crate::formats::office::ooxml::Picture;
 use pikerag_layout::order::xy_cut::{Bounds, reading_order};
@@ -37,7 +37,6 @@ struct Transform {
     shift: (f64, f64),
 }
 
-/// A shape to be written.
 struct Shape<'x> {
     element: Element<'x>,
     edges: Option<Bounds>,
@@ -178,7 +177,7 @@ impl<'x> Reader<'_, '_> {
                 grid.covering(text, is_bold, columns, cell.number("rowSpan").unwrap_or(1));
             }
         }
-        grid.write(&mut self.writing, Rows::Plain);
+        grid.write(&mut self.writing, RowStyle::Plain);
     }
 }
 

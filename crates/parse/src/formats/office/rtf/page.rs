@@ -136,7 +136,7 @@ impl Page {
         self.end_hidden();
     }
 
-    /// The end of the file.
+    /// Writes the last paragraph and the open table.
     pub(super) fn finish(mut self, paragraph: Paragraph) -> Writing {
         if paragraph.in_table && !self.text.text.trim().is_empty() {
             self.end_cell();

@@ -1,6 +1,5 @@
 //! What are the tokens of RTF? Braces, control words with their numbers, bytes of text.
 
-/// A token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Token<'a> {
     Open,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use pikerag_knowledge::{BlockKind, Document};
 
 use super::numbers::plain;
-use super::{Cell, LAST, Room, Sheet};
+use super::{Cell, CellBudget, LAST, Sheet};
 use crate::ParseError;
 use crate::bytes::archive::Archive;
 use crate::bytes::xml::{Event, Events, Tag};
@@ -17,7 +17,7 @@ use crate::problems::Problems;
 /// Cells and rows that are declared to repeat what they hold; one repeats less often, or empty ones.
 const MOST_REPEATS: u32 = 1_000;
 
-/// Reads a spreadsheet.
+/// Reads an `OpenDocument` spreadsheet, a page per sheet.
 pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, ParseError> {
     let mut archive = Archive::open(input.name, input.bytes, problems)?;
     let text = odf::content(input, &mut archive, problems)?;
@@ -28,21 +28,21 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
         embedded: Vec::new(),
         events: Events::new(&text),
         hidden_styles: HashSet::new(),
-        room: Room::new(input.limits.max_cells),
+        budget: CellBudget::new(input.limits.max_cells),
         writing: Writing::new(usize::MAX),
         n_sheets: 0,
         aside: Vec::new(),
     };
     reader.body();
-    let Reader { events, room, writing, .. } = reader;
+    let Reader { events, budget, writing, .. } = reader;
     events.report("content.xml", problems);
-    if let Some(sheet) = room.short {
+    if let Some(sheet) = budget.short {
         problems.add(
             sheet,
             "the workbook holds more cells than allowed: from here on they are left out",
         );
     }
-    if let Some(sheet) = room.far {
+    if let Some(sheet) = budget.far {
         problems.add(sheet, format!("cells behind row or column {LAST} are left out"));
     }
     let metadata = odf::metadata(&mut archive, problems);
@@ -60,7 +60,7 @@ struct Reader<'t, 'a, 'p> {
     events: Events<'t>,
     /// Styles of tables that are not displayed.
     hidden_styles: HashSet<String>,
-    room: Room,
+    budget: CellBudget,
     writing: Writing,
     n_sheets: usize,
     /// Remarks on cells and texts over the sheet: written behind it.
@@ -110,7 +110,7 @@ impl Reader<'_, '_, '_> {
                             for cell in &copies {
                                 sheet.add(
                                     Cell { row: row.saturating_add(time), ..cell.clone() },
-                                    &mut self.room,
+                                    &mut self.budget,
                                 );
                             }
                         }
@@ -154,7 +154,7 @@ impl Reader<'_, '_, '_> {
             }
         }
         self.n_sheets += 1;
-        sheet.write(self.n_sheets, &mut self.writing, &mut self.room);
+        sheet.write(self.n_sheets, &mut self.writing, &mut self.budget);
         for text in std::mem::take(&mut self.aside) {
             self.writing.plain(BlockKind::Paragraph, &text);
         }
@@ -191,7 +191,7 @@ impl Reader<'_, '_, '_> {
         let copies = if cell.text.trim().is_empty() { 0 } else { times.min(MOST_REPEATS) };
         for time in 0..copies {
             let cell = Cell { column: column.saturating_add(time), ..cell.clone() };
-            if !sheet.add(cell, &mut self.room) {
+            if !sheet.add(cell, &mut self.budget) {
                 break;
             }
         }

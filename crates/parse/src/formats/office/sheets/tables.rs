@@ -8,7 +8,7 @@ use pikerag_knowledge::BlockKind;
 use super::Cell;
 use super::regions::regions;
 use crate::document::cells::{is_number, names_columns, year};
-use crate::document::grid::{Grid, Rows};
+use crate::document::grid::{Grid, RowStyle};
 use crate::document::writing::{LinkedText, Writing};
 
 /// Lines above a table that may be its titles.
@@ -41,7 +41,6 @@ pub(super) fn write(cells: Vec<Cell>, headers: &[[u32; 3]], writing: &mut Writin
     }
 }
 
-/// Cells that belong together.
 struct Region {
     rows: Vec<Vec<Cell>>,
     /// Columns that hold anything.
@@ -202,7 +201,7 @@ impl Region {
                 }
             }
         }
-        grid.write(writing, Rows::Named);
+        grid.write(writing, RowStyle::Named);
         for row in self.rows.iter().skip(end.max(titles)) {
             line(row, BlockKind::Paragraph, writing);
         }

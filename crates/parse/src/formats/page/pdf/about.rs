@@ -19,7 +19,7 @@ const MOST_LINKS: usize = 500;
 /// Most bytes of metadata that are looked at.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Title and metadata.
+/// The title, where a person wrote one, and what is stated of author, subject, keywords and dates.
 pub(crate) fn about(pdf: &Pdf) -> (Option<String>, BTreeMap<String, String>) {
     let Metadata { creation_date, modification_date, title, author, subject, keywords, .. } =
         pdf.metadata();

@@ -13,14 +13,14 @@ use hayro_interpret::{
 use pikerag_knowledge::Area;
 use pikerag_layout::marks::{Rule, Word};
 
-use super::picture::{self, Picture, Room};
+use super::picture::{self, Picture, PictureBudget};
 use super::place::{Placed, area_of, box_of};
 
 /// Most words, rules and fills of a page; a drawing may have more, and then it is no table.
 const MOST_WORDS: usize = 100_000;
 const MOST_RULES: usize = 10_000;
 
-/// Everything found on a page.
+/// Everything that is drawn on a page, as far as we look at it.
 #[derive(Debug, Default)]
 pub(crate) struct PageContent {
     pub(crate) words: Vec<Word>,
@@ -30,17 +30,17 @@ pub(crate) struct PageContent {
     pub(crate) pictures: Vec<Picture>,
     /// Characters that the file gives no meaning for.
     pub(crate) unknown: usize,
-    /// Words that were too many.
+    /// Words beyond [`MOST_WORDS`].
     pub(crate) left_out: usize,
 }
 
 /// The width of the strokes of each glyph, by its key.
 pub(crate) type Weights = HashMap<u128, f32>;
 
-/// Most glyphs that are measured.
+/// Glyphs of a file whose strokes are measured; the others count as not known.
 const MOST_WEIGHTS: usize = 100_000;
 
-/// Collects what the interpreter draws.
+/// The device on which the interpreter draws a page: it joins glyphs to words and lines to rules.
 pub(crate) struct Collector<'r> {
     pub(crate) content: PageContent,
     word: Option<Word>,
@@ -49,12 +49,12 @@ pub(crate) struct Collector<'r> {
     space: bool,
     weights: &'r mut Weights,
     page: Area,
-    room: &'r mut Room,
+    budget: &'r mut PictureBudget,
 }
 
 impl<'r> Collector<'r> {
-    /// For a page of this extent; pictures take from `room`, and glyphs are measured once.
-    pub(crate) fn new(page: Area, room: &'r mut Room, weights: &'r mut Weights) -> Self {
+    /// For a page of this extent; pictures take from `budget`, and glyphs are measured once.
+    pub(crate) fn new(page: Area, budget: &'r mut PictureBudget, weights: &'r mut Weights) -> Self {
         Self {
             content: PageContent::default(),
             word: None,
@@ -63,11 +63,10 @@ impl<'r> Collector<'r> {
             space: false,
             weights,
             page,
-            room,
+            budget,
         }
     }
 
-    /// What was collected.
     pub(crate) fn finish(mut self) -> PageContent {
         self.end_word();
         self.content
@@ -283,7 +282,7 @@ impl<'a> Device<'a> for Collector<'_> {
     }
 
     fn draw_image(&mut self, image: Image<'a, '_>, props: ImageDrawProps<'a>) {
-        if let Some(picture) = picture::take(&image, props.transform, self.page, self.room) {
+        if let Some(picture) = picture::take(&image, props.transform, self.page, self.budget) {
             self.content.pictures.push(picture);
         }
     }

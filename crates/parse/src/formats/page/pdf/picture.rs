@@ -19,19 +19,18 @@ const MOST_ON_PAGE: u64 = 60_000_000;
 const MOST_BYTES: usize = 8 << 20;
 const MOST_IN_FILE: usize = 64 << 20;
 
-/// How much pictures may still take.
+/// How much pictures of a file may still take: each page has its own pixels, all share the bytes.
 #[derive(Debug)]
-pub(crate) struct Room {
-    /// Pixels on this page.
+pub(crate) struct PictureBudget {
+    /// Pixels that may still be decoded on this page.
     pixels: u64,
-    /// Bytes of the file.
+    /// Bytes that may still be kept of this file.
     bytes: usize,
     /// Images of this page that could not be read or were too large.
     pub(crate) lost: usize,
 }
 
-impl Room {
-    /// For a file.
+impl PictureBudget {
     pub(crate) fn new() -> Self {
         Self { pixels: MOST_ON_PAGE, bytes: MOST_IN_FILE, lost: 0 }
     }
@@ -43,14 +42,13 @@ impl Room {
     }
 }
 
-/// An image on a page.
+/// An image as a page shows it, not composed with its neighbours yet.
 #[derive(Debug)]
 pub(crate) struct Picture {
     pub(crate) area: Area,
     pub(crate) content: Content,
 }
 
-/// What the image shows.
 #[derive(Debug)]
 pub(crate) enum Content {
     /// A JPEG that stands upright.
@@ -75,7 +73,7 @@ pub(crate) fn take(
     image: &Drawn<'_, '_>,
     place: Affine,
     page: Area,
-    room: &mut Room,
+    budget: &mut PictureBudget,
 ) -> Option<Picture> {
     let (width, height) = (image.width(), image.height());
     let corners = Rect::new(0.0, 0.0, f64::from(width), f64::from(height));
@@ -94,9 +92,9 @@ pub(crate) fn take(
     let n_pixels = u64::from(width) * u64::from(height);
     let content = match jpeg(image, place) {
         Some(bytes) => Content::Jpeg { bytes, width },
-        None if MOST_PIXELS < n_pixels || room.pixels < n_pixels => Content::Lost,
+        None if MOST_PIXELS < n_pixels || budget.pixels < n_pixels => Content::Lost,
         None => {
-            room.pixels -= n_pixels;
+            budget.pixels -= n_pixels;
             match decode(image) {
                 Some(pixels) => {
                     let (x, y) = (
@@ -111,7 +109,7 @@ pub(crate) fn take(
         }
     };
     if matches!(content, Content::Lost) {
-        room.lost += 1;
+        budget.lost += 1;
     }
     Some(Picture { area, content })
 }
@@ -200,13 +198,13 @@ fn paint(pictures: &[&Picture], area: Area) -> Option<Canvas> {
 }
 
 /// The picture, if the file's pictures leave room for it.
-pub(crate) fn kept(image: Image, room: &mut Room) -> Option<Image> {
-    let fits = image.bytes.len() <= MOST_BYTES.min(room.bytes);
+pub(crate) fn kept(image: Image, budget: &mut PictureBudget) -> Option<Image> {
+    let fits = image.bytes.len() <= MOST_BYTES.min(budget.bytes);
     if fits {
-        room.bytes -= image.bytes.len();
+        budget.bytes -= image.bytes.len();
         return Some(image);
     }
-    room.lost += 1;
+    budget.lost += 1;
     None
 }
 

@@ -43,7 +43,6 @@ impl Placed {
     }
 }
 
-/// The smallest box around points.
 pub(crate) fn box_of(points: &[Point]) -> Area {
     let mut area = Area { left: f32::MAX, top: f32::MAX, right: f32::MIN, bottom: f32::MIN };
     for point in points {
@@ -53,7 +52,6 @@ pub(crate) fn box_of(points: &[Point]) -> Area {
     area
 }
 
-/// As an area.
 pub(crate) fn area_of(rect: Rect) -> Area {
     Area {
         left: rect.x0 as f32,

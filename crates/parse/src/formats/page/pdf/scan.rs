@@ -7,7 +7,7 @@ use pikerag_layout::piece::{Body, Edge, Piece, Sheet};
 
 use super::super::recognize::recognize;
 use super::collector::PageContent;
-use super::picture::{self, Picture, Room};
+use super::picture::{self, Picture, PictureBudget};
 use crate::{ExternalTools, RecognizedWord, Unavailable};
 
 /// Fewer characters than this on a page that is a picture: it was scanned, and perhaps stamped.
@@ -38,7 +38,7 @@ pub(crate) fn read(
     sheet: Sheet,
     pictures: &[Picture],
     tools: &dyn ExternalTools,
-    room: &mut Room,
+    budget: &mut PictureBudget,
 ) -> Scan {
     let area = pictures.iter().map(|picture| picture.area).reduce(Area::around);
     let all: Vec<&Picture> = pictures.iter().collect();
@@ -49,7 +49,7 @@ pub(crate) fn read(
         return Scan { pieces: Vec::new(), problem: None, failure: Some(failure) };
     };
     let recognized = recognize(&image, scale, tools);
-    let mut pieces = vec![figure(sheet, area, image, room)];
+    let mut pieces = vec![figure(sheet, area, image, budget)];
     let recognized = match recognized {
         Ok(recognized) => recognized,
         Err(failure) => return Scan { pieces, problem: None, failure: Some(failure) },
@@ -107,8 +107,8 @@ fn certainty(words: &[RecognizedWord]) -> f32 {
     sum / n.max(1) as f32
 }
 
-fn figure(sheet: Sheet, area: Area, image: Image, room: &mut Room) -> Piece {
-    let body = Body::Figure(picture::kept(image, room));
+fn figure(sheet: Sheet, area: Area, image: Image, budget: &mut PictureBudget) -> Piece {
+    let body = Body::Figure(picture::kept(image, budget));
     Piece { page: sheet.number, area, hidden: false, edge: Edge::No, body }
 }
 
@@ -148,7 +148,7 @@ mod tests {
         let area = Area { left: 0.0, top: 0.0, right: 100.0, bottom: 200.0 };
         let pictures = [Picture::of_pixels(1, 2, &data, Affine::scale(100.0), area)];
         let sheet = Sheet { number: 1, area };
-        let scan = read(sheet, &pictures, &Reads, &mut Room::new());
+        let scan = read(sheet, &pictures, &Reads, &mut PictureBudget::new());
         let [_, Piece { body: Body::Text(lines), area, .. }] = &scan.pieces[..] else { panic!() };
         (lines[0].text.text.clone(), *area, scan.problem)
     }

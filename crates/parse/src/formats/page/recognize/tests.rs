@@ -24,14 +24,14 @@ fn fill(grey: &mut Grey, [left, top, right, bottom]: [usize; 4], light: u8) {
 }
 
 /// Sees these words, and keeps what it was shown.
-struct Seer {
+struct FakeOcr {
     words: Vec<RecognizedWord>,
     /// Not seen at first.
     overlooked: &'static [&'static str],
     shown: Mutex<Vec<Image>>,
 }
 
-impl ExternalTools for Seer {
+impl ExternalTools for FakeOcr {
     fn recognize(&self, image: &Image, scale: f32) -> Result<Vec<RecognizedWord>, Unavailable> {
         let mut shown = self.shown.lock().unwrap();
         shown.push(image.clone());
@@ -71,11 +71,11 @@ fn run_overlooking(
     grey: &Grey,
     words: Vec<RecognizedWord>,
 ) -> (String, Vec<Image>) {
-    let seer = Seer { words, overlooked, shown: Mutex::default() };
-    let image = encode(&grey).unwrap();
-    let parsed = parse("a.png", &image.bytes, &Limits::default(), &seer).unwrap();
+    let ocr = FakeOcr { words, overlooked, shown: Mutex::default() };
+    let image = encode(grey).unwrap();
+    let parsed = parse("a.png", &image.bytes, &Limits::default(), &ocr).unwrap();
     crate::test_support::check(&parsed);
-    (parsed.documents[0].text.clone(), seer.shown.into_inner().unwrap())
+    (parsed.documents[0].text.clone(), ocr.shown.into_inner().unwrap())
 }
 
 /// A table of three rows and columns, with rules this thick, and a title above.
@@ -149,8 +149,8 @@ fn boxes_side_by_side_are_a_table() {
         fill(&mut grey, [x + 1, y + 1, x + 95, y + 35], 255);
     }
     let image = encode(&grey).unwrap();
-    let seer = Seer { words: words(&CELLS), overlooked: &[], shown: Mutex::default() };
-    let layout = lay_out(&recognize(&image, 1.0, &seer).unwrap());
+    let ocr = FakeOcr { words: words(&CELLS), overlooked: &[], shown: Mutex::default() };
+    let layout = lay_out(&recognize(&image, 1.0, &ocr).unwrap());
     let [_, (area, Body::Table(table))] = &layout.pieces[..] else { panic!() };
     assert_eq!(table.rows, [["Ada", "5", "7"], ["Bob", "12", "8"]]);
     // The box of its rules, not of its words.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use pikerag_knowledge::{Block, BlockKind, Link, Span};
 
 use crate::Limits;
-use crate::formats::web::html::{self, Passage, Purse};
+use crate::formats::web::html::{self, Budget, Passage};
 use crate::problems::Problems;
 
 /// The HTML blocks of a file; those that follow one another are read as one, for a blank line ends a
@@ -16,7 +16,7 @@ pub(super) struct RawHtml {
     /// HTML that more may follow, and where it stands.
     open: Option<(String, Range<usize>)>,
     read: Vec<Inserted>,
-    purse: Purse,
+    budget: Budget,
     max_depth: usize,
     flattened: bool,
 }
@@ -34,11 +34,11 @@ struct Inserted {
 impl RawHtml {
     /// For a file of so many bytes.
     pub(super) fn new(size: usize, limits: &Limits) -> Self {
-        let purse = Purse::new(size, limits.max_cells);
-        Self { open: None, read: Vec::new(), purse, max_depth: limits.max_depth, flattened: false }
+        let budget = Budget::new(size, limits.max_cells);
+        Self { open: None, read: Vec::new(), budget, max_depth: limits.max_depth, flattened: false }
     }
 
-    /// A block begins.
+    /// An HTML block begins there in the file; [`RawHtml::push`] takes its lines.
     pub(super) fn begin(&mut self, range: &Range<usize>) {
         match &mut self.open {
             Some((text, place)) => {
@@ -60,7 +60,7 @@ impl RawHtml {
     /// first heading of level 1 in it comes back.
     pub(super) fn end(&mut self, blocks: &[Block], links: &[Link]) -> Option<String> {
         let (text, instead_of) = self.open.take()?;
-        let passage = html::passage(&text, self.max_depth, &mut self.purse);
+        let passage = html::passage(&text, self.max_depth, &mut self.budget);
         self.flattened |= passage.flattened;
         let heading = passage.first_heading();
         let (after_blocks, after_links) = (blocks.len(), links.len());
@@ -80,7 +80,7 @@ impl RawHtml {
             let reason = format!("elements nested deeper than {} are read flat", self.max_depth);
             problems.add("", reason);
         }
-        if self.purse.cut {
+        if self.budget.cut {
             problems
                 .add("", "rows of tables were skipped: there are more cells than the limit allows");
         }

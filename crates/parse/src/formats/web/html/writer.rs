@@ -1,17 +1,18 @@
 //! How is a tree of elements written down as text, blocks and links? In one walk, without
 //! recursion.
 
+mod table;
+
 use ego_tree::NodeRef;
 use pikerag_knowledge::{Block, BlockKind, Link, Span};
 use scraper::Node;
 use scraper::node::Element;
 
 use super::content::{Keep, is_left_out};
-use super::table;
 use crate::document::blocks::add_block;
 use crate::document::links::is_followed;
 
-/// The text written so far.
+/// The text written so far, and where in the tree the walk stands.
 pub(super) struct Writer {
     pub(super) text: String,
     pub(super) blocks: Vec<Block>,

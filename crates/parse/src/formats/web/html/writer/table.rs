@@ -5,9 +5,9 @@ use pikerag_knowledge::{BlockKind, Link, Span, Table};
 use scraper::Node;
 use scraper::node::Element;
 
-use super::content::is_left_out;
-use super::writer::Writer;
+use super::Writer;
 use crate::document::blocks::add_block;
+use crate::formats::web::html::content::is_left_out;
 
 /// Widest span in rows or columns that is believed.
 const WIDEST_SPAN: usize = 100;
@@ -115,7 +115,7 @@ fn is_data(table: NodeRef<'_, Node>, rows: &[Row]) -> bool {
     })
 }
 
-/// A cell of the grid.
+/// What stands in one place of the grid.
 #[derive(Clone, Default)]
 struct Cell {
     text: String,
@@ -178,7 +178,7 @@ fn hang(writer: &mut Writer, hanging: &mut [(usize, Cell)], line: &mut Vec<Cell>
     }
 }
 
-/// Repeating is paid for from a fixed purse, or a page could grow ten-thousandfold.
+/// Repeating is paid for from a fixed budget, or a page could grow ten-thousandfold.
 fn may_repeat(writer: &mut Writer, cell: &Cell) -> bool {
     let price = cell.text.len() + 8;
     let paid = price <= writer.repeats_left && 0 < writer.cells_left;
