@@ -68,8 +68,9 @@ impl OcrLayout {
     }
 }
 
-/// The words of a picture as tables and paragraphs, in reading order. The paragraphs are those that the
-/// program found; nothing certain is left out, nothing comes twice.
+/// The words of a picture as tables and paragraphs, in reading order; the paragraphs are those that the
+/// program found. Each word comes once; rules taken for letters, and uncertain words that nothing
+/// vouches for, are left out.
 pub fn lay_out(recognized: &Recognized) -> OcrLayout {
     let words = kept(&recognized.words);
     let n_uncertain = words.iter().filter(|word| word.confidence < UNCERTAIN).count();

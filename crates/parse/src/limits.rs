@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
-    /// Bytes of a file; a larger one is [`ParseError::TooLarge`].
+    /// Bytes of a file; a larger one is [`crate::ParseError::TooLarge`].
     pub max_bytes: usize,
     /// Records of a JSON or JSONL file; the rest is skipped, as a problem.
     pub max_records: usize,

@@ -3,7 +3,7 @@
 mod docx;
 mod drawing;
 mod math;
-mod numbers;
+mod numerals;
 mod odf;
 mod ooxml;
 mod pptx;

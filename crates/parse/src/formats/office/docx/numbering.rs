@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::bytes::xml::{Element, Tree};
-use crate::formats::office::numbers::format_number;
+use crate::formats::office::numerals::format_number;
 use crate::problems::Problems;
 
 /// Levels of a list that Word knows.

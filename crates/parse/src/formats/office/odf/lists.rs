@@ -168,5 +168,5 @@ fn number(number: i64, format: &str) -> String {
         format if format.starts_with('一') => "chineseCounting",
         _ => "decimal",
     };
-    crate::formats::office::numbers::format_number(number, format)
+    crate::formats::office::numerals::format_number(number, format)
 }
