@@ -1,11 +1,11 @@
 //! Which words did Tesseract see? Its TSV, read as words in reading order.
 
 use pikerag_knowledge::Area;
-use pikerag_parse::SeenWord;
+use pikerag_parse::RecognizedWord;
 
 /// Reads the table that `tesseract … tsv` writes. Rows that are not words, or make no sense, are
 /// passed over: the program reads hostile pictures. `scale` is points per pixel.
-pub(crate) fn words(table: &str, scale: f32) -> Vec<SeenWord> {
+pub(crate) fn words(table: &str, scale: f32) -> Vec<RecognizedWord> {
     let mut words = Vec::new();
     let mut numbers = Numbers::default();
     for row in table.lines() {
@@ -24,7 +24,7 @@ pub(crate) fn words(table: &str, scale: f32) -> Vec<SeenWord> {
         let (line, paragraph) = numbers.of([page, block, paragraph], line);
         let confidence = (confidence / 100.0).clamp(0.0, 1.0);
         let text = text.to_owned();
-        words.push(SeenWord { text, area, line, paragraph, confidence });
+        words.push(RecognizedWord { text, area, line, paragraph, confidence });
     }
     words
 }

@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 use std::sync::{Mutex, PoisonError};
 
 use pikerag_knowledge::Image;
-use pikerag_parse::{Helpers, SeenWord, Unavailable};
+use pikerag_parse::{ExternalTools, RecognizedWord, Unavailable};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use crate::ocr;
@@ -86,8 +86,8 @@ fn read_part(input: &mut impl Read) -> std::io::Result<Vec<u8>> {
     }
 }
 
-impl<R: Read + Send, W: Write + Send> Helpers for Asking<R, W> {
-    fn recognize(&self, image: &Image, scale: f32) -> Result<Vec<SeenWord>, Unavailable> {
+impl<R: Read + Send, W: Write + Send> ExternalTools for Asking<R, W> {
+    fn recognize(&self, image: &Image, scale: f32) -> Result<Vec<RecognizedWord>, Unavailable> {
         if let Some((width, height)) = pikerag_parse::pixels(&image.bytes) {
             if MOST_PIXELS < u64::from(width) * u64::from(height) {
                 let reason = format!(

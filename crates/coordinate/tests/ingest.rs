@@ -17,7 +17,7 @@ use pikerag_knowledge::{
     AtomKind, ChatModel, ChunkId, Embedder, KnowledgeBase, KnowledgeWriter, PutReport, Scored,
 };
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
-use pikerag_parse::{Limits, Parsed, Unaided, parse};
+use pikerag_parse::{Limits, NoTools, Parsed, parse};
 use proptest::prelude::*;
 
 use crate::common::{Files, Shelf, block_on};
@@ -61,7 +61,7 @@ proptest! {
         let old = before.0[&path].clone();
         // Half of the time the old content goes on below the new one.
         let text = text_of(&path, &new) + if shared { &old } else { "" };
-        prop_assume!(parse(&path, text.as_bytes(), &Limits::default(), &Unaided).is_ok());
+        prop_assume!(parse(&path, text.as_bytes(), &Limits::default(), &NoTools).is_ok());
         after.0.insert(path, text);
         block_on(async {
             let (shelf, chat) = (Shelf::empty(), asking());

@@ -6,7 +6,6 @@ use pikerag_knowledge::Problem;
 /// not answer with a million complaints.
 const MOST: usize = 1_000;
 
-/// Problems in the order found.
 #[derive(Debug, Default)]
 pub(crate) struct Problems {
     list: Vec<Problem>,
@@ -23,7 +22,7 @@ impl Problems {
         }
     }
 
-    /// The one found last.
+    /// The one found last; after the thousandth it stays the same.
     pub(crate) fn last(&self) -> Option<&Problem> {
         self.list.last()
     }

@@ -599,7 +599,7 @@ fn record(path: &str, text: &str) -> FileRecord {
 }
 
 async fn put(base: &Base, path: &str, text: &str) -> PutReport {
-    let parsed = parse(path, text.as_bytes(), &Limits::default(), &pikerag_parse::Unaided).unwrap();
+    let parsed = parse(path, text.as_bytes(), &Limits::default(), &pikerag_parse::NoTools).unwrap();
     let graph = |document| document_graph(path, document, ChunkParams::default());
     let graphs = parsed.documents.into_iter().map(graph).collect();
     base.put_file(&record(path, text), graphs).await.unwrap()

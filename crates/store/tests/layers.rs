@@ -74,7 +74,7 @@ fn fresh() -> (tempfile::TempDir, Base) {
 }
 
 async fn put(base: &Base, path: &str, text: &str) {
-    let parsed = parse(path, text.as_bytes(), &Limits::default(), &pikerag_parse::Unaided).unwrap();
+    let parsed = parse(path, text.as_bytes(), &Limits::default(), &pikerag_parse::NoTools).unwrap();
     let graph = |document| document_graph(path, document, ChunkParams::default());
     let file = FileRecord { path: path.to_owned(), hash: String::new(), recipe: String::new() };
     base.put_file(&file, parsed.documents.into_iter().map(graph).collect()).await.unwrap();

@@ -9,11 +9,12 @@ use super::{Finding, Tree};
 /// Our crates, by folder, and those that each may depend on. Tests may see anything.
 ///
 /// [`DOUBLES`] stands on the right of no line.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("knowledge", &[]),
     ("language", &[]),
     ("prompt", &["knowledge"]),
-    ("parse", &["knowledge"]),
+    ("layout", &["knowledge"]),
+    ("parse", &["knowledge", "layout"]),
     ("extract", &["knowledge", "language", "prompt"]),
     ("reason", &["knowledge", "language", "prompt"]),
     ("retrieve", &["knowledge", "language"]),
@@ -30,6 +31,7 @@ const EVERYTHING: &[&str] = &[
     "knowledge",
     "language",
     "prompt",
+    "layout",
     "parse",
     "extract",
     "reason",

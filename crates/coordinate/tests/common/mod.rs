@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use pikerag_coordinate::Models;
 use pikerag_coordinate::ingest::{FileError, FileReader, Params, Report, Tools, ingest};
 use pikerag_knowledge::{ChatModel, Embedder};
-use pikerag_parse::{Limits, Parsed, Unaided, parse};
+use pikerag_parse::{Limits, NoTools, Parsed, parse};
 use pikerag_store::Base;
 use tempfile::TempDir;
 
@@ -36,7 +36,7 @@ impl FileReader for Files {
     }
 
     async fn parse(&self, path: &str) -> Result<Parsed, FileError> {
-        let parsed = parse(path, self.bytes(path)?, &Limits::default(), &Unaided);
+        let parsed = parse(path, self.bytes(path)?, &Limits::default(), &NoTools);
         parsed.map_err(|error| FileError { reason: error.to_string() })
     }
 }

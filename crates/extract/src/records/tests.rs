@@ -1,7 +1,7 @@
 //! Tables, lines, metadata and texts, read under small schemas.
 
 use pikerag_knowledge::{Chunk, DocumentGraph, Record, RecordSchema};
-use pikerag_parse::{Limits, Unaided, parse};
+use pikerag_parse::{Limits, NoTools, parse};
 
 use super::model::read;
 use super::{asks_model, plain_records};
@@ -17,7 +17,7 @@ fn schema(json: &str) -> RecordSchema {
 }
 
 fn graph(path: &str, text: &str) -> DocumentGraph {
-    let mut parsed = parse(path, text.as_bytes(), &Limits::default(), &Unaided).unwrap();
+    let mut parsed = parse(path, text.as_bytes(), &Limits::default(), &NoTools).unwrap();
     document_graph(path, parsed.documents.remove(0), ChunkParams::default())
 }
 

@@ -7,7 +7,7 @@ use pikerag_extract::{ChunkParams, document_graph, sentence_atoms};
 use pikerag_knowledge::{
     AtomKind, Embedder, FileRecord, KnowledgeBase, KnowledgeWriter, Stage, VectorSet,
 };
-use pikerag_parse::{Limits, Unaided, parse};
+use pikerag_parse::{Limits, NoTools, parse};
 use pikerag_retrieve::Finder;
 use pikerag_store::Base;
 
@@ -58,7 +58,7 @@ impl Shelf {
 async fn base(folder: &Path, library: &[(&str, &str)]) -> Base {
     let base = Base::open_or_create(folder).unwrap();
     for (path, text) in library {
-        let parsed = parse(path, text.as_bytes(), &Limits::default(), &Unaided).unwrap();
+        let parsed = parse(path, text.as_bytes(), &Limits::default(), &NoTools).unwrap();
         let graph = |document| document_graph(path, document, ChunkParams::default());
         let file =
             FileRecord { path: (*path).to_owned(), hash: String::new(), recipe: String::new() };

@@ -1,0 +1,146 @@
+//! What stands on a page, in reading order? Tables are taken out first, by their rules, their leaders
+//! and their alignment; what is left makes columns, and columns paragraphs.
+
+use pikerag_knowledge::Area;
+
+use crate::figures::{Compose, figures};
+use crate::frame::Frame;
+use crate::marks::{PageMarks, Rule, Word};
+use crate::order::reading_order;
+use crate::piece::{Body, Piece, Sheet};
+use crate::tables::{PageTable, aligned, leaders, ruled, turned};
+use crate::text::{lines, paragraphs};
+
+/// The pieces of a page in reading order, direction by direction, that of most words first; what is
+/// hidden comes last. `targets` are where the page's links lead ([`Word::link`]).
+pub fn pieces(
+    sheet: Sheet,
+    marks: PageMarks,
+    targets: &[String],
+    compose: &mut Compose<'_>,
+) -> Vec<Piece> {
+    let PageMarks { words, rules, fills, images } = marks;
+    let (hidden, words) = part(words, |word| is_hidden(word, sheet.area, &fills, &images));
+    // Text that the file gives no meaning for is counted elsewhere, not shown; single characters are
+    // mostly the marks of items.
+    let (_, words) = part(words, |word| {
+        2 < word.text.chars().count() && word.text.chars().all(|c| c == '\u{fffd}')
+    });
+    let mut pieces = Vec::new();
+    let mut groups = by_angle(words);
+    // Rules and pictures go with the direction of most words.
+    let first = groups.first().map_or(Frame::new(0), |(frame, _)| *frame);
+    let rules: Vec<Rule> = rules.iter().filter_map(|rule| turned_rule(*rule, first)).collect();
+    let fills: Vec<Area> = fills.iter().map(|fill| first.turn_area(*fill)).collect();
+    let mut figures = match groups.first() {
+        Some((_, words)) => figures(&images, words, sheet, compose),
+        None => Vec::new(),
+    };
+    let mut tables = turned::tables(&ruled::with_shades(&rules, &fills), &mut groups);
+    for (frame, these) in groups {
+        let (tables, figures) = (std::mem::take(&mut tables), std::mem::take(&mut figures));
+        for (area, body) in flow(these, tables, figures, frame, targets) {
+            pieces.push(sheet.piece(frame.back(area), false, body));
+        }
+    }
+    for (frame, these) in by_angle(hidden) {
+        for (area, body) in flow(these, Vec::new(), Vec::new(), frame, targets) {
+            pieces.push(sheet.piece(frame.back(area), true, body));
+        }
+    }
+    pieces
+}
+
+/// Words by their direction, that of most first; at least one group, perhaps empty.
+fn by_angle(words: Vec<Word>) -> Vec<(Frame, Vec<Word>)> {
+    let mut groups: Vec<(i16, usize, Vec<Word>)> = vec![(0, 0, Vec::new())];
+    for word in words {
+        let n = word.text.len();
+        match groups.iter_mut().find(|(angle, ..)| *angle == word.angle) {
+            Some((_, sum, group)) => {
+                *sum += n;
+                group.push(word);
+            }
+            None => groups.push((word.angle, n, vec![word])),
+        }
+    }
+    groups.sort_by_key(|(angle, n, _)| (std::cmp::Reverse(*n), *angle));
+    groups.into_iter().map(|(angle, _, group)| (Frame::new(angle), group)).collect()
+}
+
+/// Nobody who looks at the page sees the word.
+fn is_hidden(word: &Word, page: Area, fills: &[Area], images: &[Area]) -> bool {
+    let area = Frame::new(word.angle).back(word.area());
+    let (x, y) = (f32::midpoint(area.left, area.right), f32::midpoint(area.top, area.bottom));
+    let on = |area: &Area| area.left <= x && x <= area.right && area.top <= y && y <= area.bottom;
+    if word.size < 1.0 || !on(&page) {
+        return true;
+    }
+    let on_image = || images.iter().any(on);
+    // Recognised text lies unseen on the picture of the page.
+    word.invisible && !on_image() || word.white && !fills.iter().any(on) && !on_image()
+}
+
+/// The rule in other coordinates; `None` where it is slanted there.
+fn turned_rule(rule: Rule, frame: Frame) -> Option<Rule> {
+    let (a, b) = if rule.flat {
+        (frame.turn(rule.from, rule.at), frame.turn(rule.to, rule.at))
+    } else {
+        (frame.turn(rule.at, rule.from), frame.turn(rule.at, rule.to))
+    };
+    let (wide, high) = ((a.0 - b.0).abs(), (a.1 - b.1).abs());
+    let flat = high < wide;
+    let (from, to, at) = if flat { (a.0, b.0, a.1) } else { (a.1, b.1, a.0) };
+    (wide.min(high) < 1.0).then(|| Rule { flat, at, from: from.min(to), to: from.max(to) })
+}
+
+/// What stands in one direction, with the tables already found there, in reading order; in the
+/// coordinates of that direction.
+fn flow(
+    words: Vec<Word>,
+    mut tables: Vec<PageTable>,
+    figures: Vec<(Area, Body)>,
+    frame: Frame,
+    targets: &[String],
+) -> Vec<(Area, Body)> {
+    let mut rows = lines::rows(words);
+    tables.extend(leaders::tables(&mut rows));
+    tables.extend(aligned::tables(&mut rows));
+    let mut elements: Vec<(Area, Element)> = Vec::new();
+    elements.extend(
+        figures.into_iter().map(|(area, body)| (frame.turn_area(area), Element::Body(body))),
+    );
+    elements
+        .extend(tables.into_iter().map(|table| (table.area, Element::Body(Body::Table(table)))));
+    for column in paragraphs::columns(lines::lines(&rows, targets)) {
+        elements.push((column.area, Element::Column(column)));
+    }
+    let areas: Vec<Area> = elements.iter().map(|(area, _)| *area).collect();
+    let mut elements: Vec<Option<(Area, Element)>> = elements.into_iter().map(Some).collect();
+    let mut pieces = Vec::new();
+    for at in reading_order(&areas) {
+        match elements.get_mut(at).and_then(Option::take) {
+            Some((area, Element::Body(body))) => pieces.push((area, body)),
+            Some((_, Element::Column(column))) => {
+                for lines in paragraphs::paragraphs(column) {
+                    let areas = lines.iter().map(|line| line.area);
+                    if let Some(area) = areas.reduce(Area::around) {
+                        pieces.push((area, Body::Text(lines)));
+                    }
+                }
+            }
+            None => {}
+        }
+    }
+    pieces
+}
+
+enum Element {
+    Body(Body),
+    Column(paragraphs::Column),
+}
+
+/// Those for which it holds, and the others, in order.
+fn part<T>(all: Vec<T>, holds: impl Fn(&T) -> bool) -> (Vec<T>, Vec<T>) {
+    all.into_iter().partition(|one| holds(one))
+}

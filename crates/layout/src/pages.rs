@@ -1,0 +1,88 @@
+//! How do the pieces of all pages become one text? What repeats at the edges comes once, words cut at
+//! line ends are joined, and text larger or bolder than most is a heading.
+
+mod headings;
+mod joining;
+mod repeats;
+
+use pikerag_knowledge::{Area, BlockKind, Image};
+
+use crate::piece::{Body, Edge, Piece};
+use crate::tables::PageTable;
+use crate::text::{LinkedText, markers};
+use headings::Styles;
+
+/// A part of the document in reading order.
+#[derive(Debug)]
+pub struct Element {
+    /// The page where it begins, from 1.
+    pub page: u32,
+    /// Where it stands there; of a paragraph that goes on elsewhere, where it begins.
+    pub area: Area,
+    /// A reader of the page does not see it.
+    pub hidden: bool,
+    /// What stands there, ready to be written.
+    pub content: Content,
+}
+
+/// Text, a table or a picture.
+#[derive(Debug)]
+pub enum Content {
+    /// A heading, paragraph, item (without its bullet), caption or program text; `kind` is never a
+    /// table or a figure.
+    Text {
+        /// What the text is; headings have the levels 1 to 6.
+        kind: BlockKind,
+        /// With the links in it; program text keeps its lines and indentation, and has no links.
+        text: LinkedText,
+    },
+    /// A table, as its page has it: it is not joined with its rest on the next page.
+    Table(PageTable),
+    /// A picture; `None` where it could not be kept.
+    Figure(Option<Image>),
+}
+
+/// The elements of a document of so many pages, and its title: the highest heading on the first page
+/// that has a heading, if any has.
+pub fn elements(pieces: Vec<Piece>, n_pages: usize) -> (Vec<Element>, Option<String>) {
+    let pieces = joining::joined(repeats::without_repeats(pieces, n_pages));
+    let styles = Styles::of(&pieces);
+    let hyphened = joining::hyphened(&pieces);
+    let mut elements = Vec::with_capacity(pieces.len());
+    let mut title: Option<(u8, u32, String)> = None;
+    for Piece { page, area, hidden, edge, body } in pieces {
+        let content = match body {
+            Body::Figure(image) => Content::Figure(image),
+            Body::Table(table) => Content::Table(table),
+            Body::Text(lines) if joining::is_code(&lines) => Content::Text {
+                kind: BlockKind::Code,
+                text: LinkedText::from(joining::code(&lines).as_str()),
+            },
+            Body::Text(lines) => {
+                let mut text = joining::text_of(&lines, &hyphened);
+                let heading = styles.heading(&lines, &text.text);
+                let kind = match heading.filter(|_| edge != Edge::Lower) {
+                    _ if hidden => BlockKind::Paragraph,
+                    _ if markers::is_caption(&text.text) => BlockKind::Caption,
+                    Some(level) => BlockKind::Heading { level },
+                    None if markers::is_item(&text.text) => BlockKind::Item,
+                    None => BlockKind::Paragraph,
+                };
+                if let BlockKind::Heading { level } = kind {
+                    let first = title.as_ref().map_or(page, |(_, first, _)| *first);
+                    let higher = title.as_ref().is_none_or(|(best, ..)| level < *best);
+                    if higher && page == first {
+                        title = Some((level, page, text.text.clone()));
+                    }
+                }
+                if kind == BlockKind::Item {
+                    let cut = text.text.len() - markers::without_bullet(&text.text).len();
+                    text = joining::behind(text, cut);
+                }
+                Content::Text { kind, text }
+            }
+        };
+        elements.push(Element { page, area, hidden, content });
+    }
+    (elements, title.map(|(.., text)| text))
+}

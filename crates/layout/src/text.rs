@@ -1,0 +1,11 @@
+//! How do words become lines, and lines paragraphs?
+
+pub(crate) mod bidi;
+pub(crate) mod lines;
+mod linked;
+pub(crate) mod markers;
+pub(crate) mod paragraphs;
+pub(crate) mod script;
+
+pub use lines::Line;
+pub use linked::LinkedText;

@@ -1,0 +1,10 @@
+//! How is a document built, whatever format it comes from?
+
+pub(crate) mod blocks;
+pub(crate) mod cells;
+pub(crate) mod file;
+pub(crate) mod front_matter;
+pub(crate) mod grid;
+pub(crate) mod links;
+pub(crate) mod record;
+pub(crate) mod writing;

@@ -1,0 +1,195 @@
+//! How does a record of a corpus or chunk file become a document?
+//!
+//! Known shapes: BEIR (`_id`, `title`, `text`), `HippoRAG` (`idx`, `title`, `text`) and the chunk
+//! files of PIKE-RAG's reference implementation (`chunk_id`, `title`, `content`).
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use pikerag_knowledge::{BlockKind, Chunking, Document, Span};
+use serde_json::{Map, Value};
+
+use crate::document::blocks::{add_block, one_line};
+use crate::document::file::TextFile;
+use crate::problems::Problems;
+
+const IDS: [&str; 4] = ["id", "_id", "chunk_id", "idx"];
+const TEXTS: [&str; 3] = ["text", "content", "contents"];
+const TITLES: [&str; 2] = ["title", "name"];
+/// Longest path of a nested field, in characters: it is repeated with every field below it.
+const LONGEST_PATH: usize = 200;
+/// A record without a text field that is written out longer than this, in bytes, is split by us:
+/// whoever wrote it had no chunks in mind.
+const LONGEST_GIVEN: usize = 4_000;
+
+/// The documents of a file of records.
+pub(crate) struct Records<'a> {
+    file: &'a TextFile<'a>,
+    documents: Vec<Document>,
+    fragments: HashSet<String>,
+    /// How often an identifier was seen; the next one gets this as its suffix.
+    seen: HashMap<String, usize>,
+}
+
+impl<'a> Records<'a> {
+    pub(crate) fn new(file: &'a TextFile<'a>) -> Self {
+        Self { file, documents: Vec::new(), fragments: HashSet::new(), seen: HashMap::new() }
+    }
+
+    /// Adds a record; `number` is its line or place in the list, from 1, and `place` says which.
+    pub(crate) fn add(
+        &mut self,
+        number: usize,
+        place: &str,
+        value: Value,
+        problems: &mut Problems,
+    ) {
+        let place = format!("{place} {number}");
+        let read = match value {
+            Value::Object(fields) => self.document(number, fields),
+            Value::String(text) => {
+                self.document(number, Map::from_iter([("text".to_owned(), Value::String(text))]))
+            }
+            _ => return problems.add(place, "is neither an object nor a text"),
+        };
+        let Some(mut document) = read else {
+            return problems.add(place, "holds no text");
+        };
+        let id = std::mem::take(&mut document.fragment);
+        document.fragment = self.unique(&id);
+        if document.fragment != id {
+            problems.add(place, format!("`{id}` is taken: it became `{}`", document.fragment));
+        }
+        self.documents.push(document);
+    }
+
+    /// Is there room for another record?
+    pub(crate) fn is_full(&self) -> bool {
+        self.file.limits.max_records <= self.documents.len()
+    }
+
+    pub(crate) fn finish(self) -> Vec<Document> {
+        self.documents
+    }
+
+    fn document(&self, number: usize, mut fields: Map<String, Value>) -> Option<Document> {
+        let depth = self.file.limits.max_depth;
+        let id = take_first(&mut fields, &IDS, |value| {
+            word(value).map(|id| id.trim().to_owned()).filter(|id| !id.is_empty())
+        });
+        let title = TITLES.iter().find_map(|name| fields.get(*name)?.as_str().and_then(one_line));
+        let text = take_first(&mut fields, &TEXTS, |value| {
+            value.as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned)
+        });
+        if text.is_some() && title.is_some() {
+            fields.shift_remove("title");
+        }
+        let fields = flatten(Value::Object(fields), depth).lines;
+        let (text, chunking, metadata) = if let Some(text) = text {
+            (text, Chunking::Given, fields.into_iter().collect())
+        } else {
+            let lines: Vec<_> =
+                fields.iter().map(|(key, value)| format!("{key}: {value}")).collect();
+            let text = lines.join("\n");
+            let ours = LONGEST_GIVEN < text.len();
+            (text, if ours { Chunking::Free } else { Chunking::Given }, BTreeMap::new())
+        };
+        let mut blocks = Vec::new();
+        add_block(&mut blocks, &text, BlockKind::Paragraph, Span { start: 0, end: text.len() });
+        if blocks.is_empty() {
+            return None;
+        }
+        let title = title.unwrap_or_else(|| format!("{} {number}", self.file.title));
+        let mut document = self.file.document(Some(title), text, blocks, Vec::new());
+        document.fragment = id.unwrap_or_else(|| number.to_string());
+        document.chunking = chunking;
+        document.metadata = metadata;
+        Some(document)
+    }
+
+    /// The identifier, with `~2`, `~3`, … behind it where it is taken.
+    fn unique(&mut self, id: &str) -> String {
+        let seen = self.seen.entry(id.to_owned()).or_insert(0);
+        loop {
+            *seen += 1;
+            let fragment = if *seen == 1 { id.to_owned() } else { format!("{id}~{seen}") };
+            if self.fragments.insert(fragment.clone()) {
+                return fragment;
+            }
+        }
+    }
+}
+
+/// Takes the first of the named fields that reads as what is wanted.
+fn take_first(
+    fields: &mut Map<String, Value>,
+    names: &[&str],
+    read: impl Fn(&Value) -> Option<String>,
+) -> Option<String> {
+    let (name, value) = names.iter().find_map(|name| Some((*name, read(fields.get(*name)?)?)))?;
+    fields.shift_remove(name);
+    Some(value)
+}
+
+/// A text, number or truth value as a word.
+fn word(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(truth) => Some(truth.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// A value as lines of path and value, such as `servers[0].name` and `web-1`.
+#[derive(Default)]
+pub(crate) struct Flat {
+    pub(crate) lines: Vec<(String, String)>,
+    /// Something was nested too deep and left out.
+    pub(crate) cut: bool,
+}
+
+/// Flattens; nulls and blank texts are left out, lists of plain values share a line.
+pub(crate) fn flatten(value: Value, max_depth: usize) -> Flat {
+    let mut flat = Flat::default();
+    flatten_into(&mut flat, "", value, max_depth);
+    flat
+}
+
+/// Recursive: `serde_json` refuses values nested deeper than 128.
+fn flatten_into(flat: &mut Flat, path: &str, value: Value, depth: usize) {
+    match value {
+        Value::Object(_) | Value::Array(_) if depth == 0 => flat.cut = true,
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                let key = one_line(&key).unwrap_or_default();
+                let dot = if path.is_empty() { "" } else { "." };
+                flatten_into(flat, &shortened(format!("{path}{dot}{key}")), value, depth - 1);
+            }
+        }
+        Value::Array(values) if values.iter().all(|value| word(value).is_some()) => {
+            let words: Vec<_> = values.iter().filter_map(word).collect();
+            line(flat, path, &words.join(", "));
+        }
+        Value::Array(values) => {
+            for (at, value) in values.into_iter().enumerate() {
+                flatten_into(flat, &shortened(format!("{path}[{at}]")), value, depth - 1);
+            }
+        }
+        value => line(flat, path, &word(&value).unwrap_or_default()),
+    }
+}
+
+fn line(flat: &mut Flat, path: &str, value: &str) {
+    if !value.trim().is_empty() {
+        flat.lines.push((path.to_owned(), value.trim().to_owned()));
+    }
+}
+
+/// Keeps the end of a long path: it tells more than the start.
+fn shortened(path: String) -> String {
+    let excess = path.chars().count().saturating_sub(LONGEST_PATH);
+    if excess == 0 {
+        return path;
+    }
+    std::iter::once('…').chain(path.chars().skip(excess + 1)).collect()
+}

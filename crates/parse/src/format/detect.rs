@@ -1,0 +1,310 @@
+//! What is a file? Told from its name and its first bytes.
+
+use super::Format;
+use crate::ParseError;
+use crate::bytes::encoding::{self, Bytes};
+use crate::bytes::{archive, image_header};
+
+const LATER: &str =
+    "this format comes in a later version; until then, save it as text, Markdown or HTML";
+const UNPACK: &str = "unpack it and give the files inside";
+const DECRYPT: &str = "open it with its password and save it without one";
+const RESAVE: &str = "it is encrypted, damaged or of an old format: open it in its program and save it as .docx, .xlsx or .pptx, without a password";
+const NO_DOCUMENT: &str = "it is not a document";
+
+/// Tells the format from the name's extension, unless the bytes contradict it.
+///
+/// # Errors
+/// [`ParseError::Empty`], [`ParseError::Unsupported`] or [`ParseError::NotText`].
+pub fn format_of(name: &str, bytes: &[u8]) -> Result<Format, ParseError> {
+    if bytes.is_empty() {
+        return Err(ParseError::Empty { name: name.to_owned() });
+    }
+    let extension = extension_of(name);
+    let found = picture(bytes).or_else(|| packed_or_rich(&extension, bytes));
+    if let Some(format) = found.or_else(|| office_format(&extension, bytes)) {
+        return Ok(format);
+    }
+    if is_pdf(&extension, bytes) {
+        return Ok(Format::Pdf);
+    }
+    if let Some((seen, hint)) = binary_format(&extension, bytes) {
+        let (seen, hint) = (seen.to_owned(), hint.to_owned());
+        return Err(ParseError::Unsupported { name: name.to_owned(), seen, hint });
+    }
+    if encoding::kind_of(bytes) == Bytes::Binary {
+        return Err(ParseError::NotText { name: name.to_owned(), found: "zero bytes".to_owned() });
+    }
+    match extension.as_str() {
+        "md" | "markdown" | "mdown" | "mkd" => Ok(Format::Markdown),
+        "html" | "htm" | "xhtml" | "xht" => Ok(Format::Html),
+        "json" => Ok(Format::Json),
+        "jsonl" | "ndjson" => Ok(Format::Jsonl),
+        "csv" => Ok(Format::Csv),
+        "tsv" | "tab" => Ok(Format::Tsv),
+        "txt" | "text" | "log" => Ok(Format::Text),
+        "xml" | "nxml" => Ok(Format::Xml),
+        "eml" => Ok(Format::Eml),
+        "vtt" | "srt" => Ok(Format::Subtitles),
+        "rst" => Ok(Format::Rst),
+        "adoc" | "asciidoc" => Ok(Format::AsciiDoc),
+        "org" => Ok(Format::Org),
+        other => match format_named(other) {
+            // E-mail and the like are text, but read as plain text they are mostly noise. And text
+            // under a binary name is most often an error page that was saved in place of the file.
+            Some((seen, Family::Textual)) => Err(ParseError::Unsupported {
+                name: name.to_owned(),
+                seen: seen.to_owned(),
+                hint: LATER.to_owned(),
+            }),
+            Some((seen, _)) => Err(ParseError::Unsupported {
+                name: name.to_owned(),
+                seen: format!("named like {seen}, but holds something else"),
+                hint: "open it and see whether the right file was saved; if it is text, rename it to .txt".to_owned(),
+            }),
+            None if looks_like_html(bytes) => Ok(Format::Html),
+            None => Ok(Format::Text),
+        },
+    }
+}
+
+/// The kind of picture that the first bytes tell.
+fn picture(bytes: &[u8]) -> Option<Format> {
+    Some(match image_header::media_type(bytes)? {
+        "image/png" => Format::Png,
+        "image/gif" => Format::Gif,
+        "image/tiff" => Format::Tiff,
+        "image/webp" => Format::Webp,
+        "image/bmp" => Format::Bmp,
+        _ => Format::Jpeg,
+    })
+}
+
+/// An EPUB book or a document in Rich Text Format.
+fn packed_or_rich(extension: &str, bytes: &[u8]) -> Option<Format> {
+    let is_book = bytes.starts_with(b"PK\x03\x04")
+        && (extension == "epub" || holds(bytes, b"mimetypeapplication/epub+zip"));
+    match bytes {
+        _ if is_book => Some(Format::Epub),
+        [b'{', b'\\', b'r', b't', b'f', ..] => Some(Format::Rtf),
+        _ => None,
+    }
+}
+
+/// Lower-case extension without its dot; empty where there is none.
+fn extension_of(name: &str) -> String {
+    let base = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    base.rsplit_once('.').map_or_else(String::new, |(_, extension)| extension.to_ascii_lowercase())
+}
+
+const ZIP: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
+const OLE: &[u8] = b"\xd0\xcf\x11\xe0";
+
+/// An Office format, told by what the file says of itself; by its extension only where it says nothing.
+fn office_format(extension: &str, bytes: &[u8]) -> Option<Format> {
+    const DECLARED: [(&str, Format); 14] = [
+        ("opendocument.text", Format::Odt),
+        ("opendocument.spreadsheet", Format::Ods),
+        ("opendocument.presentation", Format::Odp),
+        ("wordprocessingml.document.main+xml", Format::Docx),
+        ("wordprocessingml.template.main+xml", Format::Docx),
+        ("ms-word.document.macroEnabled.main+xml", Format::Docx),
+        ("presentationml.presentation.main+xml", Format::Pptx),
+        ("presentationml.slideshow.main+xml", Format::Pptx),
+        ("presentationml.template.main+xml", Format::Pptx),
+        ("ms-powerpoint.presentation.macroEnabled.main+xml", Format::Pptx),
+        ("spreadsheetml.sheet.main+xml", Format::Xlsx),
+        ("spreadsheetml.template.main+xml", Format::Xlsx),
+        ("ms-excel.sheet.macroEnabled.main+xml", Format::Xlsx),
+        ("ms-excel.template.macroEnabled.main+xml", Format::Xlsx),
+    ];
+    if ZIP.iter().any(|magic| bytes.starts_with(magic)) {
+        if let Some(declared) = archive::declared_type(bytes) {
+            let found = DECLARED
+                .iter()
+                .find(|(name, _)| declared.contains(name))
+                .map(|(_, format)| *format);
+            if found.is_some() {
+                return found;
+            }
+        }
+        return match extension {
+            "docx" | "docm" => Some(Format::Docx),
+            "pptx" | "pptm" => Some(Format::Pptx),
+            "xlsx" | "xlsm" => Some(Format::Xlsx),
+            "odt" => Some(Format::Odt),
+            "ods" => Some(Format::Ods),
+            "odp" => Some(Format::Odp),
+            _ => None,
+        };
+    }
+    if bytes.starts_with(OLE) && !is_encrypted(bytes) {
+        let found = [
+            ("WordDocument", Format::Doc),
+            ("Workbook", Format::Xls),
+            ("PowerPoint Document", Format::Ppt),
+        ];
+        return found
+            .iter()
+            .find(|(stream, _)| has_stream(bytes, stream))
+            .map(|(_, format)| *format);
+    }
+    None
+}
+
+/// Office documents with a password are OLE files that hold the real one.
+fn is_encrypted(bytes: &[u8]) -> bool {
+    has_stream(bytes, "EncryptedPackage")
+}
+
+/// Does an OLE file hold a stream of this name? Names stand in its directory in UTF-16.
+fn has_stream(bytes: &[u8], name: &str) -> bool {
+    let name: Vec<u8> = name.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect();
+    bytes.windows(name.len()).any(|window| window == name)
+}
+
+/// What the first bytes, and then the extension, say of a binary file: its name and an advice.
+fn binary_format(extension: &str, bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+    const MAGIC: &[(&[u8], &str, &str)] = &[
+        (b"\x1f\x8b", "a gzip archive", UNPACK),
+        (b"BZh9", "a bzip2 archive", UNPACK),
+        (b"\xfd7zXZ\0", "an xz archive", UNPACK),
+        (b"\x28\xb5\x2f\xfd", "a Zstandard archive", UNPACK),
+        (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", UNPACK),
+        (b"Rar!\x1a\x07", "a RAR archive", UNPACK),
+        (b"\x7fELF", "a program", NO_DOCUMENT),
+        (b"SQLite format 3\0", "an SQLite database", NO_DOCUMENT),
+    ];
+    if ZIP.iter().any(|magic| bytes.starts_with(magic)) {
+        return Some(match format_named(extension) {
+            Some((seen, Family::Zipped)) => (seen, LATER),
+            _ if holds(bytes, b"[Content_Types].xml") => ("an Office document", LATER),
+            _ => ("a ZIP archive", UNPACK),
+        });
+    }
+    if bytes.starts_with(OLE) && is_encrypted(bytes) {
+        return Some(("an encrypted Office document", DECRYPT));
+    }
+    if bytes.starts_with(OLE) {
+        let named = format_named(extension).filter(|(_, family)| *family != Family::Textual);
+        return Some((named.map_or("an Office file", |(seen, _)| seen), RESAVE));
+    }
+    MAGIC.iter().find(|(magic, ..)| bytes.starts_with(magic)).map(|&(_, seen, hint)| (seen, hint))
+}
+
+/// What the bytes of a format that is known but not read look like.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Zipped,
+    Binary,
+    Textual,
+}
+
+/// What a file of this extension should be, for the formats that are known but not read.
+fn format_named(extension: &str) -> Option<(&'static str, Family)> {
+    Some(match extension {
+        "docx" | "docm" => ("a Word document", Family::Zipped),
+        "xlsx" | "xlsm" => ("an Excel workbook", Family::Zipped),
+        "pptx" | "pptm" => ("a PowerPoint presentation", Family::Zipped),
+        "odt" | "ods" | "odp" => ("an OpenDocument file", Family::Zipped),
+        "epub" => ("an EPUB book", Family::Zipped),
+        "pdf" => ("a PDF", Family::Binary),
+        "doc" => ("a Word document", Family::Binary),
+        "xls" => ("an Excel workbook", Family::Binary),
+        "ppt" => ("a PowerPoint presentation", Family::Binary),
+        "msg" => ("an Outlook message", Family::Binary),
+        "png" | "jpg" | "jpeg" | "gif" | "tif" | "tiff" | "webp" | "bmp" => {
+            ("an image", Family::Binary)
+        }
+        "mbox" => ("a mailbox", Family::Textual),
+        "rtf" => ("an RTF document", Family::Binary),
+        "svg" => ("an SVG image", Family::Textual),
+        _ => return None,
+    })
+}
+
+/// A file named as a PDF may begin with some other bytes.
+fn is_pdf(extension: &str, bytes: &[u8]) -> bool {
+    let start = bytes.get(..1024).unwrap_or(bytes);
+    let inside = || start.windows(5).any(|window| window == b"%PDF-");
+    bytes.starts_with(b"%PDF") || extension == "pdf" && inside()
+}
+
+/// Does the start of a ZIP file name an entry?
+fn holds(bytes: &[u8], entry: &[u8]) -> bool {
+    bytes.get(..4096).unwrap_or(bytes).windows(entry.len()).any(|window| window == entry)
+}
+
+fn looks_like_html(bytes: &[u8]) -> bool {
+    let start = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    let begins =
+        |with: &[u8]| start.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));
+    begins(b"<!doctype html") || begins(b"<html")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(name: &str, bytes: &[u8]) -> String {
+        match format_of(name, bytes) {
+            Ok(format) => format!("{format:?}"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn names_and_bytes_tell_the_format() {
+        let seen = [
+            run("a.TXT", b"x"),
+            run("README", b"x"),
+            run("a.md", b"x"),
+            run("page", b"\n<!DOCTYPE HTML><p>x"),
+            run("a.jsonl", b"{}"),
+            run("a.txt", b"%PDF-1.7"),
+            run(
+                "a.txt",
+                "x".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>().as_slice(),
+            ),
+        ];
+        assert_eq!(
+            seen,
+            [
+                "Text",
+                "Text",
+                "Markdown",
+                "Html",
+                "Jsonl",
+                "Pdf",
+                "`a.txt` is not text: it holds zero bytes; if it is a document, convert it to text first"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_not_read_is_named() {
+        insta::assert_snapshot!(
+            [
+                run("a.txt", b""),
+                run("a.txt", b"%PDF-1.7"),
+                run("a.epub", b"PK\x03\x04"),
+                run("a.txt", b"PK\x03\x04"),
+                run("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
+                run("a.pdf", b"<html>log in first</html>"),
+                run("a.eml", b"From: x"),
+                run("a.bin", b"a\0b"),
+            ]
+            .join("\n"),
+            @"
+        `a.txt` is empty: check that it was saved or copied completely
+        Pdf
+        Epub
+        `a.txt` is a ZIP archive: unpack it and give the files inside
+        `a.doc` is a Word document: it is encrypted, damaged or of an old format: open it in its program and save it as .docx, .xlsx or .pptx, without a password
+        `a.pdf` is named like a PDF, but holds something else: open it and see whether the right file was saved; if it is text, rename it to .txt
+        Eml
+        `a.bin` is not text: it holds zero bytes; if it is a document, convert it to text first
+        "
+        );
+    }
+}

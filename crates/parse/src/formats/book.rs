@@ -1,0 +1,4 @@
+//! How are books and articles read?
+
+pub(crate) mod epub;
+pub(crate) mod jats;

@@ -1,0 +1,3 @@
+//! How are messages read?
+
+pub(crate) mod eml;

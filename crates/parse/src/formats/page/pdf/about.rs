@@ -1,0 +1,132 @@
+//! What does a PDF say of itself: title, author, dates; and where do its links lead?
+
+use std::collections::BTreeMap;
+
+use hayro_interpret::hayro_syntax::Pdf;
+use hayro_interpret::hayro_syntax::metadata::Metadata;
+use hayro_interpret::hayro_syntax::object::{
+    Array, DateTime, Dict, Name, Rect, Stream, String as Text,
+};
+use hayro_interpret::hayro_syntax::page::Page;
+use hayro_interpret::kurbo::Affine;
+use pikerag_knowledge::Area;
+
+use super::place::area_of;
+use crate::document::blocks::one_line;
+
+/// Most links of a page.
+const MOST_LINKS: usize = 500;
+/// Most bytes of metadata that are looked at.
+const MOST_BYTES: usize = 1 << 20;
+
+/// The title, where a person wrote one, and what is stated of author, subject, keywords and dates.
+pub(crate) fn about(pdf: &Pdf) -> (Option<String>, BTreeMap<String, String>) {
+    let Metadata { creation_date, modification_date, title, author, subject, keywords, .. } =
+        pdf.metadata();
+    let read =
+        |bytes: &Option<Box<[u8]>>| bytes.as_deref().and_then(|bytes| one_line(&text(bytes)));
+    let xmp = xmp(pdf).unwrap_or_default();
+    let stated = |tag: &str| xmp_value(&xmp, tag).and_then(|value| one_line(&value));
+    let title = read(title).or_else(|| stated("dc:title")).and_then(|title| real_title(&title));
+    let mut metadata = BTreeMap::new();
+    let mut keep = |key: &str, value: Option<String>| {
+        if let Some(value) = value {
+            metadata.insert(key.to_owned(), value);
+        }
+    };
+    keep("author", read(author).or_else(|| stated("dc:creator")));
+    keep("subject", read(subject).or_else(|| stated("dc:description")));
+    keep("keywords", read(keywords).or_else(|| stated("pdf:Keywords")));
+    keep("created", creation_date.map(date).or_else(|| stated("xmp:CreateDate")));
+    keep("modified", modification_date.map(date).or_else(|| stated("xmp:ModifyDate")));
+    (title, metadata)
+}
+
+/// A title that a person wrote, not the name that a program put there.
+fn real_title(title: &str) -> Option<String> {
+    let title = title.strip_prefix("Microsoft Word - ").unwrap_or(title);
+    let title = title.strip_prefix("Microsoft PowerPoint - ").unwrap_or(title).trim();
+    let low = title.to_lowercase();
+    let names_a_file = [".doc", ".docx", ".pdf", ".indd", ".tex", ".dvi", ".qxd", ".ppt", ".pptx"];
+    let empty = ["", "untitled", "title", "(anonymous)", "unknown", "untitled document"];
+    let bad = empty.contains(&low.as_str()) || names_a_file.iter().any(|end| low.ends_with(end));
+    (!bad && title.chars().any(char::is_alphabetic)).then(|| title.to_owned())
+}
+
+/// A text string: UTF-16 or UTF-8 with its mark, else Latin.
+fn text(bytes: &[u8]) -> String {
+    if let Some(wide) = bytes.strip_prefix(b"\xfe\xff") {
+        let units = wide.chunks_exact(2).filter_map(|pair| match pair {
+            [high, low] => Some(u16::from_be_bytes([*high, *low])),
+            _ => None,
+        });
+        return char::decode_utf16(units).map(|c| c.unwrap_or('\u{fffd}')).collect();
+    }
+    match std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)) {
+        Ok(text) => text.to_owned(),
+        Err(_) => encoding_rs::WINDOWS_1252.decode(bytes).0.into_owned(),
+    }
+}
+
+fn date(date: DateTime) -> String {
+    let DateTime { year, month, day, hour, minute, second, .. } = date;
+    let zone = match (date.utc_offset_hour, date.utc_offset_minute) {
+        (0, 0) => "Z".to_owned(),
+        (hours, minutes) => format!("{hours:+03}:{minutes:02}"),
+    };
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{zone}")
+}
+
+fn xmp(pdf: &Pdf) -> Option<String> {
+    let catalog: Dict<'_> = pdf.xref().get(pdf.xref().root_id())?;
+    let stream: Stream<'_> = catalog.get("Metadata")?;
+    // Compressed metadata is rare, and could be of any size.
+    if !stream.filters().is_empty() {
+        return None;
+    }
+    let bytes = stream.raw_data();
+    Some(String::from_utf8_lossy(bytes.get(..MOST_BYTES).unwrap_or(&bytes)).into_owned())
+}
+
+/// The value of an XMP element: its own text, or that of the first entry of its list.
+fn xmp_value(xmp: &str, tag: &str) -> Option<String> {
+    let (_, rest) = xmp.split_once(&format!("<{tag}"))?;
+    let (inside, _) = rest.split_once(&format!("</{tag}>"))?;
+    let inside = inside.split_once("<rdf:li").map_or(inside, |(_, entry)| entry);
+    let (_, value) = inside.split_once('>')?;
+    let value = value.split('<').next().unwrap_or(value).trim();
+    let plain = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
+    let value = plain.iter().fold(value.to_owned(), |text, (from, to)| text.replace(from, to));
+    (!value.is_empty()).then_some(value)
+}
+
+/// The links of a page that lead out of the document: where they lie and where they lead.
+pub(crate) fn links(page: &Page<'_>, to_page: Affine) -> Vec<(Area, String)> {
+    let Some(notes) = page.raw().get::<Array<'_>>("Annots") else { return Vec::new() };
+    let mut links = Vec::new();
+    for note in notes.iter::<Dict<'_>>().take(10 * MOST_LINKS) {
+        let Some(action) = note.get::<Dict<'_>>("A") else { continue };
+        let string = |dict: &Dict<'_>, key: &str| {
+            dict.get::<Text<'_>>(key).map(|string| text(string.as_bytes()))
+        };
+        // An address, or another document; programs to launch are no links.
+        let target = string(&action, "URI").or_else(|| {
+            let kind = action.get::<Name<'_>>("S")?;
+            if kind.as_str() != "GoToR" {
+                return None;
+            }
+            let file = action.get::<Dict<'_>>("F");
+            string(&action, "F")
+                .or_else(|| file.as_ref().and_then(|f| string(f, "UF").or_else(|| string(f, "F"))))
+        });
+        let Some(rect) = note.get::<Rect>("Rect") else { continue };
+        let rect = hayro_interpret::kurbo::Rect::new(rect.x0, rect.y0, rect.x1, rect.y1);
+        if let Some(target) =
+            target.filter(|target| !target.trim().is_empty() && target.len() < 4096)
+            && links.len() < MOST_LINKS
+        {
+            links.push((area_of(to_page.transform_rect_bbox(rect)), target.trim().to_owned()));
+        }
+    }
+    links
+}

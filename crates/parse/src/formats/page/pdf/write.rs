@@ -1,0 +1,25 @@
+//! How is the text of all pages written down?
+
+use pikerag_layout::pages::{Content, Element, elements};
+use pikerag_layout::piece::Piece;
+
+use crate::document::writing::{Place, Writing};
+
+/// Writes the document; the text of its highest heading on the first page with a heading comes back.
+pub(crate) fn write(
+    pieces: Vec<Piece>,
+    n_pages: usize,
+    max_cells: usize,
+) -> (Writing, Option<String>) {
+    let (elements, title) = elements(pieces, n_pages);
+    let mut writing = Writing::new(max_cells);
+    for Element { page, area, hidden, content } in elements {
+        writing.place = Place { page: Some(page), area: Some(area), hidden };
+        match content {
+            Content::Figure(image) => writing.figure("", image),
+            Content::Table(table) => writing.table(table.header, table.rows),
+            Content::Text { kind, text } => writing.piece(kind, &text),
+        }
+    }
+    (writing, title)
+}

@@ -1,0 +1,3 @@
+//! How are the pages of the web read?
+
+pub(crate) mod html;

@@ -1,0 +1,312 @@
+//! What does a web page say, without its navigation, scripts and hidden text?
+//!
+//! The document's text is our rendering of the page: blocks joined by a blank line.
+
+mod content;
+mod tree;
+mod writer;
+
+use ego_tree::NodeRef;
+use pikerag_knowledge::{Block, BlockKind, Document, Link};
+use scraper::Node;
+
+use crate::ParseError;
+use crate::document::blocks::one_line;
+use crate::document::file::TextFile;
+use crate::problems::Problems;
+use content::Keep;
+use writer::Writer;
+
+/// A main part with less of the page's text than one in this many is not the main part.
+const MAIN_SHARE: usize = 5;
+
+/// Reads a page: its `main` or `article` parts where they hold it, else its body.
+pub(crate) fn read(file: &TextFile, problems: &mut Problems) -> Result<Document, ParseError> {
+    let page = tree::read(&file.text, file.limits.max_depth);
+    if page.flattened {
+        let reason = format!("elements nested deeper than {} are read flat", file.limits.max_depth);
+        problems.add("", reason);
+    }
+    let root = page.html.tree.root();
+    let rendered = best_rendering(file, root);
+    if rendered.cut {
+        problems.add("", format!("only {} table cells were read", file.limits.max_cells));
+    }
+    if rendered.text.is_empty() {
+        return Err(ParseError::NothingInside { name: file.name.to_owned() });
+    }
+    let head = content::head_of(root);
+    let title =
+        head.title.or_else(|| first_heading(&rendered.blocks, &rendered.text).and_then(one_line));
+    let mut document = file.document(title, rendered.text, rendered.blocks, rendered.links);
+    document.metadata = head.metadata;
+    Ok(document)
+}
+
+/// Never lose the whole page: where a part turns out to be next to nothing, take the larger one.
+fn best_rendering(file: &TextFile, root: NodeRef<'_, Node>) -> Writer {
+    let body = render(file, &[root], Keep::Content);
+    let parts = content::main_parts(root);
+    if !parts.is_empty() {
+        let main = render(file, &parts, Keep::Content);
+        if body.text.len() <= main.text.len() * MAIN_SHARE && !main.text.is_empty() {
+            return main;
+        }
+    }
+    if body.text.is_empty() { render(file, &[root], Keep::Visible) } else { body }
+}
+
+fn render(file: &TextFile, parts: &[NodeRef<'_, Node>], keep: Keep) -> Writer {
+    let mut writer = Writer::new(keep, file.text.len(), file.limits.max_cells);
+    for part in parts {
+        writer.write(*part);
+        writer.close();
+    }
+    writer
+}
+
+/// What HTML inside another text shows.
+#[derive(Debug)]
+pub(crate) struct Passage {
+    pub(crate) text: String,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) links: Vec<Link>,
+    /// Elements nested too deep are read flat.
+    pub(crate) flattened: bool,
+}
+
+impl Passage {
+    /// The first heading of level 1, on one line.
+    pub(crate) fn first_heading(&self) -> Option<String> {
+        first_heading(&self.blocks, &self.text).and_then(one_line)
+    }
+}
+
+/// What all passages of a text may still be written with.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    cells: usize,
+    repeats: usize,
+    /// Cells were left out: there were too many.
+    pub(crate) cut: bool,
+}
+
+impl Budget {
+    /// For a text of so many bytes.
+    pub(crate) fn new(size: usize, max_cells: usize) -> Self {
+        Self { cells: max_cells, repeats: writer::repeats(size), cut: false }
+    }
+}
+
+/// Reads HTML that stands inside another text; empty where it shows nothing.
+pub(crate) fn passage(html: &str, max_depth: usize, budget: &mut Budget) -> Passage {
+    let page = tree::read(html, max_depth);
+    let mut writer = Writer::new(Keep::Content, 0, budget.cells);
+    for keep in [Keep::Content, Keep::Visible] {
+        if writer.text.is_empty() {
+            writer = Writer::new(keep, 0, budget.cells);
+            writer.repeats_left = budget.repeats;
+            writer.write(page.html.tree.root());
+            writer.close();
+        }
+    }
+    budget.cells = writer.cells_left;
+    budget.repeats = writer.repeats_left;
+    budget.cut |= writer.cut;
+    let Writer { mut text, mut blocks, mut links, .. } = writer;
+    // There may be hundreds of thousands of them.
+    text.shrink_to_fit();
+    blocks.shrink_to_fit();
+    links.shrink_to_fit();
+    Passage { text, blocks, links, flattened: page.flattened }
+}
+
+/// The first heading of level 1.
+fn first_heading<'a>(blocks: &[Block], text: &'a str) -> Option<&'a str> {
+    let is_first = |block: &&Block| matches!(block.kind, BlockKind::Heading { level: 1 });
+    blocks.iter().find(is_first).and_then(|block| block.span.of(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Limits;
+    use crate::test_support::{run, run_within};
+
+    #[test]
+    fn a_page_is_read_without_its_frame() {
+        let page = r#"<!doctype html><html lang="zh"><head><title> 鸭子 &amp; Ducks </title><meta name="Author" content="Ada">
+            <style>p{}</style></head><body><header>Site</header><nav><a href=/>Home</a></nav>
+            <h1>Ducks</h1>loose   text<p>A <b>bold</b> <a href="goose.html">goose<br>bird</a>.</p>
+            <p hidden>secret</p><p style="Display : none">secret</p><b aria-hidden=true>secret</b>
+            <ul><li>one<ul><li>nested</li></ul>tail</li><li><p>two</p><p>more</p></li></ul>
+            <ol start=3><li>three<li value=7>seven<li>eight</ol>
+            <figure><img src=a.png alt="A duck"><figcaption>Fig. 1</figcaption></figure>
+            <pre>
+fn main() {
+    quack();
+}
+</pre><select><option>x</select><button>y</button><script>z</script><footer>© Site</footer>"#;
+        insta::assert_snapshot!(run("x.html", page), @r#"
+        == 鸭子 & Ducks
+        h1 "Ducks"
+        p "loose text"
+        p "A bold goose\nbird."
+        item "- one"
+        item "- nested"
+        p "tail"
+        item "- two"
+        p "more"
+        item "3. three"
+        item "7. seven"
+        item "8. eight"
+        p "A duck"
+        caption "Fig. 1"
+        code "fn main() {\n    quack();\n}"
+        link "goose\nbird" -> goose.html
+        author = Ada
+        language = zh
+        "#);
+    }
+
+    #[test]
+    fn tables_repeat_what_spans() {
+        let page = "<table><caption>Sales</caption><tr><th rowspan=2>Region</th><th colspan=2>2024</th></tr><tr><th>Q1</th><th>Q2</th></tr>\
+            <tr><td colspan=3>Europe</td></tr><tr><td rowspan=2>UK</td><td>80</td><td><a href=a.html>95</a><ul><li>x<li>y</ul></td></tr>\
+            <tr><td></td><td>7</td></tr></table>";
+        insta::assert_snapshot!(run("x.html", page), @r#"
+        == x
+        caption "Sales"
+        table "Region | 2024 Q1 | 2024 Q2\nEurope\nUK | 80 | 95 x y\nUK |  | 7"
+          header ["Region", "2024 Q1", "2024 Q2"]
+          row ["Europe", "Europe", "Europe"]
+          row ["UK", "80", "95 x y"]
+          row ["UK", "", "7"]
+        link "95" -> a.html
+        "#);
+    }
+
+    #[test]
+    fn a_blank_header_names_nothing() {
+        let page =
+            "<table><thead><tr><th><th></thead><tr><td>a<td>b<tr><td><td><tr><td>c<td>d</table>";
+        insta::assert_snapshot!(run("x.html", page), @r#"
+        == x
+        table "a | b\nc | d"
+          header []
+          row ["a", "b"]
+          row ["c", "d"]
+        "#);
+    }
+
+    #[test]
+    fn a_header_of_rows_is_no_header_of_columns() {
+        let page =
+            "<table><tr><th>Year<th>Month<tr><th rowspan=3>2024<tr><td>May<tr><td>June</table>";
+        insta::assert_snapshot!(run("x.html", page), @r#"
+        == x
+        table "Year | Month\n2024\n2024 | May\n2024 | June"
+          header ["Year", "Month"]
+          row ["2024"]
+          row ["2024", "May"]
+          row ["2024", "June"]
+        "#);
+    }
+
+    #[test]
+    fn a_table_for_layout_is_no_table() {
+        let page = "<table><tr><td>menu<td><h2>Story</h2><p>text<table><tr><td>a<td>b<tr><td>c<td>d</table></table>";
+        insta::assert_snapshot!(run("x.html", page), @r#"
+        == x
+        p "menu"
+        h2 "Story"
+        p "text"
+        table "a | b\nc | d"
+          header []
+          row ["a", "b"]
+          row ["c", "d"]
+        "#);
+    }
+
+    #[test]
+    fn main_is_preferred_unless_it_is_nothing() {
+        insta::assert_snapshot!(run("x.html", "<div>teaser</div><main><header><h1>Story</h1><ul><li>Menu</ul></header>long e\u{ad}nough text</main>"), @r#"
+        == Story
+        h1 "Story"
+        p "long enough text"
+        "#);
+        insta::assert_snapshot!(run("x.html", "<main></main><p>all the text</p>"), @r#"
+        == x
+        p "all the text"
+        "#);
+        insta::assert_snapshot!(run("x.html", "<article>x</article><p>all the other text of the page"), @r#"
+        == x
+        p "x"
+        p "all the other text of the page"
+        "#);
+        insta::assert_snapshot!(run("x.html", "<nav><a href=a>only</a> navigation</nav>"), @r#"
+        == x
+        p "only navigation"
+        link "only" -> a
+        "#);
+        insta::assert_snapshot!(run("x.html", "<script>nothing</script>"), @r"`x.html` holds no text: check that it is the file you meant");
+    }
+
+    #[test]
+    fn xhtml_closes_its_own() {
+        let page = "<?xml version='1.0'?><html><head><title>T</title><script src='x'/></head><body><div/><p>shown<a id='x'/></p></body></html>";
+        insta::assert_snapshot!(run("x.xhtml", page), @r#"
+        == T
+        p "shown"
+        "#);
+    }
+
+    #[test]
+    fn deep_nesting_is_read_flat() {
+        let limits = Limits { max_depth: 3, ..Limits::default() };
+        insta::assert_snapshot!(run_within("x.html", "<div>a<div>b<div>c<div>d<section>e</section></div>f</div>g</div>h</div>i", &limits), @r#"
+        == x
+        p "a"
+        p "b"
+        p "c d e f"
+        p "g"
+        p "h"
+        p "i"
+        ! : elements nested deeper than 3 are read flat
+        "#);
+    }
+
+    /// Each overflows the stack, or takes quadratic time or space, in a plain HTML parser.
+    #[test]
+    fn hostile_files_end_soon() {
+        let files = [
+            format!("{}x", "<div>".repeat(100_000)),
+            format!("{}x", "<div/>".repeat(100_000)),
+            format!("{}x", "<table><tr><td>".repeat(30_000)),
+            format!("{}x", "<svg><g>".repeat(30_000)),
+            format!("{}x", "<a href=x><p>".repeat(30_000)),
+            format!(
+                "<p>{}{}",
+                (0..20_000).map(|n| format!("<b id={n}>")).collect::<Vec<_>>().concat(),
+                "<p>x".repeat(20_000)
+            ),
+            format!(
+                "<table>{}</table>",
+                "<tr><td colspan=99999 rowspan=99999>x<td>y".repeat(2_000)
+            ),
+            format!(
+                "<table><tr><td colspan=100 rowspan=100>{}{}</table>",
+                "long ".repeat(200),
+                "<tr><td>".repeat(200)
+            ),
+        ];
+        for file in files {
+            let size = file.len();
+            let drawn = run("x.html", file);
+            assert!(
+                !drawn.is_empty() && drawn.len() < size * 60,
+                "{size} bytes became {}",
+                drawn.len()
+            );
+        }
+    }
+}
