@@ -14,11 +14,14 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 
 mod check;
+mod deny;
+mod program;
 mod tidy;
 
 const USAGE: &str = "\
 usage: cargo xtask check [--fast]   the whole CI; --fast leaves out doctests and docs
-       cargo xtask tidy             the project's own rules only";
+       cargo xtask tidy             the project's own rules only
+       cargo xtask deny             licences, versions and sources of dependencies only";
 
 fn main() -> ExitCode {
     match run() {
@@ -36,6 +39,7 @@ fn run() -> Result<()> {
     match arguments.as_slice() {
         ["check"] => check::check(&root()?, check::Extent::Whole),
         ["check", "--fast"] => check::check(&root()?, check::Extent::WithoutDocs),
+        ["deny"] => deny::deny(&root()?),
         ["tidy"] => tidy::tidy(&root()?),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
