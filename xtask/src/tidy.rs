@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 mod arrows;
 mod effects;
+mod elsewhere;
 mod links;
 mod machine;
 mod rust;
@@ -37,7 +38,14 @@ impl fmt::Display for Finding {
 /// Prints every broken rule; an error if there is one.
 pub(crate) fn tidy(root: &Path) -> Result<()> {
     let tree = read(root)?;
-    let rules = [shape::check, arrows::check, effects::check, machine::check, links::check];
+    let rules = [
+        shape::check,
+        arrows::check,
+        effects::check,
+        machine::check,
+        links::check,
+        elsewhere::check,
+    ];
     let findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(&tree)).collect();
     for finding in &findings {
         println!("{finding}");
