@@ -13,6 +13,7 @@ mod effects;
 mod elsewhere;
 mod links;
 mod machine;
+mod named;
 mod rust;
 mod shape;
 
@@ -44,6 +45,7 @@ pub(crate) fn tidy(root: &Path) -> Result<()> {
         effects::check,
         machine::check,
         links::check,
+        named::check,
         elsewhere::check,
     ];
     let findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(&tree)).collect();
