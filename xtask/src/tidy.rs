@@ -9,6 +9,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 
 mod arrows;
+mod circles;
 mod effects;
 mod elsewhere;
 mod links;
@@ -47,6 +48,7 @@ pub(crate) fn tidy(root: &Path) -> Result<()> {
         links::check,
         named::check,
         elsewhere::check,
+        circles::check,
     ];
     let findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(&tree)).collect();
     for finding in &findings {
