@@ -1,11 +1,12 @@
 //! How are other programs run, and what do they say?
 
 use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use serde::Deserialize;
 
 /// Runs a step that a program does, with its output on the screen.
 pub(crate) fn run(name: &str, mut command: Command) -> Result<()> {
@@ -55,6 +56,17 @@ pub(crate) fn tool(root: &Path, program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(root);
     command
+}
+
+/// Where Cargo builds.
+pub(crate) fn target_folder(root: &Path) -> Result<PathBuf> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        target_directory: PathBuf,
+    }
+    let metadata = output_of(cargo(root, &["metadata", "--no-deps", "--format-version", "1"]))?;
+    let metadata = serde_json::from_str::<Metadata>(&metadata);
+    Ok(metadata.context("cannot make sense of `cargo metadata`")?.target_directory)
 }
 
 fn line(command: &Command) -> String {

@@ -15,7 +15,7 @@ mod elsewhere;
 mod links;
 mod machine;
 mod named;
-mod rust;
+pub(crate) mod rust;
 mod shape;
 
 /// The project's files: their text by their path from the root, with `/` on every system. Files
@@ -62,7 +62,7 @@ pub(crate) fn tidy(root: &Path) -> Result<()> {
 }
 
 /// Git's files and those that would be added: a finding should come before the commit.
-fn read(root: &Path) -> Result<Tree> {
+pub(crate) fn read(root: &Path) -> Result<Tree> {
     let output = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(root)
@@ -82,7 +82,7 @@ fn read(root: &Path) -> Result<Tree> {
     Ok(tree)
 }
 
-fn has_ending(path: &str, ending: &str) -> bool {
+pub(crate) fn has_ending(path: &str, ending: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, found)| found == ending)
 }
 

@@ -70,7 +70,7 @@ fn end_of_item(item: &str) -> usize {
 }
 
 /// `text` with blanks in place of comments, strings and characters; the lines stay where they are.
-pub(super) fn code_only(text: &str) -> String {
+pub(crate) fn code_only(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(next) = rest.chars().next() {
@@ -89,7 +89,7 @@ pub(super) fn code_only(text: &str) -> String {
 }
 
 /// A character of a name.
-pub(super) fn is_word(c: char) -> bool {
+pub(crate) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
