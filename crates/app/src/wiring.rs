@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use pikerag_coordinate::estimate::Estimate;
 use pikerag_coordinate::ingest::{FileReader, Params, Summarized, Tools};
-use pikerag_coordinate::{Kit, Method, Models, Overrides};
+use pikerag_coordinate::{Method, Models, Overrides, Ports};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{AtomKind, ChatModel, Embedder, KnowledgeBase, Ledger, Role};
 use pikerag_models::{Cap, MemoryLedger, Meter, Mode, Price, Prices, Run, Transport};
@@ -94,7 +94,7 @@ impl Wiring {
     }
 
     /// What answering works with. Vectors are searched only with the embedder that made them.
-    pub(crate) async fn kit(&self, base: &Base) -> anyhow::Result<Kit> {
+    pub(crate) async fn ports(&self, base: &Base) -> anyhow::Result<Ports> {
         let made_by = base.summary().await?.embedder;
         let mut embedder = match made_by {
             Some(_) => self.embedder_on(base)?,
@@ -117,7 +117,7 @@ impl Wiring {
         if let Some(path) = &self.settings.methods.skr_examples {
             models.labelled = labelled::read(path)?;
         }
-        Ok(Kit { base: Arc::new(base.clone()), embedder, models })
+        Ok(Ports { base: Arc::new(base.clone()), embedder, models })
     }
 
     /// What indexing works with.

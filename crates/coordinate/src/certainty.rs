@@ -11,7 +11,7 @@ use pikerag_knowledge::{
 use pikerag_prompt::{Prompt, Prose, Reply, Unreadable, ask, object, quiet_headings};
 use serde_json::json;
 
-use crate::kit::{Certainty, Kit, Run, SolveError};
+use crate::ports::{Certainty, Ports, Run, SolveError};
 use crate::verdict::only;
 
 /// A reply in plain words, and how sure the model is of it.
@@ -50,14 +50,14 @@ const GRADE: Prompt = Prompt {
 /// [`SolveError::NoScorer`] or [`ModelError::Unsupported`] where log-probabilities are wanted and
 /// cannot be had: nothing replaces them in silence.
 pub(crate) async fn ask_surely(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     prompt: &Prompt,
     inputs: &[(&str, &str)],
 ) -> Result<Option<Sure>, SolveError> {
-    match kit.models.certainty {
+    match ports.models.certainty {
         Certainty::LogProbabilities => {
-            let scorer = kit.models.scorer.as_deref().ok_or(SolveError::NoScorer)?;
+            let scorer = ports.models.scorer.as_deref().ok_or(SolveError::NoScorer)?;
             let remembering = Scored { scorer, logprobs: Mutex::default() };
             let asked = ask::<Prose>(&remembering, prompt, inputs, &mut run.spent).await;
             let Some(Prose(text)) = run.readable(prompt.role, asked)? else { return Ok(None) };
@@ -65,14 +65,14 @@ pub(crate) async fn ask_surely(
             Ok(Some(Sure { text, confidence, by: JudgedBy::LogProbabilities }))
         }
         Certainty::SelfAssessment => {
-            let Some(Prose(text)) = run.ask::<Prose>(kit, prompt, inputs).await? else {
+            let Some(Prose(text)) = run.ask::<Prose>(ports, prompt, inputs).await? else {
                 return Ok(None);
             };
             let task = quiet_headings(&prompt.render(inputs)?);
             let reply = quiet_headings(&text);
             let asked = [("task", task.as_str()), ("reply", reply.as_str())];
             // A grade that cannot be read is no assurance.
-            let grade = run.ask::<Grade>(kit, &GRADE, &asked).await?.map_or(0.0, |grade| grade.0);
+            let grade = run.ask::<Grade>(ports, &GRADE, &asked).await?.map_or(0.0, |grade| grade.0);
             Ok(Some(Sure { text, confidence: grade, by: JudgedBy::SelfAssessment }))
         }
     }
@@ -82,8 +82,8 @@ pub(crate) async fn ask_surely(
 ///
 /// # Errors
 /// [`SolveError::NoScorer`].
-pub(crate) fn need_certainty(kit: &Kit) -> Result<(), SolveError> {
-    match (kit.models.certainty, &kit.models.scorer) {
+pub(crate) fn need_certainty(ports: &Ports) -> Result<(), SolveError> {
+    match (ports.models.certainty, &ports.models.scorer) {
         (Certainty::LogProbabilities, None) => Err(SolveError::NoScorer),
         _ => Ok(()),
     }

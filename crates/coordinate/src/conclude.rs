@@ -3,7 +3,7 @@
 use pikerag_knowledge::{Answer, Context, Event, Question, Role, WrittenBy};
 use pikerag_reason::{Claim, Reading, cite, quote, read};
 
-use crate::kit::{Kit, Run, SolveError};
+use crate::ports::{Ports, Run, SolveError};
 
 /// Sentences that the quoting generator puts together.
 const QUOTED: usize = 4;
@@ -11,23 +11,23 @@ const QUOTED: usize = 4;
 /// Line 14 of Algorithm 1: `â ← LLM(q, C)`; without a model, quotes. An unreadable reply falls
 /// back to quotes too, and the trace says so.
 pub(crate) async fn conclude(
-    kit: &Kit,
+    ports: &Ports,
     question: &Question,
     context: Context,
     run: Run,
 ) -> Result<Answer, SolveError> {
-    conclude_with(kit, question, context, "", run).await
+    conclude_with(ports, question, context, "", run).await
 }
 
 /// The same with notes of what was worked out on the way.
 pub(crate) async fn conclude_with(
-    kit: &Kit,
+    ports: &Ports,
     question: &Question,
     context: Context,
     notes: &str,
     mut run: Run,
 ) -> Result<Answer, SolveError> {
-    let (reading, written_by) = match kit.models.of(Role::Answer) {
+    let (reading, written_by) = match ports.models.of(Role::Answer) {
         Some(model) => {
             let asked = read(model, question, &context, notes, &mut run.spent).await;
             match run.readable(Role::Answer, asked)? {
@@ -39,53 +39,53 @@ pub(crate) async fn conclude_with(
         }
         None => quoted(question, &context, &mut run, "No language model was used"),
     };
-    finish(kit, context, reading, written_by, run).await
+    finish(ports, context, reading, written_by, run).await
 }
 
 /// Ends with an answer that the method's own steps have worked out.
 pub(crate) async fn conclude_as(
-    kit: &Kit,
+    ports: &Ports,
     context: Context,
     answer: String,
     rationale: String,
     run: Run,
 ) -> Result<Answer, SolveError> {
-    conclude_read(kit, context, Reading { answer, rationale, claims: Vec::new() }, run).await
+    conclude_read(ports, context, Reading { answer, rationale, claims: Vec::new() }, run).await
 }
 
 /// Ends with an answer that a step has read from the context, quotes included.
 pub(crate) async fn conclude_read(
-    kit: &Kit,
+    ports: &Ports,
     context: Context,
     reading: Reading,
     run: Run,
 ) -> Result<Answer, SolveError> {
-    let model = kit.models.need(Role::Answer)?.name().to_owned();
-    finish(kit, context, reading, WrittenBy::LanguageModel { model }, run).await
+    let model = ports.models.need(Role::Answer)?.name().to_owned();
+    finish(ports, context, reading, WrittenBy::LanguageModel { model }, run).await
 }
 
 /// Ends without an answer: `missing` says what the base lacks.
 pub(crate) async fn refuse(
-    kit: &Kit,
+    ports: &Ports,
     context: Context,
     missing: String,
     run: Run,
 ) -> Result<Answer, SolveError> {
-    let mut answer = conclude_as(kit, context, missing, String::new(), run).await?;
+    let mut answer = conclude_as(ports, context, missing, String::new(), run).await?;
     answer.refused = true;
     answer.citations.clear();
     Ok(answer)
 }
 
 async fn finish(
-    kit: &Kit,
+    ports: &Ports,
     context: Context,
     reading: Reading,
     written_by: WrittenBy,
     mut run: Run,
 ) -> Result<Answer, SolveError> {
     let claims: &[Claim] = &reading.claims;
-    let citations = cite(kit.base.as_ref(), &context, &reading.answer, claims).await?;
+    let citations = cite(ports.base.as_ref(), &context, &reading.answer, claims).await?;
     run.trace.push(Event::Answered { answer: reading.answer.clone() });
     Ok(Answer {
         text: reading.answer,

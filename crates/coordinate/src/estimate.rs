@@ -95,7 +95,7 @@ pub async fn estimate(
         if base.chunk_count().await? > 0 {
             tagged.sample_is_elsewhere(); // Counted with the chunks that wait.
         }
-        estimate = waiting(base, params, &mut counted).await?;
+        estimate = pending(base, params, &mut counted).await?;
     }
     let parsing = stream::iter(files)
         .map(|path| async move { (path, parsed(base, reader, path, params).await) })
@@ -206,11 +206,11 @@ pub async fn left_to_do(
     base: &dyn KnowledgeWriter,
     params: &Params,
 ) -> Result<Estimate, StoreError> {
-    waiting(base, params, &mut HashSet::new()).await
+    pending(base, params, &mut HashSet::new()).await
 }
 
 /// As [`left_to_do`]; adds the chunks it counted to `counted`.
-async fn waiting(
+async fn pending(
     base: &dyn KnowledgeWriter,
     params: &Params,
     counted: &mut HashSet<ChunkId>,
@@ -232,7 +232,7 @@ async fn waiting(
         stages.push((Stage::extract(ExtractBy::Model), new));
     }
     for (stage, new) in stages {
-        let left = base.waiting(&stage, None, usize::MAX).await?;
+        let left = base.pending(&stage, None, usize::MAX).await?;
         for page in left.chunks(PAGE) {
             for chunk in base.chunks(page).await? {
                 count(&mut estimate, &chunk, new, &mut fresh);
@@ -242,7 +242,7 @@ async fn waiting(
     }
     for schema in &params.records {
         let left =
-            base.waiting(&Stage::records(schema, RecordsBy::Model), None, usize::MAX).await?;
+            base.pending(&Stage::records(schema, RecordsBy::Model), None, usize::MAX).await?;
         let left = records::to_ask(base, schema, &left).await?;
         for page in left.chunks(PAGE) {
             for chunk in base.chunks(page).await? {
@@ -251,13 +251,13 @@ async fn waiting(
             }
         }
     }
-    described::waiting(&mut estimate, base, params, counted).await?;
+    described::pending(&mut estimate, base, params, counted).await?;
     if params.with.contains(&Structure::Tags) {
-        tagged::waiting(&mut estimate, base, params, counted).await?;
+        tagged::pending(&mut estimate, base, params, counted).await?;
     }
     // How much of a tree is left to grow is known when it is grown; one that was never begun is all left.
     if params.with.contains(&Structure::Tree) && base.summary().await?.summaries == 0 {
-        let all = base.waiting(&Stage("tree".to_owned()), None, usize::MAX).await?;
+        let all = base.pending(&Stage("tree".to_owned()), None, usize::MAX).await?;
         for page in all.chunks(PAGE) {
             for chunk in base.chunks(page).await? {
                 fresh.tree_tokens += estimate_tokens(&chunk.reading_text());

@@ -1,8 +1,8 @@
 //! How do files become a knowledge base? Read, split, atomize, embed, and over all of them an entity
 //! graph and a tree where they are wanted; each stage resumes where it was left, and no paid step is done twice.
 
+mod call_batch;
 pub(crate) mod describe;
-mod flight;
 mod graph;
 mod learn;
 mod outcome;
@@ -30,7 +30,7 @@ use pikerag_parse::Parsed;
 use serde::{Deserialize, Serialize};
 
 use crate::estimate::left_to_do;
-use crate::kit::Models;
+use crate::ports::Models;
 
 /// Opens files for indexing: in the product a limited child process, in tests a table.
 #[async_trait]
@@ -181,7 +181,7 @@ pub async fn ingest(
     let mut report = Report::default();
     reading::read_all(tools, files, params, watch, &mut report).await?;
     for structure in &params.with {
-        tools.base.want(*structure).await?;
+        tools.base.request(*structure).await?;
     }
     let wanted = tools.base.structures().await?;
     let paid = paid(tools, params, &wanted);
@@ -214,7 +214,7 @@ pub async fn ingest(
             Structure::Tags => tags::build(tools, params, watch, &mut report).await?,
         };
         if whole {
-            tools.base.built(structure, &stamp).await?;
+            tools.base.mark_built(structure, &stamp).await?;
         }
         stages::embed(tools, params, watch, &mut report).await?;
     }

@@ -5,14 +5,14 @@ mod certainty;
 mod conclude;
 pub mod decompose;
 pub mod estimate;
-mod gather;
 pub mod ingest;
-mod kit;
 pub mod methods;
+mod ports;
+mod retrieval;
 mod tagging;
 mod verdict;
 
-pub use gather::{Gather, Path};
-pub use kit::{Certainty, Kit, LabelledQuestion, Models, Run, SolveError};
 pub use methods::{Method, Overrides, UnknownMethod, solve};
+pub use ports::{Certainty, LabelledQuestion, Models, Ports, Run, SolveError};
+pub use retrieval::{Path, RetrievalParams};
 pub use tagging::TagUse;

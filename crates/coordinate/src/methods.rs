@@ -28,8 +28,8 @@ use pikerag_knowledge::{Answer, Question};
 
 pub use self::catalogue::UnknownMethod;
 pub use self::overrides::Overrides;
-use crate::gather::Gather;
-use crate::kit::{Kit, SolveError};
+use crate::ports::{Ports, SolveError};
+use crate::retrieval::RetrievalParams;
 
 /// A method with its parameters. The names carry the papers' parameters as defaults.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +39,7 @@ pub enum Method {
     /// Hop retrieval, then one answering call.
     HopRag(hop_rag::Params),
     /// One retrieval, one answer.
-    NaiveRag(Gather),
+    NaiveRag(RetrievalParams),
     /// RA-ISF, Algorithm 1.
     RaIsf(ra_isf::Params),
     /// CRP-RAG.
@@ -83,28 +83,32 @@ pub enum Method {
 ///
 /// # Cancel safety
 /// Reads only; dropping the future gives up at most the call in flight.
-pub async fn solve(kit: &Kit, question: &Question, method: Method) -> Result<Answer, SolveError> {
+pub async fn solve(
+    ports: &Ports,
+    question: &Question,
+    method: Method,
+) -> Result<Answer, SolveError> {
     let solving: BoxFuture<'_, Result<Answer, SolveError>> = match method {
-        Method::Kar3(params) => Box::pin(kar3::solve(kit, question, params)),
-        Method::HopRag(params) => Box::pin(hop_rag::solve(kit, question, params)),
-        Method::NaiveRag(params) => Box::pin(naive_rag::solve(kit, question, params)),
-        Method::RaIsf(params) => Box::pin(ra_isf::solve(kit, question, params)),
-        Method::CrpRag(params) => Box::pin(crp_rag::solve(kit, question, params)),
-        Method::ClosedBook(params) => Box::pin(closed_book::solve(kit, question, params)),
-        Method::SelfAsk(params) => Box::pin(self_ask::solve(kit, question, params)),
-        Method::Ircot(params) => Box::pin(ircot::solve(kit, question, params)),
-        Method::IterRetgen(params) => Box::pin(iter_retgen::solve(kit, question, params)),
-        Method::LeastToMost(params) => Box::pin(least_to_most::solve(kit, question, params)),
-        Method::ThinkThenAct(params) => Box::pin(think_then_act::solve(kit, question, params)),
-        Method::TreeOfThought(params) => Box::pin(tree_of_thought::solve(kit, question, params)),
-        Method::SearChain(params) => Box::pin(searchain::solve(kit, question, params)),
-        Method::ProbTree(params) => Box::pin(probtree::solve(kit, question, params)),
-        Method::Replug(params) => Box::pin(replug::solve(kit, question, params)),
-        Method::SelfRag(params) => Box::pin(self_rag::solve(kit, question, params)),
-        Method::GraphRagLocal(params) => Box::pin(graphrag::local(kit, question, params)),
-        Method::GraphRagGlobal(params) => Box::pin(graphrag::global(kit, question, params)),
-        Method::Raptor(params) => Box::pin(raptor::solve(kit, question, params)),
-        Method::Skr(params) => Box::pin(skr::solve(kit, question, params)),
+        Method::Kar3(params) => Box::pin(kar3::solve(ports, question, params)),
+        Method::HopRag(params) => Box::pin(hop_rag::solve(ports, question, params)),
+        Method::NaiveRag(params) => Box::pin(naive_rag::solve(ports, question, params)),
+        Method::RaIsf(params) => Box::pin(ra_isf::solve(ports, question, params)),
+        Method::CrpRag(params) => Box::pin(crp_rag::solve(ports, question, params)),
+        Method::ClosedBook(params) => Box::pin(closed_book::solve(ports, question, params)),
+        Method::SelfAsk(params) => Box::pin(self_ask::solve(ports, question, params)),
+        Method::Ircot(params) => Box::pin(ircot::solve(ports, question, params)),
+        Method::IterRetgen(params) => Box::pin(iter_retgen::solve(ports, question, params)),
+        Method::LeastToMost(params) => Box::pin(least_to_most::solve(ports, question, params)),
+        Method::ThinkThenAct(params) => Box::pin(think_then_act::solve(ports, question, params)),
+        Method::TreeOfThought(params) => Box::pin(tree_of_thought::solve(ports, question, params)),
+        Method::SearChain(params) => Box::pin(searchain::solve(ports, question, params)),
+        Method::ProbTree(params) => Box::pin(probtree::solve(ports, question, params)),
+        Method::Replug(params) => Box::pin(replug::solve(ports, question, params)),
+        Method::SelfRag(params) => Box::pin(self_rag::solve(ports, question, params)),
+        Method::GraphRagLocal(params) => Box::pin(graphrag::local(ports, question, params)),
+        Method::GraphRagGlobal(params) => Box::pin(graphrag::global(ports, question, params)),
+        Method::Raptor(params) => Box::pin(raptor::solve(ports, question, params)),
+        Method::Skr(params) => Box::pin(skr::solve(ports, question, params)),
     };
     solving.await
 }

@@ -12,9 +12,9 @@ use pikerag_prompt::{Prompt, Prose, one_line, quiet_headings};
 use pikerag_retrieve::{RANK_OFFSET, tagged};
 use serde::Deserialize;
 
-use crate::gather::{Gather, gather};
-use crate::kit::{Kit, Run, SolveError};
 use crate::methods::kar3::chunk_candidates;
+use crate::ports::{Ports, Run, SolveError};
+use crate::retrieval::{RetrievalParams, retrieve};
 
 /// What a question's tags are used for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -57,23 +57,23 @@ const MAPPED: usize = 3;
 
 /// What a question finds with the help of its tags, best first, each chunk once; without tags, or where
 /// they are not to be used, what it finds by itself. At most one call to find tags and one to rewrite.
-pub(crate) async fn gather_tagged(
-    kit: &Kit,
+pub(crate) async fn retrieve_tagged(
+    ports: &Ports,
     run: &mut Run,
     question: &str,
-    params: Gather,
+    params: RetrievalParams,
 ) -> Result<Vec<Candidate>, SolveError> {
     if params.tags == TagUse::Off {
-        return gather(kit, question, params).await;
+        return retrieve(ports, question, params).await;
     }
-    let tags = map(kit, find(kit, run, question).await?).await?;
+    let tags = map(ports, find(ports, run, question).await?).await?;
     if tags.is_empty() {
         run.trace
             .push(Event::Noted { note: "No tags of the base are in the question.".to_owned() });
-        return gather(kit, question, params).await;
+        return retrieve(ports, question, params).await;
     }
     let query = match params.tags.rewrites() {
-        true => rewritten(kit, run, question, &tags).await?,
+        true => rewritten(ports, run, question, &tags).await?,
         false => question.to_owned(),
     };
     let keywords = match params.tags.adds_keywords() {
@@ -81,25 +81,25 @@ pub(crate) async fn gather_tagged(
         false => Vec::new(),
     };
     run.trace.push(Event::Tagged { tags, query: query.clone(), keywords: keywords.clone() });
-    let found = gather(kit, &query, params).await?;
+    let found = retrieve(ports, &query, params).await?;
     if keywords.is_empty() {
         return Ok(found);
     }
     let keys: Vec<NameKey> = keywords.iter().filter_map(|word| tag_key(word)).collect();
-    let hits = tagged(kit.finder(), &keys, &keywords, params.chunks).await?;
-    let by_tags = chunk_candidates(kit, &hits, Via::Tags, &keywords.join("; ")).await?;
+    let hits = tagged(ports.finder(), &keys, &keywords, params.chunks).await?;
+    let by_tags = chunk_candidates(ports, &hits, Via::Tags, &keywords.join("; ")).await?;
     Ok(fused(found, by_tags, params.chunks + params.atoms))
 }
 
 /// The question's tags, each once: what a model finds by class, and what the base knows by name.
 async fn find(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     question: &str,
 ) -> Result<Vec<(String, String)>, SolveError> {
-    let mut found = by_name(kit, question).await?;
-    let classes = kit.base.tag_classes().await?;
-    if let Some(model) = kit.models.of(Role::Tag)
+    let mut found = by_name(ports, question).await?;
+    let classes = ports.base.tag_classes().await?;
+    if let Some(model) = ports.models.of(Role::Tag)
         && !classes.is_empty()
     {
         let asked = question_tags(model, question, &classes, &mut run.spent).await;
@@ -115,7 +115,7 @@ async fn find(
 
 /// Words of the question that a pair or a chunk's tag bears, the longest at each place, with the names of
 /// their classes.
-async fn by_name(kit: &Kit, question: &str) -> Result<Vec<(String, String)>, SolveError> {
+async fn by_name(ports: &Ports, question: &str) -> Result<Vec<(String, String)>, SolveError> {
     let mut words = tokens(question);
     words.truncate(WORDS);
     let mut spans: Vec<(usize, usize, NameKey, &str)> = Vec::new();
@@ -132,9 +132,9 @@ async fn by_name(kit: &Kit, question: &str) -> Result<Vec<(String, String)>, Sol
         }
     }
     let keys: Vec<NameKey> = spans.iter().map(|(_, _, key, _)| *key).collect();
-    let pairs = kit.base.pairs_from(&keys).await?;
-    let tags = kit.base.tags_named(&keys).await?;
-    let classes = kit.base.tag_classes().await?;
+    let pairs = ports.base.pairs_from(&keys).await?;
+    let tags = ports.base.tags_named(&keys).await?;
+    let classes = ports.base.tag_classes().await?;
     let (mut found, mut reached) = (Vec::new(), 0);
     for (((start, length, _, shown), pairs), tags) in spans.into_iter().zip(pairs).zip(tags) {
         if start < reached || (pairs.is_empty() && tags.is_empty()) {
@@ -153,11 +153,11 @@ fn name_of(classes: &[TagClass], id: pikerag_knowledge::TagClassId) -> Option<St
 }
 
 /// What the documents call each tag: the words that it is paired with, else itself, where chunks bear it.
-async fn map(kit: &Kit, found: Vec<(String, String)>) -> Result<Vec<MappedTag>, SolveError> {
+async fn map(ports: &Ports, found: Vec<(String, String)>) -> Result<Vec<MappedTag>, SolveError> {
     let keys: Vec<NameKey> =
         found.iter().map(|(tag, _)| tag_key(tag).unwrap_or(NameKey(0))).collect();
-    let pairs = kit.base.pairs_from(&keys).await?;
-    let known = kit.base.tags_named(&keys).await?;
+    let pairs = ports.base.pairs_from(&keys).await?;
+    let known = ports.base.tags_named(&keys).await?;
     let mut tags = Vec::with_capacity(found.len());
     for (((tag, class), pairs), known) in found.into_iter().zip(pairs).zip(known) {
         let mut to: Vec<String> = pairs.into_iter().map(|pair| pair.professional).collect();
@@ -172,7 +172,7 @@ async fn map(kit: &Kit, found: Vec<(String, String)>) -> Result<Vec<MappedTag>, 
 
 /// The question in the documents' words: a model's, else with these words behind it.
 async fn rewritten(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     question: &str,
     tags: &[MappedTag],
@@ -188,10 +188,10 @@ async fn rewritten(
     if pairs.is_empty() {
         return Ok(question.to_owned());
     }
-    if kit.models.of(Role::Rewrite).is_some() {
+    if ports.models.of(Role::Rewrite).is_some() {
         let (pairs, asked) = (pairs.join("\n"), quiet_headings(question));
         let inputs = [("pairs", pairs.as_str()), ("question", asked.as_str())];
-        if let Some(Prose(said)) = run.ask::<Prose>(kit, &REWRITE, &inputs).await? {
+        if let Some(Prose(said)) = run.ask::<Prose>(ports, &REWRITE, &inputs).await? {
             return Ok(one_line(&said));
         }
     }

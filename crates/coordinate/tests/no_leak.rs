@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::stream::{self, StreamExt};
 use pikerag_coordinate::ingest::Params;
 use pikerag_coordinate::methods::kar3;
-use pikerag_coordinate::{Kit, Method, Models, solve};
+use pikerag_coordinate::{Method, Models, Ports, solve};
 use pikerag_knowledge::{Answer, AtomKind, ChatRequest, Message, Question, Role};
 use pikerag_models::fake::{HashEmbedder, ScriptedChat};
 
@@ -35,17 +35,17 @@ async fn questions_asked_at_once_do_not_meet() {
         let chat = ScriptedChat::by(|request| Ok(reply(request)));
         let chat = Arc::new(chat.with_latency(Duration::from_millis(1)));
         let models = Models { default: Some(chat.clone()), ..Models::default() };
-        let kit = Kit { base: shelf.base.clone(), embedder: Some(embedder.clone()), models };
+        let ports = Ports { base: shelf.base.clone(), embedder: Some(embedder.clone()), models };
         let answers: Vec<Answer> = stream::iter(0..QUESTIONS)
             .map(|n| {
-                let kit = kit.clone();
+                let ports = ports.clone();
                 tokio::spawn(async move {
                     let text = format!("Where was the maker of Machine{n:02} born?");
                     let question = Question { id: n.to_string(), text };
                     // The paper's δ: a calibrated one would let other machines in, openly.
                     let params =
                         kar3::Params { delta: Some(kar3::DELTA), ..kar3::Params::default() };
-                    solve(&kit, &question, Method::Kar3(params)).await.unwrap()
+                    solve(&ports, &question, Method::Kar3(params)).await.unwrap()
                 })
             })
             .buffered(at_once)

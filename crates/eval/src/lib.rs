@@ -4,9 +4,9 @@
 //! A run loads [`datasets::Item`]s, asks every method every question, [`metrics::score`]s each
 //! answer into a [`report::Row`], and sums the rows up with [`report::summarize`].
 
+pub mod cost_model;
 pub mod datasets;
 mod error;
-pub mod expected;
 pub mod faithful;
 pub mod judge;
 pub mod methods;

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Instant;
 
 use futures::stream::{self, StreamExt};
-use pikerag_coordinate::{Kit, Method, SolveError, solve};
+use pikerag_coordinate::{Method, Ports, SolveError, solve};
 use pikerag_knowledge::{
-    Answer, ChatModel, Check, Citation, ModelError, Question, Role, Scorer, Spent, causes,
+    Answer, ChatModel, Check, Citation, ModelError, Question, Role, Scorer, Spent, error_chain,
 };
 use pikerag_prompt::AskError;
 
@@ -55,7 +55,7 @@ pub struct Judges<'a> {
 /// # Errors
 /// What ended the run, or what `keep` returned. Rows handed out before stay valid.
 pub async fn run<E>(
-    kit: &Kit,
+    ports: &Ports,
     items: &[Item],
     methods: &[(String, Method)],
     done: &HashSet<(String, String)>,
@@ -72,7 +72,7 @@ pub async fn run<E>(
     }
     let answers = stream::iter(jobs.into_iter().enumerate()).map(
         |(place, (name, method, item))| async move {
-            (place, (name, item, asked(kit, method, item, params.judges).await))
+            (place, (name, item, asked(ports, method, item, params.judges).await))
         },
     );
     // Unordered, so that one slow question holds no place; handed out in the order asked.
@@ -129,10 +129,10 @@ struct Verdicts {
     spent: Spent,
 }
 
-async fn asked(kit: &Kit, method: Method, item: &Item, judges: Judges<'_>) -> Asked {
+async fn asked(ports: &Ports, method: Method, item: &Item, judges: Judges<'_>) -> Asked {
     let question = Question { id: item.id.clone(), text: item.question.clone() };
     let began = Instant::now();
-    let result = solve(kit, &question, method).await;
+    let result = solve(ports, &question, method).await;
     let seconds = began.elapsed().as_secs_f64();
     let result = match result {
         Ok(answer) => {
@@ -217,7 +217,7 @@ fn failed(method: &str, item: &Item, error: &SolveError, seconds: f64, params: P
         consistent: params.judges.consistent.is_some().then_some(0.0),
         task: task_scores("", item),
         final_recall: supporting_recall(&item.supporting, &[]),
-        failed: Some(causes(error)),
+        failed: Some(error_chain(error)),
         ..blank(method, item, seconds, params)
     }
 }

@@ -41,7 +41,7 @@ pub async fn extract(
 ) -> Result<Extraction, AskError> {
     let (title, text) = content(chunk);
     let inputs = [("title", title.as_str()), ("text", text.as_str())];
-    let said: Said = ask(model, &PROMPT, &inputs, spent).await?;
+    let said: RawReply = ask(model, &PROMPT, &inputs, spent).await?;
     Ok(said.0)
 }
 
@@ -165,9 +165,9 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-struct Said(Extraction);
+struct RawReply(Extraction);
 
-impl Reply for Said {
+impl Reply for RawReply {
     fn schema() -> Option<Schema> {
         let entity = json!({
             "type": "object",
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_reply_in_many_dresses() {
-        let read = |reply: &str| shown(&Said::read(reply).unwrap().0);
+        let read = |reply: &str| shown(&RawReply::read(reply).unwrap().0);
         let said = r#"{"entities": [{"name": "KX-40", "type": "Crane", "description": "Lifts."},
             {"name": "kx 40", "type": "machine", "description": ""}, "Varnsund", 7, {"type": "x"}, {"name": "?!"}],
             "relationships": [{"source": "KX-40", "target": "Ilse  Brandt", "description": "designed by", "strength": "8"},
@@ -305,8 +305,8 @@ mod tests {
         let cut =
             r#"{"entities": [{"name": "A", "type": "", "description": ""}, {"name": "B", "ty"#;
         assert_eq!(read(cut), ["A (): ", "B (): "]);
-        assert!(Said::read("I cannot.").is_err() && Said::read("").is_err());
-        assert!(Said::read(r#"{"entities": "KX-40"}"#).is_err());
+        assert!(RawReply::read("I cannot.").is_err() && RawReply::read("").is_err());
+        assert!(RawReply::read(r#"{"entities": "KX-40"}"#).is_err());
     }
 
     #[test]

@@ -4,11 +4,11 @@
 mod atomize;
 mod chunk;
 pub mod cluster;
-mod enhance;
 mod entities;
 mod identifiers;
 pub mod leiden;
 mod links;
+mod llm_chunking;
 mod records;
 mod references;
 #[cfg(test)]
@@ -19,8 +19,10 @@ mod tags;
 
 pub use atomize::{Atomized, atomize_prompt, question_atoms, sentence_atoms};
 pub use chunk::{ChunkParams, document_graph};
-pub use enhance::{ENHANCED_VERSION, EnhanceParams, Enhanced, enhanced_forecast, enhanced_graph};
 pub use entities::{entity_of, extract, extract_names, extract_prompt};
+pub use llm_chunking::{
+    ENHANCED_VERSION, EnhanceParams, Enhanced, enhanced_forecast, enhanced_graph,
+};
 pub use records::{
     ModelRecords, asks_model, model_records, plain_records, propose_by_model, propose_from_columns,
     records_prompt,

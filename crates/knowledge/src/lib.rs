@@ -2,9 +2,9 @@
 //! questions and answers, the typed trace, and the ports to models and storage. No IO.
 
 pub mod answer;
-mod causes;
 pub mod distilled;
 pub mod document;
+mod error_chain;
 pub mod graph;
 pub mod id;
 pub mod names;
@@ -16,12 +16,12 @@ pub mod tags;
 pub mod trace;
 
 pub use answer::{Answer, Check, Citation, Context, ContextChunk, Question, WrittenBy};
-pub use causes::causes;
 pub use distilled::{
     Child, Community, Entity, EntityMention, Extraction, LongDescription, Outline, OutlineRelation,
     Relation, RelationMention, Report, Structure, Summary,
 };
 pub use document::{Area, Block, BlockKind, Chunking, Document, Image, Link, Problem, Span, Table};
+pub use error_chain::error_chain;
 pub use graph::{
     Atom, AtomKind, Chunk, ChunkKind, DocumentGraph, EdgeKind, LayerKind, NodeKind, Section, Source,
 };

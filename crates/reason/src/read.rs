@@ -47,7 +47,7 @@ pub async fn read(
     let notes = quiet_headings(notes);
     let inputs =
         [("context", shown.as_str()), ("notes", notes.as_str()), ("question", asked.as_str())];
-    let said: Said = ask(model, &PROMPT, &inputs, spent).await?;
+    let said: RawReply = ask(model, &PROMPT, &inputs, spent).await?;
     let mut claims = Vec::new();
     for (passage, quote) in said.quotes {
         let held = context.chunks.get(passage).or_else(|| context.chunks.first());
@@ -58,14 +58,14 @@ pub async fn read(
     Ok(Reading { answer: said.answer, rationale: said.rationale, claims })
 }
 
-struct Said {
+struct RawReply {
     answer: String,
     rationale: String,
     /// Passage from 0, and the words.
     quotes: Vec<(usize, String)>,
 }
 
-impl Reply for Said {
+impl Reply for RawReply {
     fn schema() -> Option<Schema> {
         let citation = json!({
             "type": "object",
@@ -120,13 +120,13 @@ mod tests {
 
     #[test]
     fn a_reply_with_and_without_citations() {
-        let said = Said::read(
+        let said = RawReply::read(
             r#"{"answer": 42, "rationale": "so", "citations": [{"passage": "2", "quote": "x"}, 7]}"#,
         );
         let said = said.unwrap();
         assert_eq!((said.answer.as_str(), said.rationale.as_str()), ("42", "so"));
         assert_eq!(said.quotes, [(1, "x".to_owned())]);
-        assert_eq!(Said::read(r#"{"answer": "x"}"#).unwrap().quotes, []);
-        assert!(Said::read(r#"{"rationale": "x"}"#).is_err());
+        assert_eq!(RawReply::read(r#"{"answer": "x"}"#).unwrap().quotes, []);
+        assert!(RawReply::read(r#"{"rationale": "x"}"#).is_err());
     }
 }

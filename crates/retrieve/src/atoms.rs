@@ -18,12 +18,12 @@ pub struct AtomHit {
     pub score: f32,
 }
 
-/// The `k` atoms closest to each proposal, none below `floor` (δ), none whose chunk is in `except`.
+/// The `k` atoms closest to each proposal, none below `min_score` (δ), none whose chunk is in `exclude`.
 /// By proposal in order, best first; an atom that several proposals find is listed once, where it
 /// scores best.
 ///
 /// Without an embedder the words decide: the chunks that match a proposal best, each by the atom
-/// that shares most words with it, where at least a `floor` share of the proposal's words is found.
+/// that shares most words with it, where at least a `min_score` share of the proposal's words is found.
 ///
 /// # Errors
 /// See [`RetrieveError`].
@@ -32,12 +32,12 @@ pub async fn atoms(
     kind: AtomKind,
     proposals: &[String],
     k: usize,
-    floor: f32,
-    except: &[ChunkId],
+    min_score: f32,
+    exclude: &[ChunkId],
 ) -> Result<Vec<AtomHit>, RetrieveError> {
     let mut hits = Vec::new();
     if let Some(vectors) = finder.vectors(proposals).await? {
-        let lists = finder.base.nearest_atoms(kind, &vectors, k, floor, except).await?;
+        let lists = finder.base.nearest_atoms(kind, &vectors, k, min_score, exclude).await?;
         for (proposal, list) in lists.into_iter().enumerate() {
             hits.extend(list.into_iter().map(|hit| AtomHit {
                 proposal,
@@ -47,8 +47,8 @@ pub async fn atoms(
         }
     } else {
         for (proposal, text) in proposals.iter().enumerate() {
-            for (atom, score) in by_words(finder, kind, text, k, except).await? {
-                if floor <= score {
+            for (atom, score) in by_words(finder, kind, text, k, exclude).await? {
+                if min_score <= score {
                     hits.push(AtomHit { proposal, atom, score });
                 }
             }
@@ -76,12 +76,12 @@ async fn by_words(
     kind: AtomKind,
     proposal: &str,
     k: usize,
-    except: &[ChunkId],
+    exclude: &[ChunkId],
 ) -> Result<Vec<(Atom, f32)>, RetrieveError> {
     let wanted: HashSet<String> = content_words(proposal).into_iter().collect();
-    let found = finder.base.matching_chunks(proposal, k + except.len()).await?;
+    let found = finder.base.matching_chunks(proposal, k + exclude.len()).await?;
     let chunks: Vec<ChunkId> =
-        found.iter().map(|hit| hit.item).filter(|chunk| !except.contains(chunk)).take(k).collect();
+        found.iter().map(|hit| hit.item).filter(|chunk| !exclude.contains(chunk)).take(k).collect();
     let mut best: BTreeMap<ChunkId, (Atom, f32)> = BTreeMap::new();
     for atom in finder.base.atoms_of(kind, &chunks).await? {
         let shared = content_words(&atom.text).iter().filter(|word| wanted.contains(*word)).count();

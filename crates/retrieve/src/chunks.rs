@@ -13,8 +13,8 @@ pub const RANK_OFFSET: f32 = 5.0;
 /// Ranks that each side contributes to a fusion.
 const FUSED: usize = 100;
 
-/// The `k` chunks closest in meaning, none below `floor`: `R` in KAR³ eq. 1. Without an embedder:
-/// the `k` best by words, where `floor` does not apply.
+/// The `k` chunks closest in meaning, none below `min_score`: `R` in KAR³ eq. 1. Without an embedder:
+/// the `k` best by words, where `min_score` does not apply.
 ///
 /// # Errors
 /// See [`RetrieveError`].
@@ -22,13 +22,13 @@ pub async fn nearest(
     finder: Finder<'_>,
     query: &str,
     k: usize,
-    floor: f32,
+    min_score: f32,
 ) -> Result<Vec<Hit>, RetrieveError> {
     let Some(vectors) = finder.vectors(&[query.to_owned()]).await? else {
         let found = finder.base.matching_chunks(query, k).await?;
         return Ok(found.into_iter().map(|hit| one_part(hit, "bm25")).collect());
     };
-    let found = finder.base.nearest_chunks(&vectors, k, floor).await?;
+    let found = finder.base.nearest_chunks(&vectors, k, min_score).await?;
     Ok(found.into_iter().flatten().map(|hit| one_part(hit, "cosine")).collect())
 }
 

@@ -3,13 +3,13 @@
 use pikerag_knowledge::StoreError;
 
 /// Names the operation that failed.
-pub(crate) trait Doing<T> {
+pub(crate) trait Context<T> {
     /// `what` reads after "… failed", such as `reading chunks`.
-    fn doing(self, what: &str) -> Result<T, StoreError>;
+    fn context(self, what: &str) -> Result<T, StoreError>;
 }
 
-impl<T, E: Into<Box<dyn std::error::Error + Send + Sync>>> Doing<T> for Result<T, E> {
-    fn doing(self, what: &str) -> Result<T, StoreError> {
+impl<T, E: Into<Box<dyn std::error::Error + Send + Sync>>> Context<T> for Result<T, E> {
+    fn context(self, what: &str) -> Result<T, StoreError> {
         self.map_err(|source| StoreError::Failed { what: what.to_owned(), source: source.into() })
     }
 }

@@ -17,7 +17,7 @@ use tantivy::{
     SegmentReader, TantivyDocument, Term,
 };
 
-use crate::error::Doing;
+use crate::error::Context;
 use crate::tokens::Words;
 
 /// Bumped when tokens or fields change: an index of another version is built anew.
@@ -77,7 +77,7 @@ impl FullText {
             .reload_policy(ReloadPolicy::Manual)
             .doc_store_cache_num_blocks(0)
             .try_into()
-            .doing("opening the full-text index")?;
+            .context("opening the full-text index")?;
         Ok(Self { index, reader, id, body, lock })
     }
 
@@ -96,10 +96,10 @@ impl FullText {
         let mut writer: IndexWriter<TantivyDocument> = self
             .index
             .writer_with_num_threads(1, WRITER_BYTES)
-            .doing("opening the full-text index to write")?;
+            .context("opening the full-text index to write")?;
         match changes.gone {
             None => {
-                writer.delete_all_documents().doing("clearing the full-text index")?;
+                writer.delete_all_documents().context("clearing the full-text index")?;
             }
             Some(gone) => {
                 for id in gone {
@@ -111,18 +111,18 @@ impl FullText {
             let mut document = TantivyDocument::new();
             document.add_u64(self.id, id);
             document.add_text(self.body, text);
-            writer.add_document(document).doing("adding to the full-text index")?;
+            writer.add_document(document).context("adding to the full-text index")?;
         }
-        let mut commit = writer.prepare_commit().doing("committing the full-text index")?;
+        let mut commit = writer.prepare_commit().context("committing the full-text index")?;
         commit.set_payload(&changes.stamp);
-        commit.commit().doing("committing the full-text index")?;
-        writer.wait_merging_threads().doing("merging the full-text index")?;
-        self.reader.reload().doing("reloading the full-text index")
+        commit.commit().context("committing the full-text index")?;
+        writer.wait_merging_threads().context("merging the full-text index")?;
+        self.reader.reload().context("reloading the full-text index")
     }
 
     /// Sees what another process committed.
     pub(crate) fn reload(&self) -> Result<(), StoreError> {
-        self.reader.reload().doing("reloading the full-text index")
+        self.reader.reload().context("reloading the full-text index")
     }
 
     /// The `k` best chunks for these words by BM25, best first, ties by id.
@@ -143,11 +143,11 @@ impl FullText {
         let searcher = self.reader.searcher();
         let found = searcher
             .search(&BooleanQuery::new(clauses), &TopDocs::with_limit(k).order_by_score())
-            .doing("searching the full-text index")?;
+            .context("searching the full-text index")?;
         let mut hits: Vec<(u64, f32)> = Vec::with_capacity(found.len());
         for (score, DocAddress { segment_ord, doc_id }) in found {
             let segment = searcher.segment_reader(segment_ord);
-            let ids = segment.fast_fields().u64("id").doing("reading the full-text index")?;
+            let ids = segment.fast_fields().u64("id").context("reading the full-text index")?;
             if let Some(id) = ids.first(doc_id) {
                 hits.push((id, score));
             }
@@ -160,7 +160,7 @@ impl FullText {
     pub(crate) fn scores(&self, term: &str) -> Result<Vec<(u64, f32)>, StoreError> {
         let term = Term::from_field_text(self.body, term);
         let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
-        self.reader.searcher().search(&query, &AllScores).doing("searching the full-text index")
+        self.reader.searcher().search(&query, &AllScores).context("searching the full-text index")
     }
 
     /// In how many chunks a term occurs.
@@ -168,22 +168,22 @@ impl FullText {
         let term = Term::from_field_text(self.body, term);
         let query = TermQuery::new(term, IndexRecordOption::Basic);
         // Not `doc_freq`: that counts deleted chunks until their segment is merged.
-        self.reader.searcher().search(&query, &Count).doing("searching the full-text index")
+        self.reader.searcher().search(&query, &Count).context("searching the full-text index")
     }
 }
 
 fn create(folder: &Path, schema: &Schema) -> Result<Index, StoreError> {
     if folder.exists() {
-        std::fs::remove_dir_all(folder).doing("clearing the full-text folder")?;
+        std::fs::remove_dir_all(folder).context("clearing the full-text folder")?;
     }
-    std::fs::create_dir_all(folder).doing("creating the full-text folder")?;
-    Index::create_in_dir(folder, schema.clone()).doing("creating the full-text index")
+    std::fs::create_dir_all(folder).context("creating the full-text folder")?;
+    Index::create_in_dir(folder, schema.clone()).context("creating the full-text index")
 }
 
 fn turn(path: &Path) -> Result<Turn, StoreError> {
     let doing = "waiting to write full text";
-    let file = File::options().create(true).append(true).open(path).doing(doing)?;
-    file.lock().doing(doing)?;
+    let file = File::options().create(true).append(true).open(path).context(doing)?;
+    file.lock().context(doing)?;
     Ok(Turn(file))
 }
 

@@ -63,20 +63,20 @@ impl Codes {
         true
     }
 
-    /// The `k` nearest to each query, best first, ties by id; none whose owner is in `except`,
-    /// none clearly below `floor`. Queries of another length find nothing.
+    /// The `k` nearest to each query, best first, ties by id; none whose owner is in `exclude`,
+    /// none clearly below `min_score`. Queries of another length find nothing.
     pub fn nearest(
         &self,
         queries: &[Vec<f32>],
         k: usize,
-        floor: f32,
-        except: &HashSet<u64>,
+        min_score: f32,
+        exclude: &HashSet<u64>,
     ) -> Vec<Vec<Near>> {
         if self.dimensions == 0 || k == 0 {
             return vec![Vec::new(); queries.len()];
         }
         // A code is off by at most half a step in each component: see `quantize`.
-        let floor = floor - 0.02;
+        let min_score = min_score - 0.02;
         let queries: Vec<Option<(f32, Vec<i16>)>> = queries
             .iter()
             .map(|query| {
@@ -95,7 +95,7 @@ impl Codes {
                 for (query, best) in queries.iter().zip(&mut best) {
                     let Some((scale, query)) = query else { continue };
                     simd.dispatch(|| {
-                        self.scan_block(at * BLOCK, block, query, *scale, floor, except, best);
+                        self.scan_block(at * BLOCK, block, query, *scale, min_score, exclude, best);
                     });
                 }
             }
@@ -182,14 +182,14 @@ impl Codes {
         block: &[u8],
         query: &[i16],
         query_scale: f32,
-        floor: f32,
-        except: &HashSet<u64>,
+        min_score: f32,
+        exclude: &HashSet<u64>,
         best: &mut Best,
     ) {
         let rows = block.chunks_exact(self.dimensions).enumerate();
         for ((row, code), scale) in rows.zip(self.scales.iter().skip(first)) {
             let score = dot(query, code) as f32 * query_scale * scale;
-            if score < floor || score < best.worst {
+            if score < min_score || score < best.worst {
                 continue;
             }
             let (Some(&id), Some(&owner)) =
@@ -197,7 +197,7 @@ impl Codes {
             else {
                 continue;
             };
-            if !except.contains(&owner) {
+            if !exclude.contains(&owner) {
                 best.offer(Near { id, owner, score });
             }
         }
@@ -327,25 +327,25 @@ mod tests {
         /// The twin: every vector scored in full precision. Codes may swap near ties, no more.
         #[test]
         fn finds_what_brute_force_finds(
-            stored in vectors(1..600), queries in vectors(1..4), k in 1usize..12, floor in -0.2f32..0.4
+            stored in vectors(1..600), queries in vectors(1..4), k in 1usize..12, min_score in -0.2f32..0.4
         ) {
             let mut codes = Codes::default();
             for (id, vector) in stored.iter().enumerate() {
                 prop_assert!(codes.push(id as u64, id as u64 / 3, vector));
             }
-            let except = HashSet::from([0, 2]);
-            let found = codes.nearest(&queries, k, floor, &except);
+            let exclude = HashSet::from([0, 2]);
+            let found = codes.nearest(&queries, k, min_score, &exclude);
             for (query, found) in queries.iter().zip(found) {
                 let mut exact: Vec<f32> = stored.iter().enumerate()
-                    .filter(|(id, _)| !except.contains(&(*id as u64 / 3)))
+                    .filter(|(id, _)| !exclude.contains(&(*id as u64 / 3)))
                     .map(|(_, vector)| cosine(query, vector))
-                    .filter(|score| floor <= *score)
+                    .filter(|score| min_score <= *score)
                     .collect();
                 exact.sort_by(|a, b| b.total_cmp(a));
                 exact.truncate(k);
                 prop_assert!(exact.len() <= found.len());
                 for (near, exact) in found.iter().zip(&exact) {
-                    prop_assert!(!except.contains(&near.owner));
+                    prop_assert!(!exclude.contains(&near.owner));
                     let true_score = cosine(query, &stored[near.id as usize]);
                     prop_assert!((true_score - near.score).abs() < 0.02, "{true_score} {near:?}");
                     prop_assert!((near.score - exact).abs() < 0.03, "{near:?} {exact}");

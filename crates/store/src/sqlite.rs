@@ -28,7 +28,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 pub use export::ExportLine;
 
-use crate::error::Doing;
+use crate::error::Context;
 use crate::fulltext::FullText;
 
 /// Layout of the tables; another number is another, incompatible layout.
@@ -63,7 +63,7 @@ impl Base {
     /// [`StoreError::NotOurs`] where the file is no base of this layout.
     pub fn open_or_create(folder: &Path) -> Result<Self, StoreError> {
         std::fs::create_dir_all(folder)
-            .doing(&format!("creating the folder {}", folder.display()))?;
+            .context(&format!("creating the folder {}", folder.display()))?;
         Self::connect(folder)
     }
 
@@ -138,12 +138,12 @@ impl Base {
         tokio::task::spawn_blocking(move || {
             inner.with_reader(|connection| {
                 // One snapshot for all statements of a port call, and one taking of the file's lock.
-                let snapshot = connection.unchecked_transaction().doing(what)?;
+                let snapshot = connection.unchecked_transaction().context(what)?;
                 work(&inner, &snapshot)
             })
         })
         .await
-        .doing(what)?
+        .context(what)?
     }
 
     /// As [`Base::reading`], for work that needs the database alone.
@@ -152,7 +152,7 @@ impl Base {
         T: Send + 'static,
         F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        self.reading(what, move |_, connection| work(connection).doing(what)).await
+        self.reading(what, move |_, connection| work(connection).context(what)).await
     }
 
     /// Runs `work` in one transaction, off the async threads.
@@ -162,7 +162,7 @@ impl Base {
         F: FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
     {
         let inner = Arc::clone(&self.inner);
-        tokio::task::spawn_blocking(move || inner.transaction(what, work)).await.doing(what)?
+        tokio::task::spawn_blocking(move || inner.transaction(what, work)).await.context(what)?
     }
 }
 
@@ -177,8 +177,8 @@ impl Inner {
             None => {
                 let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
                 let connection = Connection::open_with_flags(self.folder.join(DATABASE), flags)
-                    .doing("opening the database to read")?;
-                tune(&connection).doing("opening the database to read")?;
+                    .context("opening the database to read")?;
+                tune(&connection).context("opening the database to read")?;
                 connection
             }
         };
@@ -196,9 +196,9 @@ impl Inner {
         // Immediate: a transaction that begins by reading must not fail when it turns to writing.
         let transaction = writer
             .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
-            .doing(what)?;
-        let result = work(&transaction).doing(what)?;
-        transaction.commit().doing(what)?;
+            .context(what)?;
+        let result = work(&transaction).context(what)?;
+        transaction.commit().context(what)?;
         Ok(result)
     }
 
@@ -233,18 +233,19 @@ fn tune(connection: &Connection) -> rusqlite::Result<()> {
 /// Makes the tables, unless there are tables of somebody else (`false`).
 fn create(writer: &mut Connection) -> Result<bool, StoreError> {
     let doing = "creating the tables";
-    let transaction =
-        writer.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).doing(doing)?;
-    let number = |sql| transaction.query_row(sql, [], |row| row.get::<_, i64>(0)).doing(doing);
+    let transaction = writer
+        .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
+        .context(doing)?;
+    let number = |sql| transaction.query_row(sql, [], |row| row.get::<_, i64>(0)).context(doing);
     // Two processes may both have seen an empty file; the second finds the work done.
     if number("PRAGMA user_version")? == 0 {
         if number("SELECT count(*) FROM sqlite_schema")? != 0 {
             return Ok(false);
         }
-        transaction.execute_batch(include_str!("sqlite/layout.sql")).doing(doing)?;
-        transaction.pragma_update(None, "user_version", LAYOUT).doing(doing)?;
+        transaction.execute_batch(include_str!("sqlite/layout.sql")).context(doing)?;
+        transaction.pragma_update(None, "user_version", LAYOUT).context(doing)?;
     }
-    transaction.commit().doing(doing)?;
+    transaction.commit().context(doing)?;
     Ok(true)
 }
 

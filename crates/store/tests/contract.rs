@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 // What reasoning reads.
 
-/// By cosine, ties by identifier; none below the floor, which itself counts; none of `except`.
+/// By cosine, ties by identifier; none below the min_score, which itself counts; none of `exclude`.
 #[tokio::test]
 async fn the_nearest_chunks_in_order() {
     let (_folder, base) = fresh();
@@ -59,9 +59,9 @@ async fn the_nearest_atoms_in_order_without_those_of_some_chunks() {
     let waiting = base.without_vector(set, "e", None, 99).await.unwrap();
     let vectors = waiting.into_iter().map(|(id, text)| (id, at(text.parse().unwrap()))).collect();
     base.put_vectors(set, "e", vectors).await.unwrap();
-    let found = async |k, floor, except: &[ChunkId]| -> Vec<String> {
+    let found = async |k, min_score, exclude: &[ChunkId]| -> Vec<String> {
         let kind = AtomKind::Question;
-        let lists = base.nearest_atoms(kind, &[at(1.0)], k, floor, except).await.unwrap();
+        let lists = base.nearest_atoms(kind, &[at(1.0)], k, min_score, exclude).await.unwrap();
         lists.into_iter().flatten().map(|hit| hit.item.text).collect()
     };
     assert_eq!(found(9, 0.5, &[]).await, ["0.9", "0.8", "0.7", "0.6", "0.5"]);
@@ -161,7 +161,7 @@ async fn names_are_borne_mentioned_and_linked() {
     put(&base, "yard.md", "# The Yard\n\nIlse Brandt owns it.").await;
     let [crane, yard] = [one(&base, "crane.md"), one(&base, "yard.md")];
     let names = ["big crane", "yard", "ilse brandt"].map(NameKey::of_folded);
-    let borne = base.bearers(&names).await.unwrap();
+    let borne = base.chunks_by_title(&names).await.unwrap();
     assert_eq!(borne, [vec![(crane, 100)], vec![(yard, 100)], vec![]]);
     let mentions = base.mentions(&names[2..], 2).await.unwrap();
     let mut both = [crane, yard];
@@ -172,10 +172,10 @@ async fn names_are_borne_mentioned_and_linked() {
     assert_eq!((mentions[0].count, mentions[0].chunks.len()), (2, 0));
     let links = base.links_of(&[yard, crane]).await.unwrap();
     assert_eq!(links[0], []);
-    assert_eq!(base.bearers(&links[1]).await.unwrap(), [vec![(yard, 100)]]);
+    assert_eq!(base.chunks_by_title(&links[1]).await.unwrap(), [vec![(yard, 100)]]);
     // A name that is gone is borne by nobody.
     base.delete_file("yard.md").await.unwrap();
-    assert_eq!(base.bearers(&names[1..2]).await.unwrap(), [vec![]]);
+    assert_eq!(base.chunks_by_title(&names[1..2]).await.unwrap(), [vec![]]);
 }
 
 // What indexing writes.
@@ -230,16 +230,16 @@ async fn chunks_wait_for_each_stage_page_by_page() {
     let mut chunks = put_pages(&base, 7).await;
     chunks.sort_unstable();
     let (stage, other) = (questions(), Stage::atomize(AtomKind::Sentence));
-    assert_eq!(base.waiting(&stage, None, 3).await.unwrap(), chunks[..3]);
-    assert_eq!(base.waiting(&stage, Some(chunks[2]), 3).await.unwrap(), chunks[3..6]);
-    assert_eq!(base.waiting(&stage, Some(chunks[5]), 3).await.unwrap(), chunks[6..]);
-    assert_eq!(base.waiting(&stage, Some(chunks[6]), 3).await.unwrap(), []);
-    assert_eq!(base.waiting(&stage, None, 0).await.unwrap(), []);
+    assert_eq!(base.pending(&stage, None, 3).await.unwrap(), chunks[..3]);
+    assert_eq!(base.pending(&stage, Some(chunks[2]), 3).await.unwrap(), chunks[3..6]);
+    assert_eq!(base.pending(&stage, Some(chunks[5]), 3).await.unwrap(), chunks[6..]);
+    assert_eq!(base.pending(&stage, Some(chunks[6]), 3).await.unwrap(), []);
+    assert_eq!(base.pending(&stage, None, 0).await.unwrap(), []);
     // Done is done, even without an atom; the other stage does not know.
     base.put_atoms(&stage, vec![(chunks[1], vec![])]).await.unwrap();
-    assert_eq!(base.waiting(&stage, None, 2).await.unwrap(), [chunks[0], chunks[2]]);
-    assert_eq!(base.waiting(&other, None, usize::MAX).await.unwrap(), chunks);
-    assert_eq!(base.summary().await.unwrap().waiting, [(stage.0, 6)]);
+    assert_eq!(base.pending(&stage, None, 2).await.unwrap(), [chunks[0], chunks[2]]);
+    assert_eq!(base.pending(&other, None, usize::MAX).await.unwrap(), chunks);
+    assert_eq!(base.summary().await.unwrap().pending, [(stage.0, 6)]);
 }
 
 #[tokio::test]
@@ -410,9 +410,9 @@ async fn two_handles_see_each_other() {
     fill_vectors(&other, VectorSet::Chunks, "e").await;
     assert_eq!(near(&one, &[at(1.0)], 9, -1.0).await[0].len(), 2);
     let key = [NameKey::of_folded("heron")];
-    assert_eq!(one.bearers(&key).await.unwrap()[0].len(), 1);
+    assert_eq!(one.chunks_by_title(&key).await.unwrap()[0].len(), 1);
     one.delete_file("heron.txt").await.unwrap();
-    assert_eq!(other.bearers(&key).await.unwrap()[0].len(), 0);
+    assert_eq!(other.chunks_by_title(&key).await.unwrap()[0].len(), 0);
     assert_eq!(matching(&other, "crane", 9).await, ["a.txt"]);
     assert_eq!(near(&other, &[at(1.0)], 9, -1.0).await[0].len(), 1);
     one.keep(&call(1, "x")).await.unwrap();
@@ -454,7 +454,7 @@ async fn entities_live_by_their_mentions() {
     ];
     base.put_extractions(ExtractBy::Model, found).await.unwrap();
     for by in [ExtractBy::Model, ExtractBy::Names] {
-        assert_eq!(base.waiting(&Stage::extract(by), None, 9).await.unwrap(), []);
+        assert_eq!(base.pending(&Stage::extract(by), None, 9).await.unwrap(), []);
     }
     let ids = [entity("bergen"), EntityId(7), entity("oslo")];
     let told = async || -> Vec<String> {
@@ -575,12 +575,12 @@ async fn what_was_made_of_a_deleted_chunk_goes_at_once() {
 async fn structures_are_wanted_until_they_are_built_anew() {
     let (_folder, base) = fresh();
     assert_eq!(base.structures().await.unwrap(), []);
-    base.built(Structure::Graph, "1").await.unwrap();
+    base.mark_built(Structure::Graph, "1").await.unwrap();
     assert_eq!(base.structures().await.unwrap(), []);
-    base.want(Structure::Tree).await.unwrap();
-    base.want(Structure::Graph).await.unwrap();
-    base.built(Structure::Graph, "1").await.unwrap();
-    base.want(Structure::Graph).await.unwrap();
+    base.request(Structure::Tree).await.unwrap();
+    base.request(Structure::Graph).await.unwrap();
+    base.mark_built(Structure::Graph, "1").await.unwrap();
+    base.request(Structure::Graph).await.unwrap();
     let wanted = [(Structure::Graph, "1".to_owned()), (Structure::Tree, String::new())];
     assert_eq!(base.structures().await.unwrap(), wanted);
 }
@@ -649,8 +649,8 @@ async fn fill_vectors(base: &Base, set: VectorSet, embedder: &str) {
     base.put_vectors(set, embedder, vectors).await.unwrap();
 }
 
-async fn near(base: &Base, queries: &[Vector], k: usize, floor: f32) -> Vec<Vec<ChunkId>> {
-    let lists = base.nearest_chunks(queries, k, floor).await.unwrap();
+async fn near(base: &Base, queries: &[Vector], k: usize, min_score: f32) -> Vec<Vec<ChunkId>> {
+    let lists = base.nearest_chunks(queries, k, min_score).await.unwrap();
     lists.into_iter().map(|list| list.into_iter().map(|hit| hit.item).collect()).collect()
 }
 

@@ -18,9 +18,9 @@ const SELF: &str = "xtask/src/tidy/circles.rs";
 /// Arrows that close a circle today: from, to, why. Nobody adds one; whoever turns one round takes
 /// it off.
 const TOLERATED: &[(&str, &str, &str)] = &[
-    ("coordinate/gather", "coordinate/methods", "being untangled"),
-    ("coordinate/gather", "coordinate/tagging", "being untangled"),
     ("coordinate/ingest", "coordinate/estimate", "being untangled"),
+    ("coordinate/retrieval", "coordinate/methods", "being untangled"),
+    ("coordinate/retrieval", "coordinate/tagging", "being untangled"),
     ("coordinate/tagging", "coordinate/methods", "being untangled"),
     ("eval/datasets/names", "eval/datasets/format", "being untangled"),
     ("eval/error", "eval/datasets", "being untangled"),

@@ -14,10 +14,10 @@ use crate::wiring::Wiring;
 pub(crate) async fn ask(wiring: &Wiring, arguments: &Ask) -> anyhow::Result<u8> {
     let method = wiring.method(&arguments.method)?;
     let base = wiring.base()?;
-    let kit = wiring.kit(&base).await?;
+    let ports = wiring.ports(&base).await?;
     let question = Question { id: "asked".to_owned(), text: arguments.question.trim().to_owned() };
     anyhow::ensure!(!question.text.is_empty(), "the question is empty");
-    let answer = solve(&kit, &question, method).await?;
+    let answer = solve(&ports, &question, method).await?;
     if wiring.json {
         say_json(
             &json!({ "question": question.text, "method": arguments.method, "answer": answer }),
@@ -36,8 +36,8 @@ pub(crate) async fn ask(wiring: &Wiring, arguments: &Ask) -> anyhow::Result<u8> 
 
 pub(crate) async fn search(wiring: &Wiring, arguments: &Search) -> anyhow::Result<u8> {
     let base = wiring.base()?;
-    let kit = wiring.kit(&base).await?;
-    let finder = kit.finder();
+    let ports = wiring.ports(&base).await?;
+    let finder = ports.finder();
     let (query, k) = (arguments.query.as_str(), arguments.k);
     let mut shown_atoms = Vec::new();
     let hits: Vec<Hit> = match arguments.by {
@@ -46,7 +46,7 @@ pub(crate) async fn search(wiring: &Wiring, arguments: &Search) -> anyhow::Resul
         SearchPath::Layers => search_by(finder, By::Layers, query, k, wiring.searches()).await?,
         SearchPath::Joined => search_by(finder, By::Joined, query, k, wiring.searches()).await?,
         SearchPath::Meaning => {
-            anyhow::ensure!(kit.embedder.is_some(), "there is no embedder; see `pikerag doctor`");
+            anyhow::ensure!(ports.embedder.is_some(), "there is no embedder; see `pikerag doctor`");
             nearest(finder, query, k, -1.0).await?
         }
         SearchPath::Words => {
@@ -54,7 +54,7 @@ pub(crate) async fn search(wiring: &Wiring, arguments: &Search) -> anyhow::Resul
             nearest(words, query, k, 0.0).await?
         }
         SearchPath::Atoms => {
-            let summary = kit.base.summary().await?;
+            let summary = ports.base.summary().await?;
             let kind = match (summary.questions, summary.statements) {
                 (0, 0) => AtomKind::Sentence,
                 (0, _) => AtomKind::Statement,
@@ -66,7 +66,7 @@ pub(crate) async fn search(wiring: &Wiring, arguments: &Search) -> anyhow::Resul
         }
     };
     let ids: Vec<_> = hits.iter().map(|hit| hit.chunk).collect();
-    let chunks = kit.base.chunks(&ids).await?;
+    let chunks = ports.base.chunks(&ids).await?;
     if wiring.json {
         let rows: Vec<_> = hits
             .iter()

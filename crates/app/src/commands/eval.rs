@@ -11,7 +11,7 @@ use std::fs;
 
 use anyhow::{Context, bail};
 use pikerag_coordinate::ingest::ingest;
-use pikerag_coordinate::{Kit, Method};
+use pikerag_coordinate::{Method, Ports};
 use pikerag_eval::datasets::Paragraph;
 use pikerag_eval::presets::presets;
 use pikerag_eval::report::{self, Row};
@@ -50,14 +50,14 @@ pub(crate) async fn eval(wiring: &Wiring, arguments: &Eval) -> anyhow::Result<u8
     for set in &plan.sets {
         let (base, corpus) = the_base(wiring, arguments, &plan, set).await?;
         corpora.extend(corpus);
-        kits.push(wiring.kit(&base).await?);
+        kits.push(wiring.ports(&base).await?);
     }
     if (plan.judge || plan.consistency)
-        && kits.iter().any(|kit| kit.models.of(Role::Judge).is_none())
+        && kits.iter().any(|ports| ports.models.of(Role::Judge).is_none())
     {
         bail!("there is no model to judge with: set `chat.model` or `[roles.judge]`");
     }
-    if plan.perplexity && kits.iter().any(|kit| kit.models.scorer.is_none()) {
+    if plan.perplexity && kits.iter().any(|ports| ports.models.scorer.is_none()) {
         bail!("there is no model whose log-probabilities tell a perplexity: set `chat.model`");
     }
     let header = header(wiring, &plan, &kits, corpora);
@@ -71,8 +71,8 @@ pub(crate) async fn eval(wiring: &Wiring, arguments: &Eval) -> anyhow::Result<u8
     };
     rows.all.retain(|row| row.failed.is_none() && is_judged(row));
     let mut stopped = None;
-    for (set, kit) in plan.sets.iter().zip(&kits) {
-        stopped = ask(wiring, arguments, &plan, set, kit, &methods, &mut rows).await?;
+    for (set, ports) in plan.sets.iter().zip(&kits) {
+        stopped = ask(wiring, arguments, &plan, set, ports, &methods, &mut rows).await?;
         if stopped.is_some() {
             break;
         }
@@ -101,8 +101,8 @@ fn list_presets(wiring: &Wiring) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-fn header(wiring: &Wiring, plan: &Plan, kits: &[Kit], corpus: Vec<String>) -> Header {
-    let embedder = kits.iter().find_map(|kit| kit.embedder.as_ref());
+fn header(wiring: &Wiring, plan: &Plan, kits: &[Ports], corpus: Vec<String>) -> Header {
+    let embedder = kits.iter().find_map(|ports| ports.embedder.as_ref());
     Header {
         questions: plan.sets.iter().map(|set| set.hash.as_str()).collect::<Vec<_>>().join(","),
         corpus,
@@ -118,7 +118,7 @@ async fn ask(
     arguments: &Eval,
     plan: &Plan,
     set: &Set,
-    kit: &Kit,
+    ports: &Ports,
     methods: &[(String, Method)],
     rows: &mut Rows,
 ) -> anyhow::Result<Option<anyhow::Error>> {
@@ -133,13 +133,13 @@ async fn ask(
         data_set: &set.name,
         in_flight: arguments.concurrency,
         judges: Judges {
-            right: kit.models.of(Role::Judge).filter(|_| plan.judge),
-            consistent: kit.models.of(Role::Judge).filter(|_| plan.consistency),
-            perplexity: kit.models.scorer.as_deref().filter(|_| plan.perplexity),
+            right: ports.models.of(Role::Judge).filter(|_| plan.judge),
+            consistent: ports.models.of(Role::Judge).filter(|_| plan.consistency),
+            perplexity: ports.models.scorer.as_deref().filter(|_| plan.perplexity),
         },
         prices: &prices,
     };
-    let result = run(kit, &set.items, methods, &done, params, |row, answer| {
+    let result = run(ports, &set.items, methods, &done, params, |row, answer| {
         asked += 1;
         bar.at(&format!("asking {}", set.name), done.len() + asked, total);
         rows.keep(row, answer.as_ref())

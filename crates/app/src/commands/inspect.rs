@@ -58,7 +58,7 @@ pub(crate) async fn status(wiring: &Wiring) -> anyhow::Result<u8> {
         summary.usage.prompt_tokens,
         summary.usage.completion_tokens
     ));
-    for (stage, chunks) in &summary.waiting {
+    for (stage, chunks) in &summary.pending {
         say(&format!(
             "  {} wait for {stage}; run `pikerag index` again to go on",
             count(*chunks, "chunk")

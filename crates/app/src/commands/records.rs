@@ -123,7 +123,7 @@ pub(crate) async fn propose(wiring: &Wiring, arguments: &Propose) -> anyhow::Res
                 .any(|root| path.starts_with(root) || (root == here && path.is_relative()))
     };
     // A stage of no chunk: all of them wait for it.
-    let ids = base.waiting(&Stage("propose".to_owned()), None, usize::MAX).await?;
+    let ids = base.pending(&Stage("propose".to_owned()), None, usize::MAX).await?;
     let mut proposed = from_tables(&base, &ids, &wanted).await?;
     proposed.extend(from_metadata(&base, &wanted).await?);
     let model = wiring.tools(&base)?.models;

@@ -48,7 +48,7 @@ fn workload_run(place: &Place, stub: &Stub, name: &str) -> Value {
     place.run_to(0, &["--base", "base", "index", &corpus]);
     let summary = status(place);
     assert_eq!(summary["chunks"], 500);
-    assert_eq!(summary["waiting"], json!([]));
+    assert_eq!(summary["pending"], json!([]));
     let atoms = place.export("base");
     let atoms = atoms.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let of: std::collections::HashSet<String> = atoms
@@ -84,7 +84,7 @@ fn a_cap_on_calls_stops_and_the_next_run_goes_on() {
     // Vectors are made on the way, and count.
     assert_eq!(stub.requests(), 200);
     let left = 500 - stub.count("/chat_requests");
-    assert_eq!(status(&place)["waiting"], json!([["atomize:question", left]]));
+    assert_eq!(status(&place)["pending"], json!([["atomize:question", left]]));
     goes_on(&place, &stub);
 }
 
@@ -106,7 +106,7 @@ fn a_cap_on_tokens_is_never_passed() {
 /// Without a cap, the rest is done; over both runs, each chunk was asked about once.
 fn goes_on(place: &Place, stub: &Stub) {
     place.run_to(0, &["--base", "base", "index", &workload("corpus.jsonl")]);
-    assert_eq!(status(place)["waiting"], json!([]));
+    assert_eq!(status(place)["pending"], json!([]));
     assert_eq!(stub.count("/chat_requests"), 500);
     assert_eq!(stub.count("/chat_repeated_prompts"), 0);
 }

@@ -8,7 +8,7 @@ use pikerag_prompt::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::kit::Run;
+use crate::ports::Run;
 
 const PROMPT: Prompt = Prompt {
     role: Role::Propose,

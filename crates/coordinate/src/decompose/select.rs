@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::decompose::propose::shown_context;
-use crate::kit::Run;
+use crate::ports::Run;
 
 const BY_ATOM: Prompt = Prompt {
     role: Role::Select,

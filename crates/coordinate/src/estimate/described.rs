@@ -56,7 +56,7 @@ pub(super) fn count_source(estimate: &mut Estimate, params: &Params, graph: &Doc
 }
 
 /// Adds what is left to do in the base.
-pub(super) async fn waiting(
+pub(super) async fn pending(
     estimate: &mut Estimate,
     base: &dyn KnowledgeWriter,
     params: &Params,
@@ -70,7 +70,7 @@ pub(super) async fn waiting(
         kinds.push(ChunkKind::Figure);
     }
     for kind in kinds {
-        let left = base.waiting_of(&Stage::describe(kind), kind, None, usize::MAX).await?;
+        let left = base.pending_of(&Stage::describe(kind), kind, None, usize::MAX).await?;
         for page in left.chunks(PAGE) {
             let mut chunks = base.chunks(page).await?;
             chunks.sort_by_key(|chunk| (chunk.source, chunk.ordinal));

@@ -85,7 +85,7 @@ impl Tagged {
 }
 
 /// Adds what is left to do in the base.
-pub(super) async fn waiting(
+pub(super) async fn pending(
     estimate: &mut Estimate,
     base: &dyn KnowledgeWriter,
     params: &Params,
@@ -94,13 +94,13 @@ pub(super) async fn waiting(
     let classes = base.tag_classes().await?;
     let mut missing: BTreeMap<ChunkId, Vec<TagClass>> = BTreeMap::new();
     for class in &classes {
-        for chunk in base.waiting(&Stage::tag(class.id), None, usize::MAX).await? {
+        for chunk in base.pending(&Stage::tag(class.id), None, usize::MAX).await? {
             missing.entry(chunk).or_default().push(class.clone());
         }
     }
     let mut tagged = Tagged::of(Some(base), params).await?;
     if classes.is_empty() {
-        for chunk in base.waiting(&Stage("tags".to_owned()), None, usize::MAX).await? {
+        for chunk in base.pending(&Stage("tags".to_owned()), None, usize::MAX).await? {
             missing.insert(chunk, tagged.classes.clone());
         }
     }

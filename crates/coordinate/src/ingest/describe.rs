@@ -8,8 +8,8 @@ use pikerag_knowledge::{
 };
 use pikerag_prompt::{AskError, Prompt, Prose, ask, ask_about, one_line, quiet_headings};
 
-use super::flight::{Flight, fly};
-use super::stages::{PAGE, all_waiting_of};
+use super::call_batch::{CallBatch, run_calls};
+use super::stages::{PAGE, all_pending_of};
 use super::{Params, Report, Summarized, Tools, Watch};
 
 const TABLE: Prompt = Prompt {
@@ -64,11 +64,11 @@ async fn describe_tables(
 ) -> Result<(), StoreError> {
     let Some(model) = tools.models.of(Role::Summarize) else { return Ok(()) };
     let stage = Stage::describe(ChunkKind::Table);
-    let waiting = all_waiting_of(tools, &stage, ChunkKind::Table).await?;
+    let pending = all_pending_of(tools, &stage, ChunkKind::Table).await?;
     let at_once = params.in_flight;
-    let flight = Flight { name: "summarizing tables", total: waiting.len(), at_once, watch };
+    let batch = CallBatch { name: "summarizing tables", total: pending.len(), at_once, watch };
     let base = tools.base.as_ref();
-    let items = stream::iter(waiting.chunks(PAGE))
+    let items = stream::iter(pending.chunks(PAGE))
         .then(|page| shown(base, page))
         .map_ok(|page| stream::iter(page.into_iter().map(Ok)))
         .try_flatten();
@@ -81,7 +81,7 @@ async fn describe_tables(
     };
     let label = |shown: &Shown| shown.chunk.uri.clone();
     let keep = async |came: Came, report: &mut Report| keep(tools, &stage, came, report).await;
-    fly(flight, items, ask, label, report, keep).await
+    run_calls(batch, items, ask, label, report, keep).await
 }
 
 async fn describe_figures(
@@ -92,11 +92,11 @@ async fn describe_figures(
 ) -> Result<(), StoreError> {
     let Some(model) = tools.models.of(Role::Describe) else { return Ok(()) };
     let stage = Stage::describe(ChunkKind::Figure);
-    let waiting = all_waiting_of(tools, &stage, ChunkKind::Figure).await?;
+    let pending = all_pending_of(tools, &stage, ChunkKind::Figure).await?;
     let at_once = params.in_flight;
-    let flight = Flight { name: "describing figures", total: waiting.len(), at_once, watch };
+    let batch = CallBatch { name: "describing figures", total: pending.len(), at_once, watch };
     // Pictures are large: hardly more of them are held than are asked about.
-    let items = stream::iter(waiting.chunks(at_once.max(1)))
+    let items = stream::iter(pending.chunks(at_once.max(1)))
         .then(|page| pictured(tools, &stage, page))
         .map_ok(|page| stream::iter(page.into_iter().map(Ok)))
         .try_flatten();
@@ -111,7 +111,7 @@ async fn describe_figures(
     };
     let label = |shown: &Shown| shown.chunk.uri.clone();
     let keep = async |came: Came, report: &mut Report| keep(tools, &stage, came, report).await;
-    fly(flight, items, ask, label, report, keep).await
+    run_calls(batch, items, ask, label, report, keep).await
 }
 
 /// These figures with their pictures. Those without one that a model could see wait no longer.
@@ -144,7 +144,7 @@ async fn describe_sources(
     let mut missing = tools.base.sources().await?;
     missing.retain(|source| source.summary.is_none());
     let at_once = params.in_flight;
-    let flight = Flight { name: "summarizing documents", total: missing.len(), at_once, watch };
+    let batch = CallBatch { name: "summarizing documents", total: missing.len(), at_once, watch };
     let base = tools.base.as_ref();
     let items = stream::iter(missing)
         .then(async |source| {
@@ -159,7 +159,7 @@ async fn describe_sources(
         ((source, content), result)
     };
     let label = |(source, _): &(Source, String)| source.uri.clone();
-    fly(flight, items, ask, label, report, async |came, report| {
+    run_calls(batch, items, ask, label, report, async |came, report| {
         let mut made = Vec::with_capacity(came.len());
         for ((source, _), said) in came {
             report.described += 1;

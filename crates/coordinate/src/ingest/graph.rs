@@ -17,9 +17,9 @@ use pikerag_knowledge::{
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{Prompt, Prose, ask, quiet_headings};
 
-use super::flight::{Flight, fly};
+use super::call_batch::{CallBatch, run_calls};
 use super::report::{quoted, write};
-use super::stages::{PAGE, all_waiting, chunks};
+use super::stages::{PAGE, all_pending, chunks};
 use super::{Params, Progress, Report, Tools, Watch};
 
 /// Larger communities are split (GraphRAG's `max_cluster_size`).
@@ -73,15 +73,15 @@ async fn extract_all(
     report: &mut Report,
 ) -> Result<(), StoreError> {
     let Some(model) = tools.models.of(Role::Extract) else { return Ok(()) };
-    let waiting = all_waiting(tools, &Stage::extract(ExtractBy::Model)).await?;
+    let pending = all_pending(tools, &Stage::extract(ExtractBy::Model)).await?;
     let at_once = params.in_flight;
-    let flight = Flight { name: "extracting", total: waiting.len(), at_once, watch };
+    let batch = CallBatch { name: "extracting", total: pending.len(), at_once, watch };
     let ask = |chunk: Chunk| async move {
         let result = extract(model, &chunk, &mut Spent::default()).await;
         (chunk, result)
     };
     let uri = |chunk: &Chunk| chunk.uri.clone();
-    fly(flight, chunks(tools, &waiting), ask, uri, report, async |came, report| {
+    run_calls(batch, chunks(tools, &pending), ask, uri, report, async |came, report| {
         let mut found = Vec::with_capacity(came.len());
         for (chunk, read) in came {
             report.extracted += 1;
@@ -95,16 +95,16 @@ async fn extract_all(
 }
 
 async fn name_all(tools: &Tools, watch: Watch<'_>, report: &mut Report) -> Result<(), StoreError> {
-    let waiting = all_waiting(tools, &Stage::extract(ExtractBy::Names)).await?;
+    let pending = all_pending(tools, &Stage::extract(ExtractBy::Names)).await?;
     let mut done = 0;
-    for page in waiting.chunks(PAGE) {
+    for page in pending.chunks(PAGE) {
         let chunks = tools.base.chunks(page).await?;
         let found: Vec<(_, Extraction)> =
             chunks.iter().map(|chunk| (chunk.id, extract_names(chunk))).collect();
         tools.base.put_extractions(ExtractBy::Names, found).await?;
         report.extracted += page.len();
         done += page.len();
-        watch(Progress::Stage { name: "extracting", done, total: waiting.len() });
+        watch(Progress::Stage { name: "extracting", done, total: pending.len() });
     }
     Ok(())
 }
@@ -121,7 +121,7 @@ async fn describe_all(
     let mut long = tools.base.long_descriptions(LONG as usize).await?;
     long.retain(|long| LONG < estimate_tokens(&long.said.join(" ")));
     let at_once = params.in_flight;
-    let flight = Flight { name: "describing", total: long.len(), at_once, watch };
+    let batch = CallBatch { name: "describing", total: long.len(), at_once, watch };
     let ask = |long: LongDescription| async move {
         let listed: Vec<String> = long.said.iter().map(|said| format!("- {said}")).collect();
         let (name, said) = (quiet_headings(&long.name), quiet_headings(&listed.join("\n")));
@@ -130,7 +130,7 @@ async fn describe_all(
         (long, result)
     };
     let name = |long: &LongDescription| long.name.clone();
-    fly(flight, stream::iter(long.into_iter().map(Ok)), ask, name, report, async |came, _| {
+    run_calls(batch, stream::iter(long.into_iter().map(Ok)), ask, name, report, async |came, _| {
         let made = came.into_iter();
         let made = made.filter_map(|(long, text)| Some((long.node, long.key(), text?.0)));
         tools.base.put_descriptions(made.collect()).await
@@ -230,13 +230,13 @@ async fn write_reports(
                 items.push(Ok((community, parts)));
             }
         }
-        let flight = Flight { name: "reporting", total, at_once: params.in_flight, watch };
+        let batch = CallBatch { name: "reporting", total, at_once: params.in_flight, watch };
         let ask = |(community, parts): (Community, Vec<Community>)| async move {
             let result = write(tools.base.as_ref(), model, &community, &parts).await;
             ((community, parts), result)
         };
         let label = |(community, _): &(Community, _)| format!("community {}", community.id);
-        fly(flight, stream::iter(items), ask, label, report, async |came, report| {
+        run_calls(batch, stream::iter(items), ask, label, report, async |came, report| {
             let mut reports = Vec::with_capacity(came.len());
             for ((community, _), written) in came {
                 let written = match written {

@@ -14,7 +14,7 @@ use pikerag_knowledge::{
 use pikerag_prompt::AskError;
 use serde::{Deserialize, Serialize};
 
-use super::flight::{Flight, fly};
+use super::call_batch::{CallBatch, run_calls};
 use super::{Report, Tools, Watch};
 
 /// Chunks that a sample's answer is looked for in: of one document, and in all.
@@ -74,7 +74,8 @@ pub async fn learn(
     let by_name = sources_by_name(base).await?;
     let (classes, by_name) = (&classes, &by_name);
     let mut report = Report::default();
-    let flight = Flight { name: "learning pairs", total: samples.len(), at_once: in_flight, watch };
+    let batch =
+        CallBatch { name: "learning pairs", total: samples.len(), at_once: in_flight, watch };
     let ask = |sample: Sample| async move {
         let result = pairs_of(base, model, classes, by_name, &sample).await;
         (sample, result)
@@ -82,7 +83,7 @@ pub async fn learn(
     let label = |sample: &Sample| sample.question.clone();
     let samples = stream::iter(samples.into_iter().map(Ok));
     let counts = &mut learned;
-    fly(flight, samples, ask, label, &mut report, async |came, _| {
+    run_calls(batch, samples, ask, label, &mut report, async |came, _| {
         let mut pairs = Vec::new();
         for (_, found) in came {
             counts.samples += 1;

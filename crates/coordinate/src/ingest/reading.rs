@@ -10,11 +10,11 @@ use futures::lock::Mutex;
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{EnhanceParams, document_graph, enhanced_graph};
 use pikerag_knowledge::{
-    ChatModel, Document, DocumentGraph, FileRecord, Problem, Role, StoreError, causes,
+    ChatModel, Document, DocumentGraph, FileRecord, Problem, Role, StoreError, error_chain,
 };
 use pikerag_prompt::AskError;
 
-use super::flight::blame;
+use super::call_batch::blame;
 use super::{ChunkBy, FileError, Outcome, Params, Progress, Report, Tools, Watch, recipe};
 use crate::estimate::estimate;
 
@@ -49,7 +49,7 @@ pub(super) async fn read_all(
         let result = store_file(tools, path, params, cutter, ending, parsers).await;
         watch(Progress::Reading { done: 1 + done.fetch_add(1, Ordering::Relaxed), total });
         if let Ok(Read { stopped_by: Some(error), .. }) = &result {
-            ending.fetch_or(super::flight::ends_the_run(error), Ordering::Relaxed);
+            ending.fetch_or(super::call_batch::ends_the_run(error), Ordering::Relaxed);
         }
         (path, result)
     });
@@ -188,7 +188,7 @@ async fn store_file(
         match graph(path, document, params, cutter, &mut read.undecided).await {
             Ok(graph) => graphs.push(graph),
             Err(error) => {
-                read.outcome = waiting(&causes(&error));
+                read.outcome = waiting(&error_chain(&error));
                 read.stopped_by = Some(error);
                 return Ok(read);
             }

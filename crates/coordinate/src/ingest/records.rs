@@ -9,8 +9,8 @@ use pikerag_knowledge::{
     Stage, StoreError,
 };
 
-use super::flight::{Flight, fly};
-use super::stages::{PAGE, all_waiting, chunks};
+use super::call_batch::{CallBatch, run_calls};
+use super::stages::{PAGE, all_pending, chunks};
 use super::{Params, Progress, Report, Tools, Watch};
 
 /// Brings records up to the chunks and to what is declared.
@@ -41,16 +41,16 @@ async fn read_plain(
     report: &mut Report,
 ) -> Result<(), StoreError> {
     let stage = Stage::records(schema, RecordsBy::Rules);
-    let waiting = all_waiting(tools, &stage).await?;
+    let pending = all_pending(tools, &stage).await?;
     let mut done = 0;
-    for page in waiting.chunks(PAGE) {
+    for page in pending.chunks(PAGE) {
         let found = plain(tools.base.as_ref(), schema, page).await?;
         for (_, records) in &found {
             book(report, records);
         }
         tools.base.put_records(&stage, schema.hash(), found).await?;
         done += page.len();
-        watch(Progress::Stage { name: "records", done, total: waiting.len() });
+        watch(Progress::Stage { name: "records", done, total: pending.len() });
     }
     Ok(())
 }
@@ -86,21 +86,21 @@ async fn read_texts(
         return Ok(());
     };
     let stage = Stage::records(schema, RecordsBy::Model);
-    let waiting = all_waiting(tools, &stage).await?;
-    let asked = to_ask(tools.base.as_ref(), schema, &waiting).await?;
+    let pending = all_pending(tools, &stage).await?;
+    let asked = to_ask(tools.base.as_ref(), schema, &pending).await?;
     // The others are done without a word.
     let kept: HashSet<ChunkId> = asked.iter().copied().collect();
     let others: Vec<_> =
-        waiting.into_iter().filter(|id| !kept.contains(id)).map(|id| (id, Vec::new())).collect();
+        pending.into_iter().filter(|id| !kept.contains(id)).map(|id| (id, Vec::new())).collect();
     tools.base.put_records(&stage, schema.hash(), others).await?;
     let at_once = params.in_flight;
-    let flight = Flight { name: "reading records", total: asked.len(), at_once, watch };
+    let batch = CallBatch { name: "reading records", total: asked.len(), at_once, watch };
     let ask = |chunk: Chunk| async move {
         let result = model_records(model, schema, &chunk, &mut Spent::default()).await;
         (chunk, result)
     };
     let uri = |chunk: &Chunk| chunk.uri.clone();
-    fly(flight, chunks(tools, &asked), ask, uri, report, async |came, report| {
+    run_calls(batch, chunks(tools, &asked), ask, uri, report, async |came, report| {
         let mut found = Vec::with_capacity(came.len());
         for (chunk, read) in came {
             // An unreadable reply gives no record, and is not asked for again.

@@ -48,7 +48,7 @@ pub(super) async fn write(
         ("entities", shown.entities.as_str()),
         ("relations", shown.relations.as_str()),
     ];
-    let said: Said = ask(model, &PROMPT, &inputs, &mut Spent::default()).await?;
+    let said: RawReply = ask(model, &PROMPT, &inputs, &mut Spent::default()).await?;
     Ok(Ok(Report { model: Some(model.name().to_owned()), ..said.0 }))
 }
 
@@ -185,9 +185,9 @@ fn or_none(lines: &[String], between: &str) -> String {
     }
 }
 
-struct Said(Report);
+struct RawReply(Report);
 
-impl Reply for Said {
+impl Reply for RawReply {
     fn schema() -> Option<Schema> {
         let schema = json!({
             "type": "object",
@@ -242,11 +242,11 @@ mod tests {
     #[test]
     fn a_report_in_two_dresses() {
         let said = r#"{"title": "T", "summary": "S", "rating": "11", "findings": ["one", {"summary": "two", "explanation": "why"}, 3, ""]}"#;
-        let report = Said::read(said).unwrap().0;
+        let report = RawReply::read(said).unwrap().0;
         assert!(report.title == "T" && 9.9 < report.rating);
         assert_eq!(report.findings, ["one", "two: why"]);
-        let middling = Said::read(r#"{"summary": "S"}"#).unwrap().0.rating;
+        let middling = RawReply::read(r#"{"summary": "S"}"#).unwrap().0.rating;
         assert!((middling - 5.0).abs() < 1e-9);
-        assert!(Said::read(r#"{"title": "T"}"#).is_err());
+        assert!(RawReply::read(r#"{"title": "T"}"#).is_err());
     }
 }

@@ -9,10 +9,10 @@ use futures::stream::{self, Stream, StreamExt, TryStreamExt};
 use pikerag_extract::{Atomized, question_atoms, sentence_atoms, statement_atoms};
 use pikerag_knowledge::{
     Atom, AtomId, AtomKind, Chunk, ChunkId, ChunkKind, Embedder, ModelError, Role, Stage,
-    StoreError, Vector, VectorSet, causes,
+    StoreError, Vector, VectorSet, error_chain,
 };
 
-use super::flight::{Flight, fly};
+use super::call_batch::{CallBatch, run_calls};
 use super::{Params, Progress, Report, Tools, Watch};
 
 /// Chunks looked up at a time.
@@ -43,10 +43,10 @@ pub(super) async fn atomize(
 }
 
 /// All chunks that wait for a stage, by identifier.
-pub(super) async fn all_waiting(tools: &Tools, stage: &Stage) -> Result<Vec<ChunkId>, StoreError> {
+pub(super) async fn all_pending(tools: &Tools, stage: &Stage) -> Result<Vec<ChunkId>, StoreError> {
     let mut all: Vec<ChunkId> = Vec::new();
     loop {
-        let page = tools.base.waiting(stage, all.last().copied(), PAGE).await?;
+        let page = tools.base.pending(stage, all.last().copied(), PAGE).await?;
         if page.is_empty() {
             return Ok(all);
         }
@@ -55,14 +55,14 @@ pub(super) async fn all_waiting(tools: &Tools, stage: &Stage) -> Result<Vec<Chun
 }
 
 /// The same for chunks of one kind.
-pub(super) async fn all_waiting_of(
+pub(super) async fn all_pending_of(
     tools: &Tools,
     stage: &Stage,
     kind: ChunkKind,
 ) -> Result<Vec<ChunkId>, StoreError> {
     let mut all: Vec<ChunkId> = Vec::new();
     loop {
-        let page = tools.base.waiting_of(stage, kind, all.last().copied(), PAGE).await?;
+        let page = tools.base.pending_of(stage, kind, all.last().copied(), PAGE).await?;
         if page.is_empty() {
             return Ok(all);
         }
@@ -77,16 +77,16 @@ async fn atomize_sentences(
     report: &mut Report,
 ) -> Result<(), StoreError> {
     let stage = Stage::atomize(AtomKind::Sentence);
-    let waiting = all_waiting(tools, &stage).await?;
+    let pending = all_pending(tools, &stage).await?;
     let mut done = 0;
-    for page in waiting.chunks(PAGE) {
+    for page in pending.chunks(PAGE) {
         let chunks = tools.base.chunks(page).await?;
         let atoms: Vec<_> = chunks.iter().map(|chunk| (chunk.id, sentence_atoms(chunk))).collect();
         report.atomized += page.len();
         report.atoms += atoms.iter().map(|(_, atoms)| atoms.len()).sum::<usize>();
         store(tools, &stage, atoms, fresh).await?;
         done += page.len();
-        watch(Progress::Stage { name: "sentences", done, total: waiting.len() });
+        watch(Progress::Stage { name: "sentences", done, total: pending.len() });
     }
     Ok(())
 }
@@ -105,9 +105,9 @@ async fn atomize_by_model(
         return Ok(());
     }
     let stage = Stage::atomize(kind);
-    let waiting = all_waiting(tools, &stage).await?;
+    let pending = all_pending(tools, &stage).await?;
     let at_once = params.in_flight;
-    let flight = Flight { name: "atomizing", total: waiting.len(), at_once, watch };
+    let batch = CallBatch { name: "atomizing", total: pending.len(), at_once, watch };
     let ask = |chunk: Chunk| async move {
         let result = match kind {
             AtomKind::Statement => statement_atoms(model, &chunk).await,
@@ -116,7 +116,7 @@ async fn atomize_by_model(
         (chunk, result)
     };
     let uri = |chunk: &Chunk| chunk.uri.clone();
-    fly(flight, chunks(tools, &waiting), ask, uri, report, async |came, report| {
+    run_calls(batch, chunks(tools, &pending), ask, uri, report, async |came, report| {
         let book = |(chunk, made): (Chunk, _)| (chunk.id, book(&chunk, kind, made, report));
         let atoms = came.into_iter().map(book).collect();
         store(tools, &stage, atoms, fresh).await
@@ -251,7 +251,7 @@ pub(super) async fn embed(
 
 /// Notes that a model's error ends the run.
 pub(super) fn stopped_by(error: &ModelError, report: &mut Report) {
-    report.stopped.get_or_insert(causes(error));
+    report.stopped.get_or_insert(error_chain(error));
     report.over_budget |= matches!(error, ModelError::OverBudget { .. });
 }
 

@@ -11,8 +11,8 @@ use pikerag_knowledge::{
     TagClass, TagReader,
 };
 
-use super::flight::{Flight, fly};
-use super::stages::{PAGE, all_waiting};
+use super::call_batch::{CallBatch, run_calls};
+use super::stages::{PAGE, all_pending};
 use super::{Params, Report, Tools, Watch};
 
 /// Brings the tags up to the chunks; whether they are whole now. Needs a model.
@@ -89,10 +89,10 @@ async fn find_classes(
     let Some(model) = tools.models.of(Role::Tag) else { return Ok(()) };
     // Identifiers are hashes: the first ones are a fair sample, and the same one in every run.
     let everything = Stage("tags".to_owned());
-    let sample = tools.base.waiting(&everything, None, params.tags.sample.max(1)).await?;
+    let sample = tools.base.pending(&everything, None, params.tags.sample.max(1)).await?;
     let sample = tools.base.chunks(&sample).await?;
     let batches: Vec<Vec<Chunk>> = sample.chunks(FACTORED).map(<[Chunk]>::to_vec).collect();
-    let flight = Flight {
+    let batch = CallBatch {
         name: "finding tag classes",
         total: batches.len() + 1,
         at_once: params.in_flight,
@@ -106,7 +106,7 @@ async fn find_classes(
     };
     let label = |_: &Vec<Chunk>| "key factors of a sample".to_owned();
     let batches = stream::iter(batches.into_iter().map(Ok));
-    fly(flight, batches, ask, label, report, async |came, report| {
+    run_calls(batch, batches, ask, label, report, async |came, report| {
         for (_, found) in came {
             report.undecided += usize::from(found.is_none());
             factors.extend(found.unwrap_or_default());
@@ -124,7 +124,7 @@ async fn find_classes(
     let ask =
         |()| async move { ((), tag_classes(model, factors, known, &mut Spent::default()).await) };
     let label = |(): &()| "classes of tags".to_owned();
-    fly(flight, stream::iter([Ok(())]), ask, label, report, async |came, report| {
+    run_calls(batch, stream::iter([Ok(())]), ask, label, report, async |came, report| {
         for ((), found) in came {
             report.undecided += usize::from(found.is_none());
             let classes = found.unwrap_or_default().into_iter().filter_map(keyed);
@@ -146,12 +146,12 @@ async fn tag_all(
     let Some(model) = tools.models.of(Role::Tag) else { return Ok(()) };
     let mut missing: BTreeMap<ChunkId, Vec<usize>> = BTreeMap::new();
     for (place, class) in classes.iter().enumerate() {
-        for chunk in all_waiting(tools, &Stage::tag(class.id)).await? {
+        for chunk in all_pending(tools, &Stage::tag(class.id)).await? {
             missing.entry(chunk).or_default().push(place);
         }
     }
     let (total, at_once) = (missing.len(), params.in_flight);
-    let flight = Flight { name: "tagging", total, at_once, watch };
+    let batch = CallBatch { name: "tagging", total, at_once, watch };
     let classes = &classes;
     let missing: Vec<(ChunkId, Vec<usize>)> = missing.into_iter().collect();
     let items = stream::iter(missing.chunks(PAGE))
@@ -171,7 +171,7 @@ async fn tag_all(
         ((chunk, asked), result)
     };
     let label = |(chunk, _): &(Chunk, Vec<TagClass>)| chunk.uri.clone();
-    fly(flight, items, ask, label, report, async |came, report| {
+    run_calls(batch, items, ask, label, report, async |came, report| {
         let mut found = Vec::with_capacity(came.len());
         for ((chunk, asked), tags) in came {
             report.tagged += 1;

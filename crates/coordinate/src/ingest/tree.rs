@@ -14,8 +14,8 @@ use pikerag_knowledge::{
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{Prompt, Prose, ask, quiet_headings};
 
-use super::flight::{Flight, fly};
-use super::stages::{PAGE, all_waiting, embed_set, stopped_by};
+use super::call_batch::{CallBatch, run_calls};
+use super::stages::{PAGE, all_pending, embed_set, stopped_by};
 use super::{Params, Report, Tools, Watch};
 
 /// Levels above the chunks, at most.
@@ -89,7 +89,7 @@ pub(super) async fn build(
 /// Every chunk in reading order.
 async fn all_chunks(tools: &Tools) -> Result<Vec<Node>, StoreError> {
     // No chunk is ever marked with this stage: all of them wait for it.
-    let ids = all_waiting(tools, &Stage("tree".to_owned())).await?;
+    let ids = all_pending(tools, &Stage("tree".to_owned())).await?;
     let mut nodes = Vec::with_capacity(ids.len());
     for page in ids.chunks(PAGE) {
         for chunk in tools.base.chunks(page).await? {
@@ -155,7 +155,7 @@ async fn write(
     let texts: &HashMap<Child, &str> =
         &nodes.iter().map(|node| (node.child, node.text.as_str())).collect();
     let at_once = params.in_flight;
-    let flight = Flight { name: "summarizing", total: summaries.len(), at_once, watch };
+    let batch = CallBatch { name: "summarizing", total: summaries.len(), at_once, watch };
     let ask = |summary: Summary| async move {
         let content = content(texts, &summary.children);
         let inputs = [("content", content.as_str())];
@@ -164,7 +164,7 @@ async fn write(
     };
     let label = |summary: &Summary| format!("summary {}", summary.id);
     let items = stream::iter(summaries.into_iter().map(Ok));
-    fly(flight, items, ask, label, report, async |came, report| {
+    run_calls(batch, items, ask, label, report, async |came, report| {
         let mut made = Vec::with_capacity(came.len());
         for (summary, text) in came {
             report.summaries += 1;

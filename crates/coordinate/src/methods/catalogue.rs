@@ -11,7 +11,7 @@ use super::{
     tree_of_thought,
 };
 use crate::decompose::{Proposer, Selector};
-use crate::gather::Gather;
+use crate::retrieval::RetrievalParams;
 
 /// A name that no method bears.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +25,7 @@ impl Method {
         let (ra_isf, crp) = (ra_isf::Params::default(), crp_rag::Params::default());
         let structured = |structure| Self::CrpRag(crp_rag::Params { structure, ..crp });
         let self_ask = self_ask::Params::default();
-        let self_ask_r = self_ask::Params { gather: Some(Gather::step()), ..self_ask };
+        let self_ask_r = self_ask::Params { retrieval: Some(RetrievalParams::step()), ..self_ask };
         let ircot = ircot::Params::default();
         let least_to_most = least_to_most::Params::default();
         vec![
@@ -44,12 +44,12 @@ impl Method {
             // Ours: hop retrieval as a further source of candidates.
             ("kar3-hops", Self::Kar3(kar3::Params { hop_candidates: 4, ..kar3 })),
             ("hop-rag", Self::HopRag(hop_rag::Params::default())),
-            ("naive-rag", Self::NaiveRag(Gather::chunks())),
-            ("naive-rag-hr", Self::NaiveRag(Gather::hierarchical())),
+            ("naive-rag", Self::NaiveRag(RetrievalParams::chunks())),
+            ("naive-rag-hr", Self::NaiveRag(RetrievalParams::hierarchical())),
             // Ours: naive RAG on hybrid retrieval.
-            ("hybrid-rag", Self::NaiveRag(Gather::hybrid())),
+            ("hybrid-rag", Self::NaiveRag(RetrievalParams::hybrid())),
             // Ours: naive RAG on all layers (PIKE-RAG §5.2.3).
-            ("layers-rag", Self::NaiveRag(Gather::layers())),
+            ("layers-rag", Self::NaiveRag(RetrievalParams::layers())),
             ("ra-isf", Self::RaIsf(ra_isf)),
             // The ablations of RA-ISF Table 2.
             ("ra-isf-no-know", Self::RaIsf(ra_isf::Params { knows: false, ..ra_isf })),
@@ -75,7 +75,7 @@ impl Method {
             (
                 "self-ask-hr",
                 Self::SelfAsk(self_ask::Params {
-                    gather: Some(Gather::hierarchical()),
+                    retrieval: Some(RetrievalParams::hierarchical()),
                     ..self_ask
                 }),
             ),
@@ -95,7 +95,7 @@ impl Method {
             (
                 "least-to-most-r",
                 Self::LeastToMost(least_to_most::Params {
-                    gather: Some(Gather::step()),
+                    retrieval: Some(RetrievalParams::step()),
                     ..least_to_most
                 }),
             ),
@@ -149,37 +149,46 @@ mod tests {
     #[test]
     fn the_defaults_are_the_papers() {
         let kar3 = kar3::Params::default();
-        assert_eq!((kar3.n.get(), kar3.k.get(), kar3::DELTA, kar3.chunk_floor), (5, 4, 0.5, 0.2));
+        assert_eq!(
+            (kar3.n.get(), kar3.k.get(), kar3::DELTA, kar3.chunk_min_score),
+            (5, 4, 0.5, 0.2)
+        );
         assert_eq!((kar3.atomizer, kar3.hop_candidates), (AtomKind::Question, 0));
-        let (r, h_r) = (Gather::chunks(), Gather::hierarchical());
-        assert_eq!((r.chunks, r.chunk_floor, r.atoms), (16, 0.2, 0));
-        assert_eq!((h_r.chunks, h_r.chunk_floor, h_r.atoms, h_r.atom_floor), (8, 0.5, 4, 0.5));
-        let step = Gather::step();
-        assert_eq!((step.chunks, step.chunk_floor, step.atoms), (4, 0.2, 0));
+        let (r, h_r) = (RetrievalParams::chunks(), RetrievalParams::hierarchical());
+        assert_eq!((r.chunks, r.chunk_min_score, r.atoms), (16, 0.2, 0));
+        assert_eq!(
+            (h_r.chunks, h_r.chunk_min_score, h_r.atoms, h_r.atom_min_score),
+            (8, 0.5, 4, 0.5)
+        );
+        let step = RetrievalParams::step();
+        assert_eq!((step.chunks, step.chunk_min_score, step.atoms), (4, 0.2, 0));
         let self_ask = self_ask::Params::default();
-        assert_eq!((self_ask.n.get(), self_ask.gather), (5, None));
+        assert_eq!((self_ask.n.get(), self_ask.retrieval), (5, None));
         assert_eq!(self_ask.shots, self_ask::Shots::Few);
         let ircot = ircot::Params::default();
-        assert_eq!((ircot.n.get(), ircot.gather, ircot.shots), (5, step, self_ask::Shots::Few));
+        assert_eq!((ircot.n.get(), ircot.retrieval, ircot.shots), (5, step, self_ask::Shots::Few));
         let iter_retgen = iter_retgen::Params::default();
-        assert_eq!((iter_retgen.n.get(), iter_retgen.gather), (5, r));
+        assert_eq!((iter_retgen.n.get(), iter_retgen.retrieval), (5, r));
         let least_to_most = least_to_most::Params::default();
-        assert_eq!((least_to_most.n.get(), least_to_most.gather), (5, None));
+        assert_eq!((least_to_most.n.get(), least_to_most.retrieval), (5, None));
         // CRP-RAG §4.3.
         assert_eq!(think_then_act::Params::default().k.get(), 5);
         assert_eq!(closed_book::Params::default().reasoning, closed_book::Reasoning::None);
         let tree = tree_of_thought::Params::default();
         assert_eq!((tree.depth.get(), tree.thoughts.get(), tree.breadth.get()), (3, 3, 2));
         let searchain = searchain::Params::default();
-        assert_eq!((searchain.n.get(), searchain.gather), (5, Gather::step()));
+        assert_eq!((searchain.n.get(), searchain.retrieval), (5, RetrievalParams::step()));
         let probtree = probtree::Params::default();
-        assert_eq!((probtree.depth, probtree.nodes, probtree.gather), (3, 8, Gather::step()));
+        assert_eq!(
+            (probtree.depth, probtree.nodes, probtree.retrieval),
+            (3, 8, RetrievalParams::step())
+        );
         assert_eq!(replug::Params::default().k.get(), 10);
         let self_rag = self_rag::Params::default();
         assert_eq!((self_rag.k.get(), self_rag.w_rel), (5, 1.0));
         assert_eq!((self_rag.w_sup, self_rag.w_use), (1.0, 0.5));
         let skr = skr::Params::default();
-        assert_eq!((skr.k.get(), skr.gather), (5, Gather::top(5)));
+        assert_eq!((skr.k.get(), skr.retrieval), (5, RetrievalParams::top(5)));
         let ra_isf = ra_isf::Params::default();
         assert_eq!((ra_isf.depth, ra_isf.k), (3, 5));
         let crp = crp_rag::Params::default();

@@ -7,8 +7,8 @@ use serde_json::json;
 use tracing::instrument;
 
 use crate::conclude::{conclude_as, refuse};
-use crate::kit::{Kit, Run, SolveError};
 use crate::methods::Method;
+use crate::ports::{Ports, Run, SolveError};
 use crate::verdict::only;
 
 const DIRECT: Prompt = Prompt {
@@ -43,17 +43,21 @@ pub struct Params {
 /// # Errors
 /// See [`SolveError`].
 #[instrument(name = "closed_book", skip_all, fields(question = %question.id))]
-pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+pub async fn solve(
+    ports: &Ports,
+    question: &Question,
+    params: Params,
+) -> Result<Answer, SolveError> {
     let mut run = Run::begin(&Method::ClosedBook(params).to_string(), question);
     let recalled = match params.reasoning {
         Reasoning::None => {
             let asked = quiet_headings(&question.text);
             let inputs = [("question", asked.as_str())];
-            run.ask::<AtOnce>(kit, &DIRECT, &inputs).await?.map(|reply| reply.0)
+            run.ask::<AtOnce>(ports, &DIRECT, &inputs).await?.map(|reply| reply.0)
         }
-        Reasoning::StepByStep => recall(kit, &mut run, &question.text, "").await?,
+        Reasoning::StepByStep => recall(ports, &mut run, &question.text, "").await?,
     };
-    conclude_recalled(kit, recalled, run).await
+    conclude_recalled(ports, recalled, run).await
 }
 
 /// What a model says from what it knows.
@@ -68,29 +72,29 @@ pub(crate) struct Recalled {
 /// Answers a question or sub-question step by step, from what the model knows and from notes of what
 /// was worked out before; `None` where the reply stayed unreadable.
 pub(crate) async fn recall(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     question: &str,
     notes: &str,
 ) -> Result<Option<Recalled>, SolveError> {
     let (asked, notes) = (quiet_headings(question), quiet_headings(notes));
     let inputs = [("question", asked.as_str()), ("notes", notes.as_str())];
-    Ok(run.ask::<StepByStep>(kit, &STEP_BY_STEP, &inputs).await?.map(|reply| reply.0))
+    Ok(run.ask::<StepByStep>(ports, &STEP_BY_STEP, &inputs).await?.map(|reply| reply.0))
 }
 
 /// Ends with what was recalled. There is no evidence that could be quoted in its place.
 pub(crate) async fn conclude_recalled(
-    kit: &Kit,
+    ports: &Ports,
     recalled: Option<Recalled>,
     run: Run,
 ) -> Result<Answer, SolveError> {
     match recalled {
         Some(Recalled { answer, rationale }) => {
-            conclude_as(kit, Context::default(), answer, rationale, run).await
+            conclude_as(ports, Context::default(), answer, rationale, run).await
         }
         None => {
             let why = "The model's reply could not be read.".to_owned();
-            refuse(kit, Context::default(), why, run).await
+            refuse(ports, Context::default(), why, run).await
         }
     }
 }

@@ -18,8 +18,8 @@ use tracing::instrument;
 use self::graph::Graph;
 use crate::certainty::{ask_surely, need_certainty};
 use crate::conclude::{conclude, conclude_read, refuse};
-use crate::kit::{Kit, Run, SolveError};
 use crate::methods::Method;
+use crate::ports::{Ports, Run, SolveError};
 
 /// "Without sampling, with a temperature of 0.1" (§4.3).
 const TEMPERATURE: f32 = 0.1;
@@ -142,18 +142,22 @@ struct Knowledge {
 /// See [`SolveError`]; [`SolveError::NoScorer`] where knowledge is to be evaluated and nothing tells
 /// how sure the model is.
 #[instrument(name = "crp_rag", skip_all, fields(question = %question.id))]
-pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+pub async fn solve(
+    ports: &Ports,
+    question: &Question,
+    params: Params,
+) -> Result<Answer, SolveError> {
     let mut run = Run::begin(&Method::CrpRag(params).to_string(), question);
-    kit.models.need(Role::Reason)?;
+    ports.models.need(Role::Reason)?;
     if params.evaluates {
-        need_certainty(kit)?;
+        need_certainty(ports)?;
     }
-    let graph = construct::construct(kit, &mut run, question, params).await?; // eq. 1
+    let graph = construct::construct(ports, &mut run, question, params).await?; // eq. 1
     let knowledge =
-        knowledge::retrieve_and_aggregate(kit, &mut run, question, &graph, params).await?; // eq. 2
+        knowledge::retrieve_and_aggregate(ports, &mut run, question, &graph, params).await?; // eq. 2
     let (sufficient, paths) = match params.evaluates {
         true => {
-            let sufficient = evaluate(kit, &mut run, &graph, &knowledge, params).await?;
+            let sufficient = evaluate(ports, &mut run, &graph, &knowledge, params).await?;
             let paths = graph.paths(&sufficient);
             (sufficient, paths)
         }
@@ -161,7 +165,7 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
     };
     if paths.is_empty() {
         let missing = missing(question, &graph, &sufficient);
-        return refuse(kit, Context::default(), missing, run).await;
+        return refuse(ports, Context::default(), missing, run).await;
     }
     if params.paths < paths.len() {
         let note = format!("{} of {} paths are reasoned along.", params.paths, paths.len());
@@ -169,7 +173,7 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
     }
     let mut context = Context::default();
     let reasoned = paths.iter().take(params.paths).map(|path| {
-        let steps = Steps { kit, question, graph: &graph, knowledge: &knowledge, path };
+        let steps = Steps { ports, question, graph: &graph, knowledge: &knowledge, path };
         async move {
             let mut part = Run::default();
             let answer = match params.iterates {
@@ -193,16 +197,16 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
         run.trace.push(Event::Path { nodes: path.clone(), answer: answer.answer.clone() });
         answers.push(answer);
     }
-    let Some(answer) = merged(kit, &mut run, question, answers).await? else {
+    let Some(answer) = merged(ports, &mut run, question, answers).await? else {
         // No path came to a readable end: what they would have been reasoned from is read as it is.
-        return conclude(kit, question, context, run).await;
+        return conclude(ports, question, context, run).await;
     };
-    conclude_read(kit, context, answer, run).await
+    conclude_read(ports, context, answer, run).await
 }
 
 /// Eq. 9 and 10: the nodes whose knowledge the model reasons from with low perplexity.
 async fn evaluate(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     graph: &Graph,
     knowledge: &[Knowledge],
@@ -212,7 +216,7 @@ async fn evaluate(
         let mut part = Run::default();
         let (step, text) = (quiet_headings(graph.text(node)), quiet_headings(&known.text));
         let inputs = [("step", step.as_str()), ("knowledge", text.as_str())];
-        (ask_surely(kit, &mut part, &EVALUATE, &inputs).await, part)
+        (ask_surely(ports, &mut part, &EVALUATE, &inputs).await, part)
     });
     let mut sufficient = BTreeSet::new();
     for (node, (sure, part)) in join_all(reasoned).await.into_iter().enumerate() {
@@ -233,7 +237,7 @@ async fn evaluate(
 
 /// A path with what is known of its nodes.
 struct Steps<'a> {
-    kit: &'a Kit,
+    ports: &'a Ports,
     question: &'a Question,
     graph: &'a Graph,
     knowledge: &'a [Knowledge],
@@ -256,7 +260,9 @@ impl Steps<'_> {
                 ("knowledge", known.as_str()),
                 ("step", quiet_step.as_str()),
             ];
-            let Some(Prose(result)) = run.ask(self.kit, &REASON, &inputs).await? else { continue };
+            let Some(Prose(result)) = run.ask(self.ports, &REASON, &inputs).await? else {
+                continue;
+            };
             run.trace.push(Event::Thought { step: *node + 1, text: result.clone() });
             condition.push(format!("{step} {result}"));
         }
@@ -286,7 +292,7 @@ impl Steps<'_> {
             ("knowledge", known.as_str()),
             ("step", step.as_str()),
         ];
-        Ok(run.ask::<Concluded>(self.kit, &CONCLUDE, &inputs).await?.map(|said| said.0))
+        Ok(run.ask::<Concluded>(self.ports, &CONCLUDE, &inputs).await?.map(|said| said.0))
     }
 
     fn known(&self, node: usize) -> &str {
@@ -296,7 +302,7 @@ impl Steps<'_> {
 
 /// Eq. 13: one answer from those of all paths. Paths that agree need no call.
 async fn merged(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     question: &Question,
     answers: Vec<Reading>,
@@ -310,7 +316,7 @@ async fn merged(
     let shown = numbered(shown.iter().map(String::as_str));
     let asked = quiet_headings(&question.text);
     let inputs = [("question", asked.as_str()), ("answers", shown.as_str())];
-    let said = run.ask::<Concluded>(kit, &ABSTRACT, &inputs).await?;
+    let said = run.ask::<Concluded>(ports, &ABSTRACT, &inputs).await?;
     Ok(Some(said.map_or_else(|| first.clone(), |said| said.0)))
 }
 

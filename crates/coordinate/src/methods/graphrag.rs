@@ -18,18 +18,18 @@ use pikerag_retrieve::Hit;
 pub use self::global::{Global, global};
 pub use self::local::{Local, local};
 use crate::conclude::conclude;
-use crate::gather::{Gather, gather};
-use crate::kit::{Kit, Run, SolveError};
 use crate::methods::kar3::fetch;
+use crate::ports::{Ports, Run, SolveError};
+use crate::retrieval::{RetrievalParams, retrieve};
 
 /// Plain retrieval, where a structure knows nothing of the question; an error where there is none.
 pub(super) async fn plainly(
-    kit: &Kit,
+    ports: &Ports,
     question: &Question,
     structure: Structure,
     mut run: Run,
 ) -> Result<Answer, SolveError> {
-    let summary = kit.base.summary().await?;
+    let summary = ports.base.summary().await?;
     let built = match structure {
         Structure::Graph => summary.entities,
         Structure::Tree => summary.summaries,
@@ -40,25 +40,25 @@ pub(super) async fn plainly(
     }
     let note = format!("The {structure} does not help here: plain retrieval takes its place.");
     run.trace.push(Event::Noted { note });
-    let candidates = gather(kit, &question.text, Gather::hybrid()).await?;
+    let candidates = retrieve(ports, &question.text, RetrievalParams::hybrid()).await?;
     let mut context = Context::default();
-    for chunk in fetch(kit, &candidates).await? {
+    for chunk in fetch(ports, &candidates).await? {
         context.add(0, chunk);
     }
     run.trace.push(Event::Gathered { candidates });
-    conclude(kit, question, context, run).await
+    conclude(ports, question, context, run).await
 }
 
 /// The first chunks that fit into a budget, with their texts; one at least.
 async fn within(
-    kit: &Kit,
+    ports: &Ports,
     ranked: Vec<(ChunkId, f32)>,
     part: &str,
     budget: u64,
 ) -> Result<Vec<(Hit, Chunk)>, SolveError> {
     let (mut kept, mut left) = (Vec::new(), budget);
     for (id, score) in ranked {
-        let Some(chunk) = kit.base.chunks(&[id]).await?.pop() else { continue };
+        let Some(chunk) = ports.base.chunks(&[id]).await?.pop() else { continue };
         let tokens = estimate_tokens(&chunk.reading_text());
         if left < tokens && !kept.is_empty() {
             break;

@@ -5,8 +5,8 @@ use pikerag_retrieve::{HopParams, hops};
 use tracing::instrument;
 
 use crate::conclude::conclude;
-use crate::kit::{Kit, Run, SolveError};
 use crate::methods::kar3::{chunk_candidates, fetch};
+use crate::ports::{Ports, Run, SolveError};
 
 /// What is retrieved.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,14 +28,18 @@ impl Default for Params {
 /// # Errors
 /// See [`SolveError`].
 #[instrument(name = "hop_rag", skip_all, fields(question = %question.id))]
-pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+pub async fn solve(
+    ports: &Ports,
+    question: &Question,
+    params: Params,
+) -> Result<Answer, SolveError> {
     let mut run = Run::begin("hop-rag", question);
-    let hits = hops(kit.finder(), &question.text, params.k, params.hops).await?;
-    let candidates = chunk_candidates(kit, &hits, Via::Hops, &question.text).await?;
+    let hits = hops(ports.finder(), &question.text, params.k, params.hops).await?;
+    let candidates = chunk_candidates(ports, &hits, Via::Hops, &question.text).await?;
     let mut context = Context::default();
-    for (place, chunk) in fetch(kit, &candidates).await?.into_iter().enumerate() {
+    for (place, chunk) in fetch(ports, &candidates).await?.into_iter().enumerate() {
         context.add(place + 1, chunk);
     }
     run.trace.push(Event::Gathered { candidates });
-    conclude(kit, question, context, run).await
+    conclude(ports, question, context, run).await
 }

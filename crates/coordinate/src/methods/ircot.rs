@@ -10,10 +10,10 @@ use tracing::instrument;
 
 use crate::conclude::conclude_with;
 use crate::decompose::shown_context;
-use crate::gather::{Gather, look_up};
-use crate::kit::{Kit, Run, SolveError};
 use crate::methods::Method;
 use crate::methods::self_ask::Shots;
+use crate::ports::{Ports, Run, SolveError};
+use crate::retrieval::{RetrievalParams, look_up};
 
 const PROMPT: Prompt = Prompt {
     role: Role::Reason,
@@ -33,7 +33,7 @@ pub struct Params {
     /// The most sentences (N).
     pub n: NonZeroUsize,
     /// What the question and each sentence bring.
-    pub gather: Gather,
+    pub retrieval: RetrievalParams,
     /// Whether prompts show how it is done (KAR³ Table 14).
     pub shots: Shots,
 }
@@ -43,7 +43,7 @@ impl Default for Params {
     fn default() -> Self {
         Self {
             n: const { NonZeroUsize::new(5).unwrap() },
-            gather: Gather::step(),
+            retrieval: RetrievalParams::step(),
             shots: Shots::Few,
         }
     }
@@ -55,19 +55,24 @@ impl Default for Params {
 /// # Errors
 /// See [`SolveError`].
 #[instrument(name = "ircot", skip_all, fields(question = %question.id))]
-pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
-    kit.models.need(Role::Reason)?;
-    kit.models.need(Role::Answer)?;
+pub async fn solve(
+    ports: &Ports,
+    question: &Question,
+    params: Params,
+) -> Result<Answer, SolveError> {
+    ports.models.need(Role::Reason)?;
+    ports.models.need(Role::Answer)?;
     let mut run = Run::begin(&Method::Ircot(params).to_string(), question);
     let mut context = Context::default();
     let mut rationale: Vec<String> = Vec::new();
     // What the question finds comes first; each sentence after it starts a round of its own.
-    gather_more(kit, &mut run, 1, &question.text, params.gather, &mut context).await?;
+    gather_more(ports, &mut run, 1, &question.text, params.retrieval, &mut context).await?;
     for step in 1..=params.n.get() {
         let is_last = step == params.n.get();
         let when_null = if is_last { IN_THE_LAST_ROUND } else { WITH_AN_ANSWER };
         let reasoned =
-            reason(kit, &mut run, question, &context, &rationale, params.shots, when_null).await?;
+            reason(ports, &mut run, question, &context, &rationale, params.shots, when_null)
+                .await?;
         let Some(Reasoned { sentence, answer }) = reasoned else {
             run.trace.push(Event::Stopped { hop: step, reason: StopReason::Unreadable });
             break;
@@ -76,7 +81,7 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
         if let Some(sentence) = sentence {
             run.trace.push(Event::Thought { step, text: sentence.clone() });
             if goes_on {
-                gather_more(kit, &mut run, step + 1, &sentence, params.gather, &mut context)
+                gather_more(ports, &mut run, step + 1, &sentence, params.retrieval, &mut context)
                     .await?;
             }
             rationale.push(sentence);
@@ -95,19 +100,19 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
         }
     }
     // The final read, over rationale and chunks (KAR³ Table 5).
-    conclude_with(kit, question, context, &rationale.join("\n"), run).await
+    conclude_with(ports, question, context, &rationale.join("\n"), run).await
 }
 
 /// Adds what a query finds, each chunk once.
 async fn gather_more(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     hop: usize,
     query: &str,
-    gather: Gather,
+    retrieval: RetrievalParams,
     context: &mut Context,
 ) -> Result<(), SolveError> {
-    for chunk in look_up(kit, run, hop, query, gather).await? {
+    for chunk in look_up(ports, run, hop, query, retrieval).await? {
         context.add(hop, chunk);
     }
     Ok(())
@@ -115,7 +120,7 @@ async fn gather_more(
 
 /// Asks for the next sentence; `None` where the reply stayed unreadable.
 async fn reason(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     question: &Question,
     context: &Context,
@@ -139,7 +144,7 @@ async fn reason(
         ("rationale", so_far.as_str()),
         ("question", asked.as_str()),
     ];
-    run.ask(kit, &PROMPT, &inputs).await
+    run.ask(ports, &PROMPT, &inputs).await
 }
 
 /// One step of the rationale. Neither: there is nothing more to say.

@@ -14,8 +14,8 @@ use tracing::{Span, instrument};
 pub(crate) use self::candidates::{atom_candidates, chunk_candidates, fetch};
 use crate::conclude::conclude;
 use crate::decompose::{Proposer, Selection, Selector, propose, propose_words, select};
-use crate::kit::{Kit, Run, SolveError};
 use crate::methods::Method;
+use crate::ports::{Ports, Run, SolveError};
 
 /// How candidates are found (KAR³ Table 3, "Atomic Retriever").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ pub enum Retriever {
 /// answer from, 16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Net {
+pub enum Fallback {
     /// Those of hop retrieval.
     Hops,
     /// Those of all layers (PIKE-RAG §5.2.3).
@@ -61,7 +61,7 @@ pub struct Params {
     /// [`UNRELATED`].
     pub delta: Option<f32>,
     /// The least similarity of a chunk, where chunks are retrieved (§A.3).
-    pub chunk_floor: f32,
+    pub chunk_min_score: f32,
     /// What atoms are.
     pub atomizer: AtomKind,
     /// How many proposals a round brings.
@@ -73,7 +73,7 @@ pub struct Params {
     /// Candidates that hop retrieval adds to each round; 0 in the paper.
     pub hop_candidates: usize,
     /// What fills the context up where the loop ended with too little; not in the paper.
-    pub net: Net,
+    pub fallback: Fallback,
     /// How hops are weighed, where they are used.
     pub hops: HopParams,
     /// How layers are weighed, where they are used.
@@ -87,13 +87,13 @@ impl Default for Params {
             n: const { NonZeroUsize::new(5).unwrap() },
             k: const { NonZeroUsize::new(4).unwrap() },
             delta: None,
-            chunk_floor: 0.2,
+            chunk_min_score: 0.2,
             atomizer: AtomKind::Question,
             proposer: Proposer::Many,
             retriever: Retriever::AtomPairs,
             selector: Selector::ByAtom,
             hop_candidates: 0,
-            net: Net::Hops,
+            fallback: Fallback::Hops,
             hops: HopParams::default(),
             layers: LayerParams::default(),
         }
@@ -109,31 +109,36 @@ impl Default for Params {
 /// # Errors
 /// See [`SolveError`].
 #[instrument(name = "kar3", skip_all, fields(question = %question.id, hops = Empty))]
-pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+pub async fn solve(
+    ports: &Ports,
+    question: &Question,
+    params: Params,
+) -> Result<Answer, SolveError> {
     let mut run = Run::begin(&Method::Kar3(params).to_string(), question);
-    let params = Params { delta: Some(delta(kit, params, &mut run).await?), ..params };
+    let params = Params { delta: Some(delta(ports, params, &mut run).await?), ..params };
     let mut context = Context::default(); // Line 1: C ← ∅.
-    let mut walk = match uses_hops(kit, params) {
-        true => Some(Walk::begin(kit.finder(), &question.text, params.hops).await?),
+    let mut walk = match uses_hops(ports, params) {
+        true => Some(Walk::begin(ports.finder(), &question.text, params.hops).await?),
         false => None,
     };
     for hop in 1..=params.n.get() {
-        let Some(proposals) = line_3(kit, question, &context, params, hop, &mut run).await? else {
+        let Some(proposals) = line_3(ports, question, &context, params, hop, &mut run).await?
+        else {
             break; // Nothing more to ask.
         };
-        let found = line_4(kit, question, &context, &proposals, params, walk.as_ref()).await?;
+        let found = line_4(ports, question, &context, &proposals, params, walk.as_ref()).await?;
         if found.is_empty() {
             run.trace.push(Event::Stopped { hop, reason: StopReason::NothingFound });
             break;
         }
         run.trace.push(Event::Retrieved { hop, candidates: found.clone() });
-        let Some(chosen) = line_5(kit, question, &context, &found, params, hop, &mut run).await?
+        let Some(chosen) = line_5(ports, question, &context, &found, params, hop, &mut run).await?
         else {
             break; // Lines 6–8: nothing new would help.
         };
-        for chunk in fetch(kit, &[chosen]).await? {
+        for chunk in fetch(ports, &[chosen]).await? {
             if let Some(walk) = &mut walk {
-                walk.take(kit.finder(), chunk.id).await?;
+                walk.take(ports.finder(), chunk.id).await?;
             }
             context.add(hop, chunk); // Lines 10, 11: C ← C ∪ {c}.
         }
@@ -142,28 +147,28 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
         }
     }
     Span::current().record("hops", context.chunks.len());
-    if params.net != Net::Off && ended_poorly(kit, &context, &run) {
+    if params.fallback != Fallback::Off && ended_poorly(ports, &context, &run) {
         // Differs from Algorithm 1: no worse than naive RAG, however weak the model.
-        let found = candidates::net(kit, question, params).await?;
-        for chunk in fetch(kit, &found).await? {
+        let found = candidates::fallback(ports, question, params).await?;
+        for chunk in fetch(ports, &found).await? {
             context.add(0, chunk);
         }
         run.trace.push(Event::Gathered { candidates: found });
     }
-    conclude(kit, question, context, run).await // Line 14: â ← LLM(q, C).
+    conclude(ports, question, context, run).await // Line 14: â ← LLM(q, C).
 }
 
 /// δ: the user's, or calibrated by the base's own atoms, or the paper's.
-async fn delta(kit: &Kit, params: Params, run: &mut Run) -> Result<f32, SolveError> {
+async fn delta(ports: &Ports, params: Params, run: &mut Run) -> Result<f32, SolveError> {
     if let Some(delta) = params.delta {
         return Ok(delta);
     }
-    if kit.embedder.is_none() || offline(kit) {
+    if ports.embedder.is_none() || offline(ports) {
         return Ok(DELTA);
     }
-    let mut calibrated = kit.base.unrelated_similarity(params.atomizer, UNRELATED).await?;
+    let mut calibrated = ports.base.unrelated_similarity(params.atomizer, UNRELATED).await?;
     if calibrated.is_none() && params.atomizer == AtomKind::Question {
-        calibrated = kit.base.unrelated_similarity(AtomKind::Statement, UNRELATED).await?;
+        calibrated = ports.base.unrelated_similarity(AtomKind::Statement, UNRELATED).await?;
     }
     match calibrated {
         Some(delta) if delta < DELTA => {
@@ -176,35 +181,35 @@ async fn delta(kit: &Kit, params: Params, run: &mut Run) -> Result<f32, SolveErr
 }
 
 /// Whether the loop ended with too little: nothing at all, or not by a verdict of the model.
-fn ended_poorly(kit: &Kit, context: &Context, run: &Run) -> bool {
+fn ended_poorly(ports: &Ports, context: &Context, run: &Run) -> bool {
     let reasons = run.trace.events.iter().rev().find_map(|event| match event {
         Event::Stopped { reason, .. } => Some(*reason),
         _ => None,
     });
     let cut_short = matches!(reasons, Some(StopReason::Unreadable | StopReason::NothingFound));
-    context.chunks.is_empty() || (cut_short && !offline(kit))
+    context.chunks.is_empty() || (cut_short && !offline(ports))
 }
 
 /// Whether hop retrieval takes part: as a source of candidates, or as the whole loop offline.
-fn uses_hops(kit: &Kit, params: Params) -> bool {
-    0 < params.hop_candidates || offline(kit)
+fn uses_hops(ports: &Ports, params: Params) -> bool {
+    0 < params.hop_candidates || offline(ports)
 }
 
-fn offline(kit: &Kit) -> bool {
-    kit.models.of(Role::Propose).is_none() || kit.models.of(Role::Select).is_none()
+fn offline(ports: &Ports) -> bool {
+    ports.models.of(Role::Propose).is_none() || ports.models.of(Role::Select).is_none()
 }
 
 /// Line 3: `q̂ᵗ ← f_p(q, Cᵗ⁻¹)`; `None` ends the loop.
 async fn line_3(
-    kit: &Kit,
+    ports: &Ports,
     question: &Question,
     context: &Context,
     params: Params,
     hop: usize,
     run: &mut Run,
 ) -> Result<Option<Vec<String>>, SolveError> {
-    let proposals = match kit.models.of(Role::Propose) {
-        Some(model) if !offline(kit) => {
+    let proposals = match ports.models.of(Role::Propose) {
+        Some(model) if !offline(ports) => {
             propose(model, question, context, params.proposer, run).await?
         }
         _ => Some(propose_words(question, context)),
@@ -228,7 +233,7 @@ async fn line_3(
 
 /// Line 4: `P ← R_atom(q̂ᵗ, f_a(D))`, backed up by the question itself, on atoms and then on chunks.
 async fn line_4(
-    kit: &Kit,
+    ports: &Ports,
     question: &Question,
     context: &Context,
     proposals: &[String],
@@ -236,10 +241,10 @@ async fn line_4(
     walk: Option<&Walk>,
 ) -> Result<Vec<Candidate>, SolveError> {
     let mut found = Vec::new();
-    if !offline(kit) {
-        found = candidates::by_proposals(kit, context, proposals, params).await?;
+    if !offline(ports) {
+        found = candidates::by_proposals(ports, context, proposals, params).await?;
         if found.is_empty() {
-            found = candidates::backup(kit, question, context, params).await?;
+            found = candidates::backup(ports, question, context, params).await?;
         }
     }
     if params.selector == Selector::ByChunk {
@@ -247,8 +252,8 @@ async fn line_4(
         found.retain(|candidate| seen.insert(candidate.chunk));
     }
     if let Some(walk) = walk {
-        let wanted = if offline(kit) { params.k.get() } else { params.hop_candidates };
-        let hops = candidates::by_hops(kit, question, context, walk, wanted).await?;
+        let wanted = if offline(ports) { params.k.get() } else { params.hop_candidates };
+        let hops = candidates::by_hops(ports, question, context, walk, wanted).await?;
         let new = hops.into_iter().filter(|hop| !found.iter().any(|held| held.chunk == hop.chunk));
         let new: Vec<Candidate> = new.collect();
         found.extend(new);
@@ -258,7 +263,7 @@ async fn line_4(
 
 /// Line 5: the selector's choice; `None` ends the loop.
 async fn line_5(
-    kit: &Kit,
+    ports: &Ports,
     question: &Question,
     context: &Context,
     found: &[Candidate],
@@ -266,11 +271,11 @@ async fn line_5(
     hop: usize,
     run: &mut Run,
 ) -> Result<Option<Candidate>, SolveError> {
-    let selection = match kit.models.of(Role::Select) {
-        Some(model) if !offline(kit) => {
+    let selection = match ports.models.of(Role::Select) {
+        Some(model) if !offline(ports) => {
             let chunks = match params.selector {
                 Selector::ByAtom => Vec::new(),
-                Selector::ByChunk => fetch(kit, found).await?,
+                Selector::ByChunk => fetch(ports, found).await?,
             };
             select(model, question, context, found, &chunks, params.selector, run).await?
         }

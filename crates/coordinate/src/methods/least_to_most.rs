@@ -9,11 +9,11 @@ use pikerag_reason::transcript;
 use tracing::instrument;
 
 use crate::decompose::SubQuestions;
-use crate::gather::{Gather, answer_step};
-use crate::kit::{Kit, Run, SolveError};
 use crate::methods::Method;
 use crate::methods::closed_book::recall;
 use crate::methods::self_ask::{combine_and_conclude, look_up_alone};
+use crate::ports::{Ports, Run, SolveError};
+use crate::retrieval::{RetrievalParams, answer_step};
 use crate::verdict::UNKNOWN;
 
 const PROMPT: Prompt = Prompt {
@@ -29,14 +29,14 @@ pub struct Params {
     /// The most sub-questions.
     pub n: NonZeroUsize,
     /// What is looked up for each; `None`, as in the papers: the model answers from what it knows.
-    pub gather: Option<Gather>,
+    pub retrieval: Option<RetrievalParams>,
 }
 
 impl Default for Params {
     /// Without retrieval (RA-ISF Table 1). Zhou et al. set no limit: N = 5 is that of KAR³ §4.1 for
     /// methods of this kind.
     fn default() -> Self {
-        Self { n: const { NonZeroUsize::new(5).unwrap() }, gather: None }
+        Self { n: const { NonZeroUsize::new(5).unwrap() }, retrieval: None }
     }
 }
 
@@ -48,26 +48,31 @@ impl Default for Params {
 /// # Errors
 /// See [`SolveError`].
 #[instrument(name = "least_to_most", skip_all, fields(question = %question.id))]
-pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+pub async fn solve(
+    ports: &Ports,
+    question: &Question,
+    params: Params,
+) -> Result<Answer, SolveError> {
     let mut run = Run::begin(&Method::LeastToMost(params).to_string(), question);
     let mut context = Context::default(); // What was looked up: for the citations alone.
     let mut pairs: Vec<(String, String)> = Vec::new();
     // Stage 1: decomposition.
-    let sub_questions = split(kit, &mut run, question, params.n).await?;
+    let sub_questions = split(ports, &mut run, question, params.n).await?;
     // Stage 2: the sub-questions in order, each with all answers before it.
     for (place, sub_question) in sub_questions.into_iter().enumerate() {
         run.trace.push(Event::Asked { depth: 1, question: sub_question.clone() });
         let (hop, notes) = (place + 1, transcript(&pairs));
-        let answer = match params.gather {
-            Some(gather) => {
+        let answer = match params.retrieval {
+            Some(retrieval) => {
                 let query = with_answers(&sub_question, &pairs);
-                let found = look_up_alone(kit, &mut run, hop, &query, gather, &mut context).await?;
-                let reading = answer_step(kit, &mut run, &sub_question, &found, &notes).await?;
+                let found =
+                    look_up_alone(ports, &mut run, hop, &query, retrieval, &mut context).await?;
+                let reading = answer_step(ports, &mut run, &sub_question, &found, &notes).await?;
                 reading.map(|reading| reading.answer)
             }
-            None => {
-                recall(kit, &mut run, &sub_question, &notes).await?.map(|recalled| recalled.answer)
-            }
+            None => recall(ports, &mut run, &sub_question, &notes)
+                .await?
+                .map(|recalled| recalled.answer),
         };
         let answer = answer.unwrap_or_else(|| UNKNOWN.to_owned());
         run.trace.push(Event::Resolved {
@@ -77,7 +82,7 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
         });
         pairs.push((sub_question, answer));
     }
-    combine_and_conclude(kit, question, context, &pairs, run).await
+    combine_and_conclude(ports, question, context, &pairs, run).await
 }
 
 /// The query of a sub-question: a list made in advance cannot name what earlier answers bring, so they
@@ -93,14 +98,14 @@ fn with_answers(sub_question: &str, pairs: &[(String, String)]) -> String {
 
 /// Lists sub-questions, at most `n`; the question itself where there are none.
 async fn split(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     question: &Question,
     n: NonZeroUsize,
 ) -> Result<Vec<String>, SolveError> {
     let (count, asked) = (n.to_string(), quiet_headings(&question.text));
     let inputs = [("count", count.as_str()), ("question", asked.as_str())];
-    let mut sub_questions = match run.ask::<SubQuestions>(kit, &PROMPT, &inputs).await? {
+    let mut sub_questions = match run.ask::<SubQuestions>(ports, &PROMPT, &inputs).await? {
         Some(SubQuestions(sub_questions)) => sub_questions,
         None => Vec::new(),
     };

@@ -4,24 +4,28 @@ use pikerag_knowledge::{Answer, Context, Event, Question};
 use tracing::instrument;
 
 use crate::conclude::conclude;
-use crate::gather::Gather;
-use crate::kit::{Kit, Run, SolveError};
 use crate::methods::Method;
 use crate::methods::kar3::fetch;
-use crate::tagging::gather_tagged;
+use crate::ports::{Ports, Run, SolveError};
+use crate::retrieval::RetrievalParams;
+use crate::tagging::retrieve_tagged;
 
 /// Answers `question` from one retrieval: one chat call, and up to two more where its tags are used.
 ///
 /// # Errors
 /// See [`SolveError`].
 #[instrument(name = "naive_rag", skip_all, fields(question = %question.id))]
-pub async fn solve(kit: &Kit, question: &Question, params: Gather) -> Result<Answer, SolveError> {
+pub async fn solve(
+    ports: &Ports,
+    question: &Question,
+    params: RetrievalParams,
+) -> Result<Answer, SolveError> {
     let mut run = Run::begin(&Method::NaiveRag(params).to_string(), question);
-    let candidates = gather_tagged(kit, &mut run, &question.text, params).await?;
+    let candidates = retrieve_tagged(ports, &mut run, &question.text, params).await?;
     let mut context = Context::default();
-    for chunk in fetch(kit, &candidates).await? {
+    for chunk in fetch(ports, &candidates).await? {
         context.add(1, chunk);
     }
     run.trace.push(Event::Gathered { candidates });
-    conclude(kit, question, context, run).await
+    conclude(ports, question, context, run).await
 }

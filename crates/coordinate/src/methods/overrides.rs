@@ -9,8 +9,8 @@ use super::{
     Method, crp_rag, hop_rag, ircot, iter_retgen, kar3, least_to_most, ra_isf, replug, searchain,
     self_ask, self_rag, skr, think_then_act,
 };
-use crate::gather::Gather;
-use crate::kit::Certainty;
+use crate::ports::Certainty;
+use crate::retrieval::RetrievalParams;
 use crate::tagging::TagUse;
 
 /// Parameters that a user sets for all methods that have them; what is not set stays as the papers
@@ -26,7 +26,8 @@ pub struct Overrides {
     /// The least similarity of an atom (δ), from -1 to 1; calibrated on the base where it is not set.
     pub delta: Option<f32>,
     /// What fills up KAR³'s context where its loop ended with too little.
-    pub net: Option<kar3::Net>,
+    #[serde(alias = "net")]
+    pub fallback: Option<kar3::Fallback>,
     /// How often RA-ISF splits a question (`D_th`).
     pub depth: Option<usize>,
     /// The perplexity below which CRP-RAG takes knowledge for sufficient.
@@ -60,7 +61,7 @@ impl Method {
                 n: set.n.unwrap_or(params.n),
                 k: set.k.unwrap_or(params.k),
                 delta: set.delta.or(params.delta),
-                net: set.net.unwrap_or(params.net),
+                fallback: set.fallback.unwrap_or(params.fallback),
                 hops: set.hops,
                 layers: set.layers,
                 ..params
@@ -70,7 +71,7 @@ impl Method {
                 Self::HopRag(hop_rag::Params { k, hops: set.hops })
             }
             Self::NaiveRag(params) => {
-                Self::NaiveRag(Gather { tags: set.tags, ..params.weighed(set.layers) })
+                Self::NaiveRag(RetrievalParams { tags: set.tags, ..params.weighed(set.layers) })
             }
             Self::RaIsf(params) => Self::RaIsf(ra_isf::Params {
                 depth: set.depth.unwrap_or(params.depth),
@@ -91,7 +92,7 @@ impl Method {
             Self::ClosedBook(params) => Self::ClosedBook(params),
             Self::SelfAsk(params) => Self::SelfAsk(self_ask::Params {
                 n: set.n.unwrap_or(params.n),
-                gather: params.gather.map(|gather| atoms_with(gather, set)),
+                retrieval: params.retrieval.map(|retrieval| atoms_with(retrieval, set)),
                 ..params
             }),
             Self::Ircot(params) => {
@@ -122,14 +123,14 @@ impl Method {
 }
 
 /// The atoms of `H-R` with the user's parameters; `R` has none.
-fn atoms_with(gather: Gather, set: &Overrides) -> Gather {
-    if gather.atoms == 0 {
-        return gather;
+fn atoms_with(retrieval: RetrievalParams, set: &Overrides) -> RetrievalParams {
+    if retrieval.atoms == 0 {
+        return retrieval;
     }
-    Gather {
-        atoms: set.k.map_or(gather.atoms, NonZeroUsize::get),
-        atom_floor: set.delta.unwrap_or(gather.atom_floor),
-        ..gather
+    RetrievalParams {
+        atoms: set.k.map_or(retrieval.atoms, NonZeroUsize::get),
+        atom_min_score: set.delta.unwrap_or(retrieval.atom_min_score),
+        ..retrieval
     }
 }
 
@@ -143,17 +144,17 @@ mod tests {
         let set = Overrides { n, k, delta: Some(0.25), ..Overrides::default() };
         let with = |name: &str| name.parse::<Method>().unwrap().with(&set);
         let Method::SelfAsk(params) = with("self-ask-hr") else { panic!() };
-        let gather = params.gather.unwrap();
-        assert_eq!((Some(params.n), gather.chunks, gather.atoms), (n, 8, 7));
-        assert_eq!((gather.chunk_floor, gather.atom_floor), (0.5, 0.25));
+        let retrieval = params.retrieval.unwrap();
+        assert_eq!((Some(params.n), retrieval.chunks, retrieval.atoms), (n, 8, 7));
+        assert_eq!((retrieval.chunk_min_score, retrieval.atom_min_score), (0.5, 0.25));
         let Method::SelfAsk(params) = with("self-ask-r") else { panic!() };
-        assert_eq!((Some(params.n), params.gather), (n, Some(Gather::step())));
+        assert_eq!((Some(params.n), params.retrieval), (n, Some(RetrievalParams::step())));
         let Method::Ircot(params) = with("ircot-zero-shot") else { panic!() };
         assert_eq!((Some(params.n), params.shots), (n, self_ask::Shots::Zero));
         let Method::IterRetgen(params) = with("iter-retgen") else { panic!() };
-        assert_eq!((Some(params.n), params.gather), (n, Gather::chunks()));
+        assert_eq!((Some(params.n), params.retrieval), (n, RetrievalParams::chunks()));
         let Method::LeastToMost(params) = with("least-to-most-r") else { panic!() };
-        assert_eq!((Some(params.n), params.gather), (n, Some(Gather::step())));
+        assert_eq!((Some(params.n), params.retrieval), (n, Some(RetrievalParams::step())));
         let Method::ThinkThenAct(params) = with("think-then-act") else { panic!() };
         assert_eq!(Some(params.k), k);
         for name in ["direct", "tree-of-thought", "naive-rag-hr"] {

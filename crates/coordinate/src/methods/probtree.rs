@@ -12,9 +12,9 @@ use tracing::instrument;
 use self::tree::{Node, Tree, filled_in};
 use crate::certainty::{Sure, ask_surely, need_certainty};
 use crate::conclude::{conclude, conclude_as};
-use crate::gather::{Gather, look_up};
-use crate::kit::{Kit, Run, SolveError};
 use crate::methods::Method;
+use crate::ports::{Ports, Run, SolveError};
+use crate::retrieval::{RetrievalParams, look_up};
 use crate::verdict::is_unknown;
 
 const TREE: Prompt = Prompt {
@@ -42,13 +42,13 @@ pub struct Params {
     /// Nodes in all, the question included; children that do not all fit are left out.
     pub nodes: usize,
     /// What a node looks up.
-    pub gather: Gather,
+    pub retrieval: RetrievalParams,
 }
 
 impl Default for Params {
     /// 4 chunks, score ≥ 0.2 (KAR³ §A.3). The bounds are ours: the paper's trees stay below them.
     fn default() -> Self {
-        Self { depth: tree::DEPTH, nodes: 8, gather: Gather::step() }
+        Self { depth: tree::DEPTH, nodes: 8, retrieval: RetrievalParams::step() }
     }
 }
 
@@ -62,28 +62,32 @@ impl Default for Params {
 /// # Errors
 /// See [`SolveError`].
 #[instrument(name = "probtree", skip_all, fields(question = %question.id))]
-pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
-    kit.models.need(Role::Decompose)?;
-    need_certainty(kit)?;
+pub async fn solve(
+    ports: &Ports,
+    question: &Question,
+    params: Params,
+) -> Result<Answer, SolveError> {
+    ports.models.need(Role::Decompose)?;
+    need_certainty(ports)?;
     let mut run = Run::begin(&Method::ProbTree(params).to_string(), question);
     let asked = quiet_headings(&question.text);
     let (depth, nodes) = (params.depth.to_string(), params.nodes.to_string());
     let inputs =
         [("depth", depth.as_str()), ("nodes", nodes.as_str()), ("question", asked.as_str())];
     // A tree that cannot be read has no branches: the question is solved as it stands.
-    let said = run.ask::<Tree>(kit, &TREE, &inputs).await?.unwrap_or_default();
+    let said = run.ask::<Tree>(ports, &TREE, &inputs).await?.unwrap_or_default();
     let nodes = said.bounded(&question.text, params.depth, params.nodes);
     for (number, node) in nodes.iter().enumerate() {
         let (after, text) = (node.children.clone(), node.question.clone());
         run.trace.push(Event::Node { node: number, after, text });
     }
     let mut walk =
-        Walk { kit, nodes: &nodes, params, run, lookups: 0, context: Context::default() };
+        Walk { ports, nodes: &nodes, params, run, lookups: 0, context: Context::default() };
     let solved = walk.solve_node(0, question.text.clone()).await?;
     let Walk { run, context, .. } = walk;
     match solved {
-        Some(solved) => conclude_as(kit, context, solved.answer, solved.explanation, run).await,
-        None => conclude(kit, question, context, run).await,
+        Some(solved) => conclude_as(ports, context, solved.answer, solved.explanation, run).await,
+        None => conclude(ports, question, context, run).await,
     }
 }
 
@@ -132,7 +136,7 @@ struct Solved {
 
 /// The walk through the tree, from the leaves to the root.
 struct Walk<'a> {
-    kit: &'a Kit,
+    ports: &'a Ports,
     nodes: &'a [Node],
     params: Params,
     run: Run,
@@ -184,7 +188,8 @@ impl Walk<'_> {
     async fn open_book(&mut self, question: &str) -> Result<Option<Proposed>, SolveError> {
         self.lookups += 1;
         let hop = self.lookups;
-        let chunks = look_up(self.kit, &mut self.run, hop, question, self.params.gather).await?;
+        let chunks =
+            look_up(self.ports, &mut self.run, hop, question, self.params.retrieval).await?;
         if chunks.is_empty() {
             return Ok(None);
         }
@@ -194,7 +199,7 @@ impl Walk<'_> {
         }
         let asked = quiet_headings(question);
         let inputs = [("context", context.as_str()), ("question", asked.as_str())];
-        let said = ask_surely(self.kit, &mut self.run, &OPEN_BOOK, &inputs).await?;
+        let said = ask_surely(self.ports, &mut self.run, &OPEN_BOOK, &inputs).await?;
         Ok(said.map(|said| Proposed::new(Source::OpenBook, &said)))
     }
 
@@ -212,7 +217,7 @@ impl Walk<'_> {
             below.iter().map(|child| (child.question.clone(), child.answer.clone())).collect();
         let (asked, follow_ups) = (quiet_headings(question), transcript(&pairs));
         let inputs = [("follow_ups", follow_ups.as_str()), ("question", asked.as_str())];
-        let said = ask_surely(self.kit, &mut self.run, &CHILDREN, &inputs).await?;
+        let said = ask_surely(self.ports, &mut self.run, &CHILDREN, &inputs).await?;
         let Some(said) = said else { return Ok(None) };
         let own = Proposed::new(Source::Children, &said);
         let sum = own.log + below.iter().map(|child| child.log).sum::<f64>();
@@ -223,7 +228,7 @@ impl Walk<'_> {
     async fn closed_book(&mut self, question: &str) -> Result<Option<Proposed>, SolveError> {
         let asked = quiet_headings(question);
         let inputs = [("question", asked.as_str())];
-        let said = ask_surely(self.kit, &mut self.run, &CLOSED_BOOK, &inputs).await?;
+        let said = ask_surely(self.ports, &mut self.run, &CLOSED_BOOK, &inputs).await?;
         Ok(said.map(|said| Proposed::new(Source::ClosedBook, &said)))
     }
 

@@ -16,9 +16,9 @@ use tracing::instrument;
 
 use crate::conclude::conclude_read;
 use crate::decompose::SubQuestions;
-use crate::gather::{Gather, answer_step, look_up};
-use crate::kit::{Kit, Run, SolveError};
 use crate::methods::Method;
+use crate::ports::{Ports, Run, SolveError};
+use crate::retrieval::{RetrievalParams, answer_step, look_up};
 use crate::verdict::UNKNOWN;
 
 const KNOW: Prompt = Prompt {
@@ -88,17 +88,21 @@ impl Default for Params {
 /// # Errors
 /// See [`SolveError`].
 #[instrument(name = "ra_isf", skip_all, fields(question = %question.id))]
-pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+pub async fn solve(
+    ports: &Ports,
+    question: &Question,
+    params: Params,
+) -> Result<Answer, SolveError> {
     let run = Run::begin(&Method::RaIsf(params).to_string(), question);
     let mut solving =
-        Solving { kit, params, run, context: Context::default(), taken_up: 0, above: Vec::new() };
+        Solving { ports, params, run, context: Context::default(), taken_up: 0, above: Vec::new() };
     let reading = solving.problem_solving(question.text.clone(), 0).await?; // Line 29.
-    conclude_read(kit, solving.context, reading, solving.run).await
+    conclude_read(ports, solving.context, reading, solving.run).await
 }
 
 /// One question on its way down and up the tree.
 struct Solving<'a> {
-    kit: &'a Kit,
+    ports: &'a Ports,
     params: Params,
     run: Run,
     /// Every passage that was found relevant, for the citations.
@@ -124,8 +128,8 @@ impl Solving<'_> {
             }
             if self.params.retrieves {
                 let hop = iteration + 1;
-                let k = Gather::top(self.params.k);
-                let passages = look_up(self.kit, &mut self.run, hop, &question, k).await?; // Line 10.
+                let k = RetrievalParams::top(self.params.k);
+                let passages = look_up(self.ports, &mut self.run, hop, &question, k).await?; // Line 10.
                 let relevant = self.relevant(&question, passages, hop).await?; // Lines 11 to 14.
                 if !relevant.chunks.is_empty() {
                     for held in &relevant.chunks {
@@ -157,7 +161,7 @@ impl Solving<'_> {
     /// `M_know(q_t) = know`. A verdict that stays unreadable is "no": the passages decide.
     async fn knows(&mut self, question: &str) -> Result<bool, SolveError> {
         let asked = quiet_headings(question);
-        let said = self.run.ask::<YesNo>(self.kit, &KNOW, &[("question", &asked)]).await?;
+        let said = self.run.ask::<YesNo>(self.ports, &KNOW, &[("question", &asked)]).await?;
         let holds = said.is_some_and(|said| said.0);
         self.judged(Criterion::Known, question, holds);
         Ok(holds)
@@ -192,7 +196,7 @@ impl Solving<'_> {
             .iter()
             .map(|list| (vec![("question", asked.as_str()), ("passages", list.as_str())], 0))
             .collect();
-        let said = self.run.ask_each::<Numbers>(self.kit, &RELEVANT, &inputs).await?;
+        let said = self.run.ask_each::<Numbers>(self.ports, &RELEVANT, &inputs).await?;
         let mut accepted = Vec::with_capacity(passages.len());
         for (group, said) in groups.iter().zip(said) {
             let numbers = said.map(|said| said.0).unwrap_or_default();
@@ -216,7 +220,7 @@ impl Solving<'_> {
     ) -> Result<Vec<String>, SolveError> {
         let asked = quiet_headings(question);
         let said =
-            self.run.ask::<SubQuestions>(self.kit, &DECOMPOSE, &[("question", &asked)]).await?;
+            self.run.ask::<SubQuestions>(self.ports, &DECOMPOSE, &[("question", &asked)]).await?;
         let SubQuestions(mut parts) = said.unwrap_or_default();
         // A question that is a part of itself would be asked for ever.
         parts.retain(|part| !self.above.contains(part));
@@ -242,7 +246,7 @@ impl Solving<'_> {
 
     /// `A ← M(q_t)` or `A ← M(q_t, P)`.
     async fn answer(&mut self, question: &str, context: &Context) -> Result<Reading, SolveError> {
-        let reading = answer_step(self.kit, &mut self.run, question, context, "").await?;
+        let reading = answer_step(self.ports, &mut self.run, question, context, "").await?;
         Ok(reading.unwrap_or_else(unknown))
     }
 
@@ -255,7 +259,7 @@ impl Solving<'_> {
         if pairs.is_empty() {
             return Ok(unknown());
         }
-        let model = self.kit.models.need(Role::Answer)?;
+        let model = self.ports.models.need(Role::Answer)?;
         let question = Question { id: String::new(), text: question };
         let said = combine(model, &question, pairs, &mut self.run.spent).await;
         let said = self.run.readable(Role::Answer, said)?;

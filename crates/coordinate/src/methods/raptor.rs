@@ -17,8 +17,8 @@ use tracing::instrument;
 
 use super::graphrag::plainly;
 use crate::conclude::conclude_with;
-use crate::kit::{Kit, Run, SolveError};
 use crate::methods::kar3::{chunk_candidates, fetch};
+use crate::ports::{Ports, Run, SolveError};
 
 /// What is retrieved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,16 +50,20 @@ enum Node {
 /// # Errors
 /// See [`SolveError`].
 #[instrument(name = "raptor", skip_all, fields(question = %question.id))]
-pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+pub async fn solve(
+    ports: &Ports,
+    question: &Question,
+    params: Params,
+) -> Result<Answer, SolveError> {
     let mut run = Run::begin("raptor", question);
     let asked = [question.text.clone()];
-    let vectors = kit.finder().vectors(&asked).await.map_err(SolveError::from_model)?;
+    let vectors = ports.finder().vectors(&asked).await.map_err(SolveError::from_model)?;
     let Some(vector) = vectors.and_then(|vectors| vectors.into_iter().next()) else {
-        return plainly(kit, question, Structure::Tree, run).await;
+        return plainly(ports, question, Structure::Tree, run).await;
     };
-    let nodes = collapsed(kit, &vector, params).await?;
+    let nodes = collapsed(ports, &vector, params).await?;
     if !nodes.iter().any(|(node, _)| matches!(node, Node::Summary(_)))
-        && kit.base.summary().await?.summaries == 0
+        && ports.base.summary().await?.summaries == 0
     {
         return Err(SolveError::NotBuilt { structure: Structure::Tree });
     }
@@ -71,7 +75,7 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
         }
     }
     for (summary, score) in &summaries {
-        let best = best_below(kit, &vector, summary).await?;
+        let best = best_below(ports, &vector, summary).await?;
         if let Some(chunk) = best.filter(|best| !hits.iter().any(|held| held.chunk == *best)) {
             hits.push(hit(chunk, *score, "summary"));
         }
@@ -90,13 +94,13 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
     if !seen.is_empty() {
         run.trace.push(Event::Consulted { nodes: seen });
     }
-    let candidates = chunk_candidates(kit, &hits, Via::Tree, &question.text).await?;
+    let candidates = chunk_candidates(ports, &hits, Via::Tree, &question.text).await?;
     let mut context = Context::default();
-    for chunk in fetch(kit, &candidates).await? {
+    for chunk in fetch(ports, &candidates).await? {
         context.add(1, chunk);
     }
     run.trace.push(Event::Gathered { candidates });
-    conclude_with(kit, question, context, &told.join("\n"), run).await
+    conclude_with(ports, question, context, &told.join("\n"), run).await
 }
 
 fn hit(chunk: ChunkId, score: f32, part: &str) -> Hit {
@@ -105,16 +109,16 @@ fn hit(chunk: ChunkId, score: f32, part: &str) -> Hit {
 
 /// The nodes closest to a vector, best first, up to the first that does not fit; one at least.
 async fn collapsed(
-    kit: &Kit,
+    ports: &Ports,
     vector: &Vector,
     params: Params,
 ) -> Result<Vec<(Node, f32)>, SolveError> {
     let query = std::slice::from_ref(vector);
     let mut ranked: Vec<(f32, Child)> = Vec::new();
-    for hit in kit.base.nearest_chunks(query, params.nodes, -1.0).await?.into_iter().flatten() {
+    for hit in ports.base.nearest_chunks(query, params.nodes, -1.0).await?.into_iter().flatten() {
         ranked.push((hit.score, Child::Chunk(hit.item)));
     }
-    let found = kit.base.nearest(VectorSet::Summaries, query, params.nodes, -1.0).await?;
+    let found = ports.base.nearest(VectorSet::Summaries, query, params.nodes, -1.0).await?;
     for hit in found.into_iter().flatten() {
         ranked.push((hit.score, Child::Summary(SummaryId(hit.item))));
     }
@@ -123,11 +127,11 @@ async fn collapsed(
     for (score, child) in ranked {
         let (node, tokens) = match child {
             Child::Chunk(id) => {
-                let Some(chunk) = kit.base.chunks(&[id]).await?.pop() else { continue };
+                let Some(chunk) = ports.base.chunks(&[id]).await?.pop() else { continue };
                 (Node::Chunk(id), estimate_tokens(&chunk.reading_text()))
             }
             Child::Summary(id) => {
-                let Some(summary) = kit.base.summaries(&[id]).await?.pop() else { continue };
+                let Some(summary) = ports.base.summaries(&[id]).await?.pop() else { continue };
                 let tokens = estimate_tokens(&summary.text);
                 (Node::Summary(summary), tokens)
             }
@@ -143,7 +147,7 @@ async fn collapsed(
 
 /// The chunk below a summary that is closest to the question.
 async fn best_below(
-    kit: &Kit,
+    ports: &Ports,
     vector: &Vector,
     summary: &Summary,
 ) -> Result<Option<ChunkId>, SolveError> {
@@ -152,14 +156,14 @@ async fn best_below(
         match child {
             Child::Chunk(chunk) => chunks.push(chunk),
             Child::Summary(id) => {
-                let held = kit.base.summaries(&[id]).await?;
+                let held = ports.base.summaries(&[id]).await?;
                 below.extend(held.into_iter().flat_map(|summary| summary.children));
             }
         }
     }
     chunks.sort_unstable();
     chunks.dedup();
-    let scores = kit.base.similarities(vector, &chunks).await?;
+    let scores = ports.base.similarities(vector, &chunks).await?;
     let mut best: Option<(f32, ChunkId)> = None;
     for (chunk, score) in chunks.into_iter().zip(scores) {
         if best.is_none_or(|(most, _)| most < score) {

@@ -11,10 +11,10 @@ use tracing::instrument;
 
 use crate::certainty::{Sure, ask_surely, need_certainty};
 use crate::conclude::{conclude, conclude_as};
-use crate::gather::{Gather, gather};
-use crate::kit::{Kit, Run, SolveError};
 use crate::methods::Method;
 use crate::methods::kar3::fetch;
+use crate::ports::{Ports, Run, SolveError};
+use crate::retrieval::{RetrievalParams, retrieve};
 use crate::verdict::{bare, is_unknown};
 
 const PROMPT: Prompt = Prompt {
@@ -49,14 +49,18 @@ impl Default for Params {
 /// # Errors
 /// See [`SolveError`].
 #[instrument(name = "replug", skip_all, fields(question = %question.id))]
-pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
-    kit.models.need(Role::Answer)?;
-    need_certainty(kit)?;
+pub async fn solve(
+    ports: &Ports,
+    question: &Question,
+    params: Params,
+) -> Result<Answer, SolveError> {
+    ports.models.need(Role::Answer)?;
+    need_certainty(ports)?;
     let mut run = Run::begin(&Method::Replug(params).to_string(), question);
-    let found = gather(kit, &question.text, Gather::top(params.k.get())).await?;
-    let chunks = fetch(kit, &found).await?;
+    let found = retrieve(ports, &question.text, RetrievalParams::top(params.k.get())).await?;
+    let chunks = fetch(ports, &found).await?;
     run.trace.push(Event::Retrieved { hop: 1, candidates: found.clone() });
-    let asked = chunks.iter().map(|chunk| answer_from(kit, question, chunk));
+    let asked = chunks.iter().map(|chunk| answer_from(ports, question, chunk));
     let mut votes = Vec::new();
     for (passage, (own, said)) in try_join_all(asked).await?.into_iter().enumerate() {
         run.absorb(own);
@@ -65,23 +69,23 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
         }
     }
     let Some(answer) = heaviest(&votes, &mut run) else {
-        return conclude(kit, question, in_order(chunks, &[]), run).await;
+        return conclude(ports, question, in_order(chunks, &[]), run).await;
     };
     let supporters: Vec<&Vote> = votes.iter().filter(|vote| vote.says(&answer)).collect();
     let rationale = format!("{} of {} passages say so.", supporters.len(), chunks.len());
-    conclude_as(kit, in_order(chunks, &supporters), answer, rationale, run).await
+    conclude_as(ports, in_order(chunks, &supporters), answer, rationale, run).await
 }
 
 /// The answer of one passage, on an account of its own: the calls are under way together.
 async fn answer_from(
-    kit: &Kit,
+    ports: &Ports,
     question: &Question,
     chunk: &Chunk,
 ) -> Result<(Run, Option<Sure>), SolveError> {
     let mut run = Run::default();
     let (context, asked) = (passages([chunk]), quiet_headings(&question.text));
     let inputs = [("context", context.as_str()), ("question", asked.as_str())];
-    let said = ask_surely(kit, &mut run, &PROMPT, &inputs).await?;
+    let said = ask_surely(ports, &mut run, &PROMPT, &inputs).await?;
     Ok((run, said))
 }
 

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use tracing::instrument;
 
 use crate::conclude::{conclude, conclude_as, conclude_with};
-use crate::gather::{Gather, answer_step, look_up};
-use crate::kit::{Kit, Run, SolveError};
 use crate::methods::Method;
+use crate::ports::{Ports, Run, SolveError};
+use crate::retrieval::{RetrievalParams, answer_step, look_up};
 use crate::verdict::{bare, is_unknown, only, yes_or_no};
 
 const PLAN: Prompt = Prompt {
@@ -36,7 +36,7 @@ pub struct Params {
     /// How often the chain may be planned anew (N).
     pub n: NonZeroUsize,
     /// What a node looks up.
-    pub gather: Gather,
+    pub retrieval: RetrievalParams,
     /// The nodes of one chain that are looked at; ours, against chains without end.
     pub nodes: NonZeroUsize,
 }
@@ -46,7 +46,7 @@ impl Default for Params {
     fn default() -> Self {
         Self {
             n: const { NonZeroUsize::new(5).unwrap() },
-            gather: Gather::step(),
+            retrieval: RetrievalParams::step(),
             nodes: const { NonZeroUsize::new(8).unwrap() },
         }
     }
@@ -65,11 +65,15 @@ impl Default for Params {
 /// # Errors
 /// See [`SolveError`].
 #[instrument(name = "searchain", skip_all, fields(question = %question.id))]
-pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+pub async fn solve(
+    ports: &Ports,
+    question: &Question,
+    params: Params,
+) -> Result<Answer, SolveError> {
     let mut run = Run::begin(&Method::SearChain(params).to_string(), question);
     let mut tree = Tree::default();
     for round in 1..=params.n.get() + 1 {
-        let planned = plan(kit, question, &tree, &mut run).await?;
+        let planned = plan(ports, question, &tree, &mut run).await?;
         let Some(mut chain) = planned else {
             run.trace.push(Event::Stopped { hop: round, reason: StopReason::Unreadable });
             break;
@@ -82,14 +86,14 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
             break;
         }
         let numbers = tree.branch(&chain, &mut run);
-        if settle(kit, &mut run, &mut tree, round, &chain, &numbers, params).await? {
+        if settle(ports, &mut run, &mut tree, round, &chain, &numbers, params).await? {
             break; // All nodes agree with what was retrieved.
         }
         if round == params.n.get() + 1 {
             run.trace.push(Event::Stopped { hop: round, reason: StopReason::HopLimit });
         }
     }
-    finish(kit, question, tree, run, params).await
+    finish(ports, question, tree, run, params).await
 }
 
 /// A query and the answer that the planner believes in; `None` where it says that it knows none.
@@ -135,7 +139,7 @@ impl Tree {
 
 /// The rest of the chain as the planner sees it now.
 async fn plan(
-    kit: &Kit,
+    ports: &Ports,
     question: &Question,
     tree: &Tree,
     run: &mut Run,
@@ -148,13 +152,13 @@ async fn plan(
         ("context", context.as_str()),
         ("question", asked.as_str()),
     ];
-    Ok(run.ask::<Chain>(kit, &PLAN, &inputs).await?.map(|chain| chain.0))
+    Ok(run.ask::<Chain>(ports, &PLAN, &inputs).await?.map(|chain| chain.0))
 }
 
 /// Settles the nodes of a chain in order. True: to its end. False: one was corrected or completed,
 /// and the nodes after it no longer hold.
 async fn settle(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     tree: &mut Tree,
     round: usize,
@@ -165,14 +169,14 @@ async fn settle(
     for (node, number) in chain.iter().zip(numbers) {
         run.trace.push(Event::Asked { depth: 1, question: node.query.clone() });
         let mut read = Context::default();
-        for chunk in look_up(kit, run, round, &node.query, params.gather).await? {
+        for chunk in look_up(ports, run, round, &node.query, params.retrieval).await? {
             tree.context.add(round, chunk.clone());
             read.add(round, chunk);
         }
         tree.path.push(*number);
-        let found = retrieved_answer(kit, run, node, &read).await?;
+        let found = retrieved_answer(ports, run, node, &read).await?;
         let answer = match (&node.answer, found) {
-            (Some(own), Some(found)) if !agree(kit, run, &node.query, own, &found).await? => {
+            (Some(own), Some(found)) if !agree(ports, run, &node.query, own, &found).await? => {
                 tree.reference = read;
                 resolve(run, tree, node, found); // Corrected.
                 return Ok(false);
@@ -208,7 +212,7 @@ fn resolve(run: &mut Run, tree: &mut Tree, node: &Node, answer: String) {
 
 /// What the chunks answer to a node's query; `None` for no answer.
 async fn retrieved_answer(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     node: &Node,
     read: &Context,
@@ -216,14 +220,14 @@ async fn retrieved_answer(
     if read.chunks.is_empty() {
         return Ok(None);
     }
-    let reading = answer_step(kit, run, &node.query, read, "").await?;
+    let reading = answer_step(ports, run, &node.query, read, "").await?;
     Ok(reading.map(|reading| reading.answer).filter(|answer| !is_unknown(answer)))
 }
 
 /// Whether an answer from memory agrees with the retrieved one. Where the words differ, a model
 /// says; where its verdict cannot be read, they disagree.
 async fn agree(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     query: &str,
     own: &str,
@@ -235,7 +239,7 @@ async fn agree(
     let [own, found, question] = [own, found, query].map(quiet_headings);
     let inputs =
         [("own", own.as_str()), ("found", found.as_str()), ("question", question.as_str())];
-    let Some(Consistent(holds)) = run.ask(kit, &CONSISTENT, &inputs).await? else {
+    let Some(Consistent(holds)) = run.ask(ports, &CONSISTENT, &inputs).await? else {
         return Ok(false);
     };
     run.trace.push(Event::Judged {
@@ -250,26 +254,26 @@ async fn agree(
 
 /// The answer from the settled pairs.
 async fn finish(
-    kit: &Kit,
+    ports: &Ports,
     question: &Question,
     mut tree: Tree,
     mut run: Run,
     params: Params,
 ) -> Result<Answer, SolveError> {
     if tree.pairs.is_empty() {
-        for chunk in look_up(kit, &mut run, 1, &question.text, params.gather).await? {
+        for chunk in look_up(ports, &mut run, 1, &question.text, params.retrieval).await? {
             tree.context.add(0, chunk);
         }
-        return conclude(kit, question, tree.context, run).await;
+        return conclude(ports, question, tree.context, run).await;
     }
-    let model = kit.models.need(Role::Answer)?;
+    let model = ports.models.need(Role::Answer)?;
     let combined = combine(model, question, &tree.pairs, &mut run.spent).await;
     let notes = transcript(&tree.pairs);
     let Some(answer) = run.readable(Role::Answer, combined)? else {
-        return conclude_with(kit, question, tree.context, &notes, run).await;
+        return conclude_with(ports, question, tree.context, &notes, run).await;
     };
     run.trace.push(Event::Path { nodes: tree.path, answer: answer.clone() });
-    conclude_as(kit, tree.context, answer, notes, run).await
+    conclude_as(ports, tree.context, answer, notes, run).await
 }
 
 struct Chain(Vec<Node>);

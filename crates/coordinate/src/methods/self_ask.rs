@@ -10,10 +10,10 @@ use tracing::field::Empty;
 use tracing::{Span, instrument};
 
 use crate::conclude::{conclude_as, conclude_with};
-use crate::gather::{Gather, answer_step, look_up};
-use crate::kit::{Kit, Run, SolveError};
 use crate::methods::Method;
 use crate::methods::closed_book::recall;
+use crate::ports::{Ports, Run, SolveError};
+use crate::retrieval::{RetrievalParams, answer_step, look_up};
 use crate::verdict::UNKNOWN;
 
 const PROMPT: Prompt = Prompt {
@@ -40,7 +40,7 @@ pub struct Params {
     /// The most follow-up questions (N).
     pub n: NonZeroUsize,
     /// What is looked up for each of them; `None`: the model answers from what it knows.
-    pub gather: Option<Gather>,
+    pub retrieval: Option<RetrievalParams>,
     /// Whether there are demonstrations.
     pub shots: Shots,
 }
@@ -48,7 +48,7 @@ pub struct Params {
 impl Default for Params {
     /// N = 5 (KAR³ §4.1), few-shot, without retrieval as in Press et al.
     fn default() -> Self {
-        Self { n: const { NonZeroUsize::new(5).unwrap() }, gather: None, shots: Shots::Few }
+        Self { n: const { NonZeroUsize::new(5).unwrap() }, retrieval: None, shots: Shots::Few }
     }
 }
 
@@ -60,17 +60,21 @@ impl Default for Params {
 /// # Errors
 /// See [`SolveError`].
 #[instrument(name = "self_ask", skip_all, fields(question = %question.id, follow_ups = Empty))]
-pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+pub async fn solve(
+    ports: &Ports,
+    question: &Question,
+    params: Params,
+) -> Result<Answer, SolveError> {
     let mut run = Run::begin(&Method::SelfAsk(params).to_string(), question);
     let mut context = Context::default(); // What was looked up: for the citations alone.
     let mut pairs: Vec<(String, String)> = Vec::new();
     for hop in 1..=params.n.get() {
         // "Are follow up questions needed here:"
-        let follow_up = match next(kit, &mut run, question, &pairs, params.shots).await? {
+        let follow_up = match next(ports, &mut run, question, &pairs, params.shots).await? {
             Next::FollowUp(follow_up) => follow_up,
             Next::Answer(answer) => {
                 Span::current().record("follow_ups", pairs.len());
-                return conclude_as(kit, context, answer, transcript(&pairs), run).await;
+                return conclude_as(ports, context, answer, transcript(&pairs), run).await;
             }
             Next::Nothing(reason) => {
                 run.trace.push(Event::Stopped { hop, reason });
@@ -78,15 +82,16 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
             }
         };
         run.trace.push(Event::Asked { depth: 1, question: follow_up.clone() });
-        let answer = match params.gather {
-            Some(gather) => {
+        let answer = match params.retrieval {
+            Some(retrieval) => {
                 let found =
-                    look_up_alone(kit, &mut run, hop, &follow_up, gather, &mut context).await?;
+                    look_up_alone(ports, &mut run, hop, &follow_up, retrieval, &mut context)
+                        .await?;
                 // From these chunks and nothing else (KAR³ Table 5).
-                let reading = answer_step(kit, &mut run, &follow_up, &found, "").await?;
+                let reading = answer_step(ports, &mut run, &follow_up, &found, "").await?;
                 reading.map(|reading| reading.answer)
             }
-            None => recall(kit, &mut run, &follow_up, "").await?.map(|recalled| recalled.answer),
+            None => recall(ports, &mut run, &follow_up, "").await?.map(|recalled| recalled.answer),
         };
         let answer = answer.unwrap_or_else(|| UNKNOWN.to_owned());
         run.trace.push(Event::Resolved {
@@ -100,37 +105,37 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
         }
     }
     Span::current().record("follow_ups", pairs.len());
-    combine_and_conclude(kit, question, context, &pairs, run).await // "So the final answer is:"
+    combine_and_conclude(ports, question, context, &pairs, run).await // "So the final answer is:"
 }
 
 /// Ends with what (sub-question, answer) pairs add up to. Where the model says nothing, what was
 /// looked up is read once more.
 pub(crate) async fn combine_and_conclude(
-    kit: &Kit,
+    ports: &Ports,
     question: &Question,
     context: Context,
     pairs: &[(String, String)],
     mut run: Run,
 ) -> Result<Answer, SolveError> {
-    let model = kit.models.need(Role::Answer)?;
+    let model = ports.models.need(Role::Answer)?;
     let asked = combine(model, question, pairs, &mut run.spent).await;
     match run.readable(Role::Answer, asked)? {
-        Some(answer) => conclude_as(kit, context, answer, transcript(pairs), run).await,
-        None => conclude_with(kit, question, context, &transcript(pairs), run).await,
+        Some(answer) => conclude_as(ports, context, answer, transcript(pairs), run).await,
+        None => conclude_with(ports, question, context, &transcript(pairs), run).await,
     }
 }
 
 /// What one query finds, as a context of its own; it joins `context` too.
 pub(crate) async fn look_up_alone(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     hop: usize,
     query: &str,
-    gather: Gather,
+    retrieval: RetrievalParams,
     context: &mut Context,
 ) -> Result<Context, SolveError> {
     let mut found = Context::default();
-    for chunk in look_up(kit, run, hop, query, gather).await? {
+    for chunk in look_up(ports, run, hop, query, retrieval).await? {
         context.add(hop, chunk.clone());
         found.add(hop, chunk);
     }
@@ -147,7 +152,7 @@ enum Next {
 /// Has the model continue the transcript. A follow-up question that was answered already is passed
 /// over: models like to repeat the transcript before they go on.
 async fn next(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     question: &Question,
     pairs: &[(String, String)],
@@ -163,7 +168,7 @@ async fn next(
         ("question", asked.as_str()),
         ("follow_ups", follow_ups.as_str()),
     ];
-    let Some(said) = run.ask::<Continuation>(kit, &PROMPT, &inputs).await? else {
+    let Some(said) = run.ask::<Continuation>(ports, &PROMPT, &inputs).await? else {
         return Ok(Next::Nothing(StopReason::Unreadable));
     };
     let is_new =

@@ -15,9 +15,9 @@ use tracing::instrument;
 
 use self::judge::{Relevance, Retrieval, Support, Usefulness};
 use crate::conclude::{conclude, conclude_as};
-use crate::gather::{Gather, answer_step, look_up};
-use crate::kit::{Kit, Run, SolveError};
 use crate::methods::Method;
+use crate::ports::{Ports, Run, SolveError};
+use crate::retrieval::{RetrievalParams, answer_step, look_up};
 
 /// How many passages are tried, and what the judgements weigh.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,16 +50,20 @@ impl Default for Params {
 /// # Errors
 /// See [`SolveError`].
 #[instrument(name = "self_rag", skip_all, fields(question = %question.id))]
-pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+pub async fn solve(
+    ports: &Ports,
+    question: &Question,
+    params: Params,
+) -> Result<Answer, SolveError> {
     let mut run = Run::begin(&Method::SelfRag(params).to_string(), question);
-    if !needs_retrieval(kit, &mut run, question).await? {
-        return conclude(kit, question, Context::default(), run).await;
+    if !needs_retrieval(ports, &mut run, question).await? {
+        return conclude(ports, question, Context::default(), run).await;
     }
-    let gather = Gather::top(params.k.get());
+    let retrieval = RetrievalParams::top(params.k.get());
     let mut segments = Vec::new();
-    for chunk in look_up(kit, &mut run, 1, &question.text, gather).await? {
-        if is_relevant(kit, &mut run, question, &chunk).await? {
-            segments.extend(segment(kit, &mut run, question, chunk, params).await?);
+    for chunk in look_up(ports, &mut run, 1, &question.text, retrieval).await? {
+        if is_relevant(ports, &mut run, question, &chunk).await? {
+            segments.extend(segment(ports, &mut run, question, chunk, params).await?);
         }
     }
     // The first of two that score the same: retrieval liked its passage better.
@@ -72,10 +76,10 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
     let Some(Segment { reading, chunk, .. }) = best else {
         let note = "No relevant passage gave an answer: the model answers from what it knows.";
         run.trace.push(Event::Noted { note: note.to_owned() });
-        return conclude(kit, question, Context::default(), run).await;
+        return conclude(ports, question, Context::default(), run).await;
     };
     let (answer, rationale) = (reading.answer.clone(), reading.rationale.clone());
-    conclude_as(kit, alone(chunk.clone()), answer, rationale, run).await
+    conclude_as(ports, alone(chunk.clone()), answer, rationale, run).await
 }
 
 /// An answer from one passage.
@@ -87,12 +91,12 @@ struct Segment {
 
 /// Retrieve? Where no verdict can be read, yes: a needless passage costs less than a missing one.
 async fn needs_retrieval(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     question: &Question,
 ) -> Result<bool, SolveError> {
     let asked = quiet_headings(&question.text);
-    let said = run.ask(kit, &judge::RETRIEVAL, &[("question", asked.as_str())]).await?;
+    let said = run.ask(ports, &judge::RETRIEVAL, &[("question", asked.as_str())]).await?;
     let Some(Retrieval(holds)) = said else { return Ok(true) };
     push(run, Criterion::NeedsRetrieval, &question.text, holds, None);
     Ok(holds)
@@ -100,14 +104,14 @@ async fn needs_retrieval(
 
 /// Is the passage about the question? Where no verdict can be read, no.
 async fn is_relevant(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     question: &Question,
     chunk: &Chunk,
 ) -> Result<bool, SolveError> {
     let (context, asked) = (passages([chunk]), quiet_headings(&question.text));
     let inputs = [("context", context.as_str()), ("question", asked.as_str())];
-    let Some(Relevance(holds)) = run.ask(kit, &judge::RELEVANCE, &inputs).await? else {
+    let Some(Relevance(holds)) = run.ask(ports, &judge::RELEVANCE, &inputs).await? else {
         return Ok(false);
     };
     push(run, Criterion::Relevant, &chunk.full_title(), holds, None);
@@ -116,14 +120,14 @@ async fn is_relevant(
 
 /// The segment of a relevant passage with its score; `None` where it could not be read.
 async fn segment(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     question: &Question,
     chunk: Chunk,
     params: Params,
 ) -> Result<Option<Segment>, SolveError> {
     let context = alone(chunk.clone());
-    let read = answer_step(kit, run, &question.text, &context, "").await?;
+    let read = answer_step(ports, run, &question.text, &context, "").await?;
     let Some(reading) = read else { return Ok(None) };
     let answer = &reading.answer;
     run.trace.push(Event::Thought { step: 1, text: answer.clone() });
@@ -133,12 +137,12 @@ async fn segment(
         [("context", shown.as_str()), ("reply", reply.as_str()), ("question", asked.as_str())];
     // A verdict that cannot be read neither adds nor takes.
     let (mut support, mut usefulness) = (0.0, 0.0);
-    if let Some(Support(degree)) = run.ask(kit, &judge::SUPPORT, &inputs).await? {
+    if let Some(Support(degree)) = run.ask(ports, &judge::SUPPORT, &inputs).await? {
         support = degree;
         push(run, Criterion::Supported, answer, 0.0 < degree, Some(degree));
     }
     let inputs = [("reply", reply.as_str()), ("question", asked.as_str())];
-    if let Some(useful) = run.ask::<Usefulness>(kit, &judge::USEFULNESS, &inputs).await? {
+    if let Some(useful) = run.ask::<Usefulness>(ports, &judge::USEFULNESS, &inputs).await? {
         usefulness = useful.scale();
         push(run, Criterion::Useful, answer, 3 <= useful.0, Some(f64::from(useful.0)));
     }

@@ -9,9 +9,9 @@ use pikerag_retrieve::RetrieveError;
 use tracing::instrument;
 
 use crate::conclude::conclude;
-use crate::gather::{Gather, look_up};
-use crate::kit::{Kit, LabelledQuestion, Run, SolveError};
 use crate::methods::Method;
+use crate::ports::{LabelledQuestion, Ports, Run, SolveError};
+use crate::retrieval::{RetrievalParams, look_up};
 
 /// How many neighbours decide, and what is retrieved if they say so.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,13 +19,13 @@ pub struct Params {
     /// Neighbours (k).
     pub k: NonZeroUsize,
     /// What is retrieved.
-    pub gather: Gather,
+    pub retrieval: RetrievalParams,
 }
 
 impl Default for Params {
     /// k = 5; 5 chunks, whatever their score (RA-ISF §4.3).
     fn default() -> Self {
-        Self { k: const { NonZeroUsize::new(5).unwrap() }, gather: Gather::top(5) }
+        Self { k: const { NonZeroUsize::new(5).unwrap() }, retrieval: RetrievalParams::top(5) }
     }
 }
 
@@ -38,10 +38,14 @@ impl Default for Params {
 /// # Errors
 /// See [`SolveError`].
 #[instrument(name = "skr", skip_all, fields(question = %question.id))]
-pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
-    kit.models.need(Role::Answer)?;
+pub async fn solve(
+    ports: &Ports,
+    question: &Question,
+    params: Params,
+) -> Result<Answer, SolveError> {
+    ports.models.need(Role::Answer)?;
     let mut run = Run::begin(&Method::Skr(params).to_string(), question);
-    let neighbours = nearest(kit, question, params.k.get()).await?;
+    let neighbours = nearest(ports, question, params.k.get()).await?;
     for (similarity, labelled) in &neighbours {
         judge(&mut run, &labelled.text, labelled.known, *similarity);
     }
@@ -50,27 +54,27 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
     judge(&mut run, &question.text, is_known, known as f64 / neighbours.len() as f64);
     let mut context = Context::default();
     if !is_known {
-        for chunk in look_up(kit, &mut run, 1, &question.text, params.gather).await? {
+        for chunk in look_up(ports, &mut run, 1, &question.text, params.retrieval).await? {
             context.add(1, chunk);
         }
     }
-    conclude(kit, question, context, run).await
+    conclude(ports, question, context, run).await
 }
 
 /// The labelled questions closest to a question, nearest first, equally near ones in their order: by
 /// meaning, or by shared words where there is no embedder. At least one.
 async fn nearest<'a>(
-    kit: &'a Kit,
+    ports: &'a Ports,
     question: &Question,
     k: usize,
 ) -> Result<Vec<(f64, &'a LabelledQuestion)>, SolveError> {
-    let labelled = &kit.models.labelled;
+    let labelled = &ports.models.labelled;
     if labelled.is_empty() {
         return Err(SolveError::NoLabelledQuestions);
     }
     let texts = labelled.iter().map(|labelled| labelled.text.clone());
     let texts: Vec<String> = [question.text.clone()].into_iter().chain(texts).collect();
-    let vectors = kit.finder().vectors(&texts).await.map_err(RetrieveError::from)?;
+    let vectors = ports.finder().vectors(&texts).await.map_err(RetrieveError::from)?;
     let similarities: Vec<f64> = match vectors.as_deref() {
         Some([asked, others @ ..]) => others.iter().map(|other| cosine(asked, other)).collect(),
         _ => labelled.iter().map(|other| shared_words(&question.text, &other.text)).collect(),

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use tracing::instrument;
 
 use crate::conclude::conclude;
-use crate::gather::{Gather, look_up};
-use crate::kit::{Kit, Run, SolveError};
 use crate::methods::Method;
 use crate::methods::closed_book::{conclude_recalled, recall};
+use crate::ports::{Ports, Run, SolveError};
+use crate::retrieval::{RetrievalParams, look_up};
 
 const JUDGE: Prompt = Prompt {
     role: Role::Know,
@@ -47,31 +47,37 @@ impl Default for Params {
 /// # Errors
 /// See [`SolveError`].
 #[instrument(name = "think_then_act", skip_all, fields(question = %question.id))]
-pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
-    kit.models.need(Role::Know)?;
-    kit.models.need(Role::Answer)?;
+pub async fn solve(
+    ports: &Ports,
+    question: &Question,
+    params: Params,
+) -> Result<Answer, SolveError> {
+    ports.models.need(Role::Know)?;
+    ports.models.need(Role::Answer)?;
     let mut run = Run::begin(&Method::ThinkThenAct(params).to_string(), question);
-    let judged = judge(kit, &mut run, question).await?;
+    let judged = judge(ports, &mut run, question).await?;
     let question = match judged.is_clear {
         true => question.clone(),
-        false => rewrite(kit, &mut run, question).await?,
+        false => rewrite(ports, &mut run, question).await?,
     };
     if judged.can_answer {
-        let recalled = recall(kit, &mut run, &question.text, "").await?;
-        return conclude_recalled(kit, recalled, run).await;
+        let recalled = recall(ports, &mut run, &question.text, "").await?;
+        return conclude_recalled(ports, recalled, run).await;
     }
     let mut context = Context::default();
-    for chunk in look_up(kit, &mut run, 1, &question.text, Gather::top(params.k.get())).await? {
+    for chunk in
+        look_up(ports, &mut run, 1, &question.text, RetrievalParams::top(params.k.get())).await?
+    {
         context.add(1, chunk);
     }
-    conclude(kit, &question, context, run).await
+    conclude(ports, &question, context, run).await
 }
 
 /// The two angles. A judgement that stayed unreadable changes nothing and promises nothing: the
 /// question is taken as it is, and looked up.
-async fn judge(kit: &Kit, run: &mut Run, question: &Question) -> Result<Judged, SolveError> {
+async fn judge(ports: &Ports, run: &mut Run, question: &Question) -> Result<Judged, SolveError> {
     let asked = quiet_headings(&question.text);
-    let reply = run.ask::<Judged>(kit, &JUDGE, &[("question", asked.as_str())]).await?;
+    let reply = run.ask::<Judged>(ports, &JUDGE, &[("question", asked.as_str())]).await?;
     let Some(judged) = reply else { return Ok(Judged { is_clear: true, can_answer: false }) };
     let verdicts = [(Criterion::Clear, judged.is_clear), (Criterion::Known, judged.can_answer)];
     for (criterion, holds) in verdicts {
@@ -82,9 +88,13 @@ async fn judge(kit: &Kit, run: &mut Run, question: &Question) -> Result<Judged, 
 }
 
 /// The question as it should have been asked; as it was, where the reply stayed unreadable.
-async fn rewrite(kit: &Kit, run: &mut Run, question: &Question) -> Result<Question, SolveError> {
+async fn rewrite(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+) -> Result<Question, SolveError> {
     let asked = quiet_headings(&question.text);
-    let reply = run.ask::<Rewritten>(kit, &REWRITE, &[("question", asked.as_str())]).await?;
+    let reply = run.ask::<Rewritten>(ports, &REWRITE, &[("question", asked.as_str())]).await?;
     let Some(Rewritten(text)) = reply else { return Ok(question.clone()) };
     run.trace.push(Event::Asked { depth: 0, question: text.clone() });
     Ok(Question { text, ..question.clone() })

@@ -8,9 +8,9 @@ use pikerag_prompt::{Prompt, Reply, Unreadable, numbered, object, quiet_headings
 use serde_json::{Value, json};
 use tracing::instrument;
 
-use crate::kit::{Kit, Run, SolveError};
 use crate::methods::Method;
 use crate::methods::closed_book::{conclude_recalled, recall};
+use crate::ports::{Ports, Run, SolveError};
 
 const THINK: Prompt = Prompt {
     role: Role::Reason,
@@ -67,14 +67,18 @@ struct State {
 /// # Errors
 /// See [`SolveError`].
 #[instrument(name = "tree_of_thought", skip_all, fields(question = %question.id))]
-pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Answer, SolveError> {
+pub async fn solve(
+    ports: &Ports,
+    question: &Question,
+    params: Params,
+) -> Result<Answer, SolveError> {
     let mut run = Run::begin(&Method::TreeOfThought(params).to_string(), question);
     let mut kept = vec![State::default()]; // S₀ ← {x}
     let mut nodes = 0;
     for step in 1..=params.depth.get() {
         let mut grown = Vec::new();
         for state in &kept {
-            for thought in think(kit, &mut run, question, state, params.thoughts).await? {
+            for thought in think(ports, &mut run, question, state, params.thoughts).await? {
                 let mut next = state.clone(); // S'ₜ ← {[s, z] | s ∈ Sₜ₋₁, z ∈ G(s, k)}
                 run.trace.push(Event::Node {
                     node: nodes,
@@ -84,7 +88,7 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
                 next.nodes.push(nodes);
                 next.thoughts.push(thought);
                 nodes += 1;
-                next.value = value(kit, &mut run, question, &next).await?; // Vₜ ← V(S'ₜ)
+                next.value = value(ports, &mut run, question, &next).await?; // Vₜ ← V(S'ₜ)
                 grown.push(next);
             }
         }
@@ -95,16 +99,16 @@ pub async fn solve(kit: &Kit, question: &Question, params: Params) -> Result<Ans
         kept = best(grown, params.breadth, &mut run); // Sₜ ← the b best of S'ₜ
     }
     let best = kept.into_iter().next().unwrap_or_default(); // arg max V: they come best first.
-    let recalled = recall(kit, &mut run, &question.text, &best.thoughts.join("\n")).await?;
+    let recalled = recall(ports, &mut run, &question.text, &best.thoughts.join("\n")).await?;
     if let (Some(recalled), false) = (&recalled, best.nodes.is_empty()) {
         run.trace.push(Event::Path { nodes: best.nodes, answer: recalled.answer.clone() });
     }
-    conclude_recalled(kit, recalled, run).await
+    conclude_recalled(ports, recalled, run).await
 }
 
 /// `G(s, k)`: thoughts that may come next, each once; none where the reply stayed unreadable.
 async fn think(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     question: &Question,
     state: &State,
@@ -115,7 +119,7 @@ async fn think(
     let inputs =
         [("count", count.as_str()), ("thoughts", so_far.as_str()), ("question", asked.as_str())];
     let mut thoughts: Vec<String> = Vec::new();
-    if let Some(Thoughts(said)) = run.ask::<Thoughts>(kit, &THINK, &inputs).await? {
+    if let Some(Thoughts(said)) = run.ask::<Thoughts>(ports, &THINK, &inputs).await? {
         for thought in said {
             if thoughts.len() < most.get() && !thoughts.contains(&thought) {
                 thoughts.push(thought);
@@ -127,14 +131,14 @@ async fn think(
 
 /// `V(s)`: how promising a chain is; 0 where the reply stayed unreadable.
 async fn value(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     question: &Question,
     state: &State,
 ) -> Result<f64, SolveError> {
     let (so_far, asked) = (shown(state), quiet_headings(&question.text));
     let inputs = [("thoughts", so_far.as_str()), ("question", asked.as_str())];
-    Ok(run.ask::<Worth>(kit, &VALUE, &inputs).await?.map_or(0.0, |reply| reply.0))
+    Ok(run.ask::<Worth>(ports, &VALUE, &inputs).await?.map_or(0.0, |reply| reply.0))
 }
 
 /// The most promising, best first; of equals the one that was thought of first.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use pikerag_coordinate::methods::crp_rag::{self, Noise, Structure};
-use pikerag_coordinate::{Certainty, Kit, Method, Models, SolveError, solve};
+use pikerag_coordinate::{Certainty, Method, Models, Ports, SolveError, solve};
 use pikerag_knowledge::{
     Answer, ChatModel, ChatReply, ChatRequest, Message, ModelError, Role, Scorer, TokenLogprob,
 };
@@ -51,9 +51,9 @@ async fn solved(
     chat: &Arc<ScriptedChat>,
 ) -> Answer {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
-    let mut kit = kit(&shelf, Some(hashes()), chat);
-    kit.models.scorer = Some(Arc::new(Sure { doubts }));
-    solve(&kit, &question("q", BORN), Method::CrpRag(params)).await.unwrap()
+    let mut ports = ports(&shelf, Some(hashes()), chat);
+    ports.models.scorer = Some(Arc::new(Sure { doubts }));
+    solve(&ports, &question("q", BORN), Method::CrpRag(params)).await.unwrap()
 }
 
 async fn told(
@@ -419,18 +419,18 @@ async fn an_endpoint_without_log_probabilities() {
         (Role::Grade, &[r#"{"confidence": 90}"#, r#"{"confidence": "80%"}"#]),
     ];
     let chat = script(replies);
-    let mut kit: Kit = kit(&shelf, Some(hashes()), &chat);
+    let mut ports: Ports = ports(&shelf, Some(hashes()), &chat);
     let crp = Method::CrpRag(small());
-    let error = solve(&kit, &question("q", BORN), crp).await.unwrap_err();
+    let error = solve(&ports, &question("q", BORN), crp).await.unwrap_err();
     assert!(matches!(error, SolveError::NoScorer), "{error}");
     insta::assert_snapshot!(error, @r#"this method weighs replies by token log-probabilities, and no model that gives them is set; set `[methods] certainty = "self-assessment"` to let the model grade itself instead"#);
     // The setting that the error names, and the trace marks what it does.
-    kit.models = Models {
+    ports.models = Models {
         default: Some(script(replies)),
         certainty: Certainty::SelfAssessment,
         ..Models::default()
     };
-    let answer = solve(&kit, &question("q", BORN), crp).await.unwrap();
+    let answer = solve(&ports, &question("q", BORN), crp).await.unwrap();
     insta::assert_snapshot!(tell(&answer), @r"
     crp-rag (own parameters): Where was the designer of the KX-40 crane born?
     node 0 after []: Who designed the KX-40 crane?

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use pikerag_coordinate::ingest::Params as IngestParams;
-use pikerag_coordinate::{Certainty, Kit, Method, Models, SolveError, solve};
+use pikerag_coordinate::{Certainty, Method, Models, Ports, SolveError, solve};
 use pikerag_knowledge::{
     Answer, AtomKind, Candidate, ChatRequest, Check, Embedder, Event, Message, Question, Role, Via,
 };
@@ -54,13 +54,13 @@ pub(crate) fn script(replies: &[(Role, &[&str])]) -> Arc<ScriptedChat> {
     ))
 }
 
-pub(crate) fn kit(
+pub(crate) fn ports(
     shelf: &Shelf,
     embedder: Option<Arc<dyn Embedder>>,
     chat: &Arc<ScriptedChat>,
-) -> Kit {
+) -> Ports {
     let models = Models { default: Some(chat.clone()), ..Models::default() };
-    Kit { base: shelf.base.clone(), embedder, models }
+    Ports { base: shelf.base.clone(), embedder, models }
 }
 
 /// Replies by role, each with the probability of its only token.
@@ -79,32 +79,32 @@ pub(crate) async fn ask_scored(
     scorer: &Arc<ScriptedScorer>,
 ) -> Answer {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
-    let mut kit = kit(&shelf, Some(hashes()), chat);
-    kit.models.scorer = Some(scorer.clone());
-    solve(&kit, &question("q", asked), method(name)).await.unwrap()
+    let mut ports = ports(&shelf, Some(hashes()), chat);
+    ports.models.scorer = Some(scorer.clone());
+    solve(&ports, &question("q", asked), method(name)).await.unwrap()
 }
 
 /// Asks with a model that grades itself.
 pub(crate) async fn ask_self_assessed(name: &str, asked: &str, chat: &Arc<ScriptedChat>) -> Answer {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
-    let mut kit = kit(&shelf, Some(hashes()), chat);
-    kit.models.certainty = Certainty::SelfAssessment;
-    solve(&kit, &question("q", asked), method(name)).await.unwrap()
+    let mut ports = ports(&shelf, Some(hashes()), chat);
+    ports.models.certainty = Certainty::SelfAssessment;
+    solve(&ports, &question("q", asked), method(name)).await.unwrap()
 }
 
 /// How a method fails with these replies, and with no scorer.
 pub(crate) async fn fails(name: &str, asked: &str, replies: &[(Role, &[&str])]) -> SolveError {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
-    let kit = kit(&shelf, Some(hashes()), &script(replies));
-    solve(&kit, &question("q", asked), method(name)).await.unwrap_err()
+    let ports = ports(&shelf, Some(hashes()), &script(replies));
+    solve(&ports, &question("q", asked), method(name)).await.unwrap_err()
 }
 
 /// How a method fails without any model.
 pub(crate) async fn fails_without_models(name: &str) -> SolveError {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
     let base = shelf.base.clone();
-    let kit = Kit { base, embedder: Some(hashes()), models: Models::default() };
-    solve(&kit, &question("q", "Who?"), method(name)).await.unwrap_err()
+    let ports = Ports { base, embedder: Some(hashes()), models: Models::default() };
+    solve(&ports, &question("q", "Who?"), method(name)).await.unwrap_err()
 }
 
 /// An answer as it would be written to a file.
@@ -147,13 +147,13 @@ pub(crate) async fn ask(name: &str, asked: &str, chat: &Arc<ScriptedChat>) -> An
 
 pub(crate) async fn ask_with(method: Method, asked: &str, chat: &Arc<ScriptedChat>) -> Answer {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
-    solve(&kit(&shelf, Some(hashes()), chat), &question("q", asked), method).await.unwrap()
+    solve(&ports(&shelf, Some(hashes()), chat), &question("q", asked), method).await.unwrap()
 }
 
 pub(crate) async fn offline(library: &[Page<'_>], asked: &str) -> String {
     let shelf = shelve(library, None).await;
-    let kit = Kit { base: shelf.base.clone(), embedder: None, models: Models::default() };
-    tell(&solve(&kit, &question("q", asked), method("kar3")).await.unwrap())
+    let ports = Ports { base: shelf.base.clone(), embedder: None, models: Models::default() };
+    tell(&solve(&ports, &question("q", asked), method("kar3")).await.unwrap())
 }
 
 /// All candidates of the trace, in order.

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use pikerag_coordinate::ingest::Params as IngestParams;
-use pikerag_coordinate::{Kit, Models, SolveError, solve};
+use pikerag_coordinate::{Models, Ports, SolveError, solve};
 use pikerag_knowledge::{
     AtomKind, ChatModel, ChatRequest, KnowledgeBase, Message, Role, Structure, WrittenBy,
 };
 use pikerag_models::fake::ScriptedChat;
 
 use crate::common::{Files, Shelf};
-use crate::methods::fixture::{hashes, kit, method, prompts, question, script, section, tell};
+use crate::methods::fixture::{hashes, method, ports, prompts, question, script, section, tell};
 
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 
@@ -79,8 +79,8 @@ const VARNSUND: &str = r#"{"answer": "Varnsund", "rationale": "Brandt designed i
 async fn local_reads_around_the_entities() {
     let shelf = shelve(Some(indexer())).await;
     let chat = script(&[(Role::Answer, &[VARNSUND])]);
-    let kit = kit(&shelf, Some(hashes()), &chat);
-    let answer = solve(&kit, &question("q", BORN), method("graphrag-local")).await.unwrap();
+    let ports = ports(&shelf, Some(hashes()), &chat);
+    let answer = solve(&ports, &question("q", BORN), method("graphrag-local")).await.unwrap();
     insta::assert_snapshot!(tell(&answer), @r"
     graphrag-local: Where was the designer of the KX-40 crane born?
     consults: Entity 0.44 KX-40 crane | Entity 0.20 Ilse Brandt | Entity 0.00 Jon Hale | Entity 0.00 Varnsund | Entity 0.00 Oslo
@@ -116,9 +116,9 @@ async fn local_reads_around_the_entities() {
 #[tokio::test]
 async fn local_finds_entities_by_name() {
     let shelf = shelve(None).await;
-    let kit = Kit { base: shelf.base.clone(), embedder: None, models: Models::default() };
+    let ports = Ports { base: shelf.base.clone(), embedder: None, models: Models::default() };
     let asked = question("q", "Where was Ilse Brandt born?");
-    let answer = solve(&kit, &asked, method("graphrag-local")).await.unwrap();
+    let answer = solve(&ports, &asked, method("graphrag-local")).await.unwrap();
     assert_eq!(answer.written_by, WrittenBy::Quotation);
     assert!(answer.text.contains("Ilse Brandt was born in Varnsund."), "{}", answer.text);
 }
@@ -128,8 +128,8 @@ async fn global_puts_helpful_partial_answers_together() {
     let shelf = shelve(Some(indexer())).await;
     let helpful = r#"{"answer": "Brandt, its designer, is of Varnsund.", "score": 80}"#;
     let chat = script(&[(Role::Answer, &[helpful, VARNSUND])]);
-    let kit = kit(&shelf, Some(hashes()), &chat);
-    let answer = solve(&kit, &question("q", BORN), method("graphrag-global")).await.unwrap();
+    let ports = ports(&shelf, Some(hashes()), &chat);
+    let answer = solve(&ports, &question("q", BORN), method("graphrag-global")).await.unwrap();
     insta::assert_snapshot!(tell(&answer), @r"
     graphrag-global: Where was the designer of the KX-40 crane born?
     consults: CommunityReport 8.00 Cranes | CommunityReport 3.00 Hale
@@ -163,9 +163,9 @@ async fn where_no_report_helps_plain_retrieval_does() {
     let useless = r#"{"answer": "Nothing.", "score": 0}"#;
     let leaves = r#"{"answer": "leaves"}"#;
     let chat = script(&[(Role::Answer, &[useless, leaves])]);
-    let kit = kit(&shelf, Some(hashes()), &chat);
+    let ports = ports(&shelf, Some(hashes()), &chat);
     let asked = question("q", "What is tea made from?");
-    let answer = solve(&kit, &asked, method("graphrag-global")).await.unwrap();
+    let answer = solve(&ports, &asked, method("graphrag-global")).await.unwrap();
     insta::assert_snapshot!(tell(&answer), @r"
     graphrag-global: What is tea made from?
     consults: CommunityReport 8.00 Cranes | CommunityReport 3.00 Hale
@@ -188,8 +188,8 @@ async fn without_a_graph_the_error_says_what_to_do() {
     for (name, structure) in
         [("graphrag-local", "graph"), ("graphrag-global", "graph"), ("raptor", "tree")]
     {
-        let kit = kit(&shelf, Some(hashes()), &script(&[]));
-        let error = solve(&kit, &question("q", BORN), method(name)).await.unwrap_err();
+        let ports = ports(&shelf, Some(hashes()), &script(&[]));
+        let error = solve(&ports, &question("q", BORN), method(name)).await.unwrap_err();
         assert!(matches!(error, SolveError::NotBuilt { .. }), "{name}: {error}");
         assert!(error.to_string().contains(&format!("`pikerag index --with {structure} PATH…`")));
     }

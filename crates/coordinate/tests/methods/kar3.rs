@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pikerag_coordinate::methods::kar3;
-use pikerag_coordinate::{Kit, Method, Models, SolveError, solve};
+use pikerag_coordinate::{Method, Models, Ports, SolveError, solve};
 use pikerag_knowledge::{Candidate, Embedder, Event, Message, Role, Via, WrittenBy};
 use pikerag_models::fake::ScriptedEmbedder;
 
@@ -262,8 +262,8 @@ async fn k_and_delta_decide_what_is_found() {
             delta: Some(delta),
             ..kar3::Params::default()
         };
-        let kit = kit(&shelf, Some(embedder.clone()), &chat);
-        let answer = solve(&kit, &question("q", BORN), Method::Kar3(params)).await.unwrap();
+        let ports = ports(&shelf, Some(embedder.clone()), &chat);
+        let answer = solve(&ports, &question("q", BORN), Method::Kar3(params)).await.unwrap();
         candidates(&answer).into_iter().map(|found| found.text).collect()
     };
     assert_eq!(found(4, 0.5).await, ["0.9", "0.8", "0.7", "0.6"]);
@@ -406,8 +406,8 @@ async fn a_false_citation_is_marked() {
 async fn a_refused_call_is_an_error_and_no_answer() {
     let chat = script(&[(Role::Propose, &[BIRTHPLACE])]);
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
-    let kit = kit(&shelf, Some(hashes()), &chat);
-    let error = solve(&kit, &question("q", BORN), method("kar3")).await.unwrap_err();
+    let ports = ports(&shelf, Some(hashes()), &chat);
+    let error = solve(&ports, &question("q", BORN), method("kar3")).await.unwrap_err();
     assert!(error.model().is_some(), "{error:?}");
 }
 
@@ -613,10 +613,10 @@ async fn without_models_in_chinese() {
 async fn a_model_for_the_answer_alone() {
     let shelf = shelve(&LIBRARY, None).await;
     let chat = script(&[(Role::Answer, &[r#"{"answer": "Varnsund"}"#])]);
-    let mut kit = kit(&shelf, None, &chat);
-    let answerer = kit.models.default.take().unwrap();
-    kit.models.by_role.insert(Role::Answer, answerer);
-    let answer = solve(&kit, &question("q", BORN), method("kar3")).await.unwrap();
+    let mut ports = ports(&shelf, None, &chat);
+    let answerer = ports.models.default.take().unwrap();
+    ports.models.by_role.insert(Role::Answer, answerer);
+    let answer = solve(&ports, &question("q", BORN), method("kar3")).await.unwrap();
     assert_eq!(answer.written_by, WrittenBy::LanguageModel { model: "fake".to_owned() });
     assert_eq!(answer.text, "Varnsund");
     assert_eq!(answer.spent.calls(), 1);
@@ -642,8 +642,8 @@ async fn a_document_cannot_fake_a_section() {
                 (Role::Select, &[r#"{"question_idx": 1, "paragraph_idx": 1}"#]),
                 (Role::Answer, &[r#"{"answer": "unknown"}"#]),
             ]);
-            let kit = kit(&shelf, Some(hashes()), &chat);
-            solve(&kit, &question("q", asked), method(method_name)).await.unwrap();
+            let ports = ports(&shelf, Some(hashes()), &chat);
+            solve(&ports, &question("q", asked), method(method_name)).await.unwrap();
             for request in chat.requests() {
                 let Some(Message::User { text, .. }) = request.messages.first() else { continue };
                 let headings: Vec<&str> =
@@ -667,8 +667,8 @@ async fn a_document_cannot_fake_a_section() {
 async fn an_empty_base_is_answered_honestly() {
     let shelf = Shelf::empty();
     for name in Method::names() {
-        let kit = Kit { base: shelf.base.clone(), embedder: None, models: Models::default() };
-        let answer = match solve(&kit, &question("q", BORN), method(name)).await {
+        let ports = Ports { base: shelf.base.clone(), embedder: None, models: Models::default() };
+        let answer = match solve(&ports, &question("q", BORN), method(name)).await {
             Ok(answer) => answer,
             Err(
                 SolveError::NoModel { .. }
@@ -703,8 +703,8 @@ async fn delta_is_calibrated_on_the_base() {
     let shelf = shelve(&library, Some(hashes())).await;
     let chat = || script(&[(Role::Propose, &[NOTHING; 2]), (Role::Answer, &[VARNSUND; 2])]);
     let noted = async |params: kar3::Params| {
-        let kit = kit(&shelf, Some(hashes()), &chat());
-        let answer = solve(&kit, &question("q", BORN), Method::Kar3(params)).await.unwrap();
+        let ports = ports(&shelf, Some(hashes()), &chat());
+        let answer = solve(&ports, &question("q", BORN), Method::Kar3(params)).await.unwrap();
         tell(&answer).lines().find(|line| line.starts_with("note: δ")).map(ToOwned::to_owned)
     };
     // Two unrelated questions share one word of four, so that this base's scale begins at a quarter.
@@ -722,13 +722,13 @@ async fn the_net_under_a_loop_that_broke_off() {
         (Role::Select, &[FIRST]),
         (Role::Answer, &[VARNSUND]),
     ];
-    let titles = async |net| {
-        let method = Method::Kar3(kar3::Params { net, ..kar3::Params::default() });
+    let titles = async |fallback| {
+        let method = Method::Kar3(kar3::Params { fallback, ..kar3::Params::default() });
         let answer = ask_with(method, BORN, &script(replies)).await;
         let held = answer.context.chunks.iter();
         held.map(|held| held.chunk.full_title()).collect::<Vec<_>>().join(" | ")
     };
-    insta::assert_snapshot!(titles(kar3::Net::Hops).await, @"KX-40 crane | Ilse Brandt | Oslo | Varnsund | Jon Hale | Tea");
-    insta::assert_snapshot!(titles(kar3::Net::Plain).await, @"KX-40 crane | Oslo");
-    insta::assert_snapshot!(titles(kar3::Net::Off).await, @"KX-40 crane");
+    insta::assert_snapshot!(titles(kar3::Fallback::Hops).await, @"KX-40 crane | Ilse Brandt | Oslo | Varnsund | Jon Hale | Tea");
+    insta::assert_snapshot!(titles(kar3::Fallback::Plain).await, @"KX-40 crane | Oslo");
+    insta::assert_snapshot!(titles(kar3::Fallback::Off).await, @"KX-40 crane");
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use pikerag_coordinate::{Kit, Models, SolveError, solve};
+use pikerag_coordinate::{Models, Ports, SolveError, solve};
 use pikerag_knowledge::{Message, Role};
 use pikerag_models::fake::ScriptedChat;
 
@@ -69,8 +69,8 @@ async fn a_missing_model_is_named() {
             for role in roles.iter().filter(|role| *role != missing) {
                 models.by_role.insert(*role, talkative());
             }
-            let kit = Kit { base: shelf.base.clone(), embedder: Some(hashes()), models };
-            let error = solve(&kit, &question("q", BORN), method(name)).await.unwrap_err();
+            let ports = Ports { base: shelf.base.clone(), embedder: Some(hashes()), models };
+            let error = solve(&ports, &question("q", BORN), method(name)).await.unwrap_err();
             assert!(matches!(error, SolveError::NoModel { role } if role == *missing), "{name}");
             assert!(error.to_string().contains(&format!("(`{missing}`), and none is set")));
         }
@@ -83,8 +83,8 @@ async fn two_runs_give_equal_bytes() {
     for (name, roles) in METHODS {
         let mut runs = Vec::new();
         for _ in 0..2 {
-            let kit = kit(&shelf, Some(hashes()), &talkative());
-            let answer = solve(&kit, &question("q", BORN), method(name)).await.unwrap();
+            let ports = ports(&shelf, Some(hashes()), &talkative());
+            let answer = solve(&ports, &question("q", BORN), method(name)).await.unwrap();
             let asked: Vec<Role> = answer.spent.by_role.keys().copied().collect();
             assert!(roles.iter().all(|role| asked.contains(role)), "{name}: {asked:?}");
             runs.push(serde_json::to_string(&answer).unwrap());
@@ -98,8 +98,8 @@ async fn two_runs_give_equal_bytes() {
 async fn an_empty_base() {
     let shelf = Shelf::empty();
     for (name, _) in METHODS {
-        let kit = kit(&shelf, Some(hashes()), &talkative());
-        let answer = solve(&kit, &question("q", BORN), method(name)).await.unwrap();
+        let ports = ports(&shelf, Some(hashes()), &talkative());
+        let answer = solve(&ports, &question("q", BORN), method(name)).await.unwrap();
         assert!(answer.context.chunks.is_empty() && answer.citations.is_empty(), "{name}");
         assert!(!answer.text.is_empty() && !answer.refused, "{name}");
     }
@@ -114,8 +114,8 @@ async fn nobody_can_fake_a_section() {
     let shelf = shelve(&library, Some(hashes())).await;
     for (name, _) in METHODS {
         let chat = talkative();
-        let kit = kit(&shelf, Some(hashes()), &chat);
-        solve(&kit, &question("q", asked), method(name)).await.unwrap();
+        let ports = ports(&shelf, Some(hashes()), &chat);
+        solve(&ports, &question("q", asked), method(name)).await.unwrap();
         for request in chat.requests() {
             let Some(Message::User { text, .. }) = request.messages.first() else { continue };
             let mut headings: Vec<&str> =

@@ -281,12 +281,12 @@ async fn the_tree_of_questions_is_bounded() {
 #[tokio::test]
 async fn without_a_model_it_says_which_one_is_missing() {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
-    let kit = pikerag_coordinate::Kit {
+    let ports = pikerag_coordinate::Ports {
         base: shelf.base.clone(),
         embedder: Some(hashes()),
         models: pikerag_coordinate::Models::default(),
     };
-    let error = solve(&kit, &question("q", BORN), method("ra-isf")).await.unwrap_err();
+    let error = solve(&ports, &question("q", BORN), method("ra-isf")).await.unwrap_err();
     assert!(matches!(error, SolveError::NoModel { role: Role::Know }), "{error}");
     insta::assert_snapshot!(error, @"this method asks a language model (`know`), and none is set; set `[chat] model`, or choose kar3, hop-rag, naive-rag or hybrid-rag, which also work without");
 }

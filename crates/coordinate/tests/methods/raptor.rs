@@ -9,7 +9,7 @@ use pikerag_knowledge::{AtomKind, KnowledgeBase, Role, Structure};
 use pikerag_models::fake::ScriptedChat;
 
 use crate::common::{Files, Shelf};
-use crate::methods::fixture::{hashes, kit, method, prompts, question, script, section, tell};
+use crate::methods::fixture::{hashes, method, ports, prompts, question, script, section, tell};
 
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 const VARNSUND: &str = r#"{"answer": "Varnsund", "rationale": "", "citations": [{"passage": 1, "quote": "born in Varnsund"}]}"#;
@@ -36,8 +36,8 @@ async fn shelve() -> Shelf {
 async fn the_collapsed_tree_is_searched_at_once() {
     let shelf = shelve().await;
     let chat = script(&[(Role::Answer, &[VARNSUND])]);
-    let kit = kit(&shelf, Some(hashes()), &chat);
-    let answer = solve(&kit, &question("q", BORN), method("raptor")).await.unwrap();
+    let ports = ports(&shelf, Some(hashes()), &chat);
+    let answer = solve(&ports, &question("q", BORN), method("raptor")).await.unwrap();
     insta::assert_snapshot!(tell(&answer), @r"
     raptor: Where was the designer of the KX-40 crane born?
     consults: Summary 0.75 The designer of the KX-40 crane was born in Varnsund. Tea is made from leaves.
@@ -58,9 +58,9 @@ async fn a_summary_brings_a_chunk_to_cite() {
     let shelf = shelve().await;
     let quoting = VARNSUND.replace("born in Varnsund", "designed by Ilse Brandt");
     let chat = script(&[(Role::Answer, &[quoting.as_str()])]);
-    let kit = kit(&shelf, Some(hashes()), &chat);
+    let ports = ports(&shelf, Some(hashes()), &chat);
     let narrow = Method::Raptor(Params { tokens: 25, ..Params::default() });
-    let answer = solve(&kit, &question("q", BORN), narrow).await.unwrap();
+    let answer = solve(&ports, &question("q", BORN), narrow).await.unwrap();
     insta::assert_snapshot!(tell(&answer), @r"
     raptor: Where was the designer of the KX-40 crane born?
     consults: Summary 0.75 The designer of the KX-40 crane was born in Varnsund. Tea is made from leaves.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pikerag_coordinate::methods::replug::Params;
-use pikerag_coordinate::{Kit, Method, Models, Overrides, SolveError, solve};
+use pikerag_coordinate::{Method, Models, Overrides, Ports, SolveError, solve};
 use pikerag_knowledge::Role;
 
 use crate::common::Shelf;
@@ -82,12 +82,12 @@ async fn two_passages(
     scorer: &Arc<pikerag_models::fake::ScriptedScorer>,
 ) -> pikerag_knowledge::Answer {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
-    let mut kit = kit(&shelf, Some(hashes()), chat);
-    kit.models.scorer = Some(scorer.clone());
+    let mut ports = ports(&shelf, Some(hashes()), chat);
+    ports.models.scorer = Some(scorer.clone());
     let overrides = Overrides { k: Some(2.try_into().unwrap()), ..Overrides::default() };
     let method = method("replug").with(&overrides);
     assert_eq!(method, Method::Replug(Params { k: 2.try_into().unwrap() }));
-    solve(&kit, &question("q", BORN), method).await.unwrap()
+    solve(&ports, &question("q", BORN), method).await.unwrap()
 }
 
 #[tokio::test]
@@ -127,9 +127,9 @@ async fn nothing_readable() {
 async fn no_passages() {
     let shelf = Shelf::empty();
     let chat = script(&[(Role::Answer, &[r#"{"answer": "Varnsund"}"#])]);
-    let mut kit = kit(&shelf, None, &chat);
-    kit.models.scorer = Some(scorer(&[]));
-    let answer = solve(&kit, &question("q", BORN), method("replug")).await.unwrap();
+    let mut ports = ports(&shelf, None, &chat);
+    ports.models.scorer = Some(scorer(&[]));
+    let answer = solve(&ports, &question("q", BORN), method("replug")).await.unwrap();
     insta::assert_snapshot!(tell(&answer), @r"
     replug: Where was Ilse Brandt born?
     hop 1 finds:
@@ -195,8 +195,8 @@ async fn it_needs_a_model_and_its_certainty() {
 async fn a_scorer_alone_is_no_model() {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
     let models = Models { scorer: Some(scorer(&[])), ..Models::default() };
-    let kit = Kit { base: shelf.base.clone(), embedder: Some(hashes()), models };
-    let error = solve(&kit, &question("q", BORN), method("replug")).await.unwrap_err();
+    let ports = Ports { base: shelf.base.clone(), embedder: Some(hashes()), models };
+    let error = solve(&ports, &question("q", BORN), method("replug")).await.unwrap_err();
     assert!(matches!(error, SolveError::NoModel { .. }), "{error}");
 }
 

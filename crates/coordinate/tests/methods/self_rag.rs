@@ -178,8 +178,8 @@ async fn unreadable_at_each_step() {
 async fn an_empty_base() {
     let shelf = Shelf::empty();
     let chat = script(&[(Role::Know, &[RETRIEVE]), (Role::Answer, &[VARNSUND])]);
-    let kit = kit(&shelf, None, &chat);
-    let answer = solve(&kit, &question("q", BORN), method("self-rag")).await.unwrap();
+    let ports = ports(&shelf, None, &chat);
+    let answer = solve(&ports, &question("q", BORN), method("self-rag")).await.unwrap();
     assert_eq!((answer.text.as_str(), answer.spent.calls()), ("Varnsund", 2));
 }
 

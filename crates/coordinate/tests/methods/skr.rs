@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pikerag_coordinate::{Kit, LabelledQuestion, Overrides, SolveError, solve};
+use pikerag_coordinate::{LabelledQuestion, Overrides, Ports, SolveError, solve};
 use pikerag_knowledge::{Answer, Embedder, Role};
 use pikerag_models::fake::ScriptedChat;
 
@@ -24,18 +24,18 @@ async fn kit_with(
     labelled: &[(&str, bool)],
     embedder: Option<Arc<dyn Embedder>>,
     chat: &Arc<ScriptedChat>,
-) -> (crate::common::Shelf, Kit) {
+) -> (crate::common::Shelf, Ports) {
     let shelf = shelve(&LIBRARY, embedder.clone()).await;
-    let mut kit = kit(&shelf, embedder, chat);
+    let mut ports = ports(&shelf, embedder, chat);
     let label =
         |(text, known): &(&str, bool)| LabelledQuestion { text: (*text).into(), known: *known };
-    kit.models.labelled = labelled.iter().map(label).collect();
-    (shelf, kit)
+    ports.models.labelled = labelled.iter().map(label).collect();
+    (shelf, ports)
 }
 
 async fn ask_labelled(labelled: &[(&str, bool)], chat: &Arc<ScriptedChat>) -> Answer {
-    let (_shelf, kit) = kit_with(labelled, Some(hashes()), chat).await;
-    solve(&kit, &question("q", BORN), method("skr")).await.unwrap()
+    let (_shelf, ports) = kit_with(labelled, Some(hashes()), chat).await;
+    solve(&ports, &question("q", BORN), method("skr")).await.unwrap()
 }
 
 /// Three of the five nearest are not known.
@@ -86,10 +86,10 @@ async fn most_neighbours_are_known() {
 #[tokio::test]
 async fn without_an_embedder_the_words_decide() {
     let chat = script(&[(Role::Answer, &[VARNSUND])]);
-    let (_shelf, kit) = kit_with(&LABELLED, None, &chat).await;
+    let (_shelf, ports) = kit_with(&LABELLED, None, &chat).await;
     let overrides = Overrides { k: Some(3.try_into().unwrap()), ..Overrides::default() };
     let method = method("skr").with(&overrides);
-    let answer = solve(&kit, &question("q", BORN), method).await.unwrap();
+    let answer = solve(&ports, &question("q", BORN), method).await.unwrap();
     insta::assert_snapshot!(tell(&answer), @r"
     skr (own parameters): Where was Ilse Brandt born?
     Known false 1.00 by Neighbours: When was Ilse Brandt born?

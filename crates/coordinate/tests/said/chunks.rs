@@ -295,7 +295,7 @@ async fn figures_are_described_and_atomized_by_what_is_seen() {
     assert_eq!(shelf.export(), fresh.export());
     let left = shelf
         .base
-        .waiting_of(
+        .pending_of(
             &pikerag_knowledge::Stage::describe(ChunkKind::Figure),
             ChunkKind::Figure,
             None,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pikerag_coordinate::ingest::{ChunkBy, Params, Sample, TagParams, keyed_pair, learn};
-use pikerag_coordinate::{Gather, Kit, Method, Models, TagUse, solve};
+use pikerag_coordinate::{Method, Models, Ports, RetrievalParams, TagUse, solve};
 use pikerag_extract::{ChunkParams, tag_key};
 use pikerag_knowledge::{
     ChatModel, Event, KnowledgeWriter, Origin, Question, Role, Structure, TagClass, TagReader,
@@ -222,10 +222,10 @@ async fn questions_find_by_the_documents_words() {
     }
     let ask = async |text: &str, tags: TagUse, chat: Option<Arc<dyn ChatModel>>| {
         let models = Models { default: chat, ..Models::default() };
-        let kit = Kit { base: shelf.base.clone(), embedder: None, models };
+        let ports = Ports { base: shelf.base.clone(), embedder: None, models };
         let question = Question { id: "q".to_owned(), text: text.to_owned() };
-        let params = Gather { chunks: 2, tags, ..Gather::chunks() };
-        let answer = solve(&kit, &question, Method::NaiveRag(params)).await.unwrap();
+        let params = RetrievalParams { chunks: 2, tags, ..RetrievalParams::chunks() };
+        let answer = solve(&ports, &question, Method::NaiveRag(params)).await.unwrap();
         let event = answer.trace.events.iter().find(|event| matches!(event, Event::Tagged { .. }));
         let told = event.map(|event| serde_json::to_string(event).unwrap()).unwrap_or_default();
         let found: Vec<String> =

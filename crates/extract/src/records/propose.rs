@@ -72,7 +72,7 @@ pub async fn propose_by_model(
         .map(|chunk| format!("{}\n{}", one_line(&chunk.full_title()), chunk.reading_text()))
         .collect();
     let texts = quiet_headings(&shown.join("\n\n"));
-    let said: Said = ask(model, &PROMPT, &[("texts", texts.as_str())], spent).await?;
+    let said: RawReply = ask(model, &PROMPT, &[("texts", texts.as_str())], spent).await?;
     Ok(said.0)
 }
 
@@ -121,9 +121,9 @@ fn order_of(sample: &[&str]) -> DayOrder {
     order
 }
 
-struct Said(Vec<RecordSchema>);
+struct RawReply(Vec<RecordSchema>);
 
-impl Reply for Said {
+impl Reply for RawReply {
     fn schema() -> Option<Schema> {
         None
     }
@@ -204,8 +204,8 @@ mod tests {
         let reply = r#"{"schemas": [{"name": "Lease", "description": "A lease", "key": ["Tenant", "x"],
             "fields": [{"name": "Tenant", "type": "text"}, {"name": "Rent", "type": "number (EUR)"}, "Begins", {"type": "date"}]},
             {"name": "empty", "fields": []}, 5]}"#;
-        let schemas = Said::read(reply).unwrap().0;
+        let schemas = RawReply::read(reply).unwrap().0;
         insta::assert_snapshot!(serde_json::to_string(&schemas).unwrap(), @r#"[{"name":"lease","description":"A lease","fields":[{"name":"tenant","type":"text"},{"name":"rent","type":"number"},{"name":"begins","type":"text"}],"key":["tenant"],"model":true}]"#);
-        assert!(Said::read("no idea").is_err());
+        assert!(RawReply::read("no idea").is_err());
     }
 }

@@ -79,15 +79,15 @@ pub trait KnowledgeBase: TagReader + Send + Sync {
     /// The atoms of a kind closest to each query vector: `R_atom` in KAR³ eq. 5. One list per
     /// query, in order; one pass over the vectors serves them all.
     ///
-    /// At most `k` atoms each, none below `floor` (δ, a cosine in `[-1, 1]`), none whose chunk is
-    /// in `except`. The paper: k = 4, δ = 0.5 (§4.1).
+    /// At most `k` atoms each, none below `min_score` (δ, a cosine in `[-1, 1]`), none whose chunk is
+    /// in `exclude`. The paper: k = 4, δ = 0.5 (§4.1).
     async fn nearest_atoms(
         &self,
         kind: AtomKind,
         queries: &[Vector],
         k: usize,
-        floor: f32,
-        except: &[ChunkId],
+        min_score: f32,
+        exclude: &[ChunkId],
     ) -> Result<Vec<Vec<Scored<Atom>>>, StoreError>;
 
     /// The cosine that a `share` (from 0 to 1) of all pairs of unrelated atoms stays below, told from
@@ -105,7 +105,7 @@ pub trait KnowledgeBase: TagReader + Send + Sync {
         &self,
         queries: &[Vector],
         k: usize,
-        floor: f32,
+        min_score: f32,
     ) -> Result<Vec<Vec<Scored<ChunkId>>>, StoreError>;
 
     /// Cosine of each of these chunks with a query, to within 0.01, in order; 0 where a chunk has no
@@ -144,11 +144,14 @@ pub trait KnowledgeBase: TagReader + Send + Sync {
 
     /// The chunks that bear each name, with the weight in hundredths; by name in order. Most names
     /// asked for are borne by none, and that must be cheap to tell.
-    async fn bearers(&self, names: &[NameKey]) -> Result<Vec<Vec<(ChunkId, u8)>>, StoreError>;
+    async fn chunks_by_title(
+        &self,
+        names: &[NameKey],
+    ) -> Result<Vec<Vec<(ChunkId, u8)>>, StoreError>;
 
-    /// The chunks that mention each name, by name in order; none where more than `most` do. The
+    /// The chunks that mention each name, by name in order; none where more than `limit` do. The
     /// count tells these cases apart.
-    async fn mentions(&self, names: &[NameKey], most: usize) -> Result<Vec<Mentions>, StoreError>;
+    async fn mentions(&self, names: &[NameKey], limit: usize) -> Result<Vec<Mentions>, StoreError>;
 
     /// The nodes of a set closest to each query vector, by identifier; one list per query.
     async fn nearest(
@@ -156,7 +159,7 @@ pub trait KnowledgeBase: TagReader + Send + Sync {
         set: VectorSet,
         queries: &[Vector],
         k: usize,
-        floor: f32,
+        min_score: f32,
     ) -> Result<Vec<Vec<Scored<u64>>>, StoreError>;
 
     /// The stored vectors of these nodes, in order; `None` where a node has none.
@@ -173,12 +176,12 @@ pub trait KnowledgeBase: TagReader + Send + Sync {
     /// identifier.
     async fn relations_of(&self, entities: &[EntityId]) -> Result<Vec<Relation>, StoreError>;
 
-    /// The other ends of the `most` heaviest relations of these entities, each once, in the order of
+    /// The other ends of the `limit` heaviest relations of these entities, each once, in the order of
     /// [`relations_of`](Self::relations_of); none of the entities themselves. Reads no descriptions.
     async fn related_to(
         &self,
         entities: &[EntityId],
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<EntityId>, StoreError>;
 
     /// The chunks that each entity was found in, by entity in order; within one in reading order.
@@ -192,26 +195,26 @@ pub trait KnowledgeBase: TagReader + Send + Sync {
     async fn neighbours(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<ChunkId>>, StoreError>;
 
     /// All chunks of each source in reading order, by source in order; none of a source that has more
-    /// than `most`. Those that cannot be searched are left out.
+    /// than `limit`. Those that cannot be searched are left out.
     async fn chunks_in_sources(
         &self,
         sources: &[SourceId],
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<Vec<ChunkId>>, StoreError>;
 
     /// All chunks that stand in each section itself, by section in order; none of a section that has
-    /// more than `most`. Those that cannot be searched are left out.
+    /// more than `limit`. Those that cannot be searched are left out.
     async fn chunks_in_sections(
         &self,
         sections: &[SectionId],
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<Vec<ChunkId>>, StoreError>;
 
-    /// The chunks that each entity was found in, by entity in order; none where more than `most` do.
+    /// The chunks that each entity was found in, by entity in order; none where more than `limit` do.
     async fn entity_mentions(
         &self,
         entities: &[EntityId],
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<Mentions>, StoreError>;
 
     /// The entities found in each chunk, by chunk in order; within one by identifier.
@@ -226,8 +229,8 @@ pub trait KnowledgeBase: TagReader + Send + Sync {
     /// These summaries, in the order asked for; unknown ones are left out.
     async fn summaries(&self, ids: &[SummaryId]) -> Result<Vec<Summary>, StoreError>;
 
-    /// The first chunks of a source in reading order, at most `most`; those that nobody sees are left out.
-    async fn first_chunks(&self, source: SourceId, most: usize) -> Result<Vec<Chunk>, StoreError>;
+    /// The first chunks of a source in reading order, at most `limit`; those that nobody sees are left out.
+    async fn first_chunks(&self, source: SourceId, limit: usize) -> Result<Vec<Chunk>, StoreError>;
 
     /// How many chunks there are.
     async fn chunk_count(&self) -> Result<usize, StoreError>;
@@ -317,5 +320,5 @@ pub struct BaseSummary {
     /// Tokens of all recorded calls.
     pub usage: super::Usage,
     /// Chunks that wait for a stage: (stage, chunks).
-    pub waiting: Vec<(String, usize)>,
+    pub pending: Vec<(String, usize)>,
 }

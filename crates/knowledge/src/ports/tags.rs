@@ -19,8 +19,8 @@ pub trait TagReader: Send + Sync {
     /// Whether a person dropped a class: what was found once is then not looked for again.
     async fn any_class_dropped(&self) -> Result<bool, StoreError>;
 
-    /// The tags of a class, those of most chunks first, then by identifier; at most `most`.
-    async fn tags_in(&self, class: TagClassId, most: usize) -> Result<Vec<TagCount>, StoreError>;
+    /// The tags of a class, those of most chunks first, then by identifier; at most `limit`.
+    async fn tags_in(&self, class: TagClassId, limit: usize) -> Result<Vec<TagCount>, StoreError>;
 
     /// The tags of each chunk, in order; within one by identifier.
     async fn tags_of(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<Tag>>, StoreError>;

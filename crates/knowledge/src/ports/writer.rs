@@ -113,7 +113,7 @@ pub trait KnowledgeWriter: KnowledgeBase + TagWriter {
     async fn delete_file(&self, path: &str) -> Result<bool, StoreError>;
 
     /// Chunks that a stage has not done yet, by identifier, at most `limit`, above `after`.
-    async fn waiting(
+    async fn pending(
         &self,
         stage: &Stage,
         after: Option<ChunkId>,
@@ -121,7 +121,7 @@ pub trait KnowledgeWriter: KnowledgeBase + TagWriter {
     ) -> Result<Vec<ChunkId>, StoreError>;
 
     /// The same for chunks of one kind.
-    async fn waiting_of(
+    async fn pending_of(
         &self,
         stage: &Stage,
         kind: ChunkKind,
@@ -210,10 +210,10 @@ pub trait KnowledgeWriter: KnowledgeBase + TagWriter {
     async fn structures(&self) -> Result<Vec<(Structure, String)>, StoreError>;
 
     /// Notes that a structure is wanted; one that is wanted already keeps its stamp.
-    async fn want(&self, structure: Structure) -> Result<(), StoreError>;
+    async fn request(&self, structure: Structure) -> Result<(), StoreError>;
 
     /// Notes that a wanted structure is whole, and what it was built from.
-    async fn built(&self, structure: Structure, stamp: &str) -> Result<(), StoreError>;
+    async fn mark_built(&self, structure: Structure, stamp: &str) -> Result<(), StoreError>;
 
     /// The texts that still need a vector of this embedder: (identifier, text), by identifier, at
     /// most `limit`, above `after`.

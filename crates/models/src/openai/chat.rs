@@ -240,14 +240,14 @@ struct Completion {
 /// tokens are in the usage.
 #[derive(Deserialize)]
 struct Choice {
-    message: Said,
+    message: RawReply,
     logprobs: Option<TokenScores>,
     #[serde(skip)]
     usage: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct RawReply {
     content: Option<SaidContent>,
 }
 

@@ -48,7 +48,7 @@ pub(crate) async fn expand(
         strengthen(&mut found.titles, target, params.named_by_chosen * strength);
     }
     let links = finder.base.links_of(&[chunk]).await?.into_iter().flatten().collect::<Vec<_>>();
-    for bearers in finder.base.bearers(&links).await? {
+    for bearers in finder.base.chunks_by_title(&links).await? {
         let shared_out = (bearers.len().max(1) as f32).sqrt();
         for (target, weight) in bearers {
             strengthen(
@@ -118,7 +118,7 @@ pub(crate) async fn named_titles(
         }
     }
     let keys: Vec<NameKey> = spans.iter().map(|span| key(span)).collect();
-    let bearers = finder.base.bearers(&keys).await?;
+    let bearers = finder.base.chunks_by_title(&keys).await?;
     // (start, length) → who bears the title that stands there.
     let mut matched: Vec<(&[String], Bearers)> = Vec::new();
     let mut places = spans.into_iter().zip(bearers);

@@ -65,7 +65,7 @@ async fn base(folder: &Path, library: &[(&str, &str)]) -> Base {
         base.put_file(&file, parsed.documents.into_iter().map(graph).collect()).await.unwrap();
     }
     let stage = Stage::atomize(AtomKind::Sentence);
-    let waiting = base.waiting(&stage, None, 99).await.unwrap();
+    let waiting = base.pending(&stage, None, 99).await.unwrap();
     let chunks = base.chunks(&waiting).await.unwrap();
     let atoms = chunks.iter().map(|chunk| (chunk.id, sentence_atoms(chunk))).collect();
     base.put_atoms(&stage, atoms).await.unwrap();

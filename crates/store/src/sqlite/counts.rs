@@ -18,7 +18,7 @@ pub(super) fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> 
     // Nothing is made of the others.
     let searchable = format!("SELECT count(*) FROM chunks c WHERE {}", rows::SEARCHABLE);
     let searchable = count(&searchable)?;
-    let mut waiting = Vec::new();
+    let mut pending = Vec::new();
     let atomizing =
         [AtomKind::Question, AtomKind::Statement, AtomKind::Sentence].map(Stage::atomize);
     let extracting = [ExtractBy::Model, ExtractBy::Names].map(Stage::extract);
@@ -29,7 +29,7 @@ pub(super) fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> 
             |row| rows::size(row, 0),
         )?;
         if 0 < done && done < searchable {
-            waiting.push((stage.0, searchable - done));
+            pending.push((stage.0, searchable - done));
         }
     }
     let by_kind: HashMap<String, usize> = connection
@@ -60,7 +60,7 @@ pub(super) fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> 
         embedder: embedder(connection)?,
         calls: count("SELECT count(*) FROM calls WHERE role <> 'embed'")?,
         usage,
-        waiting,
+        pending,
     })
 }
 

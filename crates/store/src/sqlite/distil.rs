@@ -142,13 +142,13 @@ pub(super) fn put_reports(
 /// Begins the keys, in the `meta` table, of structures that are wanted; the value is the stamp.
 const WANTED: &str = "with:";
 
-pub(super) fn want(tx: &Transaction<'_>, structure: Structure) -> rusqlite::Result<()> {
+pub(super) fn request(tx: &Transaction<'_>, structure: Structure) -> rusqlite::Result<()> {
     tx.prepare_cached("INSERT INTO meta(key, value) VALUES (?1, '') ON CONFLICT DO NOTHING")?
         .execute([format!("{WANTED}{structure}")])
         .map(drop)
 }
 
-pub(super) fn built(
+pub(super) fn mark_built(
     tx: &Transaction<'_>,
     structure: Structure,
     stamp: &str,

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{Base, graph, records, references, rows, tags, tree};
-use crate::error::Doing;
+use crate::error::Context;
 
 /// One line of an export: a JSON object with `node` or `edge` saying what it is.
 pub type ExportLine = serde_json::Value;
@@ -24,8 +24,8 @@ impl Base {
         mut line: impl FnMut(ExportLine) -> std::io::Result<()>,
     ) -> Result<(), StoreError> {
         self.inner.with_reader(|connection| {
-            let snapshot = connection.unchecked_transaction().doing("exporting")?;
-            let mut emit = |value: ExportLine| line(value).doing("writing the export");
+            let snapshot = connection.unchecked_transaction().context("exporting")?;
+            let mut emit = |value: ExportLine| line(value).context("writing the export");
             nodes(&snapshot, &mut emit)?;
             edges(&snapshot, &mut emit)
         })
@@ -40,8 +40,8 @@ impl Base {
         mut line: impl FnMut(ExportLine) -> std::io::Result<()>,
     ) -> Result<(), StoreError> {
         self.inner.with_reader(|connection| {
-            let snapshot = connection.unchecked_transaction().doing("exporting")?;
-            edges(&snapshot, &mut |value| line(value).doing("writing the export"))
+            let snapshot = connection.unchecked_transaction().context("exporting")?;
+            edges(&snapshot, &mut |value| line(value).context("writing the export"))
         })
     }
 }
@@ -55,10 +55,10 @@ fn each(
     emit: Emit<'_>,
     make: impl Fn(&rusqlite::Row<'_>) -> rusqlite::Result<ExportLine>,
 ) -> Result<(), StoreError> {
-    let mut statement = connection.prepare(sql).doing("exporting")?;
-    let mut rows = statement.query([]).doing("exporting")?;
-    while let Some(row) = rows.next().doing("exporting")? {
-        emit(make(row).doing("exporting")?)?;
+    let mut statement = connection.prepare(sql).context("exporting")?;
+    let mut rows = statement.query([]).context("exporting")?;
+    while let Some(row) = rows.next().context("exporting")? {
+        emit(make(row).context("exporting")?)?;
     }
     Ok(())
 }
@@ -112,7 +112,7 @@ fn distilled(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> 
         let relation = graph::relation(connection, RelationId(rows::id(row, 0)?))?;
         Ok(tagged("relation", &relation, &[]))
     })?;
-    for community in graph::communities(connection, None).doing("exporting")? {
+    for community in graph::communities(connection, None).context("exporting")? {
         emit(tagged("community", &community, &[]))?;
     }
     let summaries = "SELECT x.id, v.embedder FROM summaries x
@@ -175,12 +175,12 @@ fn references(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError>
     let doing = "exporting references";
     let sources: Vec<SourceId> = connection
         .prepare("SELECT id FROM sources ORDER BY uri")
-        .doing(doing)?
+        .context(doing)?
         .query_map([], |row| Ok(SourceId(rows::id(row, 0)?)))
         .and_then(Iterator::collect)
-        .doing(doing)?;
+        .context(doing)?;
     for source in sources {
-        for found in references::from(connection, source).doing(doing)? {
+        for found in references::from(connection, source).context(doing)? {
             emit(json!({
                 "edge": EdgeKind::RefersTo, "from": found.from, "to": found.to,
                 "how": found.how, "chunk": found.chunk,

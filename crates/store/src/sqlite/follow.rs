@@ -5,14 +5,14 @@ use pikerag_knowledge::{Chunk, StoreError};
 use rusqlite::Connection;
 
 use super::{Inner, TEXT_GENERATION, counter, rows};
-use crate::error::Doing;
+use crate::error::Context;
 use crate::fulltext::Changes;
 
 impl Inner {
     /// Brings full text up to the database before it is searched: at once if this process may
     /// write it, else by looking at what another process committed.
     pub(super) fn follow_text(&self, connection: &Connection) -> Result<(), StoreError> {
-        let generation = counter(connection, TEXT_GENERATION).doing("reading the generation")?;
+        let generation = counter(connection, TEXT_GENERATION).context("reading the generation")?;
         let index = self.fulltext()?;
         if index.stamp() == self.stamp(generation) {
             return index.reload();
@@ -32,8 +32,8 @@ impl Inner {
         // A snapshot taken now: whoever had the turn before may have committed later changes than
         // the caller's snapshot knows.
         self.with_reader(|connection| {
-            let snapshot = connection.unchecked_transaction().doing(doing)?;
-            match self.changes(&snapshot, &index.stamp()).doing(doing)? {
+            let snapshot = connection.unchecked_transaction().context(doing)?;
+            match self.changes(&snapshot, &index.stamp()).context(doing)? {
                 Some(changes) => index.apply(&turn, changes),
                 None => index.reload(),
             }

@@ -104,21 +104,21 @@ pub(super) fn neighbours(
     Ok(lists)
 }
 
-/// The chunks that mention an entity, none where there are more than `most`.
+/// The chunks that mention an entity, none where there are more than `limit`.
 pub(super) fn entity_mentions(
     connection: &Connection,
     entity: EntityId,
-    most: usize,
+    limit: usize,
 ) -> rusqlite::Result<Mentions> {
-    let limit = i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1);
+    let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
     let mut chunks: Vec<ChunkId> = connection
         .prepare_cached(
             "SELECT chunk FROM entity_mentions WHERE entity = ?1 ORDER BY chunk LIMIT ?2",
         )?
-        .query_map(params![entity.0.cast_signed(), limit], |row| Ok(ChunkId(rows::id(row, 0)?)))?
+        .query_map(params![entity.0.cast_signed(), one_more], |row| Ok(ChunkId(rows::id(row, 0)?)))?
         .collect::<rusqlite::Result<_>>()?;
     let count = chunks.len();
-    if most < count {
+    if limit < count {
         chunks.clear();
     }
     Ok(Mentions { count, chunks })
@@ -128,7 +128,7 @@ pub(super) fn entity_mentions(
 pub(super) fn related_to(
     connection: &Connection,
     entities: &[EntityId],
-    most: usize,
+    limit: usize,
 ) -> rusqlite::Result<Vec<EntityId>> {
     let ends = |end: &str, other: &str| {
         connection.prepare_cached(&format!(
@@ -153,7 +153,7 @@ pub(super) fn related_to(
     relations.sort_by(|a, b| b.0.total_cmp(&a.0));
     let known: HashSet<EntityId> = entities.iter().copied().collect();
     let mut seen = HashSet::new();
-    let others = relations.into_iter().take(most).flat_map(|(_, others)| others);
+    let others = relations.into_iter().take(limit).flat_map(|(_, others)| others);
     Ok(others.filter(|other| !known.contains(other) && seen.insert(*other)).collect())
 }
 
@@ -164,12 +164,12 @@ pub(super) enum Around {
     Sections,
 }
 
-/// The chunks of each source or section, none where there are more than `most`.
+/// The chunks of each source or section, none where there are more than `limit`.
 pub(super) fn chunks_in(
     connection: &Connection,
     around: Around,
     ids: &[u64],
-    most: usize,
+    limit: usize,
 ) -> rusqlite::Result<Vec<Vec<ChunkId>>> {
     let column = match around {
         Around::Sources => "source",
@@ -179,14 +179,14 @@ pub(super) fn chunks_in(
         "SELECT c.id FROM chunks c WHERE c.{column} = ?1 AND {} ORDER BY c.ordinal LIMIT ?2",
         rows::SEARCHABLE
     );
-    let limit = i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1);
+    let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
     let mut statement = connection.prepare_cached(&sql)?;
     let mut lists = Vec::with_capacity(ids.len());
     for id in ids {
         let mut list: Vec<ChunkId> = statement
-            .query_map(params![id.cast_signed(), limit], |row| Ok(ChunkId(rows::id(row, 0)?)))?
+            .query_map(params![id.cast_signed(), one_more], |row| Ok(ChunkId(rows::id(row, 0)?)))?
             .collect::<rusqlite::Result<_>>()?;
-        if most < list.len() {
+        if limit < list.len() {
             list.clear();
         }
         lists.push(list);

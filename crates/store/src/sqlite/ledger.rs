@@ -7,7 +7,7 @@ use pikerag_knowledge::{CallRecord, Ledger, StoreError, Usage};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::{Base, locked, rows};
-use crate::error::Doing;
+use crate::error::Context;
 
 /// Records that wait for the next transaction. Whoever gets the writer first takes them all along,
 /// so a hundred calls in flight cost a few syncs to disk, not a hundred.
@@ -35,10 +35,10 @@ impl Ledger for Base {
                     "SELECT key, role, model, request, reply, prompt_tokens, completion_tokens
                      FROM calls WHERE key = ?1",
                 )
-                .doing("reading the ledger")?;
+                .context("reading the ledger")?;
             keys.iter()
                 .map(|key| {
-                    statement.query_row([key], record).optional().doing("reading the ledger")
+                    statement.query_row([key], record).optional().context("reading the ledger")
                 })
                 .collect()
         })
@@ -78,7 +78,7 @@ impl Ledger for Base {
             }
         })
         .await
-        .doing("writing the ledger")?
+        .context("writing the ledger")?
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) struct Borne {
 
 impl Borne {
     /// Bearers of each name, with weights.
-    pub(super) fn bearers(
+    pub(super) fn chunks_by_title(
         &self,
         connection: &Connection,
         keys: &[NameKey],
@@ -59,17 +59,17 @@ impl Borne {
 pub(super) fn mentions(
     connection: &Connection,
     key: NameKey,
-    most: usize,
+    limit: usize,
 ) -> rusqlite::Result<Mentions> {
-    let limit = i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1);
+    let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
     let mut chunks: Vec<ChunkId> = connection
         .prepare_cached(
             "SELECT chunk FROM names WHERE key = ?1 AND how = 0 ORDER BY chunk LIMIT ?2",
         )?
-        .query_map(params![key.0.cast_signed(), limit], |row| Ok(ChunkId(rows::id(row, 0)?)))?
+        .query_map(params![key.0.cast_signed(), one_more], |row| Ok(ChunkId(rows::id(row, 0)?)))?
         .collect::<rusqlite::Result<_>>()?;
     let count = chunks.len();
-    if most < count {
+    if limit < count {
         chunks.clear();
     }
     Ok(Mentions { count, chunks })

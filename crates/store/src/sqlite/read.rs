@@ -11,7 +11,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::write::limit_of;
 use super::{Base, counts, graph, layers, names, records, references, rows, tree, vectors};
-use crate::error::Doing;
+use crate::error::Context;
 
 #[async_trait]
 impl KnowledgeBase for Base {
@@ -20,23 +20,29 @@ impl KnowledgeBase for Base {
         kind: AtomKind,
         queries: &[Vector],
         k: usize,
-        floor: f32,
-        except: &[ChunkId],
+        min_score: f32,
+        exclude: &[ChunkId],
     ) -> Result<Vec<Vec<Scored<Atom>>>, StoreError> {
-        let (queries, except) = (queries.to_vec(), except.iter().map(|chunk| chunk.0).collect());
+        let (queries, exclude) = (queries.to_vec(), exclude.iter().map(|chunk| chunk.0).collect());
         self.reading("searching atoms", move |inner, connection| {
-            let found =
-                inner.nearest(connection, VectorSet::Atoms(kind), &queries, k, floor, &except)?;
+            let found = inner.nearest(
+                connection,
+                VectorSet::Atoms(kind),
+                &queries,
+                k,
+                min_score,
+                &exclude,
+            )?;
             let mut statement = connection
                 .prepare_cached("SELECT id, chunk, kind, text FROM atoms WHERE id = ?1")
-                .doing("reading atoms")?;
+                .context("reading atoms")?;
             let mut lists = Vec::with_capacity(found.len());
             for near in found {
                 let mut list = Vec::with_capacity(near.len());
                 for near in near {
                     let item = statement
                         .query_row([near.id.cast_signed()], rows::atom)
-                        .doing("reading atoms")?;
+                        .context("reading atoms")?;
                     list.push(Scored { item, score: near.score });
                 }
                 lists.push(list);
@@ -61,12 +67,13 @@ impl KnowledgeBase for Base {
         &self,
         queries: &[Vector],
         k: usize,
-        floor: f32,
+        min_score: f32,
     ) -> Result<Vec<Vec<Scored<ChunkId>>>, StoreError> {
         let queries = queries.to_vec();
         self.reading("searching chunks", move |inner, connection| {
             let none = std::collections::HashSet::new();
-            let found = inner.nearest(connection, VectorSet::Chunks, &queries, k, floor, &none)?;
+            let found =
+                inner.nearest(connection, VectorSet::Chunks, &queries, k, min_score, &none)?;
             let chunks = |list: Vec<crate::scan::Near>| {
                 list.into_iter()
                     .map(|near| Scored { item: ChunkId(near.id), score: near.score })
@@ -101,11 +108,11 @@ impl KnowledgeBase for Base {
             inner.follow_text(connection)?;
             let mut statement = connection
                 .prepare_cached("SELECT 1 FROM chunks WHERE id = ?1")
-                .doing("reading chunks")?;
+                .context("reading chunks")?;
             let mut hits = Vec::new();
             for (id, score) in inner.fulltext()?.search(&words, k)? {
                 // Another process may be ahead of the index that this one sees.
-                if statement.exists([id.cast_signed()]).doing("reading chunks")? {
+                if statement.exists([id.cast_signed()]).context("reading chunks")? {
                     hits.push(Scored { item: ChunkId(id), score });
                 }
             }
@@ -121,13 +128,13 @@ impl KnowledgeBase for Base {
                 "SELECT {} FROM chunks c JOIN sources s ON s.id = c.source WHERE c.id = ?1",
                 rows::CHUNK_COLUMNS
             );
-            let mut statement = connection.prepare_cached(&sql).doing("reading chunks")?;
+            let mut statement = connection.prepare_cached(&sql).context("reading chunks")?;
             let mut chunks = Vec::with_capacity(ids.len());
             for id in ids {
                 let chunk = statement
                     .query_row([id.0.cast_signed()], rows::chunk)
                     .optional()
-                    .doing("reading chunks")?;
+                    .context("reading chunks")?;
                 chunks.push(
                     chunk.ok_or_else(|| StoreError::Missing { what: format!("chunk {id}") })?,
                 );
@@ -156,14 +163,14 @@ impl KnowledgeBase for Base {
         let chunks = chunks.to_vec();
         self.reading("reading atoms", move |_, connection| {
             let sql = "SELECT id, chunk, kind, text FROM atoms WHERE chunk = ?1 AND kind = ?2 ORDER BY ordinal";
-            let mut statement = connection.prepare_cached(sql).doing("reading atoms")?;
+            let mut statement = connection.prepare_cached(sql).context("reading atoms")?;
             let mut atoms = Vec::new();
             for chunk in chunks {
                 let found = statement
                     .query_map(params![chunk.0.cast_signed(), kind.as_str()], rows::atom)
-                    .doing("reading atoms")?;
+                    .context("reading atoms")?;
                 for atom in found {
-                    atoms.push(atom.doing("reading atoms")?);
+                    atoms.push(atom.context("reading atoms")?);
                 }
             }
             Ok(atoms)
@@ -199,24 +206,27 @@ impl KnowledgeBase for Base {
     async fn links_of(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<NameKey>>, StoreError> {
         let chunks = chunks.to_vec();
         self.reading("reading links", move |_, connection| {
-            names::links_of(connection, &chunks).doing("reading links")
+            names::links_of(connection, &chunks).context("reading links")
         })
         .await
     }
 
-    async fn bearers(&self, keys: &[NameKey]) -> Result<Vec<Vec<(ChunkId, u8)>>, StoreError> {
+    async fn chunks_by_title(
+        &self,
+        keys: &[NameKey],
+    ) -> Result<Vec<Vec<(ChunkId, u8)>>, StoreError> {
         let keys = keys.to_vec();
         self.reading("reading names", move |inner, connection| {
-            inner.names.bearers(connection, &keys).doing("reading names")
+            inner.names.chunks_by_title(connection, &keys).context("reading names")
         })
         .await
     }
 
-    async fn mentions(&self, keys: &[NameKey], most: usize) -> Result<Vec<Mentions>, StoreError> {
+    async fn mentions(&self, keys: &[NameKey], limit: usize) -> Result<Vec<Mentions>, StoreError> {
         let keys = keys.to_vec();
         self.reading("reading names", move |_, connection| {
             keys.into_iter()
-                .map(|key| names::mentions(connection, key, most).doing("reading names"))
+                .map(|key| names::mentions(connection, key, limit).context("reading names"))
                 .collect()
         })
         .await
@@ -227,12 +237,12 @@ impl KnowledgeBase for Base {
         set: VectorSet,
         queries: &[Vector],
         k: usize,
-        floor: f32,
+        min_score: f32,
     ) -> Result<Vec<Vec<Scored<u64>>>, StoreError> {
         let queries = queries.to_vec();
         self.reading("searching vectors", move |inner, connection| {
             let none = std::collections::HashSet::new();
-            let found = inner.nearest(connection, set, &queries, k, floor, &none)?;
+            let found = inner.nearest(connection, set, &queries, k, min_score, &none)?;
             let scored = |near: crate::scan::Near| Scored { item: near.id, score: near.score };
             Ok(found.into_iter().map(|list| list.into_iter().map(scored).collect()).collect())
         })
@@ -263,11 +273,11 @@ impl KnowledgeBase for Base {
     async fn related_to(
         &self,
         entities: &[EntityId],
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<EntityId>, StoreError> {
         let ids = entities.to_vec();
         self.looking("reading relations", move |connection| {
-            layers::related_to(connection, &ids, most)
+            layers::related_to(connection, &ids, limit)
         })
         .await
     }
@@ -292,11 +302,11 @@ impl KnowledgeBase for Base {
     async fn chunks_in_sources(
         &self,
         sources: &[SourceId],
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<Vec<ChunkId>>, StoreError> {
         let ids: Vec<u64> = sources.iter().map(|source| source.0).collect();
         self.looking("reading chunks of sources", move |connection| {
-            layers::chunks_in(connection, layers::Around::Sources, &ids, most)
+            layers::chunks_in(connection, layers::Around::Sources, &ids, limit)
         })
         .await
     }
@@ -304,11 +314,11 @@ impl KnowledgeBase for Base {
     async fn chunks_in_sections(
         &self,
         sections: &[SectionId],
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<Vec<ChunkId>>, StoreError> {
         let ids: Vec<u64> = sections.iter().map(|section| section.0).collect();
         self.looking("reading chunks of sections", move |connection| {
-            layers::chunks_in(connection, layers::Around::Sections, &ids, most)
+            layers::chunks_in(connection, layers::Around::Sections, &ids, limit)
         })
         .await
     }
@@ -316,12 +326,12 @@ impl KnowledgeBase for Base {
     async fn entity_mentions(
         &self,
         entities: &[EntityId],
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<Mentions>, StoreError> {
         let ids = entities.to_vec();
         self.looking("reading mentions", move |connection| {
             ids.into_iter()
-                .map(|entity| layers::entity_mentions(connection, entity, most))
+                .map(|entity| layers::entity_mentions(connection, entity, limit))
                 .collect()
         })
         .await
@@ -350,7 +360,7 @@ impl KnowledgeBase for Base {
         self.looking("reading summaries", move |connection| tree::summaries(connection, &ids)).await
     }
 
-    async fn first_chunks(&self, source: SourceId, most: usize) -> Result<Vec<Chunk>, StoreError> {
+    async fn first_chunks(&self, source: SourceId, limit: usize) -> Result<Vec<Chunk>, StoreError> {
         self.looking("reading chunks", move |connection| {
             let sql = format!(
                 "SELECT {} FROM chunks c JOIN sources s ON s.id = c.source
@@ -359,7 +369,7 @@ impl KnowledgeBase for Base {
             );
             connection
                 .prepare_cached(&sql)?
-                .query_map(params![source.0.cast_signed(), limit_of(most)], rows::chunk)?
+                .query_map(params![source.0.cast_signed(), limit_of(limit)], rows::chunk)?
                 .collect()
         })
         .await
@@ -369,9 +379,9 @@ impl KnowledgeBase for Base {
         self.reading("counting chunks", |_, connection| {
             connection
                 .prepare_cached("SELECT count(*) FROM chunks")
-                .doing("counting chunks")?
+                .context("counting chunks")?
                 .query_row([], |row| rows::size(row, 0))
-                .doing("counting chunks")
+                .context("counting chunks")
         })
         .await
     }
@@ -380,10 +390,10 @@ impl KnowledgeBase for Base {
         self.reading("reading a source", move |_, connection| {
             connection
                 .prepare_cached("SELECT text FROM sources WHERE id = ?1")
-                .doing("reading a source")?
+                .context("reading a source")?
                 .query_row([source.0.cast_signed()], |row| row.get(0))
                 .optional()
-                .doing("reading a source")?
+                .context("reading a source")?
                 .ok_or_else(|| StoreError::Missing { what: format!("source {source}") })
         })
         .await
@@ -393,10 +403,10 @@ impl KnowledgeBase for Base {
         self.reading("reading sources", |_, connection| {
             connection
                 .prepare("SELECT id, uri, title, media_type, hash, language, metadata, summary FROM sources ORDER BY uri")
-                .doing("reading sources")?
+                .context("reading sources")?
                 .query_map([], rows::source)
                 .and_then(Iterator::collect)
-                .doing("reading sources")
+                .context("reading sources")
         })
         .await
     }

@@ -29,14 +29,14 @@ impl TagReader for Base {
         .await
     }
 
-    async fn tags_in(&self, class: TagClassId, most: usize) -> Result<Vec<TagCount>, StoreError> {
+    async fn tags_in(&self, class: TagClassId, limit: usize) -> Result<Vec<TagCount>, StoreError> {
         self.looking("reading tags", move |connection| {
             let mut counts: Vec<TagCount> = connection
                 .prepare_cached(
                     "SELECT class, key, count(*) FROM chunk_tags WHERE class = ?1
                      GROUP BY key ORDER BY 3 DESC, key LIMIT ?2",
                 )?
-                .query_map(params![class.0.cast_signed(), limit_of(most)], |row| {
+                .query_map(params![class.0.cast_signed(), limit_of(limit)], |row| {
                     count(connection, row)
                 })?
                 .collect::<rusqlite::Result<_>>()?;

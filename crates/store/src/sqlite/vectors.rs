@@ -8,7 +8,7 @@ use pikerag_knowledge::{AtomKind, StoreError, VectorSet};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{Inner, VECTOR_GENERATION, counter, locked, rows};
-use crate::error::Doing;
+use crate::error::Context;
 use crate::scan::{Codes, Near, cosine};
 use crate::sidecar;
 
@@ -29,14 +29,14 @@ impl Inner {
         set: VectorSet,
         queries: &[Vec<f32>],
         k: usize,
-        floor: f32,
-        except: &HashSet<u64>,
+        min_score: f32,
+        exclude: &HashSet<u64>,
     ) -> Result<Vec<Vec<Near>>, StoreError> {
         let codes = self.codes(connection, set)?;
         let wanted = if k == 0 { 0 } else { RESCORED.max(4 * k) };
-        let mut lists = codes.nearest(queries, wanted, floor, except);
+        let mut lists = codes.nearest(queries, wanted, min_score, exclude);
         let sql = format!("SELECT vector FROM {} WHERE node = ?1", table(set));
-        let mut statement = connection.prepare_cached(&sql).doing("reading vectors")?;
+        let mut statement = connection.prepare_cached(&sql).context("reading vectors")?;
         for (list, query) in lists.iter_mut().zip(queries) {
             for near in &mut *list {
                 let vector = statement
@@ -44,11 +44,11 @@ impl Inner {
                         Ok(rows::floats(row.get_ref(0)?.as_blob()?))
                     })
                     .optional()
-                    .doing("reading vectors")?;
+                    .context("reading vectors")?;
                 // Deleted by another process since the codes were read: below any floor.
                 near.score = vector.map_or(f32::NEG_INFINITY, |vector| cosine(query, &vector));
             }
-            list.retain(|near| floor <= near.score && near.score.is_finite());
+            list.retain(|near| min_score <= near.score && near.score.is_finite());
             list.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
             list.truncate(k);
         }
@@ -61,7 +61,8 @@ impl Inner {
         connection: &Connection,
         set: VectorSet,
     ) -> Result<Arc<Codes>, StoreError> {
-        let generation = counter(connection, VECTOR_GENERATION).doing("reading the generation")?;
+        let generation =
+            counter(connection, VECTOR_GENERATION).context("reading the generation")?;
         let mut sets = locked(&self.vectors.sets);
         if let Some((loaded, codes)) = sets.get(&set)
             && *loaded == generation
@@ -104,17 +105,17 @@ fn read_codes(connection: &Connection, set: VectorSet) -> Result<Codes, StoreErr
             format!("SELECT node, node, vector FROM {} ORDER BY node", table(set))
         }
     };
-    let mut statement = connection.prepare(&sql).doing("reading vectors")?;
-    let mut rows = statement.query([]).doing("reading vectors")?;
+    let mut statement = connection.prepare(&sql).context("reading vectors")?;
+    let mut rows = statement.query([]).context("reading vectors")?;
     let mut codes = Codes::default();
     let mut refused = 0;
-    while let Some(row) = rows.next().doing("reading vectors")? {
+    while let Some(row) = rows.next().context("reading vectors")? {
         let (id, owner) = (
-            rows::id(row, 0).doing("reading vectors")?,
-            rows::id(row, 1).doing("reading vectors")?,
+            rows::id(row, 0).context("reading vectors")?,
+            rows::id(row, 1).context("reading vectors")?,
         );
-        let blob = row.get_ref(2).doing("reading vectors")?;
-        let vector = rows::floats(blob.as_blob().doing("reading vectors")?);
+        let blob = row.get_ref(2).context("reading vectors")?;
+        let vector = rows::floats(blob.as_blob().context("reading vectors")?);
         refused += usize::from(!codes.push(id, owner, &vector));
     }
     if refused > 0 {

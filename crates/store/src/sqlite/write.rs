@@ -12,7 +12,7 @@ use super::{
     Base, TEXT_GENERATION, VECTOR_GENERATION, advance, counter, distil, graph, put, records, rows,
     texts, tree, vectors,
 };
-use crate::error::Doing;
+use crate::error::Context;
 
 #[async_trait]
 impl KnowledgeWriter for Base {
@@ -21,10 +21,10 @@ impl KnowledgeWriter for Base {
         self.reading("reading the record of files", move |_, connection| {
             connection
                 .prepare_cached("SELECT path, hash, recipe FROM files WHERE path = ?1")
-                .doing("reading the record of files")?
+                .context("reading the record of files")?
                 .query_row([path], file_record)
                 .optional()
-                .doing("reading the record of files")
+                .context("reading the record of files")
         })
         .await
     }
@@ -33,10 +33,10 @@ impl KnowledgeWriter for Base {
         self.reading("reading the record of files", |_, connection| {
             connection
                 .prepare("SELECT path, hash, recipe FROM files ORDER BY path")
-                .doing("reading the record of files")?
+                .context("reading the record of files")?
                 .query_map([], file_record)
                 .and_then(Iterator::collect)
-                .doing("reading the record of files")
+                .context("reading the record of files")
         })
         .await
     }
@@ -63,7 +63,7 @@ impl KnowledgeWriter for Base {
         .await
     }
 
-    async fn waiting(
+    async fn pending(
         &self,
         stage: &Stage,
         after: Option<ChunkId>,
@@ -79,15 +79,15 @@ impl KnowledgeWriter for Base {
             let after = after.map_or(-1, |chunk| chunk.0.cast_signed());
             connection
                 .prepare_cached(&sql)
-                .doing("reading progress")?
+                .context("reading progress")?
                 .query_map(params![stage, after, limit_of(limit)], |row| Ok(ChunkId(rows::id(row, 0)?)))
                 .and_then(Iterator::collect)
-                .doing("reading progress")
+                .context("reading progress")
         })
         .await
     }
 
-    async fn waiting_of(
+    async fn pending_of(
         &self,
         stage: &Stage,
         kind: ChunkKind,
@@ -269,13 +269,14 @@ impl KnowledgeWriter for Base {
         self.looking("reading what is wanted", distil::structures).await
     }
 
-    async fn want(&self, structure: Structure) -> Result<(), StoreError> {
-        self.writing("noting what is wanted", move |tx| distil::want(tx, structure)).await
+    async fn request(&self, structure: Structure) -> Result<(), StoreError> {
+        self.writing("noting what is wanted", move |tx| distil::request(tx, structure)).await
     }
 
-    async fn built(&self, structure: Structure, stamp: &str) -> Result<(), StoreError> {
+    async fn mark_built(&self, structure: Structure, stamp: &str) -> Result<(), StoreError> {
         let stamp = stamp.to_owned();
-        self.writing("noting what is built", move |tx| distil::built(tx, structure, &stamp)).await
+        self.writing("noting what is built", move |tx| distil::mark_built(tx, structure, &stamp))
+            .await
     }
 
     async fn without_vector(
@@ -289,7 +290,7 @@ impl KnowledgeWriter for Base {
         let after = after.map_or(-1, u64::cast_signed);
         self.reading("looking for texts without vectors", move |_, connection| {
             texts::without_vector(connection, set, &embedder, after, limit_of(limit))
-                .doing("looking for texts without vectors")
+                .context("looking for texts without vectors")
         })
         .await
     }

@@ -1,7 +1,7 @@
 //! `eval --dry-run`: what would the run cost? Nothing is asked and nothing is left behind.
 
 use pikerag_coordinate::estimate::estimate;
-use pikerag_eval::expected::{Bill, Expected, Setting, examining, expected, judging};
+use pikerag_eval::cost_model::{Bill, Expected, Setting, examining, expected, judging};
 use pikerag_knowledge::Role;
 use serde_json::{Value, json};
 

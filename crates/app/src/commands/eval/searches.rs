@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use futures::stream::{self, StreamExt};
-use pikerag_coordinate::Kit;
+use pikerag_coordinate::Ports;
 use pikerag_eval::datasets::Item;
 use pikerag_eval::methods::named;
 use pikerag_eval::recall::{DEPTH, LookedUp, lines, table};
@@ -47,8 +47,8 @@ pub(super) async fn searches(wiring: &Wiring, arguments: &Eval, plan: &Plan) -> 
             ));
         }
         let (base, _) = the_base(wiring, arguments, plan, set).await?;
-        let kit = wiring.kit(&base).await?;
-        let lacking = lacking(&kit, &set.items).await?;
+        let ports = wiring.ports(&base).await?;
+        let lacking = lacking(&ports, &set.items).await?;
         if 0 < lacking {
             note(&format!(
                 "{}: the base holds no gold evidence of {lacking} of {gold} questions; they count as not found",
@@ -56,7 +56,7 @@ pub(super) async fn searches(wiring: &Wiring, arguments: &Eval, plan: &Plan) -> 
             ));
         }
         for search in &wanted {
-            all.extend(look_up(wiring, arguments, set, &kit, search).await?);
+            all.extend(look_up(wiring, arguments, set, &ports, search).await?);
         }
     }
     let lines = lines(&all);
@@ -74,8 +74,8 @@ pub(super) async fn searches(wiring: &Wiring, arguments: &Eval, plan: &Plan) -> 
 }
 
 /// Questions of whose gold evidence the base holds nothing.
-async fn lacking(kit: &Kit, items: &[Item]) -> anyhow::Result<usize> {
-    let sources = kit.base.sources().await?;
+async fn lacking(ports: &Ports, items: &[Item]) -> anyhow::Result<usize> {
+    let sources = ports.base.sources().await?;
     let held: HashSet<&str> = sources
         .iter()
         .flat_map(|source| {
@@ -97,11 +97,11 @@ async fn look_up(
     wiring: &Wiring,
     arguments: &Eval,
     set: &Set,
-    kit: &Kit,
+    ports: &Ports,
     search: &Named,
 ) -> anyhow::Result<Vec<LookedUp>> {
     let items = set.items.iter().filter(|item| !item.supporting.is_empty());
-    let calls: Vec<_> = items.map(|item| one(kit, set, search, item)).collect();
+    let calls: Vec<_> = items.map(|item| one(ports, set, search, item)).collect();
     let total = calls.len();
     let bar = Bar::new(wiring.json);
     let mut found = Vec::with_capacity(total);
@@ -115,12 +115,17 @@ async fn look_up(
     Ok(found)
 }
 
-async fn one(kit: &Kit, set: &Set, named: &Named, item: &Item) -> anyhow::Result<Option<LookedUp>> {
+async fn one(
+    ports: &Ports,
+    set: &Set,
+    named: &Named,
+    item: &Item,
+) -> anyhow::Result<Option<LookedUp>> {
     let began = Instant::now();
-    let hits = search(kit.finder(), named.by, item.query(), DEPTH, named.params).await?;
+    let hits = search(ports.finder(), named.by, item.query(), DEPTH, named.params).await?;
     let seconds = began.elapsed().as_secs_f64();
     let ids: Vec<_> = hits.iter().map(|hit| hit.chunk).collect();
-    let chunks = kit.base.chunks(&ids).await?;
+    let chunks = ports.base.chunks(&ids).await?;
     let uris: Vec<String> = chunks.into_iter().map(|chunk| chunk.uri).collect();
     Ok(LookedUp::of(item, &set.name, &named.label, &uris, seconds))
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::graph::Graph;
 use super::{Noise, Params, Structure};
-use crate::kit::{Kit, Run, SolveError};
+use crate::ports::{Ports, Run, SolveError};
 
 /// "We refrain from using greedy decoding" (§3.2); the value is ours.
 const SAMPLING: f32 = 0.7;
@@ -44,7 +44,7 @@ const INTERFERE: Prompt = Prompt {
 
 /// `G = GC(q)`, eq. 1. Never empty: where nothing could be proposed, the question is the one step.
 pub(super) async fn construct(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     question: &Question,
     params: Params,
@@ -52,18 +52,18 @@ pub(super) async fn construct(
     let mut graph = Graph::default();
     if params.structure == Structure::TextChunk {
         let asked = quiet_headings(&question.text);
-        let said = run.ask::<Prose>(kit, &REWRITE, &[("question", asked.as_str())]).await?;
+        let said = run.ask::<Prose>(ports, &REWRITE, &[("question", asked.as_str())]).await?;
         let text = said.map_or_else(|| question.text.clone(), |said| one_line(&said.0));
         graph.add(text, BTreeSet::new(), true);
     } else {
-        grow(kit, run, question, params, &mut graph).await?;
+        grow(ports, run, question, params, &mut graph).await?;
         if graph.len() == 0 {
             graph.add(question.text.clone(), BTreeSet::new(), true);
         }
     }
     if let Noise::Nodes(percent) = params.noise {
         let spoilt = spoilt(&graph, percent);
-        for (node, text) in spoilt.iter().zip(interference(kit, run, spoilt.len()).await?) {
+        for (node, text) in spoilt.iter().zip(interference(ports, run, spoilt.len()).await?) {
             graph.replace(*node, text);
         }
     }
@@ -71,7 +71,7 @@ pub(super) async fn construct(
 }
 
 async fn grow(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     question: &Question,
     params: Params,
@@ -85,9 +85,9 @@ async fn grow(
         if sinks.is_empty() {
             return Ok(()); // Every sink is a final step.
         }
-        let new = next_steps(kit, run, question, params, round, graph, &sinks).await?;
+        let new = next_steps(ports, run, question, params, round, graph, &sinks).await?;
         let new = match params.structure {
-            Structure::Graph => merge(kit, run, question, params, new).await?,
+            Structure::Graph => merge(ports, run, question, params, new).await?,
             _ => new,
         };
         for step in new {
@@ -113,7 +113,7 @@ struct New {
 
 /// `V_new`, eq. 4: the next steps of all sinks. A sink after which nothing can follow is final.
 async fn next_steps(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     question: &Question,
     params: Params,
@@ -143,7 +143,7 @@ async fn next_steps(
                 .push((vec![("question", asked.as_str()), ("conditions", known.as_str())], sample));
         }
     }
-    let mut said = run.ask_each::<Step>(kit, &STEP, &inputs).await?.into_iter();
+    let mut said = run.ask_each::<Step>(ports, &STEP, &inputs).await?.into_iter();
     let mut new: Vec<New> = Vec::new();
     for (sink, taken) in sinks.iter().zip(&taken) {
         let mut followed = false;
@@ -170,7 +170,7 @@ async fn next_steps(
 
 /// Eq. 5 and 6: steps alike become one that inherits what each of them follows.
 async fn merge(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     question: &Question,
     params: Params,
@@ -178,7 +178,7 @@ async fn merge(
 ) -> Result<Vec<New>, SolveError> {
     let mut kept: Vec<(New, Code)> = Vec::new();
     for step in new {
-        let code = encode(kit, &step.text).await?;
+        let code = encode(ports, &step.text).await?;
         let alike = kept.iter_mut().find(|(_, other)| params.merge < other.similarity(&code));
         let Some((other, other_code)) = alike else {
             kept.push((step, code));
@@ -190,9 +190,9 @@ async fn merge(
             let inputs = [("question", asked.as_str()), ("steps", steps.as_str())];
             let both = vec![other.text.clone(), step.text.clone()];
             // Where the reply stays empty, the first of them stands for both.
-            if let Some(Prose(merged)) = run.ask(kit, &MERGE, &inputs).await? {
+            if let Some(Prose(merged)) = run.ask(ports, &MERGE, &inputs).await? {
                 other.text = one_line(&merged);
-                *other_code = encode(kit, &other.text).await?;
+                *other_code = encode(ports, &other.text).await?;
             }
             run.trace.push(Event::Merged { steps: both, into: other.text.clone() });
         }
@@ -224,8 +224,8 @@ impl Code {
     }
 }
 
-async fn encode(kit: &Kit, text: &str) -> Result<Code, SolveError> {
-    let Some(embedder) = &kit.embedder else {
+async fn encode(ports: &Ports, text: &str) -> Result<Code, SolveError> {
+    let Some(embedder) = &ports.embedder else {
         return Ok(Code::Words(content_words(text).into_iter().collect()));
     };
     let vectors =
@@ -241,13 +241,13 @@ pub(super) fn spoilt(graph: &Graph, percent: u8) -> Vec<usize> {
 
 /// Text of another task, `count` times.
 pub(super) async fn interference(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     count: usize,
 ) -> Result<Vec<String>, SolveError> {
     let inputs: Vec<_> =
         (0..count).map(|sample| (Vec::new(), u32::try_from(sample).unwrap_or(u32::MAX))).collect();
-    let said = run.ask_each::<Prose>(kit, &INTERFERE, &inputs).await?;
+    let said = run.ask_each::<Prose>(ports, &INTERFERE, &inputs).await?;
     Ok(said
         .into_iter()
         .map(|said| said.map(|said| one_line(&said.0)).unwrap_or_default())

@@ -8,8 +8,8 @@ use pikerag_prompt::{Prompt, Prose, passages, quiet_headings};
 use super::construct::{interference, spoilt};
 use super::graph::Graph;
 use super::{Knowledge, Noise, Params};
-use crate::gather::{Gather, look_up};
-use crate::kit::{Kit, Run, SolveError};
+use crate::ports::{Ports, Run, SolveError};
+use crate::retrieval::{RetrievalParams, look_up};
 
 const INTEGRATE: Prompt = Prompt {
     role: Role::Summarize,
@@ -20,7 +20,7 @@ const INTEGRATE: Prompt = Prompt {
 
 /// `K = KRA(V, q)`, eq. 2: one piece of knowledge for each node, by number.
 pub(super) async fn retrieve_and_aggregate(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     question: &Question,
     graph: &Graph,
@@ -28,15 +28,16 @@ pub(super) async fn retrieve_and_aggregate(
 ) -> Result<Vec<Knowledge>, SolveError> {
     let mut all = Vec::with_capacity(graph.len());
     for node in 0..graph.len() {
-        let found = look_up(kit, run, node + 1, graph.text(node), Gather::top(params.k)).await?; // eq. 7
+        let found =
+            look_up(ports, run, node + 1, graph.text(node), RetrievalParams::top(params.k)).await?; // eq. 7
         all.push(Knowledge { text: passages(&found), chunks: found });
     }
     if params.aggregates {
-        aggregate(kit, run, question, graph, &mut all).await?; // eq. 8
+        aggregate(ports, run, question, graph, &mut all).await?; // eq. 8
     }
     if let Noise::Knowledge(percent) = params.noise {
         let spoilt = spoilt(graph, percent);
-        let texts = interference(kit, run, spoilt.len()).await?;
+        let texts = interference(ports, run, spoilt.len()).await?;
         let texts: BTreeMap<usize, String> = spoilt.into_iter().zip(texts).collect();
         for (node, text) in texts {
             if let Some(known) = all.get_mut(node) {
@@ -49,7 +50,7 @@ pub(super) async fn retrieve_and_aggregate(
 
 /// `k_i = LLM(prompt_integration, d_i, v_i)`. Where the reply stays empty, the passages stand.
 async fn aggregate(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     question: &Question,
     graph: &Graph,
@@ -68,7 +69,7 @@ async fn aggregate(
         ];
         inputs.push((input, 0));
     }
-    let said = run.ask_each::<Prose>(kit, &INTEGRATE, &inputs).await?;
+    let said = run.ask_each::<Prose>(ports, &INTEGRATE, &inputs).await?;
     for (node, (known, said)) in all.iter_mut().zip(said).enumerate() {
         if let Some(Prose(summary)) = said {
             run.trace.push(Event::Thought { step: node + 1, text: summary.clone() });

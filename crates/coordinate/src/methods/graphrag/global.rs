@@ -15,8 +15,8 @@ use tracing::instrument;
 
 use super::{consulted, fill, plainly, within};
 use crate::conclude::conclude_with;
-use crate::kit::{Kit, Run, SolveError};
 use crate::methods::kar3::chunk_candidates;
+use crate::ports::{Ports, Run, SolveError};
 
 /// What the global search looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,13 +53,17 @@ const MAP: Prompt = Prompt {
 /// # Errors
 /// See [`SolveError`].
 #[instrument(name = "graphrag_global", skip_all, fields(question = %question.id))]
-pub async fn global(kit: &Kit, question: &Question, params: Global) -> Result<Answer, SolveError> {
+pub async fn global(
+    ports: &Ports,
+    question: &Question,
+    params: Global,
+) -> Result<Answer, SolveError> {
     let mut run = Run::begin("graphrag-global", question);
-    let batches = batches(at_level(kit.base.communities().await?, params.level), params.batch);
+    let batches = batches(at_level(ports.base.communities().await?, params.level), params.batch);
     if batches.is_empty() {
-        return plainly(kit, question, Structure::Graph, run).await;
+        return plainly(ports, question, Structure::Graph, run).await;
     }
-    let model = kit.models.need(Role::Answer)?;
+    let model = ports.models.need(Role::Answer)?;
     let asked = quiet_headings(&question.text);
     let mut calls = Vec::with_capacity(batches.len());
     for batch in &batches {
@@ -95,7 +99,7 @@ pub async fn global(kit: &Kit, question: &Question, params: Global) -> Result<An
     // Stable: of equals the batch with the better rating comes first.
     partial.sort_by(|a, b| b.0.score.total_cmp(&a.0.score));
     if partial.is_empty() {
-        return plainly(kit, question, Structure::Graph, run).await;
+        return plainly(ports, question, Structure::Graph, run).await;
     }
     let mut lines =
         vec!["What reports on parts of the documents say, the most helpful first:".to_owned()];
@@ -106,14 +110,14 @@ pub async fn global(kit: &Kit, question: &Question, params: Global) -> Result<An
     let members = partial.iter().flat_map(|(_, batch)| *batch).flat_map(|one| one.members.clone());
     let members: BTreeSet<EntityId> = members.collect();
     let mut context = Context::default();
-    let chunks = evidence(kit, &question.text, &members, params.evidence).await?;
+    let chunks = evidence(ports, &question.text, &members, params.evidence).await?;
     let hits: Vec<Hit> = chunks.iter().map(|(hit, _)| hit.clone()).collect();
-    let candidates = chunk_candidates(kit, &hits, Via::Graph, &question.text).await?;
+    let candidates = chunk_candidates(ports, &hits, Via::Graph, &question.text).await?;
     run.trace.push(Event::Gathered { candidates });
     for (_, chunk) in chunks {
         context.add(1, chunk);
     }
-    conclude_with(kit, question, context, &lines.join("\n"), run).await
+    conclude_with(ports, question, context, &lines.join("\n"), run).await
 }
 
 fn rating(community: &Community) -> f64 {
@@ -151,22 +155,22 @@ fn batches(communities: Vec<Community>, tokens: u64) -> Vec<Vec<Community>> {
 
 /// The chunks that fit the question best among those that mention one of these entities.
 async fn evidence(
-    kit: &Kit,
+    ports: &Ports,
     question: &str,
     members: &BTreeSet<EntityId>,
     budget: u64,
 ) -> Result<Vec<(Hit, Chunk)>, SolveError> {
     const LOOKED_AT: usize = 50;
-    let hits = hybrid(kit.finder(), question, LOOKED_AT).await?;
+    let hits = hybrid(ports.finder(), question, LOOKED_AT).await?;
     let ids: Vec<ChunkId> = hits.iter().map(|hit| hit.chunk).collect();
-    let held = kit.base.entities_in(&ids).await?;
+    let held = ports.base.entities_in(&ids).await?;
     let mut ranked = Vec::new();
     for (hit, entities) in hits.iter().zip(held) {
         if entities.iter().any(|entity| members.contains(entity)) {
             ranked.push((hit.chunk, hit.score));
         }
     }
-    within(kit, ranked, "hybrid", budget).await
+    within(ports, ranked, "hybrid", budget).await
 }
 
 /// A partial answer, and how helpful it is, from 0 to 100.

@@ -14,8 +14,8 @@ use tracing::instrument;
 use super::{consulted, fill, plainly, within};
 use crate::conclude::conclude_with;
 use crate::ingest::{entity_line, relation_line};
-use crate::kit::{Kit, Run, SolveError};
 use crate::methods::kar3::{chunk_candidates, fetch};
+use crate::ports::{Ports, Run, SolveError};
 
 /// What the local search looks at.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,11 +42,15 @@ impl Default for Local {
 /// # Errors
 /// See [`SolveError`].
 #[instrument(name = "graphrag_local", skip_all, fields(question = %question.id))]
-pub async fn local(kit: &Kit, question: &Question, params: Local) -> Result<Answer, SolveError> {
+pub async fn local(
+    ports: &Ports,
+    question: &Question,
+    params: Local,
+) -> Result<Answer, SolveError> {
     let mut run = Run::begin("graphrag-local", question);
-    let found = entities_about(kit, &question.text, params.entities).await?;
+    let found = entities_about(ports, &question.text, params.entities).await?;
     if found.is_empty() {
-        return plainly(kit, question, Structure::Graph, run).await;
+        return plainly(ports, question, Structure::Graph, run).await;
     }
     let seen = found.iter().map(|(entity, score)| Consulted {
         kind: NodeKind::Entity,
@@ -57,48 +61,48 @@ pub async fn local(kit: &Kit, question: &Question, params: Local) -> Result<Answ
     run.trace.push(Event::Consulted { nodes: seen.collect() });
     let entities: Vec<Entity> = found.into_iter().map(|(entity, _)| entity).collect();
     let share = |part: f64| (params.budget as f64 * part) as u64;
-    let chunks = chunks_about(kit, &entities, share(params.chunks)).await?;
-    let reports = reports_about(kit, &entities, share(params.reports), &mut run).await?;
+    let chunks = chunks_about(ports, &entities, share(params.chunks)).await?;
+    let reports = reports_about(ports, &entities, share(params.reports), &mut run).await?;
     let rest = share(1.0 - params.chunks - params.reports);
-    let facts = facts_about(kit, &entities, rest).await?;
-    let candidates = chunk_candidates(kit, &chunks, Via::Graph, &question.text).await?;
+    let facts = facts_about(ports, &entities, rest).await?;
+    let candidates = chunk_candidates(ports, &chunks, Via::Graph, &question.text).await?;
     let mut context = Context::default();
-    for chunk in fetch(kit, &candidates).await? {
+    for chunk in fetch(ports, &candidates).await? {
         context.add(1, chunk);
     }
     run.trace.push(Event::Gathered { candidates });
     let notes = [facts, reports].join("\n");
-    conclude_with(kit, question, context, notes.trim(), run).await
+    conclude_with(ports, question, context, notes.trim(), run).await
 }
 
 /// The entities that a question is about, best first: by meaning; without an embedder those that it
 /// names, then those of the chunks that fit its words.
 async fn entities_about(
-    kit: &Kit,
+    ports: &Ports,
     question: &str,
     k: usize,
 ) -> Result<Vec<(Entity, f32)>, SolveError> {
-    let finder = kit.finder();
+    let finder = ports.finder();
     let mut scores: Vec<(EntityId, f32)> = Vec::new();
     if let Some(vectors) =
         finder.vectors(&[question.to_owned()]).await.map_err(SolveError::from_model)?
     {
         let set = VectorSet::Entities;
-        let found = kit.base.nearest(set, &vectors, k, -1.0).await?;
+        let found = ports.base.nearest(set, &vectors, k, -1.0).await?;
         scores.extend(found.into_iter().flatten().map(|hit| (EntityId(hit.item), hit.score)));
     }
     if scores.is_empty() {
         let named = names_in(question).into_iter();
         scores.extend(named.map(|name| (EntityId::of_folded(&joined(&name)), 1.0)));
-        let hits = kit.base.matching_chunks(question, k).await?;
+        let hits = ports.base.matching_chunks(question, k).await?;
         let chunks: Vec<ChunkId> = hits.iter().map(|hit| hit.item).collect();
-        for held in kit.base.entities_in(&chunks).await? {
+        for held in ports.base.entities_in(&chunks).await? {
             scores.extend(held.into_iter().map(|entity| (entity, 0.5)));
         }
     }
     let ids: Vec<EntityId> = scores.iter().map(|(id, _)| *id).collect();
     let mut found: Vec<(Entity, f32)> = Vec::new();
-    for entity in kit.base.entities(&ids).await? {
+    for entity in ports.base.entities(&ids).await? {
         let score = scores.iter().find(|(id, _)| *id == entity.id).map_or(0.0, |(_, score)| *score);
         if found.len() < k && !found.iter().any(|(held, _)| held.id == entity.id) {
             found.push((entity, score));
@@ -108,12 +112,16 @@ async fn entities_about(
 }
 
 /// The chunks that mention most of these entities, the best entity's first among equals.
-async fn chunks_about(kit: &Kit, entities: &[Entity], budget: u64) -> Result<Vec<Hit>, SolveError> {
+async fn chunks_about(
+    ports: &Ports,
+    entities: &[Entity],
+    budget: u64,
+) -> Result<Vec<Hit>, SolveError> {
     let ids: Vec<EntityId> = entities.iter().map(|entity| entity.id).collect();
     // Chunk → entities in it, and the place where it was met first.
     let mut counts: HashMap<ChunkId, (usize, usize)> = HashMap::new();
     let mut place = 0;
-    for chunks in kit.base.chunks_mentioning(&ids).await? {
+    for chunks in ports.base.chunks_mentioning(&ids).await? {
         for chunk in chunks {
             counts.entry(chunk).or_insert((0, place)).0 += 1;
             place += 1;
@@ -123,19 +131,19 @@ async fn chunks_about(kit: &Kit, entities: &[Entity], budget: u64) -> Result<Vec
     ranked.sort_by_key(|(_, (count, place))| (std::cmp::Reverse(*count), *place));
     let ranked: Vec<(ChunkId, f32)> =
         ranked.into_iter().map(|(chunk, (count, _))| (chunk, count as f32)).collect();
-    Ok(within(kit, ranked, "entities", budget).await?.into_iter().map(|(hit, _)| hit).collect())
+    Ok(within(ports, ranked, "entities", budget).await?.into_iter().map(|(hit, _)| hit).collect())
 }
 
 /// The reports on the communities that hold most of these entities, the smallest first among equals.
 async fn reports_about(
-    kit: &Kit,
+    ports: &Ports,
     entities: &[Entity],
     budget: u64,
     run: &mut Run,
 ) -> Result<String, SolveError> {
     let ids: BTreeSet<EntityId> = entities.iter().map(|entity| entity.id).collect();
     let mut ranked: Vec<(usize, Community)> = Vec::new();
-    for community in kit.base.communities_of(&ids.iter().copied().collect::<Vec<_>>()).await? {
+    for community in ports.base.communities_of(&ids.iter().copied().collect::<Vec<_>>()).await? {
         let held = community.members.iter().filter(|member| ids.contains(member)).count();
         ranked.push((held, community));
     }
@@ -162,14 +170,18 @@ async fn reports_about(
 }
 
 /// What is said of these entities and their relations: those among themselves first.
-async fn facts_about(kit: &Kit, entities: &[Entity], budget: u64) -> Result<String, SolveError> {
+async fn facts_about(
+    ports: &Ports,
+    entities: &[Entity],
+    budget: u64,
+) -> Result<String, SolveError> {
     let ids: Vec<EntityId> = entities.iter().map(|entity| entity.id).collect();
-    let mut relations = kit.base.relations_of(&ids).await?;
+    let mut relations = ports.base.relations_of(&ids).await?;
     let ends = |relation: &Relation| [relation.subject, relation.object];
     // Stable: the heavier comes first, as the base lists them.
     relations.sort_by_key(|relation| !ends(relation).iter().all(|end| ids.contains(end)));
     let all: BTreeSet<EntityId> = relations.iter().flat_map(ends).collect();
-    let names: HashMap<EntityId, String> = kit
+    let names: HashMap<EntityId, String> = ports
         .base
         .entities(&all.into_iter().collect::<Vec<_>>())
         .await?

@@ -6,16 +6,16 @@ use pikerag_knowledge::{Atom, AtomKind, Candidate, Chunk, ChunkId, Context, Ques
 use pikerag_language::content_words;
 use pikerag_retrieve::{AtomHit, Hit, Walk, atoms, hops, nearest};
 
-use super::{DELTA, Net, Params, Retriever};
-use crate::gather::{Gather, gather};
-use crate::kit::{Kit, SolveError};
+use super::{DELTA, Fallback, Params, Retriever};
+use crate::ports::{Ports, SolveError};
+use crate::retrieval::{RetrievalParams, retrieve};
 
 /// Characters of a chunk that stand for it where it has no atom.
 const SHOWN: usize = 160;
 
 /// Candidates that the proposals find.
 pub(super) async fn by_proposals(
-    kit: &Kit,
+    ports: &Ports,
     context: &Context,
     proposals: &[String],
     params: Params,
@@ -23,19 +23,19 @@ pub(super) async fn by_proposals(
     let (k, held) = (params.k.get(), context.ids());
     match params.retriever {
         Retriever::AtomPairs => {
-            let found = pairs(kit, proposals, k, params, &held).await?;
-            atom_candidates(kit, &found, proposals, Via::Atoms).await
+            let found = pairs(ports, proposals, k, params, &held).await?;
+            atom_candidates(ports, &found, proposals, Via::Atoms).await
         }
         Retriever::Chunks => {
             let mut all: Vec<Candidate> = Vec::new();
             for proposal in proposals {
-                for candidate in new_chunks(kit, context, proposal, params, Via::Chunks).await? {
+                for candidate in new_chunks(ports, context, proposal, params, Via::Chunks).await? {
                     if !all.iter().any(|other| other.chunk == candidate.chunk) {
                         all.push(candidate);
                     }
                 }
             }
-            represented(kit, all, params).await
+            represented(ports, all, params).await
         }
     }
 }
@@ -43,58 +43,60 @@ pub(super) async fn by_proposals(
 /// `R_atom`. A base whose chunks were made into statements in place of questions has these searched; its
 /// sentences are an ablation of their own.
 async fn pairs(
-    kit: &Kit,
+    ports: &Ports,
     proposals: &[String],
     k: usize,
     params: Params,
     held: &[ChunkId],
 ) -> Result<Vec<AtomHit>, SolveError> {
     let delta = params.delta.unwrap_or(DELTA);
-    let found = atoms(kit.finder(), params.atomizer, proposals, k, delta, held).await?;
+    let found = atoms(ports.finder(), params.atomizer, proposals, k, delta, held).await?;
     if !found.is_empty() || params.atomizer != AtomKind::Question {
         return Ok(found);
     }
-    Ok(atoms(kit.finder(), AtomKind::Statement, proposals, k, delta, held).await?)
+    Ok(atoms(ports.finder(), AtomKind::Statement, proposals, k, delta, held).await?)
 }
 
 /// The backup, once (ours): the question itself on atoms, then on chunks.
 pub(super) async fn backup(
-    kit: &Kit,
+    ports: &Ports,
     question: &Question,
     context: &Context,
     params: Params,
 ) -> Result<Vec<Candidate>, SolveError> {
     let asked = [question.text.clone()];
     let (k, held) = (params.k.get(), context.ids());
-    let found = pairs(kit, &asked, k, params, &held).await?;
+    let found = pairs(ports, &asked, k, params, &held).await?;
     if !found.is_empty() {
-        return atom_candidates(kit, &found, &asked, Via::BackupAtoms).await;
+        return atom_candidates(ports, &found, &asked, Via::BackupAtoms).await;
     }
-    let found = new_chunks(kit, context, &question.text, params, Via::BackupChunks).await?;
-    represented(kit, found, params).await
+    let found = new_chunks(ports, context, &question.text, params, Via::BackupChunks).await?;
+    represented(ports, found, params).await
 }
 
 /// What stands under a loop that ended with too little.
-pub(super) async fn net(
-    kit: &Kit,
+pub(super) async fn fallback(
+    ports: &Ports,
     question: &Question,
     params: Params,
 ) -> Result<Vec<Candidate>, SolveError> {
-    let naive = Gather::chunks();
-    match params.net {
-        Net::Off => Ok(Vec::new()),
-        Net::Plain => gather(kit, &question.text, naive).await,
-        Net::Layers => gather(kit, &question.text, Gather::layers().weighed(params.layers)).await,
-        Net::Hops => {
-            let hits = hops(kit.finder(), &question.text, naive.chunks, params.hops).await?;
-            chunk_candidates(kit, &hits, Via::Hops, &question.text).await
+    let naive = RetrievalParams::chunks();
+    match params.fallback {
+        Fallback::Off => Ok(Vec::new()),
+        Fallback::Plain => retrieve(ports, &question.text, naive).await,
+        Fallback::Layers => {
+            retrieve(ports, &question.text, RetrievalParams::layers().weighed(params.layers)).await
+        }
+        Fallback::Hops => {
+            let hits = hops(ports.finder(), &question.text, naive.chunks, params.hops).await?;
+            chunk_candidates(ports, &hits, Via::Hops, &question.text).await
         }
     }
 }
 
 /// Where the links of the chosen chunks lead.
 pub(super) async fn by_hops(
-    kit: &Kit,
+    ports: &Ports,
     question: &Question,
     context: &Context,
     walk: &Walk,
@@ -103,34 +105,34 @@ pub(super) async fn by_hops(
     let mut hits = walk.top(wanted + context.chunks.len());
     hits.retain(|hit| !context.holds(hit.chunk));
     hits.truncate(wanted);
-    chunk_candidates(kit, &hits, Via::Hops, &question.text).await
+    chunk_candidates(ports, &hits, Via::Hops, &question.text).await
 }
 
 async fn new_chunks(
-    kit: &Kit,
+    ports: &Ports,
     context: &Context,
     query: &str,
     params: Params,
     via: Via,
 ) -> Result<Vec<Candidate>, SolveError> {
     let wanted = params.k.get() + context.chunks.len();
-    let mut hits = nearest(kit.finder(), query, wanted, params.chunk_floor).await?;
+    let mut hits = nearest(ports.finder(), query, wanted, params.chunk_min_score).await?;
     hits.retain(|hit| !context.holds(hit.chunk));
     hits.truncate(params.k.get());
-    chunk_candidates(kit, &hits, via, query).await
+    chunk_candidates(ports, &hits, via, query).await
 }
 
 /// Shows each chunk by the atom that shares most words with the proposal that found it.
 async fn represented(
-    kit: &Kit,
+    ports: &Ports,
     mut all: Vec<Candidate>,
     params: Params,
 ) -> Result<Vec<Candidate>, SolveError> {
     let chunks: Vec<ChunkId> = all.iter().map(|candidate| candidate.chunk).collect();
     let mut by_chunk: HashMap<ChunkId, Vec<Atom>> = HashMap::new();
-    let mut atoms = kit.base.atoms_of(params.atomizer, &chunks).await?;
+    let mut atoms = ports.base.atoms_of(params.atomizer, &chunks).await?;
     if atoms.is_empty() && params.atomizer == AtomKind::Question {
-        atoms = kit.base.atoms_of(AtomKind::Statement, &chunks).await?;
+        atoms = ports.base.atoms_of(AtomKind::Statement, &chunks).await?;
     }
     for atom in atoms {
         by_chunk.entry(atom.chunk).or_default().push(atom);
@@ -157,13 +159,13 @@ async fn represented(
 
 /// Atom hits as candidates, in their order.
 pub(crate) async fn atom_candidates(
-    kit: &Kit,
+    ports: &Ports,
     found: &[AtomHit],
     proposals: &[String],
     via: Via,
 ) -> Result<Vec<Candidate>, SolveError> {
     let ids: Vec<ChunkId> = found.iter().map(|hit| hit.atom.chunk).collect();
-    let chunks = kit.base.chunks(&ids).await?;
+    let chunks = ports.base.chunks(&ids).await?;
     let mut all = Vec::with_capacity(found.len());
     for (hit, chunk) in found.iter().zip(chunks) {
         all.push(Candidate {
@@ -182,13 +184,13 @@ pub(crate) async fn atom_candidates(
 
 /// Chunk hits as candidates, in their order, each shown by its title and first words.
 pub(crate) async fn chunk_candidates(
-    kit: &Kit,
+    ports: &Ports,
     hits: &[Hit],
     via: Via,
     proposal: &str,
 ) -> Result<Vec<Candidate>, SolveError> {
     let ids: Vec<ChunkId> = hits.iter().map(|hit| hit.chunk).collect();
-    let chunks = kit.base.chunks(&ids).await?;
+    let chunks = ports.base.chunks(&ids).await?;
     let mut all = Vec::with_capacity(hits.len());
     for (hit, chunk) in hits.iter().zip(chunks) {
         let first: String = chunk
@@ -215,7 +217,10 @@ pub(crate) async fn chunk_candidates(
 }
 
 /// The chunks of candidates, in their order.
-pub(crate) async fn fetch(kit: &Kit, candidates: &[Candidate]) -> Result<Vec<Chunk>, SolveError> {
+pub(crate) async fn fetch(
+    ports: &Ports,
+    candidates: &[Candidate],
+) -> Result<Vec<Chunk>, SolveError> {
     let ids: Vec<ChunkId> = candidates.iter().map(|candidate| candidate.chunk).collect();
-    Ok(kit.base.chunks(&ids).await?)
+    Ok(ports.base.chunks(&ids).await?)
 }

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 /// The whole chain of causes in one line.
-pub fn causes(error: &dyn Error) -> String {
+pub fn error_chain(error: &dyn Error) -> String {
     let mut chain = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {

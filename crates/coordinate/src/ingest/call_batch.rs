@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures::channel::mpsc;
 use futures::future::{self, ready};
 use futures::stream::{Stream, StreamExt};
-use pikerag_knowledge::{ModelError, StoreError, causes};
+use pikerag_knowledge::{ModelError, StoreError, error_chain};
 use pikerag_prompt::AskError;
 
 use super::{Progress, Report, Watch};
@@ -20,7 +20,7 @@ const LISTED: usize = 10;
 
 /// What is done, how much of it there is, and how many calls may be under way.
 #[derive(Clone, Copy)]
-pub(super) struct Flight<'a> {
+pub(super) struct CallBatch<'a> {
     pub(super) name: &'static str,
     pub(super) total: usize,
     pub(super) at_once: usize,
@@ -29,8 +29,8 @@ pub(super) struct Flight<'a> {
 
 /// Asks for each item and hands what came of it to `keep`; `None` stands for a reply that stayed
 /// unreadable. Calls that fail are booked here: `label` says whose they were.
-pub(super) async fn fly<T, R, A>(
-    flight: Flight<'_>,
+pub(super) async fn run_calls<T, R, A>(
+    batch: CallBatch<'_>,
     items: impl Stream<Item = Result<T, StoreError>>,
     ask: impl Fn(T) -> A,
     label: impl Fn(&T) -> String,
@@ -49,7 +49,7 @@ where
             Err(error) => Some(Err(error)),
         }
     });
-    let in_flight = flight.at_once.max(1);
+    let in_flight = batch.at_once.max(1);
     // Unordered: one slow call holds up none. Through a channel: calls go on while results are stored.
     let (made, results) = mpsc::channel(in_flight);
     let calling =
@@ -57,10 +57,10 @@ where
     let storing = async {
         let mut refusals = 0;
         let mut done = 0;
-        let mut batches = results.ready_chunks(STORED);
-        while let Some(batch) = batches.next().await {
-            let mut came = Vec::with_capacity(batch.len());
-            for result in batch {
+        let mut ready_batches = results.ready_chunks(STORED);
+        while let Some(ready) = ready_batches.next().await {
+            let mut came = Vec::with_capacity(ready.len());
+            for result in ready {
                 let (item, result): (T, Result<R, AskError>) = result?;
                 done += 1;
                 match result {
@@ -80,7 +80,7 @@ where
             if !came.is_empty() {
                 keep(came, report).await?;
             }
-            (flight.watch)(Progress::Stage { name: flight.name, done, total: flight.total });
+            (batch.watch)(Progress::Stage { name: batch.name, done, total: batch.total });
         }
         Ok(())
     };
@@ -93,14 +93,14 @@ pub(super) fn blame(label: &str, error: &AskError, refusals: &mut usize, report:
     let refused = matches!(error, AskError::Model { source: ModelError::Refused { .. }, .. });
     *refusals = if refused { *refusals + 1 } else { 0 };
     if ends_the_run(error) || REFUSALS <= *refusals {
-        report.stopped.get_or_insert(causes(error));
+        report.stopped.get_or_insert(error_chain(error));
         report.over_budget |=
             matches!(error, AskError::Model { source: ModelError::OverBudget { .. }, .. });
         return;
     }
     report.failures += 1;
     if report.failed.len() < LISTED {
-        report.failed.push((label.to_owned(), causes(error)));
+        report.failed.push((label.to_owned(), error_chain(error)));
     }
 }
 

@@ -5,8 +5,8 @@ use pikerag_knowledge::{AtomKind, Candidate, Chunk, Context, Event, Question, Ro
 use pikerag_reason::{Reading, read};
 use pikerag_retrieve::{LayerParams, atoms, hybrid, layers, nearest};
 
-use crate::kit::{Kit, Run, SolveError};
 use crate::methods::kar3::{atom_candidates, chunk_candidates, fetch};
+use crate::ports::{Ports, Run, SolveError};
 use crate::tagging::TagUse;
 
 /// How chunks are found.
@@ -22,26 +22,33 @@ pub enum Path {
 
 /// What one retrieval brings.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Gather {
+pub struct RetrievalParams {
     /// How chunks are found.
     pub path: Path,
     /// Chunks by path (a).
     pub chunks: usize,
     /// The least cosine of those.
-    pub chunk_floor: f32,
+    pub chunk_min_score: f32,
     /// Atoms by path (b); 0 for `R`, more for `H-R`.
     pub atoms: usize,
     /// The least cosine of those.
-    pub atom_floor: f32,
+    pub atom_min_score: f32,
     /// What the question's tags are used for; by naive RAG and its kin.
     pub tags: TagUse,
 }
 
-impl Gather {
+impl RetrievalParams {
     /// `R` for a whole question: 16 chunks, score ≥ 0.2 (KAR³ §A.3).
     pub fn chunks() -> Self {
         let tags = TagUse::Off;
-        Self { path: Path::Meaning, chunks: 16, chunk_floor: 0.2, atoms: 0, atom_floor: 0.5, tags }
+        Self {
+            path: Path::Meaning,
+            chunks: 16,
+            chunk_min_score: 0.2,
+            atoms: 0,
+            atom_min_score: 0.5,
+            tags,
+        }
     }
 
     /// `R` for one sub-question or sentence: 4 chunks, score ≥ 0.2 (KAR³ §A.3).
@@ -51,7 +58,7 @@ impl Gather {
 
     /// `R` of the top `k`, whatever their score (RA-ISF §4.3, CRP-RAG §4.3).
     pub fn top(k: usize) -> Self {
-        Self { chunks: k, chunk_floor: -1.0, ..Self::chunks() }
+        Self { chunks: k, chunk_min_score: -1.0, ..Self::chunks() }
     }
 
     /// Ours: 16 chunks by words and meaning.
@@ -74,33 +81,35 @@ impl Gather {
 
     /// `H-R`: 8 chunks, score ≥ 0.5, and those of 4 atoms, score ≥ 0.5.
     pub fn hierarchical() -> Self {
-        Self { chunks: 8, chunk_floor: 0.5, atoms: 4, ..Self::chunks() }
+        Self { chunks: 8, chunk_min_score: 0.5, atoms: 4, ..Self::chunks() }
     }
 }
 
 /// What a query finds, best first, each chunk once; chunks before atoms.
-pub(crate) async fn gather(
-    kit: &Kit,
+pub(crate) async fn retrieve(
+    ports: &Ports,
     query: &str,
-    params: Gather,
+    params: RetrievalParams,
 ) -> Result<Vec<Candidate>, SolveError> {
     let hits = match params.path {
-        Path::Meaning => nearest(kit.finder(), query, params.chunks, params.chunk_floor).await?,
-        Path::Hybrid => hybrid(kit.finder(), query, params.chunks).await?,
-        Path::Layers(weights) => layers(kit.finder(), query, params.chunks, weights).await?,
+        Path::Meaning => {
+            nearest(ports.finder(), query, params.chunks, params.chunk_min_score).await?
+        }
+        Path::Hybrid => hybrid(ports.finder(), query, params.chunks).await?,
+        Path::Layers(weights) => layers(ports.finder(), query, params.chunks, weights).await?,
     };
-    let mut candidates = chunk_candidates(kit, &hits, Via::Chunks, query).await?;
+    let mut candidates = chunk_candidates(ports, &hits, Via::Chunks, query).await?;
     if 0 < params.atoms {
         let asked = [query.to_owned()];
-        let (k, floor) = (params.atoms, params.atom_floor);
+        let (k, floor) = (params.atoms, params.atom_min_score);
         let mut found = Vec::new();
         // A base made without a model has sentences in place of questions.
         for kind in AtomKind::Question.or_else() {
             if found.is_empty() {
-                found = atoms(kit.finder(), *kind, &asked, k, floor, &[]).await?;
+                found = atoms(ports.finder(), *kind, &asked, k, floor, &[]).await?;
             }
         }
-        for candidate in atom_candidates(kit, &found, &asked, Via::Atoms).await? {
+        for candidate in atom_candidates(ports, &found, &asked, Via::Atoms).await? {
             if !candidates.iter().any(|held| held.chunk == candidate.chunk) {
                 candidates.push(candidate);
             }
@@ -111,27 +120,27 @@ pub(crate) async fn gather(
 
 /// Looks a query up in round `hop`: the trace tells what was found. The chunks, best first.
 pub(crate) async fn look_up(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     hop: usize,
     query: &str,
-    params: Gather,
+    params: RetrievalParams,
 ) -> Result<Vec<Chunk>, SolveError> {
-    let candidates = gather(kit, query, params).await?;
-    let chunks = fetch(kit, &candidates).await?;
+    let candidates = retrieve(ports, query, params).await?;
+    let chunks = fetch(ports, &candidates).await?;
     run.trace.push(Event::Retrieved { hop, candidates });
     Ok(chunks)
 }
 
 /// Answers a sub-question from chunks and notes; `None` where the reply stayed unreadable.
 pub(crate) async fn answer_step(
-    kit: &Kit,
+    ports: &Ports,
     run: &mut Run,
     question: &str,
     context: &Context,
     notes: &str,
 ) -> Result<Option<Reading>, SolveError> {
-    let model = kit.models.need(Role::Answer)?;
+    let model = ports.models.need(Role::Answer)?;
     let question = Question { id: String::new(), text: question.to_owned() };
     let asked = read(model, &question, context, notes, &mut run.spent).await;
     Ok(run.readable(Role::Answer, asked)?)

@@ -66,7 +66,7 @@ impl Models {
 
 /// All that methods may use: ports, never adapters. Shared by all questions, changed by none.
 #[derive(Clone)]
-pub struct Kit {
+pub struct Ports {
     /// The knowledge base, for reading.
     pub base: Arc<dyn KnowledgeBase>,
     /// The embedder that the base's vectors were made with, if any.
@@ -75,7 +75,7 @@ pub struct Kit {
     pub models: Models,
 }
 
-impl Kit {
+impl Ports {
     /// What retrieval needs.
     pub fn finder(&self) -> Finder<'_> {
         Finder { base: self.base.as_ref(), embedder: self.embedder.as_deref() }
@@ -112,11 +112,11 @@ impl Run {
     /// There is no such model, or the call failed.
     pub async fn ask<R: Reply>(
         &mut self,
-        kit: &Kit,
+        ports: &Ports,
         prompt: &Prompt,
         inputs: &[(&str, &str)],
     ) -> Result<Option<R>, SolveError> {
-        let model = kit.models.need(prompt.role)?;
+        let model = ports.models.need(prompt.role)?;
         let asked = ask(model, prompt, inputs, &mut self.spent).await;
         Ok(self.readable(prompt.role, asked)?)
     }
@@ -128,11 +128,11 @@ impl Run {
     /// As [`Run::ask`]; the first in order.
     pub async fn ask_each<R: Reply>(
         &mut self,
-        kit: &Kit,
+        ports: &Ports,
         prompt: &Prompt,
         inputs: &[(Vec<(&str, &str)>, u32)],
     ) -> Result<Vec<Option<R>>, SolveError> {
-        let model = kit.models.need(prompt.role)?;
+        let model = ports.models.need(prompt.role)?;
         let mut calls = Vec::with_capacity(inputs.len());
         for (inputs, sample) in inputs {
             calls.push(async move {
