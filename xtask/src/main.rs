@@ -1,5 +1,5 @@
 //! Is the project in order? `cargo xtask check` runs the whole CI, `cargo xtask tidy` the rules
-//! that no other tool knows.
+//! that no other tool knows; other commands measure, search for faults and pack a release.
 
 #![expect(
     clippy::print_stdout,
@@ -13,12 +13,22 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 
+mod bench;
 mod check;
+mod deny;
+mod dist;
+mod fuzz;
+mod program;
 mod tidy;
 
 const USAGE: &str = "\
 usage: cargo xtask check [--fast]   the whole CI; --fast leaves out doctests and docs
-       cargo xtask tidy             the project's own rules only";
+       cargo xtask tidy             the project's own rules only
+       cargo xtask deny             licences, versions and sources of dependencies only
+       cargo xtask bench            runs benchmarks
+       cargo xtask fuzz             runs the property tests for a time
+       cargo xtask dist             builds and packs a release
+       cargo xtask COMMAND --help   more on one of the last three";
 
 fn main() -> ExitCode {
     match run() {
@@ -33,15 +43,30 @@ fn main() -> ExitCode {
 fn run() -> Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if let Some(help) = help(&arguments) {
+        println!("{help}");
+        return Ok(());
+    }
     match arguments.as_slice() {
         ["check"] => check::check(&root()?, check::Extent::Whole),
         ["check", "--fast"] => check::check(&root()?, check::Extent::WithoutDocs),
+        ["deny"] => deny::deny(&root()?),
         ["tidy"] => tidy::tidy(&root()?),
-        ["help" | "--help" | "-h"] => {
-            println!("{USAGE}");
-            Ok(())
-        }
+        ["bench", arguments @ ..] => bench::bench(&root()?, arguments),
+        ["fuzz", arguments @ ..] => fuzz::fuzz(&root()?, arguments),
+        ["dist"] => dist::dist(&root()?),
         _ => bail!("no such task: `{}`\n{USAGE}", arguments.join(" ")),
+    }
+}
+
+/// What to print where somebody asks how a command is used.
+fn help(arguments: &[&str]) -> Option<&'static str> {
+    match arguments {
+        ["help" | "--help" | "-h"] => Some(USAGE),
+        ["bench", "--help" | "-h"] => Some(bench::HELP),
+        ["fuzz", "--help" | "-h"] => Some(fuzz::HELP),
+        ["dist", "--help" | "-h"] => Some(dist::HELP),
+        _ => None,
     }
 }
 

@@ -9,10 +9,13 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 
 mod arrows;
+mod circles;
 mod effects;
+mod elsewhere;
 mod links;
 mod machine;
-mod rust;
+mod named;
+pub(crate) mod rust;
 mod shape;
 
 /// The project's files: their text by their path from the root, with `/` on every system. Files
@@ -37,7 +40,16 @@ impl fmt::Display for Finding {
 /// Prints every broken rule; an error if there is one.
 pub(crate) fn tidy(root: &Path) -> Result<()> {
     let tree = read(root)?;
-    let rules = [shape::check, arrows::check, effects::check, machine::check, links::check];
+    let rules = [
+        shape::check,
+        arrows::check,
+        effects::check,
+        machine::check,
+        links::check,
+        named::check,
+        elsewhere::check,
+        circles::check,
+    ];
     let findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(&tree)).collect();
     for finding in &findings {
         println!("{finding}");
@@ -50,7 +62,7 @@ pub(crate) fn tidy(root: &Path) -> Result<()> {
 }
 
 /// Git's files and those that would be added: a finding should come before the commit.
-fn read(root: &Path) -> Result<Tree> {
+pub(crate) fn read(root: &Path) -> Result<Tree> {
     let output = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(root)
@@ -70,7 +82,7 @@ fn read(root: &Path) -> Result<Tree> {
     Ok(tree)
 }
 
-fn has_ending(path: &str, ending: &str) -> bool {
+pub(crate) fn has_ending(path: &str, ending: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, found)| found == ending)
 }
 

@@ -1,4 +1,4 @@
-//! Does the base always hold exactly what its files say, and is nothing paid twice? (SPEC §1)
+//! Does the base always hold exactly what its files say, and is nothing paid twice?
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! Do typed records, statements and references hold exactly what the documents say, and is nothing paid
-//! twice? (SPEC §1)
+//! twice?
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! Do the entity graph and the tree hold exactly what the documents say, and is nothing paid twice?
-//! (SPEC §1; GraphRAG, RAPTOR)
+//! (GraphRAG, RAPTOR)
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

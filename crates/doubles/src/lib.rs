@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    ChatModel, ChatReply, ChatRequest, Embedder, Message, ModelError, Role, Scorer, TokenLogprob,
-    Usage, Vector,
+    ChatModel, ChatReply, ChatRequest, Embedder, Message, ModelError, Role, TokenLogprob, Usage,
+    Vector,
 };
 
 /// A chat model that replies as told. It keeps the requests that it got.
@@ -109,7 +109,7 @@ impl ChatModel for ScriptedChat {
         let text = (self.reply)(turn, request)?;
         let usage =
             Usage { prompt_tokens: prompt_tokens(request), completion_tokens: tokens(&text) };
-        Ok(ChatReply { text, usage })
+        Ok(ChatReply::new(text, usage))
     }
 }
 
@@ -158,22 +158,25 @@ impl ScriptedScorer {
 }
 
 #[async_trait]
-impl Scorer for ScriptedScorer {
-    async fn score(
-        &self,
-        request: &ChatRequest,
-    ) -> Result<(ChatReply, Vec<TokenLogprob>), ModelError> {
+impl ChatModel for ScriptedScorer {
+    fn name(&self) -> &'static str {
+        "fake"
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request.clone());
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         let next = queues.get_mut(&request.role).and_then(VecDeque::pop_front);
         let (text, probabilities) = next.ok_or_else(|| used_up(request.role))?;
-        let tokens: Vec<TokenLogprob> = probabilities
+        let logprobs: Vec<TokenLogprob> = probabilities
             .into_iter()
             .map(|p| TokenLogprob { token: String::new(), logprob: p.ln() })
             .collect();
-        let usage =
-            Usage { prompt_tokens: prompt_tokens(request), completion_tokens: tokens.len() as u64 };
-        Ok((ChatReply { text, usage }, tokens))
+        let usage = Usage {
+            prompt_tokens: estimate_prompt(request),
+            completion_tokens: logprobs.len() as u64,
+        };
+        Ok(ChatReply { logprobs, ..ChatReply::new(text, usage) })
     }
 }
 
@@ -342,6 +345,7 @@ pub fn request(text: &str) -> ChatRequest {
         max_tokens: 256,
         schema: None,
         sample: 0,
+        logprobs: false,
     }
 }
 
@@ -379,11 +383,11 @@ mod tests {
     async fn scores_by_role() {
         let scorer =
             ScriptedScorer::by_role([(Role::Answer, vec![("London", vec![1.0_f32, 0.5])])]);
-        let (reply, tokens) = scorer.score(&request("a")).await.unwrap();
+        let reply = scorer.complete(&request("a")).await.unwrap();
         assert_eq!((reply.text.as_str(), reply.usage.completion_tokens), ("London", 2));
-        let logprobs: Vec<f32> = tokens.iter().map(|token| token.logprob).collect();
+        let logprobs: Vec<f32> = reply.logprobs.iter().map(|token| token.logprob).collect();
         assert_eq!(logprobs, [0.0, 0.5_f32.ln()]);
-        assert!(scorer.score(&request("a")).await.is_err());
+        assert!(scorer.complete(&request("a")).await.is_err());
         assert_eq!(scorer.requests().len(), 2);
     }
 

@@ -177,7 +177,7 @@ mod tests {
         }
     }
 
-    /// SPEC §12 names them.
+    /// Each analysis of the four papers is one command.
     #[test]
     fn every_table_has_its_preset() {
         for (paper, tables) in [

@@ -1,5 +1,5 @@
 //! Where do chunks begin and end? At structure first: a chunk stays in its section, takes its
-//! heading along, and never cuts a table row; then at size (SPEC §3, chunking without a model).
+//! heading along, and never cuts a table row; then at size. What stands in for PIKE-RAG §5.2.1 without a model.
 
 use pikerag_knowledge::{
     Area, Block, BlockKind, Chunk, ChunkId, ChunkKind, Chunking, Document, DocumentGraph, Image,

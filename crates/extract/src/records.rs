@@ -1,6 +1,6 @@
 //! Which typed records does a chunk hold, under schemas that somebody declared? Rows of tables, lines such
 //! as `Name: value` and what a document says of itself are read as they stand; texts by a model
-//! (SPEC §1, PIKE-RAG §5.4).
+//! (PIKE-RAG §5.1.2, §5.4).
 
 mod model;
 mod pairs;

@@ -1,5 +1,5 @@
 //! What does a document go by, and what may a text call other documents? The two ends of `refers_to`
-//! edges (SPEC §1): both are names, and an edge stands where they meet.
+//! edges (PIKE-RAG §3.1): both are names, and an edge stands where they meet.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
 //! Which statements does a chunk make? One fact each, written so that it can be read alone: the third kind
-//! of atom (SPEC §4), beside questions and sentences.
+//! of atom (PIKE-RAG §5.1.2), beside questions and sentences.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
 //! What is distilled from many chunks at once? Entities and relations, communities of entities with
-//! their reports, summaries of summaries (SPEC §1, layer `D`; GraphRAG, RAPTOR). All of it is derived
+//! their reports, summaries of summaries (PIKE-RAG §5.1.2, layer `D`; GraphRAG, RAPTOR). All of it is derived
 //! from what single chunks say, and leads back to them.
 
 use serde::{Deserialize, Serialize};

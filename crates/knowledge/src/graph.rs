@@ -1,5 +1,5 @@
-//! What is the knowledge base made of? Typed nodes in three layers and their edges (SPEC §1,
-//! PIKE-RAG §3.1): sources `I`, corpus `C`, distilled knowledge `D`.
+//! What is the knowledge base made of? Typed nodes in three layers and their edges
+//! (PIKE-RAG §3.1, §5.1.2): sources `I`, corpus `C`, distilled knowledge `D`.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ impl NodeKind {
     }
 }
 
-/// Every kind of edge (SPEC §1).
+/// Every kind of edge, inside a layer and from one to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EdgeKind {

@@ -1,5 +1,5 @@
 //! What does a row of tabular knowledge look like? A schema that somebody declared, and records under it
-//! whose values have types and lead back to their place (SPEC §1, layer `D`; PIKE-RAG §5.4).
+//! whose values have types and lead back to their place (layer `D`; PIKE-RAG §5.1.2, §5.4).
 
 use serde::{Deserialize, Serialize};
 

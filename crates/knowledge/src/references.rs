@@ -1,5 +1,5 @@
 //! Which document refers to which? Edges between sources, derived from links and from names that one
-//! document mentions and another one goes by (SPEC §1, layer `I`).
+//! document mentions and another one goes by (PIKE-RAG §3.1, layer `I`).
 
 use serde::{Deserialize, Serialize};
 

@@ -8,7 +8,7 @@ use crate::graph::NodeKind;
 use crate::id::{AtomId, ChunkId};
 use crate::ports::{Role, Usage};
 
-/// The path that found a candidate (PIKE-RAG Fig. 11; SPEC §4).
+/// The path that found a candidate (PIKE-RAG Fig. 11; hop retrieval is ours).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Via {

@@ -1,4 +1,4 @@
-//! Which chunks does a question need when one leads to the next? Hop retrieval (SPEC §4): take the
+//! Which chunks does a question need when one leads to the next? Hop retrieval (ours): take the
 //! best chunk, follow what it names, count covered words less, take the next. No model call.
 
 mod expand;

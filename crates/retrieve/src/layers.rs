@@ -1,6 +1,6 @@
 //! Which chunks fit a question, seen on all layers at once? Similarities to sources, sections, chunks
 //! and what was distilled from them; then a part of each score spreads along the graph's edges
-//! (PIKE-RAG §5.2.3, Fig. 8; SPEC §3).
+//! (PIKE-RAG §5.2.3, Fig. 8).
 
 mod edges;
 mod scores;

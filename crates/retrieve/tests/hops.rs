@@ -1,4 +1,4 @@
-//! Does hop retrieval walk from what the question names to where that leads? (SPEC §4)
+//! Does hop retrieval walk from what the question names to where that leads?
 #![cfg(test)]
 
 mod common;

@@ -27,8 +27,50 @@ fn is_module(line: &str) -> bool {
     ["mod ", "pub mod ", "pub(crate) mod ", "pub(super) mod "].iter().any(|m| line.starts_with(m))
 }
 
+/// Code (`code_only`) with blanks in place of every item under `#[cfg(test)]`, and the names of the
+/// modules among them that are files of their own.
+pub(super) fn without_tests(code: &str) -> (String, Vec<String>) {
+    let mut kept = String::with_capacity(code.len());
+    let mut modules = Vec::new();
+    let mut rest = code;
+    while let Some((before, item)) = rest.split_once("#[cfg(test)]") {
+        kept.push_str(before);
+        let (gone, after) = item.split_at(end_of_item(item));
+        let words: Vec<&str> =
+            gone.split(|c| !is_word(c)).filter(|word| !word.is_empty()).collect();
+        if let [.., "mod", name] = words.as_slice() {
+            modules.push((*name).to_owned());
+        }
+        kept.extend(gone.chars().map(|c| if c == '\n' { c } else { ' ' }));
+        rest = after;
+    }
+    kept.push_str(rest);
+    (kept, modules)
+}
+
+/// Bytes to the `;` or the `}` that ends an item, or to the end of what the item is in.
+fn end_of_item(item: &str) -> usize {
+    let mut depth = 0_usize;
+    for (at, c) in item.char_indices() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' if depth == 0 => return at,
+            ')' | ']' => depth -= 1,
+            '}' => {
+                depth -= 1;
+                if depth == 0 {
+                    return at + 1;
+                }
+            }
+            ';' | ',' if depth == 0 => return at + 1,
+            _ => {}
+        }
+    }
+    item.len()
+}
+
 /// `text` with blanks in place of comments, strings and characters; the lines stay where they are.
-pub(super) fn code_only(text: &str) -> String {
+pub(crate) fn code_only(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(next) = rest.chars().next() {
@@ -47,7 +89,7 @@ pub(super) fn code_only(text: &str) -> String {
 }
 
 /// A character of a name.
-pub(super) fn is_word(c: char) -> bool {
+pub(crate) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
@@ -121,7 +163,7 @@ fn raw_string(rest: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{above_tests, code_only};
+    use super::{above_tests, code_only, without_tests};
 
     #[test]
     fn blanks_out_what_is_no_code() {
@@ -149,6 +191,23 @@ mod tests {
             ("a\nb", 2),
         ] {
             assert_eq!(above_tests(text).lines().count(), n_lines, "{text}");
+        }
+    }
+
+    #[test]
+    fn blanks_out_items_for_tests() {
+        for (code, kept, modules) in [
+            ("a; #[cfg(test)] mod b; c", "a; c", &["b"][..]),
+            ("#[cfg(test)]\n#[expect(x)]\npub(crate) mod b;\nc", "\n \n \nc", &["b"]),
+            ("#[cfg(test)] use a::{b, c}; d", "; d", &[]),
+            ("{ #[cfg(test)] fn a(b: [u8; 2]) { c; { d } } e }", "{ e }", &[]),
+            ("A { #[cfg(test)] b: u8, c: d }", "A { c: d }", &[]),
+            ("A { #[cfg(test)] b }", "A { }", &[]),
+        ] {
+            let (found, gone) = without_tests(code);
+            let found: Vec<&str> = found.split(' ').filter(|word| !word.is_empty()).collect();
+            assert_eq!(found.join(" "), kept, "{code}");
+            assert_eq!(gone, modules, "{code}");
         }
     }
 }

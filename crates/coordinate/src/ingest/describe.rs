@@ -1,5 +1,5 @@
 //! What do tables show, what can be seen on figures, what are documents about? One call each; what a
-//! model says is stored as what it says, and found by (PIKE-RAG §5.1.2, SPEC §2).
+//! model says is stored as what it says, and found by (PIKE-RAG §5.1.2).
 
 use futures::future::ready;
 use futures::stream::{self, StreamExt, TryStreamExt};

@@ -1,4 +1,4 @@
-//! Do both GraphRAG searches read what the graph holds, and cite what the chunks say? (SPEC §9)
+//! Do both GraphRAG searches read what the graph holds, and cite what the chunks say?
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Does KAR³ walk Algorithm 1, line by line? (KAR³ §3.4, Table 3; SPEC §4)
+//! Does KAR³ walk Algorithm 1, line by line? (KAR³ §3.4, Table 3)
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Does RAPTOR find chunks and summaries in one search, and cite what stands below a summary? (SPEC §9)
+//! Does RAPTOR find chunks and summaries in one search, and cite what stands below a summary?
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Does the estimate say beforehand what is then paid? (SPEC §3; on the sample of the README)
+//! Does the estimate say beforehand what is then paid? (On the sample of the README.)
 
 use std::path::Path;
 

@@ -55,7 +55,7 @@ async fn pairs(
     Ok(atoms(ports.finder(), AtomKind::Statement, proposals, k, delta, held).await?)
 }
 
-/// The backup: the question itself on atoms, then on chunks (SPEC §4).
+/// The backup, once (ours): the question itself on atoms, then on chunks.
 pub(super) async fn backup(
     ports: &Ports,
     question: &Question,

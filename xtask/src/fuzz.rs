@@ -1,0 +1,201 @@
+//! Do the properties hold for longer than CI looks? Random inputs until the time is over.
+//!
+//! cargo-fuzz needs a nightly compiler, and the toolchain is a pinned stable one. The properties of
+//! the tests (proptest) draw new inputs in every run, so running them again is fuzzing, if without
+//! a look at which code an input reaches.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::program::{cargo, is_installed, run};
+use crate::tidy::rust::{code_only, is_word};
+use crate::tidy::{Tree, has_ending, read};
+
+pub(crate) const HELP: &str = "\
+usage: cargo xtask fuzz [--minutes N] [--cases N] [PART…]
+
+Runs the property tests, or those with PART in their names, in rounds until the minutes are over
+(5 without a word; a round that has begun is ended). Each round draws inputs of its own. --cases
+sets how many a test draws in a round (PROPTEST_CASES); tests that state a number themselves keep
+it. What fails is made small, printed, and kept by most tests in `proptest-regressions`: commit that
+file with the mend. Needs cargo-nextest.";
+
+#[derive(Debug, PartialEq, Eq)]
+struct Params<'a> {
+    minutes: u64,
+    cases: Option<u32>,
+    parts: Vec<&'a str>,
+}
+
+/// A test that draws its inputs.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Property {
+    package: String,
+    name: String,
+    /// It says itself how many inputs it draws.
+    is_fixed: bool,
+}
+
+pub(crate) fn fuzz(root: &Path, arguments: &[&str]) -> Result<()> {
+    let Params { minutes, cases, parts } = params(arguments)?;
+    ensure!(is_installed(cargo(root, &["nextest", "--version"])), "cargo-nextest is not installed");
+    let mut properties = properties(&read(root)?);
+    properties.retain(|p| parts.is_empty() || parts.iter().any(|part| p.name.contains(part)));
+    ensure!(!properties.is_empty(), "no property has such a name");
+    let n_fixed = properties.iter().filter(|property| property.is_fixed).count();
+    println!(
+        "{} properties, {n_fixed} of them with a number of cases of their own",
+        properties.len()
+    );
+
+    let command = |more: &[&str]| {
+        let mut work = cargo(root, &["nextest", "run", "--profile", "fuzz"]);
+        for package in properties.iter().map(|p| p.package.as_str()).collect::<BTreeSet<_>>() {
+            work.args(["--package", package]);
+        }
+        work.args(more);
+        if let Some(cases) = cases {
+            work.env("PROPTEST_CASES", cases.to_string());
+        }
+        work
+    };
+    run("build", command(&["--no-run"]))?;
+    let filter = filter(&properties);
+    let began = Instant::now();
+    let time = Duration::from_secs(60 * minutes);
+    let mut n_rounds = 0;
+    while n_rounds == 0 || began.elapsed() < time {
+        n_rounds += 1;
+        run(&format!("round {n_rounds}"), command(&["--filterset", &filter]))?;
+    }
+    println!("\nall held, {n_rounds} rounds in {:.1} s", began.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn params<'a>(arguments: &[&'a str]) -> Result<Params<'a>> {
+    let mut params = Params { minutes: 5, cases: None, parts: Vec::new() };
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let mut number = || {
+            let value = rest.next().with_context(|| format!("{argument} wants a number"))?;
+            value
+                .parse::<u32>()
+                .with_context(|| format!("{argument} wants a number, not `{value}`"))
+        };
+        match *argument {
+            "--minutes" => params.minutes = number()?.into(),
+            "--cases" => params.cases = Some(number()?),
+            option if option.starts_with('-') => bail!("no such option: `{option}`\n{HELP}"),
+            part => params.parts.push(part),
+        }
+    }
+    Ok(params)
+}
+
+/// The functions inside `proptest! { … }` in the crates.
+fn properties(tree: &Tree) -> Vec<Property> {
+    let mut found = BTreeSet::new();
+    for (path, text) in tree.iter().filter(|(path, _)| has_ending(path, "rs")) {
+        let parts: Vec<&str> = path.splitn(3, '/').collect();
+        let ["crates", folder, _] = parts.as_slice() else { continue };
+        let package = match *folder {
+            "app" => "pikerag".to_owned(),
+            library => format!("pikerag-{library}"),
+        };
+        let code = code_only(text);
+        for (at, opening) in code.match_indices("proptest! {") {
+            let block = block(code.get(at + opening.len()..).unwrap_or_default());
+            let is_fixed = block.contains("with_cases(") || block.contains("cases:");
+            for name in functions(block) {
+                let (package, name) = (package.clone(), name.to_owned());
+                found.insert(Property { package, name, is_fixed });
+            }
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// What stands before the `}` that ends the block.
+fn block(code: &str) -> &str {
+    let mut depth = 1_usize;
+    for (at, c) in code.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return code.get(..at).unwrap_or(code);
+        }
+    }
+    code
+}
+
+/// The functions under `#[test]`.
+fn functions(block: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for part in block.split("#[test]").skip(1) {
+        if let Some((_, after)) = part.split_once("fn ") {
+            names.extend(after.split(|c| !is_word(c)).next());
+        }
+    }
+    names
+}
+
+/// nextest's words for tests of these names.
+fn filter(properties: &[Property]) -> String {
+    let names: BTreeSet<&str> = properties.iter().map(|property| property.name.as_str()).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    format!("test(/(^|::)({})$/)", names.join("|"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Params, filter, params, properties};
+    use crate::tidy::Tree;
+
+    #[test]
+    fn the_arguments() {
+        let read = |line: &'static str| params(&line.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(read("").unwrap(), Params { minutes: 5, cases: None, parts: vec![] });
+        assert_eq!(
+            read("any_ --cases 9 --minutes 0 html").unwrap(),
+            Params { minutes: 0, cases: Some(9), parts: vec!["any_", "html"] }
+        );
+        for (line, complaint) in [
+            ("--cases", "--cases wants a number"),
+            ("--minutes x", "--minutes wants a number, not `x`"),
+            ("--hours 1", "no such option: `--hours`"),
+        ] {
+            let error = read(line).unwrap_err().to_string();
+            assert!(error.starts_with(complaint), "{error}");
+        }
+    }
+
+    #[test]
+    fn properties_are_told_from_other_tests() {
+        let text = "#[test]\nfn a() {}\nproptest! {\n    #![proptest_config(C::with_cases(9))]\n    \
+                    /// fn b()\n    #[test]\n    fn c(d in 0..9) { if d == 0 { \"}\" } }\n    #[test]\n    \
+                    fn e(f in 0..9) {}\n}\n#[test]\nfn g() {}\n";
+        let plain = "mod tests { proptest! {\n#[test]\nfn h(i in 0..9) { cases }\n} }\n";
+        let tree: Tree = [
+            ("crates/app/src/a.rs", text),
+            ("crates/y/tests/b.rs", plain),
+            ("crates/y/c.md", text),
+            ("xtask/src/d.rs", text),
+        ]
+        .into_iter()
+        .map(|(path, text)| (path.to_owned(), text.to_owned()))
+        .collect();
+        let found = properties(&tree);
+        let line = |p: &super::Property| format!("{} {} {}", p.package, p.name, p.is_fixed);
+        assert_eq!(
+            found.iter().map(line).collect::<Vec<_>>(),
+            ["pikerag c true", "pikerag e true", "pikerag-y h false"]
+        );
+        assert_eq!(filter(&found), "test(/(^|::)(c|e|h)$/)");
+    }
+}
