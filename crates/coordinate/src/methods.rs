@@ -33,9 +33,10 @@ use futures::future::{BoxFuture, Either, select};
 use pikerag_knowledge::{Answer, Question};
 use serde_json::Value;
 
-pub use self::overrides::{BadParameter, Overrides, Weights};
+pub use self::overrides::{BadParameter, Overrides};
 pub use self::spec::{
-    Cost, Described, Description, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel,
+    Cost, Described, Description, MethodParams, MethodSpec, Parameter, Range, Variant, Weights,
+    WithoutModel,
 };
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::RetrievalParams;
@@ -243,5 +244,71 @@ impl fmt::Display for Method {
             true => f.write_str(name),
             false => write!(f, "{name} (own parameters)"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pikerag_knowledge::AtomKind;
+
+    use super::*;
+
+    /// KAR³ §4.1 and §A.3.
+    #[test]
+    fn the_defaults_are_the_papers() {
+        let kar3 = kar3::Params::default();
+        assert_eq!(
+            (kar3.n.get(), kar3.k.get(), kar3::DELTA, kar3.chunk_min_score),
+            (5, 4, 0.5, 0.2)
+        );
+        assert_eq!((kar3.atomizer, kar3.hop_candidates), (AtomKind::Question, 0));
+        let (r, h_r) = (RetrievalParams::chunks(), RetrievalParams::hierarchical());
+        assert_eq!((r.chunks, r.chunk_min_score, r.atoms), (16, 0.2, 0));
+        assert_eq!(
+            (h_r.chunks, h_r.chunk_min_score, h_r.atoms, h_r.atom_min_score),
+            (8, 0.5, 4, 0.5)
+        );
+        let step = RetrievalParams::step();
+        assert_eq!((step.chunks, step.chunk_min_score, step.atoms), (4, 0.2, 0));
+        let self_ask = self_ask::Params::default();
+        assert_eq!((self_ask.n.get(), self_ask.retrieval), (5, None));
+        assert_eq!(self_ask.shots, self_ask::Shots::Few);
+        let ircot = ircot::Params::default();
+        assert_eq!((ircot.n.get(), ircot.retrieval, ircot.shots), (5, step, self_ask::Shots::Few));
+        let iter_retgen = iter_retgen::Params::default();
+        assert_eq!((iter_retgen.n.get(), iter_retgen.retrieval), (5, r));
+        let least_to_most = least_to_most::Params::default();
+        assert_eq!((least_to_most.n.get(), least_to_most.retrieval), (5, None));
+        // CRP-RAG §4.3.
+        assert_eq!(think_then_act::Params::default().k.get(), 5);
+        assert_eq!(closed_book::Params::default().reasoning, closed_book::Reasoning::None);
+        let tree = tree_of_thought::Params::default();
+        assert_eq!((tree.depth.get(), tree.thoughts.get(), tree.breadth.get()), (3, 3, 2));
+        let searchain = searchain::Params::default();
+        assert_eq!((searchain.n.get(), searchain.retrieval), (5, RetrievalParams::step()));
+        let probtree = probtree::Params::default();
+        assert_eq!(
+            (probtree.depth, probtree.nodes, probtree.retrieval),
+            (3, 8, RetrievalParams::step())
+        );
+        assert_eq!(replug::Params::default().k.get(), 10);
+        let self_rag = self_rag::Params::default();
+        assert_eq!((self_rag.k.get(), self_rag.w_rel), (5, 1.0));
+        assert_eq!((self_rag.w_sup, self_rag.w_use), (1.0, 0.5));
+        let skr = skr::Params::default();
+        assert_eq!((skr.k.get(), skr.retrieval), (5, RetrievalParams::top(5)));
+        let ra_isf = ra_isf::Params::default();
+        assert_eq!((ra_isf.depth, ra_isf.k), (3, 5));
+        let crp = crp_rag::Params::default();
+        assert_eq!((crp.k, crp.aggregates, crp.evaluates, crp.iterates), (5, true, true, true));
+    }
+
+    #[test]
+    fn names_read_back() {
+        for name in Method::names() {
+            assert_eq!(name.parse::<Method>().unwrap().to_string(), name);
+        }
+        let error = "kar4".parse::<Method>().unwrap_err().to_string();
+        assert!(error.starts_with("there is no method `kar4`; choose from kar3, "), "{error}");
     }
 }

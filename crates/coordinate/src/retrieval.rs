@@ -5,10 +5,11 @@ use pikerag_knowledge::{AtomKind, Candidate, Chunk, Context, Event, Question, Ro
 use pikerag_reason::{Reading, read};
 use pikerag_retrieve::{LayerParams, atoms, hybrid, layers, nearest};
 
+use serde::Deserialize;
+
 use crate::candidates::{atom_candidates, chunk_candidates, fetch};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
-use crate::tagging::TagUse;
 
 /// How chunks are found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,6 +20,31 @@ pub enum Path {
     Hybrid,
     /// Over all layers, spread along edges.
     Layers(LayerParams),
+}
+
+/// What a question's tags are used for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TagUse {
+    /// Nothing.
+    #[default]
+    Off,
+    /// The question is rewritten in the documents' words.
+    Rewrite,
+    /// Chunks that bear the tags, or hold their words, are found besides.
+    Keywords,
+    /// Both.
+    Both,
+}
+
+impl TagUse {
+    pub(crate) fn rewrites(self) -> bool {
+        matches!(self, Self::Rewrite | Self::Both)
+    }
+
+    pub(crate) fn adds_keywords(self) -> bool {
+        matches!(self, Self::Keywords | Self::Both)
+    }
 }
 
 /// What one retrieval brings.
@@ -36,6 +62,12 @@ pub struct RetrievalParams {
     pub atom_min_score: f32,
     /// What the question's tags are used for; by naive RAG and its kin.
     pub tags: TagUse,
+}
+
+impl Default for RetrievalParams {
+    fn default() -> Self {
+        Self::chunks()
+    }
 }
 
 impl RetrievalParams {

@@ -35,13 +35,7 @@ pub struct RunParams {
 impl Default for RunParams {
     /// Nobody listens, and no time passes.
     fn default() -> Self {
-        Self {
-            id: RunId::default(),
-            clock: Arc::new(|| 0),
-            sink: None,
-            process: 0,
-            retrace: None,
-        }
+        Self { id: RunId::default(), clock: Arc::new(|| 0), sink: None, process: 0, retrace: None }
     }
 }
 

@@ -10,37 +10,11 @@ use pikerag_knowledge::{
 use pikerag_language::fold::tokens;
 use pikerag_prompt::{Prompt, Prose, one_line, quiet_headings};
 use pikerag_retrieve::{RANK_OFFSET, tagged};
-use serde::Deserialize;
 
 use crate::candidates::chunk_candidates;
 use crate::ports::{Ports, SolveError};
+use crate::retrieval::{RetrievalParams, TagUse, retrieve};
 use crate::run::Run;
-use crate::retrieval::{RetrievalParams, retrieve};
-
-/// What a question's tags are used for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TagUse {
-    /// Nothing.
-    #[default]
-    Off,
-    /// The question is rewritten in the documents' words.
-    Rewrite,
-    /// Chunks that bear the tags, or hold their words, are found besides.
-    Keywords,
-    /// Both.
-    Both,
-}
-
-impl TagUse {
-    fn rewrites(self) -> bool {
-        matches!(self, Self::Rewrite | Self::Both)
-    }
-
-    fn adds_keywords(self) -> bool {
-        matches!(self, Self::Keywords | Self::Both)
-    }
-}
 
 const REWRITE: Prompt = Prompt {
     role: Role::Rewrite,

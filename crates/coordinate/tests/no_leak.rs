@@ -6,11 +6,11 @@ use std::time::Duration;
 use futures::stream::{self, StreamExt};
 use pikerag_coordinate::ingest::Params;
 use pikerag_coordinate::methods::kar3;
-use pikerag_coordinate::{Method, Models, Ports, solve};
+use pikerag_coordinate::{Method, Models, Ports};
 use pikerag_doubles::{HashEmbedder, ScriptedChat};
-use pikerag_knowledge::{Answer, AtomKind, ChatRequest, Message, Question, Role};
+use pikerag_knowledge::{AtomKind, ChatRequest, Message, Question, Role};
 
-use crate::common::{Files, Shelf};
+use crate::common::{Answered, Files, Shelf, solve};
 
 const QUESTIONS: usize = 20;
 
@@ -36,7 +36,7 @@ async fn questions_asked_at_once_do_not_meet() {
         let chat = Arc::new(chat.with_latency(Duration::from_millis(1)));
         let models = Models { default: Some(chat.clone()), ..Models::default() };
         let ports = Ports { base: shelf.base.clone(), embedder: Some(embedder.clone()), models };
-        let answers: Vec<Answer> = stream::iter(0..QUESTIONS)
+        let answers: Vec<Answered> = stream::iter(0..QUESTIONS)
             .map(|n| {
                 let ports = ports.clone();
                 tokio::spawn(async move {

@@ -173,7 +173,7 @@ impl ChatModel for ScriptedScorer {
             .map(|p| TokenLogprob { token: String::new(), logprob: p.ln() })
             .collect();
         let usage = Usage {
-            prompt_tokens: estimate_prompt(request),
+            prompt_tokens: prompt_tokens(request),
             completion_tokens: logprobs.len() as u64,
         };
         Ok(ChatReply { logprobs, ..ChatReply::new(text, usage) })

@@ -1,7 +1,7 @@
 //! Is an answer right in the eyes of a judging model? Acc (KAR³ §4.1: the judge sees the question,
 //! all labels and the answer).
 
-use pikerag_knowledge::{ChatModel, Role, Account};
+use pikerag_knowledge::{Account, ChatModel, Role};
 use pikerag_prompt::{AskError, Prompt, YesNo, ask, quiet_headings};
 
 const PROMPT: Prompt = Prompt {

@@ -15,13 +15,6 @@ pub struct Named {
     pub overrides: Table,
 }
 
-impl Named {
-    /// A whole number among the parameters.
-    pub fn number(&self, key: &str) -> Option<u64> {
-        self.overrides.get(key)?.as_integer()?.try_into().ok()
-    }
-}
-
 /// Reads a method's name with its parameters.
 ///
 /// # Errors
@@ -59,10 +52,7 @@ mod tests {
             (read.label.as_str(), read.method.as_str()),
             ("kar3:n=3:delta=0.4:x=true:y=some", "kar3")
         );
-        assert_eq!(
-            (read.number("n"), read.number("delta"), read.number("k")),
-            (Some(3), None, None)
-        );
+        assert_eq!(read.overrides["n"].as_integer(), Some(3));
         assert_eq!(read.overrides["delta"].as_float(), Some(0.4));
         assert_eq!(read.overrides["x"].as_bool(), Some(true));
         assert_eq!(read.overrides["y"].as_str(), Some("some"));

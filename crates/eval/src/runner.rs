@@ -2,12 +2,13 @@
 //! as soon as it is known, so that a run can be resumed.
 
 use std::collections::{BTreeMap, HashSet};
+use std::future::pending;
 use std::time::Instant;
 
 use futures::stream::{self, StreamExt};
-use pikerag_coordinate::{Method, Ports, SolveError, solve};
+use pikerag_coordinate::{Finished, Method, Ports, RunParams, SolveError, answer};
 use pikerag_knowledge::{
-    Answer, ChatModel, Check, Citation, ModelError, Question, Role, Scorer, Spent, error_chain,
+    Account, Answer, ChatModel, Check, Citation, ModelError, Question, Role, Spent, error_chain,
 };
 use pikerag_prompt::AskError;
 
@@ -42,14 +43,14 @@ pub struct Judges<'a> {
     /// Says which answers stem from what was retrieved (CRP-RAG Table 4).
     pub consistent: Option<&'a dyn ChatModel>,
     /// Tells how sure a model is that writes from what was retrieved (CRP-RAG Table 3).
-    pub perplexity: Option<&'a dyn Scorer>,
+    pub perplexity: Option<&'a dyn ChatModel>,
 }
 
 /// Runs what is not in `done` yet (by method's name and question), `params.in_flight` questions at a
-/// time, and hands each row and answer to `keep` in the order in which they were asked. Questions see
+/// time, and hands each row and its run to `keep` in the order in which they were asked. Questions see
 /// nothing of each other.
 ///
-/// A question that fails gives a row that says why, and the rest go on; a spent budget, and a
+/// A question that fails gives a row that says why and what it cost, and the rest go on; a spent budget, and a
 /// call that was never recorded, end the run. A judge that fails fails the question.
 ///
 /// # Errors
@@ -60,7 +61,7 @@ pub async fn run<E>(
     methods: &[(String, Method)],
     done: &HashSet<(String, String)>,
     params: Params<'_>,
-    mut keep: impl FnMut(Row, Option<Answer>) -> Result<(), E>,
+    mut keep: impl FnMut(Row, &Finished) -> Result<(), E>,
 ) -> Result<(), RunError<E>> {
     let mut jobs = Vec::new();
     for (name, method) in methods {
@@ -83,21 +84,15 @@ pub async fn run<E>(
         early.insert(place, done);
         while let Some((name, item, asked)) = early.remove(&next) {
             next += 1;
-            let refusal = matches!(&asked.result, Err(error) if matches!(error.model(), Some(ModelError::Refused { .. })));
+            let Asked { run, verdicts, seconds } = asked;
+            let refusal = matches!(&run.result, Err(error) if matches!(error.model(), Some(ModelError::Refused { .. })));
             refused = if refusal { refused + 1 } else { 0 };
-            match asked.result {
-                Err(error) if REFUSALS <= refused || ends_the_run(&error) => {
-                    return Err(RunError::Solve(error));
-                }
-                Ok((answer, verdicts)) => {
-                    let row = row(name, item, &answer, &verdicts, asked.seconds, params);
-                    keep(row, Some(answer)).map_err(RunError::Keep)?;
-                }
-                Err(error) => {
-                    keep(failed(name, item, &error, asked.seconds, params), None)
-                        .map_err(RunError::Keep)?;
-                }
+            let ends = |error: &SolveError| REFUSALS <= refused || ends_the_run(error);
+            if run.result.as_ref().is_err_and(ends) {
+                return run.result.map(drop).map_err(RunError::Solve);
             }
+            let row = row(name, item, &run, &verdicts, seconds, params);
+            keep(row, &run).map_err(RunError::Keep)?;
         }
     }
     Ok(())
@@ -115,7 +110,9 @@ pub enum RunError<E> {
 }
 
 struct Asked {
-    result: Result<(Answer, Verdicts), SolveError>,
+    /// A judge that failed fails it.
+    run: Finished,
+    verdicts: Verdicts,
     /// Without the judges'.
     seconds: f64,
 }
@@ -126,38 +123,41 @@ struct Verdicts {
     is_right: Option<bool>,
     is_consistent: Option<bool>,
     perplexity: Option<f64>,
-    spent: Spent,
+    account: Account,
 }
 
 async fn asked(ports: &Ports, method: Method, item: &Item, judges: Judges<'_>) -> Asked {
     let question = Question { id: item.id.clone(), text: item.question.clone() };
     let began = Instant::now();
-    let result = solve(ports, &question, method).await;
+    let mut run = answer(ports, &question, method, RunParams::default(), pending()).await;
     let seconds = began.elapsed().as_secs_f64();
-    let result = match result {
-        Ok(answer) => {
-            let verdicts = judged(judges, item, &answer).await;
-            verdicts.map(|verdicts| (answer, verdicts)).map_err(SolveError::Ask)
-        }
-        Err(error) => Err(error),
-    };
-    Asked { result, seconds }
+    let mut verdicts = Verdicts::default();
+    if let Ok(answer) = &run.result
+        && let Err(error) = judged(judges, item, answer, &mut verdicts).await
+    {
+        run.result = Err(SolveError::Ask(error));
+    }
+    Asked { run, verdicts, seconds }
 }
 
-async fn judged(judges: Judges<'_>, item: &Item, answer: &Answer) -> Result<Verdicts, AskError> {
-    let mut verdicts = Verdicts::default();
-    let spent = &mut verdicts.spent;
+async fn judged(
+    judges: Judges<'_>,
+    item: &Item,
+    answer: &Answer,
+    verdicts: &mut Verdicts,
+) -> Result<(), AskError> {
+    let account = &mut verdicts.account;
     if let Some(model) = judges.right {
-        let right = judge(model, &item.question, &item.answers, &answer.text, spent).await?;
+        let right = judge(model, &item.question, &item.answers, &answer.text, account).await?;
         verdicts.is_right = Some(right);
     }
     if let Some(model) = judges.consistent {
-        verdicts.is_consistent = is_consistent(model, &item.question, answer, spent).await?;
+        verdicts.is_consistent = is_consistent(model, &item.question, answer, account).await?;
     }
-    if let Some(scorer) = judges.perplexity {
-        verdicts.perplexity = perplexity(scorer, &item.question, answer, spent).await?;
+    if let Some(model) = judges.perplexity {
+        verdicts.perplexity = perplexity(model, &item.question, answer, account).await?;
     }
-    Ok(verdicts)
+    Ok(())
 }
 
 fn ends_the_run(error: &SolveError) -> bool {
@@ -172,14 +172,39 @@ fn ends_the_run(error: &SolveError) -> bool {
         )
 }
 
+/// The row of a question: what its run cost, whatever came of it; then its answer, or why there is none.
 fn row(
     method: &str,
     item: &Item,
-    answer: &Answer,
+    run: &Finished,
     verdicts: &Verdicts,
     seconds: f64,
     params: Params<'_>,
 ) -> Row {
+    let spent = &run.record.cost.spent;
+    let total = Cost::total(spent);
+    let row = Row {
+        method: method.to_owned(),
+        data_set: params.data_set.to_owned(),
+        item: item.id.clone(),
+        kind: item.kind.clone(),
+        hops: item.hops,
+        seconds,
+        calls: total.calls,
+        prompt_tokens: total.prompt_tokens,
+        completion_tokens: total.completion_tokens,
+        by_role: Cost::by_role(spent),
+        usd: usd(spent, params.prices),
+        judge: Cost::total(&verdicts.account.cost().spent),
+        ..Row::default()
+    };
+    match &run.result {
+        Ok(answer) => answered(row, item, answer, verdicts),
+        Err(error) => failed(row, item, error, params),
+    }
+}
+
+fn answered(row: Row, item: &Item, answer: &Answer, verdicts: &Verdicts) -> Row {
     // After each chunk that joined the context: for KAR³ that is after each iteration.
     let mut found: Vec<String> = Vec::new();
     let mut recall = Vec::new();
@@ -188,7 +213,6 @@ fn row(
         recall.extend(supporting_recall(&item.supporting, &found));
     }
     let is_verified = |citation: &&Citation| citation.check == Check::Verified;
-    let total = Cost::total(&answer.spent);
     Row {
         answer: answer.text.clone(),
         scores: score(&answer.text, &item.answers),
@@ -201,36 +225,18 @@ fn row(
         verified: answer.citations.iter().filter(is_verified).count() as u64,
         final_recall: recall.last().copied().or_else(|| supporting_recall(&item.supporting, &[])),
         supporting_recall: recall,
-        calls: total.calls,
-        prompt_tokens: total.prompt_tokens,
-        completion_tokens: total.completion_tokens,
-        by_role: Cost::by_role(&answer.spent),
-        usd: usd(&answer.spent, params.prices),
-        judge: Cost::total(&verdicts.spent),
-        ..blank(method, item, seconds, params)
+        ..row
     }
 }
 
-fn failed(method: &str, item: &Item, error: &SolveError, seconds: f64, params: Params<'_>) -> Row {
+fn failed(row: Row, item: &Item, error: &SolveError, params: Params<'_>) -> Row {
     Row {
         acc: params.judges.right.is_some().then_some(0.0),
         consistent: params.judges.consistent.is_some().then_some(0.0),
         task: task_scores("", item),
         final_recall: supporting_recall(&item.supporting, &[]),
         failed: Some(error_chain(error)),
-        ..blank(method, item, seconds, params)
-    }
-}
-
-fn blank(method: &str, item: &Item, seconds: f64, params: Params<'_>) -> Row {
-    Row {
-        method: method.to_owned(),
-        data_set: params.data_set.to_owned(),
-        item: item.id.clone(),
-        kind: item.kind.clone(),
-        hops: item.hops,
-        seconds,
-        ..Row::default()
+        ..row
     }
 }
 
@@ -265,7 +271,6 @@ fn usd(spent: &Spent, prices: &BTreeMap<Role, (f64, f64)>) -> Option<f64> {
 
 /// Whether a chunk's URI is the gold evidence: the document itself, a file of that name, or a record
 /// with that identifier.
-/// Whether a URI is that of a piece of gold evidence.
 pub(crate) fn is_of(uri: &str, gold: &str) -> bool {
     uri.strip_suffix(gold).is_some_and(|before| before.is_empty() || before.ends_with(['/', '#']))
 }

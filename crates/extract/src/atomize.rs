@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use pikerag_knowledge::{Atom, AtomId, AtomKind, ChatModel, Chunk, Role, Schema, Account};
+use pikerag_knowledge::{Account, Atom, AtomId, AtomKind, ChatModel, Chunk, Role, Schema};
 use pikerag_language::{is_chinese, sentences};
 use pikerag_prompt::{
     AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, quiet_headings, shown_text,
@@ -27,8 +27,6 @@ pub struct Atomized {
     pub duplicates: usize,
     /// Questions whose subject is only a pronoun: nobody could find them.
     pub pronouns: usize,
-    /// What the call used.
-    pub account: Account,
 }
 
 /// Atomic questions of a chunk: one call, two where the first reply cannot be read.
@@ -36,11 +34,10 @@ pub struct Atomized {
 /// # Errors
 /// The model's; an answer without any question is none.
 pub async fn question_atoms(model: &dyn ChatModel, chunk: &Chunk) -> Result<Atomized, AskError> {
-    let mut account = Account::default();
     let (title, text) = content(chunk);
     let inputs = [("title", title.as_str()), ("text", text.as_str())];
-    let questions = ask::<Questions>(model, &PROMPT, &inputs, &mut account).await?;
-    let mut atomized = Atomized { account, ..Atomized::default() };
+    let questions = ask::<Questions>(model, &PROMPT, &inputs, &mut Account::default()).await?;
+    let mut atomized = Atomized::default();
     let mut seen = HashSet::new();
     for question in questions.0 {
         if only_pronouns(&question) {

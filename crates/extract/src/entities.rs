@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use pikerag_knowledge::{
-    ChatModel, Chunk, EntityId, EntityMention, Extraction, RelationId, RelationMention, Role,
-    Schema, Account,
+    Account, ChatModel, Chunk, EntityId, EntityMention, Extraction, RelationId, RelationMention,
+    Role, Schema,
 };
 use pikerag_language::fold::{Token, tokens};
 use pikerag_language::names::{LONGEST, joined, names_in};

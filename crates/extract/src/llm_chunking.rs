@@ -6,7 +6,7 @@
 //! text are cut by structure: their rows stay whole and nobody is asked.
 
 use pikerag_knowledge::{
-    ChatModel, ChunkKind, Chunking, Document, DocumentGraph, Role, Schema, Account, Usage,
+    Account, ChatModel, ChunkKind, Chunking, Document, DocumentGraph, Role, Schema, Usage,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{

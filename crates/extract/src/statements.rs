@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use pikerag_knowledge::{AtomKind, ChatModel, Chunk, Role, Schema, Account};
+use pikerag_knowledge::{Account, AtomKind, ChatModel, Chunk, Role, Schema};
 use pikerag_prompt::{
     AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, texts, without_thinking,
 };
@@ -23,11 +23,10 @@ const PROMPT: Prompt = Prompt {
 /// # Errors
 /// The model's; an answer without any statement is none.
 pub async fn statement_atoms(model: &dyn ChatModel, chunk: &Chunk) -> Result<Atomized, AskError> {
-    let mut account = Account::default();
     let (title, text) = content(chunk);
     let inputs = [("title", title.as_str()), ("text", text.as_str())];
-    let statements = ask::<Statements>(model, &PROMPT, &inputs, &mut account).await?;
-    let mut atomized = Atomized { account, ..Atomized::default() };
+    let statements = ask::<Statements>(model, &PROMPT, &inputs, &mut Account::default()).await?;
+    let mut atomized = Atomized::default();
     let mut seen = HashSet::new();
     for statement in statements.0 {
         if only_pronouns(&statement) {

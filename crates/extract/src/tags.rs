@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use pikerag_knowledge::{
-    ChatModel, Chunk, ChunkId, NameKey, Origin, Role, Schema, Account, TagClass, TagClassId,
+    Account, ChatModel, Chunk, ChunkId, NameKey, Origin, Role, Schema, TagClass, TagClassId,
     TagExample,
 };
 use pikerag_language::fold::tokens;

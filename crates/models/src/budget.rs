@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pikerag_knowledge::{
-    ChatModel, ChatReply, ChatRequest, Embedder, ModelError, Usage, Vector,
-};
+use pikerag_knowledge::{ChatModel, ChatReply, ChatRequest, Embedder, ModelError, Usage, Vector};
 
 use crate::estimate::{estimate_embedding, worst_case, worst_case_embedding};
 use crate::meter::{Meter, Reservation};

@@ -9,9 +9,7 @@ use governor::clock::Clock;
 use governor::middleware::NoOpMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
-use pikerag_knowledge::{
-    ChatModel, ChatReply, ChatRequest, Embedder, ModelError, Vector,
-};
+use pikerag_knowledge::{ChatModel, ChatReply, ChatRequest, Embedder, ModelError, Vector};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep};
 

@@ -9,9 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use pikerag_knowledge::ports::Cause;
-use pikerag_knowledge::{
-    ChatModel, ChatReply, ChatRequest, Embedder, Message, ModelError, Vector,
-};
+use pikerag_knowledge::{ChatModel, ChatReply, ChatRequest, Embedder, Message, ModelError, Vector};
 use tokio::time::{Instant, sleep};
 use tracing::warn;
 

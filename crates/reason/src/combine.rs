@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use pikerag_knowledge::{ChatModel, Question, Role, Account};
+use pikerag_knowledge::{Account, ChatModel, Question, Role};
 use pikerag_prompt::{AskError, Prompt, Prose, ask, one_line};
 
 /// Finishes a transcript with the answer.

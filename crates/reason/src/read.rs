@@ -1,6 +1,6 @@
 //! What does a model answer from the context? `â ← LLM(q, C)` (KAR³, Algorithm 1, line 14).
 
-use pikerag_knowledge::{ChatModel, Context, Question, Role, Schema, Account};
+use pikerag_knowledge::{Account, ChatModel, Context, Question, Role, Schema};
 use pikerag_prompt::{
     AskError, Prompt, Reply, Unreadable, ask, object, passages, quiet_headings, text,
 };

@@ -4,7 +4,7 @@
 use futures::future::ready;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use pikerag_knowledge::{
-    Chunk, ChunkId, ChunkKind, Image, KnowledgeBase, Role, Source, Account, Stage, StoreError,
+    Account, Chunk, ChunkId, ChunkKind, Image, KnowledgeBase, Role, Source, Stage, StoreError,
 };
 use pikerag_prompt::{AskError, Prompt, Prose, ask, ask_about, one_line, quiet_headings};
 

@@ -11,8 +11,8 @@ use pikerag_extract::leiden::{Graph, hierarchy};
 use pikerag_extract::{extract, extract_names};
 use pikerag_knowledge::id::content_id;
 use pikerag_knowledge::{
-    Chunk, Community, CommunityId, EntityId, ExtractBy, Extraction, LongDescription, Outline, Role,
-    Account, Stage, StoreError,
+    Account, Chunk, Community, CommunityId, EntityId, ExtractBy, Extraction, LongDescription,
+    Outline, Role, Stage, StoreError,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{Prompt, Prose, ask, quiet_headings};

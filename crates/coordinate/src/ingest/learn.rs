@@ -8,7 +8,7 @@ use futures::stream;
 use pikerag_extract::{chunk_tags, map_tags, question_tags, tag_key};
 use pikerag_knowledge::id::content_id;
 use pikerag_knowledge::{
-    ChatModel, Chunk, ChunkId, KeyedPair, KnowledgeWriter, Origin, Role, SourceId, Account,
+    Account, ChatModel, Chunk, ChunkId, KeyedPair, KnowledgeWriter, Origin, Role, SourceId,
     StoreError, TagClass, TagPair,
 };
 use pikerag_prompt::AskError;

@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use pikerag_extract::{asks_model, model_records, plain_records};
 use pikerag_knowledge::{
-    Chunk, ChunkId, KnowledgeBase, Record, RecordSchema, RecordsBy, Role, Source, SourceId, Account,
-    Stage, StoreError,
+    Account, Chunk, ChunkId, KnowledgeBase, Record, RecordSchema, RecordsBy, Role, Source,
+    SourceId, Stage, StoreError,
 };
 
 use super::call_batch::{CallBatch, run_calls};

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use pikerag_knowledge::{
-    ChatModel, Community, Entity, EntityId, KnowledgeBase, Relation, Report, Role, Schema, Account,
+    Account, ChatModel, Community, Entity, EntityId, KnowledgeBase, Relation, Report, Role, Schema,
     StoreError,
 };
 use pikerag_language::estimate_tokens;

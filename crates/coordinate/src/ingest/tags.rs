@@ -7,7 +7,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use pikerag_extract::{FACTORED, Factor, chunk_tags, key_factors, tag_classes, tag_key};
 use pikerag_knowledge::id::content_id;
 use pikerag_knowledge::{
-    Chunk, ChunkId, ChunkTags, NameKey, Origin, Role, Account, Stage, StoreError, Structure,
+    Account, Chunk, ChunkId, ChunkTags, NameKey, Origin, Role, Stage, StoreError, Structure,
     TagClass, TagReader,
 };
 

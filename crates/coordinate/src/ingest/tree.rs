@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use futures::stream;
 use pikerag_extract::cluster::{self, clusters};
 use pikerag_knowledge::{
-    Child, ChunkId, Role, Account, Stage, StoreError, Structure, Summary, SummaryId, VectorSet,
+    Account, Child, ChunkId, Role, Stage, StoreError, Structure, Summary, SummaryId, VectorSet,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{Prompt, Prose, ask, quiet_headings};

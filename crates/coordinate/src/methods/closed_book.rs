@@ -7,6 +7,7 @@ use serde_json::json;
 use tracing::instrument;
 
 use crate::conclude::{conclude_as, refuse};
+use crate::methods::spec::{Cost, MethodParams, MethodSpec, Variant, WithoutModel};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 use crate::verdict::only;
@@ -35,6 +36,39 @@ pub enum Reasoning {
 pub struct Params {
     /// Whether it reasons first.
     pub reasoning: Reasoning,
+}
+
+impl MethodParams for Params {
+    const SPEC: MethodSpec<Self> = MethodSpec {
+        variants: &[
+            Variant {
+                name: "direct",
+                summary: "the model answers by itself, at once",
+                source: "KAR³ §A.2",
+                set: |_| {},
+            },
+            Variant {
+                name: "zero-shot-cot",
+                summary: "the model answers by itself, step by step",
+                source: "KAR³ §A.2",
+                set: |params| params.reasoning = Reasoning::StepByStep,
+            },
+        ],
+        parameters: &[],
+        roles: &[Role::Answer],
+        without_model: WithoutModel::Fails,
+        needs: None,
+        cost: |params| Cost {
+            calls: 1.0,
+            most_calls: 1,
+            chunks: 0.0,
+            most_chunks: 0,
+            rounds: 1,
+            fixed: 85,
+            reply: if params.reasoning == Reasoning::None { 60 } else { 105 },
+            basis: "one call without passages; KAR³ Table 10: 85 + 105 tokens",
+        },
+    };
 }
 
 /// Answers `question` from what the model knows: one chat call. Nothing is retrieved, so nothing can

@@ -12,12 +12,15 @@ use pikerag_knowledge::{Answer, Chunk, Context, Criterion, Event, Question, Role
 use pikerag_language::is_chinese;
 use pikerag_prompt::{Prompt, Prose, Reply, Unreadable, numbered, object, quiet_headings, text};
 use pikerag_reason::Reading;
-use serde_json::json;
+use serde_json::{Value, json};
 use tracing::instrument;
 
 use self::graph::Graph;
 use crate::certainty::{ask_surely, need_certainty};
 use crate::conclude::{conclude, conclude_read, refuse};
+use crate::methods::spec::{
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
@@ -126,6 +129,111 @@ impl Default for Params {
     }
 }
 
+impl MethodParams for Params {
+    const SPEC: MethodSpec<Self> = MethodSpec {
+        variants: &[
+            Variant {
+                name: "crp-rag",
+                summary: "a graph of possible steps; answers along the paths whose knowledge suffices, else refuses",
+                source: "CRP-RAG §3",
+                set: |_| {},
+            },
+            Variant {
+                name: "crp-rag-no-aggregation",
+                summary: "an ablation: without knowledge integration",
+                source: "CRP-RAG Table 2",
+                set: |params| params.aggregates = false,
+            },
+            Variant {
+                name: "crp-rag-no-evaluation",
+                summary: "an ablation: without knowledge evaluation",
+                source: "CRP-RAG Table 2",
+                set: |params| params.evaluates = false,
+            },
+            Variant {
+                name: "crp-rag-no-iteration",
+                summary: "an ablation: without iterative reasoning",
+                source: "CRP-RAG Table 2",
+                set: |params| params.iterates = false,
+            },
+            Variant {
+                name: "crp-rag-tree",
+                summary: "a tree in place of the graph",
+                source: "CRP-RAG Table 5",
+                set: |params| params.structure = Structure::Tree,
+            },
+            Variant {
+                name: "crp-rag-chain",
+                summary: "chains in place of the graph",
+                source: "CRP-RAG Table 5",
+                set: |params| params.structure = Structure::Chain,
+            },
+            Variant {
+                name: "crp-rag-text",
+                summary: "the rewritten question in place of the graph",
+                source: "CRP-RAG Table 5",
+                set: |params| params.structure = Structure::TextChunk,
+            },
+        ],
+        parameters: &[
+            Parameter {
+                name: "k",
+                meaning: "passages retrieved for each node (k)",
+                range: Range::COUNT,
+                get: |params| json!(params.k),
+                set: |params, value| Some(params.k = read(value)?),
+            },
+            Parameter {
+                name: "perplexity",
+                meaning: "the perplexity below which knowledge suffices",
+                range: Range::Number(1.0, f64::INFINITY),
+                get: |params| json!(params.perplexity),
+                set: |params, value| Some(params.perplexity = read(value)?),
+            },
+            Parameter {
+                name: "merge",
+                meaning: "the least similarity of steps that are merged",
+                range: Range::Number(0.0, 1.0),
+                get: |params| json!(params.merge),
+                set: |params, value| Some(params.merge = read(value)?),
+            },
+            Parameter {
+                name: "noisy_nodes",
+                meaning: "share of the nodes that is spoilt, in hundredths (Figure 3)",
+                range: Range::Whole(0, 50),
+                get: |params| match params.noise {
+                    Noise::Nodes(percent) => json!(percent),
+                    Noise::Off | Noise::Knowledge(_) => Value::Null,
+                },
+                set: |params, value| Some(params.noise = Noise::Nodes(read(value)?)),
+            },
+            Parameter {
+                name: "noisy_knowledge",
+                meaning: "share of the nodes whose knowledge is spoilt, in hundredths (Figure 3)",
+                range: Range::Whole(0, 50),
+                get: |params| match params.noise {
+                    Noise::Knowledge(percent) => json!(percent),
+                    Noise::Off | Noise::Nodes(_) => Value::Null,
+                },
+                set: |params, value| Some(params.noise = Noise::Knowledge(read(value)?)),
+            },
+        ],
+        roles: &[Role::Reason, Role::Rewrite, Role::Summarize, Role::Grade, Role::Answer],
+        without_model: WithoutModel::Fails,
+        needs: None,
+        cost: |params| Cost {
+            calls: 18.0,
+            most_calls: 548,
+            chunks: params.k as f64 * 0.4,
+            most_chunks: 24 * params.k as u64,
+            rounds: 5,
+            fixed: 450,
+            reply: 130,
+            basis: "four rounds of three samples, 92 nodes at most; per node merge, aggregate, evaluate (graded at most once); six paths of four steps",
+        },
+    };
+}
+
 /// What a node is reasoned from.
 #[derive(Clone, Debug, Default)]
 struct Knowledge {
@@ -153,8 +261,7 @@ pub async fn solve(
         need_certainty(ports)?;
     }
     let graph = construct::construct(ports, run, question, params).await?; // eq. 1
-    let knowledge =
-        knowledge::retrieve_and_aggregate(ports, run, question, &graph, params).await?; // eq. 2
+    let knowledge = knowledge::retrieve_and_aggregate(ports, run, question, &graph, params).await?; // eq. 2
     let (sufficient, paths) = match params.evaluates {
         true => {
             let sufficient = evaluate(ports, run, &graph, &knowledge, params).await?;

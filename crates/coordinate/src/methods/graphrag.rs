@@ -17,11 +17,11 @@ use pikerag_retrieve::Hit;
 
 pub use self::global::{Global, global};
 pub use self::local::{Local, local};
-use crate::conclude::conclude;
 use crate::candidates::fetch;
+use crate::conclude::conclude;
 use crate::ports::{Ports, SolveError};
-use crate::run::Run;
 use crate::retrieval::{RetrievalParams, retrieve};
+use crate::run::Run;
 
 /// Plain retrieval, where a structure knows nothing of the question; an error where there is none.
 pub(super) async fn plainly(

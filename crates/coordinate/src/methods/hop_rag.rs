@@ -1,11 +1,15 @@
 //! Hop RAG (ours): hop retrieval without a model call, then one answering call.
 
-use pikerag_knowledge::{Answer, Context, Event, Question, Via};
+use pikerag_knowledge::{Answer, Context, Event, Question, Role, Via};
 use pikerag_retrieve::{HopParams, hops};
+use serde_json::json;
 use tracing::instrument;
 
-use crate::conclude::conclude;
 use crate::candidates::{chunk_candidates, fetch};
+use crate::conclude::conclude;
+use crate::methods::spec::{
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, Weights, WithoutModel, read,
+};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
@@ -21,6 +25,45 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self { k: 8, hops: HopParams::default() }
+    }
+}
+
+impl MethodParams for Params {
+    const SPEC: MethodSpec<Self> = MethodSpec {
+        variants: &[Variant {
+            name: "hop-rag",
+            summary: "hop retrieval, then one answer",
+            source: "ours",
+            set: |_| {},
+        }],
+        parameters: &[Parameter {
+            name: "hop_chunks",
+            meaning: "chunks to gather",
+            range: Range::COUNT,
+            get: |params| json!(params.k),
+            set: |params, value| Some(params.k = read(value)?),
+        }],
+        roles: &[Role::Answer],
+        without_model: WithoutModel::Quotes,
+        needs: None,
+        cost: |params| Cost {
+            calls: 1.0,
+            most_calls: 1,
+            chunks: params.k as f64,
+            most_chunks: params.k as u64,
+            rounds: 1,
+            fixed: 330,
+            reply: 100,
+            basis: "one call on the chunks gathered",
+        },
+    };
+
+    fn weigh(&mut self, weights: &Weights) {
+        self.hops = weights.hops;
+    }
+
+    fn weights(&self) -> Weights {
+        Weights { hops: self.hops, ..Weights::default() }
     }
 }
 

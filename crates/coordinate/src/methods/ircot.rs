@@ -11,9 +11,12 @@ use tracing::instrument;
 use crate::conclude::conclude_with;
 use crate::decompose::shown_context;
 use crate::methods::self_ask::Shots;
+use crate::methods::spec::{
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+};
 use crate::ports::{Ports, SolveError};
-use crate::run::Run;
 use crate::retrieval::{RetrievalParams, look_up};
+use crate::run::Run;
 
 const PROMPT: Prompt = Prompt {
     role: Role::Reason,
@@ -49,6 +52,45 @@ impl Default for Params {
     }
 }
 
+impl MethodParams for Params {
+    const SPEC: MethodSpec<Self> = MethodSpec {
+        variants: &[
+            Variant {
+                name: "ircot",
+                summary: "a rationale sentence by sentence, each of which retrieves",
+                source: "Trivedi et al. 2023; KAR³ §A.2",
+                set: |_| {},
+            },
+            Variant {
+                name: "ircot-zero-shot",
+                summary: "the same without demonstrations",
+                source: "KAR³ Table 14",
+                set: |params| params.shots = Shots::Zero,
+            },
+        ],
+        parameters: &[Parameter {
+            name: "n",
+            meaning: "the most sentences (N)",
+            range: Range::COUNT,
+            get: |params| json!(params.n),
+            set: |params, value| Some(params.n = read(value)?),
+        }],
+        roles: &[Role::Reason, Role::Answer],
+        without_model: WithoutModel::Fails,
+        needs: None,
+        cost: |params| Cost {
+            calls: 0.7 * params.n.get() as f64 + 1.0,
+            most_calls: params.n.get() as u64 + 1,
+            chunks: 0.5 * (params.n.get() * params.retrieval.chunks) as f64,
+            most_chunks: (params.n.get() as u64 + 1) * params.retrieval.chunks as u64,
+            rounds: params.n.get() as u64,
+            fixed: 900,
+            reply: 30,
+            basis: "KAR³ Table 10: 9703 + 86 tokens; a call per sentence of rationale, at most N, and one to read",
+        },
+    };
+}
+
 /// Answers `question` by a rationale, sentence by sentence, each of which retrieves for the next: at
 /// most `n + 1` chat calls, each asked at most twice.
 ///
@@ -71,8 +113,7 @@ pub async fn solve(
         let is_last = step == params.n.get();
         let when_null = if is_last { IN_THE_LAST_ROUND } else { WITH_AN_ANSWER };
         let reasoned =
-            reason(ports, run, question, &context, &rationale, params.shots, when_null)
-                .await?;
+            reason(ports, run, question, &context, &rationale, params.shots, when_null).await?;
         let Some(Reasoned { sentence, answer }) = reasoned else {
             run.push(Event::Stopped { hop: step, reason: StopReason::Unreadable });
             break;

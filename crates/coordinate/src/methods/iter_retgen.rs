@@ -3,13 +3,17 @@
 
 use std::num::NonZeroUsize;
 
-use pikerag_knowledge::{Answer, Context, Event, Question, Role};
+use pikerag_knowledge::{Answer, Context, Question, Role};
+use serde_json::json;
 use tracing::instrument;
 
 use crate::conclude::conclude;
+use crate::methods::spec::{
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+};
 use crate::ports::{Ports, SolveError};
-use crate::run::Run;
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
+use crate::run::Run;
 
 /// How often, and with how much.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,6 +29,37 @@ impl Default for Params {
     fn default() -> Self {
         Self { n: const { NonZeroUsize::new(5).unwrap() }, retrieval: RetrievalParams::chunks() }
     }
+}
+
+impl MethodParams for Params {
+    const SPEC: MethodSpec<Self> = MethodSpec {
+        variants: &[Variant {
+            name: "iter-retgen",
+            summary: "retrieves with the last answer and answers again, N rounds",
+            source: "Shao et al. 2023; KAR³ §A.2",
+            set: |_| {},
+        }],
+        parameters: &[Parameter {
+            name: "n",
+            meaning: "rounds, all of which are taken (N)",
+            range: Range::COUNT,
+            get: |params| json!(params.n),
+            set: |params, value| Some(params.n = read(value)?),
+        }],
+        roles: &[Role::Answer],
+        without_model: WithoutModel::Fails,
+        needs: None,
+        cost: |params| Cost {
+            calls: params.n.get() as f64,
+            most_calls: params.n.get() as u64,
+            chunks: params.retrieval.chunks as f64,
+            most_chunks: params.retrieval.chunks as u64,
+            rounds: params.n.get() as u64,
+            fixed: 330,
+            reply: 95,
+            basis: "KAR³ Table 10: 8140 + 473 tokens; N calls",
+        },
+    };
 }
 
 /// Answers `question` in `n` rounds of retrieval and generation: `n` chat calls, each asked at most
@@ -43,8 +78,7 @@ pub async fn solve(
     let last_round = params.n.get();
     let mut response = String::new(); // y₀: none.
     for round in 1..last_round {
-        let context =
-            retrieve(ports, run, question, &response, round, params.retrieval).await?;
+        let context = retrieve(ports, run, question, &response, round, params.retrieval).await?;
         let reading = answer_step(ports, run, &question.text, &context, "").await?;
         response = match reading {
             Some(reading) => format!("{} {}", reading.rationale, reading.answer).trim().to_owned(),
@@ -54,8 +88,7 @@ pub async fn solve(
             response = run.thought(round, response)?;
         }
     }
-    let context =
-        retrieve(ports, run, question, &response, last_round, params.retrieval).await?;
+    let context = retrieve(ports, run, question, &response, last_round, params.retrieval).await?;
     conclude(ports, question, context, run).await // y_N is the answer.
 }
 

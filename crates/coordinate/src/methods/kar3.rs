@@ -8,12 +8,16 @@ use std::num::NonZeroUsize;
 use pikerag_knowledge::{Answer, AtomKind, Candidate, Context, Event, Question, Role, StopReason};
 use pikerag_retrieve::{HopParams, LayerParams, Walk};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use tracing::field::Empty;
 use tracing::{Span, instrument};
 
 use crate::candidates::fetch;
 use crate::conclude::conclude;
 use crate::decompose::{Proposer, Selection, Selector, propose, propose_words, select};
+use crate::methods::spec::{
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, Weights, WithoutModel, read,
+};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
@@ -100,6 +104,101 @@ impl Default for Params {
     }
 }
 
+impl MethodParams for Params {
+    const SPEC: MethodSpec<Self> = MethodSpec {
+        variants: &[
+            Variant {
+                name: "kar3",
+                summary: "proposes sub-questions, retrieves atoms, selects one, adds its chunk, up to N times",
+                source: "KAR³ Algorithm 1",
+                set: |_| {},
+            },
+            Variant {
+                name: "kar3-sentences",
+                summary: "an ablation: sentences in place of atomic questions",
+                source: "KAR³ Table 3",
+                set: |params| params.atomizer = AtomKind::Sentence,
+            },
+            Variant {
+                name: "kar3-one-proposal",
+                summary: "an ablation: one sub-question at a time",
+                source: "KAR³ Table 3",
+                set: |params| params.proposer = Proposer::One,
+            },
+            Variant {
+                name: "kar3-chunk-retriever",
+                summary: "an ablation: chunks are retrieved in place of atoms",
+                source: "KAR³ Table 3",
+                set: |params| params.retriever = Retriever::Chunks,
+            },
+            Variant {
+                name: "kar3-chunk-selector",
+                summary: "an ablation: the selector sees whole chunks",
+                source: "KAR³ Table 3",
+                set: |params| params.selector = Selector::ByChunk,
+            },
+            Variant {
+                name: "kar3-hops",
+                summary: "hop retrieval adds candidates",
+                source: "ours",
+                set: |params| params.hop_candidates = 4,
+            },
+        ],
+        parameters: &[
+            Parameter {
+                name: "n",
+                meaning: "the most rounds (N)",
+                range: Range::COUNT,
+                get: |params| json!(params.n),
+                set: |params, value| Some(params.n = read(value)?),
+            },
+            Parameter {
+                name: "k",
+                meaning: "candidates for each proposal (k)",
+                range: Range::COUNT,
+                get: |params| json!(params.k),
+                set: |params, value| Some(params.k = read(value)?),
+            },
+            Parameter {
+                name: "delta",
+                meaning: "the least similarity of an atom (δ); where it is not set, calibrated on the base",
+                range: Range::Number(-1.0, 1.0),
+                get: |params| json!(params.delta),
+                set: |params, value| Some(params.delta = read(value)?),
+            },
+            Parameter {
+                name: "fallback",
+                meaning: "what fills the context up where the loop brought nothing or broke off: chunks by hops, by layers, of plain retrieval, or none",
+                range: Range::OneOf(&["hops", "layers", "plain", "off"]),
+                get: |params| json!(params.fallback),
+                set: |params, value| Some(params.fallback = read(value)?),
+            },
+        ],
+        roles: &[Role::Propose, Role::Select, Role::Answer],
+        without_model: WithoutModel::HopRetrieval,
+        needs: None,
+        cost: |params| Cost {
+            calls: 0.6 * 2.0 * params.n.get() as f64 + 1.0,
+            most_calls: 2 * params.n.get() as u64 + 1,
+            chunks: 0.3 * params.n.get() as f64,
+            most_chunks: (params.n.get() as u64 + 16)
+                .max(params.n.get() as u64 + 4 * params.k.get() as u64),
+            rounds: params.n.get() as u64,
+            fixed: 650,
+            reply: 330,
+            basis: "Algorithm 1: at most 2N + 1 calls; KAR³ Table 11: 6525 + 2295 tokens",
+        },
+    };
+
+    fn weigh(&mut self, weights: &Weights) {
+        (self.hops, self.layers) = (weights.hops, weights.layers);
+    }
+
+    fn weights(&self) -> Weights {
+        Weights { hops: self.hops, layers: self.layers, ..Weights::default() }
+    }
+}
+
 /// Answers `question` hop by hop: at most `2n + 1` chat calls, each asked at most twice.
 ///
 /// Without models for proposing and selecting, the loop runs on hop retrieval: the proposal is what
@@ -122,8 +221,7 @@ pub async fn solve(
         false => None,
     };
     for hop in 1..=params.n.get() {
-        let Some(proposals) = line_3(ports, question, &context, params, hop, run).await?
-        else {
+        let Some(proposals) = line_3(ports, question, &context, params, hop, run).await? else {
             break; // Nothing more to ask.
         };
         let found = line_4(ports, question, &context, &proposals, params, walk.as_ref()).await?;

@@ -6,14 +6,18 @@ use std::num::NonZeroUsize;
 use pikerag_knowledge::{Answer, Context, Event, Question, Role, StopReason};
 use pikerag_prompt::{Prompt, quiet_headings};
 use pikerag_reason::transcript;
+use serde_json::json;
 use tracing::instrument;
 
 use crate::decompose::SubQuestions;
 use crate::methods::closed_book::recall;
 use crate::methods::self_ask::{combine_and_conclude, look_up_alone};
+use crate::methods::spec::{
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+};
 use crate::ports::{Ports, SolveError};
-use crate::run::Run;
 use crate::retrieval::{RetrievalParams, answer_step};
+use crate::run::Run;
 use crate::verdict::UNKNOWN;
 
 const PROMPT: Prompt = Prompt {
@@ -38,6 +42,45 @@ impl Default for Params {
     fn default() -> Self {
         Self { n: const { NonZeroUsize::new(5).unwrap() }, retrieval: None }
     }
+}
+
+impl MethodParams for Params {
+    const SPEC: MethodSpec<Self> = MethodSpec {
+        variants: &[
+            Variant {
+                name: "least-to-most",
+                summary: "sub-questions from simple to hard, answered by the model",
+                source: "Zhou et al. 2023; RA-ISF Table 1",
+                set: |_| {},
+            },
+            Variant {
+                name: "least-to-most-r",
+                summary: "the same with 4 chunks for each",
+                source: "ours",
+                set: |params| params.retrieval = Some(RetrievalParams::step()),
+            },
+        ],
+        parameters: &[Parameter {
+            name: "n",
+            meaning: "the most sub-questions (N)",
+            range: Range::COUNT,
+            get: |params| json!(params.n),
+            set: |params, value| Some(params.n = read(value)?),
+        }],
+        roles: &[Role::Decompose, Role::Answer],
+        without_model: WithoutModel::Fails,
+        needs: None,
+        cost: |params| Cost {
+            calls: 0.6 * params.n.get() as f64 + 2.0,
+            most_calls: params.n.get() as u64 + 3,
+            chunks: 0.0,
+            most_chunks: 4 * params.n.get() as u64,
+            rounds: params.n.get() as u64,
+            fixed: 700,
+            reply: 80,
+            basis: "a call to divide, one per sub-question, one to answer (RA-ISF §4.4)",
+        },
+    };
 }
 
 /// Answers `question` by its parts: at most `n + 2` chat calls, each asked at most twice.
@@ -65,14 +108,13 @@ pub async fn solve(
         let answer = match params.retrieval {
             Some(retrieval) => {
                 let query = with_answers(&sub_question, &pairs);
-                let found =
-                    look_up_alone(ports, run, hop, &query, retrieval, &mut context).await?;
+                let found = look_up_alone(ports, run, hop, &query, retrieval, &mut context).await?;
                 let reading = answer_step(ports, run, &sub_question, &found, &notes).await?;
                 reading.map(|reading| reading.answer)
             }
-            None => recall(ports, run, &sub_question, &notes)
-                .await?
-                .map(|recalled| recalled.answer),
+            None => {
+                recall(ports, run, &sub_question, &notes).await?.map(|recalled| recalled.answer)
+            }
         };
         let answer = answer.unwrap_or_else(|| UNKNOWN.to_owned());
         let answer = run.resolved(1, &sub_question, answer)?;

@@ -1,14 +1,74 @@
 //! Naive RAG: one retrieval, one answer (Lewis et al., 2020; parameters of KAR³ §A.3 and §A.4).
 
-use pikerag_knowledge::{Answer, Context, Event, Question};
+use pikerag_knowledge::{Answer, Context, Event, Question, Role};
+use pikerag_retrieve::LayerParams;
 use tracing::instrument;
 
-use crate::conclude::conclude;
 use crate::candidates::fetch;
+use crate::conclude::conclude;
+use crate::methods::spec::{Cost, MethodParams, MethodSpec, Variant, Weights, WithoutModel};
 use crate::ports::{Ports, SolveError};
+use crate::retrieval::{Path, RetrievalParams};
 use crate::run::Run;
-use crate::retrieval::RetrievalParams;
 use crate::tagging::retrieve_tagged;
+
+impl MethodParams for RetrievalParams {
+    const SPEC: MethodSpec<Self> = MethodSpec {
+        variants: &[
+            Variant {
+                name: "naive-rag",
+                summary: "one retrieval, one answer",
+                source: "KAR³ §A.3",
+                set: |_| {},
+            },
+            Variant {
+                name: "naive-rag-hr",
+                summary: "the same on chunks and atoms",
+                source: "KAR³ §A.3",
+                set: |params| *params = Self::hierarchical(),
+            },
+            Variant {
+                name: "hybrid-rag",
+                summary: "the same by words and meaning",
+                source: "ours",
+                set: |params| *params = Self::hybrid(),
+            },
+            Variant {
+                name: "layers-rag",
+                summary: "the same over sources, sections, chunks and atoms at once, scores spread along edges",
+                source: "PIKE-RAG §5.2.3",
+                set: |params| *params = Self::layers(),
+            },
+        ],
+        parameters: &[],
+        roles: &[Role::Tag, Role::Rewrite, Role::Answer],
+        without_model: WithoutModel::Quotes,
+        needs: None,
+        cost: |params| Cost {
+            calls: 1.0,
+            most_calls: 1,
+            chunks: (params.chunks + params.atoms) as f64
+                * if 0 < params.atoms { 0.6 } else { 1.0 },
+            most_chunks: (params.chunks + params.atoms) as u64,
+            rounds: 1,
+            fixed: 330,
+            reply: 103,
+            basis: "KAR³ Table 10: 1765 + 103 tokens",
+        },
+    };
+
+    fn weigh(&mut self, weights: &Weights) {
+        *self = Self { tags: weights.tags, ..self.weighed(weights.layers) };
+    }
+
+    fn weights(&self) -> Weights {
+        let layers = match self.path {
+            Path::Layers(layers) => layers,
+            Path::Meaning | Path::Hybrid => LayerParams::default(),
+        };
+        Weights { layers, tags: self.tags, ..Weights::default() }
+    }
+}
 
 /// Answers `question` from one retrieval: one chat call, and up to two more where its tags are used.
 ///

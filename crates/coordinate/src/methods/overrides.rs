@@ -2,26 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use pikerag_retrieve::{HopParams, LayerParams};
 use serde::Deserialize;
 use serde::de::Error;
 use serde_json::{Map, Value};
 
 use super::Method;
-use super::spec::Described;
+use super::spec::{Described, Weights};
 use crate::ports::Certainty;
-use crate::tagging::TagUse;
-
-/// Weights of retrieval that hold for all methods that retrieve so.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Weights {
-    /// How hops are weighed.
-    pub hops: HopParams,
-    /// How layers are weighed.
-    pub layers: LayerParams,
-    /// What naive RAG and its kin use a question's tags for.
-    pub tags: TagUse,
-}
 
 /// What a user sets; the rest stays as the papers have it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -88,9 +75,8 @@ fn of(method: &Option<String>) -> String {
 /// A parameter that goes by the same name in several methods means the same kind of thing in each, but
 /// what it may be differs: one that admits the value is enough.
 fn check(method: Option<&str>, name: &str, value: &Value) -> Result<(), BadParameter> {
-    let of_method = |described: &&super::Description| {
-        method.is_none_or(|method| described.name == method)
-    };
+    let of_method =
+        |described: &&super::Description| method.is_none_or(|method| described.name == method);
     let catalogue = Method::catalogue();
     let all: Vec<&Described> =
         catalogue.iter().filter(of_method).flat_map(|method| &method.parameters).collect();

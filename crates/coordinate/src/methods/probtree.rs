@@ -12,9 +12,10 @@ use tracing::instrument;
 use self::tree::{Node, Tree, filled_in};
 use crate::certainty::{Sure, ask_surely, need_certainty};
 use crate::conclude::{conclude, conclude_as};
+use crate::methods::spec::{Cost, MethodParams, MethodSpec, Variant, WithoutModel};
 use crate::ports::{Ports, SolveError};
-use crate::run::Run;
 use crate::retrieval::{RetrievalParams, look_up};
+use crate::run::Run;
 use crate::verdict::is_unknown;
 
 const TREE: Prompt = Prompt {
@@ -50,6 +51,31 @@ impl Default for Params {
     fn default() -> Self {
         Self { depth: tree::DEPTH, nodes: 8, retrieval: RetrievalParams::step() }
     }
+}
+
+impl MethodParams for Params {
+    const SPEC: MethodSpec<Self> = MethodSpec {
+        variants: &[Variant {
+            name: "probtree",
+            summary: "a question tree; each node answered from memory, from passages or from its children, whichever is surest",
+            source: "Cao et al. 2023; KAR³ §A.2",
+            set: |_| {},
+        }],
+        parameters: &[],
+        roles: &[Role::Decompose, Role::Answer, Role::Grade],
+        without_model: WithoutModel::Fails,
+        needs: None,
+        cost: |params| Cost {
+            calls: 13.0,
+            most_calls: 3 * params.nodes as u64 * 2 + 2,
+            chunks: 9.6,
+            most_chunks: (params.retrieval.chunks * params.nodes) as u64,
+            rounds: 4,
+            fixed: 900,
+            reply: 50,
+            basis: "KAR³ Table 10: 25225 + 650 tokens; up to three answers for each of at most 8 nodes, each graded at most once",
+        },
+    };
 }
 
 /// Answers `question` from a tree of simpler ones: for each node a closed-book and an open-book call,
@@ -171,7 +197,8 @@ impl Walk<'_> {
             proposed.extend(self.aggregate(&question, &below).await?);
             proposed.extend(self.closed_book(&question).await?);
             let Some(best) = self.most_confident(proposed) else {
-                self.run.push(Event::Noted { note: format!("Nothing was answered to: {question}") });
+                self.run
+                    .push(Event::Noted { note: format!("Nothing was answered to: {question}") });
                 return Ok(None);
             };
             let Proposed { answer, explanation, log, .. } = best;
@@ -184,8 +211,7 @@ impl Walk<'_> {
     async fn open_book(&mut self, question: &str) -> Result<Option<Proposed>, SolveError> {
         self.lookups += 1;
         let hop = self.lookups;
-        let chunks =
-            look_up(self.ports, self.run, hop, question, self.params.retrieval).await?;
+        let chunks = look_up(self.ports, self.run, hop, question, self.params.retrieval).await?;
         if chunks.is_empty() {
             return Ok(None);
         }

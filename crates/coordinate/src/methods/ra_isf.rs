@@ -4,9 +4,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use pikerag_knowledge::{
-    Answer, Chunk, Context, Criterion, Event, Question, Role, Schema,
-};
+use pikerag_knowledge::{Answer, Chunk, Context, Criterion, Event, Question, Role, Schema};
 use pikerag_prompt::{
     Prompt, Reply, Unreadable, YesNo, numbered, object, one_line, quiet_headings,
 };
@@ -16,9 +14,12 @@ use tracing::instrument;
 
 use crate::conclude::conclude_read;
 use crate::decompose::SubQuestions;
+use crate::methods::spec::{
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+};
 use crate::ports::{Ports, SolveError};
-use crate::run::Run;
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
+use crate::run::Run;
 use crate::verdict::UNKNOWN;
 
 const KNOW: Prompt = Prompt {
@@ -80,6 +81,66 @@ impl Default for Params {
             questions: 40,
         }
     }
+}
+
+impl MethodParams for Params {
+    const SPEC: MethodSpec<Self> = MethodSpec {
+        variants: &[
+            Variant {
+                name: "ra-isf",
+                summary: "known? else retrieve; something relevant? else split, and each part likewise",
+                source: "RA-ISF Algorithm 1",
+                set: |_| {},
+            },
+            Variant {
+                name: "ra-isf-no-know",
+                summary: "an ablation: without the self-knowledge module",
+                source: "RA-ISF Table 2",
+                set: |params| params.knows = false,
+            },
+            Variant {
+                name: "ra-isf-no-relevant",
+                summary: "an ablation: without the passage-relevance module",
+                source: "RA-ISF Table 2",
+                set: |params| params.retrieves = false,
+            },
+            Variant {
+                name: "ra-isf-no-decompose",
+                summary: "an ablation: without the question-decomposition module",
+                source: "RA-ISF Table 2",
+                set: |params| params.decomposes = false,
+            },
+        ],
+        parameters: &[
+            Parameter {
+                name: "depth",
+                meaning: "how often a question is split at most (D_th)",
+                range: Range::Whole(0, 20),
+                get: |params| json!(params.depth),
+                set: |params, value| Some(params.depth = read(value)?),
+            },
+            Parameter {
+                name: "k",
+                meaning: "passages that are retrieved (k)",
+                range: Range::COUNT,
+                get: |params| json!(params.k),
+                set: |params, value| Some(params.k = read(value)?),
+            },
+        ],
+        roles: &[Role::Know, Role::Relevant, Role::Decompose, Role::Answer],
+        without_model: WithoutModel::Fails,
+        needs: None,
+        cost: |params| Cost {
+            calls: 2.0 + params.k as f64,
+            most_calls: (params.questions as u64 + 1) * (params.k as u64 + 3),
+            chunks: 1.0,
+            most_chunks: params.k as u64,
+            rounds: 3,
+            fixed: 300,
+            reply: 40,
+            basis: "Algorithm 1: know, each passage relevant or not, answer or divide; at most 40 sub-questions",
+        },
+    };
 }
 
 /// Answers `question` by Algorithm 1. The three modules have roles of their own (`know`, `relevant`,

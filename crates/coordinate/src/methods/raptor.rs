@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use pikerag_knowledge::{
-    Answer, Child, ChunkId, Consulted, Context, Event, NodeKind, Question, Structure, Summary,
-    SummaryId, Vector, VectorSet, Via,
+    Answer, Child, ChunkId, Consulted, Context, Event, NodeKind, Question, Role, Structure,
+    Summary, SummaryId, Vector, VectorSet, Via,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::one_line;
@@ -16,8 +16,9 @@ use pikerag_retrieve::Hit;
 use tracing::instrument;
 
 use super::graphrag::plainly;
-use crate::conclude::conclude_with;
 use crate::candidates::{chunk_candidates, fetch};
+use crate::conclude::conclude_with;
+use crate::methods::spec::{Cost, MethodParams, MethodSpec, Variant, WithoutModel};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
@@ -35,6 +36,31 @@ impl Default for Params {
     fn default() -> Self {
         Self { tokens: 2000, nodes: 50 }
     }
+}
+
+impl MethodParams for Params {
+    const SPEC: MethodSpec<Self> = MethodSpec {
+        variants: &[Variant {
+            name: "raptor",
+            summary: "one search over chunks and summaries, one answer",
+            source: "RAPTOR §3",
+            set: |_| {},
+        }],
+        parameters: &[],
+        roles: &[Role::Answer],
+        without_model: WithoutModel::Quotes,
+        needs: Some(Structure::Tree),
+        cost: |params| Cost {
+            calls: 1.0,
+            most_calls: 1,
+            chunks: 16.0,
+            most_chunks: params.nodes as u64,
+            rounds: 1,
+            fixed: 330,
+            reply: 100,
+            basis: "one call on the collapsed tree; its summaries are made once, before",
+        },
+    };
 }
 
 /// Characters of a summary that stand for it in the trace.

@@ -7,14 +7,18 @@ use futures::future::join_all;
 use pikerag_knowledge::{Answer, Candidate, Chunk, Context, Criterion, Event, Question, Role};
 use pikerag_prompt::{Prompt, passages, quiet_headings};
 use pikerag_reason::short_answer;
+use serde_json::json;
 use tracing::instrument;
 
+use crate::candidates::fetch;
 use crate::certainty::{Sure, ask_surely, need_certainty};
 use crate::conclude::{conclude, conclude_as};
-use crate::candidates::fetch;
+use crate::methods::spec::{
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+};
 use crate::ports::{Ports, SolveError};
-use crate::run::Run;
 use crate::retrieval::{RetrievalParams, retrieve};
+use crate::run::Run;
 use crate::verdict::{bare, is_unknown};
 
 const PROMPT: Prompt = Prompt {
@@ -36,6 +40,37 @@ impl Default for Params {
     fn default() -> Self {
         Self { k: const { NonZeroUsize::new(10).unwrap() } }
     }
+}
+
+impl MethodParams for Params {
+    const SPEC: MethodSpec<Self> = MethodSpec {
+        variants: &[Variant {
+            name: "replug",
+            summary: "one answer per passage, weighed by retrieval score and likelihood",
+            source: "Shi et al. 2023; RA-ISF Table 1",
+            set: |_| {},
+        }],
+        parameters: &[Parameter {
+            name: "k",
+            meaning: "passages (k)",
+            range: Range::COUNT,
+            get: |params| json!(params.k),
+            set: |params, value| Some(params.k = read(value)?),
+        }],
+        roles: &[Role::Answer, Role::Grade],
+        without_model: WithoutModel::Fails,
+        needs: None,
+        cost: |params| Cost {
+            calls: params.k.get() as f64,
+            most_calls: 2 * params.k.get() as u64 + 1,
+            chunks: 1.0,
+            most_chunks: params.k.get() as u64,
+            rounds: 1,
+            fixed: 250,
+            reply: 60,
+            basis: "one call per passage, graded at most once",
+        },
+    };
 }
 
 /// Answers `question` by the heaviest answer of `k` passages, each in a call of its own: an answer

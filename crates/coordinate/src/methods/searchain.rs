@@ -3,18 +3,19 @@
 
 use std::num::NonZeroUsize;
 
-use pikerag_knowledge::{
-    Answer, Context, Criterion, Event, Question, Role, Schema, StopReason,
-};
+use pikerag_knowledge::{Answer, Context, Criterion, Event, Question, Role, Schema, StopReason};
 use pikerag_prompt::{Prompt, Reply, Unreadable, object, passages, quiet_headings, text};
 use pikerag_reason::{combine, transcript};
 use serde_json::{Value, json};
 use tracing::instrument;
 
 use crate::conclude::{conclude, conclude_as, conclude_with};
+use crate::methods::spec::{
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+};
 use crate::ports::{Ports, SolveError};
-use crate::run::Run;
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
+use crate::run::Run;
 use crate::verdict::{bare, is_unknown, only, yes_or_no};
 
 const PLAN: Prompt = Prompt {
@@ -50,6 +51,38 @@ impl Default for Params {
             nodes: const { NonZeroUsize::new(8).unwrap() },
         }
     }
+}
+
+impl MethodParams for Params {
+    const SPEC: MethodSpec<Self> = MethodSpec {
+        variants: &[Variant {
+            name: "searchain",
+            summary: "a chain of queries, verified and completed by retrieval, planned anew from the first that fails",
+            source: "Xu et al. 2024; KAR³ §A.2",
+            set: |_| {},
+        }],
+        parameters: &[Parameter {
+            name: "n",
+            meaning: "how often the chain may be planned anew (N)",
+            range: Range::COUNT,
+            get: |params| json!(params.n),
+            set: |params, value| Some(params.n = read(value)?),
+        }],
+        roles: &[Role::Decompose, Role::Relevant, Role::Answer],
+        without_model: WithoutModel::Fails,
+        needs: None,
+        cost: |params| Cost {
+            calls: params.n.get() as f64 + 2.0,
+            most_calls: (2 * params.nodes.get() as u64 + 1) * (params.n.get() as u64 + 1) + 2,
+            chunks: params.retrieval.chunks as f64,
+            most_chunks: (params.retrieval.chunks * params.nodes.get() * (params.n.get() + 1))
+                as u64,
+            rounds: params.n.get() as u64,
+            fixed: 900,
+            reply: 150,
+            basis: "N + 1 plans of at most 8 nodes, each with an answer and a comparison (KAR³ §A.2)",
+        },
+    };
 }
 
 /// Answers `question` along a chain of queries that retrieval agrees with.
@@ -205,12 +238,7 @@ async fn settle(
     Ok(true)
 }
 
-fn resolve(
-    run: &mut Run,
-    tree: &mut Tree,
-    node: &Node,
-    answer: String,
-) -> Result<(), SolveError> {
+fn resolve(run: &mut Run, tree: &mut Tree, node: &Node, answer: String) -> Result<(), SolveError> {
     let answer = run.resolved(1, &node.query, answer)?;
     tree.pairs.push((node.query.clone(), answer));
     Ok(())

@@ -6,14 +6,18 @@ use std::num::NonZeroUsize;
 use pikerag_knowledge::{Answer, Context, Event, Question, Role, Schema, StopReason};
 use pikerag_prompt::{Prompt, Reply, Unreadable, one_line, without_thinking};
 use pikerag_reason::{combine, short_answer, transcript};
+use serde_json::{Value, json};
 use tracing::field::Empty;
 use tracing::{Span, instrument};
 
 use crate::conclude::{conclude_as, conclude_with};
 use crate::methods::closed_book::recall;
+use crate::methods::spec::{
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+};
 use crate::ports::{Ports, SolveError};
-use crate::run::Run;
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
+use crate::run::Run;
 use crate::verdict::UNKNOWN;
 
 const PROMPT: Prompt = Prompt {
@@ -52,6 +56,87 @@ impl Default for Params {
     }
 }
 
+impl MethodParams for Params {
+    const SPEC: MethodSpec<Self> = MethodSpec {
+        variants: &[
+            Variant {
+                name: "self-ask",
+                summary: "follow-up questions one at a time, answered by the model",
+                source: "Press et al. 2023; KAR³ §A.2",
+                set: |_| {},
+            },
+            Variant {
+                name: "self-ask-r",
+                summary: "the same, each answered from 4 chunks",
+                source: "KAR³ §A.2",
+                set: |params| params.retrieval = Some(RetrievalParams::step()),
+            },
+            Variant {
+                name: "self-ask-hr",
+                summary: "the same, each answered from chunks and atoms",
+                source: "KAR³ §A.2",
+                set: |params| params.retrieval = Some(RetrievalParams::hierarchical()),
+            },
+            Variant {
+                name: "self-ask-zero-shot",
+                summary: "as `self-ask-r`, without demonstrations",
+                source: "KAR³ Table 14",
+                set: |params| {
+                    params.retrieval = Some(RetrievalParams::step());
+                    params.shots = Shots::Zero;
+                },
+            },
+        ],
+        parameters: &[
+            Parameter {
+                name: "n",
+                meaning: "the most follow-up questions (N)",
+                range: Range::COUNT,
+                get: |params| json!(params.n),
+                set: |params, value| Some(params.n = read(value)?),
+            },
+            Parameter {
+                name: "k",
+                meaning: "atoms for each follow-up question, where atoms are looked up (k)",
+                range: Range::COUNT,
+                get: |params| match params.retrieval {
+                    Some(retrieval) if 0 < retrieval.atoms => json!(retrieval.atoms),
+                    _ => Value::Null,
+                },
+                set: |params, value| Some(atoms_of(params)?.atoms = read(value)?),
+            },
+            Parameter {
+                name: "delta",
+                meaning: "the least similarity of an atom, where atoms are looked up (δ)",
+                range: Range::Number(-1.0, 1.0),
+                get: |params| match params.retrieval {
+                    Some(retrieval) if 0 < retrieval.atoms => json!(retrieval.atom_min_score),
+                    _ => Value::Null,
+                },
+                set: |params, value| Some(atoms_of(params)?.atom_min_score = read(value)?),
+            },
+        ],
+        roles: &[Role::Decompose, Role::Answer],
+        without_model: WithoutModel::Fails,
+        needs: None,
+        cost: |params| Cost {
+            calls: 1.2 * params.n.get() as f64 + 1.0,
+            most_calls: 2 * params.n.get() as u64 + 2,
+            chunks: 2.0,
+            most_chunks: params.n.get() as u64 * 12,
+            rounds: params.n.get() as u64,
+            fixed: 600,
+            reply: 90,
+            basis: "KAR³ Table 10: 5894 + 619 tokens; a call per follow-up and one per answer, at most N of each",
+        },
+    };
+}
+
+/// The retrieval of a variant that looks atoms up.
+fn atoms_of(params: &mut Params) -> Option<&mut RetrievalParams> {
+    params.retrieval.as_mut().filter(|retrieval| 0 < retrieval.atoms)
+}
+
 /// Answers `question` by follow-up questions: at most `2n + 1` chat calls, each asked at most twice.
 ///
 /// Differs from Press et al.: where the model answers itself, it does so in a call of its own, not in
@@ -85,8 +170,7 @@ pub async fn solve(
         let answer = match params.retrieval {
             Some(retrieval) => {
                 let found =
-                    look_up_alone(ports, run, hop, &follow_up, retrieval, &mut context)
-                        .await?;
+                    look_up_alone(ports, run, hop, &follow_up, retrieval, &mut context).await?;
                 // From these chunks and nothing else (KAR³ Table 5).
                 let reading = answer_step(ports, run, &follow_up, &found, "").await?;
                 reading.map(|reading| reading.answer)

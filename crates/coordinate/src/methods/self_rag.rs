@@ -7,17 +7,21 @@ mod judge;
 use std::num::NonZeroUsize;
 
 use pikerag_knowledge::{
-    Answer, Chunk, Context, ContextChunk, Criterion, Event, JudgedBy, Question,
+    Answer, Chunk, Context, ContextChunk, Criterion, Event, JudgedBy, Question, Role,
 };
 use pikerag_prompt::{passages, quiet_headings};
 use pikerag_reason::Reading;
+use serde_json::json;
 use tracing::instrument;
 
 use self::judge::{Relevance, Retrieval, Support, Usefulness};
 use crate::conclude::{conclude, conclude_as};
+use crate::methods::spec::{
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+};
 use crate::ports::{Ports, SolveError};
-use crate::run::Run;
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
+use crate::run::Run;
 
 /// How many passages are tried, and what the judgements weigh.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,6 +42,37 @@ impl Default for Params {
         let k = const { NonZeroUsize::new(5).unwrap() };
         Self { k, w_rel: 1.0, w_sup: 1.0, w_use: 0.5 }
     }
+}
+
+impl MethodParams for Params {
+    const SPEC: MethodSpec<Self> = MethodSpec {
+        variants: &[Variant {
+            name: "self-rag",
+            summary: "judgements of need, relevance, support and use choose the passage to answer from",
+            source: "Asai et al. 2024; RA-ISF Table 1",
+            set: |_| {},
+        }],
+        parameters: &[Parameter {
+            name: "k",
+            meaning: "passages (k)",
+            range: Range::COUNT,
+            get: |params| json!(params.k),
+            set: |params, value| Some(params.k = read(value)?),
+        }],
+        roles: &[Role::Know, Role::Relevant, Role::Answer, Role::Grade],
+        without_model: WithoutModel::Fails,
+        needs: None,
+        cost: |params| Cost {
+            calls: 2.0 + 2.0 * params.k.get() as f64,
+            most_calls: 3 * (2 + 3 * params.k.get() as u64),
+            chunks: 1.0,
+            most_chunks: 1,
+            rounds: 3,
+            fixed: 350,
+            reply: 60,
+            basis: "retrieve or not, and for each passage an answer and its judgements",
+        },
+    };
 }
 
 /// Answers `question` by the segment that scores best: one call, or at most `1 + 4k`, each asked at

@@ -6,12 +6,16 @@ use std::num::NonZeroUsize;
 use pikerag_knowledge::{Answer, Context, Criterion, Event, JudgedBy, Question, Role};
 use pikerag_language::content_words;
 use pikerag_retrieve::RetrieveError;
+use serde_json::json;
 use tracing::instrument;
 
 use crate::conclude::conclude;
+use crate::methods::spec::{
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+};
 use crate::ports::{LabelledQuestion, Ports, SolveError};
-use crate::run::Run;
 use crate::retrieval::{RetrievalParams, look_up};
+use crate::run::Run;
 
 /// How many neighbours decide, and what is retrieved if they say so.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,6 +31,37 @@ impl Default for Params {
     fn default() -> Self {
         Self { k: const { NonZeroUsize::new(5).unwrap() }, retrieval: RetrievalParams::top(5) }
     }
+}
+
+impl MethodParams for Params {
+    const SPEC: MethodSpec<Self> = MethodSpec {
+        variants: &[Variant {
+            name: "skr",
+            summary: "the nearest questions of a labelled set decide whether to retrieve",
+            source: "Wang et al. 2023; RA-ISF Table 1",
+            set: |_| {},
+        }],
+        parameters: &[Parameter {
+            name: "k",
+            meaning: "neighbours (k)",
+            range: Range::COUNT,
+            get: |params| json!(params.k),
+            set: |params, value| Some(params.k = read(value)?),
+        }],
+        roles: &[Role::Answer],
+        without_model: WithoutModel::Fails,
+        needs: None,
+        cost: |params| Cost {
+            calls: 1.0,
+            most_calls: 1,
+            chunks: params.retrieval.chunks as f64 * 0.5,
+            most_chunks: params.retrieval.chunks as u64,
+            rounds: 1,
+            fixed: 330,
+            reply: 100,
+            basis: "one call, with passages where the nearest labelled questions needed them",
+        },
+    };
 }
 
 /// Answers `question` from passages, or without them where most of its neighbours are known to the

@@ -2,10 +2,22 @@
 //! function, and the catalogue, the settings, the forecast, the help and the documentation are made of it.
 
 use pikerag_knowledge::{Role, Structure};
+use pikerag_retrieve::{HopParams, LayerParams};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::Weights;
+use crate::retrieval::TagUse;
+
+/// Weights of retrieval that hold for all methods that retrieve so.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Weights {
+    /// How hops are weighed.
+    pub hops: HopParams,
+    /// How layers are weighed.
+    pub layers: LayerParams,
+    /// What naive RAG and its kin use a question's tags for.
+    pub tags: TagUse,
+}
 
 /// Parameters of a method, and with them the method.
 pub trait MethodParams: Clone + Copy + Default + PartialEq + std::fmt::Debug + 'static {

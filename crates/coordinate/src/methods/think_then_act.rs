@@ -10,9 +10,12 @@ use tracing::instrument;
 
 use crate::conclude::conclude;
 use crate::methods::closed_book::{conclude_recalled, recall};
+use crate::methods::spec::{
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+};
 use crate::ports::{Ports, SolveError};
-use crate::run::Run;
 use crate::retrieval::{RetrievalParams, look_up};
+use crate::run::Run;
 
 const JUDGE: Prompt = Prompt {
     role: Role::Know,
@@ -39,6 +42,37 @@ impl Default for Params {
     fn default() -> Self {
         Self { k: const { NonZeroUsize::new(5).unwrap() } }
     }
+}
+
+impl MethodParams for Params {
+    const SPEC: MethodSpec<Self> = MethodSpec {
+        variants: &[Variant {
+            name: "think-then-act",
+            summary: "clear, and known? else rewrites, and retrieves",
+            source: "Shen et al. 2024; CRP-RAG §4.2",
+            set: |_| {},
+        }],
+        parameters: &[Parameter {
+            name: "k",
+            meaning: "chunks, where the model cannot answer by itself (k)",
+            range: Range::COUNT,
+            get: |params| json!(params.k),
+            set: |params, value| Some(params.k = read(value)?),
+        }],
+        roles: &[Role::Know, Role::Rewrite, Role::Answer],
+        without_model: WithoutModel::Fails,
+        needs: None,
+        cost: |params| Cost {
+            calls: 2.5,
+            most_calls: 4,
+            chunks: params.k.get() as f64 * 0.4,
+            most_chunks: params.k.get() as u64,
+            rounds: 1,
+            fixed: 350,
+            reply: 80,
+            basis: "judge clarity and ability, rewrite, answer",
+        },
+    };
 }
 
 /// Answers `question`, rewritten where it is unclear, with retrieval only where the model cannot

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tracing::instrument;
 
 use crate::methods::closed_book::{conclude_recalled, recall};
+use crate::methods::spec::{Cost, MethodParams, MethodSpec, Variant, WithoutModel};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
@@ -45,6 +46,31 @@ impl Default for Params {
             breadth: const { NonZeroUsize::new(2).unwrap() },
         }
     }
+}
+
+impl MethodParams for Params {
+    const SPEC: MethodSpec<Self> = MethodSpec {
+        variants: &[Variant {
+            name: "tree-of-thought",
+            summary: "breadth-first over graded thoughts, without retrieval",
+            source: "Yao et al. 2023; CRP-RAG §4.2",
+            set: |_| {},
+        }],
+        parameters: &[],
+        roles: &[Role::Reason, Role::Grade, Role::Answer],
+        without_model: WithoutModel::Fails,
+        needs: None,
+        cost: |params| Cost {
+            calls: (params.depth.get() * 2 * params.thoughts.get()) as f64 + 1.0,
+            most_calls: (params.depth.get() * 2 * params.thoughts.get().pow(2)) as u64 + 1,
+            chunks: 0.0,
+            most_chunks: 0,
+            rounds: params.depth.get() as u64,
+            fixed: 400,
+            reply: 120,
+            basis: "breadth-first: propose and score at each level",
+        },
+    };
 }
 
 /// A chain of thoughts.

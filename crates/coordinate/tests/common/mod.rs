@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pikerag_coordinate::Models;
+use std::future::pending;
+
 use pikerag_coordinate::ingest::{FileError, FileReader, Params, Report, Tools, ingest};
-use pikerag_knowledge::{ChatModel, Embedder};
+use pikerag_coordinate::{Method, Models, Ports, RunParams, SolveError, answer};
+use pikerag_knowledge::{Answer, ChatModel, Embedder, Event, Question, Spent};
 use pikerag_parse::{Limits, NoTools, Parsed, parse};
 use pikerag_store::Base;
 use tempfile::TempDir;
@@ -87,4 +89,31 @@ impl Shelf {
 /// Runs what a property test has to wait for.
 pub(crate) fn block_on(test: impl Future<Output = ()>) {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test);
+}
+
+/// An answer with the run that led to it.
+#[derive(Clone, Debug)]
+pub(crate) struct Answered {
+    pub(crate) answer: Answer,
+    pub(crate) events: Vec<Event>,
+    pub(crate) spent: Spent,
+}
+
+impl std::ops::Deref for Answered {
+    type Target = Answer;
+
+    fn deref(&self) -> &Answer {
+        &self.answer
+    }
+}
+
+/// Asks with nobody listening.
+pub(crate) async fn solve(
+    ports: &Ports,
+    question: &Question,
+    method: Method,
+) -> Result<Answered, SolveError> {
+    let run = answer(ports, question, method, RunParams::default(), pending()).await;
+    let events = run.trace().cloned().collect();
+    run.result.map(|answer| Answered { answer, events, spent: run.record.cost.spent })
 }

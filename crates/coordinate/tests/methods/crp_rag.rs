@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use pikerag_coordinate::methods::crp_rag::{self, Noise, Structure};
-use pikerag_coordinate::{Certainty, Method, Models, Ports, SolveError, solve};
+use pikerag_coordinate::{Certainty, Method, Models, Ports, SolveError};
 use pikerag_doubles::ScriptedChat;
 use pikerag_knowledge::{
-    Answer, ChatModel, ChatReply, ChatRequest, Message, ModelError, Role, Scorer, TokenLogprob,
+    ChatModel, ChatReply, ChatRequest, Message, ModelError, Role, TokenLogprob,
 };
 
 use crate::methods::fixture::*;
@@ -27,17 +27,18 @@ struct Sure {
 }
 
 #[async_trait]
-impl Scorer for Sure {
-    async fn score(
-        &self,
-        request: &ChatRequest,
-    ) -> Result<(ChatReply, Vec<TokenLogprob>), ModelError> {
+impl ChatModel for Sure {
+    fn name(&self) -> &'static str {
+        "sure"
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let Some(Message::User { text, .. }) = request.messages.first() else { panic!() };
         let step = text.split("# The step\n").nth(1).unwrap().trim();
         let p: f32 = if self.doubts.contains(&step) { 0.25 } else { 0.8 };
         let token = TokenLogprob { token: "x".to_owned(), logprob: p.ln() };
         let reply = ScriptedChat::in_order(["So it is."]).complete(request).await?;
-        Ok((reply, vec![token]))
+        Ok(ChatReply { logprobs: vec![token], ..reply })
     }
 }
 
@@ -49,7 +50,7 @@ async fn solved(
     params: crp_rag::Params,
     doubts: &'static [&'static str],
     chat: &Arc<ScriptedChat>,
-) -> Answer {
+) -> Answered {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
     let mut ports = ports(&shelf, Some(hashes()), chat);
     ports.models.scorer = Some(Arc::new(Sure { doubts }));

@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use pikerag_coordinate::ingest::Params as IngestParams;
-use pikerag_coordinate::{Certainty, Method, Models, Ports, SolveError, solve};
+use pikerag_coordinate::{Certainty, Method, Models, Overrides, Ports, SolveError};
 use pikerag_doubles::{HashEmbedder, ScriptedChat, ScriptedScorer};
 use pikerag_knowledge::{
-    Answer, AtomKind, Candidate, ChatRequest, Check, Embedder, Event, Message, Question, Role, Via,
+    AtomKind, Candidate, ChatRequest, Check, Embedder, Event, Message, Question, Role, Via,
 };
 
+pub(crate) use crate::common::{Answered, solve};
 use crate::common::{Files, Shelf};
 
 /// A file and the questions that the atomizer finds in it.
@@ -77,7 +78,7 @@ pub(crate) async fn ask_scored(
     asked: &str,
     chat: &Arc<ScriptedChat>,
     scorer: &Arc<ScriptedScorer>,
-) -> Answer {
+) -> Answered {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
     let mut ports = ports(&shelf, Some(hashes()), chat);
     ports.models.scorer = Some(scorer.clone());
@@ -85,7 +86,11 @@ pub(crate) async fn ask_scored(
 }
 
 /// Asks with a model that grades itself.
-pub(crate) async fn ask_self_assessed(name: &str, asked: &str, chat: &Arc<ScriptedChat>) -> Answer {
+pub(crate) async fn ask_self_assessed(
+    name: &str,
+    asked: &str,
+    chat: &Arc<ScriptedChat>,
+) -> Answered {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
     let mut ports = ports(&shelf, Some(hashes()), chat);
     ports.models.certainty = Certainty::SelfAssessment;
@@ -108,8 +113,8 @@ pub(crate) async fn fails_without_models(name: &str) -> SolveError {
 }
 
 /// An answer as it would be written to a file.
-pub(crate) fn bytes(answer: &Answer) -> String {
-    serde_json::to_string(answer).unwrap()
+pub(crate) fn bytes(answer: &Answered) -> String {
+    serde_json::to_string(&(&answer.answer, &answer.events, &answer.spent)).unwrap()
 }
 
 /// Indexes pages with the questions that they come with, and with their sentences.
@@ -141,11 +146,11 @@ pub(crate) async fn run(name: &str, asked: &str, replies: &[(Role, &[&str])]) ->
     tell(&ask(name, asked, &script(replies)).await)
 }
 
-pub(crate) async fn ask(name: &str, asked: &str, chat: &Arc<ScriptedChat>) -> Answer {
+pub(crate) async fn ask(name: &str, asked: &str, chat: &Arc<ScriptedChat>) -> Answered {
     ask_with(method(name), asked, chat).await
 }
 
-pub(crate) async fn ask_with(method: Method, asked: &str, chat: &Arc<ScriptedChat>) -> Answer {
+pub(crate) async fn ask_with(method: Method, asked: &str, chat: &Arc<ScriptedChat>) -> Answered {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
     solve(&ports(&shelf, Some(hashes()), chat), &question("q", asked), method).await.unwrap()
 }
@@ -157,9 +162,9 @@ pub(crate) async fn offline(library: &[Page<'_>], asked: &str) -> String {
 }
 
 /// All candidates of the trace, in order.
-pub(crate) fn candidates(answer: &Answer) -> Vec<Candidate> {
+pub(crate) fn candidates(answer: &Answered) -> Vec<Candidate> {
     let mut all = Vec::new();
-    for event in &answer.trace.events {
+    for event in &answer.events {
         if let Event::Retrieved { candidates, .. } = event {
             all.extend(candidates.iter().cloned());
         }
@@ -173,8 +178,8 @@ pub(crate) fn section(prompt: &str, heading: &str) -> String {
     below.split("\n# ").next().unwrap().to_owned()
 }
 
-fn told_by(answer: &Answer) -> &str {
-    match answer.trace.events.first() {
+fn told_by(answer: &Answered) -> &str {
+    match answer.events.first() {
         Some(Event::Began { method, .. }) => method,
         _ => "",
     }
@@ -182,11 +187,11 @@ fn told_by(answer: &Answer) -> &str {
 
 /// The trace, one line per step. Checks on the way that KAR³ finds no candidate that is in the
 /// context already, and that the context is what it chose.
-pub(crate) fn tell(answer: &Answer) -> String {
+pub(crate) fn tell(answer: &Answered) -> String {
     let mut told = String::new();
     let mut held = Vec::new();
     let is_kar3 = told_by(answer).starts_with("kar3");
-    for event in &answer.trace.events {
+    for event in &answer.events {
         match event {
             Event::Began { method, question } => writeln!(told, "{method}: {question}"),
             Event::Proposed { hop, proposals, .. } => {
@@ -285,4 +290,11 @@ pub(crate) fn texts_of(requests: &[ChatRequest]) -> Vec<String> {
         }
     }
     prompts
+}
+
+/// One parameter, for all methods that have it.
+pub(crate) fn set(name: &str, value: usize) -> Overrides {
+    let mut overrides = Overrides::default();
+    overrides.set(name, value.into()).unwrap();
+    overrides
 }

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use pikerag_coordinate::ingest::Params as IngestParams;
-use pikerag_coordinate::{Models, Ports, SolveError, solve};
+use pikerag_coordinate::{Models, Ports, SolveError};
 use pikerag_doubles::ScriptedChat;
 use pikerag_knowledge::{
     AtomKind, ChatModel, ChatRequest, KnowledgeBase, Message, Role, Structure, WrittenBy,
 };
 
+use crate::common::solve;
 use crate::common::{Files, Shelf};
 use crate::methods::fixture::{hashes, method, ports, prompts, question, script, section, tell};
 

@@ -47,9 +47,9 @@ async fn three_rounds() {
     ");
     // The answer's context is that of the last round, and no more.
     let Some(Event::Retrieved { hop: 3, candidates }) =
-        answer.trace.events.iter().rev().find(|event| matches!(event, Event::Retrieved { .. }))
+        answer.events.iter().rev().find(|event| matches!(event, Event::Retrieved { .. }))
     else {
-        panic!("{:?}", answer.trace)
+        panic!("{:?}", answer.events)
     };
     let last: Vec<_> = candidates.iter().map(|found| found.chunk).collect();
     assert_eq!(answer.context.ids(), last);

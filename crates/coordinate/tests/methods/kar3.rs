@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pikerag_coordinate::methods::kar3;
-use pikerag_coordinate::{Method, Models, Ports, SolveError, solve};
+use pikerag_coordinate::{Method, Models, Ports, SolveError};
 use pikerag_doubles::ScriptedEmbedder;
 use pikerag_knowledge::{Candidate, Embedder, Event, Message, Role, Via, WrittenBy};
 
@@ -443,8 +443,8 @@ async fn one_proposal_is_one() {
     ]);
     let answer = ask("kar3-one-proposal", BORN, &chat).await;
     assert!(prompts(&chat)[0].contains("exactly one sub-question"));
-    let Some(Event::Proposed { proposals, .. }) = answer.trace.events.get(1) else {
-        panic!("{:?}", answer.trace)
+    let Some(Event::Proposed { proposals, .. }) = answer.events.get(1) else {
+        panic!("{:?}", answer.events)
     };
     assert_eq!(proposals, &["Who designed the KX-40 crane?"]);
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use pikerag_coordinate::{Models, Ports, SolveError, solve};
+use pikerag_coordinate::{Models, Ports, SolveError};
 use pikerag_doubles::ScriptedChat;
 use pikerag_knowledge::{Message, Role};
 
@@ -87,7 +87,7 @@ async fn two_runs_give_equal_bytes() {
             let answer = solve(&ports, &question("q", BORN), method(name)).await.unwrap();
             let asked: Vec<Role> = answer.spent.by_role.keys().copied().collect();
             assert!(roles.iter().all(|role| asked.contains(role)), "{name}: {asked:?}");
-            runs.push(serde_json::to_string(&answer).unwrap());
+            runs.push(bytes(&answer));
         }
         assert_eq!(runs[0], runs[1], "{name}");
     }

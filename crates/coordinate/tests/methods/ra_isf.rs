@@ -2,7 +2,7 @@
 //! ablations.
 
 use pikerag_coordinate::methods::ra_isf;
-use pikerag_coordinate::{Method, SolveError, solve};
+use pikerag_coordinate::{Method, SolveError};
 use pikerag_knowledge::Role;
 
 use crate::methods::fixture::*;

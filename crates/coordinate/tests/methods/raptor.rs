@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use pikerag_coordinate::Method;
 use pikerag_coordinate::ingest::Params as IngestParams;
 use pikerag_coordinate::methods::raptor::Params;
-use pikerag_coordinate::{Method, solve};
 use pikerag_doubles::ScriptedChat;
 use pikerag_knowledge::{AtomKind, KnowledgeBase, Role, Structure};
 
+use crate::common::solve;
 use crate::common::{Files, Shelf};
 use crate::methods::fixture::{hashes, method, ports, prompts, question, script, section, tell};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pikerag_coordinate::methods::replug::Params;
-use pikerag_coordinate::{Method, Models, Overrides, Ports, SolveError, solve};
+use pikerag_coordinate::{Method, Models, Ports, SolveError};
 use pikerag_knowledge::Role;
 
 use crate::common::Shelf;
@@ -80,11 +80,11 @@ async fn retrieval_scores_weigh() {
 async fn two_passages(
     chat: &Arc<pikerag_doubles::ScriptedChat>,
     scorer: &Arc<pikerag_doubles::ScriptedScorer>,
-) -> pikerag_knowledge::Answer {
+) -> Answered {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
     let mut ports = ports(&shelf, Some(hashes()), chat);
     ports.models.scorer = Some(scorer.clone());
-    let overrides = Overrides { k: Some(2.try_into().unwrap()), ..Overrides::default() };
+    let overrides = set("k", 2);
     let method = method("replug").with(&overrides);
     assert_eq!(method, Method::Replug(Params { k: 2.try_into().unwrap() }));
     solve(&ports, &question("q", BORN), method).await.unwrap()

@@ -1,7 +1,7 @@
 //! Does `SearChain` verify, correct and complete its chain node by node? (Xu et al., 2024; KAR³ §A.2)
 
 use pikerag_coordinate::methods::searchain::Params;
-use pikerag_coordinate::{Method, Overrides, SolveError};
+use pikerag_coordinate::{Method, SolveError};
 use pikerag_knowledge::Role;
 
 use crate::methods::fixture::*;
@@ -132,7 +132,7 @@ async fn the_limit_of_new_plans() {
         (Role::Decompose, &[BIRTHPLACE, inhabitants, inhabitants]),
         (Role::Answer, &[VARNSUND, r#"{"answer": "41000"}"#, "Varnsund"]),
     ]);
-    let overrides = Overrides { n: Some(1.try_into().unwrap()), ..Overrides::default() };
+    let overrides = set("n", 1);
     let answer = ask_with(method("searchain").with(&overrides), BORN, &chat).await;
     insta::assert_snapshot!(tell(&answer), @r"
     searchain (own parameters): Where was the designer of the KX-40 crane born?

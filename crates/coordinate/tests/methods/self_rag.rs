@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use pikerag_coordinate::methods::self_rag::Params;
-use pikerag_coordinate::{Method, Overrides, SolveError, solve};
+use pikerag_coordinate::{Method, SolveError};
 use pikerag_doubles::ScriptedChat;
-use pikerag_knowledge::{Answer, Role};
+use pikerag_knowledge::Role;
 
 use crate::common::Shelf;
 use crate::methods::fixture::*;
@@ -23,7 +23,7 @@ const VARNSUND: &str = r#"{"answer": "Varnsund", "rationale": "It says so."}"#;
 const OSLO: &str = r#"{"answer": "Oslo", "rationale": "Hale was."}"#;
 
 /// The best three passages.
-async fn ask_of_three(chat: &Arc<ScriptedChat>) -> Answer {
+async fn ask_of_three(chat: &Arc<ScriptedChat>) -> Answered {
     let params = Params { k: 3.try_into().unwrap(), ..Params::default() };
     ask_with(Method::SelfRag(params), BORN, chat).await
 }
@@ -99,7 +99,7 @@ async fn what_each_judgement_sees() {
         (Role::Answer, &[VARNSUND]),
         (Role::Grade, &[FULLY, USEFUL]),
     ]);
-    let overrides = Overrides { k: Some(2.try_into().unwrap()), ..Overrides::default() };
+    let overrides = set("k", 2);
     ask_with(method("self-rag").with(&overrides), BORN, &chat).await;
     let prompts = prompts(&chat);
     let [know, relevant, segment, support, usefulness, second] = &prompts[..] else {

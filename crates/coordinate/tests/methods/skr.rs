@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use pikerag_coordinate::{LabelledQuestion, Overrides, Ports, SolveError, solve};
+use pikerag_coordinate::{LabelledQuestion, Ports, SolveError};
 use pikerag_doubles::ScriptedChat;
-use pikerag_knowledge::{Answer, Embedder, Role};
+use pikerag_knowledge::{Embedder, Role};
 
 use crate::methods::fixture::*;
 
@@ -33,7 +33,7 @@ async fn kit_with(
     (shelf, ports)
 }
 
-async fn ask_labelled(labelled: &[(&str, bool)], chat: &Arc<ScriptedChat>) -> Answer {
+async fn ask_labelled(labelled: &[(&str, bool)], chat: &Arc<ScriptedChat>) -> Answered {
     let (_shelf, ports) = kit_with(labelled, Some(hashes()), chat).await;
     solve(&ports, &question("q", BORN), method("skr")).await.unwrap()
 }
@@ -87,7 +87,7 @@ async fn most_neighbours_are_known() {
 async fn without_an_embedder_the_words_decide() {
     let chat = script(&[(Role::Answer, &[VARNSUND])]);
     let (_shelf, ports) = kit_with(&LABELLED, None, &chat).await;
-    let overrides = Overrides { k: Some(3.try_into().unwrap()), ..Overrides::default() };
+    let overrides = set("k", 3);
     let method = method("skr").with(&overrides);
     let answer = solve(&ports, &question("q", BORN), method).await.unwrap();
     insta::assert_snapshot!(tell(&answer), @r"

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pikerag_coordinate::ingest::{ChunkBy, Params, Sample, TagParams, keyed_pair, learn};
-use pikerag_coordinate::{Method, Models, Ports, RetrievalParams, TagUse, solve};
+use pikerag_coordinate::{Method, Models, Ports, RetrievalParams, TagUse};
 use pikerag_doubles::ScriptedChat;
 use pikerag_extract::{ChunkParams, tag_key};
 use pikerag_knowledge::{
@@ -11,6 +11,7 @@ use pikerag_knowledge::{
     TagWriter,
 };
 
+use crate::common::solve;
 use crate::common::{Files, Shelf};
 use crate::said::fixture::{index_with, prompt, recorded, repeating, reply, tools};
 
@@ -226,7 +227,7 @@ async fn questions_find_by_the_documents_words() {
         let question = Question { id: "q".to_owned(), text: text.to_owned() };
         let params = RetrievalParams { chunks: 2, tags, ..RetrievalParams::chunks() };
         let answer = solve(&ports, &question, Method::NaiveRag(params)).await.unwrap();
-        let event = answer.trace.events.iter().find(|event| matches!(event, Event::Tagged { .. }));
+        let event = answer.events.iter().find(|event| matches!(event, Event::Tagged { .. }));
         let told = event.map(|event| serde_json::to_string(event).unwrap()).unwrap_or_default();
         let found: Vec<String> =
             answer.context.chunks.iter().map(|held| held.chunk.uri.clone()).collect();

@@ -1,7 +1,7 @@
 //! Which records does a text hold? A model fills in the schema, and only what stands in the text counts.
 
 use pikerag_knowledge::{
-    ChatModel, Chunk, Record, RecordOrigin, RecordSchema, Role, Schema, Span, Account,
+    Account, ChatModel, Chunk, Record, RecordOrigin, RecordSchema, Role, Schema, Span,
 };
 use pikerag_prompt::{AskError, Prompt, Reply, Unreadable, ask, object};
 use serde_json::{Map, Value, json};

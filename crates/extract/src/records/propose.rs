@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use pikerag_knowledge::records::{DayOrder, Field, FieldType};
-use pikerag_knowledge::{ChatModel, Chunk, RecordSchema, Role, Schema, Account};
+use pikerag_knowledge::{Account, ChatModel, Chunk, RecordSchema, Role, Schema};
 use pikerag_prompt::{
     AskError, Prompt, Reply, Unreadable, ask, object, one_line, quiet_headings, text, texts,
 };

@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, Schema, TokenLogprob, Usage,
+    ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, Schema, TokenLogprob,
+    Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -157,11 +158,7 @@ struct WireSchema<'a> {
     strict: Option<bool>,
 }
 
-fn body<'a>(
-    endpoint: &'a Endpoint,
-    request: &'a ChatRequest,
-    dialect: Dialect,
-) -> Body<'a> {
+fn body<'a>(endpoint: &'a Endpoint, request: &'a ChatRequest, dialect: Dialect) -> Body<'a> {
     let ours = |field: &str| !endpoint.extra.contains_key(field);
     let sends_temperature = endpoint.send_temperature && dialect.has_temperature();
     let limit = (ours("max_tokens") && ours("max_completion_tokens")).then_some(request.max_tokens);

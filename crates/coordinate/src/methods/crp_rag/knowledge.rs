@@ -9,8 +9,8 @@ use super::construct::{interference, spoilt};
 use super::graph::Graph;
 use super::{Knowledge, Noise, Params};
 use crate::ports::{Ports, SolveError};
-use crate::run::Run;
 use crate::retrieval::{RetrievalParams, look_up};
+use crate::run::Run;
 
 const INTEGRATE: Prompt = Prompt {
     role: Role::Summarize,

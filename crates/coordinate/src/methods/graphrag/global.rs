@@ -14,8 +14,9 @@ use serde_json::json;
 use tracing::instrument;
 
 use super::{consulted, fill, plainly, within};
-use crate::conclude::conclude_with;
 use crate::candidates::chunk_candidates;
+use crate::conclude::conclude_with;
+use crate::methods::spec::{Cost, MethodParams, MethodSpec, Variant, WithoutModel};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
@@ -39,6 +40,31 @@ impl Default for Global {
     fn default() -> Self {
         Self { level: 2, batch: 8000, budget: 8000, evidence: 2000, at_once: 8 }
     }
+}
+
+impl MethodParams for Global {
+    const SPEC: MethodSpec<Self> = MethodSpec {
+        variants: &[Variant {
+            name: "graphrag-global",
+            summary: "a partial answer from each batch of community reports, the helpful ones put together",
+            source: "GraphRAG",
+            set: |_| {},
+        }],
+        parameters: &[],
+        roles: &[Role::Answer],
+        without_model: WithoutModel::Fails,
+        needs: Some(Structure::Graph),
+        cost: |_| Cost {
+            calls: 17.0,
+            most_calls: 65,
+            chunks: 16.0,
+            most_chunks: 48,
+            rounds: 16,
+            fixed: 900,
+            reply: 250,
+            basis: "a call per batch of reports, here at most 64 of them, and one to join them; indexing is not counted here",
+        },
+    };
 }
 
 const MAP: Prompt = Prompt {

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use pikerag_knowledge::{
     Answer, ChunkId, Community, Consulted, Context, Entity, EntityId, Event, NodeKind, Question,
-    Relation, Structure, VectorSet, Via,
+    Relation, Role, Structure, VectorSet, Via,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_language::names::{joined, names_in};
@@ -12,9 +12,10 @@ use pikerag_retrieve::Hit;
 use tracing::instrument;
 
 use super::{consulted, fill, plainly, within};
+use crate::candidates::{chunk_candidates, fetch};
 use crate::conclude::conclude_with;
 use crate::ingest::{entity_line, relation_line};
-use crate::candidates::{chunk_candidates, fetch};
+use crate::methods::spec::{Cost, MethodParams, MethodSpec, Variant, WithoutModel};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
@@ -36,6 +37,31 @@ impl Default for Local {
     fn default() -> Self {
         Self { entities: 10, budget: 8000, chunks: 0.5, reports: 0.25 }
     }
+}
+
+impl MethodParams for Local {
+    const SPEC: MethodSpec<Self> = MethodSpec {
+        variants: &[Variant {
+            name: "graphrag-local",
+            summary: "entities close to the question, their relations, reports and chunks, one answer",
+            source: "GraphRAG",
+            set: |_| {},
+        }],
+        parameters: &[],
+        roles: &[Role::Answer],
+        without_model: WithoutModel::Quotes,
+        needs: Some(Structure::Graph),
+        cost: |_| Cost {
+            calls: 1.0,
+            most_calls: 1,
+            chunks: 32.0,
+            most_chunks: 96,
+            rounds: 1,
+            fixed: 900,
+            reply: 250,
+            basis: "one call on entities, relations, reports and text; indexing is not counted here",
+        },
+    };
 }
 
 /// Answers `question` from what surrounds the entities that it is about: one chat call.

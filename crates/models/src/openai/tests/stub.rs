@@ -61,7 +61,10 @@ async fn speaks_with_the_stub() {
     judged.logprobs = true;
     let scored = chat.complete(&judged).await.unwrap();
     assert_eq!(ChatReply { logprobs: Vec::new(), ..scored.clone() }, reply);
-    assert_eq!(scored.logprobs.iter().map(|score| score.token.as_str()).collect::<String>(), reply.text);
+    assert_eq!(
+        scored.logprobs.iter().map(|score| score.token.as_str()).collect::<String>(),
+        reply.text
+    );
 
     let params = EmbeddingParams::default();
     let embedder = OpenAiEmbedder::new(endpoint, &transport, params).unwrap();
