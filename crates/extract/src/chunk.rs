@@ -256,9 +256,9 @@ fn identified(
     (chunks, figures)
 }
 
-/// Headings from the outermost down to each section, joined by ` › `, in the sections' order.
-pub(crate) fn heading_paths(sections: &[Section]) -> Vec<String> {
-    let mut paths: Vec<String> = Vec::with_capacity(sections.len());
+/// Headings from the outermost down to each section, in the sections' order.
+pub(crate) fn heading_paths(sections: &[Section]) -> Vec<Vec<String>> {
+    let mut paths: Vec<Vec<String>> = Vec::with_capacity(sections.len());
     let mut places = std::collections::HashMap::new();
     for (place, section) in sections.iter().enumerate() {
         // A parent comes before its children.
@@ -266,10 +266,8 @@ pub(crate) fn heading_paths(sections: &[Section]) -> Vec<String> {
             .parent
             .and_then(|parent| places.get(&parent))
             .and_then(|place: &usize| paths.get(*place));
-        let path = match above {
-            Some(above) => format!("{above} › {}", section.heading),
-            None => section.heading.clone(),
-        };
+        let mut path = above.cloned().unwrap_or_default();
+        path.push(section.heading.clone());
         places.insert(section.id, place);
         paths.push(path);
     }

@@ -318,7 +318,7 @@ mod tests {
             uri: String::new(),
             title: String::new(),
             section: None,
-            headings: String::new(),
+            headings: Vec::new(),
             ordinal: 0,
             kind: ChunkKind::Text,
             text: text.to_owned(),

@@ -34,9 +34,7 @@ pub(crate) fn names(
     let mut uses = Vec::new();
     for chunk in chunks.iter().filter(|chunk| chunk.is_searchable()) {
         let mut titles = title_names(&source.title);
-        if let Some(heading) =
-            chunk.headings.rsplit(" › ").next().filter(|heading| !heading.is_empty())
-        {
+        if let Some(heading) = chunk.headings.last().filter(|heading| !heading.is_empty()) {
             titles.extend(
                 title_names(heading).into_iter().map(|(name, weight)| (name, weight / 5 * 4)),
             );

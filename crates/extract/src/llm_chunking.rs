@@ -111,8 +111,8 @@ async fn walked(
     let paths = heading_paths(&outline.sections);
     let mut walk = Walk { text: &document.text, params, before: None, drafts: Vec::new() };
     for run in outline.runs {
-        let below = run.section.and_then(|place| paths.get(place)).map_or("", String::as_str);
-        let title = one_line(&format!("{} {below}", document.title));
+        let below = run.section.and_then(|place| paths.get(place)).map(|path| path.join(" › "));
+        let title = one_line(&format!("{} {}", document.title, below.unwrap_or_default()));
         for mut stretch in stretches(run.pieces) {
             match stretch.first() {
                 Some(first) if is_prose(first) => {

@@ -175,8 +175,8 @@ pub struct Chunk {
     pub title: String,
     /// The section it stands in, if any.
     pub section: Option<SectionId>,
-    /// Headings above it, outermost first, joined by ` › `; empty where there are none.
-    pub headings: String,
+    /// Headings above it, outermost first; empty where there are none.
+    pub headings: Vec<String>,
     /// Place in reading order within the source, from 0.
     pub ordinal: u32,
     /// What it holds.
@@ -232,14 +232,19 @@ impl Chunk {
         !self.hidden && (self.summary.is_some() || !is_bare)
     }
 
+    /// The headings above it in one line, outermost first; empty where there are none.
+    pub fn heading_path(&self) -> String {
+        self.headings.join(" › ")
+    }
+
     /// What retrieval and prompts see as the name of the chunk: title, and headings below it.
     pub fn full_title(&self) -> String {
-        match self.headings.as_str() {
+        match self.heading_path().as_str() {
             "" => self.title.clone(),
-            headings if headings == self.title => self.title.clone(),
-            headings => match headings.strip_prefix(&format!("{} › ", self.title)) {
+            path if path == self.title => self.title.clone(),
+            path => match path.strip_prefix(&format!("{} › ", self.title)) {
                 Some(below) => format!("{} › {below}", self.title),
-                None => format!("{} › {headings}", self.title),
+                None => format!("{} › {path}", self.title),
             },
         }
     }

@@ -77,7 +77,7 @@ mod tests {
             uri: "a.md".to_owned(),
             title: "A".to_owned(),
             section: None,
-            headings: String::new(),
+            headings: Vec::new(),
             ordinal: 0,
             kind: ChunkKind::Figure,
             text: "[Figure 1]".to_owned(),

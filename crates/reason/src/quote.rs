@@ -193,7 +193,7 @@ mod tests {
                 uri: title.to_owned(),
                 title: title.to_owned(),
                 section: None,
-                headings: String::new(),
+                headings: Vec::new(),
                 ordinal: 0,
                 kind: ChunkKind::Text,
                 text: text.to_owned(),

@@ -7,6 +7,7 @@ mod export;
 mod follow;
 mod graph;
 mod layers;
+mod layouts;
 mod ledger;
 mod names;
 mod put;
@@ -14,6 +15,7 @@ mod read;
 mod records;
 mod references;
 mod rows;
+mod runs;
 mod tags;
 mod texts;
 mod tree;
@@ -27,12 +29,11 @@ use pikerag_knowledge::StoreError;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 pub use export::ExportLine;
+pub use layouts::LAYOUT;
 
 use crate::error::Context;
 use crate::fulltext::FullText;
 
-/// Layout of the tables; another number is another, incompatible layout.
-const LAYOUT: i64 = 3;
 /// The file that makes a folder a knowledge base.
 pub const DATABASE: &str = "base.sqlite";
 
@@ -91,20 +92,7 @@ impl Base {
         writer
             .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
             .map_err(|error| not_ours(error.to_string()))?;
-        let layout: i64 = writer
-            .query_row("PRAGMA user_version", [], |row| row.get(0))
-            .map_err(|error| not_ours(error.to_string()))?;
-        match layout {
-            LAYOUT => {}
-            0 if create(&mut writer)? => {}
-            0 => return Err(not_ours("it is the database of another program".to_owned())),
-            other => {
-                return Err(not_ours(format!(
-                    "it has layout {other}, this version of pikerag reads layout {LAYOUT}; \
-                     index the documents again into a new folder"
-                )));
-            }
-        }
+        layouts::bring_up_to_date(&path, &mut writer)?;
         let identity = writer
             .query_row("SELECT value FROM meta WHERE key = 'identity'", [], |row| row.get(0))
             .map_err(|error| not_ours(error.to_string()))?;
@@ -228,25 +216,6 @@ fn tune(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(
         "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1000;",
     )
-}
-
-/// Makes the tables, unless there are tables of somebody else (`false`).
-fn create(writer: &mut Connection) -> Result<bool, StoreError> {
-    let doing = "creating the tables";
-    let transaction = writer
-        .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
-        .context(doing)?;
-    let number = |sql| transaction.query_row(sql, [], |row| row.get::<_, i64>(0)).context(doing);
-    // Two processes may both have seen an empty file; the second finds the work done.
-    if number("PRAGMA user_version")? == 0 {
-        if number("SELECT count(*) FROM sqlite_schema")? != 0 {
-            return Ok(false);
-        }
-        transaction.execute_batch(include_str!("sqlite/layout.sql")).context(doing)?;
-        transaction.pragma_update(None, "user_version", LAYOUT).context(doing)?;
-    }
-    transaction.commit().context(doing)?;
-    Ok(true)
 }
 
 /// A counter of the `meta` table; 0 before it was first advanced.

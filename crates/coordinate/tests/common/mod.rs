@@ -92,7 +92,7 @@ pub(crate) fn block_on(test: impl Future<Output = ()>) {
 }
 
 /// An answer with the run that led to it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Answered {
     pub(crate) answer: Answer,
     pub(crate) events: Vec<Event>,

@@ -73,7 +73,7 @@ pub(super) async fn scores(
     for chunk in chunks.iter().filter(|chunk| chunk.is_searchable()) {
         let named = asked.named.get(&chunk.id).copied().unwrap_or_default();
         let source = weights.overlap(&about_source(chunk)).max(named);
-        let section = weights.overlap(&chunk.headings);
+        let section = weights.overlap(&chunk.heading_path());
         let mix = |of_words: f32, of_meaning: Option<&f32>| {
             words * of_words + (1.0 - words) * of_meaning.copied().unwrap_or_default()
         };

@@ -181,7 +181,7 @@ fn document(uri: &str, random: &mut Random) -> DocumentGraph {
         uri: uri.to_owned(),
         title: title.clone(),
         section: None,
-        headings: String::new(),
+        headings: Vec::new(),
         ordinal: 0,
         kind: ChunkKind::Text,
         span: Span { start: 0, end: text.len() },

@@ -1,5 +1,5 @@
 //! How do the results of extraction reach the base? Chunk by chunk, each in place of what was known of
-//! it; triggers (`layout.sql`) drop what was made from the mentions that changed.
+//! it; triggers (`layouts/3.sql`) drop what was made from the mentions that changed.
 
 use std::collections::HashSet;
 

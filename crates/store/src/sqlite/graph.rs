@@ -10,7 +10,7 @@ use pikerag_knowledge::{
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::write::limit_of;
+use super::rows::limit_of;
 use super::{TEXT_GENERATION, counter, rows};
 
 /// Mentions in reading order: two bases with the same documents put them together alike.

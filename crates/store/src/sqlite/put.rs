@@ -7,7 +7,7 @@ use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, DocumentGraph, FileRecord, Na
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::references;
-use super::write::limit_of;
+use super::rows::limit_of;
 use super::{TEXT_GENERATION, VECTOR_GENERATION, advance};
 
 pub(super) fn put_file(
@@ -152,7 +152,7 @@ fn put_chunk(tx: &Transaction<'_>, chunk: &Chunk, generation: i64) -> rusqlite::
         id,
         chunk.source.0.cast_signed(),
         chunk.section.map(|section| section.0.cast_signed()),
-        chunk.headings,
+        json(&chunk.headings)?,
         chunk.ordinal,
         chunk.kind.as_str(),
         chunk.text,
@@ -237,7 +237,7 @@ fn put_figures(tx: &Transaction<'_>, document: &DocumentGraph) -> rusqlite::Resu
     Ok(())
 }
 
-fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
+pub(super) fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
     serde_json::to_string(value)
         .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
 }

@@ -9,7 +9,7 @@ use pikerag_knowledge::{
 };
 use rusqlite::{OptionalExtension, params};
 
-use super::write::limit_of;
+use super::rows::limit_of;
 use super::{Base, counts, graph, layers, names, records, references, rows, tree, vectors};
 use crate::error::Context;
 

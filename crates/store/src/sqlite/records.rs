@@ -7,7 +7,7 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::rows;
-use super::write::limit_of;
+use super::rows::limit_of;
 
 /// Reads records from `records r JOIN chunks c ON c.id = r.chunk JOIN sources s ON s.id = c.source`.
 pub(super) const RECORDS: &str =

@@ -18,13 +18,14 @@ pub(super) fn chunk(row: &Row<'_>) -> rusqlite::Result<Chunk> {
     let kind: String = row.get(7)?;
     let cells: Option<String> = row.get(12)?;
     let area: Option<String> = row.get(13)?;
+    let headings: String = row.get(5)?;
     Ok(Chunk {
         id: ChunkId(id(row, 0)?),
         source: SourceId(id(row, 1)?),
         uri: row.get(2)?,
         title: row.get(3)?,
         section: row.get::<_, Option<i64>>(4)?.map(|id| SectionId(id.cast_unsigned())),
-        headings: row.get(5)?,
+        headings: serde_json::from_str(&headings).map_err(|error| bad(5, error))?,
         ordinal: row.get(6)?,
         kind: ChunkKind::from_name(&kind).ok_or_else(|| unknown(7, &kind))?,
         text: row.get(8)?,
@@ -100,9 +101,13 @@ fn unknown(column: usize, kind: &str) -> rusqlite::Error {
     bad(column, format!("`{kind}` is no kind of this version"))
 }
 
-fn bad(
+pub(super) fn bad(
     column: usize,
     error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
 ) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error.into())
+}
+
+pub(super) fn limit_of(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }

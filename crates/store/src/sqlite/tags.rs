@@ -1,5 +1,5 @@
 //! Which chunks bear which tags, and which words of readers stand for which of the documents? What was
-//! found goes with its chunks (`layout.sql`); what a person declared stays.
+//! found goes with its chunks (`layouts/3.sql`); what a person declared stays.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
@@ -8,7 +8,7 @@ use pikerag_knowledge::{
 };
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
-use super::write::limit_of;
+use super::rows::limit_of;
 use super::{Base, rows};
 
 /// A class that a person dropped: it stays as a mark, so that it is not found again.

@@ -6,7 +6,7 @@ use pikerag_knowledge::{Child, ChunkId, Summary, SummaryId};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::rows;
-use super::write::limit_of;
+use super::rows::limit_of;
 
 pub(super) fn summaries(
     connection: &Connection,

@@ -80,7 +80,7 @@ impl KnowledgeWriter for Base {
             connection
                 .prepare_cached(&sql)
                 .context("reading progress")?
-                .query_map(params![stage, after, limit_of(limit)], |row| Ok(ChunkId(rows::id(row, 0)?)))
+                .query_map(params![stage, after, rows::limit_of(limit)], |row| Ok(ChunkId(rows::id(row, 0)?)))
                 .and_then(Iterator::collect)
                 .context("reading progress")
         })
@@ -101,7 +101,7 @@ impl KnowledgeWriter for Base {
             let after = after.map_or(-1, |chunk| chunk.0.cast_signed());
             connection
                 .prepare_cached(sql)?
-                .query_map(params![stage, after, limit_of(limit), kind.as_str()], |row| {
+                .query_map(params![stage, after, rows::limit_of(limit), kind.as_str()], |row| {
                     Ok(ChunkId(rows::id(row, 0)?))
                 })?
                 .collect()
@@ -159,7 +159,7 @@ impl KnowledgeWriter for Base {
                         atom.id.0.cast_signed(),
                         chunk.0.cast_signed(),
                         atom.kind.as_str(),
-                        limit_of(ordinal),
+                        rows::limit_of(ordinal),
                         atom.text
                     ])?;
                 }
@@ -289,7 +289,7 @@ impl KnowledgeWriter for Base {
         let embedder = embedder.to_owned();
         let after = after.map_or(-1, u64::cast_signed);
         self.reading("looking for texts without vectors", move |_, connection| {
-            texts::without_vector(connection, set, &embedder, after, limit_of(limit))
+            texts::without_vector(connection, set, &embedder, after, rows::limit_of(limit))
                 .context("looking for texts without vectors")
         })
         .await
@@ -342,8 +342,4 @@ impl KnowledgeWriter for Base {
 
 fn file_record(row: &rusqlite::Row<'_>) -> rusqlite::Result<FileRecord> {
     Ok(FileRecord { path: row.get(0)?, hash: row.get(1)?, recipe: row.get(2)? })
-}
-
-pub(super) fn limit_of(number: usize) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,0 +1,122 @@
+//! How do the tables come about, and how does an older base become one of today? Layouts follow one
+//! another; each is one transaction, and nothing that was paid for is left behind.
+
+use std::path::Path;
+
+use pikerag_knowledge::StoreError;
+use rusqlite::Connection;
+use rusqlite_migration::{M, Migrations};
+
+/// The layout that this version reads and writes.
+pub const LAYOUT: i64 = 4;
+/// The oldest that it can make into today's.
+const OLDEST: i64 = 3;
+
+/// The step to each layout, from the first on. There were bases of 1 and 2, but never one in use.
+const STEPS: &[M<'_>] = &[
+    M::up(include_str!("layouts/3.sql")),
+    M::up("-- as 3"),
+    M::up("-- as 3"),
+    M::up(include_str!("layouts/4.sql")),
+];
+
+/// Brings the database at `path` to today's layout: an empty file, or a base of an older one.
+///
+/// # Errors
+/// [`StoreError::NotOurs`] for the database of another program and for a base of a layout that is newer
+/// than this version, or older than any it knows; it is left as it is.
+pub(super) fn bring_up_to_date(path: &Path, connection: &mut Connection) -> Result<(), StoreError> {
+    let not_ours =
+        |reason: String| StoreError::NotOurs { path: path.display().to_string(), reason };
+    let broken = |error: rusqlite::Error| not_ours(error.to_string());
+    let number = |connection: &Connection, sql: &str| {
+        connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(broken)
+    };
+    match number(connection, "PRAGMA user_version")? {
+        LAYOUT => return Ok(()),
+        0 if number(connection, "SELECT count(*) FROM sqlite_schema")? != 0 => {
+            // Another process may be at it: then it is a base by now.
+            if number(connection, "PRAGMA user_version")? != LAYOUT {
+                return Err(not_ours("it is the database of another program".to_owned()));
+            }
+            return Ok(());
+        }
+        0 | OLDEST..LAYOUT => {}
+        other if LAYOUT < other => {
+            return Err(not_ours(format!(
+                "it has layout {other}, and this version of pikerag knows layouts up to {LAYOUT}: a newer \
+                 version wrote it"
+            )));
+        }
+        other => {
+            return Err(not_ours(format!(
+                "it has layout {other}, which was never released; layouts from {OLDEST} on are read"
+            )));
+        }
+    }
+    match Migrations::from_slice(STEPS).to_latest(connection) {
+        Ok(()) => Ok(()),
+        // Two processes may have begun at once: the second finds the work done.
+        Err(_) if number(connection, "PRAGMA user_version")? == LAYOUT => Ok(()),
+        Err(error) => Err(not_ours(format!("it could not be brought to layout {LAYOUT}: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn opened(statements: &str) -> (tempfile::TempDir, Result<(), String>, Connection) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("base.sqlite");
+        let mut connection = Connection::open(&path).unwrap();
+        connection.execute_batch(statements).unwrap();
+        let result = bring_up_to_date(&path, &mut connection).map_err(|error| error.to_string());
+        (folder, result, connection)
+    }
+
+    fn version(connection: &Connection) -> i64 {
+        connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn the_steps_are_sound_and_lead_to_today() {
+        Migrations::from_slice(STEPS).validate().unwrap();
+        assert_eq!(STEPS.len() as i64, LAYOUT);
+        let (_folder, result, connection) = opened("");
+        assert_eq!((result, version(&connection)), (Ok(()), LAYOUT));
+    }
+
+    #[test]
+    fn headings_become_lists() {
+        let three = format!(
+            "{} PRAGMA user_version = 3;
+             INSERT INTO files VALUES ('f', 'h', 'r');
+             INSERT INTO sources VALUES (1, 'f', 'f', 't', 'm', 'h', NULL, '{{}}', 'x', NULL);
+             INSERT INTO sections VALUES (7, 1, NULL, 0, 1, 'A › B'), (8, 1, 7, 1, 2, 'C');
+             INSERT INTO chunks(id, source, section, headings, ordinal, kind, text, span_start, span_end, hidden, generation)
+             VALUES (1, 1, 8, 'A › B › C', 0, 'text', 'x', 0, 1, 0, 1), (2, 1, NULL, '', 1, 'text', 'y', 1, 2, 0, 1);",
+            include_str!("layouts/3.sql")
+        );
+        let (_folder, result, connection) = opened(&three);
+        result.unwrap();
+        let headings: Vec<String> = connection
+            .prepare("SELECT headings FROM chunks ORDER BY id")
+            .unwrap()
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        assert_eq!(headings, [r#"["A › B","C"]"#, "[]"]);
+    }
+
+    #[test]
+    fn what_is_newer_or_not_ours_is_left_as_it_is() {
+        let (_folder, result, connection) = opened("PRAGMA user_version = 5; CREATE TABLE x (y);");
+        assert!(result.unwrap_err().contains("a newer version wrote it"));
+        assert_eq!(version(&connection), 5);
+        let (_folder, result, connection) = opened("CREATE TABLE x (y);");
+        assert!(result.unwrap_err().contains("another program"));
+        assert_eq!(version(&connection), 0);
+    }
+}

@@ -1,0 +1,92 @@
+//! Where are runs kept? A row for each, with its events beside it.
+
+use async_trait::async_trait;
+use pikerag_knowledge::{Millis, RunEvent, RunId, RunRecord, RunState, RunStore, StoreError};
+use rusqlite::{Row, params};
+use serde::de::DeserializeOwned;
+
+use super::Base;
+use super::put::json;
+use super::rows::{bad, limit_of};
+
+#[async_trait]
+impl RunStore for Base {
+    async fn keep_run(&self, run: RunRecord, events: Vec<RunEvent>) -> Result<(), StoreError> {
+        self.writing("keeping a run", move |tx| {
+            tx.prepare_cached(
+                "INSERT INTO runs(id, started, state, record) VALUES (?1, ?2, ?3, ?4)
+                 ON CONFLICT(id) DO UPDATE SET state = excluded.state, record = excluded.record",
+            )?
+            .execute(params![
+                run.id.0,
+                run.started.cast_signed(),
+                run.state.as_str(),
+                json(&run)?
+            ])?;
+            let mut insert = tx.prepare_cached(
+                "INSERT INTO run_events(run, seq, event) VALUES (?1, ?2, ?3)
+                 ON CONFLICT(run, seq) DO UPDATE SET event = excluded.event",
+            )?;
+            for event in &events {
+                insert.execute(params![run.id.0, event.seq, json(event)?])?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn runs(&self, limit: usize) -> Result<Vec<RunRecord>, StoreError> {
+        self.looking("reading runs", move |connection| {
+            connection
+                .prepare_cached("SELECT record FROM runs ORDER BY started DESC, id LIMIT ?1")?
+                .query_map([limit_of(limit)], read)?
+                .collect()
+        })
+        .await
+    }
+
+    async fn runs_named(&self, prefix: &str) -> Result<Vec<RunRecord>, StoreError> {
+        let prefix = prefix.to_owned();
+        self.looking("reading runs", move |connection| {
+            connection
+                .prepare_cached(
+                    "SELECT record FROM runs WHERE substr(id, 1, length(?1)) = ?1
+                     ORDER BY length(id), id LIMIT 2",
+                )?
+                .query_map([prefix], read)?
+                .collect()
+        })
+        .await
+    }
+
+    async fn run_events(&self, run: &RunId) -> Result<Vec<RunEvent>, StoreError> {
+        let run = run.clone();
+        self.looking("reading the events of a run", move |connection| {
+            connection
+                .prepare_cached("SELECT event FROM run_events WHERE run = ?1 ORDER BY seq")?
+                .query_map([run.0], read)?
+                .collect()
+        })
+        .await
+    }
+
+    async fn prune_runs(&self, before: Millis, keep: usize) -> Result<usize, StoreError> {
+        self.writing("forgetting old runs", move |tx| {
+            tx.prepare_cached(
+                "DELETE FROM runs WHERE state <> ?1 AND (started < ?2 OR id NOT IN (
+                   SELECT id FROM runs ORDER BY started DESC, id LIMIT ?3))",
+            )?
+            .execute(params![
+                RunState::Running.as_str(),
+                before.cast_signed(),
+                limit_of(keep)
+            ])
+        })
+        .await
+    }
+}
+
+fn read<T: DeserializeOwned>(row: &Row<'_>) -> rusqlite::Result<T> {
+    let text: String = row.get(0)?;
+    serde_json::from_str(&text).map_err(|error| bad(0, error))
+}
