@@ -7,17 +7,21 @@ use toml::{Table, Value};
 use super::{Finding, Tree};
 
 /// Our crates, by folder, and those that each may depend on. Tests may see anything.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("knowledge", &[]),
     ("language", &[]),
     ("prompt", &["knowledge"]),
     ("parse", &["knowledge"]),
     ("extract", &["knowledge", "language", "prompt"]),
+    ("organize", &["knowledge"]),
     ("reason", &["knowledge", "language", "prompt"]),
     ("retrieve", &["knowledge", "language"]),
     ("store", &["knowledge", "language"]),
     ("models", &["knowledge"]),
-    ("coordinate", &["knowledge", "language", "prompt", "parse", "extract", "retrieve", "reason"]),
+    (
+        "coordinate",
+        &["knowledge", "language", "prompt", "parse", "extract", "organize", "retrieve", "reason"],
+    ),
     ("eval", &["knowledge", "language", "prompt", "coordinate"]),
     ("app", EVERYTHING),
     ("xtask", &[]),
@@ -29,6 +33,7 @@ const EVERYTHING: &[&str] = &[
     "prompt",
     "parse",
     "extract",
+    "organize",
     "reason",
     "retrieve",
     "store",

@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use futures::stream;
-use pikerag_extract::leiden::{Graph, hierarchy};
 use pikerag_extract::{extract, extract_names};
 use pikerag_knowledge::id::content_id;
 use pikerag_knowledge::{
@@ -15,6 +14,7 @@ use pikerag_knowledge::{
     Spent, Stage, StoreError,
 };
 use pikerag_language::estimate_tokens;
+use pikerag_organize::leiden::{Graph, hierarchy};
 use pikerag_prompt::{Prompt, Prose, ask, quiet_headings};
 
 use super::call_batch::{CallBatch, run_calls};

@@ -1,17 +1,17 @@
 //! How does a tree of summaries grow above the chunks? Clusters by meaning, a summary of each, clusters of
 //! these, until one is left (RAPTOR §3). A summary whose children did not change stays as it is.
 //!
-//! Differs from RAPTOR: clusters as `pikerag_extract::cluster` says; and ten nodes or fewer make one
+//! Differs from RAPTOR: clusters as `pikerag_organize::cluster` says; and ten nodes or fewer make one
 //! cluster, where RAPTOR would leave them without a summary.
 
 use std::collections::{HashMap, HashSet};
 
 use futures::stream;
-use pikerag_extract::cluster::{self, clusters};
 use pikerag_knowledge::{
     Child, ChunkId, Role, Spent, Stage, StoreError, Structure, Summary, SummaryId, VectorSet,
 };
 use pikerag_language::estimate_tokens;
+use pikerag_organize::cluster::{self, clusters};
 use pikerag_prompt::{Prompt, Prose, ask, quiet_headings};
 
 use super::call_batch::{CallBatch, run_calls};
