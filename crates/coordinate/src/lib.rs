@@ -5,6 +5,7 @@ mod certainty;
 mod conclude;
 pub mod decompose;
 pub mod estimate;
+mod indexing;
 pub mod ingest;
 pub mod methods;
 mod ports;

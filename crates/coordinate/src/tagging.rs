@@ -20,14 +20,14 @@ use crate::retrieval::{RetrievalParams, retrieve};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TagUse {
-    /// Nothing.
+    /// Nothing: no call is made for tags.
     #[default]
     Off,
     /// The question is rewritten in the documents' words.
     Rewrite,
     /// Chunks that bear the tags, or hold their words, are found besides.
     Keywords,
-    /// Both.
+    /// Both: the rewritten question, and chunks by tags besides.
     Both,
 }
 
@@ -198,7 +198,7 @@ async fn rewritten(
     Ok(format!("{question} ({})", each_once(words.into_iter()).join("; ")))
 }
 
-/// Words that differ, in order.
+/// Words that differ as tags do, in order of first standing.
 fn each_once(words: impl Iterator<Item = String>) -> Vec<String> {
     let mut seen = HashSet::new();
     words.filter(|word| seen.insert(tag_key(word))).collect()

@@ -18,16 +18,16 @@ const PROMPT: Prompt = Prompt {
     max_tokens: 2048,
 };
 
-/// What one atomizing call gave.
+/// What a chunk was atomized into, and what was dropped on the way.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Atomized {
-    /// The questions, in the model's order.
+    /// The questions or statements, in the model's order, each once; may be empty.
     pub atoms: Vec<Atom>,
     /// Questions that were asked before in other dress.
     pub duplicates: usize,
     /// Questions whose subject is only a pronoun: nobody could find them.
     pub pronouns: usize,
-    /// What the call used.
+    /// Tokens and calls, a second one after an unreadable reply included.
     pub spent: Spent,
 }
 
