@@ -7,6 +7,7 @@ mod conclude;
 pub mod decompose;
 pub mod estimate;
 mod fork;
+mod indexing;
 pub mod ingest;
 pub mod methods;
 mod ports;

@@ -172,7 +172,7 @@ async fn rewritten(
     Ok(format!("{question} ({})", each_once(words.into_iter()).join("; ")))
 }
 
-/// Words that differ, in order.
+/// Words that differ as tags do, in order of first standing.
 fn each_once(words: impl Iterator<Item = String>) -> Vec<String> {
     let mut seen = HashSet::new();
     words.filter(|word| seen.insert(tag_key(word))).collect()

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use pikerag_coordinate::Models;
 use pikerag_coordinate::estimate::estimate;
 use pikerag_coordinate::ingest::{
-    ChunkBy, FileError, FileReader, Outcome, Params, Report, Tools, ingest,
+    Available, ChunkBy, FileError, FileReader, Outcome, Params, Report, Tools, ingest,
 };
 use pikerag_doubles::{HashEmbedder, ScriptedChat, ScriptedEmbedder, busy};
 use pikerag_extract::ChunkParams;
@@ -338,15 +338,17 @@ async fn another_embedder_makes_all_vectors_anew_and_no_call() {
 async fn the_estimate_counts_the_calls() {
     let files = many(7);
     let paths: Vec<String> = files.0.keys().cloned().collect();
-    let before = estimate(None, &files, &paths, &params()).await.unwrap();
+    let before = estimate(None, &files, &paths, &params(), &Available::all()).await.unwrap();
     let (shelf, chat) = (Shelf::empty(), asking());
     let part = Files(files.0.clone().into_iter().take(3).collect());
     index(&shelf, &part, chat).await;
-    let rest = estimate(Some(&*shelf.base), &files, &paths, &params()).await.unwrap();
+    let rest =
+        estimate(Some(&*shelf.base), &files, &paths, &params(), &Available::all()).await.unwrap();
     index(&shelf, &files, chat).await;
     assert_eq!((before.files, before.calls, chat.requests().len()), (7, 7, 7));
     assert_eq!((rest.files, rest.unchanged, rest.calls), (4, 3, 4));
-    let after = estimate(Some(&*shelf.base), &files, &paths, &params()).await.unwrap();
+    let after =
+        estimate(Some(&*shelf.base), &files, &paths, &params(), &Available::all()).await.unwrap();
     assert_eq!((after.unchanged, after.calls, after.embedded_tokens), (7, 0, 0));
 }
 

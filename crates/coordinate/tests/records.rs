@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use pikerag_coordinate::estimate::estimate;
-use pikerag_coordinate::ingest::{Params, Report};
+use pikerag_coordinate::ingest::{Available, Params, Report};
 use pikerag_doubles::ScriptedChat;
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
@@ -156,14 +156,16 @@ async fn the_estimate_counts_statements_and_records() {
     ]);
     let paths: Vec<String> = files.0.keys().cloned().collect();
     let (shelf, chat) = (Shelf::empty(), reading());
-    let before = estimate(None, &files, &paths, &params()).await.unwrap();
+    let before = estimate(None, &files, &paths, &params(), &Available::all()).await.unwrap();
     index(&shelf, &files, chat).await;
     assert_eq!((before.calls, chat.requests().len()), (5, 5));
-    let after = estimate(Some(&*shelf.base), &files, &paths, &params()).await.unwrap();
+    let after =
+        estimate(Some(&*shelf.base), &files, &paths, &params(), &Available::all()).await.unwrap();
     assert_eq!((after.calls, after.usage.completion_tokens), (0, 0));
     let mut other = params();
     other.records[0].description = "How much a machine lifts".to_owned();
-    let anew = estimate(Some(&*shelf.base), &files, &paths, &other).await.unwrap();
+    let anew =
+        estimate(Some(&*shelf.base), &files, &paths, &other, &Available::all()).await.unwrap();
     assert_eq!(anew.calls, 2);
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use pikerag_coordinate::estimate::estimate;
-use pikerag_coordinate::ingest::{Params, Report};
+use pikerag_coordinate::ingest::{Available, Params, Report};
 use pikerag_doubles::{HashEmbedder, ScriptedChat};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
@@ -218,13 +218,14 @@ async fn the_estimate_counts_extraction() {
     let files = library();
     let paths: Vec<String> = files.0.keys().cloned().collect();
     let graph = Params { with: vec![Structure::Graph], ..params() };
-    let before = estimate(None, &files, &paths, &graph).await.unwrap();
+    let before = estimate(None, &files, &paths, &graph, &Available::all()).await.unwrap();
     assert_eq!(before.calls, 2 + 1);
     let tree = Params { with: vec![Structure::Tree], ..params() };
-    assert_eq!(estimate(None, &files, &paths, &tree).await.unwrap().calls, 1);
+    assert_eq!(estimate(None, &files, &paths, &tree, &Available::all()).await.unwrap().calls, 1);
     let (shelf, chat) = (Shelf::empty(), reading());
     index(&shelf, &files, chat).await;
-    let after = estimate(Some(&*shelf.base), &files, &paths, &params()).await.unwrap();
+    let after =
+        estimate(Some(&*shelf.base), &files, &paths, &params(), &Available::all()).await.unwrap();
     assert_eq!(after.calls, 0);
 }
 

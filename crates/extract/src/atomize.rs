@@ -18,10 +18,10 @@ const PROMPT: Prompt = Prompt {
     max_tokens: 2048,
 };
 
-/// What one atomizing call gave.
+/// What a chunk was atomized into, and what was dropped on the way.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Atomized {
-    /// The questions, in the model's order.
+    /// The questions or statements, in the model's order, each once; may be empty.
     pub atoms: Vec<Atom>,
     /// Questions that were asked before in other dress.
     pub duplicates: usize,

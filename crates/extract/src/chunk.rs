@@ -11,7 +11,7 @@ use crate::links;
 use crate::references::known_as;
 use crate::split::{Piece, pack, pieces};
 
-/// How large a chunk may be.
+/// How large a chunk may be, in tokens as `estimate_tokens` counts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkParams {
     /// The most tokens of a chunk, estimated. 240 fits the window of small embedders.
@@ -81,7 +81,7 @@ pub(crate) struct Draft {
     pub(crate) page: Option<u32>,
     pub(crate) area: Option<Area>,
     pub(crate) hidden: bool,
-    /// Place among the document's images.
+    /// Place among the document's images, from 0; figures only.
     pub(crate) image: Option<usize>,
     pub(crate) table: Option<Table>,
     /// Place in the list of sections.

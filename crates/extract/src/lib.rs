@@ -3,10 +3,8 @@
 
 mod atomize;
 mod chunk;
-pub mod cluster;
 mod entities;
 mod identifiers;
-pub mod leiden;
 mod links;
 mod llm_chunking;
 mod records;

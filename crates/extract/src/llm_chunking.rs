@@ -44,11 +44,11 @@ const WRAPPING_TOKENS: u64 = 14;
 pub struct EnhanceParams {
     /// The fewest tokens of a chunk, estimated; a section that has fewer is one chunk.
     pub min_tokens: u64,
-    /// The most.
+    /// The most tokens of a chunk, not below `min_tokens`.
     pub max_tokens: u64,
 }
 
-/// A document cut by a model.
+/// A document cut by a model, or by structure where it gave no end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Enhanced {
     /// With a summary at each chunk that the model ended.
@@ -267,7 +267,6 @@ impl<'a> Window<'a> {
     }
 }
 
-/// Who is asked.
 enum Guide<'a> {
     Model {
         model: &'a dyn ChatModel,

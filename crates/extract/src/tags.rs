@@ -47,9 +47,9 @@ pub fn tag_key(tag: &str) -> Option<NameKey> {
 /// A word under which a passage would be looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Factor {
-    /// As the passage has it.
+    /// Its words, as the passage has them.
     pub text: String,
-    /// The passage.
+    /// The chunk that it was found in.
     pub chunk: ChunkId,
 }
 
@@ -206,7 +206,7 @@ pub async fn map_tags(
     Ok(pairs)
 }
 
-/// Classes as a numbered list.
+/// Classes with their examples, numbered from 1 as replies name them.
 fn class_list(classes: &[TagClass]) -> String {
     let mut lines = Vec::with_capacity(classes.len());
     for class in classes {

@@ -9,18 +9,22 @@ use super::{Finding, Tree};
 /// Our crates, by folder, and those that each may depend on. Tests may see anything.
 ///
 /// [`DOUBLES`] stands on the right of no line.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("knowledge", &[]),
     ("language", &[]),
     ("prompt", &["knowledge"]),
     ("layout", &["knowledge"]),
     ("parse", &["knowledge", "layout"]),
     ("extract", &["knowledge", "language", "prompt"]),
+    ("organize", &["knowledge"]),
     ("reason", &["knowledge", "language", "prompt"]),
     ("retrieve", &["knowledge", "language"]),
     ("store", &["knowledge", "language"]),
     ("models", &["knowledge"]),
-    ("coordinate", &["knowledge", "language", "prompt", "parse", "extract", "retrieve", "reason"]),
+    (
+        "coordinate",
+        &["knowledge", "language", "prompt", "parse", "extract", "organize", "retrieve", "reason"],
+    ),
     ("eval", &["knowledge", "language", "prompt", "coordinate"]),
     ("app", EVERYTHING),
     ("doubles", &["knowledge"]),
@@ -34,6 +38,7 @@ const EVERYTHING: &[&str] = &[
     "layout",
     "parse",
     "extract",
+    "organize",
     "reason",
     "retrieve",
     "store",

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use anyhow::Context;
 use pikerag_coordinate::estimate::{Estimate, estimate as estimated};
-use pikerag_coordinate::ingest::{ChunkBy, Outcome, Params, Progress, Report, ingest};
-use pikerag_knowledge::{FileRecord, KnowledgeWriter, Problem, Role, Structure};
+use pikerag_coordinate::ingest::{Outcome, Params, Progress, Report, ingest};
+use pikerag_knowledge::{FileRecord, KnowledgeWriter, Problem, Structure};
 use serde_json::json;
 
 use crate::cli::{self, Index, Paths, With};
@@ -217,27 +217,9 @@ pub(crate) async fn estimate(wiring: &Wiring, arguments: &cli::Estimate) -> anyh
     let found = files::find(&arguments.paths.paths);
     let base = wiring.base().ok();
     let reader = wiring.reader()?;
-    let mut params = params(wiring, &arguments.with);
-    if let Some(base) = &base {
-        params.with.extend(base.structures().await?.into_iter().map(|(structure, _)| structure));
-    }
-    if !wiring.has_chat(Role::Extract) {
-        params.records.clear();
-    }
-    params.with.retain(|structure| {
-        wiring.has_chat(match structure {
-            Structure::Graph => Role::Extract,
-            Structure::Tree => Role::Summarize,
-            Structure::Tags => Role::Tag,
-        })
-    });
-    if !wiring.has_chat(Role::Summarize) {
-        params.chunk_by = ChunkBy::Structure;
-        params.summarize.clear();
-    }
-    params.describe &= wiring.has_chat(Role::Describe);
+    let (params, available) = (params(wiring, &arguments.with), wiring.available());
     let writer = base.as_ref().map(|base| base as &dyn KnowledgeWriter);
-    let mut bill = estimated(writer, reader.as_ref(), &found.files, &params).await?;
+    let mut bill = estimated(writer, reader.as_ref(), &found.files, &params, &available).await?;
     bill.unreadable.extend(found.left_out);
     if wiring.json {
         say_json(&json!({ "estimate": bill, "usd": wiring.price_of_estimate(&bill) }))?;

@@ -3,6 +3,7 @@
 use std::io::{BufWriter, Write};
 
 use anyhow::Context;
+use pikerag_coordinate::ingest::mark_in_words;
 use pikerag_knowledge::KnowledgeBase;
 
 use crate::cli::Export;
@@ -60,8 +61,9 @@ pub(crate) async fn status(wiring: &Wiring) -> anyhow::Result<u8> {
     ));
     for (stage, chunks) in &summary.pending {
         say(&format!(
-            "  {} wait for {stage}; run `pikerag index` again to go on",
-            count(*chunks, "chunk")
+            "  {} wait for {}; run `pikerag index` again to go on",
+            count(*chunks, "chunk"),
+            mark_in_words(stage)
         ));
     }
     Ok(0)

@@ -1,6 +1,6 @@
 //! What do the settings say of chunks, figures and tags?
 
-use pikerag_coordinate::ingest::{ChunkBy, TagParams};
+use pikerag_coordinate::ingest::{Available, ChunkBy, TagParams};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{Origin, Role, TagClass, TagExample};
 
@@ -8,6 +8,14 @@ use super::Wiring;
 use crate::config::ChunkingSetting;
 
 impl Wiring {
+    /// Which roles have a chat model, and whether there is an embedder.
+    pub(crate) fn available(&self) -> Available {
+        Available {
+            chat: Role::ALL.into_iter().filter(|role| self.has_chat(*role)).collect(),
+            embedder: self.embedder().is_ok_and(|embedder| embedder.is_some()),
+        }
+    }
+
     /// Who ends chunks, with the sizes that are set.
     pub(crate) fn chunk_by(&self, setting: ChunkingSetting) -> ChunkBy {
         let index = &self.settings.index;

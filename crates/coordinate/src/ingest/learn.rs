@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use futures::stream;
+use futures::stream::{self, StreamExt};
 use pikerag_extract::{chunk_tags, map_tags, question_tags, tag_key};
 use pikerag_knowledge::id::content_id;
 use pikerag_knowledge::{
@@ -14,8 +14,9 @@ use pikerag_knowledge::{
 use pikerag_prompt::AskError;
 use serde::{Deserialize, Serialize};
 
-use super::call_batch::{CallBatch, run_calls};
-use super::{Report, Tools, Watch};
+use crate::indexing::call_batch::{CallBatch, run_calls};
+use crate::indexing::outcome::Report;
+use crate::indexing::tools::{Tools, Watch};
 
 /// Chunks that a sample's answer is looked for in: of one document, and in all.
 const OF_SOURCE: usize = 64;
@@ -26,19 +27,19 @@ const ANSWERING: usize = 4;
 /// A question whose answer is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// The question.
+    /// The question, as a reader asks it.
     pub question: String,
-    /// Its right answers.
+    /// Its right answers: any of them, found in a chunk, makes the chunk one that answers.
     pub answers: Vec<String>,
     /// The documents that answer it: URIs, file names or record identifiers. Without any, the base is
     /// searched for the answer.
     pub supporting: Vec<String>,
 }
 
-/// What was learned.
+/// What came of learning, with what stood in its way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Learned {
-    /// Samples looked at.
+    /// Samples looked at, those without a result included; calls that failed are not.
     pub samples: usize,
     /// Samples for which no chunk of the base was found.
     pub unanswered: usize,
@@ -48,7 +49,7 @@ pub struct Learned {
     pub pairs: usize,
     /// Samples whose calls failed; the next run tries them again: (question, reason), the first few.
     pub failed: Vec<(String, String)>,
-    /// How many failed in all.
+    /// Samples whose calls failed in all.
     pub failures: usize,
     /// Why the run ended early, if it did.
     pub stopped: Option<String>,
@@ -75,13 +76,13 @@ pub async fn learn(
     let (classes, by_name) = (&classes, &by_name);
     let mut report = Report::default();
     let batch =
-        CallBatch { name: "learning pairs", total: samples.len(), at_once: in_flight, watch };
+        CallBatch { name: "pairs of tags", total: samples.len(), at_once: in_flight, watch };
     let ask = |sample: Sample| async move {
         let result = pairs_of(base, model, classes, by_name, &sample).await;
         (sample, result)
     };
     let label = |sample: &Sample| sample.question.clone();
-    let samples = stream::iter(samples.into_iter().map(Ok));
+    let samples = stream::iter(samples.into_iter().map(Ok)).boxed_local();
     let counts = &mut learned;
     run_calls(batch, samples, ask, label, &mut report, async |came, _| {
         let mut pairs = Vec::new();

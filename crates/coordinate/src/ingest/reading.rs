@@ -14,9 +14,11 @@ use pikerag_knowledge::{
 };
 use pikerag_prompt::AskError;
 
-use super::call_batch::blame;
-use super::{ChunkBy, FileError, Outcome, Params, Progress, Report, Tools, Watch, recipe};
-use crate::estimate::estimate;
+use crate::estimate::forecast;
+use crate::indexing::call_batch::{blame, ends_the_run};
+use crate::indexing::outcome::{Outcome, Progress, Report};
+use crate::indexing::plan::Plan;
+use crate::indexing::tools::{FileError, Tools, Watch};
 
 /// Files that are begun before the first of them is done, where no model is asked: behind one that takes
 /// long, others are read.
@@ -27,33 +29,33 @@ const BEGUN: usize = 64;
 pub(super) async fn read_all(
     tools: &Tools,
     files: &[String],
-    params: &Params,
+    plan: &Plan<'_>,
     watch: Watch<'_>,
     report: &mut Report,
 ) -> Result<(), StoreError> {
-    let cutter = Cutter::of(tools, params);
-    if cutter.model.is_some() {
+    // The model that ends chunks, and its range of sizes; `None` where structure does.
+    let cutter = tools.models.of(Role::Summarize).zip(plan.cut_by_model());
+    if cutter.is_some() {
         // Said before the first call. The later stages say theirs again, once the chunks are known.
-        let forecast = Params { with: Vec::new(), ..super::paid(tools, params, &[]) };
         let base = Some(tools.base.as_ref());
-        watch(Progress::Bill(estimate(base, tools.reader.as_ref(), files, &forecast).await?));
-    } else if cutter.is_lacking {
+        watch(Progress::Bill(forecast(base, tools.reader.as_ref(), files, plan).await?));
+    } else if plan.lacks_cutter() {
         tracing::warn!("no chat model for `summarize`: chunks are cut by structure");
     }
-    let parsers = Parsers::new(params.parsers);
+    let parsers = Parsers::new(plan.params.parsers);
     let ending = AtomicBool::new(false);
     let (done, total) = (AtomicUsize::new(0), files.len());
     watch(Progress::Reading { done: 0, total });
-    let (cutter, ending, parsers, done) = (&cutter, &ending, &parsers, &done);
+    let (ending, parsers, done) = (&ending, &parsers, &done);
     let reading = stream::iter(files).map(|path| async move {
-        let result = store_file(tools, path, params, cutter, ending, parsers).await;
+        let result = store_file(tools, path, plan, cutter, ending, parsers).await;
         watch(Progress::Reading { done: 1 + done.fetch_add(1, Ordering::Relaxed), total });
         if let Ok(Read { stopped_by: Some(error), .. }) = &result {
-            ending.fetch_or(super::call_batch::ends_the_run(error), Ordering::Relaxed);
+            ending.fetch_or(ends_the_run(error), Ordering::Relaxed);
         }
         (path, result)
     });
-    let begun = if cutter.model.is_some() { params.in_flight.max(1) } else { BEGUN };
+    let begun = if cutter.is_some() { plan.params.in_flight.max(1) } else { BEGUN };
     let mut reading = std::pin::pin!(reading.buffered(begun));
     let mut refusals = 0;
     while let Some((path, read)) = reading.next().await {
@@ -102,41 +104,14 @@ impl Drop for Parser<'_> {
     }
 }
 
-/// Who ends the chunks.
-struct Cutter<'a> {
-    /// The model and its range of sizes; `None` where structure decides.
-    model: Option<(&'a dyn ChatModel, EnhanceParams)>,
-    /// A model was asked for, and there is none.
-    is_lacking: bool,
-    /// What its work is recorded under.
-    recipe: String,
-}
+/// The model that ends chunks, within a range of sizes.
+type Cutter<'a> = (&'a dyn ChatModel, EnhanceParams);
 
-impl<'a> Cutter<'a> {
-    fn of(tools: &'a Tools, params: &Params) -> Self {
-        let max_tokens = params.chunks.max_tokens;
-        let by_structure = Params { chunk_by: ChunkBy::Structure, ..params.clone() };
-        match (params.chunk_by, tools.models.of(Role::Summarize)) {
-            (ChunkBy::Structure, _) => {
-                Self { model: None, is_lacking: false, recipe: recipe(params) }
-            }
-            (ChunkBy::Model { .. }, None) => {
-                Self { model: None, is_lacking: true, recipe: recipe(&by_structure) }
-            }
-            (ChunkBy::Model { min_tokens }, Some(model)) => {
-                let range = EnhanceParams { min_tokens: min_tokens.min(max_tokens), max_tokens };
-                Self { model: Some((model, range)), is_lacking: false, recipe: recipe(params) }
-            }
-        }
-    }
-}
-
-/// What came of a file.
 struct Read {
     outcome: Outcome,
     problems: Vec<Problem>,
     undecided: usize,
-    /// The call that kept it waiting.
+    /// The failed call that keeps it waiting.
     stopped_by: Option<AskError>,
 }
 
@@ -153,8 +128,8 @@ impl Read {
 async fn store_file(
     tools: &Tools,
     path: &str,
-    params: &Params,
-    cutter: &Cutter<'_>,
+    plan: &Plan<'_>,
+    cutter: Option<Cutter<'_>>,
     ending: &AtomicBool,
     parsers: &Parsers,
 ) -> Result<Read, StoreError> {
@@ -162,22 +137,17 @@ async fn store_file(
         Ok(hash) => hash,
         Err(error) => return Ok(Read::failed(error)),
     };
-    let record = FileRecord { path: path.to_owned(), hash, recipe: cutter.recipe.clone() };
     let known = tools.base.file(path).await?;
-    if known.as_ref() == Some(&record) {
+    if known.is_some_and(|known| plan.is_read(&known, &hash)) {
         return Ok(Read::as_outcome(Outcome::Unchanged));
     }
-    // What a model has cut once stays so where there is none today.
-    if cutter.is_lacking && known == Some(FileRecord { recipe: recipe(params), ..record.clone() }) {
-        return Ok(Read::as_outcome(Outcome::Unchanged));
-    }
-    if cutter.model.is_some() && ending.load(Ordering::Relaxed) {
+    if cutter.is_some() && ending.load(Ordering::Relaxed) {
         return Ok(Read::as_outcome(waiting("the run had ended before it")));
     }
     let parser = parsers.take().await;
     let parsed = tools.reader.parse(path).await;
     // Where structure decides, what was parsed is stored before the next file is: it may be large.
-    let _parser = cutter.model.is_none().then_some(parser);
+    let _parser = cutter.is_none().then_some(parser);
     let parsed = match parsed {
         Ok(parsed) => parsed,
         Err(error) => return Ok(Read::failed(error)),
@@ -185,7 +155,7 @@ async fn store_file(
     let mut read = Read { problems: parsed.problems, ..Read::as_outcome(Outcome::Unchanged) };
     let mut graphs = Vec::with_capacity(parsed.documents.len());
     for document in parsed.documents {
-        match graph(path, document, params, cutter, &mut read.undecided).await {
+        match graph(path, document, plan, cutter, &mut read.undecided).await {
             Ok(graph) => graphs.push(graph),
             Err(error) => {
                 read.outcome = waiting(&error_chain(&error));
@@ -199,6 +169,7 @@ async fn store_file(
         read.outcome = Outcome::Failed { reason: "it holds no text".to_owned() };
         return Ok(read);
     }
+    let record = FileRecord { path: path.to_owned(), hash, recipe: plan.recipe() };
     let report = tools.base.put_file(&record, graphs).await?;
     read.outcome = Outcome::Stored { report, documents };
     Ok(read)
@@ -211,12 +182,12 @@ fn waiting(reason: &str) -> Outcome {
 async fn graph(
     path: &str,
     document: Document,
-    params: &Params,
-    cutter: &Cutter<'_>,
+    plan: &Plan<'_>,
+    cutter: Option<Cutter<'_>>,
     undecided: &mut usize,
 ) -> Result<DocumentGraph, AskError> {
-    let Some((model, range)) = cutter.model else {
-        return Ok(document_graph(path, document, params.chunks));
+    let Some((model, range)) = cutter else {
+        return Ok(document_graph(path, document, plan.params.chunks));
     };
     let enhanced = enhanced_graph(model, path, document, range).await?;
     *undecided += enhanced.unreadable;

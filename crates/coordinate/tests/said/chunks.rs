@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use pikerag_coordinate::estimate::estimate;
-use pikerag_coordinate::ingest::{ChunkBy, Outcome, Params, Summarized, TagParams};
+use pikerag_coordinate::ingest::{Available, ChunkBy, Outcome, Params, Summarized, TagParams};
 use pikerag_doubles::{ScriptedChat, busy};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
@@ -250,7 +250,8 @@ async fn figures_are_described_and_atomized_by_what_is_seen() {
     let (shelf, chat) = (Shelf::empty(), repeating());
     let blind = Params { describe: false, chunk_by: ChunkBy::Structure, with: vec![], ..all() };
     let paths = ["a.md".to_owned()];
-    let told = estimate(None, &Pictured(files.clone()), &paths, &blind).await.unwrap();
+    let told =
+        estimate(None, &Pictured(files.clone()), &paths, &blind, &Available::all()).await.unwrap();
     index_with(&shelf, &files, Some(recorded(&shelf, chat)), &blind).await;
     let before = chat.requests().len();
     assert_eq!((told.calls, before), (4, 4), "two texts, a figure with words, the document");

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pikerag_coordinate::estimate::estimate;
-use pikerag_coordinate::ingest::{ChunkBy, Params, Summarized, TagParams};
+use pikerag_coordinate::ingest::{Available, ChunkBy, Params, Summarized, TagParams};
 use pikerag_doubles::ScriptedChat;
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{ChatRequest, Origin, Role, Structure, TagClass, Usage};
@@ -82,7 +82,8 @@ fn params() -> Params {
 async fn compare(name: &str, params: &Params) -> (usize, usize, f64, f64) {
     let files = harbour();
     let paths: Vec<String> = files.0.keys().cloned().collect();
-    let bill = estimate(None, &Pictured(files.clone()), &paths, params).await.unwrap();
+    let bill =
+        estimate(None, &Pictured(files.clone()), &paths, params, &Available::all()).await.unwrap();
     let (shelf, chat) = (Shelf::empty(), talking());
     let report = index_with(&shelf, &files, Some(recorded(&shelf, chat)), params).await;
     assert!(report.is_whole(), "{report:?}");
@@ -147,6 +148,8 @@ async fn nothing_is_left_to_pay() {
     let paths: Vec<String> = files.0.keys().cloned().collect();
     let (shelf, chat) = (Shelf::empty(), talking());
     index_with(&shelf, &files, Some(recorded(&shelf, chat)), &all).await;
-    let after = estimate(Some(&*shelf.base), &Pictured(files), &paths, &all).await.unwrap();
+    let after = estimate(Some(&*shelf.base), &Pictured(files), &paths, &all, &Available::all())
+        .await
+        .unwrap();
     assert_eq!((after.calls, after.embedded_tokens), (0, 0));
 }

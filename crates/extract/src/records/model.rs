@@ -18,10 +18,10 @@ const PROMPT: Prompt = Prompt {
 /// Records read from one reply, at most.
 const MOST: usize = 200;
 
-/// What one call gave.
+/// What a model read in a chunk, and what of it was dropped.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelRecords {
-    /// The records, in the model's order.
+    /// The records, in the model's order; may be empty.
     pub records: Vec<Record>,
     /// Values that do not stand in the chunk, and were dropped.
     pub invented: usize,
@@ -88,7 +88,6 @@ fn example(schema: &RecordSchema) -> String {
     Value::Object(fields.collect::<Map<_, _>>()).to_string()
 }
 
-/// What a reply says, for tests.
 #[cfg(test)]
 pub(super) fn read(
     schema: &RecordSchema,

@@ -132,6 +132,7 @@ fn usd(wiring: &Wiring, bill: &Bill) -> Option<f64> {
 /// What making the bases would cost, where the corpora are files.
 async fn indexing(wiring: &Wiring, plan: &Plan) -> anyhow::Result<Vec<Value>> {
     let (reader, params) = (wiring.reader()?, wiring.ingest_params());
+    let available = wiring.available();
     let mut bills = Vec::new();
     let mut counted: Vec<&Corpus> = Vec::new();
     for set in &plan.sets {
@@ -141,7 +142,7 @@ async fn indexing(wiring: &Wiring, plan: &Plan) -> anyhow::Result<Vec<Value>> {
         }
         counted.push(&set.corpus);
         let found = files::find(paths);
-        let bill = estimate(None, reader.as_ref(), &found.files, &params).await?;
+        let bill = estimate(None, reader.as_ref(), &found.files, &params, &available).await?;
         bills.push(json!({
             "data_set": set.name, "chunks": bill.chunks, "calls": bill.calls,
             "prompt_tokens": bill.usage.prompt_tokens,

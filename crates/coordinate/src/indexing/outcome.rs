@@ -3,7 +3,7 @@
 use pikerag_knowledge::{Problem, PutReport};
 use serde::{Deserialize, Serialize};
 
-use crate::estimate::Estimate;
+use super::bill::Estimate;
 
 /// How far indexing has come; for progress bars.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,11 +19,11 @@ pub enum Progress {
     Bill(Estimate),
     /// A stage has done `done` of `total` pieces.
     Stage {
-        /// `atomizing`, `embedding`, `extracting`, …
+        /// What it makes, in people's words: `atomic questions`, `vectors`, …
         name: &'static str,
         /// Pieces done.
         done: usize,
-        /// Pieces in all.
+        /// Pieces in all; 0 where nobody knows.
         total: usize,
     },
 }
@@ -62,9 +62,9 @@ pub struct Report {
     pub files: Vec<(String, Outcome)>,
     /// What parsers could not read inside files that were stored: (file, problem).
     pub problems: Vec<(String, Problem)>,
-    /// Chunks atomized in this run.
+    /// Chunks atomized in this run; one that became two kinds of atoms counts twice.
     pub atomized: usize,
-    /// Atoms made in this run.
+    /// Atoms of all kinds made of them.
     pub atoms: usize,
     /// Questions dropped because they repeat another.
     pub duplicates: usize,
@@ -79,7 +79,7 @@ pub struct Report {
     /// sentences serve instead.
     #[serde(default)]
     pub unextracted: usize,
-    /// Typed records read in this run.
+    /// Typed records read in this run, by rule and by model.
     #[serde(default)]
     pub records: usize,
     /// Values of them that could not be read as their field's type: kept as they stand.
@@ -91,10 +91,10 @@ pub struct Report {
     /// Chunks whose reply stayed unreadable when a model was asked for records: they have none.
     #[serde(default)]
     pub unread_records: usize,
-    /// Community reports written in this run.
+    /// Community reports written in this run, and sentences that stand for them.
     #[serde(default)]
     pub reports: usize,
-    /// Summaries written in this run.
+    /// Summaries of the tree written in this run, on all levels.
     #[serde(default)]
     pub summaries: usize,
     /// Ends of chunks, or their summaries, that a model did not give: there the structure decided.
@@ -106,7 +106,7 @@ pub struct Report {
     /// Chunks looked through for tags in this run.
     #[serde(default)]
     pub tagged: usize,
-    /// Tags found in them.
+    /// Tags found in them; what two chunks bear counts twice.
     #[serde(default)]
     pub tags: usize,
     /// What could not be built for lack of something, and what to do.
@@ -114,9 +114,9 @@ pub struct Report {
     pub lacking: Vec<String>,
     /// Chunks whose call failed; the next run tries them again: (chunk, reason), the first few.
     pub failed: Vec<(String, String)>,
-    /// How many failed in all.
+    /// Calls that failed in all; those that ended the run are not among them.
     pub failures: usize,
-    /// Vectors made in this run.
+    /// Vectors made in this run, of every layer.
     pub vectors: usize,
     /// Why the run ended early, if it did; the next run goes on from there.
     pub stopped: Option<String>,
@@ -125,7 +125,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Files left out.
+    /// Files left out; those that wait for a model are not among them.
     pub fn failed_files(&self) -> usize {
         self.files.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Failed { .. })).count()
     }

@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::channel::mpsc;
 use futures::future::{self, ready};
-use futures::stream::{Stream, StreamExt};
+use futures::stream::StreamExt;
 use pikerag_knowledge::{ModelError, StoreError, error_chain};
 use pikerag_prompt::AskError;
 
-use super::{Progress, Report, Watch};
+use super::outcome::{Progress, Report};
+use super::pending::Pieces;
+use super::tools::Watch;
 
 /// Results stored in one transaction, at most.
 const STORED: usize = 64;
@@ -20,18 +22,18 @@ const LISTED: usize = 10;
 
 /// What is done, how much of it there is, and how many calls may be under way.
 #[derive(Clone, Copy)]
-pub(super) struct CallBatch<'a> {
-    pub(super) name: &'static str,
-    pub(super) total: usize,
-    pub(super) at_once: usize,
-    pub(super) watch: Watch<'a>,
+pub(crate) struct CallBatch<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) total: usize,
+    pub(crate) at_once: usize,
+    pub(crate) watch: Watch<'a>,
 }
 
 /// Asks for each item and hands what came of it to `keep`; `None` stands for a reply that stayed
 /// unreadable. Calls that fail are booked here: `label` says whose they were.
-pub(super) async fn run_calls<T, R, A>(
+pub(crate) async fn run_calls<T, R, A>(
     batch: CallBatch<'_>,
-    items: impl Stream<Item = Result<T, StoreError>>,
+    pieces: Pieces<'_, T>,
     ask: impl Fn(T) -> A,
     label: impl Fn(&T) -> String,
     report: &mut Report,
@@ -42,7 +44,7 @@ where
 {
     let ending = &AtomicBool::new(false);
     let ask = &ask;
-    let calls = items.map(|item| async move {
+    let calls = pieces.map(|item| async move {
         match item {
             Ok(_) if ending.load(Ordering::Relaxed) => None,
             Ok(item) => Some(Ok(ask(item).await)),
@@ -89,7 +91,7 @@ where
 }
 
 /// Notes a call that failed, and whether the run has to end with it.
-pub(super) fn blame(label: &str, error: &AskError, refusals: &mut usize, report: &mut Report) {
+pub(crate) fn blame(label: &str, error: &AskError, refusals: &mut usize, report: &mut Report) {
     let refused = matches!(error, AskError::Model { source: ModelError::Refused { .. }, .. });
     *refusals = if refused { *refusals + 1 } else { 0 };
     if ends_the_run(error) || REFUSALS <= *refusals {
@@ -104,7 +106,7 @@ pub(super) fn blame(label: &str, error: &AskError, refusals: &mut usize, report:
     }
 }
 
-pub(super) fn ends_the_run(error: &AskError) -> bool {
+pub(crate) fn ends_the_run(error: &AskError) -> bool {
     match error {
         AskError::Model { source, .. } => model_ends_the_run(source),
         AskError::Template { .. } => true,

@@ -32,7 +32,7 @@ const PROMPT: Prompt = Prompt {
 ///
 /// # Errors
 /// The model's; inside, the base's.
-pub(super) async fn write(
+pub(crate) async fn write(
     base: &dyn KnowledgeBase,
     model: &dyn ChatModel,
     community: &Community,
@@ -54,7 +54,7 @@ pub(super) async fn write(
 
 /// The sentences of a community in place of a report: what is said of its relations, then of its
 /// entities.
-pub(super) async fn quoted(
+pub(crate) async fn quoted(
     base: &dyn KnowledgeBase,
     community: &Community,
 ) -> Result<Report, StoreError> {

@@ -1,0 +1,83 @@
+//! What waits for a stage? Chunks without its mark, by identifier, looked up page by page.
+
+use futures::stream::{self, LocalBoxStream, StreamExt, TryStreamExt};
+use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, KnowledgeWriter, Stage, StoreError};
+
+/// Chunks looked up at a time.
+pub(crate) const PAGE: usize = 512;
+
+/// Pieces in order, looked up as they are needed.
+pub(crate) type Pieces<'a, T> = LocalBoxStream<'a, Result<T, StoreError>>;
+
+/// What waits for a stage.
+pub(crate) struct Waiting<'a, T> {
+    /// At most so many pieces come.
+    pub(crate) total: usize,
+    pub(crate) pieces: Pieces<'a, T>,
+    /// Chunks that wait as well, and that there is nothing to ask about.
+    pub(crate) passed: Vec<ChunkId>,
+}
+
+impl<'a> Waiting<'a, Chunk> {
+    /// These chunks.
+    pub(crate) fn chunks(base: &'a dyn KnowledgeWriter, ids: &[ChunkId]) -> Self {
+        let total = ids.len();
+        let pieces = paged(ids, PAGE, async move |page: Vec<ChunkId>| base.chunks(&page).await);
+        Self { total, pieces, passed: Vec::new() }
+    }
+}
+
+/// What `read` makes of these, in order, so many at a time.
+pub(crate) fn paged<'a, K: Clone + 'a, T: 'a>(
+    keys: &[K],
+    size: usize,
+    read: impl AsyncFn(Vec<K>) -> Result<Vec<T>, StoreError> + 'a,
+) -> Pieces<'a, T> {
+    let pages: Vec<Vec<K>> = keys.chunks(size.max(1)).map(<[K]>::to_vec).collect();
+    stream::try_unfold((read, pages.into_iter()), async |(read, mut pages)| {
+        let Some(page) = pages.next() else { return Ok(None) };
+        let found = read(page).await?;
+        Ok(Some((stream::iter(found.into_iter().map(Ok)), (read, pages))))
+    })
+    .try_flatten()
+    .boxed_local()
+}
+
+/// All chunks that wait for a mark, by identifier.
+pub(crate) async fn all_pending(
+    base: &dyn KnowledgeWriter,
+    mark: &Stage,
+) -> Result<Vec<ChunkId>, StoreError> {
+    let mut all: Vec<ChunkId> = Vec::new();
+    loop {
+        let page = base.pending(mark, all.last().copied(), PAGE).await?;
+        if page.is_empty() {
+            return Ok(all);
+        }
+        all.extend(page);
+    }
+}
+
+/// The same for chunks of one kind.
+pub(crate) async fn all_pending_of(
+    base: &dyn KnowledgeWriter,
+    mark: &Stage,
+    kind: ChunkKind,
+) -> Result<Vec<ChunkId>, StoreError> {
+    let mut all: Vec<ChunkId> = Vec::new();
+    loop {
+        let page = base.pending_of(mark, kind, all.last().copied(), PAGE).await?;
+        if page.is_empty() {
+            return Ok(all);
+        }
+        all.extend(page);
+    }
+}
+
+/// Every chunk that can be searched, by identifier: no chunk is ever marked with this stage.
+pub(crate) async fn all_chunks(
+    base: &dyn KnowledgeWriter,
+    limit: usize,
+) -> Result<Vec<ChunkId>, StoreError> {
+    base.pending(&Stage("every chunk".to_owned()), None, limit).await
+}

@@ -1,0 +1,290 @@
+//! What is a stage of indexing? What waits for it in the base, how a model is asked about it, how the
+//! reply is stored with its mark, and what all that will take.
+
+use std::ops::ControlFlow;
+
+use async_trait::async_trait;
+use futures::stream::StreamExt;
+use pikerag_knowledge::AtomKind;
+use pikerag_knowledge::{
+    ChatModel, Chunk, ChunkId, DocumentGraph, Image, KnowledgeWriter, Role, Source, Account,
+    StoreError, Structure, TagClass,
+};
+use pikerag_prompt::{AskError, Prompt, Prose, ask_about};
+
+use super::bill::Bill;
+use super::call_batch::{CallBatch, run_calls};
+use super::fresh::Offer;
+use super::outcome::{Progress, Report};
+use super::pending::{PAGE, Waiting};
+use super::plan::Plan;
+use super::tools::{Tools, Watch};
+
+/// A row of the table of stages.
+pub(crate) struct Row {
+    /// What it makes, in the words that people read.
+    pub(crate) name: &'static str,
+    /// How its marks in the base begin and end; two empty texts where it leaves none.
+    pub(crate) mark: (&'static str, &'static str),
+    /// Whose model is asked: without that model it does not run. `None`: rules do it.
+    pub(crate) role: Option<Role>,
+    pub(crate) part: Part,
+    /// Whether it is wanted; with a model for its role, it then runs.
+    pub(crate) wanted: fn(&Plan<'_>) -> bool,
+    /// The stage itself; several where it is done once for each of several declarations.
+    pub(crate) stages: for<'a> fn(&'a Plan<'a>) -> Stages<'a>,
+}
+
+pub(crate) type Stages<'a> = Vec<Box<dyn Stage + 'a>>;
+
+/// Which part of a run a stage belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// What is said of tables, figures and documents: chunks are found by it.
+    Descriptions,
+    Atoms(AtomKind),
+    /// After atoms, and again after each structure.
+    Vectors,
+    Records,
+    Structure(Structure),
+}
+
+/// What every stage of a run works with.
+pub(crate) struct Job<'a> {
+    pub(crate) tools: &'a Tools,
+    pub(crate) plan: &'a Plan<'a>,
+    pub(crate) watch: Watch<'a>,
+    /// Takes atoms to whoever makes vectors meanwhile, if anybody does.
+    pub(crate) fresh: Option<Offer>,
+}
+
+impl<'a> Job<'a> {
+    pub(crate) fn base(&self) -> &'a dyn KnowledgeWriter {
+        self.tools.base.as_ref()
+    }
+
+    pub(crate) fn model(&self, row: &Row) -> Option<&'a dyn ChatModel> {
+        self.tools.models.of(row.role?)
+    }
+
+    /// Calls for `total` pieces of what the row makes.
+    pub(crate) fn calls(&self, row: &Row, total: usize) -> CallBatch<'a> {
+        let at_once = self.plan.params.in_flight;
+        CallBatch { name: row.name, total, at_once, watch: self.watch }
+    }
+
+    pub(crate) fn tell(&self, row: &Row, done: usize, total: usize) {
+        (self.watch)(Progress::Stage { name: row.name, done, total });
+    }
+}
+
+/// A stage of indexing.
+#[async_trait(?Send)]
+pub(crate) trait Stage {
+    /// Does what waits for it in the base. `Break`: what comes after it in its part cannot be done now.
+    ///
+    /// # Errors
+    /// The base cannot be read or written. What a model's call fails of is in the report.
+    async fn run(
+        &self,
+        row: &Row,
+        job: &Job<'_>,
+        report: &mut Report,
+    ) -> Result<ControlFlow<()>, StoreError>;
+
+    /// Counts what waits for it in the base, if there is one.
+    async fn count_pending(
+        &self,
+        _base: Option<&dyn KnowledgeWriter>,
+        _bill: &mut Bill,
+    ) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Counts what it will do with something that is not in the base yet; whether it will do anything.
+    fn count_new(&self, _new: &New<'_>, _bill: &mut Bill) -> bool {
+        false
+    }
+
+    /// Counts what hangs together over all that was counted.
+    fn count_rest(&self, _bill: &mut Bill) {}
+}
+
+/// What is not in the base yet.
+pub(crate) enum New<'a> {
+    Document {
+        graph: &'a DocumentGraph,
+        /// Whether any of its chunks is new.
+        has_new_chunk: bool,
+    },
+    Chunk(NewChunk<'a>),
+}
+
+pub(crate) struct NewChunk<'a> {
+    pub(crate) chunk: &'a Chunk,
+    pub(crate) source: &'a Source,
+    /// What a reader sees of the document's text, with white space for the rest.
+    pub(crate) text: &'a str,
+    pub(crate) image: Option<&'a Image>,
+    /// The classes that tags will be looked for in.
+    pub(crate) classes: &'a [TagClass],
+}
+
+impl New<'_> {
+    pub(crate) fn chunk(&self) -> Option<&Chunk> {
+        match self {
+            Self::Document { .. } => None,
+            Self::Chunk(new) => Some(new.chunk),
+        }
+    }
+}
+
+/// What one call is about.
+pub(crate) trait Piece {
+    /// Whose call it was, where one failed.
+    fn label(&self) -> String;
+
+    /// The chunk that it counts as, if it is one.
+    fn chunk(&self) -> Option<ChunkId>;
+}
+
+impl Piece for Chunk {
+    fn label(&self) -> String {
+        self.uri.clone()
+    }
+
+    fn chunk(&self) -> Option<ChunkId> {
+        Some(self.id)
+    }
+}
+
+/// A stage that asks a model about piece after piece: the loop over them is the same for all.
+#[async_trait(?Send)]
+pub(crate) trait ByPiece {
+    type Piece: Piece;
+    type Reply;
+
+    /// What waits for it in the base.
+    async fn pending<'a>(
+        &'a self,
+        base: &'a dyn KnowledgeWriter,
+    ) -> Result<Waiting<'a, Self::Piece>, StoreError>;
+
+    /// The piece that something new will be; `None` where it is not for this stage.
+    fn piece_of(&self, new: &New<'_>) -> Option<Self::Piece>;
+
+    async fn ask(
+        &self,
+        model: &dyn ChatModel,
+        piece: &Self::Piece,
+    ) -> Result<Self::Reply, AskError>;
+
+    /// Stores pieces with their marks; `None` stands for a reply that stayed unreadable.
+    async fn store(
+        &self,
+        job: &Job<'_>,
+        came: Vec<(Self::Piece, Option<Self::Reply>)>,
+        report: &mut Report,
+    ) -> Result<(), StoreError>;
+
+    /// Marks chunks that wait, and that there is nothing to ask about.
+    async fn pass(
+        &self,
+        _base: &dyn KnowledgeWriter,
+        _passed: Vec<ChunkId>,
+    ) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Counts the call about a piece.
+    fn forecast(&self, piece: &Self::Piece, bill: &mut Bill);
+}
+
+#[async_trait(?Send)]
+impl<S: ByPiece> Stage for S {
+    async fn run(
+        &self,
+        row: &Row,
+        job: &Job<'_>,
+        report: &mut Report,
+    ) -> Result<ControlFlow<()>, StoreError> {
+        let Some(model) = job.model(row) else { return Ok(ControlFlow::Continue(())) };
+        let Waiting { total, passed, pieces } = self.pending(job.base()).await?;
+        if !passed.is_empty() {
+            self.pass(job.base(), passed).await?;
+        }
+        let ask = |piece: S::Piece| async move {
+            let reply = self.ask(model, &piece).await;
+            (piece, reply)
+        };
+        let store = async |came: Vec<(S::Piece, Option<S::Reply>)>, report: &mut Report| {
+            self.store(job, came, report).await
+        };
+        run_calls(job.calls(row, total), pieces, ask, S::Piece::label, report, store).await?;
+        Ok(ControlFlow::Continue(()))
+    }
+
+    async fn count_pending(
+        &self,
+        base: Option<&dyn KnowledgeWriter>,
+        bill: &mut Bill,
+    ) -> Result<(), StoreError> {
+        let Some(base) = base else { return Ok(()) };
+        let mut pieces = self.pending(base).await?.pieces;
+        while let Some(piece) = pieces.next().await {
+            let piece = piece?;
+            bill.meet(piece.chunk());
+            self.forecast(&piece, bill);
+        }
+        Ok(())
+    }
+
+    fn count_new(&self, new: &New<'_>, bill: &mut Bill) -> bool {
+        let piece = self.piece_of(new);
+        if let Some(piece) = &piece {
+            self.forecast(piece, bill);
+        }
+        piece.is_some()
+    }
+}
+
+/// Works through chunks page by page, where nobody is asked; `store` gets each page in order.
+pub(crate) async fn by_page(
+    row: &Row,
+    job: &Job<'_>,
+    pending: &[ChunkId],
+    mut store: impl AsyncFnMut(Vec<Chunk>) -> Result<(), StoreError>,
+) -> Result<ControlFlow<()>, StoreError> {
+    let mut done = 0;
+    for page in pending.chunks(PAGE) {
+        store(job.base().chunks(page).await?).await?;
+        done += page.len();
+        job.tell(row, done, pending.len());
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+/// What a model says to a prompt in its own words, beside pictures (`data:` URLs) where there are any.
+///
+/// # Errors
+/// See [`AskError`].
+pub(crate) async fn said(
+    model: &dyn ChatModel,
+    prompt: &Prompt,
+    inputs: &[(&str, String)],
+    images: &[String],
+) -> Result<String, AskError> {
+    let inputs = borrowed(inputs);
+    let reply = ask_about::<Prose>(model, prompt, &inputs, images, &mut Account::default()).await;
+    reply.map(|Prose(said)| said)
+}
+
+/// Tokens of a prompt, about; 0 only where the template is broken.
+pub(crate) fn prompt_tokens(prompt: &Prompt, inputs: &[(&str, String)]) -> u64 {
+    let prompt = prompt.render(&borrowed(inputs)).unwrap_or_default();
+    pikerag_language::estimate_tokens(&prompt)
+}
+
+fn borrowed<'a>(inputs: &'a [(&'a str, String)]) -> Vec<(&'a str, &'a str)> {
+    inputs.iter().map(|(name, text)| (*name, text.as_str())).collect()
+}

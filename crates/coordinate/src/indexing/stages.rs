@@ -1,0 +1,15 @@
+//! How does each stage ask, read, store and forecast? One file for those that belong together; the table
+//! (`table.rs`) says which of them run.
+
+pub(crate) mod atoms;
+pub(crate) mod communities;
+pub(crate) mod described;
+pub(crate) mod documents;
+pub(crate) mod entities;
+pub(crate) mod records;
+pub(crate) mod report;
+pub(crate) mod reports;
+pub(crate) mod shown;
+pub(crate) mod tags;
+pub(crate) mod tree;
+pub(crate) mod vectors;

@@ -1,0 +1,164 @@
+//! How do chunks become entities and relations? Chunk by chunk, by a model or by proper names; then what
+//! many chunks say of one of them is put together (GraphRAG §3.1).
+
+use std::ops::ControlFlow;
+
+use async_trait::async_trait;
+use futures::stream::{self, StreamExt};
+use pikerag_extract::{extract, extract_names, extract_prompt};
+use pikerag_knowledge::{
+    ChatModel, Chunk, ChunkId, ExtractBy, Extraction, KnowledgeWriter, LongDescription, Role,
+    Account, Stage as Mark, StoreError,
+};
+use pikerag_language::estimate_tokens;
+use pikerag_prompt::{AskError, Prompt, quiet_headings};
+
+use crate::indexing::bill::Bill;
+use crate::indexing::outcome::Report;
+use crate::indexing::pending::{Waiting, all_pending};
+use crate::indexing::stage::{ByPiece, Job, New, Piece, Row, Stage, by_page, prompt_tokens, said};
+
+/// More tokens are said of an entity or relation: they are put together by a model.
+const LONG: u64 = 600;
+/// Tokens of entities and relations that a model lists per token of text; with its JSON, about as much.
+const EXTRACTED: f64 = 1.0;
+/// Tokens of a description, about.
+const DESCRIPTION: u64 = 200;
+
+const DESCRIBE: Prompt = Prompt {
+    role: Role::Summarize,
+    template: include_str!("prompts/describe.md"),
+    temperature: 0.0,
+    max_tokens: 512,
+};
+
+/// What a model finds in chunks.
+pub(crate) struct Entities;
+
+#[async_trait(?Send)]
+impl ByPiece for Entities {
+    type Piece = Chunk;
+    type Reply = Extraction;
+
+    async fn pending<'a>(
+        &'a self,
+        base: &'a dyn KnowledgeWriter,
+    ) -> Result<Waiting<'a, Chunk>, StoreError> {
+        let ids = all_pending(base, &Mark::extract(ExtractBy::Model)).await?;
+        Ok(Waiting::chunks(base, &ids))
+    }
+
+    fn piece_of(&self, new: &New<'_>) -> Option<Chunk> {
+        new.chunk().cloned()
+    }
+
+    async fn ask(&self, model: &dyn ChatModel, chunk: &Chunk) -> Result<Extraction, AskError> {
+        extract(model, chunk, &mut Account::default()).await
+    }
+
+    async fn store(
+        &self,
+        job: &Job<'_>,
+        came: Vec<(Chunk, Option<Extraction>)>,
+        report: &mut Report,
+    ) -> Result<(), StoreError> {
+        let mut found = Vec::with_capacity(came.len());
+        for (chunk, read) in came {
+            report.extracted += 1;
+            report.unextracted += usize::from(read.is_none());
+            found.push((chunk.id, read.unwrap_or_else(|| extract_names(&chunk))));
+        }
+        job.base().put_extractions(ExtractBy::Model, found).await
+    }
+
+    fn forecast(&self, chunk: &Chunk, bill: &mut Bill) {
+        let text = estimate_tokens(&chunk.reading_text());
+        let prompt = extract_prompt(chunk).map_or(text, |prompt| estimate_tokens(&prompt));
+        bill.call(Role::Extract, prompt, (text as f64 * EXTRACTED).ceil() as u64);
+        bill.graph_chunks += 1;
+        bill.embed(text);
+        bill.embed_chunk(chunk);
+    }
+}
+
+/// Proper names, related where they stand in one sentence.
+pub(crate) struct Names;
+
+#[async_trait(?Send)]
+impl Stage for Names {
+    async fn run(
+        &self,
+        row: &Row,
+        job: &Job<'_>,
+        report: &mut Report,
+    ) -> Result<ControlFlow<()>, StoreError> {
+        let by = ExtractBy::Names;
+        let pending = all_pending(job.base(), &Mark::extract(by)).await?;
+        by_page(row, job, &pending, async |chunks: Vec<Chunk>| {
+            report.extracted += chunks.len();
+            let found = chunks.iter().map(|chunk| (chunk.id, extract_names(chunk))).collect();
+            job.base().put_extractions(by, found).await
+        })
+        .await
+    }
+}
+
+/// What is said of entities and relations, put together where that is long.
+pub(crate) struct LongDescriptions;
+
+impl Piece for LongDescription {
+    fn label(&self) -> String {
+        self.name.clone()
+    }
+
+    fn chunk(&self) -> Option<ChunkId> {
+        None
+    }
+}
+
+#[async_trait(?Send)]
+impl ByPiece for LongDescriptions {
+    type Piece = LongDescription;
+    type Reply = String;
+
+    async fn pending<'a>(
+        &'a self,
+        base: &'a dyn KnowledgeWriter,
+    ) -> Result<Waiting<'a, LongDescription>, StoreError> {
+        // No script has more than a token to a byte.
+        let mut long = base.long_descriptions(LONG as usize).await?;
+        long.retain(|long| LONG < estimate_tokens(&long.said.join(" ")));
+        let total = long.len();
+        let pieces = stream::iter(long.into_iter().map(Ok)).boxed_local();
+        Ok(Waiting { total, pieces, passed: Vec::new() })
+    }
+
+    /// How much will be said of one entity is known when it is said.
+    fn piece_of(&self, _new: &New<'_>) -> Option<LongDescription> {
+        None
+    }
+
+    async fn ask(&self, model: &dyn ChatModel, long: &LongDescription) -> Result<String, AskError> {
+        said(model, &DESCRIBE, &long_inputs(long), &[]).await
+    }
+
+    async fn store(
+        &self,
+        job: &Job<'_>,
+        came: Vec<(LongDescription, Option<String>)>,
+        _report: &mut Report,
+    ) -> Result<(), StoreError> {
+        let made = came.into_iter();
+        let made = made.filter_map(|(long, said)| Some((long.node, long.key(), said?)));
+        job.base().put_descriptions(made.collect()).await
+    }
+
+    fn forecast(&self, long: &LongDescription, bill: &mut Bill) {
+        bill.call(Role::Summarize, prompt_tokens(&DESCRIBE, &long_inputs(long)), DESCRIPTION);
+    }
+}
+
+fn long_inputs(long: &LongDescription) -> [(&'static str, String); 2] {
+    let listed: Vec<String> = long.said.iter().map(|said| format!("- {said}")).collect();
+    [("name", quiet_headings(&long.name)), ("descriptions", quiet_headings(&listed.join("\n")))]
+}
