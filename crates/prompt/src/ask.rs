@@ -195,32 +195,10 @@ async fn send(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
-    use async_trait::async_trait;
-    use pikerag_knowledge::{ChatReply, Usage};
+    use pikerag_doubles::ScriptedChat;
 
     use super::*;
     use crate::read::{object, text};
-
-    struct Script {
-        replies: Mutex<Vec<&'static str>>,
-        prompts: Mutex<Vec<String>>,
-    }
-
-    #[async_trait]
-    impl ChatModel for Script {
-        fn name(&self) -> &'static str {
-            "script"
-        }
-        async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-            if let Some(Message::User { text, .. }) = request.messages.first() {
-                self.prompts.lock().unwrap().push(text.clone());
-            }
-            let text = self.replies.lock().unwrap().remove(0).to_owned();
-            Ok(ChatReply { text, usage: Usage { prompt_tokens: 3, completion_tokens: 2 } })
-        }
-    }
 
     struct Colour(String);
 
@@ -241,11 +219,11 @@ mod tests {
     };
 
     async fn run(replies: Vec<&'static str>) -> (Result<Colour, AskError>, Vec<String>, Spent) {
-        let script = Script { replies: Mutex::new(replies), prompts: Mutex::default() };
+        let script = ScriptedChat::in_order(replies);
         let mut spent = Spent::default();
         let inputs = [("thing", "the sea")];
         let colour = ask::<Colour>(&script, &PROMPT, &inputs, &mut spent).await;
-        (colour, script.prompts.into_inner().unwrap(), spent)
+        (colour, script.prompts(), spent)
     }
 
     #[tokio::test]
