@@ -16,8 +16,6 @@ use self::scores::{Scores, scores};
 use self::spread::{Flow, Mass, OWN};
 use crate::finder::{Finder, Hit, RetrieveError};
 
-pub(crate) use self::edges::by_entities;
-
 /// How layers are weighed and how far scores spread. Each similarity is scaled to `[0, 1]` over what
 /// one question finds on its layer, so that weights of layers can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
