@@ -97,6 +97,12 @@ pub enum EvalError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A template of the report is broken: a defect of ours.
+    #[error("cannot write the report as a page")]
+    Page {
+        /// Which one, and where.
+        source: pikerag_prompt::MarkupError,
+    },
     /// A report could not be written as JSON.
     #[error("cannot write the report as JSON")]
     Report {

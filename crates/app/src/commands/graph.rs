@@ -152,8 +152,9 @@ fn write(base: &Base, arguments: &GraphExport, writer: &mut dyn Write) -> anyhow
         GraphFormat::Html => {
             let (selection, start) = page(base, arguments)?;
             let name = base.folder().display().to_string();
-            writer
-                .write_all(html(&selection, start, &format!("pikerag graph: {name}")).as_bytes())?;
+            writer.write_all(
+                html(&selection, start, &format!("pikerag graph: {name}"))?.as_bytes(),
+            )?;
             if 0 < selection.around.left_out {
                 note(&format!(
                     "{} of {} shown; --nodes shows more, --of what stands around one",

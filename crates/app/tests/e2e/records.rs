@@ -118,7 +118,7 @@ fn the_graph_is_summed_up_shown_and_exported() {
     assert_eq!(count("<node ") + count("<edge "), lines.lines().count());
     assert!(!xml.contains('\u{4}'));
     let page = place.run_to(0, &["graph", "export", "--format", "html", "--nodes", "5"]);
-    assert!(page.stdout.contains("青砚 & Co") && page.stdout.ends_with("</html>\n"));
+    assert!(page.stdout.contains("青砚 \\u0026 Co") && page.stdout.ends_with("</html>\n"));
     assert!(page.stderr.contains("5 of "), "{}", page.stderr);
 }
 

@@ -1,5 +1,7 @@
 //! How is a report laid out in rows and columns?
 
+use serde::Serialize;
+
 use super::{Beside, Comparison, Estimate, Metric, Report, Summary};
 
 /// A head and its rows, all of the same length. The first column is text, the others are numbers.
@@ -11,6 +13,7 @@ Evidence: share of the gold evidence found. Per question: calls, prompt and repl
 ";
 
 /// A table under its title.
+#[derive(Serialize)]
 pub(super) struct Titled {
     pub(super) title: String,
     pub(super) cells: Cells,
