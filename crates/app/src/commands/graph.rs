@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 use super::inspect::quiet_end;
 use crate::cli::{Graph, GraphCommand, GraphExport, GraphFormat};
 use crate::exit;
-use crate::graph::{self, Line, Selection, around, find, graphml, html, select};
+use crate::graph::{self, Line, Selection, around, called, find, graphml, html, select};
 use crate::output::{note, say, say_json};
 use crate::render::count;
 use crate::wiring::Wiring;
+use crate::words;
 
 /// Nodes around a node that are shown as a tree, at most.
 const MOST: usize = 500;
@@ -80,12 +81,12 @@ fn summary(wiring: &Wiring, base: &Base) -> anyhow::Result<u8> {
     for (layer, name) in layers {
         say(name);
         for ((_, kind), n) in nodes.iter().filter(|((of, _), _)| *of == layer) {
-            say(&format!("   {n:>8}  {kind}"));
+            say(&format!("   {n:>8}  {}", words::nodes(kind, *n)));
         }
     }
     say("edges");
     for (kind, n) in &found {
-        say(&format!("   {n:>8}  {kind}"));
+        say(&format!("   {n:>8}  {}", called(kind)));
     }
     Ok(0)
 }

@@ -9,6 +9,7 @@ use crate::cli::Export;
 use crate::output::{say, say_json};
 use crate::render::count;
 use crate::wiring::Wiring;
+use crate::words;
 
 pub(crate) async fn status(wiring: &Wiring) -> anyhow::Result<u8> {
     let base = wiring.base()?;
@@ -60,8 +61,9 @@ pub(crate) async fn status(wiring: &Wiring) -> anyhow::Result<u8> {
     ));
     for (stage, chunks) in &summary.pending {
         say(&format!(
-            "  {} wait for {stage}; run `pikerag index` again to go on",
-            count(*chunks, "chunk")
+            "  {} wait for {}; run `pikerag index` again to go on",
+            count(*chunks, "chunk"),
+            words::stage(stage)
         ));
     }
     Ok(0)
