@@ -12,7 +12,7 @@ Scores in %, with the 95 % bootstrap interval in brackets; a failed question sco
 Evidence: share of the gold evidence found. Per question: calls, prompt and reply tokens, seconds.
 ";
 
-/// A table under its title.
+/// A table under its title, for a terminal, Markdown or the page.
 #[derive(Serialize)]
 pub(super) struct Titled {
     pub(super) title: String,
