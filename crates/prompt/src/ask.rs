@@ -7,7 +7,7 @@ use crate::read::Unreadable;
 /// A template with the settings of its call. Kept next to the step that uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct Prompt {
-    /// What the call is for.
+    /// What the call is for: settings choose a model by it, traces and bills name it.
     pub role: Role,
     /// A `minijinja` template; an undefined variable is an error.
     pub template: &'static str,
@@ -46,31 +46,31 @@ pub trait Reply: Sized {
 /// Why a step got no usable reply.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// The call failed.
+    /// The call failed, after all the retries that the model behind the port makes.
     #[error("the `{role}` call failed")]
     Model {
-        /// What the call was for.
+        /// As [`Prompt::role`] has it.
         role: Role,
-        /// Why.
+        /// Whether to ask again later, never, or not within this budget.
         source: ModelError,
     },
     /// The reply stayed unreadable after it was asked for again. The loop goes on as if the model
     /// had said "none".
     #[error("the reply to `{role}` is unreadable ({reason}): {reply:?}")]
     Unreadable {
-        /// What the call was for.
+        /// As [`Prompt::role`] has it.
         role: Role,
         /// The second reply, cut short.
         reply: String,
-        /// What it lacks.
+        /// What the second reply lacks.
         reason: Unreadable,
     },
     /// The template is broken: a defect of ours.
     #[error("the template of `{role}` is broken")]
     Template {
-        /// Which one.
+        /// The prompt, by its role.
         role: Role,
-        /// Why.
+        /// It does not compile, or a variable is undefined.
         source: Box<minijinja::Error>,
     },
 }
