@@ -42,7 +42,7 @@ pub struct HopParams {
     pub covered: f32,
     /// Weight of the links of chunks that look best before any is chosen.
     pub ahead: f32,
-    /// How many of those.
+    /// How many chunks that is.
     pub n_ahead: usize,
     /// Weight of entities in common with a chosen chunk, or related to one of its own, beside names;
     /// 0 walks along names alone.

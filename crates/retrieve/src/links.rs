@@ -12,7 +12,7 @@ use crate::finder::{Finder, RetrieveError};
 use crate::question::Asked;
 use crate::titles::{key, named_titles, strengthen};
 
-/// How links are weighed.
+/// How links are weighed; a rare name in common always weighs as much as it is rare.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkParams {
     /// Weight of being named, by its title, in the chunk that leads there.

@@ -20,7 +20,7 @@ pub(crate) struct QuestionParams {
     pub(crate) words: f32,
     /// Weight of its words, where there are no vectors.
     pub(crate) words_alone: f32,
-    /// Weight of its meaning.
+    /// Weight of its meaning: what the closest chunk of all gets.
     pub(crate) meaning: f32,
     /// What is less rare than this counts as common, see [`Rarity`].
     pub(crate) rarity_floor: f32,
@@ -28,9 +28,9 @@ pub(crate) struct QuestionParams {
 
 /// The question, looked up once.
 pub(crate) struct Asked {
-    /// Its terms.
+    /// Its terms as full text has them, stemmed, each once.
     pub(crate) words: Vec<String>,
-    /// All its words, folded.
+    /// All its words, folded, stop words included.
     pub(crate) all_words: HashSet<String>,
     /// How surely it names each chunk by its title, 0 to 1.
     pub(crate) named: HashMap<ChunkId, f32>,
