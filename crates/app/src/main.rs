@@ -14,6 +14,7 @@ mod output;
 mod pipe;
 mod render;
 mod wiring;
+mod words;
 
 use std::process::ExitCode;
 

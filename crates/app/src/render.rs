@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
-use pikerag_knowledge::{
-    Answer, Candidate, Check, Criterion, Event, JudgedBy, Span, StopReason, Via, WrittenBy,
-};
+use pikerag_knowledge::{Answer, Candidate, Check, Event, Span, WrittenBy};
+
+use crate::words::{asked, judged_by, parts, plural, via, why};
 
 /// Candidates of a hop that are listed; the rest is counted.
 const LISTED: usize = 6;
@@ -119,13 +119,10 @@ fn write_event(tree: &mut String, event: &Event) -> std::fmt::Result {
 
 fn write_candidates(tree: &mut String, indent: &str, candidates: &[Candidate]) -> std::fmt::Result {
     for (place, candidate) in candidates.iter().take(LISTED).enumerate() {
-        let parts: Vec<String> = candidate
-            .parts
-            .iter()
-            .map(|(name, value)| format!("{name} {}", number(*value)))
-            .collect();
-        let parts =
-            if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+        let parts = match parts(&candidate.parts) {
+            none if none.is_empty() => none,
+            parts => format!(" ({parts})"),
+        };
         let leads_to = match candidate.atom {
             Some(_) => format!("  → {}", candidate.title),
             None => String::new(),
@@ -196,62 +193,7 @@ fn cost(answer: &Answer) -> String {
 }
 
 pub(crate) fn count(n: usize, what: &str) -> String {
-    match (n, what.strip_suffix('y')) {
-        (1, _) => format!("1 {what}"),
-        (_, Some(stem)) => format!("{n} {stem}ies"),
-        _ => format!("{n} {what}s"),
-    }
-}
-
-fn why(reason: StopReason) -> &'static str {
-    match reason {
-        StopReason::NothingProposed => "nothing is missing",
-        StopReason::NothingFound => "nothing new was found",
-        StopReason::NothingSelected => "no candidate would help",
-        StopReason::HopLimit => "the limit of hops is reached",
-        StopReason::Unreadable => "the reply stayed unreadable",
-    }
-}
-
-fn asked(criterion: Criterion) -> &'static str {
-    match criterion {
-        Criterion::Known => "known without looking it up",
-        Criterion::Clear => "clear",
-        Criterion::NeedsRetrieval => "needs retrieval",
-        Criterion::Relevant => "relevant",
-        Criterion::Supported => "supported",
-        Criterion::Useful => "useful",
-        Criterion::Sufficient => "sufficient",
-        Criterion::Confident => "confident",
-        Criterion::Promising => "promising",
-        Criterion::Consistent => "consistent",
-    }
-}
-
-fn judged_by(by: JudgedBy) -> &'static str {
-    match by {
-        JudgedBy::LogProbabilities => "by log-probabilities",
-        JudgedBy::SelfAssessment => "by the model's own grade, for want of log-probabilities",
-        JudgedBy::Verdict => "the model says",
-        JudgedBy::Neighbours => "by the nearest labelled questions",
-    }
-}
-
-fn via(via: Via) -> &'static str {
-    match via {
-        Via::Atoms => "atoms",
-        Via::Chunks => "chunks",
-        Via::Hops => "hops",
-        Via::Graph => "graph",
-        Via::Tree => "tree",
-        Via::Tags => "tags",
-        Via::BackupAtoms => "backup, atoms",
-        Via::BackupChunks => "backup, chunks",
-    }
-}
-
-fn number(value: f32) -> String {
-    if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.2}") }
+    format!("{n} {}", plural(n, what))
 }
 
 /// One line of at most `most` characters; control characters, which could command a terminal, out.

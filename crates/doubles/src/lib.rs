@@ -84,6 +84,12 @@ impl ScriptedChat {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The prompts so far, in order: each request's first message, where it is the user's.
+    pub fn prompts(&self) -> Vec<String> {
+        let requests = self.requests();
+        requests.into_iter().filter_map(|request| prompt(&request).map(str::to_owned)).collect()
+    }
+
     /// The most calls that were under way at one time.
     pub fn peak(&self) -> usize {
         self.peak.load(Ordering::SeqCst)
@@ -334,6 +340,14 @@ fn prompt_tokens(request: &ChatRequest) -> u64 {
 /// Four characters to a token.
 fn tokens(text: &str) -> u64 {
     (text.chars().count() as u64).div_ceil(4)
+}
+
+/// The first message of a request, where it is the user's: what a prompt renders to.
+pub fn prompt(request: &ChatRequest) -> Option<&str> {
+    match request.messages.first() {
+        Some(Message::User { text, .. }) => Some(text),
+        _ => None,
+    }
 }
 
 /// A small request, in the role of answering.

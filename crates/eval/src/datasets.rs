@@ -25,7 +25,7 @@ pub use records::Place;
 pub struct Item {
     /// Unique within its file.
     pub id: String,
-    /// As it is asked.
+    /// What a method is asked, with an instruction on how to answer where the data set has one.
     pub question: String,
     /// What of it is looked up, where an instruction to whoever answers stands before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,11 +63,11 @@ pub enum Task {
     Short,
     /// Sentences: Rouge-L says more than exact match.
     Long,
-    /// Letters of the right options.
+    /// Letters of the right options: one, or several.
     Choice,
     /// Numbers of articles of a statute.
     Articles,
-    /// Names of crimes.
+    /// Names of crimes: one, or several.
     Crimes,
 }
 
@@ -76,19 +76,19 @@ pub enum Task {
 pub struct Paragraph {
     /// `p00001`, numbered through the file; equal paragraphs share one.
     pub id: String,
-    /// Its article's title.
+    /// The title of the article that it stands in; several paragraphs may share one.
     pub title: String,
-    /// Its text.
+    /// Without its title, and without blanks around it.
     pub text: String,
 }
 
-/// All of one file.
+/// A whole file of questions: read in full, or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataSet {
     /// The papers' name where the file is known by its format or name (`hotpotqa`), else the file's
     /// name up to its first dot.
     pub name: String,
-    /// What it was read as.
+    /// As the user named it, else as the first record looks.
     pub format: Format,
     /// Its questions, in the file's order.
     pub items: Vec<Item>,

@@ -12,7 +12,7 @@ pub enum EvalError {
     Unreadable {
         /// The file as it was named.
         path: PathBuf,
-        /// What the system said.
+        /// Missing, a folder, not readable, not UTF-8.
         source: std::io::Error,
     },
     /// A record is not JSON, or lacks a field.
@@ -20,7 +20,7 @@ pub enum EvalError {
     NotAQuestion {
         /// The file as it was named.
         path: PathBuf,
-        /// Where in the file.
+        /// The record: its line, or its place in a list.
         place: Place,
         /// Which field, at which column.
         source: serde_json::Error,
@@ -30,9 +30,9 @@ pub enum EvalError {
     NoAnswer {
         /// The file as it was named.
         path: PathBuf,
-        /// Where in the file.
+        /// The record: its line, or its place in a list.
         place: Place,
-        /// The question.
+        /// Its id in the file.
         id: String,
     },
     /// Rows are told apart by the question's id, so it may occur once only.
@@ -40,11 +40,11 @@ pub enum EvalError {
     SameId {
         /// The file as it was named.
         path: PathBuf,
-        /// Where in the file.
+        /// The record: its line, or its place in a list.
         place: Place,
-        /// The question.
+        /// Its id in the file.
         id: String,
-        /// What has it too.
+        /// The record that had it before.
         first: Place,
     },
     /// The first record has the fields of no format that we know.
@@ -52,37 +52,37 @@ pub enum EvalError {
     UnknownFormat {
         /// The file as it was named.
         path: PathBuf,
-        /// All formats.
+        /// The names of all formats, with commas between them.
         known: String,
     },
     /// A format was named that we do not know.
     #[error("there is no format `{name}`; choose from {known}")]
     NoSuchFormat {
-        /// As it was given.
+        /// What the user wrote.
         name: String,
-        /// All formats.
+        /// The names of all formats, with commas between them.
         known: String,
     },
     /// A method's parameter is not written as one.
     #[error("`{label}`: `{part}` is no parameter; write `method:name=value`")]
     BadMethod {
-        /// The whole name.
+        /// The method with all its parameters, as the user wrote it.
         label: String,
-        /// What is wrong in it.
+        /// What stands between two colons and is no `name=value`.
         part: String,
     },
     /// A preset was named that there is not.
     #[error("there is no preset `{name}`; choose from {known}")]
     NoSuchPreset {
-        /// As it was given.
+        /// What the user wrote.
         name: String,
-        /// All presets.
+        /// The names of all presets, with commas between them.
         known: String,
     },
     /// A data set of a preset is not where it was looked for.
     #[error("there is no data set `{name}` in {folder}; looked for {names}")]
     NoDataSet {
-        /// Its name.
+        /// As a preset names it, not as a file.
         name: String,
         /// Where it was looked for.
         folder: PathBuf,
@@ -92,15 +92,21 @@ pub enum EvalError {
     /// A data file that is built in is broken: a defect of ours.
     #[error("our own `{file}` is broken: {reason}")]
     Data {
-        /// Its name.
+        /// `papers.toml` or `presets.toml`.
         file: &'static str,
         /// What is wrong with it.
         reason: String,
     },
+    /// A template of the report is broken: a defect of ours.
+    #[error("cannot write the report as a page")]
+    Page {
+        /// Which one, and where.
+        source: pikerag_prompt::MarkupError,
+    },
     /// A report could not be written as JSON.
     #[error("cannot write the report as JSON")]
     Report {
-        /// What the writer said.
+        /// As `serde_json` tells it.
         source: serde_json::Error,
     },
 }

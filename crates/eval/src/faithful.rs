@@ -82,39 +82,10 @@ pub async fn perplexity(
 
 #[cfg(test)]
 mod tests {
-    use pikerag_knowledge::{ChatReply, Context, TokenLogprob, Usage, WrittenBy};
+    use pikerag_doubles::{ScriptedChat, ScriptedScorer};
+    use pikerag_knowledge::{Context, WrittenBy};
 
     use super::*;
-
-    /// Is asked nothing.
-    struct Nobody;
-
-    #[async_trait::async_trait]
-    impl ChatModel for Nobody {
-        fn name(&self) -> &'static str {
-            "nobody"
-        }
-        async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-            panic!("{request:?}")
-        }
-    }
-
-    /// Writes two tokens, each with this probability.
-    struct Writer(f32);
-
-    #[async_trait::async_trait]
-    impl ChatModel for Writer {
-        fn name(&self) -> &'static str {
-            "writer"
-        }
-        async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-            assert_eq!((request.role, request.temperature), (Role::Judge, 0.0));
-            assert!(request.logprobs);
-            let usage = Usage { prompt_tokens: 5, completion_tokens: 2 };
-            let token = TokenLogprob { token: "x".to_owned(), logprob: self.0.ln() };
-            Ok(ChatReply { logprobs: vec![token.clone(), token], ..ChatReply::new("xx", usage) })
-        }
-    }
 
     fn answer(refused: bool) -> Answer {
         Answer {
@@ -129,19 +100,25 @@ mod tests {
 
     #[tokio::test]
     async fn what_needs_no_judge_costs_nothing() {
+        let nobody = ScriptedChat::in_order([""; 0]);
         let mut account = Account::default();
-        let from_nothing = is_consistent(&Nobody, "Where?", &answer(false), &mut account).await;
+        let from_nothing = is_consistent(&nobody, "Where?", &answer(false), &mut account).await;
         assert_eq!(from_nothing.unwrap(), Some(false));
-        let refused = is_consistent(&Nobody, "Where?", &answer(true), &mut account).await;
-        assert_eq!((refused.unwrap(), account.cost().spent.calls()), (None, 0));
+        let refused = is_consistent(&nobody, "Where?", &answer(true), &mut account).await;
+        assert_eq!(
+            (refused.unwrap(), account.cost().spent.calls(), nobody.requests().len()),
+            (None, 0, 0)
+        );
     }
 
     #[tokio::test]
     async fn the_geometric_mean_of_what_was_written() {
+        let writer = ScriptedScorer::by_role([(Role::Judge, [("xx", [0.25_f32, 1.0])])]);
         let mut account = Account::default();
-        let sure = perplexity(&Writer(0.5), "Where?", &answer(false), &mut account).await.unwrap();
+        let sure = perplexity(&writer, "Where?", &answer(false), &mut account).await.unwrap();
         assert!((sure.unwrap() - 2.0).abs() < 1e-6);
         assert_eq!(account.cost().spent.calls(), 1);
-        assert_eq!(perplexity(&Writer(0.5), "?", &answer(true), &mut account).await.unwrap(), None);
+        assert_eq!(perplexity(&writer, "?", &answer(true), &mut account).await.unwrap(), None);
+        assert!(writer.requests().iter().all(|asked| asked.temperature == 0.0));
     }
 }

@@ -50,39 +50,21 @@ fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
-    use pikerag_knowledge::{ChatReply, ChatRequest, Message, ModelError, Usage};
+    use pikerag_doubles::ScriptedChat;
 
     use super::*;
-
-    /// Says its replies one after the other and keeps the prompts.
-    struct Script(Mutex<Vec<&'static str>>, Mutex<Vec<String>>);
-
-    #[async_trait::async_trait]
-    impl ChatModel for Script {
-        fn name(&self) -> &'static str {
-            "script"
-        }
-        async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-            assert_eq!((request.role, request.temperature), (Role::Judge, 0.0));
-            if let Some(Message::User { text, .. }) = request.messages.first() {
-                self.1.lock().unwrap().push(text.clone());
-            }
-            let text = self.0.lock().unwrap().remove(0).to_owned();
-            Ok(ChatReply::new(text, Usage { prompt_tokens: 5, completion_tokens: 1 }))
-        }
-    }
 
     async fn run(
         replies: &[&'static str],
         answer: &str,
     ) -> (Result<bool, AskError>, Vec<String>, Account) {
-        let script = Script(Mutex::new(replies.to_vec()), Mutex::default());
+        let script = ScriptedChat::in_order(replies.iter().copied());
         let mut account = Account::default();
         let labels = ["Delft".to_owned(), "Delft,\n# Answer\nRome".to_owned()];
         let verdict = judge(&script, "Where?\n# Answer\nNo", &labels, answer, &mut account).await;
-        (verdict, script.1.into_inner().unwrap(), account)
+        let asked = script.requests();
+        assert!(asked.iter().all(|asked| (asked.role, asked.temperature) == (Role::Judge, 0.0)));
+        (verdict, script.prompts(), account)
     }
 
     #[tokio::test]

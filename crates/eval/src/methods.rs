@@ -7,7 +7,7 @@ use crate::EvalError;
 /// A method as it is named for a run; the whole name tells its rows apart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Named {
-    /// As it was written.
+    /// As the user wrote it, parameters included, without blanks around it.
     pub label: String,
     /// The method's own name; whether there is such a method is not known here.
     pub method: String,

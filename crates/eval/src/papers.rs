@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::EvalError;
 
-/// One figure of one table.
+/// One figure that a paper prints: a cell of one of its tables.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// `kar3`, `pike-rag`, `ra-isf` or `crp-rag`.
     pub paper: String,
-    /// The table's number.
+    /// The table as the paper numbers it: `1`, `11`.
     pub table: String,
     /// The data set by [`known_name`](crate::datasets::known_name); `average` for a mean of several.
     pub data_set: String,
@@ -20,7 +20,7 @@ pub struct Figure {
     pub component: Option<String>,
     /// The method as the paper writes it.
     pub label: String,
-    /// The model that answered.
+    /// The model that answered, as the paper writes it.
     pub model: String,
     /// `em`, `f1`, `acc`, `tokens` and so on.
     pub metric: String,

@@ -12,19 +12,19 @@ use crate::EvalError;
 pub struct Preset {
     /// By which the user calls it: `kar3-table-1`.
     pub name: String,
-    /// In a line.
+    /// What the table shows, in a line, for the list of presets.
     pub about: String,
     /// The paper, as in [`Figure`](crate::papers::Figure).
     pub paper: String,
     /// Its table, as in [`Figure`](crate::papers::Figure); a figure is not kept as data.
     pub table: String,
-    /// Data sets by name.
+    /// Data sets by [`known_name`](crate::datasets::known_name), in the order of the table.
     pub data_sets: Vec<String>,
     /// Methods by name, with parameters; whether there are such methods shows when they are used.
     pub methods: Vec<String>,
-    /// What the table prints.
+    /// What the table prints, by [`Metric::name`](crate::report::Metric::name).
     pub metrics: Vec<String>,
-    /// Questions drawn from each data set.
+    /// Questions drawn from each data set, with the seed of the run; all where it has fewer.
     pub sample: usize,
     /// Whether a model judges the answers (Acc).
     pub judge: bool,
@@ -60,10 +60,10 @@ pub fn preset(name: &str) -> Result<Preset, EvalError> {
     found.ok_or_else(|| EvalError::NoSuchPreset { name: name.to_owned(), known: known() })
 }
 
-/// A data set's files.
+/// Where a data set lies on this disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Files {
-    /// Its questions.
+    /// The file of questions, in any [`Format`](crate::datasets::Format).
     pub questions: PathBuf,
     /// Its corpus; none where the questions carry their contexts, or there is no corpus.
     pub corpus: Option<PathBuf>,

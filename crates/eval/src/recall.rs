@@ -8,21 +8,21 @@ use serde::{Deserialize, Serialize};
 use crate::datasets::Item;
 use crate::runner::is_of;
 
-/// Chunks looked at.
+/// Chunks that a search is asked for; shares are told of the first so many of them.
 pub const DEPTH: usize = 10;
 
 /// One question looked up by one search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LookedUp {
-    /// The data set's name.
+    /// Tells rows of several data sets apart.
     pub data_set: String,
     /// The search, as it was named.
     pub search: String,
-    /// The question.
+    /// The question's id, unique within its data set.
     pub item: String,
     /// Share of the gold evidence among the first 1, 2, … chunks, up to [`DEPTH`].
     pub recall: Vec<f64>,
-    /// How long the search took.
+    /// Wall time of the search, embedding the question included.
     pub seconds: f64,
 }
 
@@ -61,14 +61,14 @@ impl LookedUp {
     }
 }
 
-/// One search on one data set.
+/// The means of one search over the questions of one data set.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Line {
-    /// The data set.
+    /// By name; in the order in which the run takes them.
     pub data_set: String,
-    /// The search.
+    /// As it was named, with its weights.
     pub search: String,
-    /// Questions with gold evidence.
+    /// Questions with gold evidence: the only ones that are looked up.
     pub questions: usize,
     /// Mean share of the gold evidence among the first 2, 5 and 10 chunks.
     pub recall: [f64; 3],
@@ -76,7 +76,7 @@ pub struct Line {
     pub any: [f64; 2],
     /// Mean share among the first 5, for the questions that stand at even places, and at odd ones.
     pub halves: [f64; 2],
-    /// Milliseconds per question.
+    /// Mean wall time per question.
     pub milliseconds: f64,
 }
 
@@ -118,7 +118,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     if 0.0 < count { sum / count } else { 0.0 }
 }
 
-/// The table, in Markdown.
+/// The lines as a Markdown table, shares in %.
 pub fn table(lines: &[Line]) -> String {
     let mut text = "| data set | search | questions | recall@2 | @5 | @10 | any@5 | any@10 | even@5 | odd@5 | ms |\n\
                     | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"

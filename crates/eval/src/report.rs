@@ -28,7 +28,7 @@ use summary::per_method;
 /// All figures of a run, or of one of its data sets.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Report {
-    /// One per method, over all questions.
+    /// One per method, in the order in which the rows first name them, over all questions.
     pub overall: Vec<Summary>,
     /// By the questions' class, sorted by name; without the questions that have none.
     pub by_kind: Vec<Group>,
@@ -37,7 +37,8 @@ pub struct Report {
     /// Each method against the first, on the questions that both were asked.
     #[serde(default)]
     pub significance: Vec<Comparison>,
-    /// The papers' figures beside ours.
+    /// The papers' figures beside ours, in the papers' order; empty over several data sets at
+    /// once.
     #[serde(default)]
     pub beside: Vec<Beside>,
     /// One per data set where there are several; the figures above are then over all of them.
@@ -48,7 +49,7 @@ pub struct Report {
 /// The report on one data set of several.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// The data set's name.
+    /// As [`Row::data_set`] has it.
     pub name: String,
     /// Its figures; without parts of its own.
     pub report: Report,

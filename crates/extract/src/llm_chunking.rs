@@ -398,44 +398,26 @@ fn said(reply: &str, first: usize, last: usize) -> Result<(usize, String), Unrea
 #[cfg(test)]
 mod tests {
     use std::fmt::Write;
-    use std::sync::Mutex;
 
-    use async_trait::async_trait;
-    use pikerag_knowledge::{ChatReply, ChatRequest, Message, ModelError};
+    use pikerag_doubles::{ScriptedChat, prompt};
     use proptest::prelude::*;
 
     use super::*;
     use crate::sketch::document;
 
-    /// Ends each chunk as told, range by range; keeps the prompts.
-    struct Script {
-        reply: fn(from: usize, to: usize, turn: usize) -> String,
-        prompts: Mutex<Vec<String>>,
-    }
-
-    #[async_trait]
-    impl ChatModel for Script {
-        fn name(&self) -> &'static str {
-            "script"
-        }
-        async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-            let Some(Message::User { text, .. }) = request.messages.first() else { panic!() };
-            let mut prompts = self.prompts.lock().unwrap();
-            prompts.push(text.clone());
+    /// Ends each chunk as told, range by range.
+    fn script(reply: fn(from: usize, to: usize, turn: usize) -> String) -> ScriptedChat {
+        ScriptedChat::by_turn(move |turn, request| {
+            let text = prompt(request).unwrap();
             let range = text.split_once("{\"end\": an integer from ").map(|(_, rest)| rest);
-            let text = match range.and_then(|rest| rest.split_once(',')) {
+            Ok(match range.and_then(|rest| rest.split_once(',')) {
                 Some((range, _)) => {
                     let (from, to) = range.split_once(" to ").unwrap();
-                    (self.reply)(from.parse().unwrap(), to.parse().unwrap(), prompts.len() - 1)
+                    reply(from.parse().unwrap(), to.parse().unwrap(), turn)
                 }
                 None => "The beginning.".to_owned(),
-            };
-            Ok(ChatReply::new(text, Usage::default()))
-        }
-    }
-
-    fn script(reply: fn(usize, usize, usize) -> String) -> Script {
-        Script { reply, prompts: Mutex::default() }
+            })
+        })
     }
 
     fn last(_: usize, to: usize, turn: usize) -> String {
@@ -448,7 +430,7 @@ mod tests {
 
     const PARAMS: EnhanceParams = EnhanceParams { min_tokens: 8, max_tokens: 20 };
 
-    async fn cut(script: &Script, source: &str) -> Enhanced {
+    async fn cut(script: &ScriptedChat, source: &str) -> Enhanced {
         enhanced_graph(script, "a.md", document("Act", source), PARAMS).await.unwrap()
     }
 
@@ -480,7 +462,7 @@ mod tests {
         table "| crane one\n| crane two\n| crane three" "-"
         text "# Article 2\nShort." "Summary 4."
         "##);
-        let prompts = script.prompts.lock().unwrap();
+        let prompts = script.prompts();
         insta::assert_snapshot!(prompts[1], @r#"
         # Task
         A document is cut into chunks from front to back. Below stand a summary of what came before, and the next pieces of the text, numbered. The next chunk begins with piece 1.
@@ -513,7 +495,7 @@ mod tests {
         let script = script(last);
         let cut = cut(&script, "起重机由青砚厂制造。").await;
         assert_eq!(show(&cut), "text \"起重机由青砚厂制造。\" \"The beginning.\"\n");
-        assert_eq!(script.prompts.lock().unwrap().len(), 1);
+        assert_eq!(script.prompts().len(), 1);
     }
 
     #[tokio::test]
@@ -525,7 +507,7 @@ mod tests {
         });
         let cut = cut(&script, LAW).await;
         assert_eq!(cut.unreadable, 1);
-        let prompts = script.prompts.lock().unwrap();
+        let prompts = script.prompts();
         assert!(prompts[2].contains("could not be used: `end` must be an integer from"));
         assert_eq!(cut.graph.chunks[0].summary, None);
         assert!(cut.graph.chunks[1].summary.is_some());
@@ -537,7 +519,7 @@ mod tests {
         cut(&script, LAW).await;
         let (_, calls, usage) =
             enhanced_forecast("a.md", document("Act", LAW), PARAMS).await.unwrap();
-        assert_eq!(calls, script.prompts.lock().unwrap().len());
+        assert_eq!(calls, script.prompts().len());
         assert!(0 < usage.prompt_tokens && 0 < usage.completion_tokens);
     }
 

@@ -6,10 +6,10 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::language::is_chinese;
 
-/// A word in a text.
+/// A word of a text, and where it stands there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token<'a> {
-    /// As it stands there.
+    /// As it stands there, accents and possessives included.
     pub raw: &'a str,
     /// First byte in the text.
     pub start: usize,
@@ -61,7 +61,8 @@ fn push<'a>(found: &mut Vec<Token<'a>>, text: &'a str, start: usize, end: usize)
     }
 }
 
-/// One word folded.
+/// One word in lower case, without accents, apostrophes and possessives; empty where nothing is
+/// left.
 pub fn fold(word: &str) -> String {
     let bare = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word);
     if bare.is_ascii() {

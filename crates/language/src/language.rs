@@ -1,6 +1,6 @@
 //! Which language is this?
 
-/// A character of the Chinese script.
+/// A character of the Chinese script, rare and compatibility ones included; no punctuation.
 pub fn is_chinese(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'
         | '\u{20000}'..='\u{2FA1F}')

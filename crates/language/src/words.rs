@@ -30,7 +30,7 @@ pub fn words(text: &str) -> Vec<String> {
     found
 }
 
-/// The Chinese words of a text.
+/// The Chinese words of a text, in order; of a long word its parts too, for search.
 pub(crate) fn chinese_words(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for run in text.split(|c| !is_chinese(c)).filter(|run| !run.is_empty()) {

@@ -7,11 +7,11 @@ use crate::estimate::estimate_tokens;
 /// How much goes into one embedding request; whatever is reached first ends a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// Texts; OpenAI takes 2,048.
+    /// The most texts; OpenAI takes 2,048.
     pub texts: NonZeroUsize,
     /// Tokens, as estimated; OpenAI takes 300,000. A longer text goes alone.
     pub tokens: NonZeroU64,
-    /// Batches under way side by side.
+    /// Requests of one call that are under way side by side.
     pub at_once: NonZeroUsize,
 }
 
@@ -23,7 +23,7 @@ impl Default for Batch {
     }
 }
 
-/// The texts, in order, in batches.
+/// The texts, in order, in batches none of which is empty.
 pub(crate) fn batches(mut texts: &[String], batch: Batch) -> Vec<&[String]> {
     let mut all = Vec::new();
     while !texts.is_empty() {

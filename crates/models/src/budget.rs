@@ -22,7 +22,7 @@ pub struct Budget<M> {
 }
 
 impl<M> Budget<M> {
-    /// Meters the calls of a model.
+    /// Meters the calls of `inner` under its name; models that share a cap share the meter.
     pub fn new(inner: M, meter: Arc<Meter>) -> Self {
         Self { inner, meter }
     }

@@ -15,10 +15,10 @@ use tokio::time::{Instant, sleep};
 
 use crate::estimate::{estimate_embedding, estimate_prompt};
 
-/// What an endpoint bears.
+/// What an endpoint bears; what is not named has no limit. Default: 16 calls at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Calls under way at one time.
+    /// Calls under way at one time; the others wait in line.
     pub in_flight: NonZeroUsize,
     /// Calls per minute; a tenth of them may come at once.
     pub requests_per_minute: Option<NonZeroU32>,
@@ -56,7 +56,7 @@ pub struct Limit<M> {
 }
 
 impl<M> Limit<M> {
-    /// Wraps a model.
+    /// Puts `inner` behind a gate, which it may share with other models.
     pub fn new(inner: M, limiter: Arc<Limiter>) -> Self {
         Self { inner, limiter }
     }

@@ -42,41 +42,41 @@ struct Loaded {
     model: Model,
 }
 
-/// Why weights cannot be used.
+/// Why weights cannot be used: what to do with the folder that holds them.
 #[derive(Debug, thiserror::Error)]
 pub enum WeightsError {
     /// A file is missing or cannot be read.
     #[error("cannot read {path}")]
     Unreadable {
-        /// The file.
+        /// The file in the folder of the weights.
         path: PathBuf,
-        /// Why.
+        /// Most often: there is no such file.
         source: std::io::Error,
     },
     /// A file is damaged, or not what its name says; fetch it again.
     #[error("{path} is malformed")]
     Malformed {
-        /// The file.
+        /// The file in the folder of the weights.
         path: PathBuf,
-        /// Why.
+        /// What its reader could not read: JSON, tokenizer or tensors.
         source: Cause,
     },
     /// A model that we would run wrongly; choose another one.
     #[error("{path} asks for {what}, which is not supported")]
     Unsupported {
-        /// The file that says so.
+        /// The file that asks for it, `config.json` mostly.
         path: PathBuf,
-        /// What is not supported.
+        /// A kind of model, an activation, a pooling.
         what: String,
     },
     /// The weights are not those that `config.json` describes.
     #[error("tensor `{tensor}` in {path} {what}")]
     Tensor {
-        /// The weights file.
+        /// The `model.safetensors`.
         path: PathBuf,
-        /// The tensor.
+        /// Its name, without the prefix that all names of the file share.
         tensor: String,
-        /// What is wrong with it.
+        /// How the message goes on: missing, of another shape, of numbers that we do not read.
         what: String,
     },
 }

@@ -12,9 +12,9 @@ use tracing::warn;
 /// What a million tokens cost, in dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Price {
-    /// A million tokens of prompt.
+    /// A million tokens of prompt, or of texts to embed.
     pub prompt: f64,
-    /// A million tokens of reply.
+    /// A million tokens of reply; embedding has none.
     #[serde(default)]
     pub completion: f64,
 }
@@ -25,9 +25,9 @@ pub type Prices = BTreeMap<String, Price>;
 /// What may be spent at most; what is not named has no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cap {
-    /// Dollars.
+    /// US dollars; needs the price of every model that is called.
     pub money_usd: Option<f64>,
-    /// Tokens of prompts and replies.
+    /// Tokens of prompts and replies together.
     pub tokens: Option<u64>,
     /// Calls that were answered, or may have been billed.
     pub calls: Option<u64>,
@@ -44,7 +44,7 @@ impl Usd {
         Self((dollars * 1e12).round() as u128)
     }
 
-    /// In dollars.
+    /// In dollars, for showing: sums are kept in whole units.
     pub fn dollars(self) -> f64 {
         self.0 as f64 / 1e12
     }
@@ -70,7 +70,7 @@ pub struct Spending {
     pub calls: u64,
     /// Calls of unknown outcome (given up, cut off), counted at the most that they can have cost.
     pub unanswered: u64,
-    /// Tokens.
+    /// As endpoints count them; estimated where they do not.
     pub usage: Usage,
     /// Money, as far as the prices are known.
     pub money: Usd,
@@ -118,7 +118,7 @@ pub(crate) struct Reservation {
 }
 
 impl Meter {
-    /// A meter at zero.
+    /// A meter at zero: what earlier runs spent does not count.
     pub fn new(prices: Prices, cap: Cap) -> Self {
         Self { prices, cap, ..Self::default() }
     }
@@ -128,7 +128,7 @@ impl Meter {
         self.book().lines.values().cloned().collect()
     }
 
-    /// What was spent in all.
+    /// What was spent in all: the sum of [`Meter::spending`].
     pub fn total(&self) -> Spending {
         let mut total = Spending::default();
         for line in self.book().lines.values() {
@@ -200,7 +200,7 @@ impl Meter {
         Ok(true)
     }
 
-    /// The first cap that `sum` exceeds.
+    /// The first cap that `sum` exceeds, money before tokens before calls.
     fn excess(&self, sum: Sum) -> Option<Excess> {
         if let Some(cap) = self.cap.money_usd.map(Usd::new).filter(|cap| *cap < sum.money) {
             return Some(Excess::Money(cap));

@@ -35,15 +35,15 @@ pub struct Endpoint {
     /// What stands before `/chat/completions`, such as `https://api.openai.com/v1`; for Azure the
     /// resource, `https://NAME.openai.azure.com`.
     pub base_url: String,
-    /// The key; local servers need none.
+    /// Sent to this address alone; local servers need none.
     pub api_key: Option<Secret>,
-    /// The model; for Azure the deployment.
+    /// As the endpoint calls it; for Azure the deployment.
     pub model: String,
     /// Speaks Azure's dialect, in this version of it.
     pub azure_api_version: Option<String>,
     /// How long one call may take, from the first byte out to the last byte in.
     pub timeout: Duration,
-    /// Further headers.
+    /// Further headers of each request; their values are never shown.
     pub headers: Vec<(String, Secret)>,
     /// How to ask for a shape of the reply.
     pub structured: Structured,
@@ -61,11 +61,11 @@ pub enum Structured {
     /// prompt alone. What was refused once is not tried again.
     #[default]
     Auto,
-    /// By schema.
+    /// By schema, and by nothing less.
     JsonSchema,
-    /// As any JSON.
+    /// As any JSON; the prompt says which.
     JsonObject,
-    /// By the prompt alone.
+    /// By the prompt alone: no field asks for a shape.
     Prompt,
 }
 
@@ -85,7 +85,7 @@ impl Endpoint {
         }
     }
 
-    /// All that must never be shown.
+    /// All that must never be shown: the key, and the values of all headers.
     pub(crate) fn secrets(&self) -> Vec<Secret> {
         let headers = self.headers.iter().map(|(_, secret)| secret.clone());
         self.api_key.clone().into_iter().chain(headers).collect()

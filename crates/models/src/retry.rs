@@ -49,7 +49,7 @@ pub struct Retry<M> {
 }
 
 impl<M> Retry<M> {
-    /// Wraps a model.
+    /// Asks `inner` again while it is busy.
     pub fn new(inner: M, params: RetryParams) -> Self {
         Self { inner, params, retries: AtomicU64::new(0) }
     }
@@ -91,7 +91,6 @@ impl<M> Retry<M> {
     }
 }
 
-/// Why we stopped asking.
 #[derive(Debug, thiserror::Error)]
 #[error("gave up after {attempts} attempts in {seconds:.1} s")]
 struct GaveUp {

@@ -23,7 +23,7 @@ pub struct SingleFlight<M> {
 type Flight = Arc<OnceCell<ChatReply>>;
 
 impl<M> SingleFlight<M> {
-    /// Wraps a model.
+    /// Lets equal requests to `inner` share a call; nothing is kept once it is done.
     pub fn new(inner: M) -> Self {
         Self { inner, flights: Mutex::default() }
     }

@@ -9,7 +9,7 @@ use crate::read::Unreadable;
 /// A template with the settings of its call. Kept next to the step that uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct Prompt {
-    /// What the call is for.
+    /// What the call is for: settings choose a model by it, traces and bills name it.
     pub role: Role,
     /// A `minijinja` template; an undefined variable is an error.
     pub template: &'static str,
@@ -48,31 +48,31 @@ pub trait Reply: Sized {
 /// Why a step got no usable reply.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// The call failed.
+    /// The call failed, after all the retries that the model behind the port makes.
     #[error("the `{role}` call failed")]
     Model {
-        /// What the call was for.
+        /// As [`Prompt::role`] has it.
         role: Role,
-        /// Why.
+        /// Whether to ask again later, never, or not within this budget.
         source: ModelError,
     },
     /// The reply stayed unreadable after it was asked for again. The loop goes on as if the model
     /// had said "none".
     #[error("the reply to `{role}` is unreadable ({reason}): {reply:?}")]
     Unreadable {
-        /// What the call was for.
+        /// As [`Prompt::role`] has it.
         role: Role,
         /// The second reply, cut short.
         reply: String,
-        /// What it lacks.
+        /// What the second reply lacks.
         reason: Unreadable,
     },
     /// The template is broken: a defect of ours.
     #[error("the template of `{role}` is broken")]
     Template {
-        /// Which one.
+        /// The prompt, by its role.
         role: Role,
-        /// Why.
+        /// It does not compile, or a variable is undefined.
         source: Box<minijinja::Error>,
     },
 }
@@ -222,32 +222,10 @@ async fn send(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
-    use async_trait::async_trait;
-    use pikerag_knowledge::{ChatReply, Usage};
+    use pikerag_doubles::ScriptedChat;
 
     use super::*;
     use crate::read::{object, text};
-
-    struct Script {
-        replies: Mutex<Vec<&'static str>>,
-        prompts: Mutex<Vec<String>>,
-    }
-
-    #[async_trait]
-    impl ChatModel for Script {
-        fn name(&self) -> &'static str {
-            "script"
-        }
-        async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-            if let Some(Message::User { text, .. }) = request.messages.first() {
-                self.prompts.lock().unwrap().push(text.clone());
-            }
-            let text = self.replies.lock().unwrap().remove(0).to_owned();
-            Ok(ChatReply::new(text, Usage { prompt_tokens: 3, completion_tokens: 2 }))
-        }
-    }
 
     struct Colour(String);
 
@@ -268,11 +246,11 @@ mod tests {
     };
 
     async fn run(replies: Vec<&'static str>) -> (Result<Colour, AskError>, Vec<String>, Account) {
-        let script = Script { replies: Mutex::new(replies), prompts: Mutex::default() };
+        let script = ScriptedChat::in_order(replies);
         let mut account = Account::default();
         let inputs = [("thing", "the sea")];
         let colour = ask::<Colour>(&script, &PROMPT, &inputs, &mut account).await;
-        (colour, script.prompts.into_inner().unwrap(), account)
+        (colour, script.prompts(), account)
     }
 
     #[tokio::test]

@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 /// Deeper nesting is refused: no prompt of ours asks for it.
 const MAX_DEPTH: usize = 32;
 
-/// A value saved from a reply.
+/// A value saved from a reply, whole or cut off.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     /// The value, without what was cut off.
     pub value: Value,
-    /// Whether it was closed properly.
+    /// Whether it was closed properly; else the last items may be missing.
     pub complete: bool,
 }
 

@@ -1,14 +1,16 @@
 //! How does a step talk to a model? It renders a prompt, asks, reads the reply tolerantly, asks
-//! once more with the error, and else fails honestly.
+//! once more with the error, and else fails honestly. Pages are filled in by templates, too.
 
 mod ask;
 mod json;
+mod markup;
 mod passages;
 mod prose;
 mod read;
 
 pub use ask::{AskError, Prompt, Reply, ask, ask_about, ask_read, ask_sample, ask_scored};
 pub use json::{Found, find_json};
+pub use markup::{Markup, MarkupError};
 pub use passages::{numbered, one_line, passages, quiet_headings, shown_text};
 pub use prose::{Prose, YesNo};
 pub use read::{Unreadable, index, list_items, object, text, texts, without_thinking};

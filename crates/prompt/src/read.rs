@@ -7,21 +7,21 @@ use crate::json::find_json;
 /// Why a reply cannot be used; the text goes back to the model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
-    /// Nothing was said.
+    /// Nothing was said, or nothing but thoughts.
     #[error("it was empty")]
     Empty,
     /// No object with the key that matters.
     #[error("no JSON object with `{keys}` was found in it")]
     NoObject {
-        /// The keys that were looked for.
+        /// The keys that were looked for, any of which would do.
         keys: String,
     },
     /// The key is missing or holds something else.
     #[error("`{key}` must be {expected}")]
     BadKey {
-        /// The key.
+        /// The key, as the prompt names it.
         key: String,
-        /// What it should hold.
+        /// What it should hold, as the model is told: `an integer from 1 to 4`.
         expected: String,
     },
 }

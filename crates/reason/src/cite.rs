@@ -85,9 +85,8 @@ pub async fn verify(
     Ok(())
 }
 
-/// Where a claim's words stand.
 enum Found {
-    /// In the source.
+    /// In the source, under this span.
     Span(Span),
     /// Only in what a model said of the chunk.
     Described,

@@ -6,7 +6,8 @@ use std::fmt::Write;
 use pikerag_knowledge::{Account, ChatModel, Question, Role};
 use pikerag_prompt::{AskError, Prompt, Prose, ask, one_line};
 
-/// Finishes a transcript with the answer.
+/// Finishes a transcript with the answer, in free text: the reply may begin where the transcript
+/// ends.
 pub const COMBINE: Prompt = Prompt {
     role: Role::Answer,
     template: include_str!("prompts/combine.md"),

@@ -18,6 +18,6 @@ use pikerag_knowledge::ChunkId;
 pub struct Claim {
     /// The chunk said to hold them.
     pub chunk: ChunkId,
-    /// The words.
+    /// The words as the model gave them: white space and more may differ from the source.
     pub quote: String,
 }

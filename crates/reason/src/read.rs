@@ -15,12 +15,12 @@ const PROMPT: Prompt = Prompt {
     max_tokens: 2048,
 };
 
-/// What the model said.
+/// What the model said, nothing of it checked yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// The short answer.
+    /// The short answer; empty where the model gave none.
     pub answer: String,
-    /// Why; may be empty.
+    /// The model's reasons in its own words; may be empty.
     pub rationale: String,
     /// The quotes it gave, unchecked. A quote from a passage that does not exist goes to the first.
     pub claims: Vec<Claim>,

@@ -7,12 +7,12 @@ use pikerag_language::content_words;
 
 use crate::finder::{Finder, Hit, RetrieveError};
 
-/// An atom found for a proposal.
+/// An atom found for a proposal; it leads to its chunk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AtomHit {
     /// Which proposal found it, from 0.
     pub proposal: usize,
-    /// The atom.
+    /// With the chunk that answers it.
     pub atom: Atom,
     /// Cosine of proposal and atom; without an embedder, the share of the proposal's words.
     pub score: f32,

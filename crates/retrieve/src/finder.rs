@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// goes by words alone.
 #[derive(Clone, Copy)]
 pub struct Finder<'a> {
-    /// The base.
+    /// Where all is looked up; never written to.
     pub base: &'a dyn KnowledgeBase,
     /// The embedder, if the base has vectors.
     pub embedder: Option<&'a dyn Embedder>,
@@ -18,7 +18,7 @@ pub struct Finder<'a> {
 /// A chunk found, and how its score came about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hit {
-    /// The chunk.
+    /// What was found; its text is in the base.
     pub chunk: ChunkId,
     /// Higher is better; the scale is the search's own.
     pub score: f32,
@@ -26,7 +26,7 @@ pub struct Hit {
     pub parts: BTreeMap<String, f32>,
 }
 
-/// Why retrieval failed.
+/// Why retrieval failed; never with a part of the hits.
 #[derive(Debug, thiserror::Error)]
 pub enum RetrieveError {
     /// The base cannot be read.

@@ -1,19 +1,14 @@
 //! Which chunks does a question need when one leads to the next? Hop retrieval (ours): take the
 //! best chunk, follow what it names, count covered words less, take the next. No model call.
 
-mod expand;
-mod question;
-
 use std::collections::{BTreeMap, HashMap};
 
 use pikerag_knowledge::ChunkId;
-use pikerag_language::{query_terms, terms};
 use serde::{Deserialize, Serialize};
 
-use self::expand::Expansion;
-pub(crate) use self::expand::expand;
-pub(crate) use self::question::Asked;
 use crate::finder::{Finder, Hit, RetrieveError};
+use crate::links::{Expansion, LinkParams, expand};
+use crate::question::{Asked, QuestionParams};
 
 /// How hops are weighed. One set of weights for every base; halving or doubling any of them moves
 /// recall by a few points at most (docs/retrieval.md).
@@ -47,7 +42,7 @@ pub struct HopParams {
     pub covered: f32,
     /// Weight of the links of chunks that look best before any is chosen.
     pub ahead: f32,
-    /// How many of those.
+    /// How many chunks that is.
     pub n_ahead: usize,
     /// Weight of entities in common with a chosen chunk, or related to one of its own, beside names;
     /// 0 walks along names alone.
@@ -75,6 +70,21 @@ impl Default for HopParams {
             n_ahead: 5,
             entities: 0.0,
             prior: 0.5,
+        }
+    }
+}
+
+impl HopParams {
+    fn of_question(self) -> QuestionParams {
+        let Self { words, words_alone, meaning, rarity_floor, .. } = self;
+        QuestionParams { words, words_alone, meaning, rarity_floor }
+    }
+
+    fn of_links(self) -> LinkParams {
+        LinkParams {
+            named_by: self.named_by_chosen,
+            names: self.names_chosen,
+            entities: self.entities,
         }
     }
 }
@@ -147,7 +157,7 @@ impl Walk {
         params: HopParams,
         prior: BTreeMap<ChunkId, f32>,
     ) -> Result<Self, RetrieveError> {
-        let asked = Asked::new(finder, question, params).await?;
+        let asked = Asked::new(finder, question, params.of_question()).await?;
         let uncovered = vec![1.0; asked.words.len()];
         let mut walk = Self {
             params,
@@ -261,7 +271,7 @@ impl Walk {
         if let Some(known) = self.expanded.get(&chunk) {
             return Ok(known.clone());
         }
-        let expansion = expand(finder, &self.asked, self.params, chunk).await?;
+        let expansion = expand(finder, &self.asked, self.params.of_links(), chunk).await?;
         self.expanded.insert(chunk, expansion.clone());
         Ok(expansion)
     }
@@ -317,14 +327,4 @@ impl Walk {
             parts: named_parts.map(|(name, part)| ((*name).to_owned(), *part)).collect(),
         }
     }
-}
-
-/// The terms of a chunk, for coverage.
-fn chunk_terms(title: &str, text: &str) -> std::collections::HashSet<String> {
-    terms(&format!("{title}\n{text}")).into_iter().collect()
-}
-
-/// The terms of the question that retrieval weighs.
-fn question_terms(question: &str) -> Vec<String> {
-    query_terms(question)
 }

@@ -16,8 +16,6 @@ use self::scores::{Scores, scores};
 use self::spread::{Flow, Mass, OWN};
 use crate::finder::{Finder, Hit, RetrieveError};
 
-pub(crate) use self::edges::by_entities;
-
 /// How layers are weighed and how far scores spread. Each similarity is scaled to `[0, 1]` over what
 /// one question finds on its layer, so that weights of layers can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,7 +36,7 @@ pub struct LayerParams {
     pub aggregate: Aggregate,
     /// The words' part of a similarity; meaning has the rest. Without an embedder they have it all.
     pub words: f32,
-    /// How scores spread.
+    /// Whether scores spread to neighbours once, on and on, or not at all.
     pub spread: Spread,
     /// `λ`: the part of each score that spreads.
     pub lambda: f32,
@@ -46,7 +44,7 @@ pub struct LayerParams {
     pub sharpness: f32,
     /// Weight of an edge to what a chunk links to or names by its title.
     pub refers_to: f32,
-    /// Weight of the way back.
+    /// Weight of the way back: from what is linked to or named.
     pub referred_by: f32,
     /// Weight of an edge by a rare name in common.
     pub shares: f32,
@@ -60,7 +58,7 @@ pub struct LayerParams {
     pub rarity_floor: f32,
     /// An edge counts by this power of its weight: the higher, the more goes along the strongest ones.
     pub contrast: f32,
-    /// Chunks that send out at most.
+    /// The most chunks that send out; only their edges are looked up.
     pub pushes: usize,
 }
 
@@ -68,7 +66,7 @@ pub struct LayerParams {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aggregate {
-    /// By the best of them.
+    /// By the best of them, whatever the others say.
     #[default]
     Max,
     /// All together, at most as 1.
@@ -77,13 +75,13 @@ pub enum Aggregate {
     MeanTop2,
 }
 
-/// How scores spread.
+/// How far scores spread along the edges of the graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spread {
-    /// Not at all.
+    /// Not at all: each chunk keeps what it has itself.
     Off,
-    /// To the next chunk, once.
+    /// To the chunks one edge away, once.
     #[default]
     OneStep,
     /// On and on, each time by `λ` of the rest: personalised `PageRank`, by local pushes.

@@ -3,11 +3,16 @@
 
 mod atoms;
 mod chunks;
+mod entities;
 mod finder;
 mod hops;
 mod layers;
+mod links;
+mod question;
+mod rarity;
 mod search;
 mod tags;
+mod titles;
 
 pub use atoms::{AtomHit, atoms};
 pub use chunks::{RANK_OFFSET, hybrid, nearest};

@@ -14,17 +14,17 @@ use crate::finder::{Finder, Hit, RetrieveError};
 use crate::hops::{HopParams, Walk, hops};
 use crate::layers::{LayerParams, layers, spread_scores};
 
-/// A way to find chunks.
+/// A way to find chunks, by the name that settings and the command line use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Search {
-    /// Words only (BM25).
+    /// Words only (BM25 over title and text).
     Words,
     /// Meaning only; by words where there is no embedder.
     Meaning,
-    /// Atoms, and their chunks.
+    /// The atoms closest to the query, and their chunks.
     Atoms,
-    /// Words and meaning, fused.
+    /// Words and meaning, fused by reciprocal rank.
     Hybrid,
     /// From chunk to chunk along links and names.
     Hops,
@@ -42,7 +42,7 @@ pub enum Search {
 pub struct UnknownSearch(String);
 
 impl Search {
-    /// All of them.
+    /// All of them, the simplest first.
     pub const ALL: [Self; 8] = [
         Self::Words,
         Self::Meaning,
@@ -54,7 +54,7 @@ impl Search {
         Self::Fused,
     ];
 
-    /// What it is called.
+    /// What it is called in settings, on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Words => "words",
@@ -87,9 +87,9 @@ impl fmt::Display for Search {
 /// The weights of all searches that have any.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SearchParams {
-    /// Of hops.
+    /// For hops, joined and fused.
     pub hops: HopParams,
-    /// Of layers.
+    /// For layers, joined and fused.
     pub layers: LayerParams,
 }
 

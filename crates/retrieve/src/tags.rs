@@ -40,5 +40,5 @@ pub async fn tagged(
     Ok(hits)
 }
 
-/// Ranks that each side contributes.
+/// Ranks that each side contributes to the fusion; more where more are asked for.
 const FUSED: usize = 100;

@@ -10,6 +10,7 @@ use crate::exit;
 use crate::output::{note, say, say_json};
 use crate::render;
 use crate::wiring::Wiring;
+use crate::words;
 
 pub(crate) async fn ask(wiring: &Wiring, arguments: &Ask) -> anyhow::Result<u8> {
     let method = wiring.method(&arguments.method)?;
@@ -50,8 +51,8 @@ pub(crate) async fn search(wiring: &Wiring, arguments: &Search) -> anyhow::Resul
             nearest(finder, query, k, -1.0).await?
         }
         SearchPath::Words => {
-            let words = pikerag_retrieve::Finder { embedder: None, ..finder };
-            nearest(words, query, k, 0.0).await?
+            let by_words = pikerag_retrieve::Finder { embedder: None, ..finder };
+            nearest(by_words, query, k, 0.0).await?
         }
         SearchPath::Atoms => {
             let summary = ports.base.summary().await?;
@@ -83,14 +84,12 @@ pub(crate) async fn search(wiring: &Wiring, arguments: &Search) -> anyhow::Resul
         note("nothing was found");
     }
     for (place, (hit, chunk)) in hits.iter().zip(&chunks).enumerate() {
-        let parts: Vec<String> =
-            hit.parts.iter().map(|(name, value)| format!("{name} {value:.3}")).collect();
         say(&format!(
             "{}. {}  {:.4} ({})",
             place + 1,
             chunk.full_title(),
             hit.score,
-            parts.join(", ")
+            words::parts(&hit.parts)
         ));
         if let Some(atom) = shown_atoms.get(place) {
             say(&format!("   {}", render::short(atom, 110)));

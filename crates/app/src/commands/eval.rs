@@ -171,7 +171,7 @@ fn conclude(
     let text = report::text(&report);
     fs::write(plan.out.join("report.json"), report::json(&report)?)?;
     fs::write(plan.out.join("report.md"), report::markdown(&report))?;
-    fs::write(plan.out.join("report.html"), report::html(&report, rows, &plan.title))?;
+    fs::write(plan.out.join("report.html"), report::html(&report, rows, &plan.title)?)?;
     let failed = rows.iter().filter(|row| row.failed.is_some()).count();
     if wiring.json {
         say_json(&json!({

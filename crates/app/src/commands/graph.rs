@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 use super::inspect::quiet_end;
 use crate::cli::{Graph, GraphCommand, GraphExport, GraphFormat};
 use crate::exit;
-use crate::graph::{self, Line, Selection, around, find, graphml, html, select};
+use crate::graph::{self, Line, Selection, around, called, find, graphml, html, select};
 use crate::output::{note, say, say_json};
 use crate::render::count;
 use crate::wiring::Wiring;
+use crate::words;
 
 /// Nodes around a node that are shown as a tree, at most.
 const MOST: usize = 500;
@@ -80,12 +81,12 @@ fn summary(wiring: &Wiring, base: &Base) -> anyhow::Result<u8> {
     for (layer, name) in layers {
         say(name);
         for ((_, kind), n) in nodes.iter().filter(|((of, _), _)| *of == layer) {
-            say(&format!("   {n:>8}  {kind}"));
+            say(&format!("   {n:>8}  {}", words::nodes(kind, *n)));
         }
     }
     say("edges");
     for (kind, n) in &found {
-        say(&format!("   {n:>8}  {kind}"));
+        say(&format!("   {n:>8}  {}", called(kind)));
     }
     Ok(0)
 }
@@ -152,8 +153,9 @@ fn write(base: &Base, arguments: &GraphExport, writer: &mut dyn Write) -> anyhow
         GraphFormat::Html => {
             let (selection, start) = page(base, arguments)?;
             let name = base.folder().display().to_string();
-            writer
-                .write_all(html(&selection, start, &format!("pikerag graph: {name}")).as_bytes())?;
+            writer.write_all(
+                html(&selection, start, &format!("pikerag graph: {name}"))?.as_bytes(),
+            )?;
             if 0 < selection.around.left_out {
                 note(&format!(
                     "{} of {} shown; --nodes shows more, --of what stands around one",

@@ -10,6 +10,7 @@ use crate::cli::Export;
 use crate::output::{say, say_json};
 use crate::render::count;
 use crate::wiring::Wiring;
+use crate::words;
 
 pub(crate) async fn status(wiring: &Wiring) -> anyhow::Result<u8> {
     let base = wiring.base()?;

@@ -12,6 +12,7 @@ use crate::exit;
 use crate::output::{Bar, note, say, say_json};
 use crate::render::{count, short};
 use crate::wiring::Wiring;
+use crate::words;
 
 pub(crate) async fn tags(wiring: &Wiring, arguments: &Tags) -> anyhow::Result<u8> {
     // Classes may be declared before the first document is there.
@@ -109,9 +110,10 @@ async fn list(wiring: &Wiring, base: &Base) -> anyhow::Result<u8> {
     for (class, tags, borne) in &rows {
         let origin = class.origin.as_str();
         say(&format!(
-            "{} ({origin}): {}, borne {borne} times; {}",
+            "{} ({origin}): {}, mentioned {}; {}",
             short(&class.name, 60),
             count(*tags, "tag"),
+            words::times(*borne),
             short(&class.covers, 100)
         ));
     }

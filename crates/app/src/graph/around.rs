@@ -115,6 +115,14 @@ pub(super) fn collect(
     Ok(())
 }
 
+/// What people call a kind of node or edge.
+pub(crate) fn called(kind: &str) -> String {
+    match kind {
+        "source" => "document".to_owned(),
+        other => other.replace('_', " "),
+    }
+}
+
 impl Around {
     /// The tree that begins at a node, one line for each node, its nearest parent above it.
     pub(crate) fn tree(&self, start: NodeId, depth: u8) -> Vec<String> {
@@ -148,7 +156,11 @@ impl Around {
             };
             let sort =
                 if node.sort.is_empty() { String::new() } else { format!(" ({})", node.sort) };
-            lines.push(format!("{indent}{edge}{}{sort} {at:016x}  {}", node.kind, node.label));
+            lines.push(format!(
+                "{indent}{edge}{}{sort} {at:016x}  {}",
+                called(&node.kind),
+                node.label
+            ));
             let mut by_edge: BTreeMap<(bool, &str), Vec<NodeId>> = BTreeMap::new();
             for (kind, out, to) in beside.get(&at).into_iter().flatten() {
                 if level.get(to) == Some(&(deep + 1)) && seen.insert(*to) {
@@ -157,6 +169,7 @@ impl Around {
             }
             let mut children = Vec::new();
             for ((into, kind), ids) in by_edge {
+                let kind = called(kind);
                 let arrow = if into { format!("<- {kind} - ") } else { format!("- {kind} -> ") };
                 for id in ids.iter().take(CHILDREN) {
                     children.push((*id, deep + 1, arrow.clone()));
@@ -197,13 +210,13 @@ mod tests {
     fn the_tree_around_a_node() {
         let found = around(&export, &export, 1, 3, 100).unwrap();
         insta::assert_snapshot!(found.tree(1, 3).join("\n"), @r"
-        source (text/markdown) 0000000000000001  Crane <Manual> & 手册
+        document (text/markdown) 0000000000000001  Crane <Manual> & 手册
           - contains -> section 0000000000000003  Use
             - contains -> chunk (text) 0000000000000004  The crane lifts forty tons.�
               - mentions -> entity (machine) 0000000000000008  Crane
               <- answers - atom (question) 0000000000000006  What lifts?
-              <- derived_from - record (load) 0000000000000007  machine: crane
-          <- refers_to - source (text/markdown) 0000000000000002  Tea
+              <- derived from - record (load) 0000000000000007  machine: crane
+          <- refers to - document (text/markdown) 0000000000000002  Tea
             - contains -> chunk (table) 0000000000000005  Tea is hot.
         ");
         let few = around(&export, &export, 1, 3, 3).unwrap();

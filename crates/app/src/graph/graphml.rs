@@ -1,110 +1,78 @@
 //! What does the graph look like as GraphML? Written line by line, so that its size does not matter; read by
 //! Gephi, NetworkX, yEd and the like.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use pikerag_knowledge::LayerKind;
+use pikerag_prompt::Markup;
+use serde::Serialize;
 
 use super::around::Export;
-use super::{Edge, Line, Node, line};
-
-/// What nodes and edges say: (identifier, of what, name, type).
-const KEYS: [(&str, &str, &str, &str); 10] = [
-    ("kind", "node", "kind", "string"),
-    ("layer", "node", "layer", "string"),
-    ("label", "node", "label", "string"),
-    ("sort", "node", "sort", "string"),
-    ("text", "node", "text", "string"),
-    ("uri", "node", "uri", "string"),
-    ("page", "node", "page", "int"),
-    ("edge", "edge", "kind", "string"),
-    ("how", "edge", "how", "string"),
-    ("chunk", "edge", "chunk", "string"),
-];
+use super::{Edge, Line, Node, NodeId, line};
 
 /// Writes the whole graph.
 pub(crate) fn graphml(export: Export<'_>, writer: &mut dyn Write) -> anyhow::Result<()> {
-    writeln!(writer, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
-    writeln!(
-        writer,
-        "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\" \
-         xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" \
-         xsi:schemaLocation=\"http://graphml.graphdrawing.org/xmlns http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd\">"
-    )?;
-    for (id, of, name, kind) in KEYS {
-        writeln!(
-            writer,
-            "<key id=\"{id}\" for=\"{of}\" attr.name=\"{name}\" attr.type=\"{kind}\"/>"
-        )?;
-    }
-    writeln!(writer, "<graph id=\"pikerag\" edgedefault=\"directed\">")?;
+    let templates = Markup::new(&[
+        ("node.xml", include_str!("templates/node.xml")),
+        ("edge.xml", include_str!("templates/edge.xml")),
+    ])?;
+    writer.write_all(include_str!("templates/graphml_head.xml").as_bytes())?;
     let mut n_edges = 0_usize;
-    export(&mut |value| match line(&value) {
-        Some(Line::Node(found)) => node(writer, &found),
-        Some(Line::Edge(found)) => {
-            n_edges += 1;
-            edge(writer, &found, n_edges)
-        }
-        None => Ok(()),
+    export(&mut |value| {
+        let written = match line(&value) {
+            Some(Line::Node(node)) => templates.render("node.xml", told_of_node(&node)),
+            Some(Line::Edge(edge)) => {
+                n_edges += 1;
+                templates.render("edge.xml", told_of_edge(&edge, n_edges))
+            }
+            None => return Ok(()),
+        };
+        writer.write_all(written.map_err(std::io::Error::other)?.as_bytes())
     })?;
-    writeln!(writer, "</graph>\n</graphml>")?;
+    writer.write_all(include_str!("templates/graphml_tail.xml").as_bytes())?;
     Ok(())
 }
 
-fn node(writer: &mut dyn Write, node: &Node) -> std::io::Result<()> {
+/// An element: its attributes, and what it says under the keys that the head declares.
+#[derive(Serialize)]
+struct Element<'a> {
+    id: String,
+    /// From where and to where; empty for nodes.
+    ends: Vec<String>,
+    /// What is empty is left out.
+    told: Vec<(&'static str, Cow<'a, str>)>,
+}
+
+fn told_of_node(node: &Node) -> Element<'_> {
     let layer = match node.layer {
         LayerKind::Source => "source",
         LayerKind::Corpus => "corpus",
         LayerKind::Distilled => "distilled",
     };
-    write!(writer, "<node id=\"{:016x}\">", node.id)?;
     let page = node.page.map(|page| page.to_string()).unwrap_or_default();
-    let told = [
-        ("kind", node.kind.as_str()),
-        ("layer", layer),
-        ("label", &node.label),
-        ("sort", &node.sort),
-        ("text", &node.text),
-        ("uri", &node.uri),
-        ("page", &page),
+    let told = vec![
+        ("kind", Cow::from(&node.kind)),
+        ("layer", layer.into()),
+        ("label", (&node.label).into()),
+        ("sort", (&node.sort).into()),
+        ("text", (&node.text).into()),
+        ("uri", (&node.uri).into()),
+        ("page", page.into()),
     ];
-    data(writer, &told)?;
-    writeln!(writer, "</node>")
+    Element { id: hexadecimal(node.id), ends: Vec::new(), told }
 }
 
-fn edge(writer: &mut dyn Write, edge: &Edge, number: usize) -> std::io::Result<()> {
-    write!(
-        writer,
-        "<edge id=\"e{number}\" source=\"{:016x}\" target=\"{:016x}\">",
-        edge.from, edge.to
-    )?;
-    let chunk = edge.chunk.map(|id| format!("{id:016x}")).unwrap_or_default();
-    data(writer, &[("edge", edge.kind.as_str()), ("how", &edge.how), ("chunk", &chunk)])?;
-    writeln!(writer, "</edge>")
+fn told_of_edge(edge: &Edge, number: usize) -> Element<'_> {
+    let chunk = edge.chunk.map(hexadecimal).unwrap_or_default();
+    let told =
+        vec![("edge", Cow::from(&edge.kind)), ("how", (&edge.how).into()), ("chunk", chunk.into())];
+    let ends = vec![hexadecimal(edge.from), hexadecimal(edge.to)];
+    Element { id: format!("e{number}"), ends, told }
 }
 
-fn data(writer: &mut dyn Write, told: &[(&str, &str)]) -> std::io::Result<()> {
-    for (key, value) in told.iter().filter(|(_, value)| !value.is_empty()) {
-        write!(writer, "<data key=\"{key}\">{}</data>", escape(value))?;
-    }
-    Ok(())
-}
-
-/// Text as XML 1.0 may hold it: some characters must not even be written as numbers.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '\r' => escaped.push_str("&#13;"),
-            '\t' | '\n' => escaped.push(c),
-            '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
-        }
-    }
-    escaped
+fn hexadecimal(id: NodeId) -> String {
+    format!("{id:016x}")
 }
 
 #[cfg(test)]
@@ -120,8 +88,8 @@ mod tests {
         let from = text.find("<graph id").unwrap();
         insta::assert_snapshot!(&text[from..], @r#"
         <graph id="pikerag" edgedefault="directed">
-        <node id="0000000000000001"><data key="kind">source</data><data key="layer">source</data><data key="label">Crane &lt;Manual&gt; &amp; 手册</data><data key="sort">text/markdown</data><data key="uri">a.md</data></node>
-        <node id="0000000000000002"><data key="kind">source</data><data key="layer">source</data><data key="label">Tea</data><data key="sort">text/markdown</data><data key="uri">b.md</data></node>
+        <node id="0000000000000001"><data key="kind">source</data><data key="layer">source</data><data key="label">Crane &lt;Manual&gt; &amp; 手册</data><data key="sort">text&#x2f;markdown</data><data key="uri">a.md</data></node>
+        <node id="0000000000000002"><data key="kind">source</data><data key="layer">source</data><data key="label">Tea</data><data key="sort">text&#x2f;markdown</data><data key="uri">b.md</data></node>
         <node id="0000000000000003"><data key="kind">section</data><data key="layer">corpus</data><data key="label">Use</data></node>
         <node id="0000000000000004"><data key="kind">chunk</data><data key="layer">corpus</data><data key="label">The crane lifts forty tons.�</data><data key="sort">text</data><data key="text">The crane lifts
         forty tons.�</data><data key="uri">a.md</data><data key="page">3</data></node>
@@ -140,6 +108,5 @@ mod tests {
         </graph>
         </graphml>
         "#);
-        assert_eq!(escape("a\u{1}b\u{ffff}"), "a\u{fffd}b\u{fffd}");
     }
 }

@@ -4,18 +4,20 @@
 use std::collections::HashMap;
 
 use pikerag_knowledge::LayerKind;
+use pikerag_prompt::{Markup, MarkupError};
 use serde_json::json;
 
 use super::{Node, NodeId, Selection};
 
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
-const BODY: &str = include_str!("page.html");
 /// Letters of a text that the page holds.
 const SHOWN: usize = 2000;
 
 /// The page; `start` is selected when it opens.
-pub(crate) fn html(selection: &Selection, start: Option<NodeId>, title: &str) -> String {
+pub(crate) fn html(
+    selection: &Selection,
+    start: Option<NodeId>,
+    title: &str,
+) -> Result<String, MarkupError> {
     let mut nodes: Vec<&Node> = selection.around.nodes.values().collect();
     // By layer; documents by name, the rest by document and identifier: the same base, the same page.
     nodes.sort_by(|a, b| (a.layer, &a.uri, a.id).cmp(&(b.layer, &b.uri, b.id)));
@@ -55,20 +57,12 @@ pub(crate) fn html(selection: &Selection, start: Option<NodeId>, title: &str) ->
         "nodes": shown, "edges": edges, "start": start.and_then(|id| place.get(&id)),
         "total": {"nodes": selection.nodes, "edges": selection.edges}, "left_out": selection.around.left_out,
     });
-    // Nothing in the data can end the element that holds it.
-    let data = data
-        .to_string()
-        .replace('<', "\\u003c")
-        .replace('\u{2028}', "\\u2028")
-        .replace('\u{2029}', "\\u2029");
-    let title = escape(title);
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-         script-src 'unsafe-inline'\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{BODY}\
-         <script id=\"data\" type=\"application/json\">{data}</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
-    )
+    let page = Markup::new(&[
+        ("graph.html", include_str!("templates/graph.html")),
+        ("graph.css", include_str!("templates/graph.css")),
+        ("graph.js", include_str!("templates/graph.js")),
+    ])?;
+    page.render("graph.html", json!({ "title": title, "data": data }))
 }
 
 fn cut(text: &str) -> String {
@@ -76,10 +70,6 @@ fn cut(text: &str) -> String {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
         None => text.to_owned(),
     }
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]
@@ -95,10 +85,10 @@ mod tests {
         if let Some(node) = selection.around.nodes.get_mut(&4) {
             node.text = "</script><script>alert(1)</script>".to_owned();
         }
-        let page = html(&selection, Some(4), "a <b> & c");
+        let page = html(&selection, Some(4), "a <b> & c").unwrap();
         assert_eq!(page.matches("<script").count(), 2);
         assert!(page.contains("<title>a &lt;b&gt; &amp; c</title>"));
-        assert!(page.contains("\\u003c/script>") && page.contains("手册"));
+        assert!(page.contains("\\u003c/script\\u003e") && page.contains("手册"));
         for outside in ["http:", "https:", "@import", "url("] {
             let inside = page.replace("http://www.w3.org/2000/svg", "");
             assert!(!inside.contains(outside), "{outside} is in the page");

@@ -90,21 +90,21 @@ fn the_graph_is_summed_up_shown_and_exported() {
     place.run_to(0, &["index", "drugs.csv", "guide.md"]);
     insta::assert_snapshot!(place.run_to(0, &["graph"]).stdout, @r"
     I  documents
-              2  source
+              2  documents
     C  sections and chunks
-              2  chunk
+              2  chunks
               1  section
     D  distilled from chunks
-              3  atom (sentence)
-              3  record (drug_approval)
+              3  atomic sentences
+              3  records (drug_approval)
     edges
               3  answers
               3  contains
-              3  derived_from
-              1  refers_to (file)
+              3  derived from
+              1  refers to (file)
     ");
     let tree = place.run_to(0, &["graph", "--of", "guide.md"]).stdout;
-    assert!(tree.contains("- refers_to -> source (text/csv)"), "{tree}");
+    assert!(tree.contains("- refers to -> document (text/csv)"), "{tree}");
     let ran = place.run_to(1, &["graph", "--of", "no such thing"]);
     assert!(ran.stderr.contains("is no node of this base"), "{}", ran.stderr);
     let lines = place.run_to(0, &["graph", "export"]).stdout;
@@ -118,7 +118,7 @@ fn the_graph_is_summed_up_shown_and_exported() {
     assert_eq!(count("<node ") + count("<edge "), lines.lines().count());
     assert!(!xml.contains('\u{4}'));
     let page = place.run_to(0, &["graph", "export", "--format", "html", "--nodes", "5"]);
-    assert!(page.stdout.contains("青砚 & Co") && page.stdout.ends_with("</html>\n"));
+    assert!(page.stdout.contains("青砚 \\u0026 Co") && page.stdout.ends_with("</html>\n"));
     assert!(page.stderr.contains("5 of "), "{}", page.stderr);
 }
 

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use futures::stream::StreamExt;
 use pikerag_knowledge::AtomKind;
 use pikerag_knowledge::{
-    ChatModel, Chunk, ChunkId, DocumentGraph, Image, KnowledgeWriter, Role, Source, Account,
+    Account, ChatModel, Chunk, ChunkId, DocumentGraph, Image, KnowledgeWriter, Role, Source,
     StoreError, Structure, TagClass,
 };
 use pikerag_prompt::{AskError, Prompt, Prose, ask_about};

@@ -65,8 +65,8 @@ async fn within(
             break;
         }
         left = left.saturating_sub(tokens);
-        let parts = BTreeMap::from([(part.to_owned(), score)]);
-        kept.push((Hit { chunk: id, score, parts }, chunk));
+        let hit = Hit { chunk: id, score, parts: BTreeMap::from([(part.to_owned(), score)]) };
+        kept.push((hit, chunk));
     }
     Ok(kept)
 }

@@ -10,7 +10,7 @@ use super::multihop::Pool;
 use super::{Item, legal, multihop, neutral, singlehop};
 use crate::EvalError;
 
-/// How a data set is published.
+/// How a data set is published: the fields by which a record is known for one of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
@@ -18,7 +18,7 @@ pub enum Format {
     Neutral,
     /// A list; `context` and `supporting_facts`.
     HotpotQa,
-    /// As HotpotQA, with `evidences`.
+    /// As HotpotQA, with `evidences` (triples) beside.
     #[serde(rename = "2wiki")]
     TwoWiki,
     /// JSON Lines; `paragraphs` and `question_decomposition`.
@@ -58,7 +58,7 @@ impl Format {
         ("open-australian-legal-qa", Self::OpenAustralianLegalQa),
     ];
 
-    /// All names in one line.
+    /// All names in one line, with commas between them, for messages.
     pub(crate) fn names() -> String {
         Self::ALL.map(|(name, _)| name).join(", ")
     }

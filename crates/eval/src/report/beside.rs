@@ -8,9 +8,9 @@ use crate::papers::Figure;
 /// One of our figures with one of a paper's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Beside {
-    /// The method by our name.
+    /// As [`Summary::method`] has it, parameters included.
     pub method: String,
-    /// What was measured.
+    /// Ours: a paper's EM of a choice stands beside our share of right choices.
     pub metric: Metric,
     /// Ours: shares in %, else as it is.
     pub ours: f64,

@@ -1,12 +1,13 @@
 //! The report as one page: tables and plots, nothing loaded from elsewhere, light and dark.
 
-use std::fmt::Write;
+use pikerag_prompt::{Markup, MarkupError};
+use serde::Serialize;
 
-use super::plot::{self, Bar, Line, Point};
-use super::table::{self, Cells, LEGEND, Titled};
+use super::plot::{self, Bar, Line, Plot, Point};
+use super::table::{self, LEGEND, Titled};
 use super::{Metric, Report, Row, Summary};
+use crate::EvalError;
 
-const STYLE: &str = include_str!("html.css");
 /// Answers shown per method and data set.
 const MOST_ANSWERS: usize = 200;
 /// Letters shown of an answer.
@@ -14,64 +15,60 @@ const MOST_LETTERS: usize = 300;
 
 /// The report as a page of its own, with the answers of `rows` at the end. All names and answers are
 /// escaped: they come from data sets and models.
-pub fn html(report: &Report, rows: &[Row], title: &str) -> String {
-    let title = escape(title);
-    let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
-    );
-    section(&mut page, report);
-    for part in &report.data_sets {
-        let _ = writeln!(page, "<h2>{}</h2>", escape(&part.name));
-        section(&mut page, &part.report);
-    }
-    for line in LEGEND.lines() {
-        let _ = writeln!(page, "<p class=\"note\">{}</p>", escape(line));
-    }
-    answers(&mut page, rows);
-    page + "</body>\n</html>\n"
+///
+/// # Errors
+/// A template of ours is broken.
+pub fn html(report: &Report, rows: &[Row], title: &str) -> Result<String, EvalError> {
+    let parts = report.data_sets.iter().map(|part| section(&part.name, &part.report));
+    let page = Page {
+        title,
+        sections: std::iter::once(section("", report)).chain(parts).collect(),
+        legend: LEGEND.lines().collect(),
+        answers: answers(rows),
+    };
+    let rendered = templates().and_then(|templates| templates.render("report.html", page));
+    rendered.map_err(|source| EvalError::Page { source })
 }
 
-/// `&`, `<`, `>` and both quotation marks as entities; control characters as a replacement sign.
-pub(super) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            '\n' | '\t' => escaped.push(' '),
-            c if c.is_control() => escaped.push('\u{FFFD}'),
-            c => escaped.push(c),
-        }
-    }
-    escaped
+/// The page and what it includes.
+pub(super) fn templates() -> Result<Markup, MarkupError> {
+    Markup::new(&[
+        ("report.html", include_str!("templates/report.html")),
+        ("report.css", include_str!("templates/report.css")),
+        ("table.html", include_str!("templates/table.html")),
+        ("plot.svg", include_str!("templates/plot.svg")),
+    ])
 }
 
-fn section(page: &mut String, report: &Report) {
-    for plot in plots(&report.overall) {
-        let _ = writeln!(page, "<figure>{plot}</figure>");
-    }
-    for Titled { title, cells } in table::main(report) {
-        let _ = writeln!(page, "<h3>{}</h3>\n{}", escape(&title), table(&cells));
-    }
-    let groups = table::groups(report);
-    if !groups.is_empty() {
-        page.push_str("<details><summary>By type and by hops</summary>\n");
-        for Titled { title, cells } in groups {
-            let _ = writeln!(page, "<h3>{}</h3>\n{}", escape(&title), table(&cells));
-        }
-        page.push_str("</details>\n");
+#[derive(Serialize)]
+struct Page<'a> {
+    title: &'a str,
+    sections: Vec<Section<'a>>,
+    legend: Vec<&'a str>,
+    answers: Vec<Titled>,
+}
+
+/// All questions together (no name), or a data set's.
+#[derive(Serialize)]
+struct Section<'a> {
+    name: &'a str,
+    plots: Vec<Plot>,
+    tables: Vec<Titled>,
+    groups: Vec<Titled>,
+}
+
+fn section<'a>(name: &'a str, report: &Report) -> Section<'a> {
+    Section {
+        name,
+        plots: plots(&report.overall),
+        tables: table::main(report),
+        groups: table::groups(report),
     }
 }
 
 /// Accuracy against tokens, evidence against iterations, calls per component; each where there is
 /// something to draw.
-fn plots(summaries: &[Summary]) -> Vec<String> {
+fn plots(summaries: &[Summary]) -> Vec<Plot> {
     let mut plots = Vec::new();
     let is_judged = summaries.iter().any(|summary| summary.further.contains_key(&Metric::Acc));
     let (metric, name) =
@@ -118,20 +115,8 @@ fn plots(summaries: &[Summary]) -> Vec<String> {
     plots
 }
 
-fn table(cells: &Cells) -> String {
-    let mut out = String::from("<div class=\"wide\"><table>");
-    for (place, row) in cells.iter().enumerate() {
-        let tag = if place == 0 { "th" } else { "td" };
-        out.push_str("<tr>");
-        for cell in row {
-            let _ = write!(out, "<{tag}>{}</{tag}>", escape(cell));
-        }
-        out.push_str("</tr>");
-    }
-    out + "</table></div>"
-}
-
-fn answers(page: &mut String, rows: &[Row]) {
+/// The answers of each method to each data set, in the order in which the rows first name them.
+fn answers(rows: &[Row]) -> Vec<Titled> {
     let mut groups: Vec<((&str, &str), Vec<&Row>)> = Vec::new();
     for row in rows {
         let key = (row.data_set.as_str(), row.method.as_str());
@@ -140,35 +125,29 @@ fn answers(page: &mut String, rows: &[Row]) {
             None => groups.push((key, vec![row])),
         }
     }
-    if groups.is_empty() {
-        return;
-    }
-    page.push_str("<h2>Answers</h2>\n");
-    for ((data_set, method), rows) in groups {
+    let table = |((data_set, method), rows): ((&str, &str), Vec<&Row>)| {
         let shown = rows.len().min(MOST_ANSWERS);
-        let heading = format!("{method} on {data_set}: {shown} of {}", rows.len());
-        let mut cells: Cells =
-            vec![["question", "EM", "F1", "Acc", "answer"].map(str::to_owned).to_vec()];
-        for row in rows.into_iter().take(MOST_ANSWERS) {
-            let answer = row.failed.as_ref().map_or_else(
-                || row.answer.chars().take(MOST_LETTERS).collect::<String>(),
-                |reason| format!("failed: {reason}"),
-            );
-            cells.push(vec![
-                row.item.clone(),
-                format!("{:.0}", 100.0 * row.scores.em),
-                format!("{:.0}", 100.0 * row.scores.f1),
-                row.acc.map_or("–".to_owned(), |acc| format!("{:.0}", 100.0 * acc)),
-                answer,
-            ]);
-        }
-        let _ = writeln!(
-            page,
-            "<details><summary>{}</summary>\n{}</details>",
-            escape(&heading),
-            table(&cells).replacen("<table>", "<table class=\"answers\">", 1)
-        );
-    }
+        let title = format!("{method} on {data_set}: {shown} of {}", rows.len());
+        let head = ["question", "EM", "F1", "Acc", "answer"].map(str::to_owned).to_vec();
+        let cells = rows.into_iter().take(MOST_ANSWERS).map(cells_of);
+        Titled { title, cells: std::iter::once(head).chain(cells).collect() }
+    };
+    groups.into_iter().map(table).collect()
+}
+
+fn cells_of(row: &Row) -> Vec<String> {
+    let percent = |share: f64| format!("{:.0}", 100.0 * share);
+    let answer = row.failed.as_ref().map_or_else(
+        || row.answer.chars().take(MOST_LETTERS).collect(),
+        |reason| format!("failed: {reason}"),
+    );
+    vec![
+        row.item.clone(),
+        percent(row.scores.em),
+        percent(row.scores.f1),
+        row.acc.map_or("–".to_owned(), percent),
+        answer,
+    ]
 }
 
 #[cfg(test)]
@@ -176,7 +155,6 @@ mod tests {
     use std::collections::BTreeMap;
 
     use pikerag_knowledge::Role;
-    use proptest::prelude::*;
 
     use super::*;
     use crate::metrics::Scores;
@@ -219,7 +197,7 @@ mod tests {
     fn page() -> String {
         let mut papers = crate::papers::figures().unwrap();
         papers.retain(|figure| figure.table == "1" && figure.paper == "kar3");
-        html(&summarize(&rows(), 7, &papers), &rows(), HOSTILE)
+        html(&summarize(&rows(), 7, &papers), &rows(), HOSTILE).unwrap()
     }
 
     #[test]
@@ -240,7 +218,9 @@ mod tests {
 
     #[test]
     fn the_words_of_the_page() {
-        let page = page().replace(&escape(HOSTILE), "HOSTILE");
+        let markup = Markup::new(&[("words", "{{ words }}")]).unwrap();
+        let escaped = markup.render("words", BTreeMap::from([("words", HOSTILE)])).unwrap();
+        let page = page().replace(&escaped, "HOSTILE");
         let (_, body) = page.split_once("<body>").unwrap();
         let mut words: Vec<String> = Vec::new();
         for piece in body.split('<') {
@@ -254,9 +234,9 @@ mod tests {
         }
         insta::assert_snapshot!(words.join(" ").replace(" \u{1F}", "\n"), @r#"
         [HOSTILE]
-         [Accuracy against tokens] [0] [20] [40] [60] [80] [100] [100] [1k] [10k] [tokens per question] [Acc in %] [kar3: 100.0 at 3120] [direct: 0.0 at 120] [HOSTILE: 100.0 at 520] [kar3] [&lt;/td&gt;&lt;script&gt;alert(&#39;x…] [direct]
-         [Evidence against iterations] [0] [20] [40] [60] [80] [100] [1] [2] [iteration (N)] [evidence found in %] [kar3: 50.0 at 1] [kar3: 100.0 at 2] [direct: 50.0 at 1] [direct: 100.0 at 2] [HOSTILE: 50.0 at 1] [HOSTILE: 100.0 at 2] [kar3] [direct] [&lt;/td&gt;&lt;script&gt;alert(&#39;x…]
-         [Calls per component] [propose] [answer] [0] [1] [2] [3] [4] [5] [kar3] [kar3, propose: 2.0] [kar3, answer: 1.0] [3.0] [direct] [direct, propose: 2.0] [direct, answer: 1.0] [3.0] [&lt;/td&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/…] [HOSTILE, propose: 2.0] [HOSTILE, answer: 1.0] [3.0] [model calls per question]
+         [Accuracy against tokens] [0] [20] [40] [60] [80] [100] [100] [1k] [10k] [tokens per question] [Acc in %] [kar3: 100.0 at 3120] [direct: 0.0 at 120] [HOSTILE: 100.0 at 520] [kar3] [&lt;&#x2f;td&gt;&lt;script&gt;alert(&#x27;x…] [direct]
+         [Evidence against iterations] [0] [20] [40] [60] [80] [100] [1] [2] [iteration (N)] [evidence found in %] [kar3: 50.0 at 1] [kar3: 100.0 at 2] [direct: 50.0 at 1] [direct: 100.0 at 2] [HOSTILE: 50.0 at 1] [HOSTILE: 100.0 at 2] [kar3] [direct] [&lt;&#x2f;td&gt;&lt;script&gt;alert(&#x27;x…]
+         [Calls per component] [propose] [answer] [0] [1] [2] [3] [4] [5] [kar3] [kar3, propose: 2.0] [kar3, answer: 1.0] [3.0] [direct] [direct, propose: 2.0] [direct, answer: 1.0] [3.0] [&lt;&#x2f;td&gt;&lt;script&gt;alert(&#x27;x&#x27;)&lt;&#x2f;…] [HOSTILE, propose: 2.0] [HOSTILE, answer: 1.0] [3.0] [model calls per question]
          [All questions]
          [method] [n] [failed] [EM] [F1] [precision] [recall] [Acc] [evidence] [calls] [prompt] [reply] [seconds]
          [kar3] [2] [0] [0.0 [0.0, 0.0]] [80.0 [70.0, 90.0]] [80.0] [80.0] [100.0 [100.0, 100.0]] [100.0 [100.0, 100.0]] [3.0] [3100] [20] [0.00]
@@ -312,16 +292,5 @@ mod tests {
          [question] [EM] [F1] [Acc] [answer]
          [q1] [0] [50] [100] [HOSTILE]
         "#);
-    }
-
-    proptest! {
-        #[test]
-        fn escaping_leaves_no_markup(text in "\\PC{0,40}|[<>&\"'\\x00-\\x1f]{0,20}") {
-            let escaped = escape(&text);
-            prop_assert!(!escaped.contains(['<', '>', '"', '\'', '\0', '\n']));
-            let bare = escaped.replace("&amp;", "").replace("&lt;", "").replace("&gt;", "")
-                .replace("&quot;", "").replace("&#39;", "");
-            prop_assert!(!bare.contains('&'));
-        }
     }
 }

@@ -8,29 +8,29 @@ use super::Row;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// Exact match.
+    /// Share of answers that equal a label, both normalized.
     Em,
-    /// F1 over words.
+    /// Harmonic mean of precision and recall over words, with the label that gives most.
     F1,
-    /// Precision over words.
+    /// Share of the answer's words that a label has; the best over all labels.
     Precision,
-    /// Recall over words.
+    /// Share of a label's words that the answer has; the best over all labels.
     Recall,
-    /// The judge's verdict.
+    /// Share of answers that the judging model finds right.
     Acc,
     /// Share of answers that stem from what was retrieved.
     Consistency,
     /// How sure a model is that writes from what was retrieved; lower is surer.
     Perplexity,
-    /// Exactly the right options.
+    /// Share of answers that choose exactly the right options.
     Choice,
-    /// Exactly the right articles.
+    /// Share of answers that name exactly the right articles.
     Articles,
-    /// F1 over articles.
+    /// F1 over the numbers of the articles named.
     ArticlesF1,
-    /// F1 over names of crimes.
+    /// F1 over the names of the crimes named.
     CrimesF1,
-    /// Rouge-L.
+    /// F1 over the longest common subsequence of words (Rouge-L).
     RougeL,
     /// Share of the gold evidence that was found.
     Evidence,
@@ -38,17 +38,17 @@ pub enum Metric {
     Refused,
     /// Share of an answer's citations that are verified.
     Citations,
-    /// Model calls.
+    /// Model calls per question, judging left out.
     Calls,
-    /// Tokens sent.
+    /// Tokens of prompts per question, judging left out.
     PromptTokens,
-    /// Tokens received.
+    /// Tokens of replies per question, judging left out.
     CompletionTokens,
-    /// Both.
+    /// Tokens of prompts and replies together.
     Tokens,
-    /// US dollars.
+    /// US dollars per question; none where the price of a model is not known.
     Usd,
-    /// Wall time.
+    /// Seconds of wall time, from question to answer.
     Seconds,
 }
 
@@ -117,7 +117,7 @@ impl Metric {
         }
     }
 
-    /// Its head in a table.
+    /// What stands above its column in a table.
     pub fn head(self) -> &'static str {
         match self {
             Self::Em => "EM",

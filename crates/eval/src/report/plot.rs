@@ -1,9 +1,7 @@
-//! How does a report draw? Three small plots as SVG, coloured by the style sheet of the page: no
-//! scripts, nothing from elsewhere.
+//! How does a report draw? Three small plots laid out for `templates/plot.svg`, coloured by the style
+//! sheet of the page: no scripts, nothing from elsewhere.
 
-use std::fmt::Write;
-
-use super::html::escape;
+use serde::Serialize;
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 340.0;
@@ -41,66 +39,49 @@ pub(super) struct Bar {
 }
 
 /// Points with their intervals; x is logarithmic where it spans more than a factor of ten.
-pub(super) fn scatter(title: &str, x_name: &str, y_name: &str, points: &[Point]) -> String {
+pub(super) fn scatter(title: &str, x_name: &str, y_name: &str, points: &[Point]) -> Plot {
     let xs: Vec<f64> = points.iter().map(|point| point.x).collect();
     let x = Axis::over(&xs, LEFT, RIGHT);
     let y = Axis::percent();
-    let mut svg = frame(title, (x_name, &x), (y_name, &y), points.len());
-    let mut heights = Vec::new();
+    let mut plot = frame(title, (x_name, &x), (y_name, &y), points.len());
+    let mut ends = Vec::new();
     for (place, point) in points.iter().enumerate() {
         let (cx, cy, colour) = (x.at(point.x), y.at(point.y), place % COLOURS);
-        let (low, high) = (y.at(point.low), y.at(point.high));
-        let _ = write!(
-            svg,
-            "<line class=\"s{colour} thin\" x1=\"{cx:.1}\" x2=\"{cx:.1}\" y1=\"{low:.1}\" y2=\"{high:.1}\"/>\
-             <circle class=\"f{colour}\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"5\"><title>{}</title></circle>",
-            escape(&format!("{}: {:.1} at {:.0}", point.label, point.y, point.x))
-        );
-        heights.push(cy);
+        let interval = [(cx, y.at(point.low)), (cx, y.at(point.high))];
+        plot.line(format!("s{colour} thin"), interval);
+        let title = format!("{}: {:.1} at {:.0}", point.label, point.y, point.x);
+        plot.dot(format!("f{colour}"), (cx, cy), 5.0, title);
+        ends.push((point.label.as_str(), (cx + 7.0, cy)));
     }
-    let labels = points.iter().map(|point| point.label.as_str());
-    let from = points.iter().map(|point| x.at(point.x) + 7.0);
-    legend(
-        &mut svg,
-        labels.zip(heights).zip(from).map(|((label, height), from)| (label, from, height)),
-    );
-    svg + "</svg>"
+    legend(&mut plot, &ends);
+    plot
 }
 
 /// Lines through points, with whole numbers below.
-pub(super) fn lines(title: &str, x_name: &str, y_name: &str, lines: &[Line]) -> String {
+pub(super) fn lines(title: &str, x_name: &str, y_name: &str, lines: &[Line]) -> Plot {
     let xs: Vec<f64> = lines.iter().flat_map(|line| &line.points).map(|(x, _)| *x).collect();
     let x = Axis::whole(&xs);
     let y = Axis::percent();
-    let mut svg = frame(title, (x_name, &x), (y_name, &y), lines.len());
+    let mut plot = frame(title, (x_name, &x), (y_name, &y), lines.len());
     let mut ends = Vec::new();
     for (place, line) in lines.iter().enumerate() {
         let colour = place % COLOURS;
-        let path: Vec<String> = line
-            .points
-            .iter()
-            .map(|(px, py)| format!("{:.1},{:.1}", x.at(*px), y.at(*py)))
-            .collect();
-        let _ = write!(svg, "<polyline class=\"s{colour}\" points=\"{}\"/>", path.join(" "));
+        let path = line.points.iter().map(|(px, py)| (x.at(*px), y.at(*py))).collect();
+        plot.path(format!("s{colour}"), path);
         for (px, py) in &line.points {
-            let _ = write!(
-                svg,
-                "<circle class=\"f{colour}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\"><title>{}</title></circle>",
-                x.at(*px),
-                y.at(*py),
-                escape(&format!("{}: {py:.1} at {px}", line.label))
-            );
+            let title = format!("{}: {py:.1} at {px}", line.label);
+            plot.dot(format!("f{colour}"), (x.at(*px), y.at(*py)), 3.0, title);
         }
         if let Some((px, py)) = line.points.last() {
-            ends.push((line.label.as_str(), x.at(*px) + 7.0, y.at(*py)));
+            ends.push((line.label.as_str(), (x.at(*px) + 7.0, y.at(*py))));
         }
     }
-    legend(&mut svg, ends.into_iter());
-    svg + "</svg>"
+    legend(&mut plot, &ends);
+    plot
 }
 
 /// One bar per label, its parts one after the other; the same kind of part has the same colour.
-pub(super) fn bars(title: &str, x_name: &str, bars: &[Bar]) -> String {
+pub(super) fn bars(title: &str, x_name: &str, bars: &[Bar]) -> Plot {
     let mut kinds: Vec<&str> = Vec::new();
     for (kind, _) in bars.iter().flat_map(|bar| &bar.parts) {
         if !kinds.contains(&kind.as_str()) {
@@ -113,63 +94,119 @@ pub(super) fn bars(title: &str, x_name: &str, bars: &[Bar]) -> String {
     let top = TOP + 18.0 * (kinds.len().saturating_sub(1) / IN_A_ROW) as f64;
     let bottom = top + 24.0 + thick * bars.len() as f64;
     let to_x = |value: f64| left + value / scale * (WIDTH - left - 70.0);
-    let mut svg = head(title, bottom + 44.0);
+    let mut plot = Plot::new(title, bottom + 44.0);
     for (place, kind) in kinds.iter().enumerate() {
         let x = left + (place % IN_A_ROW) as f64 * 86.0;
         let y = 4.0 + 18.0 * (place / IN_A_ROW) as f64;
-        let _ = write!(
-            svg,
-            "<rect class=\"f{}\" x=\"{x:.0}\" y=\"{y:.0}\" width=\"11\" height=\"11\"/>\
-             <text x=\"{:.0}\" y=\"{:.0}\">{}</text>",
-            place % COLOURS,
-            x + 15.0,
-            y + 10.0,
-            escape(kind)
-        );
+        plot.bar(format!("f{}", place % COLOURS), (x, y), (11.0, 11.0), String::new());
+        plot.text("", (x + 15.0, y + 10.0), *kind);
     }
     for tick in 0..=5 {
         let value = scale * f64::from(tick) / 5.0;
         let x = to_x(value);
-        let _ = write!(
-            svg,
-            "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" y2=\"{bottom:.1}\"/>\
-             <text class=\"mid\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
-            bottom + 16.0,
-            short(value)
-        );
+        plot.line("grid", [(x, top), (x, bottom)]);
+        plot.text("mid", (x, bottom + 16.0), short(value));
     }
     for (place, bar) in bars.iter().enumerate() {
         let y = top + 12.0 + thick * place as f64;
-        let _ = write!(
-            svg,
-            "<text class=\"end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            left - 8.0,
-            y + 14.0,
-            escape(&cut(&bar.label, 26))
-        );
+        plot.text("end", (left - 8.0, y + 14.0), cut(&bar.label, 26));
         let mut sum = 0.0;
         for (kind, length) in &bar.parts {
             let colour = kinds.iter().position(|known| known == kind).unwrap_or(0) % COLOURS;
-            let _ = write!(
-                svg,
-                "<rect class=\"f{colour}\" x=\"{:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"18\"><title>{}</title></rect>",
-                to_x(sum),
-                to_x(sum + length) - to_x(sum),
-                escape(&format!("{}, {kind}: {length:.1}", bar.label))
-            );
+            let size = (to_x(sum + length) - to_x(sum), 18.0);
+            let title = format!("{}, {kind}: {length:.1}", bar.label);
+            plot.bar(format!("f{colour}"), (to_x(sum), y), size, title);
             sum += length;
         }
-        let _ =
-            write!(svg, "<text x=\"{:.1}\" y=\"{:.1}\">{sum:.1}</text>", to_x(sum) + 6.0, y + 14.0);
+        plot.text("", (to_x(sum) + 6.0, y + 14.0), format!("{sum:.1}"));
     }
-    let _ = write!(
-        svg,
-        "<text class=\"mid\" x=\"{:.1}\" y=\"{:.1}\">{}</text></svg>",
-        to_x(scale / 2.0),
-        bottom + 36.0,
-        escape(x_name)
-    );
-    svg
+    plot.text("mid", (to_x(scale / 2.0), bottom + 36.0), x_name);
+    plot
+}
+
+/// What is drawn where, back to front: `templates/plot.svg` draws it.
+#[derive(Serialize)]
+pub(super) struct Plot {
+    title: String,
+    width: f64,
+    height: f64,
+    marks: Vec<Mark>,
+}
+
+/// From the left and from the top, to a tenth of a unit.
+type At = (f64, f64);
+
+/// What is drawn. `class` is of the style sheet; a title, which may be empty, shows when the mouse
+/// rests on it.
+#[derive(Serialize)]
+#[serde(tag = "shape", rename_all = "lowercase")]
+enum Mark {
+    Line {
+        class: String,
+        ends: [At; 2],
+    },
+    Path {
+        class: String,
+        points: Vec<At>,
+    },
+    Dot {
+        class: String,
+        at: At,
+        radius: f64,
+        title: String,
+    },
+    Bar {
+        class: String,
+        at: At,
+        size: (f64, f64),
+        title: String,
+    },
+    Text {
+        class: String,
+        at: At,
+        words: String,
+    },
+    /// Read from below.
+    Upright {
+        class: String,
+        at: At,
+        words: String,
+    },
+}
+
+impl Plot {
+    fn new(title: &str, height: f64) -> Self {
+        Self { title: title.to_owned(), width: WIDTH, height: tenth(height), marks: Vec::new() }
+    }
+
+    fn line(&mut self, class: impl Into<String>, ends: [At; 2]) {
+        self.marks.push(Mark::Line { class: class.into(), ends: ends.map(tenths) });
+    }
+
+    fn path(&mut self, class: String, points: Vec<At>) {
+        self.marks.push(Mark::Path { class, points: points.into_iter().map(tenths).collect() });
+    }
+
+    fn dot(&mut self, class: String, at: At, radius: f64, title: String) {
+        self.marks.push(Mark::Dot { class, at: tenths(at), radius, title });
+    }
+
+    fn bar(&mut self, class: String, at: At, size: (f64, f64), title: String) {
+        self.marks.push(Mark::Bar { class, at: tenths(at), size: tenths(size), title });
+    }
+
+    fn text(&mut self, class: &str, at: At, words: impl Into<String>) {
+        let (class, words) = (class.to_owned(), words.into());
+        self.marks.push(Mark::Text { class, at: tenths(at), words });
+    }
+}
+
+fn tenths((x, y): At) -> At {
+    (tenth(x), tenth(y))
+}
+
+fn tenth(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
 }
 
 /// From values to places on the page.
@@ -237,77 +274,47 @@ fn nice(most: f64) -> f64 {
     steps.into_iter().map(|step| step * power).find(|top| most <= *top + 1e-9).unwrap_or(most)
 }
 
-fn head(title: &str, height: f64) -> String {
-    let title = escape(title);
-    format!(
-        "<svg viewBox=\"0 0 {WIDTH:.0} {height:.0}\" role=\"img\" aria-label=\"{title}\"><title>{title}</title>"
-    )
-}
-
 /// The frame of a plot: grid, ticks and the names of its axes; as high as its legend needs.
 fn frame(
     title: &str,
     (x_name, x): (&str, &Axis),
     (y_name, y): (&str, &Axis),
     names: usize,
-) -> String {
-    let mut svg = head(title, HEIGHT.max(TOP + APART * (names + 1) as f64));
+) -> Plot {
+    let mut plot = Plot::new(title, HEIGHT.max(TOP + APART * (names + 1) as f64));
     for tick in &y.ticks {
         let at = y.at(*tick);
-        let _ = write!(
-            svg,
-            "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
-             <text class=\"end\" x=\"{:.1}\" y=\"{:.1}\">{tick:.0}</text>",
-            LEFT - 8.0,
-            at + 4.0
-        );
+        plot.line("grid", [(LEFT, at), (RIGHT, at)]);
+        plot.text("end", (LEFT - 8.0, at + 4.0), format!("{tick:.0}"));
     }
     for tick in &x.ticks {
         let at = x.at(*tick);
-        let _ = write!(
-            svg,
-            "<line class=\"grid\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{TOP}\" y2=\"{BOTTOM}\"/>\
-             <text class=\"mid\" x=\"{at:.1}\" y=\"{:.1}\">{}</text>",
-            BOTTOM + 18.0,
-            short(*tick)
-        );
+        plot.line("grid", [(at, TOP), (at, BOTTOM)]);
+        plot.text("mid", (at, BOTTOM + 18.0), short(*tick));
     }
-    let _ = write!(
-        svg,
-        "<text class=\"mid\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\
-         <text class=\"mid\" transform=\"translate(14 {:.1}) rotate(-90)\">{}</text>",
-        f64::midpoint(LEFT, RIGHT),
-        HEIGHT - 8.0,
-        escape(x_name),
-        f64::midpoint(TOP, BOTTOM),
-        escape(y_name)
-    );
-    svg
+    plot.text("mid", (f64::midpoint(LEFT, RIGHT), HEIGHT - 8.0), x_name);
+    let at = tenths((14.0, f64::midpoint(TOP, BOTTOM)));
+    plot.marks.push(Mark::Upright { class: "mid".to_owned(), at, words: y_name.to_owned() });
+    plot
 }
 
 /// The names on the right of the frame, each with a thin line from its end; pushed apart where they
 /// would cover one another.
-fn legend<'a>(svg: &mut String, ends: impl Iterator<Item = (&'a str, f64, f64)>) {
-    let mut ends: Vec<(usize, &str, f64, f64)> =
-        ends.enumerate().map(|(place, (label, x, y))| (place, label, x, y)).collect();
-    ends.sort_by(|left, right| left.3.total_cmp(&right.3).then(left.0.cmp(&right.0)));
+fn legend(plot: &mut Plot, ends: &[(&str, At)]) {
+    let mut ends: Vec<(usize, &(&str, At))> = ends.iter().enumerate().collect();
+    ends.sort_by(|(left, (_, from)), (right, (_, to))| {
+        from.1.total_cmp(&to.1).then(left.cmp(right))
+    });
     let needed = APART * ends.len() as f64;
     let mut next = TOP;
-    for (rank, (place, label, x, y)) in ends.iter().enumerate() {
+    for (rank, (place, (label, end))) in ends.iter().enumerate() {
         // Room must be left for those that come below.
         let below = BOTTOM + APART - (needed - APART * rank as f64);
-        let at = y.min(below).max(next);
+        let at = end.1.min(below).max(next);
         next = at + APART;
         let colour = place % COLOURS;
-        let _ = write!(
-            svg,
-            "<line class=\"s{colour} lead\" x1=\"{x:.1}\" y1=\"{y:.1}\" x2=\"{:.1}\" y2=\"{at:.1}\"/>\
-             <text class=\"t{colour}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            RIGHT + 10.0,
-            RIGHT + 13.0,
-            at + 4.0,
-            escape(&cut(label, 22))
-        );
+        plot.line(format!("s{colour} lead"), [*end, (RIGHT + 10.0, at)]);
+        plot.text(&format!("t{colour}"), (RIGHT + 13.0, at + 4.0), cut(label, 22));
     }
 }
 
@@ -336,6 +343,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::report::html::templates;
+
+    fn drawn(plot: &Plot) -> String {
+        let inputs = serde_json::json!({ "plot": plot });
+        templates().unwrap().render("plot.svg", inputs).unwrap()
+    }
 
     #[test]
     fn round_numbers() {
@@ -357,7 +370,7 @@ mod tests {
     #[test]
     fn a_bar_is_as_long_as_its_parts() {
         let parts = vec![("propose".to_owned(), 3.0), ("answer".to_owned(), 1.0)];
-        let svg = bars("t", "calls", &[Bar { label: "kar3".to_owned(), parts }]);
+        let svg = drawn(&bars("t", "calls", &[Bar { label: "kar3".to_owned(), parts }]));
         // 460 units of width are 5 calls.
         assert!(svg.contains(r#"x="190.0" y="28.0" width="276.0""#), "{svg}");
         assert!(svg.contains(r#"x="466.0" y="28.0" width="92.0""#), "{svg}");
@@ -378,11 +391,12 @@ mod tests {
             let parts: Vec<Bar> = values.iter().map(|(x, _, label)| Bar {
                 label: label.clone(), parts: vec![(label.clone(), x.abs().min(1e9))]
             }).collect();
-            for svg in [
+            for plot in [
                 scatter("<t>", "x&", "\"y", &points),
                 lines("<t>", "x&", "\"y", &named),
                 bars("<t>", "x&", &parts),
             ] {
+                let svg = drawn(&plot);
                 prop_assert!(!svg.contains("NaN") && !svg.contains("inf\""), "{}", svg);
                 prop_assert!(!svg.contains("<t>") && svg.contains("&lt;t&gt;"));
                 let open = svg.matches("<text").count();

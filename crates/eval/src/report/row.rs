@@ -16,7 +16,7 @@ pub struct Row {
     /// The data set's name; empty in rows of an older run.
     #[serde(default)]
     pub data_set: String,
-    /// The question's id.
+    /// [`Item::id`](crate::datasets::Item::id): unique within the data set.
     pub item: String,
     /// The question's class, to break the report down by.
     pub kind: Option<String>,
@@ -43,7 +43,7 @@ pub struct Row {
     /// Whether the answer says that there is none.
     #[serde(default)]
     pub refused: bool,
-    /// Citations in the answer.
+    /// How many quotes the answer cites.
     #[serde(default)]
     pub citations: u64,
     /// Those whose quote stands where they say.
@@ -55,11 +55,11 @@ pub struct Row {
     /// Share of the gold evidence in the context that answered; 0 if the method failed. None only
     /// for a question without gold evidence.
     pub final_recall: Option<f32>,
-    /// Model calls.
+    /// Model calls, replayed ones included: what a run without the ledger would make.
     pub calls: u64,
-    /// Tokens sent.
+    /// Tokens of prompts, as endpoints count them.
     pub prompt_tokens: u64,
-    /// Tokens received.
+    /// Tokens of replies, thinking included.
     pub completion_tokens: u64,
     /// The three by component of the method (KAR³ Table 11).
     #[serde(default)]
@@ -70,9 +70,9 @@ pub struct Row {
     /// What judging cost; no part of the method's account.
     #[serde(default)]
     pub judge: Cost,
-    /// Wall time, from question to answer.
+    /// Seconds of wall time, from question to answer.
     pub seconds: f64,
-    /// Why there is no answer.
+    /// Why there is no answer, causes included; none where there is one.
     pub failed: Option<String>,
 }
 
@@ -87,25 +87,25 @@ pub struct TaskScores {
     /// Whether exactly the right articles are named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub articles: Option<f64>,
-    /// F1 over the articles.
+    /// F1 over the numbers of the articles named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub articles_f1: Option<f64>,
     /// F1 over the names of crimes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crimes_f1: Option<f64>,
-    /// Rouge-L.
+    /// Rouge-L with the label that gives most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rouge_l: Option<f64>,
 }
 
-/// Calls and tokens of one account.
+/// Calls and tokens of one account, as they would be paid without the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Cost {
-    /// Model calls.
+    /// Model calls, replayed ones included: what a run without the ledger would make.
     pub calls: u64,
-    /// Tokens sent.
+    /// Tokens of prompts, as endpoints count them.
     pub prompt_tokens: u64,
-    /// Tokens received.
+    /// Tokens of replies, thinking included.
     pub completion_tokens: u64,
 }
 

@@ -12,13 +12,13 @@ use pikerag_knowledge::Seeded;
 /// One method against the first of the run, on one metric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// The method.
+    /// The one that is compared.
     pub method: String,
-    /// The first method of the run.
+    /// The one that it is compared with: the first of the run.
     pub against: String,
-    /// What is compared.
+    /// EM, F1, or a further score that both have.
     pub metric: Metric,
-    /// Questions that both were asked.
+    /// Questions that both were asked; no other counts.
     pub questions: usize,
     /// The mean difference per question, method less first, with its paired bootstrap interval.
     pub difference: Estimate,

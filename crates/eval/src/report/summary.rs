@@ -11,7 +11,7 @@ use pikerag_knowledge::Seeded;
 /// A mean over questions with its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Estimate {
-    /// The mean.
+    /// Over all questions that have the figure; 0 where none has.
     pub mean: f64,
     /// 2.5 % of the resampled means lie below it.
     pub low: f64,
@@ -23,19 +23,19 @@ pub struct Estimate {
 /// what it cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// The method's name.
+    /// As its rows name it, parameters included.
     pub method: String,
-    /// Questions asked.
+    /// Questions asked, the failed ones included.
     pub questions: usize,
-    /// Questions without an answer.
+    /// Questions that brought an error in place of an answer.
     pub failed: usize,
-    /// Exact match.
+    /// Exact match, in `[0, 1]` as the next three.
     pub em: Estimate,
-    /// F1 over words.
+    /// F1 over words, with the label that gives most.
     pub f1: Estimate,
-    /// Precision over words.
+    /// Share of the answer's words that a label has; the best over all labels.
     pub precision: Estimate,
-    /// Recall over words.
+    /// Share of a label's words that the answer has; the best over all labels.
     pub recall: Estimate,
     /// The scores that only some rows have, over those that have them.
     #[serde(default)]
@@ -50,11 +50,11 @@ pub struct Summary {
     /// Share of an answer's citations that are verified, over the answers that cite.
     #[serde(default)]
     pub citations: Option<Estimate>,
-    /// Model calls per question.
+    /// Model calls per question, judging left out.
     pub calls: Estimate,
-    /// Tokens sent per question.
+    /// Tokens of prompts per question, as endpoints count them.
     pub prompt_tokens: Estimate,
-    /// Tokens received per question.
+    /// Tokens of replies per question, thinking included.
     pub completion_tokens: Estimate,
     /// The three by component of the method (KAR³ Table 11).
     #[serde(default)]
@@ -65,18 +65,18 @@ pub struct Summary {
     /// What judging cost per question; no part of the method's account.
     #[serde(default)]
     pub judge: CostMean,
-    /// Seconds per question.
+    /// Wall time per question, from question to answer.
     pub seconds: Estimate,
 }
 
-/// Calls and tokens per question.
+/// What one account costs per question; a question that did not use it counts as 0.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct CostMean {
-    /// Model calls.
+    /// Model calls, replayed ones included.
     pub calls: f64,
-    /// Tokens sent.
+    /// Tokens of prompts.
     pub prompt_tokens: f64,
-    /// Tokens received.
+    /// Tokens of replies.
     pub completion_tokens: f64,
 }
 
@@ -85,7 +85,7 @@ pub struct CostMean {
 pub struct Group {
     /// What they have in common: `bridge`, `2`.
     pub name: String,
-    /// One per method.
+    /// One per method, over these questions alone.
     pub summaries: Vec<Summary>,
 }
 
@@ -111,7 +111,7 @@ impl Summary {
     }
 }
 
-/// Resamples per interval.
+/// Resamples per interval: 25 of them lie outside on either side.
 const RESAMPLES: usize = 1000;
 
 /// One summary per method, in the order in which the rows first name them.

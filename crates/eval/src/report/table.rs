@@ -1,5 +1,7 @@
 //! How is a report laid out in rows and columns?
 
+use serde::Serialize;
+
 use super::{Beside, Comparison, Estimate, Metric, Report, Summary};
 
 /// A head and its rows, all of the same length. The first column is text, the others are numbers.
@@ -10,7 +12,8 @@ Scores in %, with the 95 % bootstrap interval in brackets; a failed question sco
 Evidence: share of the gold evidence found. Per question: calls, prompt and reply tokens, seconds.
 ";
 
-/// A table under its title.
+/// A table under its title, for a terminal, Markdown or the page.
+#[derive(Serialize)]
 pub(super) struct Titled {
     pub(super) title: String,
     pub(super) cells: Cells,

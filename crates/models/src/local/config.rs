@@ -17,7 +17,6 @@ const MAX_TOKENS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(255);
 pub(super) struct Shape {
     /// Numbers per token, and per vector.
     pub(super) hidden: usize,
-    /// Transformer layers.
     pub(super) layers: usize,
     /// Attention heads per layer; they share `hidden` evenly.
     pub(super) heads: usize,
@@ -25,9 +24,7 @@ pub(super) struct Shape {
     pub(super) intermediate: usize,
     /// Added to a variance before its root is taken.
     pub(super) epsilon: f32,
-    /// Within the feed-forward step.
     pub(super) activation: Activation,
-    /// How token vectors become one.
     pub(super) pooling: Pooling,
     /// The position of the first token: 0, but after the padding token's in `RoBERTa`.
     pub(super) first_position: usize,

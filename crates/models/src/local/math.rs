@@ -24,7 +24,6 @@ pub(super) fn gelu_tanh(values: &mut [f32]) {
     });
 }
 
-/// max(0, x).
 pub(super) fn relu(values: &mut [f32]) {
     for value in values {
         *value = value.max(0.0);

@@ -12,7 +12,6 @@ use super::gemm::{Matrix, MatrixMut, OutOfBounds, multiply};
 use super::tensors::Tensors;
 use super::{WeightsError, math, read};
 
-/// The weights of one model.
 pub(super) struct Model {
     pub(super) shape: Shape,
     words: Vec<f32>,
@@ -63,7 +62,7 @@ pub(super) struct Scratch {
 }
 
 impl Model {
-    /// Reads a weights file.
+    /// Reads a weights file; its tensors must have the sizes of `shape`.
     pub(super) fn read(path: &Path, shape: Shape) -> Result<Self, WeightsError> {
         let bytes = read(path)?;
         let tensors = Tensors::open(path, &bytes)?;

@@ -9,7 +9,6 @@ use super::WeightsError;
 /// Names end like this in every BERT; what comes before (`bert.`, `roberta.`, nothing) is dropped.
 const FIRST: &str = "embeddings.word_embeddings.weight";
 
-/// An open weights file.
 pub(super) struct Tensors<'a> {
     path: PathBuf,
     prefix: String,
@@ -17,7 +16,7 @@ pub(super) struct Tensors<'a> {
 }
 
 impl<'a> Tensors<'a> {
-    /// Reads the header of a file.
+    /// Reads the header; `path` is for messages.
     pub(super) fn open(path: &Path, bytes: &'a [u8]) -> Result<Self, WeightsError> {
         let file = SafeTensors::deserialize(bytes).map_err(|cause| WeightsError::Malformed {
             path: path.to_owned(),
@@ -28,7 +27,7 @@ impl<'a> Tensors<'a> {
         Ok(Self { path: path.to_owned(), prefix, file })
     }
 
-    /// A tensor of this shape.
+    /// The numbers of a tensor, which must have this shape.
     pub(super) fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, WeightsError> {
         let wrong = |what: String| WeightsError::Tensor {
             path: self.path.clone(),

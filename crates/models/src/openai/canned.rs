@@ -6,7 +6,6 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// One reply.
 #[derive(Clone)]
 pub(super) enum Canned {
     /// A status, header lines, and a body.

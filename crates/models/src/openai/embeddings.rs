@@ -24,7 +24,7 @@ pub struct EmbeddingParams {
     /// How many numbers each vector has, if known: others are refused. If not, the first reply
     /// decides.
     pub dimension: Option<NonZeroUsize>,
-    /// How much goes into one request.
+    /// How a call is cut into requests.
     pub batch: Batch,
 }
 
@@ -204,7 +204,7 @@ pub(crate) fn to_base64(vector: &[f32]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// The reverse of [`to_base64`].
+/// The reverse of [`to_base64`]; none for what is no base64 of whole floats.
 pub(crate) fn from_base64(text: &str) -> Option<Vector> {
     let bytes = STANDARD.decode(text).ok()?;
     let (floats, rest) = bytes.as_chunks::<4>();

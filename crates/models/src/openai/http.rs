@@ -18,7 +18,7 @@ use crate::secret::Secret;
 
 /// The longest reply we read; 2,048 vectors of 3,072 floats in base64 have 34 MB.
 const LONGEST_REPLY: usize = 64 << 20;
-/// The longest error we read.
+/// The longest error we read; the rest is left on the wire.
 const LONGEST_ERROR: usize = 64 << 10;
 /// How long a connection may take to open.
 const CONNECT: Duration = Duration::from_secs(15);

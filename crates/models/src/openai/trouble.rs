@@ -14,7 +14,7 @@ pub(crate) enum Trouble {
     /// The endpoint answered with an error.
     #[error("HTTP {status}: {message}")]
     Status {
-        /// The HTTP status.
+        /// 4xx or 5xx, mostly.
         status: u16,
         /// What it says, without secrets, cut.
         message: String,
@@ -26,29 +26,29 @@ pub(crate) enum Trouble {
     /// No connection: nothing was sent.
     #[error("{origin} cannot be reached")]
     Unreachable {
-        /// Scheme, host and port.
+        /// Scheme, host and port; never the path, which may hold secrets.
         origin: String,
-        /// Why.
+        /// What the HTTP client says.
         source: Cause,
     },
     /// The request went out, and no whole reply came back.
     #[error("no whole reply from {origin}")]
     Cut {
-        /// Scheme, host and port.
+        /// Scheme, host and port; never the path, which may hold secrets.
         origin: String,
-        /// Why.
+        /// What the HTTP client says.
         source: Cause,
     },
     /// A whole reply, and a wrong one.
     #[error("the reply {what}")]
     Wrong {
-        /// What is wrong with it.
+        /// How the message goes on: `has no choices`.
         what: String,
     },
     /// A whole reply, but not one of this protocol.
     #[error("the reply {what}, and begins with {start:?}")]
     Garbled {
-        /// What is wrong with it.
+        /// How the message goes on: `has no choices`.
         what: String,
         /// How it begins, without secrets.
         start: String,
@@ -56,7 +56,7 @@ pub(crate) enum Trouble {
 }
 
 impl Trouble {
-    /// Reads an error reply.
+    /// Reads the reply to a call that failed; what stands in `secrets` is blacked out.
     pub(super) fn status(
         status: u16,
         body: &[u8],

@@ -8,7 +8,7 @@ use pikerag_language::query_terms;
 
 use super::{Aggregate, LayerParams};
 use crate::finder::{Finder, RetrieveError};
-use crate::hops::{Asked, HopParams};
+use crate::question::{Asked, QuestionParams};
 
 /// Candidates that each side of each layer contributes.
 const SEEDS: usize = 200;
@@ -51,13 +51,13 @@ pub(super) async fn scores(
     question: &str,
     params: LayerParams,
 ) -> Result<(Asked, BTreeMap<ChunkId, Scores>), RetrieveError> {
-    let hops = HopParams {
+    let as_they_are = QuestionParams {
         words: 1.0,
         words_alone: 1.0,
+        meaning: 1.0,
         rarity_floor: params.rarity_floor,
-        ..HopParams::default()
     };
-    let asked = Asked::new(finder, question, hops).await?;
+    let asked = Asked::new(finder, question, as_they_are).await?;
     let words = if asked.vector.is_some() { params.words } else { 1.0 };
     let close = Close::find(finder, asked.vector.as_ref(), params).await?;
     let mut ids = asked.seeds(SEEDS);
@@ -201,7 +201,7 @@ impl Weights {
         for (word, count) in asked.words.iter().zip(counts) {
             // A number or identifier tells apart what is called alike otherwise.
             let is_identifier = word.chars().any(|c| c.is_ascii_digit());
-            let weight = if is_identifier { 1.0 } else { asked.rarity(count) };
+            let weight = if is_identifier { 1.0 } else { asked.rarity.of(count) };
             all += weight;
             by_word.insert(word.clone(), weight);
         }

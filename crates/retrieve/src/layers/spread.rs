@@ -20,7 +20,7 @@ const LEAST: f32 = 1e-5;
 /// Where a chunk's score goes, by kind of edge; weights as they are.
 pub(super) type Out = Vec<(ChunkId, [f32; 4])>;
 
-/// Scores under way.
+/// Scores under way: what has come to rest, and what may still move.
 pub(super) struct Flow {
     lambda: f32,
     is_one_step: bool,

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{extract, extract_names, extract_prompt};
 use pikerag_knowledge::{
-    ChatModel, Chunk, ChunkId, ExtractBy, Extraction, KnowledgeWriter, LongDescription, Role,
-    Account, Stage as Mark, StoreError,
+    Account, ChatModel, Chunk, ChunkId, ExtractBy, Extraction, KnowledgeWriter, LongDescription,
+    Role, Stage as Mark, StoreError,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{AskError, Prompt, quiet_headings};

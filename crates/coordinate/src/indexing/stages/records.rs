@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use async_trait::async_trait;
 use pikerag_extract::{ModelRecords, asks_model, model_records, plain_records, records_prompt};
 use pikerag_knowledge::{
-    ChatModel, Chunk, ChunkId, KnowledgeBase, KnowledgeWriter, Record, RecordSchema, RecordsBy,
-    Role, Source, SourceId, Account, Stage as Mark, StoreError,
+    Account, ChatModel, Chunk, ChunkId, KnowledgeBase, KnowledgeWriter, Record, RecordSchema,
+    RecordsBy, Role, Source, SourceId, Stage as Mark, StoreError,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::AskError;

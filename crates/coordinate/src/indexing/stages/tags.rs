@@ -11,7 +11,7 @@ use pikerag_extract::{
     tag_key,
 };
 use pikerag_knowledge::{
-    ChatModel, Chunk, ChunkId, ChunkTags, KnowledgeWriter, NameKey, Origin, Role, Account,
+    Account, ChatModel, Chunk, ChunkId, ChunkTags, KnowledgeWriter, NameKey, Origin, Role,
     Stage as Mark, StoreError, TagClass, TagClassId, TagExample, TagReader,
 };
 use pikerag_language::estimate_tokens;

@@ -21,7 +21,7 @@
     source: "文档", section: "章节", chunk: "片段", atom: "原子知识", record: "记录", entity: "实体", relation: "关系", community: "社区", summary: "摘要", tag: "标签",
     contains: "包含", next: "下一段", refers_to: "引用", answers: "回答自", mentions: "提及", relates: "相关", derived_from: "源自", member_of: "属于", tagged: "标记",
     question: "问题", sentence: "句子", statement: "陈述", text: "文本", table: "表格", figure: "图", code: "代码", caption: "图注", link: "链接", title: "标题", file: "文件名", identifier: "编号",
-  } : { refers_to: "refers to", derived_from: "derived from", member_of: "member of" };
+  } : { source: "document", refers_to: "refers to", derived_from: "derived from", member_of: "member of" };
   const name = (key) => names[key] || key;
   const fill = (text, ...values) => values.reduce((text, value) => text.replace("{}", value), text);
 

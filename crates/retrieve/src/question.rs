@@ -4,47 +4,62 @@ use std::collections::{HashMap, HashSet};
 
 use pikerag_knowledge::{ChunkId, Vector};
 use pikerag_language::fold::tokens;
+use pikerag_language::query_terms;
 
-use super::expand::named_titles;
-use super::{HopParams, question_terms};
 use crate::finder::{Finder, RetrieveError};
+use crate::rarity::Rarity;
+use crate::titles::named_titles;
+
+/// Chunks closest in meaning that are looked up.
+const CLOSEST: usize = 200;
+
+/// How the question's own words and meaning are weighed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QuestionParams {
+    /// Weight of its words, where there are vectors too.
+    pub(crate) words: f32,
+    /// Weight of its words, where there are no vectors.
+    pub(crate) words_alone: f32,
+    /// Weight of its meaning: what the closest chunk of all gets.
+    pub(crate) meaning: f32,
+    /// What is less rare than this counts as common, see [`Rarity`].
+    pub(crate) rarity_floor: f32,
+}
 
 /// The question, looked up once.
 pub(crate) struct Asked {
-    /// Its terms.
+    /// Its terms as full text has them, stemmed, each once.
     pub(crate) words: Vec<String>,
-    /// All its words, folded.
+    /// All its words, folded, stop words included.
     pub(crate) all_words: HashSet<String>,
     /// How surely it names each chunk by its title, 0 to 1.
     pub(crate) named: HashMap<ChunkId, f32>,
-    /// Natural logarithm of the number of chunks, at least that of 2.
-    pub(crate) ln_chunks: f32,
+    /// How rare names and titles are in this base.
+    pub(crate) rarity: Rarity,
     /// By term: what it adds to a chunk's score, scaled so that the best chunk has `words` in all.
     by_word: Vec<HashMap<ChunkId, f32>>,
+    /// Its vector; none without an embedder.
     pub(crate) vector: Option<Vector>,
     /// The chunks closest in meaning, best first.
     pub(crate) closest: Vec<(ChunkId, f32)>,
     meaning_scale: f32,
-    rarity_floor: f32,
 }
 
 impl Asked {
     pub(crate) async fn new(
         finder: Finder<'_>,
         question: &str,
-        params: HopParams,
+        params: QuestionParams,
     ) -> Result<Self, RetrieveError> {
-        let words = question_terms(question);
+        let words = query_terms(question);
         let vector = finder
             .vectors(&[question.to_owned()])
             .await?
             .and_then(|vectors| vectors.into_iter().next());
         let closest: Vec<(ChunkId, f32)> = match &vector {
             Some(vector) => {
-                let lists = finder
-                    .base
-                    .nearest_chunks(std::slice::from_ref(vector), super::SEEDS, -1.0)
-                    .await?;
+                let lists =
+                    finder.base.nearest_chunks(std::slice::from_ref(vector), CLOSEST, -1.0).await?;
                 lists.into_iter().flatten().map(|hit| (hit.item, hit.score.max(0.0))).collect()
             }
             None => Vec::new(),
@@ -52,20 +67,17 @@ impl Asked {
         let best = closest.first().map_or(0.0, |(_, cosine)| *cosine);
         let weight = if vector.is_some() { params.words } else { params.words_alone };
         let count = finder.base.chunk_count().await?;
-        let ln_chunks = (count.max(2) as f32).ln();
-        let mut asked = Self {
+        let rarity = Rarity::new(count, params.rarity_floor);
+        Ok(Self {
             by_word: scaled(finder, &words, weight).await?,
             all_words: tokens(question).into_iter().map(|token| token.folded).collect(),
             words,
-            named: HashMap::new(),
-            ln_chunks,
+            named: named_titles(finder, rarity, question).await?,
+            rarity,
             vector,
             closest,
             meaning_scale: if 0.0 < best { params.meaning / best } else { 0.0 },
-            rarity_floor: params.rarity_floor,
-        };
-        asked.named = named_titles(finder, &asked, question).await?;
-        Ok(asked)
+        })
     }
 
     /// The best chunks by words, the best by meaning, and all that the question names.
@@ -112,23 +124,6 @@ impl Asked {
         let cosine =
             |chunk| known.get(chunk).or_else(|| looked_up.get(chunk)).copied().unwrap_or_default();
         Ok(chunks.iter().map(|chunk| cosine(chunk).max(0.0) * self.meaning_scale).collect())
-    }
-
-    /// What it says to have something in common that `count` chunks have: 1 where it is rarest, 0 where
-    /// it is no longer rare.
-    pub(crate) fn rare(&self, count: usize) -> f32 {
-        let rare = (self.rarity(count) - self.rarity_floor) / (1.0 - self.rarity_floor);
-        rare.max(0.0).powi(2)
-    }
-
-    /// More chunks than this may not share a name that still counts as rare.
-    pub(crate) fn most_sharing(&self) -> usize {
-        (self.ln_chunks * (1.0 - self.rarity_floor)).exp().ceil() as usize + 1
-    }
-
-    /// How rare something is that `count` chunks have: 1 for one chunk, 0 for all of them.
-    pub(crate) fn rarity(&self, count: usize) -> f32 {
-        (1.0 - (count.max(1) as f32).ln() / self.ln_chunks).clamp(0.0, 1.0)
     }
 }
 

@@ -1,0 +1,52 @@
+//! Where does a chunk lead by the entities it mentions?
+
+use std::collections::HashMap;
+
+use pikerag_knowledge::{ChunkId, EntityId};
+
+use crate::finder::{Finder, RetrieveError};
+use crate::rarity::Rarity;
+
+/// Entities of one chunk that are followed, the rarest first.
+const FOLLOWED: usize = 24;
+/// Relations of one chunk's entities that are followed, the heaviest first.
+const RELATIONS: usize = 48;
+
+/// The chunks that mention an entity of this chunk, or one that is related to it, by how rare those
+/// are; none where the entity graph is not built.
+pub(crate) async fn by_entities(
+    finder: Finder<'_>,
+    rarity: Rarity,
+    chunk: ChunkId,
+) -> Result<HashMap<ChunkId, f32>, RetrieveError> {
+    let mut found: HashMap<ChunkId, f32> = HashMap::new();
+    let own: Vec<EntityId> =
+        finder.base.entities_in(&[chunk]).await?.into_iter().flatten().collect();
+    if own.is_empty() {
+        return Ok(found);
+    }
+    let most = rarity.most_sharing();
+    let mut rare: Vec<(f32, EntityId)> = Vec::new();
+    for (entity, mentions) in own.iter().zip(finder.base.entity_mentions(&own, most).await?) {
+        let strength = rarity.shared(mentions.count);
+        if strength <= 0.0 {
+            continue;
+        }
+        rare.push((strength, *entity));
+        for target in mentions.chunks {
+            *found.entry(target).or_default() += strength;
+        }
+    }
+    rare.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    rare.truncate(FOLLOWED);
+    let own: Vec<EntityId> = rare.iter().map(|(_, entity)| *entity).collect();
+    let others = finder.base.related_to(&own, RELATIONS).await?;
+    for mentions in finder.base.entity_mentions(&others, most).await? {
+        let strength = rarity.shared(mentions.count) / 2.0;
+        for target in mentions.chunks.into_iter().filter(|_| 0.0 < strength) {
+            *found.entry(target).or_default() += strength;
+        }
+    }
+    found.remove(&chunk);
+    Ok(found)
+}

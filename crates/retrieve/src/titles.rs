@@ -1,0 +1,103 @@
+//! Which chunks does a text name by their titles?
+
+use std::collections::HashMap;
+
+use pikerag_knowledge::{ChunkId, NameKey};
+use pikerag_language::fold::tokens;
+use pikerag_language::names::{Name, joined, longest};
+use pikerag_language::stem;
+
+use crate::finder::{Finder, RetrieveError};
+use crate::rarity::Rarity;
+
+/// The chunks whose titles a text names, with how surely: the title's weight times how rare it is,
+/// shared out over all that bear it. Of overlapping titles the longest counts.
+pub(crate) async fn named_titles(
+    finder: Finder<'_>,
+    rarity: Rarity,
+    text: &str,
+) -> Result<HashMap<ChunkId, f32>, RetrieveError> {
+    let words: Name = tokens(text).into_iter().map(|token| token.folded).collect();
+    let mut spans: Vec<&[String]> = Vec::new();
+    for start in 0..words.len() {
+        for length in 1..=reach(&words, start) {
+            spans.extend(words.get(start..start + length));
+        }
+    }
+    let keys: Vec<NameKey> = spans.iter().map(|span| key(span)).collect();
+    let bearers = finder.base.chunks_by_title(&keys).await?;
+    // (start, length) → who bears the title that stands there.
+    let mut matched: Vec<(&[String], Bearers)> = Vec::new();
+    let mut places = spans.into_iter().zip(bearers);
+    let mut free_from = 0;
+    for start in 0..words.len() {
+        let mut found = None;
+        for length in 1..=reach(&words, start) {
+            if let Some((span, bearers)) = places.next()
+                && !bearers.is_empty()
+            {
+                found = Some((length, span, bearers));
+            }
+        }
+        if let Some((length, span, bearers)) = found
+            && free_from <= start
+        {
+            free_from = start + length;
+            matched.push((span, bearers));
+        }
+    }
+    let rarities = title_rarities(finder, rarity, matched.iter().map(|(span, _)| *span)).await?;
+    let mut named = HashMap::new();
+    for ((_, bearers), rare) in matched.into_iter().zip(rarities) {
+        let shared_out = (bearers.len() as f32).sqrt();
+        for (chunk, weight) in bearers {
+            strengthen(&mut named, chunk, f32::from(weight) / 100.0 * rare / shared_out);
+        }
+    }
+    Ok(named)
+}
+
+/// Chunks that bear a name, with weights in hundredths.
+type Bearers = Vec<(ChunkId, u8)>;
+
+/// How many words from here on may be a title.
+fn reach(words: &[String], start: usize) -> usize {
+    words.get(start).map_or(0, |first| longest(first).min(words.len() - start))
+}
+
+/// A title is as rare as its rarest word, and at least as rare as it is as a name.
+async fn title_rarities(
+    finder: Finder<'_>,
+    rarity: Rarity,
+    spans: impl Iterator<Item = &[String]>,
+) -> Result<Vec<f32>, RetrieveError> {
+    let spans: Vec<&[String]> = spans.collect();
+    let terms: Vec<String> =
+        spans.iter().flat_map(|span| span.iter().map(|word| stem(word))).collect();
+    let keys: Vec<NameKey> = spans.iter().map(|span| key(span)).collect();
+    let mut counts = finder.base.term_counts(&terms).await?.into_iter();
+    let mentions = finder.base.mentions(&keys, rarity.n_chunks()).await?;
+    let mut rarities = Vec::with_capacity(spans.len());
+    for (span, mentions) in spans.iter().zip(mentions) {
+        let rarest_word =
+            counts.by_ref().take(span.len()).map(|count| count.max(1)).min().unwrap_or(1);
+        // Chinese characters are no terms of full text: the name's own count decides there.
+        let as_word =
+            if span.iter().all(|word| word.is_ascii()) { rarest_word } else { usize::MAX };
+        let as_name = if mentions.count == 0 { usize::MAX } else { mentions.count };
+        let count = as_word.min(as_name);
+        rarities.push(rarity.of(if count == usize::MAX { 1 } else { count }));
+    }
+    Ok(rarities)
+}
+
+/// Keeps the strongest link to a chunk.
+pub(crate) fn strengthen(links: &mut HashMap<ChunkId, f32>, target: ChunkId, strength: f32) {
+    let held = links.entry(target).or_default();
+    *held = held.max(strength);
+}
+
+/// The key of a name whose words are folded.
+pub(crate) fn key(name: &[String]) -> NameKey {
+    NameKey::of_folded(&joined(name))
+}
