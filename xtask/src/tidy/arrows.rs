@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use super::{Finding, Tree};
 
 /// Our crates, by folder, and those that each may depend on. Tests may see anything.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("knowledge", &[]),
     ("language", &[]),
     ("prompt", &["knowledge"]),
@@ -19,11 +19,12 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("models", &["knowledge"]),
     ("coordinate", &["knowledge", "language", "prompt", "parse", "extract", "retrieve", "reason"]),
     ("eval", &["knowledge", "language", "prompt", "coordinate"]),
-    ("app", EVERYTHING),
+    ("engine", ALL_BUT_FACES),
+    ("app", &["engine"]),
     ("xtask", &[]),
 ];
 
-const EVERYTHING: &[&str] = &[
+const ALL_BUT_FACES: &[&str] = &[
     "knowledge",
     "language",
     "prompt",
@@ -38,10 +39,13 @@ const EVERYTHING: &[&str] = &[
 ];
 
 /// Foreign crates that only some of ours may depend on.
-const RESERVED: [(&str, &[&str]); 4] = [
+const RESERVED: [(&str, &[&str]); 7] = [
     ("reqwest", &["models"]),      // Only `models` speaks HTTP outward.
     ("rusqlite", &["store"]),      // Only `store` speaks SQL
     ("tantivy", &["store"]),       // and keeps indexes.
+    ("clap", &["app"]),            // Only the command line knows flags,
+    ("indicatif", &["app"]),       // and draws on a terminal.
+    ("rlimit", &["engine"]),       // Only the sandbox limits processes.
     ("anyhow", &["app", "xtask"]), // Libraries return errors that a caller can tell apart.
 ];
 
@@ -166,6 +170,25 @@ mod tests {
             [
                 "crates/coordinate/Cargo.toml:4: `coordinate` must not depend on `eval`",
                 "crates/store/Cargo.toml:5: `store` must not depend on `eval`",
+            ]
+        );
+    }
+
+    #[test]
+    fn faces_see_the_engine_alone() {
+        let engine = "[package]\nname = \"pikerag-engine\"\n[dependencies]\n\
+                      pikerag-knowledge.workspace = true\nclap.workspace = true\n";
+        let app = "[package]\nname = \"pikerag\"\n[dependencies]\n\
+                   pikerag-engine.workspace = true\npikerag-knowledge.workspace = true\n";
+        let found = findings(
+            check,
+            &[KNOWLEDGE, ("crates/app/Cargo.toml", app), ("crates/engine/Cargo.toml", engine)],
+        );
+        assert_eq!(
+            found,
+            [
+                "crates/app/Cargo.toml:5: `app` must not depend on `knowledge`",
+                "crates/engine/Cargo.toml:5: only `app` may depend on `clap`, not `engine`",
             ]
         );
     }

@@ -25,7 +25,7 @@ pub(super) async fn build(
     let declared = params.tags.classes.iter();
     tools.base.put_tag_classes(declared.cloned().filter_map(keyed).collect()).await?;
     if tools.models.of(Role::Tag).is_none() {
-        let lacking = "tags need a chat model; see `pikerag doctor`";
+        let lacking = "tags need a chat model";
         match params.with.contains(&Structure::Tags) {
             true => report.lacking.push(lacking.to_owned()),
             // Asked for by an earlier run, which had one.
@@ -42,10 +42,9 @@ pub(super) async fn build(
     }
     let classes = tools.base.tag_classes().await?;
     if classes.is_empty() {
-        report.lacking.push(
-            "no tag classes were found in the documents; declare some with `pikerag tags add-class`"
-                .to_owned(),
-        );
+        report
+            .lacking
+            .push("no tag classes were found in the documents, and none are declared".to_owned());
         return Ok(false);
     }
     tag_all(tools, params, watch, classes, report).await?;

@@ -47,8 +47,7 @@ pub(super) async fn build(
     report: &mut Report,
 ) -> Result<bool, StoreError> {
     let (Some(embedder), Some(_)) = (&tools.embedder, tools.models.of(Role::Summarize)) else {
-        let lacking =
-            "the tree of summaries needs an embedder and a chat model; see `pikerag doctor`";
+        let lacking = "the tree of summaries needs an embedder and a chat model";
         match params.with.contains(&Structure::Tree) {
             true => report.lacking.push(lacking.to_owned()),
             // Asked for by an earlier run, which had them.

@@ -83,7 +83,7 @@ impl Scorer for OpenAiChat {
             model: self.endpoint.model.clone(),
             hint:
                 "it has no log-probabilities; choose a model that has (vLLM, llama.cpp, OpenAI's \
-                   models without reasoning), or set `[methods] certainty = \"self-assessment\"`"
+                   models without reasoning)"
                     .to_owned(),
         };
         let mut choice = self.ask(request, Scores::Wanted).await.map_err(|trouble| {
