@@ -1,16 +1,15 @@
 //! Which words does the command line know?
 
 mod look;
+mod requests;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use pikerag_knowledge::Structure;
 
 pub(crate) use self::look::{
     Graph, GraphCommand, GraphExport, GraphFormat, Propose, Records, SchemaCommand, Tags, TagsVerb,
 };
-use crate::config::ChunkingSetting;
 
 /// Turns documents into an inspectable knowledge base and answers hard questions over it, with the
 /// reasoning shown, each claim traced to its source, and the bill known beforehand.
@@ -23,11 +22,11 @@ use crate::config::ChunkingSetting;
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// Folder of the knowledge base.
-    #[arg(long, global = true, env = "PIKERAG_BASE", value_name = "DIR")]
+    /// Folder of the knowledge base; environment: `PIKERAG_BASE`.
+    #[arg(long, global = true, value_name = "DIR")]
     pub(crate) base: Option<PathBuf>,
-    /// Settings file; `pikerag.toml` here, if there is one.
-    #[arg(long, global = true, env = "PIKERAG_CONFIG", value_name = "FILE")]
+    /// Settings file; `pikerag.toml` here, if there is one; environment: `PIKERAG_CONFIG`.
+    #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Print JSON for machines.
     #[arg(long, global = true)]
@@ -143,15 +142,6 @@ pub(crate) enum ChunkingName {
     Enhanced,
 }
 
-impl From<ChunkingName> for ChunkingSetting {
-    fn from(name: ChunkingName) -> Self {
-        match name {
-            ChunkingName::Structure => Self::Structure,
-            ChunkingName::Enhanced => Self::Enhanced,
-        }
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum StructureName {
     /// Entities, relations, communities and their reports.
@@ -160,16 +150,6 @@ pub(crate) enum StructureName {
     Tree,
     /// Tags by class, which map a reader's words to the documents'. Needs a chat model.
     Tags,
-}
-
-impl From<StructureName> for Structure {
-    fn from(name: StructureName) -> Self {
-        match name {
-            StructureName::Graph => Self::Graph,
-            StructureName::Tree => Self::Tree,
-            StructureName::Tags => Self::Tags,
-        }
-    }
 }
 
 #[derive(Debug, Args)]

@@ -1,4 +1,4 @@
-//! What does each verb do?
+//! What does each verb do? Arguments become a request, the response becomes text or JSON and an exit code.
 
 mod answer;
 mod doctor;
@@ -10,56 +10,44 @@ mod parse;
 mod records;
 mod tags;
 
-use anyhow::Context;
+use pikerag_engine::settings::{Environment, Settings, settings_path};
 
 use crate::cli::{Arguments, Command, SchemaCommand};
-use crate::config::{self, Environment};
 use crate::output::{say, say_json};
-use crate::wiring::Wiring;
 
 /// Runs a command; the exit code on success.
-pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<u8> {
+pub(crate) async fn run(arguments: Arguments, environment: &Environment) -> anyhow::Result<u8> {
+    let flags = arguments.flags();
+    let json = arguments.json;
     if matches!(arguments.command, Command::Init) {
-        return init(&arguments);
+        return init(&settings_path(&flags, environment).0, json);
     }
-    let environment = Environment::read();
-    let settings = config::load(arguments.config.as_deref(), &environment)?;
-    let wiring = Wiring::new(&arguments, settings, &environment)?;
+    let engine = pikerag_engine::open(Settings::load(&flags, environment)?)?;
     match &arguments.command {
         Command::Init | Command::ParseChild(_) | Command::RunLimited(_) => Ok(0),
-        Command::Index(index) => index::index(&wiring, index).await,
-        Command::Estimate(estimate) => index::estimate(&wiring, estimate).await,
-        Command::Delete(paths) => index::delete(&wiring, paths).await,
-        Command::Ask(ask) => answer::ask(&wiring, ask).await,
-        Command::Search(search) => answer::search(&wiring, search).await,
-        Command::Status => inspect::status(&wiring).await,
-        Command::Export(export) => inspect::export(&wiring, export),
-        Command::Parse(file) => parse::parse(&wiring, file).await,
-        Command::Tags(tags) => tags::tags(&wiring, tags).await,
-        Command::Graph(graph) => graph::graph(&wiring, graph).await,
-        Command::Records(records) => records::records(&wiring, records).await,
+        Command::Index(index) => index::index(&engine, json, index).await,
+        Command::Estimate(estimate) => index::estimate(&engine, json, estimate).await,
+        Command::Delete(paths) => index::delete(&engine, json, paths).await,
+        Command::Ask(ask) => answer::ask(&engine, json, ask).await,
+        Command::Search(search) => answer::search(&engine, json, search).await,
+        Command::Status => inspect::status(&engine, json).await,
+        Command::Export(export) => inspect::export(&engine, export),
+        Command::Parse(file) => parse::parse(&engine, json, file).await,
+        Command::Tags(tags) => tags::tags(&engine, json, tags).await,
+        Command::Graph(graph) => graph::graph(&engine, json, graph),
+        Command::Records(records) => records::records(&engine, json, records).await,
         Command::Schema { command: SchemaCommand::Propose(propose) } => {
-            records::propose(&wiring, propose).await
+            records::propose(&engine, json, propose).await
         }
-        Command::Doctor => doctor::doctor(&wiring).await,
-        Command::Eval(eval) => eval::eval(&wiring, eval).await,
+        Command::Doctor => doctor::doctor(&engine, json).await,
+        Command::Eval(eval) => eval::eval(&engine, json, eval).await,
     }
 }
 
-fn init(arguments: &Arguments) -> anyhow::Result<u8> {
-    use std::io::Write;
-    let path = arguments.config.clone().unwrap_or_else(|| "pikerag.toml".into());
-    let created = std::fs::OpenOptions::new().write(true).create_new(true).open(&path);
-    if created.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::AlreadyExists) {
-        let path = path.display();
-        anyhow::bail!(
-            "{path} is there already, and was left as it is; `--config FILE` names another"
-        )
-    }
-    let mut file = created.with_context(|| format!("{} is not written", path.display()))?;
-    file.write_all(config::TEMPLATE.as_bytes())?;
-    if arguments.json {
-        say_json(&serde_json::json!({ "written": path }))?;
+fn init(path: &std::path::Path, json: bool) -> anyhow::Result<u8> {
+    let response = pikerag_engine::init(path)?;
+    if json {
+        say_json(&response)?;
     } else {
         say(&format!(
             "{} is written; every line in it is optional. Next: pikerag index PATH…",

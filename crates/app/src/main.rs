@@ -1,24 +1,19 @@
-//! `pikerag`: documents in, checked and traced answers out. This crate wires everything together; it
-//! alone reads the environment, starts processes and prints.
+//! `pikerag`: documents in, checked and traced answers out. This crate is the command line: arguments become
+//! requests of the engine, its responses are shown. It alone prints.
 
-mod child;
+mod advice;
 mod cli;
 mod commands;
-mod config;
-mod files;
-mod graph;
-mod helpers;
-mod limited;
-mod ocr;
 mod output;
-mod pipe;
 mod render;
-mod wiring;
 mod words;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use pikerag_engine::knowledge::error_chain;
+use pikerag_engine::settings::Environment;
+use pikerag_engine::{EngineError, sandbox};
 
 /// Exit codes; also in `pikerag --help` and the README.
 pub(crate) mod exit {
@@ -32,14 +27,18 @@ pub(crate) mod exit {
 
 fn main() -> ExitCode {
     let arguments = cli::Arguments::parse();
-    if let cli::Command::ParseChild(limits) = &arguments.command {
+    match &arguments.command {
         // Before anything else is set up: this process reads hostile bytes.
-        return child::run(limits);
+        cli::Command::ParseChild(child) => return sandbox::parse_child(&child.into()),
+        cli::Command::RunLimited(program) => {
+            let error = sandbox::exec_limited(&program.into());
+            output::note(&error_chain(&error));
+            return error.exit_code();
+        }
+        _ => {}
     }
-    if let cli::Command::RunLimited(limits) = &arguments.command {
-        return limited::become_limited(limits);
-    }
-    output::start_log(arguments.verbose);
+    let environment = Environment::read();
+    output::start_log(arguments.verbose, environment.get("PIKERAG_LOG"));
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         // Each thread brings a heap arena along; the store's short reads need few of them.
@@ -53,18 +52,16 @@ fn main() -> ExitCode {
             return ExitCode::from(exit::FAILED);
         }
     };
-    let result = runtime.block_on(commands::run(arguments));
+    let result = runtime.block_on(commands::run(arguments, &environment));
     // A parser or a model call that is still at work must not hold up the end.
     runtime.shutdown_background();
     match result {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            output::problem(&format!("{error:#}"));
-            ExitCode::from(if wiring::is_over_budget(&error) {
-                exit::OVER_BUDGET
-            } else {
-                exit::FAILED
-            })
+            output::problem(&advice::told(&error));
+            let is_over_budget =
+                error.downcast_ref().is_some_and(|error: &EngineError| error.is_over_budget());
+            ExitCode::from(if is_over_budget { exit::OVER_BUDGET } else { exit::FAILED })
         }
     }
 }

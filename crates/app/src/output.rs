@@ -1,11 +1,15 @@
 //! How does the program speak? Results to standard output, everything else to standard error.
 
 use std::io::{IsTerminal, Write};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use pikerag_coordinate::ingest::Progress;
+use pikerag_engine::Progress;
 use serde::Serialize;
+use tracing_subscriber::EnvFilter;
+
+use crate::advice;
+use crate::render;
 
 /// Prints a result line. A closed pipe ends the program quietly, as tools do.
 pub(crate) fn say(line: &str) {
@@ -25,20 +29,26 @@ pub(crate) fn note(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
+/// Tells a person what to beware of.
+pub(crate) fn warn(line: &str) {
+    tracing::warn!("{line}");
+}
+
 /// Tells a person what went wrong.
 pub(crate) fn problem(line: &str) {
     note(&format!("error: {line}"));
 }
 
-/// Starts logging to standard error: warnings, and more with each `-v`.
-pub(crate) fn start_log(verbose: u8) {
+/// Starts logging to standard error: warnings, and more with each `-v`; or what the filter says.
+pub(crate) fn start_log(verbose: u8, filter: Option<&str>) {
     let level = match verbose {
         0 => "warn",
         1 => "info",
         _ => "debug",
     };
-    let filter = tracing_subscriber::EnvFilter::try_from_env("PIKERAG_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(format!("{level},tantivy=error")));
+    let filter = filter
+        .and_then(|filter| EnvFilter::try_new(filter).ok())
+        .unwrap_or_else(|| EnvFilter::new(format!("{level},tantivy=error")));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
@@ -49,63 +59,81 @@ pub(crate) fn start_log(verbose: u8) {
         .init();
 }
 
-/// A bar on a terminal; a line now and then elsewhere; nothing with `--json`.
+/// Bars on a terminal; a line now and then elsewhere; nothing with `--json`.
 pub(crate) struct Bar {
-    drawn: Option<ProgressBar>,
+    is_drawn: bool,
     quiet: bool,
-    told: Mutex<(String, usize)>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The bar that is drawn now.
+    bar: Option<ProgressBar>,
+    /// The stage and its tenth that were told last.
+    told: (String, usize),
 }
 
 impl Bar {
     pub(crate) fn new(quiet: bool) -> Self {
-        let terminal = !quiet && std::io::stderr().is_terminal();
-        let bar = terminal.then(|| {
-            let style = ProgressStyle::with_template("{msg:<24} {wide_bar} {pos}/{len} {eta}");
-            ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-        });
-        Self { drawn: bar, quiet, told: Mutex::default() }
+        let is_drawn = !quiet && std::io::stderr().is_terminal();
+        Self { is_drawn, quiet, state: Mutex::default() }
     }
 
     /// Shows how far something has come.
-    pub(crate) fn at(&self, name: &str, done: usize, total: usize) {
-        if let Some(bar) = &self.drawn {
+    pub(crate) fn watch(&self, progress: Progress) {
+        match progress {
+            Progress::Stage { name, done, total } => self.at(name, done, total),
+            Progress::Bill { estimate, usd } if 0 < estimate.calls => {
+                self.tell(&render::bill(&estimate, usd));
+            }
+            Progress::Bill { .. } => {}
+            Progress::Notice(notice) => self.aside(|| warn(&advice::notice(&notice))),
+            Progress::Ended => self.end(),
+        }
+    }
+
+    fn at(&self, name: String, done: usize, total: usize) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_drawn {
+            let bar = state.bar.get_or_insert_with(|| {
+                let style = ProgressStyle::with_template("{msg:<24} {wide_bar} {pos}/{len} {eta}");
+                ProgressBar::new(0)
+                    .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+            });
             bar.set_length(total.max(done) as u64);
             bar.set_position(done as u64);
-            bar.set_message(name.to_owned());
+            bar.set_message(name);
         } else if !self.quiet {
-            let mut told = self.told.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             // A line at each tenth: enough for a log file.
             let tenth = if total == 0 { done / 1000 } else { done * 10 / total.max(1) };
-            if told.0 != name || told.1 < tenth {
-                *told = (name.to_owned(), tenth);
-                note(&format!(
-                    "{name}: {done}{}",
-                    if total == 0 { String::new() } else { format!("/{total}") }
-                ));
+            if state.told.0 != name || state.told.1 < tenth {
+                let of = if total == 0 { String::new() } else { format!("/{total}") };
+                note(&format!("{name}: {done}{of}"));
+                state.told = (name, tenth);
             }
         }
     }
 
-    /// Says something without tearing the bar.
-    pub(crate) fn tell(&self, line: &str) {
-        match &self.drawn {
-            Some(bar) => bar.println(line),
-            None if self.quiet => {}
-            None => note(line),
+    /// Says something, unless it is to be quiet.
+    fn tell(&self, line: &str) {
+        if !self.quiet {
+            self.aside(|| note(line));
         }
     }
 
-    /// Shows the progress of indexing.
-    pub(crate) fn watch(&self, progress: &Progress) {
-        match progress {
-            Progress::Reading { done, total } => self.at("reading", *done, *total),
-            Progress::Bill(_) => {}
-            Progress::Stage { name, done, total } => self.at(name, *done, *total),
+    /// Speaks without tearing the bar.
+    fn aside(&self, speak: impl FnOnce()) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match &state.bar {
+            Some(bar) => bar.suspend(speak),
+            None => speak(),
         }
     }
 
-    pub(crate) fn end(&self) {
-        if let Some(bar) = &self.drawn {
+    fn end(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bar) = std::mem::take(&mut *state).bar {
             bar.finish_and_clear();
         }
     }

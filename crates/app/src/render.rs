@@ -3,7 +3,9 @@
 
 use std::fmt::Write;
 
-use pikerag_knowledge::{Answer, Candidate, Check, Event, Span, WrittenBy};
+use pikerag_engine::knowledge::{Answer, Candidate, Check, Event, Span, WrittenBy};
+use pikerag_engine::parts::Estimate;
+use pikerag_engine::{Cost, CostPart};
 
 use crate::words::{asked, judged_by, parts, plural, via, why};
 
@@ -190,6 +192,63 @@ fn cost(answer: &Answer) -> String {
     let usage = answer.spent.usage();
     let calls = count(answer.spent.calls(), "call");
     format!("{by}; {calls}, {} + {} tokens", usage.prompt_tokens, usage.completion_tokens)
+}
+
+/// What was really paid, by role; `None` if nothing was.
+pub(crate) fn paid(cost: &Cost) -> Option<String> {
+    let total = &cost.total;
+    if total.calls == 0 {
+        return None;
+    }
+    let by_role: Vec<String> =
+        cost.parts.iter().map(|part| format!("{} {}", part.role, part.calls)).collect();
+    Some(format!(
+        "paid in this run: {} calls ({}), {} + {} tokens{}",
+        total.calls,
+        by_role.join(", "),
+        total.prompt_tokens,
+        total.completion_tokens,
+        money(total)
+    ))
+}
+
+fn money(total: &CostPart) -> String {
+    if 0.0 < total.usd { format!(", {:.4} US dollars", total.usd) } else { String::new() }
+}
+
+/// What indexing will take.
+pub(crate) fn bill(estimate: &Estimate, usd: Option<f64>) -> String {
+    let mut line = format!(
+        "estimate: {}{}",
+        if estimate.files + estimate.unchanged == 0 {
+            String::new()
+        } else {
+            format!(
+                "{} to read ({} unchanged), ",
+                count(estimate.files, "file"),
+                estimate.unchanged
+            )
+        },
+        count(estimate.chunks, "chunk")
+    );
+    if estimate.calls == 0 {
+        line += "; no paid call";
+        return line;
+    }
+    let _ = write!(
+        line,
+        "; {}, about {} + {} tokens",
+        count(estimate.calls, "model call"),
+        estimate.usage.prompt_tokens,
+        estimate.usage.completion_tokens
+    );
+    match usd {
+        Some(usd) => {
+            let _ = write!(line, ", about {usd:.2} US dollars");
+        }
+        None => line += "; for money, give the model's price in pikerag.toml, [prices]",
+    }
+    line
 }
 
 pub(crate) fn count(n: usize, what: &str) -> String {

@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use pikerag_knowledge::{Criterion, JudgedBy, StopReason, Via};
-
-use crate::graph::called;
+use pikerag_engine::called;
+use pikerag_engine::knowledge::{Criterion, JudgedBy, StopReason, Via};
 
 /// Parts of scores, in the order in which they are shown: what the searches call them, and what people
 /// read. A part whose rank is known is shown with it.
@@ -105,18 +104,6 @@ pub(crate) fn judged_by(by: JudgedBy) -> &'static str {
         JudgedBy::SelfAssessment => "by the model's own grade, for want of log-probabilities",
         JudgedBy::Verdict => "the model says",
         JudgedBy::Neighbours => "by the nearest labelled questions",
-    }
-}
-
-/// What chunks wait for, by the name of the stage.
-pub(crate) fn stage(stage: &str) -> String {
-    match stage {
-        "atomize:question" => "atomic questions".to_owned(),
-        "atomize:statement" => "atomic statements".to_owned(),
-        "atomize:sentence" => "sentences".to_owned(),
-        "extract:model" => "entities and relations".to_owned(),
-        "extract:names" => "entities by their names".to_owned(),
-        other => plain(other),
     }
 }
 

@@ -93,32 +93,25 @@ pub enum SolveError {
     #[error("the knowledge base cannot be read")]
     Store(#[from] StoreError),
     /// The method has a step that only a language model can take.
-    #[error(
-        "this method asks a language model (`{role}`), and none is set; set `[chat] model`, or choose kar3, \
-         hop-rag, naive-rag or hybrid-rag, which also work without"
-    )]
+    #[error("this method asks a language model (`{role}`), and none is set")]
     NoModel {
         /// The step.
         role: Role,
     },
     /// The method needs token log-probabilities.
     #[error(
-        "this method weighs replies by token log-probabilities, and no model that gives them is set; \
-         set `[methods] certainty = \"self-assessment\"` to let the model grade itself instead"
+        "this method weighs replies by token log-probabilities, and no model that gives them is set"
     )]
     NoScorer,
     /// The method works on a structure that the base does not have.
-    #[error(
-        "this method works on the {structure} of the base, which is not built; run `pikerag index --with {structure} PATH…`"
-    )]
+    #[error("this method works on the {structure} of the base, which is not built")]
     NotBuilt {
         /// The structure.
         structure: Structure,
     },
     /// The method has nothing to compare the question with.
     #[error(
-        "this method decides by questions that are labelled as known or not, and none are given; set \
-         `[methods] skr_examples` to a file with lines {{\"question\": \"…\", \"known\": true}}"
+        "this method decides by questions that are labelled as known or not, and none are given"
     )]
     NoLabelledQuestions,
     /// Somebody stopped the run.

@@ -48,7 +48,7 @@ pub enum EvalError {
         first: Place,
     },
     /// The first record has the fields of no format that we know.
-    #[error("{path} is in no known format; name one with `--format`: {known}")]
+    #[error("{path} is in no known format; known are {known}")]
     UnknownFormat {
         /// The file as it was named.
         path: PathBuf,

@@ -186,7 +186,7 @@ pub fn said_key<'a>(said: impl IntoIterator<Item = &'a str>) -> u64 {
     content_id("said", &parts)
 }
 
-/// What `pikerag index --with` builds on top of chunks and atoms, over all documents together.
+/// What can be built on top of chunks and atoms, over all documents together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Structure {

@@ -159,10 +159,10 @@ mod tests {
             lines.push(error.to_string());
         }
         insta::assert_snapshot!(lines.join("\n"), @r"
-        the budget of $0.002 is spent (this call can cost $0.002625 on top of $0.00 so far); raise it and run again to go on
-        the budget of 322 tokens is spent (this call can cost 321 tokens on top of 7 tokens so far); raise it and run again to go on
-        the budget of 1 call is spent (this call can cost 1 call on top of 1 call so far); raise it and run again to go on
-        the budget of 0 calls is spent (this call can cost 1 call on top of 0 calls so far); raise it and run again to go on
+        the budget of $0.002 is spent (this call can cost $0.002625 on top of $0.00 so far)
+        the budget of 322 tokens is spent (this call can cost 321 tokens on top of 7 tokens so far)
+        the budget of 1 call is spent (this call can cost 1 call on top of 1 call so far)
+        the budget of 0 calls is spent (this call can cost 1 call on top of 0 calls so far)
         ");
     }
 

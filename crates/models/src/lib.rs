@@ -38,4 +38,4 @@ pub use openai::{EmbeddingParams, Endpoint, OpenAiChat, OpenAiEmbedder, Structur
 pub use retry::{Retry, RetryParams};
 pub use secret::Secret;
 pub use single_flight::SingleFlight;
-pub use stack::{Run, StackParams, chat_stack, embed_stack, wrap_chat, wrap_embedder};
+pub use stack::{CallContext, StackParams, chat_stack, embed_stack, wrap_chat, wrap_embedder};

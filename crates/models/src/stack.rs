@@ -13,9 +13,9 @@ use crate::openai::{EmbeddingParams, Endpoint, OpenAiChat, OpenAiEmbedder, Trans
 use crate::retry::{Retry, RetryParams};
 use crate::single_flight::SingleFlight;
 
-/// What all models of a run share.
+/// What all models share that are used together.
 #[derive(Clone)]
-pub struct Run {
+pub struct CallContext {
     /// The record of every call.
     pub ledger: Arc<dyn Ledger>,
     /// What to do about a call that is not in it.
@@ -48,23 +48,23 @@ impl Default for StackParams {
 /// # Errors
 /// [`ModelError::Unsupported`], naming the setting that is wrong. Nothing is sent.
 pub fn chat_stack(
-    run: &Run,
+    calls: &CallContext,
     endpoint: Endpoint,
     params: &StackParams,
 ) -> Result<Arc<dyn ChatModel>, ModelError> {
-    Ok(wrap_chat(run, OpenAiChat::new(endpoint, &run.transport)?, params))
+    Ok(wrap_chat(calls, OpenAiChat::new(endpoint, &calls.transport)?, params))
 }
 
 /// Any chat model in all its wrappers.
 pub fn wrap_chat<M: ChatModel + 'static>(
-    run: &Run,
+    calls: &CallContext,
     model: M,
     params: &StackParams,
 ) -> Arc<dyn ChatModel> {
-    let model = Budget::new(model, run.meter.clone());
+    let model = Budget::new(model, calls.meter.clone());
     let model = Limit::new(model, params.limiter.clone());
     let model = Retry::new(model, params.retry);
-    let model = Recorded::new(model, run.ledger.clone(), run.mode);
+    let model = Recorded::new(model, calls.ledger.clone(), calls.mode);
     Arc::new(SingleFlight::new(model))
 }
 
@@ -73,26 +73,26 @@ pub fn wrap_chat<M: ChatModel + 'static>(
 /// # Errors
 /// As [`chat_stack`].
 pub fn embed_stack(
-    run: &Run,
+    calls: &CallContext,
     endpoint: Endpoint,
     embedding: EmbeddingParams,
     params: &StackParams,
 ) -> Result<Arc<dyn Embedder>, ModelError> {
-    let model = OpenAiEmbedder::new(endpoint, &run.transport, embedding)?;
-    Ok(wrap_embedder(run, model, embedding.batch, params))
+    let model = OpenAiEmbedder::new(endpoint, &calls.transport, embedding)?;
+    Ok(wrap_embedder(calls, model, embedding.batch, params))
 }
 
 /// Any embedding model in all its wrappers.
 pub fn wrap_embedder<E: Embedder + 'static>(
-    run: &Run,
+    calls: &CallContext,
     model: E,
     batch: Batch,
     params: &StackParams,
 ) -> Arc<dyn Embedder> {
-    let model = Budget::new(model, run.meter.clone());
+    let model = Budget::new(model, calls.meter.clone());
     let model = Limit::new(model, params.limiter.clone());
     let model = Retry::new(model, params.retry);
-    Arc::new(RecordedEmbedder::new(model, run.ledger.clone(), run.mode, batch))
+    Arc::new(RecordedEmbedder::new(model, calls.ledger.clone(), calls.mode, batch))
 }
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_wrappers_work_together() {
-        let run = Run {
+        let calls = CallContext {
             ledger: Arc::new(MemoryLedger::default()),
             mode: Mode::Record,
             meter: Arc::new(Meter::new(Prices::new(), Cap { calls: Some(2), ..Cap::default() })),
@@ -120,7 +120,7 @@ mod tests {
         });
         let mut params = StackParams::default();
         params.retry.first_wait = Duration::from_millis(1);
-        let chat = wrap_chat(&run, chat.with_latency(Duration::from_millis(2)), &params);
+        let chat = wrap_chat(&calls, chat.with_latency(Duration::from_millis(2)), &params);
 
         let mut other = request("a");
         other.sample = 1;
@@ -133,7 +133,7 @@ mod tests {
         let texts = first.iter().map(|reply| reply.text.as_str()).collect::<Vec<_>>();
         assert_eq!(texts, ["reply 0", "reply 0", "reply 1", "reply 0"]);
         assert_eq!(ask([&same, &same, &other, &same]).await, first);
-        assert_eq!(run.meter.total().calls, 2);
+        assert_eq!(calls.meter.total().calls, 2);
 
         other.sample = 2;
         let error = chat.complete(&other).await.unwrap_err();

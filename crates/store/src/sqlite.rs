@@ -78,8 +78,7 @@ impl Base {
         }
         Err(StoreError::NotOurs {
             path: folder.display().to_string(),
-            reason: "there is no knowledge base yet; make one with `pikerag index PATH…`"
-                .to_owned(),
+            reason: "there is no knowledge base yet".to_owned(),
         })
     }
 

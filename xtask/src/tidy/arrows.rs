@@ -9,7 +9,7 @@ use super::{Finding, Tree};
 /// Our crates, by folder, and those that each may depend on. Tests may see anything.
 ///
 /// [`DOUBLES`] stands on the right of no line.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("knowledge", &[]),
     ("language", &[]),
     ("prompt", &["knowledge"]),
@@ -26,12 +26,13 @@ const ARROWS: [(&str, &[&str]); 16] = [
         &["knowledge", "language", "prompt", "parse", "extract", "organize", "retrieve", "reason"],
     ),
     ("eval", &["knowledge", "language", "prompt", "coordinate"]),
-    ("app", EVERYTHING),
+    ("engine", ALL_BUT_FACES),
+    ("app", &["engine"]),
     ("doubles", &["knowledge"]),
     ("xtask", &[]),
 ];
 
-const EVERYTHING: &[&str] = &[
+const ALL_BUT_FACES: &[&str] = &[
     "knowledge",
     "language",
     "prompt",
@@ -51,10 +52,13 @@ const EVERYTHING: &[&str] = &[
 const DOUBLES: &str = "doubles";
 
 /// Foreign crates that only some of ours may depend on.
-const RESERVED: [(&str, &[&str]); 4] = [
+const RESERVED: [(&str, &[&str]); 7] = [
     ("reqwest", &["models"]),      // Only `models` speaks HTTP outward.
     ("rusqlite", &["store"]),      // Only `store` speaks SQL
     ("tantivy", &["store"]),       // and keeps indexes.
+    ("clap", &["app"]),            // Only the command line knows flags,
+    ("indicatif", &["app"]),       // and draws on a terminal.
+    ("rlimit", &["engine"]),       // Only the sandbox limits processes.
     ("anyhow", &["app", "xtask"]), // Libraries return errors that a caller can tell apart.
 ];
 
@@ -183,6 +187,25 @@ mod tests {
             [
                 "crates/coordinate/Cargo.toml:4: `coordinate` must not depend on `eval`",
                 "crates/store/Cargo.toml:5: `store` must not depend on `eval`",
+            ]
+        );
+    }
+
+    #[test]
+    fn faces_see_the_engine_alone() {
+        let engine = "[package]\nname = \"pikerag-engine\"\n[dependencies]\n\
+                      pikerag-knowledge.workspace = true\nclap.workspace = true\n";
+        let app = "[package]\nname = \"pikerag\"\n[dependencies]\n\
+                   pikerag-engine.workspace = true\npikerag-knowledge.workspace = true\n";
+        let found = findings(
+            check,
+            &[KNOWLEDGE, ("crates/app/Cargo.toml", app), ("crates/engine/Cargo.toml", engine)],
+        );
+        assert_eq!(
+            found,
+            [
+                "crates/app/Cargo.toml:5: `app` must not depend on `knowledge`",
+                "crates/engine/Cargo.toml:5: only `app` may depend on `clap`, not `engine`",
             ]
         );
     }

@@ -1,25 +1,23 @@
 //! `status` and `export`: what is in the base.
 
 use std::io::{BufWriter, Write};
+use std::path::Path;
 
 use anyhow::Context;
-use pikerag_coordinate::ingest::mark_in_words;
-use pikerag_knowledge::KnowledgeBase;
+use pikerag_engine::{Engine, StatusResponse};
 
 use crate::cli::Export;
 use crate::output::{say, say_json};
 use crate::render::count;
-use crate::wiring::Wiring;
-use crate::words;
 
-pub(crate) async fn status(wiring: &Wiring) -> anyhow::Result<u8> {
-    let base = wiring.base()?;
-    let summary = base.summary().await?;
-    if wiring.json {
-        say_json(&serde_json::json!({ "base": base.folder(), "summary": summary }))?;
+pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
+    let response = engine.status().await?;
+    if json {
+        say_json(&response)?;
         return Ok(0);
     }
-    say(&format!("knowledge base in {}", base.folder().display()));
+    let StatusResponse { base, summary } = response;
+    say(&format!("knowledge base in {}", base.display()));
     say(&format!(
         "  {}, {}, {}, {}",
         count(summary.files, "file"),
@@ -62,35 +60,48 @@ pub(crate) async fn status(wiring: &Wiring) -> anyhow::Result<u8> {
     ));
     for (stage, chunks) in &summary.pending {
         say(&format!(
-            "  {} wait for {}; run `pikerag index` again to go on",
-            count(*chunks, "chunk"),
-            mark_in_words(stage)
+            "  {} wait for {stage}; run `pikerag index` again to go on",
+            count(*chunks, "chunk")
         ));
     }
     Ok(0)
 }
 
-pub(crate) fn export(wiring: &Wiring, arguments: &Export) -> anyhow::Result<u8> {
-    let base = wiring.base()?;
-    match &arguments.output {
-        Some(path) => {
-            let file = std::fs::File::create(path)
-                .with_context(|| format!("{} is not written", path.display()))?;
-            let mut writer = BufWriter::new(file);
-            base.export(|line| writeln!(writer, "{line}"))?;
-            writer.flush()?;
-        }
-        None => {
-            let mut writer = BufWriter::new(std::io::stdout().lock());
-            base.export(|line| quiet_end(writeln!(writer, "{line}")))?;
-            quiet_end(writer.flush())?;
-        }
-    }
+pub(crate) fn export(engine: &Engine, arguments: &Export) -> anyhow::Result<u8> {
+    let export = engine.export()?;
+    write_to(arguments.output.as_deref(), |writer| Ok(export.write(writer)?))?;
     Ok(0)
 }
 
+/// Writes to a new file, or to standard output.
+pub(super) fn write_to<T>(
+    path: Option<&Path>,
+    write: impl FnOnce(&mut dyn Write) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    match path {
+        Some(path) => {
+            let file = std::fs::File::create(path)
+                .with_context(|| format!("{} is not written", path.display()))?;
+            write(&mut BufWriter::new(file))
+        }
+        None => write(&mut BufWriter::new(Quiet(std::io::stdout().lock()))),
+    }
+}
+
 /// A reader that has seen enough (`| head`) ends the program quietly, as tools do.
-pub(super) fn quiet_end(written: std::io::Result<()>) -> std::io::Result<()> {
+pub(super) struct Quiet<W: Write>(pub(super) W);
+
+impl<W: Write> Write for Quiet<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        quiet_end(self.0.write(bytes))
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        quiet_end(self.0.flush())
+    }
+}
+
+fn quiet_end<T>(written: std::io::Result<T>) -> std::io::Result<T> {
     if written.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe) {
         std::process::exit(0);
     }

@@ -1,27 +1,25 @@
 //! `parse`: what does reading make of a file? Piece by piece, so that a person sees why an answer
 //! has what it has.
 
-use anyhow::Context;
-use pikerag_knowledge::{Area, Block, BlockKind, Document, Problem};
-use pikerag_parse::Parsed;
+use pikerag_engine::knowledge::{Area, Block, BlockKind, Document, Problem};
+use pikerag_engine::parts::Parsed;
+use pikerag_engine::{Engine, EngineError, ParseRequest};
 
 use crate::cli::Parse;
 use crate::exit;
 use crate::output::{note, say, say_json};
 use crate::render::count;
-use crate::wiring::Wiring;
 
-pub(crate) async fn parse(wiring: &Wiring, arguments: &Parse) -> anyhow::Result<u8> {
-    let name = arguments.file.to_str().context("the file's name is not UTF-8; rename it")?;
-    let parsed = match wiring.reader()?.parse(name).await {
+pub(crate) async fn parse(engine: &Engine, json: bool, arguments: &Parse) -> anyhow::Result<u8> {
+    let parsed = match engine.parse(&ParseRequest { path: arguments.file.clone() }).await {
         Ok(parsed) => parsed,
-        Err(error) if wiring.json => {
-            say_json(&serde_json::json!({ "refused": error.to_string() }))?;
+        Err(EngineError::NotParsed { source, .. }) if json => {
+            say_json(&serde_json::json!({ "refused": source.to_string() }))?;
             return Ok(exit::FAILED);
         }
-        Err(error) => anyhow::bail!("{name}: {error}"),
+        Err(error) => return Err(error.into()),
     };
-    if wiring.json {
+    if json {
         say_json(&parsed)?;
         return Ok(0);
     }

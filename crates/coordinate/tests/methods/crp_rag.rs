@@ -424,7 +424,7 @@ async fn an_endpoint_without_log_probabilities() {
     let crp = Method::CrpRag(small());
     let error = solve(&ports, &question("q", BORN), crp).await.unwrap_err();
     assert!(matches!(error, SolveError::NoScorer), "{error}");
-    insta::assert_snapshot!(error, @r#"this method weighs replies by token log-probabilities, and no model that gives them is set; set `[methods] certainty = "self-assessment"` to let the model grade itself instead"#);
+    insta::assert_snapshot!(error, @"this method weighs replies by token log-probabilities, and no model that gives them is set");
     // The setting that the error names, and the trace marks what it does.
     ports.models = Models {
         default: Some(script(replies)),

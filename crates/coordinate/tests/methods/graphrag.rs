@@ -192,6 +192,6 @@ async fn without_a_graph_the_error_says_what_to_do() {
         let ports = ports(&shelf, Some(hashes()), &script(&[]));
         let error = solve(&ports, &question("q", BORN), method(name)).await.unwrap_err();
         assert!(matches!(error, SolveError::NotBuilt { .. }), "{name}: {error}");
-        assert!(error.to_string().contains(&format!("`pikerag index --with {structure} PATH…`")));
+        assert!(error.to_string().contains(&format!("the {structure} of the base")));
     }
 }

@@ -129,7 +129,7 @@ async fn edits_stay() {
 async fn without_a_model_it_says_what_is_lacking() {
     let shelf = Shelf::empty();
     let report = index_with(&shelf, &law(), None, &params()).await;
-    assert_eq!(report.lacking, ["tags need a chat model; see `pikerag doctor`"]);
+    assert_eq!(report.lacking, ["tags need a chat model"]);
 }
 
 #[tokio::test]

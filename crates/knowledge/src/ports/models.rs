@@ -244,8 +244,8 @@ pub enum ModelError {
         /// What is wrong.
         source: Cause,
     },
-    /// The cap was reached; raise it (`--budget`) and run again to go on.
-    #[error("the budget of {cap} is spent ({spent} so far); raise it and run again to go on")]
+    /// The cap was reached; the next run goes on from here.
+    #[error("the budget of {cap} is spent ({spent} so far)")]
     OverBudget {
         /// The cap, for a person.
         cap: String,

@@ -65,7 +65,7 @@ impl OpenAiChat {
             model: self.endpoint.model.clone(),
             hint:
                 "it has no log-probabilities; choose a model that has (vLLM, llama.cpp, OpenAI's \
-                   models without reasoning), or set `[methods] certainty = \"self-assessment\"`"
+                   models without reasoning)"
                     .to_owned(),
         }
     }

@@ -121,7 +121,7 @@ fn read_codes(connection: &Connection, set: VectorSet) -> Result<Codes, StoreErr
     if refused > 0 {
         tracing::warn!(
             refused,
-            "vectors of another length were left out; run `pikerag index` to make them anew"
+            "vectors of another length were left out; indexing makes them anew"
         );
     }
     Ok(codes)

@@ -1,0 +1,161 @@
+//! What can be done about it? Libraries say what is the case; here it is put into flags, commands and settings.
+
+use std::error::Error;
+
+use pikerag_engine::knowledge::ModelError;
+use pikerag_engine::parts::{EvalError, SolveError};
+use pikerag_engine::settings::SettingsError;
+use pikerag_engine::{DoctorCheck, DoctorFinding, EngineError, Notice};
+
+/// What an interrupted run ends with.
+pub(crate) const GO_ON: &str =
+    "run the same command again to go on; what is done is not paid twice";
+
+/// The same, where the budget interrupted it.
+pub(crate) fn go_on(is_over_budget: bool) -> &'static str {
+    match is_over_budget {
+        true => {
+            "raise the budget and run the same command again to go on; what is done is not paid twice"
+        }
+        false => GO_ON,
+    }
+}
+
+/// An error with its causes, and what to do.
+pub(crate) fn told(error: &anyhow::Error) -> String {
+    let advice = error.chain().find_map(about);
+    format!("{error:#}{}", joined(advice))
+}
+
+/// Something to know, and what to do.
+pub(crate) fn notice(notice: &Notice) -> String {
+    let advice = match notice {
+        Notice::OtherVectors { .. } => Some("run `pikerag index` to make them anew"),
+        Notice::NoEmbedder { .. } => Some("see `pikerag doctor`"),
+        _ => None,
+    };
+    format!("{notice}{}", joined(advice.map(str::to_owned)))
+}
+
+/// What `doctor` says of a finding, and what to do.
+pub(crate) fn finding(finding: DoctorFinding) -> String {
+    match finding.check {
+        DoctorCheck::Base if finding.absent => {
+            format!("{}; `pikerag index PATH…` makes one", finding.says)
+        }
+        DoctorCheck::Chat if finding.absent => format!(
+            "{}. To use one, set OPENAI_BASE_URL, OPENAI_MODEL and, where needed, OPENAI_API_KEY, or [chat] in \
+             pikerag.toml (`pikerag init`)",
+            finding.says
+        ),
+        _ => finding.says,
+    }
+}
+
+/// What to add where something could not be built.
+pub(crate) fn lacking(lacking: &str) -> &'static str {
+    if lacking.contains("chat model") {
+        "; see `pikerag doctor`"
+    } else if lacking.contains("tag classes") {
+        "; declare some with `pikerag tags add-class`"
+    } else {
+        ""
+    }
+}
+
+fn joined(advice: Option<String>) -> String {
+    advice.map(|advice| format!("; {advice}")).unwrap_or_default()
+}
+
+/// What to do about one of the errors of a chain.
+fn about(error: &(dyn Error + 'static)) -> Option<String> {
+    let fixed = |advice: &str| Some(advice.to_owned());
+    if let Some(error) = error.downcast_ref::<EngineError>() {
+        return engine(error);
+    }
+    if let Some(SettingsError::NoneInFlight) = error.downcast_ref() {
+        return fixed("`--in-flight` takes 1 or more");
+    }
+    match error.downcast_ref() {
+        Some(ModelError::OverBudget { .. }) => fixed("raise it and run again to go on"),
+        Some(ModelError::Unsupported { hint, .. }) if hint.contains("no log-probabilities") => {
+            fixed(SELF_ASSESSMENT)
+        }
+        _ => None,
+    }
+}
+
+const SELF_ASSESSMENT: &str =
+    "set `[methods] certainty = \"self-assessment\"` to let the model grade itself instead";
+
+fn engine(error: &EngineError) -> Option<String> {
+    let advice = match error {
+        EngineError::Solve(error) => return solve(error),
+        EngineError::Eval(EvalError::UnknownFormat { .. }) => "name one with `--format`",
+        EngineError::SettingsExist { .. } => "`--config FILE` names another",
+        EngineError::NoBase { .. } => "make one with `pikerag index PATH…`",
+        EngineError::NoEmbedder | EngineError::NoChat { .. } => "see `pikerag doctor`",
+        EngineError::NotUtf8 { .. } => "rename it",
+        EngineError::NoNode { .. } => "`pikerag graph export` lists them all",
+        EngineError::NoTagClass { .. } => "`pikerag tags` lists them",
+        EngineError::TagClassExists { .. } => "drop it first",
+        EngineError::NoTagClasses => "run `pikerag index --with tags PATH…` first",
+        EngineError::NoTagPair => "`pikerag tags pairs` lists them",
+        EngineError::NoRunFolder => "name one with `--out DIR`",
+        EngineError::NoDataFolder => "give `--data DIR` or `--questions FILE`",
+        EngineError::NoJudge => "set `chat.model` or `[roles.judge]`",
+        EngineError::NoPerplexity => "set `chat.model`",
+        EngineError::OtherRun { .. } => "give another --out, or --fresh",
+        EngineError::CorpusIncomplete { .. } => "run the same command again to go on",
+        _ => return None,
+    };
+    Some(advice.to_owned())
+}
+
+fn solve(error: &SolveError) -> Option<String> {
+    Some(match error {
+        SolveError::NoModel { .. } => {
+            "set `[chat] model`, or choose kar3, hop-rag, naive-rag or hybrid-rag, which also work without"
+                .to_owned()
+        }
+        SolveError::NoScorer => SELF_ASSESSMENT.to_owned(),
+        SolveError::NotBuilt { structure } => {
+            format!("run `pikerag index --with {structure} PATH…`")
+        }
+        SolveError::NoLabelledQuestions => {
+            "set `[methods] skr_examples` to a file with lines {\"question\": \"…\", \"known\": true}"
+                .to_owned()
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use pikerag_engine::knowledge::{Role, Structure};
+
+    use super::*;
+
+    /// What a person reads, with the causes and the advice of each.
+    #[test]
+    fn errors_come_with_what_to_do() {
+        let told = |error: EngineError| told(&anyhow::Error::from(error));
+        let over_budget = ModelError::OverBudget { cap: "2 calls".into(), spent: "2 calls".into() };
+        let lines = [
+            told(EngineError::NoBase { folder: ".pikerag".into() }),
+            told(SolveError::NoModel { role: Role::Propose }.into()),
+            told(SolveError::NotBuilt { structure: Structure::Graph }.into()),
+            told(EngineError::Endpoint { role: Role::Answer, source: over_budget }),
+            told(EngineError::EmptyQuestion),
+            super::told(&SettingsError::NoneInFlight.into()),
+        ];
+        insta::assert_snapshot!(lines.join("\n"), @"");
+    }
+
+    #[test]
+    fn what_cannot_be_built_comes_with_what_to_do() {
+        assert_eq!(lacking("tags need a chat model"), "; see `pikerag doctor`");
+        let none = "no tag classes were found in the documents, and none are declared";
+        assert_eq!(lacking(none), "; declare some with `pikerag tags add-class`");
+    }
+}

@@ -1,0 +1,147 @@
+//! What do the words of the command line ask of the engine?
+
+use pikerag_engine::knowledge::Structure;
+use pikerag_engine::sandbox;
+use pikerag_engine::settings::{Cap, Chunking, Flags};
+use pikerag_engine::{
+    EstimateRequest, EvalRequest, GraphFormat as Format, IndexRequest, OnProgress,
+    SearchPath as Path,
+};
+
+use super::{
+    Arguments, ChunkingName, Estimate, Eval, GraphFormat, Index, ParseChild, RunLimited,
+    SearchPath, StructureName, With,
+};
+
+impl Arguments {
+    pub(crate) fn flags(&self) -> Flags {
+        Flags {
+            base: self.base.clone(),
+            config: self.config.clone(),
+            offline: self.offline,
+            replay: self.replay,
+            cap: Cap {
+                money_usd: self.budget,
+                tokens: self.budget_tokens,
+                calls: self.budget_calls,
+            },
+            in_flight: self.in_flight,
+        }
+    }
+}
+
+impl Index {
+    pub(crate) fn request<'a>(&self, progress: OnProgress<'a>) -> IndexRequest<'a> {
+        IndexRequest {
+            paths: self.paths.paths.clone(),
+            prune: self.prune,
+            with: self.with.structures(),
+            chunking: self.with.chunking.map(Chunking::from),
+            progress,
+        }
+    }
+}
+
+impl Estimate {
+    pub(crate) fn request(&self) -> EstimateRequest {
+        EstimateRequest {
+            paths: self.paths.paths.clone(),
+            with: self.with.structures(),
+            chunking: self.with.chunking.map(Chunking::from),
+        }
+    }
+}
+
+impl With {
+    fn structures(&self) -> Vec<Structure> {
+        self.with.iter().copied().map(Structure::from).collect()
+    }
+}
+
+impl Eval {
+    pub(crate) fn request<'a>(&self, progress: OnProgress<'a>) -> EvalRequest<'a> {
+        EvalRequest {
+            questions: self.questions.clone(),
+            corpus: self.corpus.clone(),
+            format: self.format.clone(),
+            methods: self.methods.clone(),
+            searches: self.searches.clone(),
+            preset: self.preset.clone(),
+            data: self.data.clone(),
+            judge: self.judge,
+            consistency: self.consistency,
+            perplexity: self.perplexity,
+            limit: self.limit,
+            seed: self.seed,
+            concurrency: self.concurrency,
+            out: self.out.clone(),
+            fresh: self.fresh,
+            progress,
+        }
+    }
+}
+
+impl From<ChunkingName> for Chunking {
+    fn from(name: ChunkingName) -> Self {
+        match name {
+            ChunkingName::Structure => Self::Structure,
+            ChunkingName::Enhanced => Self::Enhanced,
+        }
+    }
+}
+
+impl From<StructureName> for Structure {
+    fn from(name: StructureName) -> Self {
+        match name {
+            StructureName::Graph => Self::Graph,
+            StructureName::Tree => Self::Tree,
+            StructureName::Tags => Self::Tags,
+        }
+    }
+}
+
+impl From<SearchPath> for Path {
+    fn from(path: SearchPath) -> Self {
+        match path {
+            SearchPath::Hybrid => Self::Hybrid,
+            SearchPath::Words => Self::Words,
+            SearchPath::Meaning => Self::Meaning,
+            SearchPath::Atoms => Self::Atoms,
+            SearchPath::Hops => Self::Hops,
+            SearchPath::Layers => Self::Layers,
+            SearchPath::Joined => Self::Joined,
+        }
+    }
+}
+
+impl From<GraphFormat> for Format {
+    fn from(format: GraphFormat) -> Self {
+        match format {
+            GraphFormat::Jsonl => Self::Jsonl,
+            GraphFormat::Graphml => Self::Graphml,
+            GraphFormat::Html => Self::Html,
+        }
+    }
+}
+
+impl From<&ParseChild> for sandbox::ParseChild {
+    fn from(child: &ParseChild) -> Self {
+        Self {
+            name: child.name.clone(),
+            memory_mib: child.memory,
+            cpu_seconds: child.cpu,
+            max_bytes: child.bytes,
+        }
+    }
+}
+
+impl From<&RunLimited> for sandbox::RunLimited {
+    fn from(program: &RunLimited) -> Self {
+        Self {
+            memory_mib: program.memory,
+            cpu_seconds: program.cpu,
+            file_mib: program.file,
+            command: program.command.clone(),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What stands behind every request? The adapters behind the ports, put together from settings.
+
+mod cost;
+mod endpoints;
+mod labelled;
+mod weights;
+
+use std::sync::{Arc, OnceLock};
+
+use pikerag_coordinate::ingest::{Available, Params, Tools};
+use pikerag_coordinate::{Method, Models, Ports};
+use pikerag_knowledge::{ChatModel, Embedder, KnowledgeBase, Ledger, Role, Structure};
+use pikerag_models::{CallContext, MemoryLedger, Meter, Mode, Transport};
+use pikerag_store::{Base, DATABASE};
+
+pub use self::cost::{Cost, CostPart};
+use crate::error::{EngineError, Result};
+use crate::notice::Notice;
+use crate::sandbox::{Programs, SandboxedReader};
+use crate::settings::{Chunking, EmbedSettings, Settings, this_program};
+
+/// Puts everything together. Nothing is read, started or called yet.
+///
+/// # Errors
+/// [`EngineError::NoProgram`].
+pub fn open(settings: Settings) -> Result<Engine> {
+    let program = match &settings.program {
+        Some(program) => program.clone(),
+        None => this_program().map_err(EngineError::NoProgram)?,
+    };
+    let programs =
+        Programs::new(program.clone(), &settings.programs, settings.program_limits.clone());
+    let reader = SandboxedReader {
+        program,
+        limits: settings.parser_limits.clone(),
+        programs: Arc::new(programs),
+    };
+    Ok(Engine {
+        meter: Arc::new(Meter::new(settings.prices.clone(), settings.cap)),
+        settings,
+        reader: Arc::new(reader),
+        transport: Transport::default(),
+        local: OnceLock::new(),
+    })
+}
+
+/// All that pikerag does: a method for each verb (see the crate's page). What its requests cost is counted
+/// together, and held under one cap.
+pub struct Engine {
+    settings: Settings,
+    meter: Arc<Meter>,
+    transport: Transport,
+    reader: Arc<SandboxedReader>,
+    /// Local weights are opened once.
+    local: OnceLock<Result<Arc<dyn Embedder>, String>>,
+}
+
+impl Engine {
+    /// What it was opened with.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The base, which must be there.
+    pub(crate) fn base(&self) -> Result<Base> {
+        if !self.settings.base.join(DATABASE).is_file() {
+            return Err(EngineError::NoBase { folder: self.settings.base.clone() });
+        }
+        Ok(Base::open(&self.settings.base)?)
+    }
+
+    pub(crate) fn base_or_create(&self) -> Result<Base> {
+        Ok(Base::open_or_create(&self.settings.base)?)
+    }
+
+    /// What answering works with, and what to know of it. Vectors are searched only with the embedder that made
+    /// them.
+    pub(crate) async fn ports(&self, base: &Base) -> Result<(Ports, Vec<Notice>)> {
+        let mut notices = Vec::new();
+        let made_by = base.summary().await?.embedder;
+        let mut embedder = match made_by {
+            Some(_) => self.embedder_on(base)?,
+            None => None,
+        };
+        if let Some(made_by) = made_by {
+            match embedder.as_ref().map(|embedder| embedder.name().to_owned()) {
+                Some(in_use) if in_use == made_by => {}
+                Some(in_use) => {
+                    notices.push(Notice::OtherVectors { made_by, in_use });
+                    embedder = None;
+                }
+                None => notices.push(Notice::NoEmbedder { made_by }),
+            }
+        }
+        let mut models = self.models(Arc::new(base.clone()))?;
+        if let Some(path) = &self.settings.skr_examples {
+            models.labelled = labelled::read(path)?;
+        }
+        Ok((Ports { base: Arc::new(base.clone()), embedder, models }, notices))
+    }
+
+    /// What indexing works with.
+    pub(crate) fn tools(&self, base: &Base) -> Result<Tools> {
+        Ok(Tools {
+            base: Arc::new(base.clone()),
+            reader: self.reader.clone(),
+            models: self.models(Arc::new(base.clone()))?,
+            embedder: self.embedder_on(base)?,
+        })
+    }
+
+    /// Reads files, each in a process of its own.
+    pub(crate) fn reader(&self) -> &SandboxedReader {
+        &self.reader
+    }
+
+    /// The settings, and what a request asks for besides.
+    pub(crate) fn ingest_params(&self, with: &[Structure], chunking: Option<Chunking>) -> Params {
+        let mut params = self.settings.ingest.clone();
+        if let Some(chunking) = chunking {
+            params.chunk_by = self.settings.chunk_by(chunking);
+        }
+        for structure in with {
+            if !params.with.contains(structure) {
+                params.with.push(*structure);
+            }
+        }
+        params
+    }
+
+    fn calls(&self, ledger: Arc<dyn Ledger>, mode: Mode) -> CallContext {
+        let mode = if self.settings.replay { Mode::ReplayOnly } else { mode };
+        let (meter, transport) = (Arc::clone(&self.meter), self.transport.clone());
+        CallContext { ledger, mode, meter, transport }
+    }
+
+    /// Which roles have a chat model, and whether there is an embedder.
+    pub(crate) fn available(&self) -> Available {
+        Available {
+            chat: Role::ALL.into_iter().filter(|role| self.has_chat(*role)).collect(),
+            embedder: self.bare_embedder().is_ok_and(|embedder| embedder.is_some()),
+        }
+    }
+
+    pub(crate) fn has_chat(&self, role: Role) -> bool {
+        self.settings.chat(role).is_some()
+    }
+
+    fn models(&self, ledger: Arc<dyn Ledger>) -> Result<Models> {
+        endpoints::models(&self.settings, &self.calls(ledger, Mode::Record))
+    }
+
+    /// The model of a role without a record; `None` if none is set.
+    pub(crate) fn bare_chat(&self, role: Role) -> Result<Option<Arc<dyn ChatModel>>> {
+        let models = self.models(Arc::new(MemoryLedger::default()))?;
+        Ok(models.by_role.get(&role).cloned())
+    }
+
+    /// The embedder without a record.
+    pub(crate) fn bare_embedder(&self) -> Result<Option<Arc<dyn Embedder>>> {
+        self.embedder_with(Arc::new(MemoryLedger::default()))
+    }
+
+    fn embedder_on(&self, base: &Base) -> Result<Option<Arc<dyn Embedder>>> {
+        self.embedder_with(Arc::new(base.clone()))
+    }
+
+    fn embedder_with(&self, ledger: Arc<dyn Ledger>) -> Result<Option<Arc<dyn Embedder>>> {
+        match &self.settings.embed {
+            EmbedSettings::Off | EmbedSettings::Offline => Ok(None),
+            EmbedSettings::Endpoint { endpoint, batch } => {
+                endpoints::embedder(endpoint, *batch, &self.calls(ledger, Mode::Record)).map(Some)
+            }
+            EmbedSettings::Local { required } => match self.local() {
+                Ok(embedder) => Ok(Some(embedder)),
+                Err(reason) if *required => Err(EngineError::NoWeights { reason }),
+                Err(reason) => {
+                    tracing::info!(reason, "no embedder");
+                    Ok(None)
+                }
+            },
+        }
+    }
+
+    fn local(&self) -> Result<Arc<dyn Embedder>, String> {
+        self.local.get_or_init(|| weights::open(&self.settings.weights)).clone()
+    }
+
+    /// Why there is no embedder.
+    pub(crate) fn no_embedder_reason(&self) -> String {
+        match self.settings.embed {
+            EmbedSettings::Off => "none, as set: words alone".to_owned(),
+            _ => match self.local() {
+                Ok(_) => "none".to_owned(),
+                Err(reason) => format!("none: words alone ({reason})"),
+            },
+        }
+    }
+
+    /// A method by name, with the user's parameters.
+    pub(crate) fn method(&self, name: &str) -> Result<Method> {
+        Ok(name.trim().parse::<Method>()?.with(&self.settings.methods))
+    }
+}

@@ -1,0 +1,69 @@
+//! What was paid, and what would be?
+
+use pikerag_coordinate::estimate::Estimate;
+use pikerag_models::Spending;
+use serde::Serialize;
+
+use super::Engine;
+
+/// What was really paid since the engine was opened; what the record answered is not in it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cost {
+    /// In all.
+    pub total: CostPart,
+    /// By role and model.
+    pub parts: Vec<CostPart>,
+}
+
+/// What was paid for one role and model, or in all.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CostPart {
+    /// The role; empty in the total.
+    pub role: String,
+    /// The model; empty in the total.
+    pub model: String,
+    /// Calls.
+    pub calls: u64,
+    /// Tokens of prompts.
+    pub prompt_tokens: u64,
+    /// Tokens of replies.
+    pub completion_tokens: u64,
+    /// US dollars, as far as prices are known.
+    pub usd: f64,
+}
+
+impl From<&Spending> for CostPart {
+    fn from(spending: &Spending) -> Self {
+        Self {
+            role: spending.role.clone(),
+            model: spending.model.clone(),
+            calls: spending.calls,
+            prompt_tokens: spending.usage.prompt_tokens,
+            completion_tokens: spending.usage.completion_tokens,
+            usd: spending.money.dollars(),
+        }
+    }
+}
+
+impl Engine {
+    /// What was paid so far.
+    pub fn cost(&self) -> Cost {
+        let parts = self.meter.spending();
+        Cost {
+            total: CostPart::from(&self.meter.total()),
+            parts: parts.iter().map(CostPart::from).collect(),
+        }
+    }
+
+    /// What an estimate costs in US dollars, where the price is known.
+    pub(crate) fn price_of_estimate(&self, estimate: &Estimate) -> Option<f64> {
+        let prices = self.settings.prices_by_role();
+        let mut dollars = 0.0;
+        for (role, usage) in &estimate.by_role {
+            let (prompt, completion) = prices.get(role)?;
+            dollars +=
+                usage.prompt_tokens as f64 * prompt + usage.completion_tokens as f64 * completion;
+        }
+        Some(dollars / 1e6)
+    }
+}

@@ -1,0 +1,312 @@
+//! Why was a request not answered? One variant per decision that is open to the caller. Errors carry facts; what
+//! to do about them, in words of flags and commands, each face adds itself.
+
+use std::path::PathBuf;
+
+use pikerag_coordinate::ingest::FileError;
+use pikerag_coordinate::{SolveError, UnknownMethod};
+use pikerag_eval::EvalError;
+use pikerag_knowledge::{ModelError, Role, StoreError};
+use pikerag_prompt::AskError;
+use pikerag_retrieve::{RetrieveError, UnknownSearch};
+
+use crate::settings::SettingsError;
+
+/// What requests return.
+pub type Result<T, E = EngineError> = std::result::Result<T, E>;
+
+/// Why a request was not answered.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The settings cannot be used.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// There is a settings file already: it is left as it is.
+    #[error("{path} is there already, and was left as it is")]
+    SettingsExist {
+        /// The file.
+        path: PathBuf,
+    },
+    /// This program cannot find itself, which it starts to read files.
+    #[error("this program cannot be found")]
+    NoProgram(#[source] std::io::Error),
+    /// There is no knowledge base yet.
+    #[error("{folder} cannot be opened: there is no knowledge base yet")]
+    NoBase {
+        /// Where it was looked for.
+        folder: PathBuf,
+    },
+    /// The base cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A search failed.
+    #[error(transparent)]
+    Retrieve(#[from] RetrieveError),
+    /// A question was not answered.
+    #[error(transparent)]
+    Solve(#[from] SolveError),
+    /// There is no such method.
+    #[error(transparent)]
+    NoMethod(#[from] UnknownMethod),
+    /// There is no such search.
+    #[error(transparent)]
+    NoSearch(#[from] UnknownSearch),
+    /// Questions or a preset cannot be used.
+    #[error(transparent)]
+    Eval(#[from] EvalError),
+    /// The endpoint of a role is not set up right.
+    #[error("the model for `{role}` is not set up right")]
+    Endpoint {
+        /// The role.
+        role: Role,
+        /// What is wrong with it.
+        source: ModelError,
+    },
+    /// The endpoint for vectors is not set up right.
+    #[error(transparent)]
+    EmbedEndpoint(ModelError),
+    /// Local weights are asked for and cannot be used.
+    #[error("{reason}")]
+    NoWeights {
+        /// Where they were looked for, and what is wrong there.
+        reason: String,
+    },
+    /// The file of labelled questions cannot be read.
+    #[error("{path}, which `methods.skr_examples` names, cannot be read")]
+    LabelledUnreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A line of it is no labelled question.
+    #[error("line {line} of {path} is no labelled question")]
+    NotLabelled {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// The question holds no word.
+    #[error("the question is empty")]
+    EmptyQuestion,
+    /// What is asked for needs vectors, and nothing makes them.
+    #[error("there is no embedder")]
+    NoEmbedder,
+    /// What is asked for needs a chat model.
+    #[error("{what} needs a chat model")]
+    NoChat {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// A model that was asked for schemas gave none.
+    #[error("the model proposes no schema")]
+    NoProposal(#[source] AskError),
+    /// The file's name is not UTF-8.
+    #[error("{path}: its name is not UTF-8")]
+    NotUtf8 {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file cannot be read.
+    #[error("{path}")]
+    NotParsed {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: FileError,
+    },
+    /// A file of the base was not deleted.
+    #[error("{path} is not deleted")]
+    NotDeleted {
+        /// The file.
+        path: String,
+        /// Why.
+        source: StoreError,
+    },
+    /// No node of the graph is called so.
+    #[error("`{of}` is no node of this base")]
+    NoNode {
+        /// What was asked for.
+        of: String,
+    },
+    /// A tag, a class or a word of a pair has no letter in it.
+    #[error("`{name}` holds no word")]
+    NoWord {
+        /// As it was given.
+        name: String,
+    },
+    /// There is no such class of tags.
+    #[error("there is no class `{class}`")]
+    NoTagClass {
+        /// The class.
+        class: String,
+    },
+    /// Another class of tags has this name.
+    #[error("there is a class `{name}` already")]
+    TagClassExists {
+        /// The name.
+        name: String,
+    },
+    /// There are no classes of tags that could be learned for.
+    #[error("there are no tag classes yet")]
+    NoTagClasses,
+    /// There is no such pair.
+    #[error("there is no such pair")]
+    NoTagPair,
+    /// A file cannot be written.
+    #[error("{path} is not written")]
+    NotWritten {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// What was to be handed on could not be.
+    #[error("the output cannot be written")]
+    Output(#[from] std::io::Error),
+    /// What was to be kept cannot be written as JSON.
+    #[error("a result cannot be written as JSON")]
+    Json(#[from] serde_json::Error),
+    /// A run is to be made, and its folder is not named.
+    #[error("the folder of the run is missing")]
+    NoRunFolder,
+    /// A method is to be measured twice.
+    #[error("`{label}` is named twice")]
+    NamedTwice {
+        /// The method.
+        label: String,
+    },
+    /// A method or a search bears a parameter that it does not have, or a value that it does not take.
+    #[error("`{label}` has a parameter that is not known")]
+    BadParameter {
+        /// The method or search with its parameters.
+        label: String,
+        /// Which one.
+        source: toml::de::Error,
+    },
+    /// A preset finds its data sets in a folder that is not named.
+    #[error("a preset needs the folder with the data sets, or files of questions")]
+    NoDataFolder,
+    /// Files of questions and corpora do not go together.
+    #[error(
+        "{questions} files of questions and {corpora} corpora: give one for all, or one for each (`-` for none)"
+    )]
+    CorporaDoNotFit {
+        /// Files of questions.
+        questions: usize,
+        /// Corpora.
+        corpora: usize,
+    },
+    /// Answers are to be judged, and there is no model to judge with.
+    #[error("there is no model to judge with")]
+    NoJudge,
+    /// Perplexity is to be measured, and no model gives log-probabilities.
+    #[error("there is no model whose log-probabilities tell a perplexity")]
+    NoPerplexity,
+    /// A data set names no gold evidence that searches could be compared on.
+    #[error("`{data_set}` names no gold evidence: there is nothing to find")]
+    NoEvidence {
+        /// The data set.
+        data_set: String,
+    },
+    /// The folder holds a run that was made otherwise.
+    #[error("{folder} holds a run with other {what}")]
+    OtherRun {
+        /// The folder.
+        folder: PathBuf,
+        /// What differs.
+        what: &'static str,
+    },
+    /// The rows of an earlier run cannot be read.
+    #[error("{path} cannot be read")]
+    BadRows {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// A file of a corpus cannot be read.
+    #[error("{path}: {reason}")]
+    CorpusUnreadable {
+        /// The file.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+    /// A corpus is not wholly indexed; what was paid is kept.
+    #[error("the corpus is not wholly indexed, so nothing is measured ({reason})")]
+    CorpusIncomplete {
+        /// What is missing.
+        reason: String,
+        /// Whether the budget is spent.
+        over_budget: bool,
+    },
+}
+
+impl EngineError {
+    /// A short name of the decision, for machines; it stays as it is from version to version.
+    pub fn code(&self) -> &'static str {
+        match self {
+            _ if self.is_over_budget() => "over-budget",
+            Self::Settings(_) => "bad-settings",
+            Self::SettingsExist { .. } => "settings-exist",
+            Self::NoProgram(_) => "no-program",
+            Self::NoBase { .. } => "no-base",
+            Self::Store(_) | Self::Solve(SolveError::Store(_)) => "base-failed",
+            Self::Retrieve(_) | Self::Solve(SolveError::Retrieve(_)) => "retrieval-failed",
+            Self::Solve(SolveError::Ask(_)) => "model-failed",
+            Self::Solve(SolveError::NoModel { .. }) | Self::NoChat { .. } => "no-model",
+            Self::Solve(SolveError::NoScorer) | Self::NoPerplexity => "no-log-probabilities",
+            Self::Solve(SolveError::NotBuilt { .. }) => "not-built",
+            Self::Solve(SolveError::NoLabelledQuestions) => "no-labelled-questions",
+            Self::NoMethod(_) => "no-such-method",
+            Self::NoSearch(_) => "no-such-search",
+            Self::Eval(_) => "bad-questions",
+            Self::Endpoint { .. } | Self::EmbedEndpoint(_) => "bad-endpoint",
+            Self::NoWeights { .. } => "no-weights",
+            Self::LabelledUnreadable { .. } | Self::NotLabelled { .. } => "bad-labelled-questions",
+            Self::EmptyQuestion => "empty-question",
+            Self::NoEmbedder => "no-embedder",
+            Self::NoProposal(_) => "no-proposal",
+            Self::NotUtf8 { .. } | Self::NotParsed { .. } => "unreadable-file",
+            Self::NotDeleted { .. } => "not-deleted",
+            Self::NoNode { .. } => "no-such-node",
+            Self::NoWord { .. } => "no-word",
+            Self::NoTagClass { .. } => "no-such-tag-class",
+            Self::TagClassExists { .. } => "tag-class-exists",
+            Self::NoTagClasses => "no-tag-classes",
+            Self::NoTagPair => "no-such-tag-pair",
+            Self::NotWritten { .. } | Self::Output(_) | Self::Json(_) => "not-written",
+            Self::NoRunFolder => "no-run-folder",
+            Self::NamedTwice { .. } => "named-twice",
+            Self::BadParameter { .. } => "bad-parameter",
+            Self::NoDataFolder => "no-data-folder",
+            Self::CorporaDoNotFit { .. } => "corpora-do-not-fit",
+            Self::NoJudge => "no-judge",
+            Self::NoEvidence { .. } => "no-evidence",
+            Self::OtherRun { .. } => "other-run",
+            Self::BadRows { .. } => "bad-rows",
+            Self::CorpusUnreadable { .. } => "unreadable-corpus",
+            Self::CorpusIncomplete { .. } => "incomplete-corpus",
+        }
+    }
+
+    /// Whether it came of a spent budget.
+    pub fn is_over_budget(&self) -> bool {
+        if let Self::CorpusIncomplete { over_budget, .. } = self {
+            return *over_budget;
+        }
+        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(self);
+        while let Some(error) = cause {
+            let model = error.downcast_ref::<ModelError>();
+            if matches!(model, Some(ModelError::OverBudget { .. })) {
+                return true;
+            }
+            cause = error.source();
+        }
+        false
+    }
+}

@@ -1,0 +1,225 @@
+//! What stands around a node? Edges are followed in both directions, level by level: the graph is read once
+//! for each, and only what is found is held.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use pikerag_store::ExportLine;
+
+use super::{Edge, Line, Node, NodeId, line};
+
+/// Reads the graph once, handing each line on.
+pub(crate) type Export<'a> =
+    &'a dyn Fn(&mut dyn FnMut(ExportLine) -> std::io::Result<()>) -> crate::Result<()>;
+
+/// Nodes around a node.
+#[derive(Debug, Default)]
+pub(crate) struct Around {
+    /// By identifier.
+    pub(crate) nodes: HashMap<NodeId, Node>,
+    /// The edges among them, sorted.
+    pub(crate) edges: Vec<Edge>,
+    /// Nodes that stand as near, and were too many.
+    pub(crate) left_out: usize,
+}
+
+/// The node that a user means: by identifier, URI, name, or a part of its name; and how many others fit as
+/// well.
+pub(crate) fn find(export: Export<'_>, wanted: &str) -> crate::Result<Option<(Node, usize)>> {
+    let wanted = wanted.trim();
+    let folded = wanted.to_lowercase();
+    let by_id = u64::from_str_radix(wanted, 16).ok().filter(|_| wanted.len() == 16);
+    let mut best: Option<(u8, Node, usize)> = None;
+    export(&mut |value| {
+        let Some(Line::Node(node)) = line(&value) else { return Ok(()) };
+        let name = node.label.to_lowercase();
+        let is_named =
+            matches!(node.kind.as_str(), "source" | "section" | "entity" | "tag" | "community");
+        let rank = match () {
+            () if by_id == Some(node.id) => 0,
+            () if node.kind == "source" && node.uri == wanted => 1,
+            () if node.kind == "source" && node.uri.rsplit('/').next() == Some(wanted) => 2,
+            () if is_named && name == folded => 3,
+            () if name == folded => 4,
+            () if is_named && name.contains(&folded) => 5,
+            () => return Ok(()),
+        };
+        match &mut best {
+            Some((held, _, others)) if *held == rank => *others += 1,
+            Some((held, ..)) if *held < rank => {}
+            _ => best = Some((rank, node, 0)),
+        }
+        Ok(())
+    })?;
+    Ok(best.map(|(_, node, others)| (node, others)))
+}
+
+/// The nodes up to `depth` edges away from `start`, at most `most` of them: those that stand nearest, and
+/// of these the ones with most edges towards what is held.
+pub(crate) fn around(
+    nodes: Export<'_>,
+    edges: Export<'_>,
+    start: NodeId,
+    depth: u8,
+    most: usize,
+) -> crate::Result<Around> {
+    let mut held = HashSet::from([start]);
+    let mut border = held.clone();
+    let mut left_out = 0;
+    for _ in 0..depth {
+        let mut next: BTreeMap<NodeId, usize> = BTreeMap::new();
+        edges(&mut |value| {
+            if let Some(Line::Edge(edge)) = line(&value) {
+                for (near, far) in [(edge.from, edge.to), (edge.to, edge.from)] {
+                    if border.contains(&near) && !held.contains(&far) {
+                        *next.entry(far).or_default() += 1;
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        let mut next: Vec<(NodeId, usize)> = next.into_iter().collect();
+        next.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+        let room = most.saturating_sub(held.len());
+        left_out += next.len().saturating_sub(room);
+        next.truncate(room);
+        border = next.into_iter().map(|(id, _)| id).collect();
+        held.extend(&border);
+        if border.is_empty() {
+            break;
+        }
+    }
+    let mut around = Around { left_out, ..Around::default() };
+    collect(nodes, &held, &mut around)?;
+    Ok(around)
+}
+
+/// Reads the nodes of a set and the edges among them.
+pub(super) fn collect(
+    export: Export<'_>,
+    held: &HashSet<NodeId>,
+    around: &mut Around,
+) -> crate::Result<()> {
+    export(&mut |value| {
+        match line(&value) {
+            Some(Line::Node(node)) if held.contains(&node.id) => {
+                around.nodes.insert(node.id, node);
+            }
+            Some(Line::Edge(edge)) if held.contains(&edge.from) && held.contains(&edge.to) => {
+                around.edges.push(edge);
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    around.edges.sort();
+    Ok(())
+}
+
+/// What people call a kind of node or edge.
+pub(crate) fn called(kind: &str) -> String {
+    match kind {
+        "source" => "document".to_owned(),
+        other => other.replace('_', " "),
+    }
+}
+
+impl Around {
+    /// The tree that begins at a node, one line for each node, its nearest parent above it.
+    pub(crate) fn tree(&self, start: NodeId, depth: u8) -> Vec<String> {
+        const CHILDREN: usize = 12;
+        let mut beside: HashMap<NodeId, Vec<(&str, bool, NodeId)>> = HashMap::new();
+        for edge in &self.edges {
+            beside.entry(edge.from).or_default().push((&edge.kind, true, edge.to));
+            beside.entry(edge.to).or_default().push((&edge.kind, false, edge.from));
+        }
+        let mut lines = Vec::new();
+        let mut seen = HashSet::from([start]);
+        // Depth first, but a node belongs to the level at which it is met first.
+        let mut level: HashMap<NodeId, u8> = HashMap::from([(start, 0)]);
+        let mut queue = std::collections::VecDeque::from([start]);
+        while let Some(at) = queue.pop_front() {
+            let next = level.get(&at).copied().unwrap_or_default() + 1;
+            for (.., to) in beside.get(&at).into_iter().flatten() {
+                if depth < next || level.contains_key(to) {
+                    continue;
+                }
+                level.insert(*to, next);
+                queue.push_back(*to);
+            }
+        }
+        let mut open = vec![(start, 0u8, String::new())];
+        while let Some((at, deep, edge)) = open.pop() {
+            let indent = "  ".repeat(usize::from(deep));
+            let Some(node) = self.nodes.get(&at) else {
+                lines.push(format!("{indent}{edge}"));
+                continue;
+            };
+            let sort =
+                if node.sort.is_empty() { String::new() } else { format!(" ({})", node.sort) };
+            lines.push(format!(
+                "{indent}{edge}{}{sort} {at:016x}  {}",
+                called(&node.kind),
+                node.label
+            ));
+            let mut by_edge: BTreeMap<(bool, &str), Vec<NodeId>> = BTreeMap::new();
+            for (kind, out, to) in beside.get(&at).into_iter().flatten() {
+                if level.get(to) == Some(&(deep + 1)) && seen.insert(*to) {
+                    by_edge.entry((!*out, kind)).or_default().push(*to);
+                }
+            }
+            let mut children = Vec::new();
+            for ((into, kind), ids) in by_edge {
+                let kind = called(kind);
+                let arrow = if into { format!("<- {kind} - ") } else { format!("- {kind} -> ") };
+                for id in ids.iter().take(CHILDREN) {
+                    children.push((*id, deep + 1, arrow.clone()));
+                }
+                if let Some(more) = ids.len().checked_sub(CHILDREN + 1) {
+                    // No node has this identifier: 64 bits, and ours have 63.
+                    children.push((
+                        NodeId::MAX,
+                        deep + 1,
+                        format!("{arrow}… and {} more", more + 1),
+                    ));
+                }
+            }
+            open.extend(children.into_iter().rev());
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::tests::export;
+
+    #[test]
+    fn a_node_is_found_by_what_people_call_it() {
+        let named =
+            |wanted: &str| find(&export, wanted).unwrap().map(|(node, others)| (node.id, others));
+        assert_eq!(named("0000000000000006"), Some((6, 0)));
+        assert_eq!(
+            [named("a.md"), named("tea"), named("crane")].map(|found| found.unwrap().0),
+            [1, 2, 8]
+        );
+        assert_eq!(named("nothing"), None);
+    }
+
+    #[test]
+    fn the_tree_around_a_node() {
+        let found = around(&export, &export, 1, 3, 100).unwrap();
+        insta::assert_snapshot!(found.tree(1, 3).join("\n"), @r"
+        document (text/markdown) 0000000000000001  Crane <Manual> & 手册
+          - contains -> section 0000000000000003  Use
+            - contains -> chunk (text) 0000000000000004  The crane lifts forty tons.�
+              - mentions -> entity (machine) 0000000000000008  Crane
+              <- answers - atom (question) 0000000000000006  What lifts?
+              <- derived from - record (load) 0000000000000007  machine: crane
+          <- refers to - document (text/markdown) 0000000000000002  Tea
+            - contains -> chunk (table) 0000000000000005  Tea is hot.
+        ");
+        let few = around(&export, &export, 1, 3, 3).unwrap();
+        assert_eq!((few.nodes.len(), few.left_out), (3, 2));
+    }
+}

@@ -1,0 +1,52 @@
+//! Everything that pikerag does, behind typed requests and responses. A face (the command line, a server, a
+//! page) turns its arguments into a request and the response into what it shows; it copies nothing of this.
+//!
+//! Read [`settings::Settings`] once, [`open`] an [`Engine`] with them, and call a verb:
+//!
+//! ```no_run
+//! # async fn f() -> Result<(), pikerag_engine::EngineError> {
+//! use pikerag_engine::settings::{Environment, Flags, Settings};
+//!
+//! let settings = Settings::load(&Flags::default(), &Environment::read())?;
+//! let engine = pikerag_engine::open(settings)?;
+//! let request = pikerag_engine::AskRequest {
+//!     question: "Who calibrates the sensor?".to_owned(),
+//!     method: "kar3".to_owned(),
+//! };
+//! let response = engine.ask(&request).await?;
+//! println!("{}", response.answer.text);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Errors and [`Notice`]s carry facts; advice that names flags or commands is for each face to word. Only this
+//! crate reads the environment ([`settings`]) and starts processes ([`sandbox`]); it never prints.
+
+mod engine;
+mod error;
+mod files;
+mod graph;
+mod notice;
+pub mod sandbox;
+pub mod settings;
+mod verbs;
+
+pub use pikerag_knowledge as knowledge;
+
+/// What other crates of ours return, as it is in responses and errors.
+pub mod parts {
+    pub use pikerag_coordinate::SolveError;
+    pub use pikerag_coordinate::estimate::Estimate;
+    pub use pikerag_coordinate::ingest::{Learned, Outcome, Report as IndexReport};
+    pub use pikerag_eval::EvalError;
+    pub use pikerag_eval::cost_model::{Bill, Expected};
+    pub use pikerag_eval::presets::Preset;
+    pub use pikerag_eval::recall::{Line as RecallLine, table as recall_table};
+    pub use pikerag_eval::report::{Report as EvalReport, text as eval_text};
+    pub use pikerag_parse::Parsed;
+}
+
+pub use crate::engine::{Cost, CostPart, Engine, open};
+pub use crate::error::{EngineError, Result};
+pub use crate::notice::Notice;
+pub use crate::verbs::*;

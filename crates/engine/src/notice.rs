@@ -1,0 +1,84 @@
+//! What should somebody know besides the result? Facts that change what a result is worth; what to do about
+//! them, each face says in its own words.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+/// Something to know besides the result. Verbs that take long hand it to their callback as soon as it is
+/// known, the others return it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "notice")]
+pub enum Notice {
+    /// The base's vectors were made by another embedder than the one in use.
+    OtherVectors {
+        /// Who made them.
+        made_by: String,
+        /// The embedder in use.
+        in_use: String,
+    },
+    /// The embedder that made the base's vectors is not at hand.
+    NoEmbedder {
+        /// Who made them.
+        made_by: String,
+    },
+    /// Atoms are asked for that a model writes, and none is in use.
+    NoAtomizer,
+    /// Questions of a data set have no answer, as it says itself.
+    Unanswerable {
+        /// The file.
+        path: PathBuf,
+        /// How many.
+        questions: usize,
+    },
+    /// Questions name no gold evidence, so that searches cannot be compared on them.
+    NoEvidence {
+        /// The data set.
+        data_set: String,
+        /// How many.
+        questions: usize,
+        /// Of how many.
+        of: usize,
+    },
+    /// The base holds nothing of the gold evidence of some questions: they count as not found.
+    EvidenceNotIndexed {
+        /// The data set.
+        data_set: String,
+        /// How many.
+        questions: usize,
+        /// Of how many.
+        of: usize,
+    },
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherVectors { made_by, in_use } => write!(
+                f,
+                "the vectors were made by {made_by}, not {in_use}: searching by words alone"
+            ),
+            Self::NoEmbedder { made_by } => write!(
+                f,
+                "the vectors were made by {made_by}, which is not at hand: searching by words alone"
+            ),
+            Self::NoAtomizer => f.write_str(
+                "`index.atoms` asks for what a model writes, but no chat model is in use: sentences take their place",
+            ),
+            Self::Unanswerable { path, questions } => write!(
+                f,
+                "{}: {questions} questions without an answer are passed over, as the data set says",
+                path.display()
+            ),
+            Self::NoEvidence { data_set, questions, of } => write!(
+                f,
+                "{data_set}: {questions} of {of} questions name no gold evidence and are passed over"
+            ),
+            Self::EvidenceNotIndexed { data_set, questions, of } => write!(
+                f,
+                "{data_set}: the base holds no gold evidence of {questions} of {of} questions; they count as not found"
+            ),
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! How are hostile files read and foreign programs run? In processes of their own, with limits that they
+//! cannot lift. The only module that starts processes; it starts them through the program that it is part
+//! of, whose `main` hands the hidden subcommands `parse-child` and `run-limited` to [`parse_child`] and
+//! [`exec_limited`].
+
+mod child;
+mod limited;
+mod ocr;
+mod pipe;
+mod programs;
+
+pub(crate) use child::SandboxedReader;
+pub use child::{ParseChild, ParserLimits, parse_child};
+pub use limited::{ExecError, RunLimited, exec_limited};
+pub(crate) use programs::Programs;
+pub use programs::{ProgramLimits, ProgramSettings};

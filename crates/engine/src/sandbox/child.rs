@@ -1,0 +1,256 @@
+//! How is a hostile file read? In a process of its own with limits on memory, processor and wall
+//! time; what comes back is data or a reason, whatever happens in there.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{ExitCode, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pikerag_coordinate::ingest::{FileError, FileReader};
+use pikerag_parse::{Limits, ParseError, Parsed};
+use rlimit::{Resource, setrlimit};
+use serde::{Deserialize, Serialize};
+use tokio::process::Command;
+
+use super::pipe::{self, ChildConnection, ChildRequest};
+use super::programs::Programs;
+
+/// What came of parsing, as the child writes it.
+#[derive(Serialize, Deserialize)]
+enum ChildOutcome {
+    Parsed(Parsed),
+    Refused(ParseError),
+}
+
+/// What parsing one file may cost.
+#[derive(Clone, Debug)]
+pub struct ParserLimits {
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// Address space of the child, in MiB.
+    pub memory_mib: u64,
+    /// Its processor time.
+    pub cpu: Duration,
+    /// Its wall time.
+    pub wall: Duration,
+}
+
+/// Reads files through child processes of this program.
+pub(crate) struct SandboxedReader {
+    pub(crate) program: PathBuf,
+    pub(crate) limits: ParserLimits,
+    /// What a child may ask for.
+    pub(crate) programs: Arc<Programs>,
+}
+
+/// Documents of old formats in one file: itself, or attachments.
+const MOST_CONVERSIONS: usize = 8;
+
+/// What a parsing child is told: the arguments of `parse-child`.
+#[derive(Clone, Debug)]
+pub struct ParseChild {
+    /// The file's name.
+    pub name: String,
+    /// Address space, in MiB.
+    pub memory_mib: u64,
+    /// Processor time, in seconds.
+    pub cpu_seconds: u64,
+    /// The most bytes the file may have.
+    pub max_bytes: usize,
+}
+
+/// The child's side, to be called before anything else is set up: limits first, then the hostile bytes on
+/// standard input, and what they hold on standard output.
+pub fn parse_child(arguments: &ParseChild) -> ExitCode {
+    let memory = arguments.memory_mib << 20;
+    let limited = setrlimit(Resource::AS, memory, memory)
+        .and_then(|()| setrlimit(Resource::CPU, arguments.cpu_seconds, arguments.cpu_seconds + 1))
+        // It has no business writing files, or leaving a core dump.
+        .and_then(|()| setrlimit(Resource::FSIZE, 0, 0))
+        .and_then(|()| setrlimit(Resource::CORE, 0, 0));
+    if limited.is_err() {
+        return ExitCode::from(9);
+    }
+    let parent = ChildConnection::new(std::io::stdin(), std::io::stdout());
+    let bytes = match parent.receive_file() {
+        Ok(bytes) => bytes,
+        // The one allocation that fails without an abort; the parent is told alike.
+        Err(error) if error.kind() == std::io::ErrorKind::OutOfMemory => std::process::abort(),
+        Err(_) => return ExitCode::from(8),
+    };
+    let limits = Limits { max_bytes: arguments.max_bytes, ..Limits::default() };
+    let outcome = match pikerag_parse::parse(&arguments.name, &bytes, &limits, &parent) {
+        Ok(parsed) => ChildOutcome::Parsed(parsed),
+        Err(error) => ChildOutcome::Refused(error),
+    };
+    drop(bytes);
+    match parent.finish(&outcome) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::from(8),
+    }
+}
+
+#[async_trait]
+impl FileReader for SandboxedReader {
+    async fn hash(&self, path: &str) -> Result<String, FileError> {
+        let (path, most) = (PathBuf::from(path), self.limits.file_bytes);
+        let hashed = tokio::task::spawn_blocking(move || -> Result<String, FileError> {
+            let mut file = open(&path, most)?;
+            let mut hasher = blake3::Hasher::new();
+            std::io::copy(&mut file, &mut hasher).map_err(|error| unreadable(&error))?;
+            Ok(hasher.finalize().to_hex().to_string())
+        });
+        hashed.await.map_err(|error| FileError { reason: error.to_string() })?
+    }
+
+    async fn parse(&self, path: &str) -> Result<Parsed, FileError> {
+        let (file, most) = (PathBuf::from(path), self.limits.file_bytes);
+        let bytes = tokio::task::spawn_blocking(move || -> Result<Vec<u8>, FileError> {
+            let mut bytes = Vec::new();
+            open(&file, most)?
+                .take(most)
+                .read_to_end(&mut bytes)
+                .map_err(|error| unreadable(&error))?;
+            Ok(bytes)
+        });
+        let bytes = bytes.await.map_err(|error| FileError { reason: error.to_string() })??;
+        self.ask_child(path, bytes).await
+    }
+}
+
+impl SandboxedReader {
+    async fn ask_child(&self, path: &str, bytes: Vec<u8>) -> Result<Parsed, FileError> {
+        let failed = |error: std::io::Error| FileError {
+            reason: format!("the parser cannot be started: {error}"),
+        };
+        let mut child = Command::new(&self.program)
+            .arg("parse-child")
+            .arg(format!("--name={path}"))
+            .arg(format!("--memory={}", self.limits.memory_mib))
+            .arg(format!("--cpu={}", self.limits.cpu.as_secs().max(1)))
+            .arg(format!("--bytes={}", self.limits.file_bytes))
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(failed)?;
+        let (Some(mut input), Some(mut output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(FileError { reason: "the parser has no pipes".to_owned() });
+        };
+        let mut clock = Clock { left: self.limits.wall, wall: self.limits.wall };
+        // A child that died no longer reads: its status tells more than the broken pipe.
+        let _ = clock.run(pipe::send_file(&mut input, &bytes)).await?;
+        drop(bytes);
+        let most = self.limits.file_bytes.saturating_mul(8).max(64 << 20);
+        let (mut pictures, mut documents) = (0, 0);
+        let outcome = loop {
+            // Programs that help have times of their own: the child's stands still meanwhile.
+            let help = match clock.run(pipe::read_request(&mut output, most)).await? {
+                ChildRequest::Recognize(picture) => {
+                    pictures += 1;
+                    match self.programs.limits.pictures {
+                        most if most < pictures => Err(format!(
+                            "words are recognised on {most} pictures of a file at most (`limits.ocr_pictures`)"
+                        )),
+                        _ => self.programs.recognize(picture).await,
+                    }
+                }
+                ChildRequest::Convert { from, bytes } => {
+                    documents += 1;
+                    match documents {
+                        ..=MOST_CONVERSIONS => self.programs.convert(bytes, &from).await,
+                        _ => Err(format!(
+                            "{MOST_CONVERSIONS} documents of a file are converted at most"
+                        )),
+                    }
+                }
+                ChildRequest::Finished(outcome) => break outcome,
+                ChildRequest::Closed => break Vec::new(),
+            };
+            let _ = clock.run(pipe::write_reply(&mut input, help)).await?;
+        };
+        if most <= outcome.len() as u64 {
+            let reason = format!("what it holds unfolds to more than {} MiB", most >> 20);
+            return Err(FileError { reason });
+        }
+        // It may still wait for an answer, or for somebody to listen.
+        drop((input, output));
+        let status = clock.run(child.wait()).await?.map_err(failed)?;
+        if !status.success() {
+            return Err(FileError { reason: self.why_it_died(status) });
+        }
+        match serde_json::from_slice(&outcome) {
+            Ok(ChildOutcome::Parsed(parsed)) => Ok(parsed),
+            Ok(ChildOutcome::Refused(error)) => Err(FileError { reason: error.to_string() }),
+            Err(_) => Err(FileError { reason: "the parser's reply was cut off".to_owned() }),
+        }
+    }
+
+    fn why_it_died(&self, status: std::process::ExitStatus) -> String {
+        use std::os::unix::process::ExitStatusExt;
+        // SIGXCPU at the limit, SIGKILL a moment later; SIGABRT is how Rust ends when memory runs out.
+        match status.signal() {
+            Some(9) => format!(
+                "the parser was killed: it took more than {} s of processor time, or the machine ran out of memory",
+                self.limits.cpu.as_secs()
+            ),
+            Some(24) => format!(
+                "reading it took more than {} s of processor time (`limits.cpu_seconds`)",
+                self.limits.cpu.as_secs()
+            ),
+            Some(6) => format!(
+                "reading it needs more than {} MiB of memory (`limits.memory_mib`)",
+                self.limits.memory_mib
+            ),
+            Some(signal) => {
+                format!("the parser crashed on it (signal {signal}); nothing of it was kept")
+            }
+            None => format!("the parser failed on it ({status}); nothing of it was kept"),
+        }
+    }
+}
+
+/// The wall time that is left to a child.
+struct Clock {
+    left: Duration,
+    wall: Duration,
+}
+
+impl Clock {
+    async fn run<T>(&mut self, step: impl Future<Output = T>) -> Result<T, FileError> {
+        let started = tokio::time::Instant::now();
+        let done = tokio::time::timeout(self.left, step).await;
+        self.left = self.left.saturating_sub(started.elapsed());
+        done.map_err(|_| FileError {
+            reason: format!(
+                "reading it took longer than {} s (raise `limits.wall_seconds` if it is worth the wait)",
+                self.wall.as_secs()
+            ),
+        })
+    }
+}
+
+fn open(path: &std::path::Path, most: u64) -> Result<std::fs::File, FileError> {
+    let about = std::fs::metadata(path).map_err(|error| unreadable(&error))?;
+    if !about.is_file() {
+        return Err(FileError { reason: "it is not a regular file".to_owned() });
+    }
+    if most < about.len() {
+        return Err(FileError {
+            reason: format!(
+                "it has {} MiB, more than {} MiB (raise `limits.file_mib`, or split it)",
+                about.len() >> 20,
+                most >> 20
+            ),
+        });
+    }
+    std::fs::File::open(path).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &std::io::Error) -> FileError {
+    FileError { reason: format!("it cannot be read: {error}") }
+}

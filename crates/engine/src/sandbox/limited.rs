@@ -1,0 +1,229 @@
+//! How does a program of somebody else read hostile bytes? In a process group of its own, with
+//! limits that it cannot lift, an empty environment, and an end at the time set, whatever it does.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, ExitStatus, Stdio};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use rlimit::{Resource, setrlimit};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
+
+/// What one run of a program may cost.
+#[derive(Clone, Debug)]
+pub(super) struct ProcessLimits {
+    /// Address space of each of its processes, in MiB.
+    pub(super) memory_mib: u64,
+    /// Processor time of each of its processes.
+    pub(super) cpu: Duration,
+    /// Wall time.
+    pub(super) wall: Duration,
+    /// The largest file that it may write, in MiB; pipes do not count.
+    pub(super) file_mib: u64,
+    /// The most that it may say, in bytes.
+    pub(super) output: u64,
+}
+
+/// What to run.
+pub(super) struct Job<'a> {
+    pub(super) program: &'a Path,
+    pub(super) arguments: Vec<OsString>,
+    /// All that its environment holds.
+    pub(super) environment: Vec<(&'static str, OsString)>,
+    pub(super) input: Vec<u8>,
+}
+
+/// What came of it.
+pub(super) struct ProcessOutput {
+    pub(super) status: ExitStatus,
+    pub(super) output: Vec<u8>,
+    /// The end of what it complained of, on one line.
+    pub(super) complaint: String,
+}
+
+/// What a limited process is told: the arguments of `run-limited`.
+#[derive(Clone, Debug)]
+pub struct RunLimited {
+    /// Address space, in MiB.
+    pub memory_mib: u64,
+    /// Processor time, in seconds.
+    pub cpu_seconds: u64,
+    /// The largest file that it may write, in MiB.
+    pub file_mib: u64,
+    /// The program and its arguments.
+    pub command: Vec<PathBuf>,
+}
+
+/// Why a process did not become the program that it was to run.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecError {
+    /// The limits cannot be set: nothing may run without them.
+    #[error("its limits cannot be set")]
+    Limits(#[source] std::io::Error),
+    /// There is nothing to run.
+    #[error("no program is named")]
+    NoProgram,
+    /// The program cannot be started.
+    #[error("{program} cannot be started")]
+    NotStarted {
+        /// The program.
+        program: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl ExecError {
+    /// The exit status that says so, as shells have it.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Limits(_) | Self::NoProgram => ExitCode::from(9),
+            Self::NotStarted { .. } => ExitCode::from(127),
+        }
+    }
+}
+
+/// The limited process' side: sets the limits on itself, then executes the program in its place. Returns
+/// only if that fails.
+pub fn exec_limited(arguments: &RunLimited) -> ExecError {
+    // If we end, however that comes about, it ends with us.
+    #[cfg(target_os = "linux")]
+    let _ = nix::sys::prctl::set_pdeathsig(Signal::SIGKILL);
+    let (memory, file) = (arguments.memory_mib << 20, arguments.file_mib << 20);
+    let limited = setrlimit(Resource::AS, memory, memory)
+        .and_then(|()| setrlimit(Resource::CPU, arguments.cpu_seconds, arguments.cpu_seconds + 1))
+        .and_then(|()| setrlimit(Resource::FSIZE, file, file))
+        .and_then(|()| setrlimit(Resource::CORE, 0, 0));
+    if let Err(error) = limited {
+        return ExecError::Limits(error);
+    }
+    let Some((program, rest)) = arguments.command.split_first() else {
+        return ExecError::NoProgram;
+    };
+    // Returns only if it cannot be started.
+    let source = std::process::Command::new(program).args(rest).exec();
+    ExecError::NotStarted { program: program.clone(), source }
+}
+
+/// Why a program gave nothing that can be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RunError {
+    #[error("it cannot be started")]
+    NotStarted(#[source] std::io::Error),
+    #[error("it has no pipes")]
+    NoPipes,
+    #[error("it cannot be listened to")]
+    Broken(#[source] std::io::Error),
+    #[error("it took longer than {seconds} s")]
+    TooSlow { seconds: u64 },
+    #[error("it said more than {mib} MiB")]
+    TooMuch { mib: u64 },
+}
+
+/// Runs a program to its end, or to the end of its time. `ours` is this program.
+///
+/// # Errors
+/// It cannot be started, takes too long or says too much. That it failed is an outcome.
+///
+/// # Cancel safety
+/// Dropping the future kills the program and all that it started.
+pub(super) async fn run(
+    ours: &Path,
+    job: Job<'_>,
+    limits: &ProcessLimits,
+) -> Result<ProcessOutput, RunError> {
+    let mut command = Command::new(ours);
+    command
+        .arg("run-limited")
+        .arg(format!("--memory={}", limits.memory_mib))
+        .arg(format!("--cpu={}", limits.cpu.as_secs().max(1)))
+        .arg(format!("--file={}", limits.file_mib))
+        .arg("--")
+        .arg(job.program)
+        .args(job.arguments)
+        .env_clear()
+        .envs(job.environment)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .kill_on_drop(true);
+    let child = command.spawn().map_err(RunError::NotStarted)?;
+    let id = child.id().and_then(|id| i32::try_from(id).ok());
+    let mut group = Group { child, id };
+    let talk = talk(&mut group.child, job.input, limits.output);
+    match tokio::time::timeout(limits.wall, talk).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(RunError::TooSlow { seconds: limits.wall.as_secs() }),
+    }
+}
+
+async fn talk(child: &mut Child, input: Vec<u8>, most: u64) -> Result<ProcessOutput, RunError> {
+    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (Some(mut stdin), Some(stdout), Some(stderr)) = pipes else {
+        return Err(RunError::NoPipes);
+    };
+    // One that died no longer reads: its status tells more than the broken pipe.
+    let feed = async move {
+        let _ = stdin.write_all(&input).await;
+        drop(stdin);
+    };
+    let mut output = Vec::new();
+    let mut limited = stdout.take(most + 1);
+    let read = limited.read_to_end(&mut output);
+    let ((), read, complaint) = tokio::join!(feed, read, last_words(stderr));
+    read.map_err(RunError::Broken)?;
+    if most < output.len() as u64 {
+        return Err(RunError::TooMuch { mib: most >> 20 });
+    }
+    let status = child.wait().await.map_err(RunError::Broken)?;
+    Ok(ProcessOutput { status, output, complaint })
+}
+
+/// Reads all complaints, keeps the last few hundred bytes.
+async fn last_words(mut stderr: tokio::process::ChildStderr) -> String {
+    const KEPT: usize = 300;
+    let mut kept = Vec::new();
+    let mut buffer = [0; 4096];
+    while let Ok(n @ 1..) = stderr.read(&mut buffer).await {
+        kept.extend_from_slice(buffer.get(..n).unwrap_or_default());
+        kept.drain(..kept.len().saturating_sub(KEPT));
+    }
+    String::from_utf8_lossy(&kept).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A process and all that it started: killed together.
+struct Group {
+    child: Child,
+    id: Option<i32>,
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Also where the first of them has ended: what it left behind is of its group still, and the
+        // number is nobody else's while the group has members.
+        if let Some(id) = self.id {
+            let _ = killpg(Pid::from_raw(id), Signal::SIGKILL);
+        }
+    }
+}
+
+/// Where a program lies: as set, else the first of these names in these folders.
+pub(super) fn find(set: Option<&Path>, names: &[&str], folders: &[PathBuf]) -> Option<PathBuf> {
+    if let Some(set) = set {
+        return is_program(set).then(|| set.to_owned());
+    }
+    let places = names.iter().flat_map(|name| folders.iter().map(move |at| at.join(name)));
+    // A relative folder on the path would let the folder we stand in decide what runs.
+    places.filter(|place| place.is_absolute()).find(|place| is_program(place))
+}
+
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path)
+        .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}

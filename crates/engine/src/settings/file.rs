@@ -1,0 +1,288 @@
+//! What may `pikerag.toml` hold? As it is written: nothing is checked or filled in here.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use pikerag_coordinate::TagUse;
+use pikerag_coordinate::ingest::Summarized;
+use pikerag_knowledge::{AtomKind, RecordSchema, Role, Structure};
+use pikerag_models::Secret;
+use serde::Deserialize;
+
+use super::Chunking;
+
+/// The settings file, as written.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct SettingsFile {
+    /// Folder of the knowledge base.
+    pub(super) base: Option<PathBuf>,
+    /// The chat model for every role without one of its own.
+    pub(super) chat: ChatTable,
+    /// Models of single roles: each setting replaces that of `chat`.
+    pub(super) roles: BTreeMap<Role, ChatTable>,
+    /// The embedding model.
+    pub(super) embed: EmbedTable,
+    pub(super) index: IndexTable,
+    /// Kinds of typed records to read from documents.
+    pub(super) records: Vec<RecordSchema>,
+    pub(super) tags: TagsTable,
+    /// US dollars per million tokens, by model.
+    pub(super) prices: BTreeMap<String, PriceTable>,
+    pub(super) budget: BudgetTable,
+    pub(super) limits: LimitsTable,
+    /// Programs that help to read files.
+    pub(super) tools: ToolsTable,
+    pub(super) methods: MethodsTable,
+    pub(super) retrieval: RetrievalTable,
+}
+
+/// How chunks are found.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RetrievalTable {
+    /// Weights of the search over all layers.
+    pub(super) layers: pikerag_retrieve::LayerParams,
+    /// What `naive-rag` and its kin use a question's tags for.
+    pub(super) tags: TagUse,
+}
+
+/// What the methods are set to.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(try_from = "toml::Table")]
+pub(super) struct MethodsTable {
+    /// Their parameters.
+    pub(super) set: pikerag_coordinate::Overrides,
+    /// File of labelled questions for `skr`.
+    pub(super) skr_examples: Option<PathBuf>,
+}
+
+/// By hand: `flatten` would let misspelt names pass.
+impl TryFrom<toml::Table> for MethodsTable {
+    type Error = toml::de::Error;
+
+    fn try_from(mut table: toml::Table) -> Result<Self, toml::de::Error> {
+        let skr_examples = table.remove("skr_examples").map(toml::Value::try_into).transpose()?;
+        Ok(Self { set: table.try_into()?, skr_examples })
+    }
+}
+
+/// A chat endpoint. All is optional: roles fill in from `[chat]`, and that from the environment.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ChatTable {
+    pub(super) base_url: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) api_key: Option<Secret>,
+    /// Name of the environment variable that holds the key.
+    pub(super) api_key_env: Option<String>,
+    pub(super) azure_api_version: Option<String>,
+    /// How a shape of the reply is asked for.
+    pub(super) structured: Option<pikerag_models::openai::Structured>,
+    pub(super) timeout_seconds: Option<u64>,
+    pub(super) in_flight: Option<usize>,
+    pub(super) requests_per_minute: Option<u32>,
+    pub(super) tokens_per_minute: Option<u32>,
+    pub(super) max_attempts: Option<u32>,
+    /// Further headers.
+    pub(super) headers: BTreeMap<String, Secret>,
+    /// Further fields of each request's body.
+    pub(super) extra: serde_json::Map<String, serde_json::Value>,
+}
+
+/// Where vectors come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum EmbedKind {
+    /// An endpoint if `embed.model` is set, else local weights if there are any, else none.
+    #[default]
+    Auto,
+    /// Local weights.
+    Local,
+    /// An OpenAI-compatible endpoint.
+    OpenAi,
+    /// No vectors: words alone.
+    None,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct EmbedTable {
+    pub(super) kind: EmbedKind,
+    pub(super) base_url: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) api_key: Option<Secret>,
+    pub(super) api_key_env: Option<String>,
+    pub(super) azure_api_version: Option<String>,
+    pub(super) timeout_seconds: Option<u64>,
+    pub(super) in_flight: Option<usize>,
+    pub(super) batch: Option<usize>,
+    /// Folder with `model.safetensors`, `tokenizer.json` and `config.json`.
+    pub(super) weights: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct IndexTable {
+    pub(super) max_tokens: Option<u64>,
+    pub(super) overlap_tokens: Option<u64>,
+    /// Who decides where chunks end.
+    pub(super) chunking: Chunking,
+    /// The fewest tokens of a chunk that a model ends.
+    pub(super) min_tokens: Option<u64>,
+    /// What a model sums up; default: tables.
+    pub(super) summarize: Option<Vec<Summarized>>,
+    /// Whether a model describes figures; default: where `[roles.describe]` names one.
+    pub(super) describe: Option<bool>,
+    /// `questions` and `statements` need a chat model; default: questions with one, sentences without.
+    pub(super) atoms: Option<Vec<AtomsSetting>>,
+    /// What to build over all documents together.
+    pub(super) with: Vec<Structure>,
+}
+
+/// What is known of tags beforehand.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct TagsTable {
+    pub(super) classes: Vec<TagClassTable>,
+    /// Look for further classes where some are declared.
+    pub(super) find: bool,
+    /// Chunks that are looked at for that.
+    pub(super) sample: Option<usize>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TagClassTable {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) covers: String,
+    #[serde(default)]
+    pub(super) examples: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum AtomsSetting {
+    Questions,
+    Statements,
+    Sentences,
+}
+
+impl From<AtomsSetting> for AtomKind {
+    fn from(setting: AtomsSetting) -> Self {
+        match setting {
+            AtomsSetting::Questions => Self::Question,
+            AtomsSetting::Statements => Self::Statement,
+            AtomsSetting::Sentences => Self::Sentence,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PriceTable {
+    /// US dollars per million tokens of prompts.
+    pub(super) prompt: f64,
+    /// US dollars per million tokens of replies.
+    #[serde(default)]
+    pub(super) completion: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct BudgetTable {
+    pub(super) usd: Option<f64>,
+    pub(super) tokens: Option<u64>,
+    pub(super) calls: Option<u64>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct LimitsTable {
+    pub(super) file_mib: u64,
+    pub(super) memory_mib: u64,
+    pub(super) cpu_seconds: u64,
+    pub(super) wall_seconds: u64,
+    /// Files that are read at a time; else one for each processor, at most [`MOST_PARSERS`].
+    pub(super) parsers: Option<NonZeroUsize>,
+    /// Pictures of a file whose words are recognised.
+    pub(super) ocr_pictures: usize,
+    /// Time for one of them.
+    pub(super) ocr_seconds: u64,
+    /// Time for converting a document of an old format.
+    pub(super) convert_seconds: u64,
+}
+
+/// Each may take `limits.memory_mib`.
+const MOST_PARSERS: usize = 4;
+
+impl LimitsTable {
+    pub(super) fn parsers(&self) -> usize {
+        let usual =
+            || std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_PARSERS));
+        self.parsers.map_or_else(usual, NonZeroUsize::get)
+    }
+}
+
+impl Default for LimitsTable {
+    fn default() -> Self {
+        Self {
+            file_mib: 256,
+            memory_mib: 512,
+            cpu_seconds: 30,
+            wall_seconds: 60,
+            parsers: None,
+            ocr_pictures: 100,
+            ocr_seconds: 30,
+            convert_seconds: 60,
+        }
+    }
+}
+
+/// Programs of the machine that help to read files.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ToolsTable {
+    /// Tesseract; looked for on the path, where it is not set.
+    pub(super) tesseract: Option<PathBuf>,
+    /// What it reads; `eng` and `chi_sim`, where they are installed.
+    pub(super) languages: Vec<String>,
+    /// `LibreOffice`; looked for on the path, where it is not set.
+    pub(super) soffice: Option<PathBuf>,
+}
+
+impl ChatTable {
+    /// This role's settings, filled up from the default's. A role with an address of its own does
+    /// not inherit the default's key: keys go only where they were meant to go.
+    pub(super) fn over(&self, default: &Self) -> Self {
+        let own_place = self.base_url.is_some() && self.base_url != default.base_url;
+        let own_key = own_place || self.api_key_env.is_some();
+        let inherited = |key: &Option<Secret>| if own_key { None } else { key.clone() };
+        Self {
+            base_url: self.base_url.clone().or_else(|| default.base_url.clone()),
+            model: self.model.clone().or_else(|| default.model.clone()),
+            api_key: self.api_key.clone().or_else(|| inherited(&default.api_key)),
+            api_key_env: None,
+            azure_api_version: match own_place {
+                true => self.azure_api_version.clone(),
+                false => {
+                    self.azure_api_version.clone().or_else(|| default.azure_api_version.clone())
+                }
+            },
+            structured: self.structured.or(default.structured),
+            timeout_seconds: self.timeout_seconds.or(default.timeout_seconds),
+            in_flight: self.in_flight.or(default.in_flight),
+            requests_per_minute: self.requests_per_minute.or(default.requests_per_minute),
+            tokens_per_minute: self.tokens_per_minute.or(default.tokens_per_minute),
+            max_attempts: self.max_attempts.or(default.max_attempts),
+            headers: if self.headers.is_empty() && !own_place {
+                default.headers.clone()
+            } else {
+                self.headers.clone()
+            },
+            extra: if self.extra.is_empty() { default.extra.clone() } else { self.extra.clone() },
+        }
+    }
+}

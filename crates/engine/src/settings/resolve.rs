@@ -1,0 +1,409 @@
+//! How do flags, environment and file become one value? In this order, each setting checked.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pikerag_coordinate::Overrides;
+use pikerag_coordinate::ingest::{Params, Summarized, TagParams};
+use pikerag_extract::ChunkParams;
+use pikerag_knowledge::{AtomKind, Origin, Role, TagClass, TagExample};
+use pikerag_models::{Batch, Cap, Endpoint, Limits, Price, RetryParams, Structured};
+
+use super::check::check;
+use super::environment::fill_in;
+use super::file::{ChatTable, EmbedKind, EmbedTable, PriceTable, SettingsFile, TagsTable};
+use super::{ChatSettings, EmbedSettings, Environment, Settings, SettingsError, WeightPlaces};
+use crate::notice::Notice;
+use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};
+
+const OPENAI: &str = "https://api.openai.com/v1";
+
+/// What is said anew for each run; it goes before everything else.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    /// Folder of the knowledge base.
+    pub base: Option<PathBuf>,
+    /// The settings file; `pikerag.toml` here, if there is one.
+    pub config: Option<PathBuf>,
+    /// No language model and no network.
+    pub offline: bool,
+    /// Every model call from the record.
+    pub replay: bool,
+    /// What may be spent at most.
+    pub cap: Cap,
+    /// Model calls in flight.
+    pub in_flight: Option<usize>,
+}
+
+/// The settings file that is meant, and whether somebody named it.
+pub fn settings_path(flags: &Flags, environment: &Environment) -> (PathBuf, bool) {
+    let named = flags.config.clone();
+    let named = named.or_else(|| environment.get("PIKERAG_CONFIG").map(PathBuf::from));
+    let is_named = named.is_some();
+    (named.unwrap_or_else(|| "pikerag.toml".into()), is_named)
+}
+
+impl Settings {
+    /// Reads the settings file, and resolves it with flags and environment.
+    ///
+    /// # Errors
+    /// The file that was named cannot be read, or something in it cannot be meant.
+    pub fn load(flags: &Flags, environment: &Environment) -> Result<Self, SettingsError> {
+        let (path, is_named) = settings_path(flags, environment);
+        let file = match std::fs::read_to_string(&path) {
+            Ok(text) => toml::from_str(&text)
+                .map_err(|source| SettingsError::Malformed { path, source: Box::new(source) })?,
+            Err(error) if !is_named && error.kind() == ErrorKind::NotFound => {
+                SettingsFile::default()
+            }
+            Err(source) => return Err(SettingsError::Unreadable { path, source }),
+        };
+        resolve(file, flags, environment)
+    }
+}
+
+fn resolve(
+    mut file: SettingsFile,
+    flags: &Flags,
+    environment: &Environment,
+) -> Result<Settings, SettingsError> {
+    fill_in(&mut file, environment);
+    check(&file)?;
+    if let Some(in_flight) = flags.in_flight {
+        if in_flight == 0 {
+            return Err(SettingsError::NoneInFlight);
+        }
+        file.chat.in_flight = Some(in_flight);
+    }
+    let tables = chat_tables(&file);
+    let mut notices = Vec::new();
+    let ingest = ingest(&file, &tables, flags, &mut notices);
+    let min_tokens = min_tokens(&file);
+    let methods =
+        Overrides { layers: file.retrieval.layers, tags: file.retrieval.tags, ..file.methods.set };
+    let price = |set: &PriceTable| Price { prompt: set.prompt, completion: set.completion };
+    let base = flags.base.clone();
+    let base = base.or_else(|| environment.get("PIKERAG_BASE").map(PathBuf::from));
+    Ok(Settings {
+        base: base.or(file.base).unwrap_or_else(|| ".pikerag".into()),
+        offline: flags.offline,
+        replay: flags.replay,
+        program: None,
+        chat: shared(&tables),
+        embed: embed(&file.embed, flags.offline)?,
+        weights: weights(file.embed.weights, environment),
+        min_tokens,
+        ingest,
+        prices: file.prices.iter().map(|(model, set)| (model.clone(), price(set))).collect(),
+        cap: Cap {
+            money_usd: flags.cap.money_usd.or(file.budget.usd),
+            tokens: flags.cap.tokens.or(file.budget.tokens),
+            calls: flags.cap.calls.or(file.budget.calls),
+        },
+        parser_limits: ParserLimits {
+            file_bytes: file.limits.file_mib << 20,
+            memory_mib: file.limits.memory_mib,
+            cpu: Duration::from_secs(file.limits.cpu_seconds),
+            wall: Duration::from_secs(file.limits.wall_seconds),
+        },
+        program_limits: ProgramLimits {
+            memory_mib: file.limits.memory_mib,
+            pictures: file.limits.ocr_pictures,
+            picture: Duration::from_secs(file.limits.ocr_seconds),
+            conversion: Duration::from_secs(file.limits.convert_seconds),
+        },
+        programs: ProgramSettings {
+            tesseract: file.tools.tesseract,
+            soffice: file.tools.soffice,
+            languages: file.tools.languages,
+            path: std::env::split_paths(environment.get("PATH").unwrap_or_default()).collect(),
+            tessdata: environment.get("TESSDATA_PREFIX").map(PathBuf::from),
+        },
+        methods,
+        skr_examples: file.methods.skr_examples,
+        layers: file.retrieval.layers,
+        notices,
+    })
+}
+
+/// The table of each role that has a model: its own, filled up from `[chat]`.
+fn chat_tables(file: &SettingsFile) -> BTreeMap<Role, ChatTable> {
+    let default = file.chat.over(&file.chat);
+    let mut tables = BTreeMap::new();
+    for role in Role::ALL {
+        let own = file.roles.get(&role);
+        let table = own.map_or_else(|| default.clone(), |own| own.over(&file.chat));
+        if table.model.is_some() {
+            tables.insert(role, table);
+        }
+    }
+    tables
+}
+
+/// The endpoints of these tables. Equal tables share one, so that its limits hold for all its roles together.
+fn shared(tables: &BTreeMap<Role, ChatTable>) -> BTreeMap<Role, Arc<ChatSettings>> {
+    let mut made: Vec<(&ChatTable, Arc<ChatSettings>)> = Vec::new();
+    let mut by_role = BTreeMap::new();
+    for (role, table) in tables {
+        let chat = match made.iter().find(|(same, _)| *same == table) {
+            Some((_, chat)) => Arc::clone(chat),
+            None => {
+                let chat = Arc::new(chat(table));
+                made.push((table, Arc::clone(&chat)));
+                chat
+            }
+        };
+        by_role.insert(*role, chat);
+    }
+    by_role
+}
+
+fn chat(table: &ChatTable) -> ChatSettings {
+    let endpoint = Endpoint {
+        api_key: table.api_key.clone(),
+        azure_api_version: table.azure_api_version.clone(),
+        headers: table.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        structured: table.structured.unwrap_or(Structured::Auto),
+        extra: table.extra.clone(),
+        ..endpoint(table.base_url.as_deref(), table.model.as_deref(), table.timeout_seconds)
+    };
+    let in_flight = table.in_flight.and_then(NonZeroUsize::new);
+    let limits = Limits {
+        in_flight: in_flight.unwrap_or(Limits::default().in_flight),
+        requests_per_minute: table.requests_per_minute.and_then(NonZeroU32::new),
+        tokens_per_minute: table.tokens_per_minute.and_then(NonZeroU32::new),
+    };
+    let mut retry = RetryParams::default();
+    if let Some(attempts) = table.max_attempts.and_then(NonZeroU32::new) {
+        retry.attempts = attempts;
+    }
+    // A model that may think for hours may also be waited for.
+    retry.total = retry.total.max(endpoint.timeout * 2);
+    ChatSettings { endpoint, limits, retry }
+}
+
+fn endpoint(base_url: Option<&str>, model: Option<&str>, timeout_seconds: Option<u64>) -> Endpoint {
+    let mut endpoint = Endpoint::new(base_url.unwrap_or(OPENAI), model.unwrap_or_default());
+    if let Some(seconds) = timeout_seconds {
+        endpoint.timeout = Duration::from_secs(seconds.max(1));
+    }
+    endpoint
+}
+
+fn embed(table: &EmbedTable, offline: bool) -> Result<EmbedSettings, SettingsError> {
+    let is_remote = table.model.is_some() && table.weights.is_none();
+    Ok(match table.kind {
+        EmbedKind::None => EmbedSettings::Off,
+        EmbedKind::OpenAi if offline => EmbedSettings::Offline,
+        EmbedKind::OpenAi => embed_endpoint(table)?,
+        EmbedKind::Auto if is_remote && !offline => embed_endpoint(table)?,
+        // Weights that were named must be there; others may be.
+        EmbedKind::Auto => EmbedSettings::Local { required: table.weights.is_some() },
+        EmbedKind::Local => EmbedSettings::Local { required: true },
+    })
+}
+
+fn embed_endpoint(table: &EmbedTable) -> Result<EmbedSettings, SettingsError> {
+    let Some(model) = table.model.as_deref() else {
+        let reason = "is not set, and `embed.kind` asks for an endpoint".to_owned();
+        return Err(SettingsError::Refused { key: "embed.model".to_owned(), reason });
+    };
+    let endpoint = Endpoint {
+        api_key: table.api_key.clone(),
+        azure_api_version: table.azure_api_version.clone(),
+        ..endpoint(table.base_url.as_deref(), Some(model), table.timeout_seconds)
+    };
+    let defaults = Batch::default();
+    let batch = Batch {
+        texts: table.batch.and_then(NonZeroUsize::new).unwrap_or(defaults.texts),
+        tokens: NonZeroU64::MIN.saturating_add(defaults.tokens.get() - 1),
+        at_once: table.in_flight.and_then(NonZeroUsize::new).unwrap_or(defaults.at_once),
+    };
+    Ok(EmbedSettings::Endpoint { endpoint: Box::new(endpoint), batch })
+}
+
+fn weights(configured: Option<PathBuf>, environment: &Environment) -> WeightPlaces {
+    let path = |name: &str| environment.get(name).map(PathBuf::from);
+    let home = path("HOME");
+    let in_home = |place: &str| home.as_ref().map(|home| home.join(place));
+    let cache = path("XDG_CACHE_HOME").or_else(|| in_home(".cache"));
+    let hub = path("HF_HUB_CACHE").or_else(|| path("HF_HOME").map(|home| home.join("hub")));
+    WeightPlaces {
+        configured,
+        cache: cache.unwrap_or_else(std::env::temp_dir).join("pikerag"),
+        hub: hub.or_else(|| in_home(".cache/huggingface/hub")),
+        python: path("VIRTUAL_ENV").into_iter().chain(in_home(".local")).collect(),
+    }
+}
+
+fn ingest(
+    file: &SettingsFile,
+    tables: &BTreeMap<Role, ChatTable>,
+    flags: &Flags,
+    notices: &mut Vec<Notice>,
+) -> Params {
+    let (index, defaults) = (&file.index, Params::default());
+    let min_tokens = min_tokens(file);
+    let has_atomizer = !flags.offline && tables.contains_key(&Role::Atomize);
+    let atoms = match &index.atoms {
+        Some(atoms) => {
+            let atoms = atoms.iter().map(|setting| AtomKind::from(*setting)).collect();
+            possible(atoms, has_atomizer, notices)
+        }
+        None if has_atomizer => vec![AtomKind::Question],
+        None => vec![AtomKind::Sentence],
+    };
+    // A model for all roles may be blind: it is asked only where somebody says that it sees.
+    let sees = file.roles.get(&Role::Describe).is_some_and(|own| own.model.is_some());
+    let atomizer = tables.get(&Role::Atomize);
+    Params {
+        chunks: ChunkParams {
+            max_tokens: index.max_tokens.unwrap_or(defaults.chunks.max_tokens),
+            overlap_tokens: index.overlap_tokens.unwrap_or(defaults.chunks.overlap_tokens),
+        },
+        chunk_by: index.chunking.sized(min_tokens),
+        summarize: index.summarize.clone().unwrap_or_else(|| vec![Summarized::Tables]),
+        describe: index.describe.unwrap_or(sees),
+        tags: tags(&file.tags),
+        atoms,
+        with: index.with.clone(),
+        records: file.records.clone(),
+        parsers: file.limits.parsers(),
+        in_flight: atomizer.and_then(|chat| chat.in_flight).unwrap_or(defaults.in_flight),
+        embed_batch: file.embed.batch.unwrap_or(defaults.embed_batch),
+        embeds_in_flight: file.embed.in_flight.unwrap_or(defaults.embeds_in_flight),
+    }
+}
+
+fn min_tokens(file: &SettingsFile) -> u64 {
+    let max_tokens = file.index.max_tokens.unwrap_or(ChunkParams::default().max_tokens);
+    file.index.min_tokens.unwrap_or(max_tokens / 3)
+}
+
+/// Questions and statements need a model: without one sentences take their place, and the user is told.
+fn possible(
+    mut atoms: Vec<AtomKind>,
+    has_atomizer: bool,
+    notices: &mut Vec<Notice>,
+) -> Vec<AtomKind> {
+    let is_asked = |kind: &AtomKind| *kind != AtomKind::Sentence;
+    if atoms.iter().any(is_asked) && !has_atomizer {
+        notices.push(Notice::NoAtomizer);
+        atoms.retain(|kind| !is_asked(kind));
+        if atoms.is_empty() {
+            atoms.push(AtomKind::Sentence);
+        }
+    }
+    atoms
+}
+
+/// Tag classes that are declared, and how others are found.
+fn tags(table: &TagsTable) -> TagParams {
+    let mut classes = Vec::new();
+    for class in &table.classes {
+        let examples = class.examples.iter();
+        let examples =
+            examples.map(|text| TagExample { text: text.clone(), chunk: None }).collect();
+        classes.push(TagClass::new(&class.name, &class.covers, examples, Origin::Declared));
+    }
+    let sample = table.sample.unwrap_or(TagParams::default().sample);
+    TagParams { classes, find: table.find, sample }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::TEMPLATE;
+
+    fn read(text: &str, pairs: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+        let environment = pairs.iter().copied().collect();
+        resolve(toml::from_str(text).unwrap(), &Flags::default(), &environment)
+    }
+
+    #[test]
+    fn the_template_is_valid_and_changes_nothing() {
+        let settings = read(TEMPLATE, &[]).unwrap();
+        assert!(settings.chat(Role::Answer).is_none() && settings.prices.is_empty());
+        let lines: Vec<&str> =
+            TEMPLATE.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)).collect();
+        let all = read(&lines.join("\n"), &[]).unwrap();
+        assert_eq!(all.chat(Role::Answer).unwrap().endpoint.model, "qwen3:32b");
+    }
+
+    #[test]
+    fn flags_go_before_the_environment_and_that_before_the_file() {
+        let text = "base = \"file\"\n[chat]\nmodel = \"file\"\nin_flight = 3";
+        let pairs =
+            [("OPENAI_MODEL", "environment"), ("OPENAI_API_KEY", " k "), ("PIKERAG_BASE", "b")];
+        let settings = read(text, &pairs).unwrap();
+        let chat = settings.chat(Role::Answer).unwrap();
+        assert_eq!(chat.endpoint.model, "environment");
+        assert_eq!(chat.endpoint.api_key.as_ref().unwrap().expose(), "k");
+        assert_eq!((settings.base, settings.ingest.in_flight), ("b".into(), 3));
+        let flags = Flags {
+            base: Some("flag".into()),
+            in_flight: Some(5),
+            offline: true,
+            ..Flags::default()
+        };
+        let file: SettingsFile = toml::from_str(text).unwrap();
+        let settings = resolve(file.clone(), &flags, &pairs.into_iter().collect()).unwrap();
+        assert_eq!((&settings.base, settings.ingest.in_flight), (&"flag".into(), 5));
+        assert!(settings.chat(Role::Answer).is_none(), "offline, nothing is called");
+        let none = Flags { in_flight: Some(0), ..Flags::default() };
+        let refused = resolve(file, &none, &Environment::default());
+        assert!(matches!(refused, Err(SettingsError::NoneInFlight)));
+    }
+
+    #[test]
+    fn a_key_stays_with_its_address_and_equal_roles_share_an_endpoint() {
+        let settings = read(
+            "[chat]\nbase_url = \"https://a.example\"\napi_key = \"k\"\nmodel = \"n\"\n\
+             [roles.answer]\nmodel = \"m\"\n[roles.judge]\nbase_url = \"http://b.example\"",
+            &[],
+        )
+        .unwrap();
+        let chat = |role| settings.chat(role).unwrap();
+        assert!(chat(Role::Answer).endpoint.api_key.is_some());
+        assert!(chat(Role::Judge).endpoint.api_key.is_none());
+        assert!(Arc::ptr_eq(chat(Role::Propose), chat(Role::Select)));
+        assert!(!Arc::ptr_eq(chat(Role::Propose), chat(Role::Answer)));
+    }
+
+    #[test]
+    fn labelled_questions_stand_among_the_parameters() {
+        let settings = read("[methods]\nn = 3\nskr_examples = \"known.jsonl\"", &[]).unwrap();
+        assert_eq!(settings.methods.n.map(NonZeroUsize::get), Some(3));
+        assert_eq!(settings.skr_examples, Some(PathBuf::from("known.jsonl")));
+    }
+
+    #[test]
+    fn what_needs_a_model_is_told_of_where_there_is_none() {
+        let settings = read("[index]\natoms = [\"questions\"]", &[]).unwrap();
+        assert_eq!(settings.ingest.atoms, [AtomKind::Sentence]);
+        assert_eq!(settings.notices, [Notice::NoAtomizer]);
+    }
+
+    #[test]
+    fn what_no_one_can_mean_is_refused() {
+        let wrong = |text: &str| match toml::from_str::<SettingsFile>(text) {
+            Err(error) => error.to_string(),
+            Ok(file) => {
+                resolve(file, &Flags::default(), &Environment::default()).unwrap_err().to_string()
+            }
+        };
+        for (text, said) in [
+            ("[chat]\nmodle = \"x\"", "modle"),
+            ("[methods]\nskr = \"x\"", "skr"),
+            ("[roles.anser]\nmodel = \"x\"", "anser"),
+            ("[index]\nmax_tokens = 3", "`index.max_tokens` must be at least 20"),
+            ("[embed]\nkind = \"openai\"", "`embed.model` is not set"),
+        ] {
+            assert!(wrong(text).contains(said), "{text}: {}", wrong(text));
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What can be asked of the engine? A module for each verb: its request, its response, and its method on
+//! [`Engine`](crate::Engine).
+
+mod ask;
+mod delete;
+mod doctor;
+mod estimate;
+mod eval;
+mod export;
+mod graph;
+mod index;
+mod init;
+mod parse;
+mod progress;
+mod records;
+mod search;
+mod status;
+mod tags;
+
+pub use self::ask::{AskRequest, AskResponse};
+pub use self::delete::{DeleteRequest, DeleteResponse};
+pub use self::doctor::{DoctorCheck, DoctorFinding};
+pub use self::estimate::{EstimateRequest, EstimateResponse};
+pub use self::eval::{
+    DryRunResponse, EvalRequest, EvalResponse, Forecast, ForecastUsd, IndexingForecast,
+    SearchesResponse,
+};
+pub use self::export::Export;
+pub use self::graph::{
+    GraphAround, GraphAroundRequest, GraphDrawn, GraphEdge, GraphExport, GraphExportRequest,
+    GraphFormat, GraphNode, GraphSummary,
+};
+pub use self::index::{IndexRequest, IndexResponse};
+pub use self::init::{InitResponse, init};
+pub use self::parse::ParseRequest;
+pub use self::progress::{OnProgress, Progress};
+pub use self::records::{ProposeRequest, ProposeResponse, RecordsRequest};
+pub use self::search::{SearchHit, SearchPath, SearchRequest, SearchResponse};
+pub use self::status::StatusResponse;
+pub use self::tags::{
+    LearnRequest, LearnResponse, TagClassLine, TagClassRequest, TagClassResponse,
+    TagClassesResponse,
+};

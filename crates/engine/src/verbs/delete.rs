@@ -1,0 +1,42 @@
+//! `delete`: what leaves the base.
+
+use std::path::PathBuf;
+
+use pikerag_knowledge::KnowledgeWriter;
+use serde::Serialize;
+
+use super::index::under;
+use crate::engine::Engine;
+use crate::error::{EngineError, Result};
+
+/// What to delete.
+#[derive(Clone, Debug)]
+pub struct DeleteRequest {
+    /// Files and folders.
+    pub paths: Vec<PathBuf>,
+}
+
+/// What was deleted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DeleteResponse {
+    /// The files; none, where nothing in the base is named so.
+    pub deleted: Vec<String>,
+}
+
+impl Engine {
+    /// Removes files and all that derives from them.
+    ///
+    /// # Errors
+    /// There is no base, or it cannot be written.
+    pub async fn delete(&self, request: &DeleteRequest) -> Result<DeleteResponse> {
+        let base = self.base()?;
+        let files = under(&base, &request.paths).await?;
+        for file in &files {
+            let deleted = base.delete_file(&file.path).await;
+            deleted
+                .map_err(|source| EngineError::NotDeleted { path: file.path.clone(), source })?;
+        }
+        base.refresh().await?;
+        Ok(DeleteResponse { deleted: files.into_iter().map(|file| file.path).collect() })
+    }
+}

@@ -1,0 +1,169 @@
+//! `doctor`: is all in place?
+
+use pikerag_coordinate::ingest::FileReader;
+use pikerag_knowledge::{ChatRequest, KnowledgeBase, Message, Role, error_chain};
+
+use crate::engine::Engine;
+
+/// What was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DoctorCheck {
+    /// The knowledge base.
+    Base,
+    /// Reading files in a limited process.
+    Parser,
+    /// Tesseract.
+    Recognition,
+    /// `LibreOffice`.
+    Conversion,
+    /// The chat model.
+    Chat,
+    /// The embedder.
+    Embedder,
+}
+
+impl DoctorCheck {
+    /// What it is called, for a person.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Base => "knowledge base",
+            Self::Parser => "file parser",
+            Self::Recognition => "text recognition (Tesseract)",
+            Self::Conversion => "old formats (LibreOffice)",
+            Self::Chat => "chat model",
+            Self::Embedder => "embedder",
+        }
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DoctorFinding {
+    /// What was looked at.
+    pub check: DoctorCheck,
+    /// Whether all is in order; going without what nobody set is.
+    pub fine: bool,
+    /// Whether there is nothing to look at.
+    pub absent: bool,
+    /// What there is, or what is wrong with it.
+    pub says: String,
+}
+
+impl Engine {
+    /// Tries all that settings and machine offer: one small call to each model. The order is fixed.
+    pub async fn doctor(&self) -> Vec<DoctorFinding> {
+        vec![
+            self.check_base().await,
+            self.check_parser().await,
+            self.check_recognition().await,
+            self.check_conversion(),
+            self.check_chat().await,
+            self.check_embedder().await,
+        ]
+    }
+
+    async fn check_base(&self) -> DoctorFinding {
+        let check = DoctorCheck::Base;
+        if !self.settings().base.exists() {
+            return absent(check, "none yet".to_owned());
+        }
+        let base = match self.base() {
+            Ok(base) => base,
+            Err(error) => return faulty(check, error_chain(&error)),
+        };
+        match base.summary().await {
+            Ok(summary) => {
+                let says = format!("{} chunks in {}", summary.chunks, base.folder().display());
+                in_order(check, says)
+            }
+            Err(error) => faulty(check, error.to_string()),
+        }
+    }
+
+    async fn check_parser(&self) -> DoctorFinding {
+        let check = DoctorCheck::Parser;
+        let file = tempfile::Builder::new().prefix("pikerag-doctor-").suffix(".md").tempfile();
+        let file = match file {
+            Ok(file) => file,
+            Err(error) => return faulty(check, error.to_string()),
+        };
+        if let Err(error) = std::fs::write(file.path(), "# Heading\n\nText.\n") {
+            return faulty(check, error.to_string());
+        }
+        match self.reader().parse(&file.path().display().to_string()).await {
+            Ok(_) => in_order(check, "reads files in a limited child process".to_owned()),
+            Err(error) => faulty(check, error.to_string()),
+        }
+    }
+
+    async fn check_recognition(&self) -> DoctorFinding {
+        let set = &self.settings().programs;
+        let is_set = set.tesseract.is_some() || !set.languages.is_empty();
+        let says = self.reader().programs.about_tesseract().await;
+        program(DoctorCheck::Recognition, is_set, says)
+    }
+
+    fn check_conversion(&self) -> DoctorFinding {
+        let is_set = self.settings().programs.soffice.is_some();
+        program(DoctorCheck::Conversion, is_set, self.reader().programs.about_soffice())
+    }
+
+    async fn check_chat(&self) -> DoctorFinding {
+        let check = DoctorCheck::Chat;
+        let model = match self.bare_chat(Role::Answer) {
+            Ok(Some(model)) => model,
+            Ok(None) => return absent(check, "none: answers quote their evidence".to_owned()),
+            Err(error) => return faulty(check, error_chain(&error)),
+        };
+        let text = "Reply with the word: ready".to_owned();
+        let request = ChatRequest {
+            role: Role::Answer,
+            messages: vec![Message::User { text, images: Vec::new() }],
+            temperature: 0.0,
+            max_tokens: 16,
+            schema: None,
+            sample: 0,
+        };
+        match model.complete(&request).await {
+            Ok(_) => in_order(check, format!("{} answers", model.name())),
+            Err(error) => faulty(check, error_chain(&error)),
+        }
+    }
+
+    async fn check_embedder(&self) -> DoctorFinding {
+        let check = DoctorCheck::Embedder;
+        let embedder = match self.bare_embedder() {
+            Ok(Some(embedder)) => embedder,
+            Ok(None) => return absent(check, self.no_embedder_reason()),
+            Err(error) => return faulty(check, error_chain(&error)),
+        };
+        match embedder.embed(&["ready".to_owned()]).await {
+            Ok(vectors) => {
+                let dimensions = vectors.first().map_or(0, Vec::len);
+                in_order(check, format!("{}, {dimensions} dimensions", embedder.name()))
+            }
+            Err(error) => faulty(check, error_chain(&error)),
+        }
+    }
+}
+
+/// A program that helps. Where it is not set, going without is no fault.
+fn program(check: DoctorCheck, is_set: bool, says: Result<String, String>) -> DoctorFinding {
+    match says {
+        Ok(says) => in_order(check, says),
+        Err(says) if is_set => faulty(check, says),
+        Err(says) => absent(check, says),
+    }
+}
+
+fn in_order(check: DoctorCheck, says: String) -> DoctorFinding {
+    DoctorFinding { check, fine: true, absent: false, says }
+}
+
+fn absent(check: DoctorCheck, says: String) -> DoctorFinding {
+    DoctorFinding { check, fine: true, absent: true, says }
+}
+
+fn faulty(check: DoctorCheck, says: String) -> DoctorFinding {
+    DoctorFinding { check, fine: false, absent: false, says }
+}

@@ -1,0 +1,55 @@
+//! `estimate`: what would indexing cost?
+
+use std::path::PathBuf;
+
+use pikerag_coordinate::estimate::{Estimate, estimate};
+use pikerag_knowledge::{KnowledgeWriter, Structure};
+use serde::Serialize;
+
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::files;
+use crate::notice::Notice;
+use crate::settings::Chunking;
+
+/// What would be indexed, and how, besides what the settings say.
+#[derive(Clone, Debug)]
+pub struct EstimateRequest {
+    /// Files and folders.
+    pub paths: Vec<PathBuf>,
+    /// What would be built over all documents together.
+    pub with: Vec<Structure>,
+    /// Who would decide where chunks end.
+    pub chunking: Option<Chunking>,
+}
+
+/// What indexing would cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EstimateResponse {
+    /// Calls and tokens.
+    pub estimate: Estimate,
+    /// US dollars, where the prices are known.
+    pub usd: Option<f64>,
+    /// What to know besides.
+    #[serde(skip)]
+    pub notices: Vec<Notice>,
+}
+
+impl Engine {
+    /// Counts what indexing would take; nothing is stored, and nothing is called.
+    ///
+    /// # Errors
+    /// The base is there and cannot be read.
+    pub async fn estimate(&self, request: &EstimateRequest) -> Result<EstimateResponse> {
+        let found = files::find(&request.paths);
+        let base = self.base().ok();
+        let params = self.ingest_params(&request.with, request.chunking);
+        let writer = base.as_ref().map(|base| base as &dyn KnowledgeWriter);
+        let (reader, available) = (self.reader(), self.available());
+        let mut estimate =
+            estimate(writer, reader, &found.files, &params, &available).await?;
+        estimate.unreadable.extend(found.left_out);
+        let notices = self.settings().notices.clone();
+        Ok(EstimateResponse { usd: self.price_of_estimate(&estimate), estimate, notices })
+    }
+}

@@ -1,0 +1,268 @@
+//! `eval`: methods on sets of questions. All that is known of a run lies in its folder, so that it can go on where
+//! it was left.
+
+mod corpus;
+mod dry_run;
+mod plan;
+mod rows;
+mod searches;
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pikerag_coordinate::{Method, Ports, SolveError};
+use pikerag_eval::presets::{Preset, presets};
+use pikerag_eval::report::{self, Report, Row};
+use pikerag_eval::runner::{Judges, Params, RunError, run};
+use pikerag_knowledge::{Role, error_chain};
+use serde::{Serialize, Serializer};
+
+pub use self::dry_run::{DryRunResponse, Forecast, ForecastUsd, IndexingForecast};
+use self::plan::{Plan, Set, plan};
+use self::rows::{Header, Rows};
+pub use self::searches::SearchesResponse;
+use super::progress::{OnProgress, Progress};
+use crate::engine::{Cost, Engine};
+use crate::error::{EngineError, Result};
+use crate::settings::Settings;
+
+/// What to measure, and on what.
+#[derive(Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
+pub struct EvalRequest<'a> {
+    /// Files of questions with their answers.
+    pub questions: Vec<PathBuf>,
+    /// Files to index first: one corpus for all questions, or one for each (`-` for none). Without, the questions'
+    /// own paragraphs, where they carry any; else the base of the settings.
+    pub corpus: Vec<PathBuf>,
+    /// Format of the questions, if their first record is not to tell.
+    pub format: Option<String>,
+    /// Methods, with parameters of their own if need be (`kar3:n=3:k=2`).
+    pub methods: Vec<String>,
+    /// Searches to compare, with weights of their own if need be.
+    pub searches: Vec<String>,
+    /// A table of the papers to repeat.
+    pub preset: Option<String>,
+    /// Folder in which a preset finds its data sets.
+    pub data: Option<PathBuf>,
+    /// Whether a model says which answers are right.
+    pub judge: bool,
+    /// Whether a model says which answers stem from what was retrieved.
+    pub consistency: bool,
+    /// Whether it is measured how sure the model is that writes.
+    pub perplexity: bool,
+    /// So many questions of each data set, drawn with the seed.
+    pub limit: Option<usize>,
+    /// Seed of the draw, the confidence intervals and the tests.
+    pub seed: u64,
+    /// Questions asked at a time.
+    pub concurrency: usize,
+    /// Folder of the run; `runs/PRESET` for a preset.
+    pub out: Option<PathBuf>,
+    /// Whether earlier rows of this folder are forgotten.
+    pub fresh: bool,
+    /// Hears how far it has come.
+    pub progress: OnProgress<'a>,
+}
+
+/// What was measured.
+#[derive(Debug, Serialize)]
+pub struct EvalResponse {
+    /// The figures.
+    pub report: Report,
+    /// What was paid.
+    pub spent: Cost,
+    /// Questions that were not answered; the next run tries them again.
+    pub failed: usize,
+    /// Why the run ended early, if it did; the next run goes on from there.
+    #[serde(serialize_with = "as_chain")]
+    pub stopped: Option<EngineError>,
+    /// Folder of the run: rows, answers and reports.
+    #[serde(skip)]
+    pub out: PathBuf,
+}
+
+#[expect(clippy::ref_option, reason = "as serde calls it")]
+fn as_chain<S: Serializer>(stopped: &Option<EngineError>, to: S) -> Result<S::Ok, S::Error> {
+    stopped.as_ref().map(|error| error_chain(error)).serialize(to)
+}
+
+impl Engine {
+    /// The tables of the papers that can be repeated.
+    ///
+    /// # Errors
+    /// Our own list is broken.
+    pub fn presets(&self) -> Result<Vec<Preset>> {
+        Ok(presets()?)
+    }
+
+    /// Asks methods questions, and scores their answers.
+    ///
+    /// # Errors
+    /// Nothing could be measured. That questions failed, or that the run ended early, is in the response.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses at most the calls in flight; the next run goes on.
+    pub async fn eval(&self, request: &EvalRequest<'_>) -> Result<EvalResponse> {
+        let plan = plan(request)?;
+        let mut methods: Vec<(String, Method)> = Vec::new();
+        for named in &plan.methods {
+            methods.push((named.label.clone(), plan::method(self, named)?));
+        }
+        make_folder(&plan.out)?;
+        let mut ports = Vec::new();
+        let mut corpora = Vec::new();
+        for set in &plan.sets {
+            let (base, corpus) = self.base_of(request, &plan, set).await?;
+            corpora.extend(corpus);
+            ports.push(self.told_ports(&base, request.progress).await?);
+        }
+        check_judges(&plan, &ports)?;
+        let header = header(self.settings(), &plan, &ports, corpora);
+        let only = plan.sets.first().map_or("", |set| set.name.as_str());
+        let mut rows = Rows::open(&plan.out, &header, only, request.fresh)?;
+        rows.all.retain(|row| row.failed.is_none() && is_judged(row, &plan));
+        let mut stopped = None;
+        for (set, ports) in plan.sets.iter().zip(&ports) {
+            stopped = self.ask_set(request, &plan, set, ports, &methods, &mut rows).await?;
+            if stopped.is_some() {
+                break;
+            }
+        }
+        rows.all.retain(|row| is_asked(row, &plan.sets, &methods));
+        let order = |row: &Row| {
+            let set = plan.sets.iter().position(|set| set.name == row.data_set);
+            (set, methods.iter().position(|(name, _)| *name == row.method))
+        };
+        rows.all.sort_by_key(order);
+        let report = keep_reports(&plan, &rows.all, request.seed)?;
+        let failed = rows.all.iter().filter(|row| row.failed.is_some()).count();
+        let stopped = stopped.map(EngineError::from);
+        Ok(EvalResponse { report, spent: self.cost(), failed, stopped, out: plan.out })
+    }
+
+    /// What answering works with; what there is to know of it is told.
+    async fn told_ports(&self, base: &pikerag_store::Base, progress: OnProgress<'_>) -> Result<Ports> {
+        let (ports, notices) = self.ports(base).await?;
+        for notice in notices {
+            progress(Progress::Notice(notice));
+        }
+        Ok(ports)
+    }
+
+    /// Asks what is left to ask of one data set. Why the run ended, if it did.
+    async fn ask_set(
+        &self,
+        request: &EvalRequest<'_>,
+        plan: &Plan,
+        set: &Set,
+        ports: &Ports,
+        methods: &[(String, Method)],
+        rows: &mut Rows,
+    ) -> Result<Option<SolveError>> {
+        let of_set = rows.all.iter().filter(|row| row.data_set == set.name);
+        let done: HashSet<(String, String)> =
+            of_set.map(|row| (row.method.clone(), row.item.clone())).collect();
+        let total = set.items.len() * methods.len();
+        let name = format!("asking {}", set.name);
+        let mut asked = 0;
+        let prices = self.settings().prices_by_role();
+        let params = Params {
+            data_set: &set.name,
+            in_flight: request.concurrency,
+            judges: Judges {
+                right: ports.models.of(Role::Judge).filter(|_| plan.judge),
+                consistent: ports.models.of(Role::Judge).filter(|_| plan.consistency),
+                perplexity: ports.models.scorer.as_deref().filter(|_| plan.perplexity),
+            },
+            prices: &prices,
+        };
+        let result = run(ports, &set.items, methods, &done, params, |row, run| {
+            asked += 1;
+            let done = done.len() + asked;
+            (request.progress)(Progress::Stage { name: name.clone(), done, total });
+            rows.keep(row, run)
+        })
+        .await;
+        (request.progress)(Progress::Ended);
+        match result {
+            Ok(()) => Ok(None),
+            Err(RunError::Keep(source)) => {
+                Err(EngineError::NotWritten { path: plan.out.join("rows.jsonl"), source })
+            }
+            Err(RunError::Solve(error)) => Ok(Some(error)),
+        }
+    }
+}
+
+fn make_folder(folder: &Path) -> Result<()> {
+    let not_made = |source| EngineError::NotWritten { path: folder.to_owned(), source };
+    fs::create_dir_all(folder).map_err(not_made)
+}
+
+fn check_judges(plan: &Plan, all: &[Ports]) -> Result<()> {
+    let lacks_judge = |ports: &Ports| ports.models.of(Role::Judge).is_none();
+    if (plan.judge || plan.consistency) && all.iter().any(lacks_judge) {
+        return Err(EngineError::NoJudge);
+    }
+    if plan.perplexity && all.iter().any(|ports| ports.models.scorer.is_none()) {
+        return Err(EngineError::NoPerplexity);
+    }
+    Ok(())
+}
+
+/// What failed is tried again, and what nobody has judged; the ledger pays for what was answered.
+fn is_judged(row: &Row, plan: &Plan) -> bool {
+    (!plan.judge || row.acc.is_some())
+        && (!plan.consistency || row.consistent.is_some() || row.refused)
+        && (!plan.perplexity || row.perplexity.is_some() || row.refused)
+}
+
+fn is_asked(row: &Row, sets: &[Set], methods: &[(String, Method)]) -> bool {
+    let of_set = |set: &&Set| set.name == row.data_set;
+    let set = sets.iter().find(of_set);
+    set.is_some_and(|set| set.items.iter().any(|item| item.id == row.item))
+        && methods.iter().any(|(name, _)| *name == row.method)
+}
+
+fn header(settings: &Settings, plan: &Plan, ports: &[Ports], corpus: Vec<String>) -> Header {
+    let embedder = ports.iter().find_map(|ports| ports.embedder.as_ref());
+    Header {
+        questions: plan.sets.iter().map(|set| set.hash.as_str()).collect::<Vec<_>>().join(","),
+        corpus,
+        models: models_line(settings),
+        embedder: embedder.map(|embedder| embedder.name().to_owned()),
+        parameters: match &settings.skr_examples {
+            None => format!("{:?}", settings.methods),
+            Some(path) => format!("{:?}, skr_examples: {}", settings.methods, path.display()),
+        },
+    }
+}
+
+/// The models in use, in one line, to tell runs apart.
+fn models_line(settings: &Settings) -> String {
+    if settings.offline {
+        return "none".to_owned();
+    }
+    let mut names: Vec<String> = Vec::new();
+    for role in [Role::Atomize, Role::Propose, Role::Select, Role::Answer] {
+        let model = settings.chat(role).map_or("none", |chat| chat.endpoint.model.as_str());
+        names.push(format!("{role}: {model}"));
+    }
+    names.join(", ")
+}
+
+/// Sums the rows up, into the run's folder too.
+fn keep_reports(plan: &Plan, rows: &[Row], seed: u64) -> Result<Report> {
+    let report = report::summarize(rows, seed, &plan.papers);
+    keep(&plan.out.join("report.json"), report::json(&report)?.as_bytes())?;
+    keep(&plan.out.join("report.md"), report::markdown(&report).as_bytes())?;
+    keep(&plan.out.join("report.html"), report::html(&report, rows, &plan.title)?.as_bytes())?;
+    Ok(report)
+}
+
+fn keep(path: &Path, bytes: &[u8]) -> Result<()> {
+    let not_written = |source| EngineError::NotWritten { path: path.to_owned(), source };
+    fs::write(path, bytes).map_err(not_written)
+}

@@ -1,0 +1,123 @@
+//! Which base are a data set's questions asked over? Its own, made from its corpus, or the one that is set.
+
+use std::fs;
+
+use pikerag_coordinate::ingest::ingest;
+use pikerag_eval::datasets::Paragraph;
+use pikerag_store::Base;
+use serde_json::{Value, json};
+
+use super::plan::{Corpus, Plan, Set};
+use super::{EvalRequest, keep, make_folder};
+use crate::engine::{Cost, Engine};
+use crate::error::{EngineError, Result};
+use crate::files;
+use crate::verbs::progress::Progress;
+
+impl Engine {
+    /// The base of a data set, and what tells its corpus from another.
+    pub(super) async fn base_of(
+        &self,
+        request: &EvalRequest<'_>,
+        plan: &Plan,
+        set: &Set,
+    ) -> Result<(Base, Vec<String>)> {
+        let (paths, names) = match &set.corpus {
+            Corpus::Base => return Ok((self.base()?, Vec::new())),
+            Corpus::Files(paths) => {
+                (paths.clone(), paths.iter().map(|path| path.display().to_string()).collect())
+            }
+            Corpus::Pooled => {
+                make_folder(&set.folder)?;
+                let path = set.folder.join("corpus.jsonl");
+                let lines = lines(&set.data.pool(&set.items));
+                let hash = blake3::hash(lines.as_bytes()).to_hex().to_string();
+                // Another draw would change the base under the rows that are there.
+                let there = fs::read(&path).ok().filter(|_| !request.fresh);
+                if there.is_some_and(|there| there != lines.as_bytes()) {
+                    let folder = set.folder.clone();
+                    return Err(EngineError::OtherRun { folder, what: "questions" });
+                }
+                keep(&path, lines.as_bytes())?;
+                (vec![path], vec![format!("pooled {hash}")])
+            }
+        };
+        let base = Base::open_or_create(&set.folder.join("base"))?;
+        let found = files::find(&paths);
+        if let Some((path, reason)) = found.left_out.into_iter().next() {
+            return Err(EngineError::CorpusUnreadable { path, reason });
+        }
+        let tools = self.tools(&base)?;
+        self.tell_notices(request.progress);
+        let before = atomizing(&self.cost());
+        let watch = |progress| self.tell(request.progress, progress);
+        let report = ingest(&tools, &found.files, &self.settings().ingest, &watch).await?;
+        (request.progress)(Progress::Ended);
+        if !report.is_whole() {
+            let first = report.failed.first().map(|(chunk, reason)| format!("{chunk}: {reason}"));
+            let reason = report.stopped.or(first);
+            let reason = reason.unwrap_or_else(|| "files were left out".to_owned());
+            let over_budget = report.over_budget;
+            return Err(EngineError::CorpusIncomplete { reason, over_budget });
+        }
+        if 0 < report.atomized {
+            keep_indexing(plan, set, report.atomized, before, atomizing(&self.cost()))?;
+        }
+        Ok((base, names))
+    }
+}
+
+/// The neutral format of a corpus.
+fn lines(pool: &[&Paragraph]) -> String {
+    let mut lines = String::new();
+    for paragraph in pool {
+        let line = json!({ "id": paragraph.id, "title": paragraph.title, "text": paragraph.text });
+        lines += &line.to_string();
+        lines.push('\n');
+    }
+    lines
+}
+
+/// Calls and tokens paid for atomizing so far.
+fn atomizing(cost: &Cost) -> [u64; 3] {
+    let mut sums = [0; 3];
+    for part in cost.parts.iter().filter(|part| part.role == "atomize") {
+        let paid = [part.calls, part.prompt_tokens, part.completion_tokens];
+        for (sum, paid) in sums.iter_mut().zip(paid) {
+            *sum += paid;
+        }
+    }
+    sums
+}
+
+/// What indexing cost goes into `indexing.json`, by data set (KAR³ Table 12): of the run that paid.
+fn keep_indexing(
+    plan: &Plan,
+    set: &Set,
+    chunks: usize,
+    before: [u64; 3],
+    after: [u64; 3],
+) -> Result<()> {
+    let [calls, prompt, reply] = [0, 1, 2].map(|at: usize| {
+        let paid = |sums: [u64; 3]| sums.get(at).copied().unwrap_or(0);
+        paid(after).saturating_sub(paid(before))
+    });
+    if calls == 0 {
+        return Ok(());
+    }
+    let path = plan.out.join("indexing.json");
+    let mut all: Value = match fs::read(&path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|_| json!({})),
+        Err(_) => json!({}),
+    };
+    let per_chunk = |tokens: u64| tokens as f64 / chunks.max(1) as f64;
+    if let Some(all) = all.as_object_mut() {
+        let value = json!({
+            "chunks": chunks, "calls": calls, "prompt_tokens": prompt, "completion_tokens": reply,
+            "prompt_tokens_per_chunk": per_chunk(prompt),
+            "completion_tokens_per_chunk": per_chunk(reply),
+        });
+        all.insert(set.name.clone(), value);
+    }
+    keep(&path, &serde_json::to_vec_pretty(&all)?)
+}

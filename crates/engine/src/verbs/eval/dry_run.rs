@@ -1,0 +1,163 @@
+//! What would a run cost? Nothing is asked and nothing is left behind.
+
+use pikerag_coordinate::estimate::estimate;
+use pikerag_eval::cost_model::{Bill, Expected, Setting, examining, expected, judging};
+use pikerag_knowledge::Role;
+use serde::Serialize;
+
+use super::EvalRequest;
+use super::plan::{Corpus, Plan, Set, method, plan};
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::files;
+
+/// Tokens of a chunk where the corpus is not at hand: a paragraph of the papers' data sets (KAR³
+/// Table 12, less the prompt).
+const USUAL_CHUNK: u64 = 110;
+
+/// What a run would cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DryRunResponse {
+    /// Per data set and method.
+    pub expected: Vec<Forecast>,
+    /// What making the bases would cost, where the corpora are files.
+    pub indexing: Vec<IndexingForecast>,
+}
+
+/// What a method would cost on a data set.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Forecast {
+    /// The data set.
+    pub data_set: String,
+    /// The method, or the judge.
+    pub method: String,
+    /// As it usually goes, and at most.
+    pub forecast: Expected,
+    /// The same in US dollars.
+    pub usd: ForecastUsd,
+}
+
+/// US dollars, where prices are known.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ForecastUsd {
+    /// As it usually goes.
+    pub typical: Option<f64>,
+    /// At most.
+    pub most: Option<f64>,
+}
+
+/// What making a base would cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct IndexingForecast {
+    /// The data set.
+    pub data_set: String,
+    /// Chunks.
+    pub chunks: usize,
+    /// Calls to models.
+    pub calls: usize,
+    /// Tokens of prompts.
+    pub prompt_tokens: u64,
+    /// Tokens of replies.
+    pub completion_tokens: u64,
+    /// US dollars, where the prices are known.
+    pub usd: Option<f64>,
+}
+
+impl Engine {
+    /// Calls, tokens and money per data set and method. Nothing is asked, nothing is written; what is in a ledger
+    /// already is not paid again.
+    ///
+    /// # Errors
+    /// As [`Engine::eval`], as far as that reads only.
+    pub async fn eval_dry_run(&self, request: &EvalRequest<'_>) -> Result<DryRunResponse> {
+        let mut request = request.clone();
+        request.out.get_or_insert_default();
+        let plan = plan(&request)?;
+        self.tell_notices(request.progress);
+        let mut expected = Vec::new();
+        for set in &plan.sets {
+            for (method, forecast) in self.forecasts(&plan, set)? {
+                let usd = |of: &Expected| ForecastUsd {
+                    typical: self.usd(&of.typical),
+                    most: self.usd(&of.most),
+                };
+                expected.push(Forecast {
+                    data_set: set.name.clone(),
+                    method,
+                    usd: usd(&forecast),
+                    forecast,
+                });
+            }
+        }
+        Ok(DryRunResponse { expected, indexing: self.indexing(&plan).await? })
+    }
+
+    fn forecasts(&self, plan: &Plan, set: &Set) -> Result<Vec<(String, Expected)>> {
+        let most_chunk_tokens = self.settings().ingest.chunks.max_tokens;
+        let setting = Setting {
+            questions: set.items.len() as u64,
+            chunk_tokens: chunk_tokens(set).min(most_chunk_tokens),
+            most_chunk_tokens,
+        };
+        let mut all = Vec::new();
+        for named in &plan.methods {
+            all.push((named.label.clone(), expected(&method(self, named)?, &setting)));
+        }
+        let answers = (set.items.len() * plan.methods.len()) as u64;
+        if plan.judge {
+            all.push(("(judge)".to_owned(), judging(answers)));
+        }
+        for (is_wanted, name) in
+            [(plan.consistency, "(consistency)"), (plan.perplexity, "(perplexity)")]
+        {
+            if is_wanted {
+                all.push((name.to_owned(), examining(answers, &setting)));
+            }
+        }
+        Ok(all)
+    }
+
+    /// By the dearest of the models that answer questions; none where no price is known.
+    fn usd(&self, bill: &Bill) -> Option<f64> {
+        let prices = self.settings().prices_by_role();
+        let roles = [Role::Propose, Role::Select, Role::Answer, Role::Judge];
+        let costs = roles.iter().filter_map(|role| prices.get(role)).map(|(prompt, reply)| {
+            (bill.prompt_tokens as f64 * prompt + bill.completion_tokens as f64 * reply) / 1e6
+        });
+        costs.reduce(f64::max)
+    }
+
+    async fn indexing(&self, plan: &Plan) -> Result<Vec<IndexingForecast>> {
+        let mut bills = Vec::new();
+        let mut counted: Vec<&Corpus> = Vec::new();
+        for set in &plan.sets {
+            let Corpus::Files(paths) = &set.corpus else { continue };
+            if counted.contains(&&set.corpus) {
+                continue;
+            }
+            counted.push(&set.corpus);
+            let found = files::find(paths);
+            let params = &self.settings().ingest;
+            let bill = estimate(None, self.reader(), &found.files, params, &self.available()).await?;
+            bills.push(IndexingForecast {
+                data_set: set.name.clone(),
+                chunks: bill.chunks,
+                calls: bill.calls,
+                prompt_tokens: bill.usage.prompt_tokens,
+                completion_tokens: bill.usage.completion_tokens,
+                usd: self.price_of_estimate(&bill),
+            });
+        }
+        Ok(bills)
+    }
+}
+
+/// Of the paragraphs that come with the questions, by four letters a token.
+fn chunk_tokens(set: &Set) -> u64 {
+    let pool = set.data.pool(&set.items);
+    let letters: usize = pool.iter().map(|paragraph| paragraph.text.chars().count()).sum();
+    match pool.len() {
+        0 => USUAL_CHUNK,
+        paragraphs => (letters / paragraphs / 4) as u64,
+    }
+}

@@ -1,0 +1,108 @@
+//! What does a run leave on disk, so that it can go on where it was left?
+
+use std::fs;
+use std::io::{BufRead, Write};
+use std::path::Path;
+
+use pikerag_coordinate::Finished;
+use pikerag_eval::report::Row;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::verbs::ask::traced;
+
+use crate::error::{EngineError, Result};
+
+/// What a folder's rows were made with: other settings need another folder.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Header {
+    pub(super) questions: String,
+    pub(super) corpus: Vec<String>,
+    pub(super) models: String,
+    pub(super) embedder: Option<String>,
+    pub(super) parameters: String,
+}
+
+/// The rows of a run, on disk and in memory.
+pub(super) struct Rows {
+    pub(super) all: Vec<Row>,
+    file: fs::File,
+    answers: fs::File,
+}
+
+impl Rows {
+    /// Reads what an earlier run left. Rows without a data set are of `only`: they were written
+    /// before a run could have several.
+    pub(super) fn open(folder: &Path, header: &Header, only: &str, fresh: bool) -> Result<Self> {
+        let path = folder.join("rows.jsonl");
+        let not_kept = |source| EngineError::NotWritten { path: path.clone(), source };
+        let answers = folder.join("answers.jsonl");
+        if fresh {
+            for file in [&path, &answers] {
+                if file.exists() {
+                    fs::remove_file(file).map_err(not_kept)?;
+                }
+            }
+        }
+        let bad = |source| EngineError::BadRows { path: path.clone(), source };
+        let mut all = Vec::new();
+        let mut whole = 0u64;
+        if let Ok(file) = fs::File::open(&path) {
+            let mut lines = std::io::BufReader::new(file);
+            let mut line = String::new();
+            while 0 < lines.read_line(&mut line).map_err(not_kept)? {
+                if !line.ends_with('\n') {
+                    break; // The last line of a run that was killed while writing it.
+                }
+                if whole == 0 {
+                    let known: Header = serde_json::from_str(&line).map_err(bad)?;
+                    if known != *header {
+                        let what = "questions, corpus or models";
+                        return Err(EngineError::OtherRun { folder: folder.to_owned(), what });
+                    }
+                } else {
+                    let mut row: Row = serde_json::from_str(&line).map_err(bad)?;
+                    if row.data_set.is_empty() {
+                        only.clone_into(&mut row.data_set);
+                    }
+                    // A later row is a second try.
+                    all.retain(|other| key(other) != key(&row));
+                    all.push(row);
+                }
+                whole += line.len() as u64;
+                line.clear();
+            }
+        }
+        let append = |path: &Path| fs::OpenOptions::new().create(true).append(true).open(path);
+        let mut rows = append(&path).map_err(not_kept)?;
+        rows.set_len(whole).map_err(not_kept)?;
+        if whole == 0 {
+            writeln!(rows, "{}", serde_json::to_string(header)?).map_err(not_kept)?;
+        }
+        let answers = append(&answers).map_err(not_kept)?;
+        Ok(Self { all, file: rows, answers })
+    }
+
+    /// Keeps a row and its run: the answer with what led to it, or the trace and the bill of what failed. The run
+    /// first: a row says that its question is done.
+    pub(super) fn keep(&mut self, row: Row, run: &Finished) -> std::io::Result<()> {
+        let mut answer = json!({
+            "method": row.method, "data_set": row.data_set, "item": row.item,
+            "answer": run.result.as_ref().ok().map(|answer| traced(answer, run)),
+        });
+        if let (Err(_), Some(fields)) = (&run.result, answer.as_object_mut()) {
+            fields.insert("trace".to_owned(), json!(run.trace().collect::<Vec<_>>()));
+            fields.insert("spent".to_owned(), json!(run.record.cost.spent));
+        }
+        self.answers.write_all(format!("{answer}\n").as_bytes())?;
+        let line = serde_json::to_string(&row)?;
+        self.file.write_all(format!("{line}\n").as_bytes())?;
+        self.all.retain(|other| key(other) != key(&row));
+        self.all.push(row);
+        Ok(())
+    }
+}
+
+fn key(row: &Row) -> (&str, &str, &str) {
+    (&row.data_set, &row.method, &row.item)
+}

@@ -1,0 +1,175 @@
+//! `eval --searches`: which search finds most of the gold evidence? No answers, no chat model.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use futures::stream::{self, StreamExt};
+use pikerag_coordinate::Ports;
+use pikerag_eval::datasets::Item;
+use pikerag_eval::methods::named;
+use pikerag_eval::recall::{DEPTH, Line, LookedUp, lines, table};
+use pikerag_retrieve::{Search, SearchParams, search};
+use serde::Serialize;
+use serde::de::{DeserializeOwned, Error as _};
+use toml::Table;
+
+use super::plan::{Set, plan};
+use super::{EvalRequest, keep, make_folder};
+use crate::engine::Engine;
+use crate::error::{EngineError, Result};
+use crate::notice::Notice;
+use crate::verbs::progress::Progress;
+
+/// A search with the weights in its name.
+struct Named {
+    label: String,
+    by: Search,
+    params: SearchParams,
+}
+
+/// What the searches found.
+#[derive(Clone, Debug)]
+pub struct SearchesResponse {
+    /// Per data set and search.
+    pub lines: Vec<Line>,
+    /// The file with every question.
+    pub rows: PathBuf,
+}
+
+impl Engine {
+    /// Compares searches on the share of the gold evidence that is among the first chunks.
+    ///
+    /// # Errors
+    /// Nothing can be compared: a search is not known, or a data set names no evidence.
+    pub async fn eval_searches(&self, request: &EvalRequest<'_>) -> Result<SearchesResponse> {
+        let plan = plan(request)?;
+        let mut wanted = Vec::new();
+        for label in &request.searches {
+            wanted.push(read(label, self.settings().searches())?);
+        }
+        make_folder(&plan.out)?;
+        let mut all = Vec::new();
+        for set in &plan.sets {
+            let (data_set, of) = (set.name.clone(), set.items.len());
+            let gold = set.items.iter().filter(|item| !item.supporting.is_empty()).count();
+            if gold == 0 {
+                return Err(EngineError::NoEvidence { data_set });
+            }
+            let tell = |notice| (request.progress)(Progress::Notice(notice));
+            if gold < of {
+                let questions = of - gold;
+                tell(Notice::NoEvidence { data_set: data_set.clone(), questions, of });
+            }
+            let (base, _) = self.base_of(request, &plan, set).await?;
+            let ports = self.kit(&base, request.progress).await?;
+            let questions = lacking(&ports, &set.items).await?;
+            if 0 < questions {
+                tell(Notice::EvidenceNotIndexed { data_set, questions, of: gold });
+            }
+            for search in &wanted {
+                all.extend(look_up(request, set, &ports, search).await?);
+            }
+        }
+        let lines = lines(&all);
+        keep(&plan.out.join("searches.md"), table(&lines).as_bytes())?;
+        let rows: Result<Vec<String>, _> = all.iter().map(serde_json::to_string).collect();
+        let path = plan.out.join("searches.jsonl");
+        keep(&path, rows?.join("\n").as_bytes())?;
+        Ok(SearchesResponse { lines, rows: path })
+    }
+}
+
+/// Questions of whose gold evidence the base holds nothing.
+async fn lacking(ports: &Ports, items: &[Item]) -> Result<usize> {
+    let sources = ports.base.sources().await?;
+    let held: HashSet<&str> = sources
+        .iter()
+        .flat_map(|source| {
+            [source.uri.as_str(), after_last(&source.uri, '/'), after_last(&source.uri, '#')]
+        })
+        .collect();
+    let is_lacking = |item: &&Item| {
+        let mut gold = item.supporting.iter();
+        !item.supporting.is_empty() && gold.all(|gold| !held.contains(gold.as_str()))
+    };
+    Ok(items.iter().filter(is_lacking).count())
+}
+
+fn after_last(uri: &str, sign: char) -> &str {
+    uri.rsplit(sign).next().unwrap_or(uri)
+}
+
+async fn look_up(
+    request: &EvalRequest<'_>,
+    set: &Set,
+    ports: &Ports,
+    search: &Named,
+) -> Result<Vec<LookedUp>> {
+    let items = set.items.iter().filter(|item| !item.supporting.is_empty());
+    let calls: Vec<_> = items.map(|item| one(ports, set, search, item)).collect();
+    let total = calls.len();
+    let name = format!("{} {}", search.label, set.name);
+    let mut found = Vec::with_capacity(total);
+    let mut results = stream::iter(calls).buffered(request.concurrency.max(1));
+    while let Some(result) = results.next().await {
+        found.extend(result?);
+        (request.progress)(Progress::Stage { name: name.clone(), done: found.len(), total });
+    }
+    drop(results);
+    (request.progress)(Progress::Ended);
+    Ok(found)
+}
+
+async fn one(ports: &Ports, set: &Set, named: &Named, item: &Item) -> Result<Option<LookedUp>> {
+    let began = Instant::now();
+    let hits = search(ports.finder(), named.by, item.query(), DEPTH, named.params).await?;
+    let seconds = began.elapsed().as_secs_f64();
+    let ids: Vec<_> = hits.iter().map(|hit| hit.chunk).collect();
+    let chunks = ports.base.chunks(&ids).await?;
+    let uris: Vec<String> = chunks.into_iter().map(|chunk| chunk.uri).collect();
+    Ok(LookedUp::of(item, &set.name, &named.label, &uris, seconds))
+}
+
+/// A search by name, with weights: those of layers by their names, those of hops as `hops.NAME`.
+fn read(label: &str, params: SearchParams) -> Result<Named> {
+    let named = named(label)?;
+    let (mut layers, mut hops) = (Table::new(), Table::new());
+    for (key, value) in named.overrides {
+        match key.strip_prefix("hops.") {
+            Some(key) => hops.insert(key.to_owned(), value),
+            None => layers.insert(key, value),
+        };
+    }
+    let wrong = |source| EngineError::BadParameter { label: label.to_owned(), source };
+    Ok(Named {
+        by: named.method.parse()?,
+        params: SearchParams {
+            hops: with(&params.hops, hops).map_err(wrong)?,
+            layers: with(&params.layers, layers).map_err(wrong)?,
+        },
+        label: named.label,
+    })
+}
+
+/// Parameters with some of them set otherwise.
+fn with<T: Serialize + DeserializeOwned>(params: &T, set: Table) -> Result<T, toml::de::Error> {
+    let mut table = Table::try_from(params).map_err(toml::de::Error::custom)?;
+    table.extend(set);
+    table.try_into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_stand_in_the_name() {
+        let read = |label: &str| read(label, SearchParams::default());
+        let named = read("layers:spread=one-step:lambda=0.25:hops.shared=1").unwrap();
+        assert_eq!((named.by, named.params.layers.lambda), (Search::Layers, 0.25));
+        assert_eq!(named.params.layers.spread, pikerag_retrieve::Spread::OneStep);
+        assert!((named.params.hops.shared - 1.0).abs() < f32::EPSILON);
+        assert!(read("layers:lamda=0.2").is_err() && read("nothing").is_err());
+    }
+}

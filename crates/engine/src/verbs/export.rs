@@ -1,0 +1,34 @@
+//! `export`: the whole graph as JSON lines.
+
+use std::io::Write;
+
+use pikerag_store::Base;
+
+use crate::engine::Engine;
+use crate::error::Result;
+
+/// A base that is open for its export.
+pub struct Export {
+    base: Base,
+}
+
+impl Engine {
+    /// Opens the base for its export: before anybody makes a file for it.
+    ///
+    /// # Errors
+    /// There is no base.
+    pub fn export(&self) -> Result<Export> {
+        Ok(Export { base: self.base()? })
+    }
+}
+
+impl Export {
+    /// Writes one JSON object per node and edge; all that there is, in one snapshot.
+    ///
+    /// # Errors
+    /// The base cannot be read, or `writer` fails.
+    pub fn write(&self, writer: &mut dyn Write) -> Result<()> {
+        self.base.export(|line| writeln!(writer, "{line}"))?;
+        Ok(writer.flush()?)
+    }
+}

@@ -1,0 +1,274 @@
+//! `graph`: what the base consists of, what stands around a node, and the graph for other programs.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::Write;
+
+use pikerag_knowledge::LayerKind;
+use pikerag_store::{Base, ExportLine};
+use serde::Serialize;
+
+use crate::engine::Engine;
+use crate::error::{EngineError, Result};
+use crate::graph::{self, Around, Line, NodeId, Selection, around, find, graphml, html, select};
+
+/// Nodes around a node that are shown as a tree, at most.
+const MOST: usize = 500;
+
+/// Of what the graph consists.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GraphSummary {
+    /// Nodes by layer and kind.
+    pub nodes: BTreeMap<LayerKind, BTreeMap<String, usize>>,
+    /// Edges by kind.
+    pub edges: BTreeMap<String, usize>,
+}
+
+/// Around which node to look.
+#[derive(Clone, Debug)]
+pub struct GraphAroundRequest {
+    /// An identifier, a document's path or title, the name of an entity.
+    pub of: String,
+    /// How many edges away.
+    pub depth: u8,
+}
+
+/// A node and what stands around it.
+#[derive(Clone, Debug, Serialize)]
+pub struct GraphAround {
+    /// The node.
+    pub of: String,
+    /// It and those around it, by identifier.
+    pub nodes: Vec<GraphNode>,
+    /// The edges among them.
+    pub edges: Vec<GraphEdge>,
+    /// Nodes that stand as near, and were too many.
+    pub left_out: usize,
+    /// How many other nodes are called so.
+    #[serde(skip)]
+    pub others: usize,
+    /// The tree that begins at the node, line by line.
+    #[serde(skip)]
+    pub tree: Vec<String>,
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GraphNode {
+    /// Its identifier.
+    pub id: String,
+    /// `source`, `chunk`, `atom`, …
+    pub node: String,
+    /// What of its kind; may be empty.
+    pub kind: String,
+    /// Its layer.
+    pub layer: LayerKind,
+    /// What it is called.
+    pub label: String,
+    /// What there is to read.
+    pub text: String,
+    /// The document it stands in; may be empty.
+    pub uri: String,
+    /// The page, where there are pages.
+    pub page: Option<u64>,
+}
+
+/// An edge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GraphEdge {
+    /// `contains`, `refers_to`, …
+    pub edge: String,
+    /// The node it leads from.
+    pub from: String,
+    /// The node it leads to.
+    pub to: String,
+}
+
+/// How to write the graph.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GraphFormat {
+    /// One JSON object per node and edge; all that there is.
+    #[default]
+    Jsonl,
+    /// XML for graph programs.
+    Graphml,
+    /// One page without any outside part.
+    Html,
+}
+
+/// What to write of the graph.
+#[derive(Clone, Debug)]
+pub struct GraphExportRequest {
+    /// How.
+    pub format: GraphFormat,
+    /// Only what stands around this node (a page).
+    pub of: Option<String>,
+    /// The most nodes of a page.
+    pub nodes: usize,
+}
+
+/// A base that is open for the export of its graph.
+pub struct GraphExport {
+    base: Base,
+    request: GraphExportRequest,
+}
+
+/// How much of the graph a page shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GraphDrawn {
+    /// Nodes on the page.
+    pub shown: usize,
+    /// Nodes in all.
+    pub nodes: usize,
+    /// Nodes that were too many.
+    pub left_out: usize,
+}
+
+impl Engine {
+    /// Counts nodes and edges by kind.
+    ///
+    /// # Errors
+    /// There is no base, or it cannot be read.
+    pub fn graph_summary(&self) -> Result<GraphSummary> {
+        let base = self.base()?;
+        let mut summary = GraphSummary { nodes: BTreeMap::new(), edges: BTreeMap::new() };
+        all(&base)(&mut |value| {
+            match graph::line(&value) {
+                Some(Line::Node(node)) => {
+                    let kind = match node.kind.as_str() {
+                        "atom" | "record" => format!("{} ({})", node.kind, node.sort),
+                        _ => node.kind,
+                    };
+                    *summary.nodes.entry(node.layer).or_default().entry(kind).or_default() += 1;
+                }
+                Some(Line::Edge(edge)) => {
+                    let kind = match edge.how.as_str() {
+                        "" => edge.kind,
+                        how => format!("{} ({how})", edge.kind),
+                    };
+                    *summary.edges.entry(kind).or_default() += 1;
+                }
+                None => {}
+            }
+            Ok(())
+        })?;
+        Ok(summary)
+    }
+
+    /// A node with its neighbours.
+    ///
+    /// # Errors
+    /// [`EngineError::NoNode`]; there is no base, or it cannot be read.
+    pub fn graph_around(&self, request: &GraphAroundRequest) -> Result<GraphAround> {
+        let base = self.base()?;
+        let found = find(&all(&base), &request.of)?;
+        let (node, others) = found.ok_or_else(|| no_node(&request.of))?;
+        let found = around(&all(&base), &edges(&base), node.id, request.depth, MOST)?;
+        let mut nodes: Vec<GraphNode> = found
+            .nodes
+            .values()
+            .map(|node| GraphNode {
+                id: shown(node.id),
+                node: node.kind.clone(),
+                kind: node.sort.clone(),
+                layer: node.layer,
+                label: node.label.clone(),
+                text: node.text.clone(),
+                uri: node.uri.clone(),
+                page: node.page,
+            })
+            .collect();
+        nodes.sort_by(|a, b| a.id.cmp(&b.id));
+        let edge = |edge: &graph::Edge| GraphEdge {
+            edge: edge.kind.clone(),
+            from: shown(edge.from),
+            to: shown(edge.to),
+        };
+        Ok(GraphAround {
+            of: shown(node.id),
+            nodes,
+            edges: found.edges.iter().map(edge).collect(),
+            left_out: found.left_out,
+            others,
+            tree: found.tree(node.id, request.depth),
+        })
+    }
+
+    /// Opens the base for the export of its graph: before anybody makes a file for it.
+    ///
+    /// # Errors
+    /// There is no base.
+    pub fn graph_export(&self, request: GraphExportRequest) -> Result<GraphExport> {
+        Ok(GraphExport { base: self.base()?, request })
+    }
+}
+
+impl GraphExport {
+    /// Writes the graph; how much of it, where it is a page.
+    ///
+    /// # Errors
+    /// [`EngineError::NoNode`]; the base cannot be read, or `writer` fails.
+    pub fn write(&self, writer: &mut dyn Write) -> Result<Option<GraphDrawn>> {
+        let drawn = match self.request.format {
+            GraphFormat::Jsonl => {
+                self.base.export(|line| writeln!(writer, "{line}"))?;
+                None
+            }
+            GraphFormat::Graphml => {
+                graphml(&all(&self.base), writer)?;
+                None
+            }
+            GraphFormat::Html => {
+                let (selection, start) = self.page()?;
+                let title = format!("pikerag graph: {}", self.base.folder().display());
+                writer.write_all(html(&selection, start, &title).as_bytes())?;
+                Some(GraphDrawn {
+                    shown: selection.around.nodes.len(),
+                    nodes: selection.nodes,
+                    left_out: selection.around.left_out,
+                })
+            }
+        };
+        writer.flush()?;
+        Ok(drawn)
+    }
+
+    fn page(&self) -> Result<(Selection, Option<NodeId>)> {
+        let (base, most) = (&self.base, self.request.nodes);
+        let Some(of) = &self.request.of else {
+            return Ok((select(&all(base), &edges(base), most)?, None));
+        };
+        let (node, _) = find(&all(base), of)?.ok_or_else(|| no_node(of))?;
+        let mut totals: HashMap<bool, usize> = HashMap::new();
+        all(base)(&mut |value| {
+            *totals.entry(value.get("node").is_some()).or_default() += 1;
+            Ok(())
+        })?;
+        let mut around = around(&all(base), &edges(base), node.id, 3, most)?;
+        // Relations are drawn as edges between entities.
+        around.nodes.retain(|id, found| found.kind != "relation" || *id == node.id);
+        let total = |is_node| totals.get(&is_node).copied().unwrap_or_default();
+        let left_out = total(true).saturating_sub(around.nodes.len());
+        let around = Around { left_out, ..around };
+        Ok((Selection { around, nodes: total(true), edges: total(false) }, Some(node.id)))
+    }
+}
+
+type Each<'a> = &'a mut dyn FnMut(ExportLine) -> std::io::Result<()>;
+
+/// The whole graph, line by line.
+fn all(base: &Base) -> impl Fn(Each<'_>) -> Result<()> + '_ {
+    |each: Each<'_>| Ok(base.export(each)?)
+}
+
+/// Its edges alone.
+fn edges(base: &Base) -> impl Fn(Each<'_>) -> Result<()> + '_ {
+    |each: Each<'_>| Ok(base.export_edges(each)?)
+}
+
+fn no_node(of: &str) -> EngineError {
+    EngineError::NoNode { of: of.to_owned() }
+}
+
+fn shown(id: NodeId) -> String {
+    format!("{id:016x}")
+}

@@ -1,0 +1,29 @@
+//! `parse`: what does reading make of a file?
+
+use std::path::PathBuf;
+
+use pikerag_coordinate::ingest::FileReader;
+use pikerag_parse::Parsed;
+
+use crate::engine::Engine;
+use crate::error::{EngineError, Result};
+
+/// Which file to read.
+#[derive(Clone, Debug)]
+pub struct ParseRequest {
+    /// The file.
+    pub path: PathBuf,
+}
+
+impl Engine {
+    /// Reads a file as indexing does, and stores nothing.
+    ///
+    /// # Errors
+    /// [`EngineError::NotUtf8`], [`EngineError::NotParsed`].
+    pub async fn parse(&self, request: &ParseRequest) -> Result<Parsed> {
+        let path = request.path.clone();
+        let Some(name) = request.path.to_str() else { return Err(EngineError::NotUtf8 { path }) };
+        let parsed = self.reader().parse(name).await;
+        parsed.map_err(|source| EngineError::NotParsed { path, source })
+    }
+}

@@ -1,0 +1,59 @@
+//! How far has a verb come? Told through a callback, for progress bars and their like.
+
+use pikerag_coordinate::estimate::Estimate;
+use pikerag_coordinate::ingest;
+
+use crate::engine::Engine;
+use crate::notice::Notice;
+
+/// Hears of progress. It is called from several threads, and must not block.
+pub type OnProgress<'a> = &'a (dyn Fn(Progress) + Send + Sync);
+
+/// How far a verb has come.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress {
+    /// A stage has done `done` of `total` pieces.
+    Stage {
+        /// `reading`, `atomizing`, `embedding`, …
+        name: String,
+        /// Pieces done.
+        done: usize,
+        /// Pieces in all; 0 where that is not known.
+        total: usize,
+    },
+    /// What the model calls to come will take. Told before the first of them.
+    Bill {
+        /// Calls and tokens.
+        estimate: Estimate,
+        /// US dollars, where the prices are known.
+        usd: Option<f64>,
+    },
+    /// Something to know besides.
+    Notice(Notice),
+    /// A part is at its end; another may begin.
+    Ended,
+}
+
+impl Engine {
+    /// Hands the progress of indexing on.
+    pub(super) fn tell(&self, progress: OnProgress<'_>, of: ingest::Progress) {
+        progress(match of {
+            ingest::Progress::Reading { done, total } => {
+                Progress::Stage { name: "reading".to_owned(), done, total }
+            }
+            ingest::Progress::Stage { name, done, total } => {
+                Progress::Stage { name: name.to_owned(), done, total }
+            }
+            ingest::Progress::Bill(estimate) => {
+                Progress::Bill { usd: self.price_of_estimate(&estimate), estimate }
+            }
+        });
+    }
+
+    /// Tells what somebody who indexes should know of the settings.
+    pub(super) fn tell_notices(&self, progress: OnProgress<'_>) {
+        for notice in &self.settings().notices {
+            progress(Progress::Notice(notice.clone()));
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! `records` and `schema propose`: which typed records are in the base, and which could be?
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use pikerag_extract::{propose_by_model, propose_from_columns};
+use pikerag_knowledge::{
+    Chunk, ChunkId, KnowledgeBase, KnowledgeWriter, Record, RecordSchema, Role, Spent, Stage,
+};
+use pikerag_store::Base;
+use serde::Serialize;
+
+use super::index::is_under;
+use crate::engine::Engine;
+use crate::error::{EngineError, Result};
+use crate::files;
+
+/// Chunks that a model is shown to propose schemas from, and their bytes in all.
+const SAMPLE: usize = 24;
+const SAMPLE_BYTES: usize = 24_000;
+/// Values of a column that its type is told from, at most.
+const VALUES: usize = 500;
+/// Documents that must say the same of themselves before that is proposed as records.
+const ALIKE: usize = 3;
+
+/// Which records to list.
+#[derive(Clone, Debug, Default)]
+pub struct RecordsRequest {
+    /// Only those of this schema.
+    pub schema: Option<String>,
+}
+
+/// From what to propose schemas.
+#[derive(Clone, Debug, Default)]
+pub struct ProposeRequest {
+    /// Files and folders of the base; all of it, if none.
+    pub paths: Vec<PathBuf>,
+}
+
+/// Schemas that could be declared.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProposeResponse {
+    /// From tables and documents' fields, then by the model; no two have the same fields or name.
+    pub records: Vec<RecordSchema>,
+}
+
+impl Engine {
+    /// Lists typed records.
+    ///
+    /// # Errors
+    /// There is no base, or it cannot be read.
+    pub async fn records(&self, request: &RecordsRequest) -> Result<Vec<Record>> {
+        Ok(self.base()?.records(request.schema.as_deref()).await?)
+    }
+
+    /// Drafts schemas from what the base holds; with a chat model from texts too.
+    ///
+    /// # Errors
+    /// There is no base, it cannot be read, or the model's call failed.
+    pub async fn propose_schemas(&self, request: &ProposeRequest) -> Result<ProposeResponse> {
+        let base = self.base()?;
+        let mut kept: Vec<RecordSchema> = Vec::new();
+        for mut schema in self.proposed(&base, request).await? {
+            if kept.iter().any(|held| held.fields == schema.fields) {
+                continue;
+            }
+            let name = schema.name.clone();
+            let mut n = 1;
+            while kept.iter().any(|held| held.name == schema.name) {
+                n += 1;
+                schema.name = format!("{name}_{n}");
+            }
+            kept.push(schema);
+        }
+        Ok(ProposeResponse { records: kept })
+    }
+
+    async fn proposed(&self, base: &Base, request: &ProposeRequest) -> Result<Vec<RecordSchema>> {
+        let roots: Vec<PathBuf> = request.paths.iter().map(|path| files::clean(path)).collect();
+        let wanted = |uri: &str| {
+            let path = Path::new(uri.split('#').next().unwrap_or(uri));
+            roots.is_empty() || is_under(path, &roots)
+        };
+        // A stage of no chunk: all of them wait for it.
+        let ids = base.pending(&Stage("propose".to_owned()), None, usize::MAX).await?;
+        let mut proposed = from_tables(base, &ids, &wanted).await?;
+        proposed.extend(from_metadata(base, &wanted).await?);
+        if let Some(model) = self.tools(base)?.models.of(Role::Extract) {
+            let sample = sample(base, &ids, &wanted).await?;
+            if !sample.is_empty() {
+                let by_model = propose_by_model(model, &sample, &mut Spent::default()).await;
+                proposed.extend(by_model.map_err(EngineError::NoProposal)?);
+            }
+        }
+        Ok(proposed)
+    }
+}
+
+type Columns = Vec<(String, Vec<String>)>;
+
+/// From the tables that share a header, the largest first.
+async fn from_tables(
+    base: &dyn KnowledgeWriter,
+    ids: &[ChunkId],
+    wanted: &(dyn Fn(&str) -> bool + Sync),
+) -> Result<Vec<RecordSchema>> {
+    let mut found: BTreeMap<Vec<String>, (String, usize, Columns)> = BTreeMap::new();
+    for page in ids.chunks(512) {
+        for chunk in base.chunks(page).await? {
+            let Some(table) = chunk.table.as_ref().filter(|table| !table.header.is_empty()) else {
+                continue;
+            };
+            if !wanted(&chunk.uri) {
+                continue;
+            }
+            let held = found.entry(table.header.clone()).or_insert_with(|| {
+                let columns = table.header.iter().map(|name| (name.clone(), Vec::new())).collect();
+                (chunk.title.clone(), 0, columns)
+            });
+            held.1 += table.rows.len();
+            for row in &table.rows {
+                for (place, (_, values)) in held.2.iter_mut().enumerate() {
+                    if values.len() < VALUES {
+                        values.push(row.get(place).cloned().unwrap_or_default());
+                    }
+                }
+            }
+        }
+    }
+    let mut found: Vec<_> = found.into_values().collect();
+    found.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+    Ok(found.iter().filter_map(|(name, _, columns)| propose_from_columns(name, columns)).collect())
+}
+
+/// From what documents say of themselves, where enough of a file's say the same.
+async fn from_metadata(
+    base: &dyn KnowledgeBase,
+    wanted: &(dyn Fn(&str) -> bool + Sync),
+) -> Result<Vec<RecordSchema>> {
+    let mut found: BTreeMap<(String, Vec<String>), (usize, Columns)> = BTreeMap::new();
+    for source in base.sources().await? {
+        if source.metadata.is_empty() || !wanted(&source.uri) {
+            continue;
+        }
+        let file = source.uri.split('#').next().unwrap_or_default().to_owned();
+        let names: Vec<String> = source.metadata.keys().cloned().collect();
+        let held = found.entry((file, names)).or_default();
+        held.0 += 1;
+        let values = source.metadata.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        for (place, (name, value)) in
+            [("title", source.title.as_str())].into_iter().chain(values).enumerate()
+        {
+            if held.1.len() <= place {
+                held.1.push((name.to_owned(), Vec::new()));
+            }
+            if let Some((_, values)) =
+                held.1.get_mut(place).filter(|(_, values)| values.len() < VALUES)
+            {
+                values.push(value.to_owned());
+            }
+        }
+    }
+    let alike = found.into_iter().filter(|(_, (documents, _))| ALIKE <= *documents);
+    let named = alike.map(|((file, _), (_, columns))| {
+        let stem =
+            file.rsplit('/').next().unwrap_or_default().split('.').next().unwrap_or_default();
+        (stem.to_owned(), columns)
+    });
+    Ok(named.filter_map(|(name, columns)| propose_from_columns(&name, &columns)).collect())
+}
+
+/// Chunks from all over the base, so many that a prompt holds them.
+async fn sample(
+    base: &dyn KnowledgeWriter,
+    ids: &[ChunkId],
+    wanted: &(dyn Fn(&str) -> bool + Sync),
+) -> Result<Vec<Chunk>> {
+    // Identifiers are hashes: their order is a draw.
+    let mut sample = Vec::new();
+    let mut bytes = 0;
+    for page in ids.chunks(512) {
+        for chunk in base.chunks(page).await? {
+            if !wanted(&chunk.uri) || chunk.table.is_some() {
+                continue;
+            }
+            bytes += chunk.text.len();
+            if SAMPLE <= sample.len() || (SAMPLE_BYTES < bytes && !sample.is_empty()) {
+                return Ok(sample);
+            }
+            sample.push(chunk);
+        }
+    }
+    Ok(sample)
+}

@@ -1,0 +1,127 @@
+//! `search`: chunks, each with how its score came about.
+
+use std::collections::BTreeMap;
+
+use pikerag_coordinate::Ports;
+use pikerag_knowledge::{AtomKind, Chunk};
+use pikerag_retrieve::{AtomHit, Finder, Hit, Search, atoms, hops, hybrid, nearest, search};
+use serde::Serialize;
+
+use crate::engine::Engine;
+use crate::error::{EngineError, Result};
+use crate::notice::Notice;
+
+/// What to look for, and how.
+#[derive(Clone, Debug)]
+pub struct SearchRequest {
+    /// What to look for.
+    pub query: String,
+    /// How to look.
+    pub by: SearchPath,
+    /// How many to find, at most.
+    pub k: usize,
+}
+
+/// How to look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SearchPath {
+    /// Words and meaning, fused.
+    #[default]
+    Hybrid,
+    /// Words only (BM25).
+    Words,
+    /// Meaning only (embeddings).
+    Meaning,
+    /// Atoms, and their chunks.
+    Atoms,
+    /// From chunk to chunk along links and names.
+    Hops,
+    /// Sources, sections, chunks and atoms at once; scores spread along links, names and order.
+    Layers,
+    /// Hops, where the scores spread over the layers count too.
+    Joined,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct SearchResponse {
+    /// Best first.
+    pub hits: Vec<SearchHit>,
+    /// What to know besides.
+    pub notices: Vec<Notice>,
+}
+
+/// A chunk that was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct SearchHit {
+    /// How well it fits; comparable within one search only.
+    pub score: f32,
+    /// What the score is made of.
+    pub parts: BTreeMap<String, f32>,
+    /// The atom that led to it.
+    pub atom: Option<String>,
+    /// The chunk.
+    pub chunk: Chunk,
+}
+
+impl Engine {
+    /// Finds chunks.
+    ///
+    /// # Errors
+    /// There is no base, or what the search needs is not at hand.
+    ///
+    /// # Cancel safety
+    /// Reads only.
+    pub async fn search(&self, request: &SearchRequest) -> Result<SearchResponse> {
+        let base = self.base()?;
+        let (ports, notices) = self.ports(&base).await?;
+        let (hits, mut atoms) = self.look_up(&ports, request).await?;
+        let ids: Vec<_> = hits.iter().map(|hit| hit.chunk).collect();
+        let chunks = ports.base.chunks(&ids).await?;
+        atoms.resize(hits.len(), None);
+        let hits = hits.into_iter().zip(chunks).zip(atoms).map(|((hit, chunk), atom)| SearchHit {
+            score: hit.score,
+            parts: hit.parts,
+            atom,
+            chunk,
+        });
+        Ok(SearchResponse { hits: hits.collect(), notices })
+    }
+
+    /// The hits, and the atoms that led to them.
+    async fn look_up(
+        &self,
+        ports: &Ports,
+        request: &SearchRequest,
+    ) -> Result<(Vec<Hit>, Vec<Option<String>>)> {
+        let finder = ports.finder();
+        let (query, k) = (request.query.as_str(), request.k);
+        let weights = self.settings().searches();
+        let hits = match request.by {
+            SearchPath::Hybrid => hybrid(finder, query, k).await?,
+            SearchPath::Hops => hops(finder, query, k, weights.hops).await?,
+            SearchPath::Layers => search(finder, Search::Layers, query, k, weights).await?,
+            SearchPath::Joined => search(finder, Search::Joined, query, k, weights).await?,
+            SearchPath::Meaning if ports.embedder.is_none() => {
+                return Err(EngineError::NoEmbedder);
+            }
+            SearchPath::Meaning => nearest(finder, query, k, -1.0).await?,
+            SearchPath::Words => {
+                let words = Finder { embedder: None, ..finder };
+                nearest(words, query, k, 0.0).await?
+            }
+            SearchPath::Atoms => {
+                let summary = ports.base.summary().await?;
+                let kind = match (summary.questions, summary.statements) {
+                    (0, 0) => AtomKind::Sentence,
+                    (0, _) => AtomKind::Statement,
+                    _ => AtomKind::Question,
+                };
+                let found = atoms(finder, kind, &[query.to_owned()], k, 0.0, &[]).await?;
+                let texts = found.iter().map(|hit| Some(hit.atom.text.clone())).collect();
+                return Ok((found.iter().map(AtomHit::as_chunk).collect(), texts));
+            }
+        };
+        Ok((hits, Vec::new()))
+    }
+}
