@@ -3,6 +3,7 @@
 mod cost;
 mod endpoints;
 mod labelled;
+mod runs;
 mod weights;
 
 use std::sync::{Arc, OnceLock};
@@ -12,8 +13,10 @@ use pikerag_coordinate::{Method, Models, Ports};
 use pikerag_knowledge::{ChatModel, Embedder, KnowledgeBase, Ledger, Role, Structure};
 use pikerag_models::{CallContext, MemoryLedger, Meter, Mode, Transport};
 use pikerag_store::{Base, DATABASE};
+use tokio_util::sync::CancellationToken;
 
 pub use self::cost::{Cost, CostPart};
+pub use self::runs::RunLimits;
 use crate::error::{EngineError, Result};
 use crate::notice::Notice;
 use crate::sandbox::{Programs, SandboxedReader};
@@ -41,6 +44,7 @@ pub fn open(settings: Settings) -> Result<Engine> {
         reader: Arc::new(reader),
         transport: Transport::default(),
         local: OnceLock::new(),
+        cancel: CancellationToken::new(),
     })
 }
 
@@ -53,12 +57,28 @@ pub struct Engine {
     reader: Arc<SandboxedReader>,
     /// Local weights are opened once.
     local: OnceLock<Result<Arc<dyn Embedder>, String>>,
+    cancel: CancellationToken,
 }
 
 impl Engine {
     /// What it was opened with.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Stops everything that is under way, for good: no model call is begun after that, and those under way are
+    /// given up. Runs end as cancelled, with their trace and their cost; other verbs with
+    /// [`EngineError::Cancelled`]. What was paid and stored stays.
+    pub fn cancel(&self) {
+        self.cancel.cancel();
+    }
+
+    /// Work that loses at most the calls in flight when it is stopped.
+    pub(crate) async fn unless_cancelled<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        match self.cancel.run_until_cancelled(work).await {
+            Some(result) => result,
+            None => Err(EngineError::Cancelled),
+        }
     }
 
     /// The base, which must be there.
@@ -144,6 +164,10 @@ impl Engine {
 
     pub(crate) fn has_chat(&self, role: Role) -> bool {
         self.settings.chat(role).is_some()
+    }
+
+    pub(crate) fn models_in(&self, base: &Base, mode: Mode) -> Result<Models> {
+        endpoints::models(&self.settings, &self.calls(Arc::new(base.clone()), mode))
     }
 
     fn models(&self, ledger: Arc<dyn Ledger>) -> Result<Models> {

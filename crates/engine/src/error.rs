@@ -4,9 +4,10 @@
 use std::path::PathBuf;
 
 use pikerag_coordinate::ingest::FileError;
+use pikerag_coordinate::methods::BadParameter;
 use pikerag_coordinate::{SolveError, UnknownMethod};
 use pikerag_eval::EvalError;
-use pikerag_knowledge::{ModelError, Role, StoreError};
+use pikerag_knowledge::{ModelError, Role, RunId, RunState, StoreError};
 use pikerag_prompt::AskError;
 use pikerag_retrieve::{RetrieveError, UnknownSearch};
 
@@ -89,6 +90,42 @@ pub enum EngineError {
         /// What is wrong with it.
         source: serde_json::Error,
     },
+    /// There is no such run in the base.
+    #[error("there is no run `{name}`")]
+    NoRun {
+        /// What was asked for.
+        name: String,
+    },
+    /// Several runs are named so.
+    #[error("several runs begin with `{name}`")]
+    UnclearRun {
+        /// What was asked for.
+        name: String,
+    },
+    /// Only a run that was answered can be walked again as a whole.
+    #[error("the run {run} is {}, not answered", state.as_str())]
+    RunNotAnswered {
+        /// The run.
+        run: RunId,
+        /// How it stands.
+        state: RunState,
+    },
+    /// A fork is to begin where nothing was decided.
+    #[error("event {seq} of the run {run} is no decision; these are: {}", listed(decisions))]
+    NoDecision {
+        /// The run.
+        run: RunId,
+        /// The event.
+        seq: u32,
+        /// Those that are.
+        decisions: Vec<u32>,
+    },
+    /// A parameter of a kept run is no longer known.
+    #[error(transparent)]
+    Parameter(#[from] BadParameter),
+    /// Somebody stopped it.
+    #[error("cancelled")]
+    Cancelled,
     /// The question holds no word.
     #[error("the question is empty")]
     EmptyQuestion,
@@ -246,6 +283,13 @@ pub enum EngineError {
     },
 }
 
+fn listed(numbers: &[u32]) -> String {
+    match numbers {
+        [] => "none".to_owned(),
+        numbers => numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
+    }
+}
+
 impl EngineError {
     /// A short name of the decision, for machines; it stays as it is from version to version.
     pub fn code(&self) -> &'static str {
@@ -268,6 +312,16 @@ impl EngineError {
             Self::Endpoint { .. } | Self::EmbedEndpoint(_) => "bad-endpoint",
             Self::NoWeights { .. } => "no-weights",
             Self::LabelledUnreadable { .. } | Self::NotLabelled { .. } => "bad-labelled-questions",
+            Self::NoRun { .. } => "no-such-run",
+            Self::UnclearRun { .. } => "unclear-run",
+            Self::RunNotAnswered { .. } => "run-not-answered",
+            Self::NoDecision { .. }
+            | Self::Solve(SolveError::UnfitChange { .. } | SolveError::NoCandidate { .. }) => {
+                "no-such-decision"
+            }
+            Self::Solve(SolveError::Diverged { .. }) => "run-diverged",
+            Self::Parameter(_) => "bad-parameter",
+            Self::Cancelled | Self::Solve(SolveError::Cancelled) => "cancelled",
             Self::EmptyQuestion => "empty-question",
             Self::NoEmbedder => "no-embedder",
             Self::NoProposal(_) => "no-proposal",
@@ -292,6 +346,11 @@ impl EngineError {
             Self::CorpusUnreadable { .. } => "unreadable-corpus",
             Self::CorpusIncomplete { .. } => "incomplete-corpus",
         }
+    }
+
+    /// Whether somebody stopped it.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Cancelled | Self::Solve(SolveError::Cancelled))
     }
 
     /// Whether it came of a spent budget.

@@ -12,9 +12,10 @@
 //! let request = pikerag_engine::AskRequest {
 //!     question: "Who calibrates the sensor?".to_owned(),
 //!     method: "kar3".to_owned(),
+//!     ..Default::default()
 //! };
 //! let response = engine.ask(&request).await?;
-//! println!("{}", response.answer.text);
+//! println!("{}", response.result?.text);
 //! # Ok(())
 //! # }
 //! ```
@@ -37,7 +38,9 @@ pub use pikerag_knowledge as knowledge;
 pub mod parts {
     pub use pikerag_coordinate::SolveError;
     pub use pikerag_coordinate::estimate::Estimate;
-    pub use pikerag_coordinate::ingest::{Learned, Outcome, Report as IndexReport};
+    pub use pikerag_coordinate::ingest::{
+        Learned, Outcome, Report as IndexReport, mark_in_words,
+    };
     pub use pikerag_eval::EvalError;
     pub use pikerag_eval::cost_model::{Bill, Expected};
     pub use pikerag_eval::presets::Preset;
@@ -46,7 +49,8 @@ pub mod parts {
     pub use pikerag_parse::Parsed;
 }
 
-pub use crate::engine::{Cost, CostPart, Engine, open};
+pub use crate::engine::{Cost, CostPart, Engine, RunLimits, open};
+pub use crate::graph::called;
 pub use crate::error::{EngineError, Result};
 pub use crate::notice::Notice;
 pub use crate::verbs::*;

@@ -23,6 +23,11 @@ pub enum Notice {
         /// Who made them.
         made_by: String,
     },
+    /// A run could not be kept; its answer is not worth less for that.
+    RunNotKept {
+        /// Why.
+        reason: String,
+    },
     /// Atoms are asked for that a model writes, and none is in use.
     NoAtomizer,
     /// Questions of a data set have no answer, as it says itself.
@@ -63,6 +68,7 @@ impl fmt::Display for Notice {
                 f,
                 "the vectors were made by {made_by}, which is not at hand: searching by words alone"
             ),
+            Self::RunNotKept { reason } => write!(f, "the run could not be kept: {reason}"),
             Self::NoAtomizer => f.write_str(
                 "`index.atoms` asks for what a model writes, but no chat model is in use: sentences take their place",
             ),

@@ -3,12 +3,14 @@
 //! of, whose `main` hands the hidden subcommands `parse-child` and `run-limited` to [`parse_child`] and
 //! [`exec_limited`].
 
+mod alive;
 mod child;
 mod limited;
 mod ocr;
 mod pipe;
 mod programs;
 
+pub(crate) use alive::is_alive;
 pub(crate) use child::SandboxedReader;
 pub use child::{ParseChild, ParserLimits, parse_child};
 pub use limited::{ExecError, RunLimited, exec_limited};

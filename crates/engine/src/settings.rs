@@ -17,13 +17,14 @@ use pikerag_knowledge::Role;
 use pikerag_knowledge::records::BadSchema;
 pub use pikerag_models::Cap;
 use pikerag_models::{Batch, Endpoint, Limits, Prices, RetryParams};
-use pikerag_retrieve::{LayerParams, SearchParams};
+use pikerag_retrieve::SearchParams;
 use serde::Deserialize;
 
 pub use self::declaration::declaration;
 pub use self::environment::Environment;
 pub(crate) use self::environment::this_program;
 pub use self::resolve::{Flags, settings_path};
+use crate::engine::RunLimits;
 use crate::notice::Notice;
 use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};
 
@@ -65,8 +66,8 @@ pub struct Settings {
     pub methods: Overrides,
     /// File of labelled questions for `skr`.
     pub skr_examples: Option<PathBuf>,
-    /// Weights of the search over all layers.
-    pub layers: LayerParams,
+    /// How long runs are kept, and how many.
+    pub runs: RunLimits,
     /// What somebody who indexes should know of these settings.
     pub notices: Vec<Notice>,
 }
@@ -95,7 +96,7 @@ impl Settings {
 
     /// The weights of all searches.
     pub fn searches(&self) -> SearchParams {
-        SearchParams { hops: self.methods.hops, layers: self.layers }
+        SearchParams { hops: self.methods.weights.hops, layers: self.methods.weights.layers }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What can be asked of the engine? A module for each verb: its request, its response, and its method on
 //! [`Engine`](crate::Engine).
 
-mod ask;
+pub(crate) mod ask;
 mod delete;
 mod doctor;
 mod estimate;
@@ -13,6 +13,7 @@ mod init;
 mod parse;
 mod progress;
 mod records;
+mod runs;
 mod search;
 mod status;
 mod tags;
@@ -35,6 +36,7 @@ pub use self::init::{InitResponse, init};
 pub use self::parse::ParseRequest;
 pub use self::progress::{OnProgress, Progress};
 pub use self::records::{ProposeRequest, ProposeResponse, RecordsRequest};
+pub use self::runs::{DiffLine, DiffResponse, DiffSide, ForkRequest, RunResponse, RunSummary};
 pub use self::search::{SearchHit, SearchPath, SearchRequest, SearchResponse};
 pub use self::status::StatusResponse;
 pub use self::tags::{

@@ -99,15 +99,13 @@ fn dry_run(json: bool, response: &DryRunResponse) -> anyhow::Result<u8> {
 }
 
 fn line(of: &Forecast) -> String {
-    let Some(forecast) = &of.forecast else {
-        return "nothing is known about this method's calls".to_owned();
-    };
+    let forecast = &of.forecast;
     let shown = |bill: &Bill, usd: Option<f64>| {
         let Bill { calls, prompt_tokens, completion_tokens } = bill;
         let money = usd.map_or(String::new(), |usd| format!(", ${usd:.2}"));
         format!("{calls} calls, {prompt_tokens} + {completion_tokens} tokens{money}")
     };
-    let typical = shown(&forecast.typical, of.usd.and_then(|usd| usd.typical));
-    let most = shown(&forecast.most, of.usd.and_then(|usd| usd.most));
+    let typical = shown(&forecast.typical, of.usd.typical);
+    let most = shown(&forecast.most, of.usd.most);
     format!("{typical}; at most {most} ({})", forecast.basis)
 }

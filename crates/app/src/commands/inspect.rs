@@ -4,6 +4,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::Context;
+use pikerag_engine::parts::mark_in_words;
 use pikerag_engine::{Engine, StatusResponse};
 
 use crate::cli::Export;
@@ -60,8 +61,9 @@ pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
     ));
     for (stage, chunks) in &summary.pending {
         say(&format!(
-            "  {} wait for {stage}; run `pikerag index` again to go on",
-            count(*chunks, "chunk")
+            "  {} wait for {}; run `pikerag index` again to go on",
+            count(*chunks, "chunk"),
+            mark_in_words(stage)
         ));
     }
     Ok(0)

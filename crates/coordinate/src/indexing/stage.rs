@@ -5,10 +5,9 @@ use std::ops::ControlFlow;
 
 use async_trait::async_trait;
 use futures::stream::StreamExt;
-use pikerag_knowledge::AtomKind;
 use pikerag_knowledge::{
-    Account, ChatModel, Chunk, ChunkId, DocumentGraph, Image, KnowledgeWriter, Role, Source,
-    StoreError, Structure, TagClass,
+    AtomKind, ChatModel, Chunk, ChunkId, DocumentGraph, Image, KnowledgeWriter, Role, Source,
+    Account, StoreError, Structure, TagClass,
 };
 use pikerag_prompt::{AskError, Prompt, Prose, ask_about};
 
@@ -78,26 +77,21 @@ impl<'a> Job<'a> {
     }
 }
 
+/// What came of a stage. `Break`: what comes after it in its part cannot be done now.
+pub(crate) type Ran = Result<ControlFlow<()>, StoreError>;
+pub(crate) type Done = Result<(), StoreError>;
+
 /// A stage of indexing.
 #[async_trait(?Send)]
 pub(crate) trait Stage {
-    /// Does what waits for it in the base. `Break`: what comes after it in its part cannot be done now.
+    /// Does what waits for it in the base.
     ///
     /// # Errors
     /// The base cannot be read or written. What a model's call fails of is in the report.
-    async fn run(
-        &self,
-        row: &Row,
-        job: &Job<'_>,
-        report: &mut Report,
-    ) -> Result<ControlFlow<()>, StoreError>;
+    async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran;
 
     /// Counts what waits for it in the base, if there is one.
-    async fn count_pending(
-        &self,
-        _base: Option<&dyn KnowledgeWriter>,
-        _bill: &mut Bill,
-    ) -> Result<(), StoreError> {
+    async fn count_pending(&self, _base: Option<&dyn KnowledgeWriter>, _bill: &mut Bill) -> Done {
         Ok(())
     }
 
@@ -145,7 +139,9 @@ pub(crate) trait Piece {
     fn label(&self) -> String;
 
     /// The chunk that it counts as, if it is one.
-    fn chunk(&self) -> Option<ChunkId>;
+    fn chunk(&self) -> Option<ChunkId> {
+        None
+    }
 }
 
 impl Piece for Chunk {
@@ -158,6 +154,10 @@ impl Piece for Chunk {
     }
 }
 
+pub(crate) type Found<'a, T> = Result<Waiting<'a, T>, StoreError>;
+/// Pieces with what was said of them; `None` stands for a reply that stayed unreadable.
+pub(crate) type Came<S> = Vec<(<S as ByPiece>::Piece, Option<<S as ByPiece>::Reply>)>;
+
 /// A stage that asks a model about piece after piece: the loop over them is the same for all.
 #[async_trait(?Send)]
 pub(crate) trait ByPiece {
@@ -165,10 +165,7 @@ pub(crate) trait ByPiece {
     type Reply;
 
     /// What waits for it in the base.
-    async fn pending<'a>(
-        &'a self,
-        base: &'a dyn KnowledgeWriter,
-    ) -> Result<Waiting<'a, Self::Piece>, StoreError>;
+    async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, Self::Piece>;
 
     /// The piece that something new will be; `None` where it is not for this stage.
     fn piece_of(&self, new: &New<'_>) -> Option<Self::Piece>;
@@ -179,20 +176,11 @@ pub(crate) trait ByPiece {
         piece: &Self::Piece,
     ) -> Result<Self::Reply, AskError>;
 
-    /// Stores pieces with their marks; `None` stands for a reply that stayed unreadable.
-    async fn store(
-        &self,
-        job: &Job<'_>,
-        came: Vec<(Self::Piece, Option<Self::Reply>)>,
-        report: &mut Report,
-    ) -> Result<(), StoreError>;
+    /// Stores pieces with their marks.
+    async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done;
 
     /// Marks chunks that wait, and that there is nothing to ask about.
-    async fn pass(
-        &self,
-        _base: &dyn KnowledgeWriter,
-        _passed: Vec<ChunkId>,
-    ) -> Result<(), StoreError> {
+    async fn pass(&self, _base: &dyn KnowledgeWriter, _passed: Vec<ChunkId>) -> Done {
         Ok(())
     }
 
@@ -202,12 +190,7 @@ pub(crate) trait ByPiece {
 
 #[async_trait(?Send)]
 impl<S: ByPiece> Stage for S {
-    async fn run(
-        &self,
-        row: &Row,
-        job: &Job<'_>,
-        report: &mut Report,
-    ) -> Result<ControlFlow<()>, StoreError> {
+    async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
         let Some(model) = job.model(row) else { return Ok(ControlFlow::Continue(())) };
         let Waiting { total, passed, pieces } = self.pending(job.base()).await?;
         if !passed.is_empty() {
@@ -217,18 +200,12 @@ impl<S: ByPiece> Stage for S {
             let reply = self.ask(model, &piece).await;
             (piece, reply)
         };
-        let store = async |came: Vec<(S::Piece, Option<S::Reply>)>, report: &mut Report| {
-            self.store(job, came, report).await
-        };
+        let store = async |came: Came<S>, report: &mut Report| self.store(job, came, report).await;
         run_calls(job.calls(row, total), pieces, ask, S::Piece::label, report, store).await?;
         Ok(ControlFlow::Continue(()))
     }
 
-    async fn count_pending(
-        &self,
-        base: Option<&dyn KnowledgeWriter>,
-        bill: &mut Bill,
-    ) -> Result<(), StoreError> {
+    async fn count_pending(&self, base: Option<&dyn KnowledgeWriter>, bill: &mut Bill) -> Done {
         let Some(base) = base else { return Ok(()) };
         let mut pieces = self.pending(base).await?.pieces;
         while let Some(piece) = pieces.next().await {
@@ -254,7 +231,7 @@ pub(crate) async fn by_page(
     job: &Job<'_>,
     pending: &[ChunkId],
     mut store: impl AsyncFnMut(Vec<Chunk>) -> Result<(), StoreError>,
-) -> Result<ControlFlow<()>, StoreError> {
+) -> Ran {
     let mut done = 0;
     for page in pending.chunks(PAGE) {
         store(job.base().chunks(page).await?).await?;

@@ -116,7 +116,7 @@ pub(super) fn collect(
 }
 
 /// What people call a kind of node or edge.
-pub(crate) fn called(kind: &str) -> String {
+pub fn called(kind: &str) -> String {
     match kind {
         "source" => "document".to_owned(),
         other => other.replace('_', " "),

@@ -30,9 +30,6 @@ pub(super) fn check(settings: &SettingsFile) -> Result<(), SettingsError> {
             );
         }
     }
-    if settings.methods.set.delta.is_some_and(|delta| !(-1.0..=1.0).contains(&delta)) {
-        return refuse("methods.delta", "is a cosine: it must lie between -1 and 1".to_owned());
-    }
     let odd = |c: char| !c.is_ascii_alphanumeric() && !"_/-".contains(c);
     if let Some(language) =
         settings.tools.languages.iter().find(|l| l.is_empty() || l.contains(odd))

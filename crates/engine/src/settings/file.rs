@@ -11,6 +11,7 @@ use pikerag_models::Secret;
 use serde::Deserialize;
 
 use super::Chunking;
+use crate::engine::RunLimits;
 
 /// The settings file, as written.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -36,6 +37,24 @@ pub(super) struct SettingsFile {
     pub(super) tools: ToolsTable,
     pub(super) methods: MethodsTable,
     pub(super) retrieval: RetrievalTable,
+    pub(super) runs: RunsTable,
+}
+
+/// How long runs are kept.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RunsTable {
+    /// The latest so many; 0 keeps none.
+    pub(super) keep: usize,
+    /// Those of so many days.
+    pub(super) days: u64,
+}
+
+impl Default for RunsTable {
+    fn default() -> Self {
+        let RunLimits { number, age } = RunLimits::default();
+        Self { keep: number, days: age.as_secs() / (24 * 60 * 60) }
+    }
 }
 
 /// How chunks are found.

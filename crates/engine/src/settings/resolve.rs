@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pikerag_coordinate::Overrides;
+use pikerag_coordinate::methods::Weights;
+
 use pikerag_coordinate::ingest::{Params, Summarized, TagParams};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{AtomKind, Origin, Role, TagClass, TagExample};
@@ -17,6 +19,7 @@ use super::check::check;
 use super::environment::fill_in;
 use super::file::{ChatTable, EmbedKind, EmbedTable, PriceTable, SettingsFile, TagsTable};
 use super::{ChatSettings, EmbedSettings, Environment, Settings, SettingsError, WeightPlaces};
+use crate::engine::RunLimits;
 use crate::notice::Notice;
 use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};
 
@@ -83,8 +86,9 @@ fn resolve(
     let mut notices = Vec::new();
     let ingest = ingest(&file, &tables, flags, &mut notices);
     let min_tokens = min_tokens(&file);
-    let methods =
-        Overrides { layers: file.retrieval.layers, tags: file.retrieval.tags, ..file.methods.set };
+    let hops = file.methods.set.weights.hops;
+    let weights_of = Weights { hops, layers: file.retrieval.layers, tags: file.retrieval.tags };
+    let methods = Overrides { weights: weights_of, ..file.methods.set };
     let price = |set: &PriceTable| Price { prompt: set.prompt, completion: set.completion };
     let base = flags.base.clone();
     let base = base.or_else(|| environment.get("PIKERAG_BASE").map(PathBuf::from));
@@ -125,7 +129,10 @@ fn resolve(
         },
         methods,
         skr_examples: file.methods.skr_examples,
-        layers: file.retrieval.layers,
+        runs: RunLimits {
+            number: file.runs.keep,
+            age: Duration::from_secs(file.runs.days.saturating_mul(24 * 60 * 60)),
+        },
         notices,
     })
 }

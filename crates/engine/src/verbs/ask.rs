@@ -1,45 +1,88 @@
-//! `ask`: what the base is for.
+//! `ask`: what the base is for. Each question is a run that is kept, whatever comes of it.
 
-use pikerag_coordinate::{Method, Ports, solve};
-use pikerag_knowledge::{Answer, Question};
-use serde::Serialize;
+use std::sync::Arc;
+
+use pikerag_coordinate::{Finished, SolveError};
+use pikerag_knowledge::{Answer, Question, RunEvent, RunRecord, RunSink};
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 use crate::notice::Notice;
 
 /// A question, and how to answer it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default)]
 pub struct AskRequest {
     /// The question.
     pub question: String,
     /// The method's name.
     pub method: String,
+    /// Hears what happens while it happens.
+    pub listener: Option<Arc<dyn RunSink>>,
+    /// Stops the run: no model call is begun after that, and those under way are given up. The engine's own
+    /// [`Engine::cancel`] stops it too.
+    pub cancel: CancellationToken,
 }
 
-/// An answer.
-#[derive(Clone, Debug, Serialize)]
+/// A run that has ended: with an answer, an error, or because somebody stopped it.
+#[derive(Debug)]
 pub struct AskResponse {
-    /// The question.
-    pub question: String,
-    /// The method's name.
-    pub method: String,
-    /// The answer with its citations, its reasoning and what it took.
-    pub answer: Answer,
+    /// Its name, state, cost and answer.
+    pub run: RunRecord,
+    /// What happened, in order.
+    pub events: Vec<RunEvent>,
+    /// The answer, or why there is none.
+    pub result: Result<Answer, SolveError>,
     /// What to know besides.
-    #[serde(skip)]
     pub notices: Vec<Notice>,
 }
 
+impl AskResponse {
+    pub(crate) fn new(run: Finished, notices: Vec<Notice>) -> Self {
+        Self { run: run.record, events: run.events, result: run.result, notices }
+    }
+}
+
+impl Serialize for AskResponse {
+    /// Question, method, answer (with `trace` and `spent`; null where there is none), and the run's name.
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let answer = self.run.answer.as_ref().map(|answer| {
+            with_trace(answer, &self.events, &self.run)
+        });
+        json!({
+            "question": self.run.question.text, "method": self.run.method, "answer": answer,
+            "run": self.run.id, "state": self.run.state,
+        })
+        .serialize(to)
+    }
+}
+
+/// An answer with what led to it, as files and programs read it.
+pub(crate) fn traced(answer: &Answer, run: &Finished) -> Value {
+    with_trace(answer, &run.events, &run.record)
+}
+
+fn with_trace(answer: &Answer, events: &[RunEvent], run: &RunRecord) -> Value {
+    let mut told = json!(answer);
+    if let Some(fields) = told.as_object_mut() {
+        let trace: Vec<_> = events.iter().map(|event| &event.event).collect();
+        fields.insert("trace".to_owned(), json!(trace));
+        fields.insert("spent".to_owned(), json!(run.cost.spent));
+    }
+    told
+}
+
 impl Engine {
-    /// Answers a question.
+    /// Answers a question, in a run that is kept.
     ///
     /// # Errors
-    /// There is no such method or no base, or the method lacks something. A question is answered whole or not at
-    /// all.
+    /// There is no such method or no base. What goes wrong in the run itself is in the response, with its trace and
+    /// its cost.
     ///
     /// # Cancel safety
-    /// Reads only; dropping the future gives up at most the call in flight.
+    /// Dropping the future leaves a run without an end; stop it by the request's `cancel` instead.
     pub async fn ask(&self, request: &AskRequest) -> Result<AskResponse> {
         let method = self.method(&request.method)?;
         let base = self.base()?;
@@ -49,11 +92,9 @@ impl Engine {
             return Err(EngineError::EmptyQuestion);
         }
         let question = Question { id: "asked".to_owned(), text: text.to_owned() };
-        let answer = answer(&ports, &question, method).await?;
-        Ok(AskResponse { question: question.text, method: request.method.clone(), answer, notices })
+        let run = self.run(&base, &ports, &question, method, None, request).await?;
+        let mut response = AskResponse::new(run.finished, notices);
+        response.notices.extend(run.notice);
+        Ok(response)
     }
-}
-
-async fn answer(ports: &Ports, question: &Question, method: Method) -> Result<Answer> {
-    Ok(solve(ports, question, method).await?)
 }

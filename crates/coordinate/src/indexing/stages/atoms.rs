@@ -1,8 +1,6 @@
 //! What can a chunk be found by, besides its own words? Atomic questions and statements that a model
 //! writes, or its sentences (KAR³ §3.3, Table 13).
 
-use std::ops::ControlFlow;
-
 use async_trait::async_trait;
 use pikerag_extract::{
     Atomized, atomize_prompt, question_atoms, sentence_atoms, statement_atoms, statements_prompt,
@@ -18,7 +16,7 @@ use crate::indexing::bill::Bill;
 use crate::indexing::fresh::Fresh;
 use crate::indexing::outcome::Report;
 use crate::indexing::pending::{Waiting, all_pending};
-use crate::indexing::stage::{ByPiece, Job, New, Row, Stage, by_page};
+use crate::indexing::stage::{ByPiece, Came, Done, Found, Job, New, Ran, Row, Stage, by_page};
 
 /// Questions that a model writes per sentence, and tokens per question with its quotes and comma.
 /// From the paper's costs: KAR³ Tables 10–12 count about as many reply tokens as content tokens.
@@ -49,10 +47,7 @@ impl ByPiece for Written {
     type Piece = Chunk;
     type Reply = Atomized;
 
-    async fn pending<'a>(
-        &'a self,
-        base: &'a dyn KnowledgeWriter,
-    ) -> Result<Waiting<'a, Chunk>, StoreError> {
+    async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, Chunk> {
         let ids = all_pending(base, &Mark::atomize(self.kind())).await?;
         Ok(Waiting::chunks(base, &ids))
     }
@@ -68,12 +63,7 @@ impl ByPiece for Written {
         }
     }
 
-    async fn store(
-        &self,
-        job: &Job<'_>,
-        came: Vec<(Chunk, Option<Atomized>)>,
-        report: &mut Report,
-    ) -> Result<(), StoreError> {
+    async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
         let mut atoms = Vec::with_capacity(came.len());
         for (chunk, made) in came {
             atoms.push((chunk.id, read(&chunk, self.kind(), made, report)));
@@ -109,12 +99,7 @@ pub(crate) struct Sentences;
 
 #[async_trait(?Send)]
 impl Stage for Sentences {
-    async fn run(
-        &self,
-        row: &Row,
-        job: &Job<'_>,
-        report: &mut Report,
-    ) -> Result<ControlFlow<()>, StoreError> {
+    async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
         let kind = AtomKind::Sentence;
         let pending = all_pending(job.base(), &Mark::atomize(kind)).await?;
         by_page(row, job, &pending, async |chunks: Vec<Chunk>| {

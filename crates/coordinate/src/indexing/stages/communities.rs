@@ -6,11 +6,11 @@ use std::ops::ControlFlow;
 
 use async_trait::async_trait;
 use pikerag_knowledge::id::content_id;
-use pikerag_knowledge::{Community, CommunityId, EntityId, Outline, StoreError};
+use pikerag_knowledge::{Community, CommunityId, EntityId, Outline};
 use pikerag_organize::leiden::{Graph, hierarchy};
 
 use crate::indexing::outcome::Report;
-use crate::indexing::stage::{Job, Row, Stage};
+use crate::indexing::stage::{Job, Ran, Row, Stage};
 
 /// Larger communities are split (GraphRAG's `max_cluster_size`).
 const LARGEST: usize = 10;
@@ -22,12 +22,7 @@ pub(crate) struct Communities;
 
 #[async_trait(?Send)]
 impl Stage for Communities {
-    async fn run(
-        &self,
-        _row: &Row,
-        job: &Job<'_>,
-        report: &mut Report,
-    ) -> Result<ControlFlow<()>, StoreError> {
+    async fn run(&self, _row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
         // Communities of half a graph would be paid for twice.
         if report.stopped.is_some() {
             return Ok(ControlFlow::Break(()));

@@ -11,7 +11,7 @@ use super::shown::{Shown, shown};
 use crate::indexing::bill::Bill;
 use crate::indexing::outcome::Report;
 use crate::indexing::pending::{PAGE, Waiting, all_pending_of, paged};
-use crate::indexing::stage::{ByPiece, Job, New, prompt_tokens, said};
+use crate::indexing::stage::{ByPiece, Came, Done, Found, Job, New, prompt_tokens, said};
 
 const TABLE: Prompt = Prompt {
     role: Role::Summarize,
@@ -41,10 +41,7 @@ impl ByPiece for Tables {
     type Piece = Shown;
     type Reply = String;
 
-    async fn pending<'a>(
-        &'a self,
-        base: &'a dyn KnowledgeWriter,
-    ) -> Result<Waiting<'a, Shown>, StoreError> {
+    async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, Shown> {
         let kind = ChunkKind::Table;
         let ids = all_pending_of(base, &Mark::describe(kind), kind).await?;
         let total = ids.len();
@@ -63,12 +60,7 @@ impl ByPiece for Tables {
         said(model, &TABLE, &table_inputs(shown), &[]).await
     }
 
-    async fn store(
-        &self,
-        job: &Job<'_>,
-        came: Vec<(Shown, Option<String>)>,
-        report: &mut Report,
-    ) -> Result<(), StoreError> {
+    async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
         store(job, ChunkKind::Table, came, report).await
     }
 
@@ -86,10 +78,7 @@ impl ByPiece for Figures {
     type Piece = Shown;
     type Reply = String;
 
-    async fn pending<'a>(
-        &'a self,
-        base: &'a dyn KnowledgeWriter,
-    ) -> Result<Waiting<'a, Shown>, StoreError> {
+    async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, Shown> {
         let kind = ChunkKind::Figure;
         let (mut ids, mut passed) = (Vec::new(), Vec::new());
         for page in all_pending_of(base, &Mark::describe(kind), kind).await?.chunks(self.0.max(1)) {
@@ -122,21 +111,12 @@ impl ByPiece for Figures {
         said(model, &FIGURE, &figure_inputs(shown), &images).await
     }
 
-    async fn store(
-        &self,
-        job: &Job<'_>,
-        came: Vec<(Shown, Option<String>)>,
-        report: &mut Report,
-    ) -> Result<(), StoreError> {
+    async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
         store(job, ChunkKind::Figure, came, report).await
     }
 
     /// Figures without a picture that a model could see wait no longer.
-    async fn pass(
-        &self,
-        base: &dyn KnowledgeWriter,
-        passed: Vec<ChunkId>,
-    ) -> Result<(), StoreError> {
+    async fn pass(&self, base: &dyn KnowledgeWriter, passed: Vec<ChunkId>) -> Done {
         let unsaid = passed.into_iter().map(|id| (id, None)).collect();
         base.put_chunk_summaries(&Mark::describe(ChunkKind::Figure), unsaid).await
     }

@@ -3,15 +3,13 @@
 use async_trait::async_trait;
 use futures::future::ready;
 use futures::stream::{self, StreamExt, TryStreamExt};
-use pikerag_knowledge::{
-    ChatModel, Chunk, ChunkId, ChunkKind, KnowledgeWriter, Role, Source, StoreError,
-};
+use pikerag_knowledge::{ChatModel, Chunk, ChunkKind, KnowledgeWriter, Role, Source, StoreError};
 use pikerag_prompt::{AskError, Prompt, one_line, quiet_headings};
 
 use crate::indexing::bill::Bill;
 use crate::indexing::outcome::Report;
 use crate::indexing::pending::Waiting;
-use crate::indexing::stage::{ByPiece, Job, New, Piece, prompt_tokens, said};
+use crate::indexing::stage::{ByPiece, Came, Done, Found, Job, New, Piece, prompt_tokens, said};
 
 const PROMPT: Prompt = Prompt {
     role: Role::Summarize,
@@ -39,10 +37,6 @@ impl Piece for Document {
     fn label(&self) -> String {
         self.source.uri.clone()
     }
-
-    fn chunk(&self) -> Option<ChunkId> {
-        None
-    }
 }
 
 impl Document {
@@ -62,10 +56,7 @@ impl ByPiece for Documents {
     type Piece = Document;
     type Reply = String;
 
-    async fn pending<'a>(
-        &'a self,
-        base: &'a dyn KnowledgeWriter,
-    ) -> Result<Waiting<'a, Document>, StoreError> {
+    async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, Document> {
         let mut sources = base.sources().await?;
         sources.retain(|source| source.summary.is_none());
         let total = sources.len();
@@ -90,12 +81,7 @@ impl ByPiece for Documents {
         said(model, &PROMPT, &document.inputs(), &[]).await
     }
 
-    async fn store(
-        &self,
-        job: &Job<'_>,
-        came: Vec<(Document, Option<String>)>,
-        report: &mut Report,
-    ) -> Result<(), StoreError> {
+    async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
         let mut made = Vec::with_capacity(came.len());
         for (Document { source, .. }, said) in came {
             report.described += 1;

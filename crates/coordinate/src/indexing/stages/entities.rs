@@ -1,14 +1,12 @@
 //! How do chunks become entities and relations? Chunk by chunk, by a model or by proper names; then what
 //! many chunks say of one of them is put together (GraphRAG §3.1).
 
-use std::ops::ControlFlow;
-
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{extract, extract_names, extract_prompt};
 use pikerag_knowledge::{
-    Account, ChatModel, Chunk, ChunkId, ExtractBy, Extraction, KnowledgeWriter, LongDescription,
-    Role, Stage as Mark, StoreError,
+    ChatModel, Chunk, ExtractBy, Extraction, KnowledgeWriter, LongDescription, Role, Account,
+    Stage as Mark,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{AskError, Prompt, quiet_headings};
@@ -16,7 +14,9 @@ use pikerag_prompt::{AskError, Prompt, quiet_headings};
 use crate::indexing::bill::Bill;
 use crate::indexing::outcome::Report;
 use crate::indexing::pending::{Waiting, all_pending};
-use crate::indexing::stage::{ByPiece, Job, New, Piece, Row, Stage, by_page, prompt_tokens, said};
+use crate::indexing::stage::{
+    ByPiece, Came, Done, Found, Job, New, Piece, Ran, Row, Stage, by_page, prompt_tokens, said,
+};
 
 /// More tokens are said of an entity or relation: they are put together by a model.
 const LONG: u64 = 600;
@@ -40,10 +40,7 @@ impl ByPiece for Entities {
     type Piece = Chunk;
     type Reply = Extraction;
 
-    async fn pending<'a>(
-        &'a self,
-        base: &'a dyn KnowledgeWriter,
-    ) -> Result<Waiting<'a, Chunk>, StoreError> {
+    async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, Chunk> {
         let ids = all_pending(base, &Mark::extract(ExtractBy::Model)).await?;
         Ok(Waiting::chunks(base, &ids))
     }
@@ -56,12 +53,7 @@ impl ByPiece for Entities {
         extract(model, chunk, &mut Account::default()).await
     }
 
-    async fn store(
-        &self,
-        job: &Job<'_>,
-        came: Vec<(Chunk, Option<Extraction>)>,
-        report: &mut Report,
-    ) -> Result<(), StoreError> {
+    async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
         let mut found = Vec::with_capacity(came.len());
         for (chunk, read) in came {
             report.extracted += 1;
@@ -86,12 +78,7 @@ pub(crate) struct Names;
 
 #[async_trait(?Send)]
 impl Stage for Names {
-    async fn run(
-        &self,
-        row: &Row,
-        job: &Job<'_>,
-        report: &mut Report,
-    ) -> Result<ControlFlow<()>, StoreError> {
+    async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
         let by = ExtractBy::Names;
         let pending = all_pending(job.base(), &Mark::extract(by)).await?;
         by_page(row, job, &pending, async |chunks: Vec<Chunk>| {
@@ -110,10 +97,6 @@ impl Piece for LongDescription {
     fn label(&self) -> String {
         self.name.clone()
     }
-
-    fn chunk(&self) -> Option<ChunkId> {
-        None
-    }
 }
 
 #[async_trait(?Send)]
@@ -121,10 +104,7 @@ impl ByPiece for LongDescriptions {
     type Piece = LongDescription;
     type Reply = String;
 
-    async fn pending<'a>(
-        &'a self,
-        base: &'a dyn KnowledgeWriter,
-    ) -> Result<Waiting<'a, LongDescription>, StoreError> {
+    async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, LongDescription> {
         // No script has more than a token to a byte.
         let mut long = base.long_descriptions(LONG as usize).await?;
         long.retain(|long| LONG < estimate_tokens(&long.said.join(" ")));
@@ -142,12 +122,7 @@ impl ByPiece for LongDescriptions {
         said(model, &DESCRIBE, &long_inputs(long), &[]).await
     }
 
-    async fn store(
-        &self,
-        job: &Job<'_>,
-        came: Vec<(LongDescription, Option<String>)>,
-        _report: &mut Report,
-    ) -> Result<(), StoreError> {
+    async fn store(&self, job: &Job<'_>, came: Came<Self>, _report: &mut Report) -> Done {
         let made = came.into_iter();
         let made = made.filter_map(|(long, said)| Some((long.node, long.key(), said?)));
         job.base().put_descriptions(made.collect()).await

@@ -2,7 +2,6 @@
 //! a model, what texts say. A changed declaration is read again, and nothing else.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::ops::ControlFlow;
 
 use async_trait::async_trait;
 use pikerag_extract::{ModelRecords, asks_model, model_records, plain_records, records_prompt};
@@ -16,7 +15,7 @@ use pikerag_prompt::AskError;
 use crate::indexing::bill::Bill;
 use crate::indexing::outcome::Report;
 use crate::indexing::pending::{PAGE, Waiting, all_pending};
-use crate::indexing::stage::{ByPiece, Job, New, Row, Stage, by_page};
+use crate::indexing::stage::{ByPiece, Came, Done, Found, Job, New, Ran, Row, Stage, by_page};
 
 /// Tokens of records that a model reads per token of text.
 const RECORDED: f64 = 0.3;
@@ -26,12 +25,7 @@ pub(crate) struct Plain<'a>(pub(crate) &'a RecordSchema);
 
 #[async_trait(?Send)]
 impl Stage for Plain<'_> {
-    async fn run(
-        &self,
-        row: &Row,
-        job: &Job<'_>,
-        report: &mut Report,
-    ) -> Result<ControlFlow<()>, StoreError> {
+    async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
         let mark = Mark::records(self.0, RecordsBy::Rules);
         let pending = all_pending(job.base(), &mark).await?;
         by_page(row, job, &pending, async |chunks: Vec<Chunk>| {
@@ -53,10 +47,7 @@ impl ByPiece for InTexts<'_> {
     type Piece = Chunk;
     type Reply = ModelRecords;
 
-    async fn pending<'a>(
-        &'a self,
-        base: &'a dyn KnowledgeWriter,
-    ) -> Result<Waiting<'a, Chunk>, StoreError> {
+    async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, Chunk> {
         let pending = all_pending(base, &Mark::records(self.0, RecordsBy::Model)).await?;
         let mut asked = Vec::new();
         for page in pending.chunks(PAGE) {
@@ -84,12 +75,7 @@ impl ByPiece for InTexts<'_> {
         model_records(model, self.0, chunk, &mut Account::default()).await
     }
 
-    async fn store(
-        &self,
-        job: &Job<'_>,
-        came: Vec<(Chunk, Option<ModelRecords>)>,
-        report: &mut Report,
-    ) -> Result<(), StoreError> {
+    async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
         let mut found = Vec::with_capacity(came.len());
         for (chunk, read) in came {
             // An unreadable reply gives no record, and is not asked for again.
@@ -103,11 +89,7 @@ impl ByPiece for InTexts<'_> {
         job.base().put_records(&mark, self.0.hash(), found).await
     }
 
-    async fn pass(
-        &self,
-        base: &dyn KnowledgeWriter,
-        passed: Vec<ChunkId>,
-    ) -> Result<(), StoreError> {
+    async fn pass(&self, base: &dyn KnowledgeWriter, passed: Vec<ChunkId>) -> Done {
         let none = passed.into_iter().map(|id| (id, Vec::new())).collect();
         base.put_records(&Mark::records(self.0, RecordsBy::Model), self.0.hash(), none).await
     }

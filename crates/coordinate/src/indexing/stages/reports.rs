@@ -15,7 +15,7 @@ use crate::indexing::bill::Bill;
 use crate::indexing::call_batch::run_calls;
 use crate::indexing::outcome::Report;
 use crate::indexing::pending::PAGE;
-use crate::indexing::stage::{Job, Row, Stage};
+use crate::indexing::stage::{Job, Ran, Row, Stage};
 
 /// Community reports per chunk, and tokens of their prompts and replies: how many there will be is known
 /// when the graph is.
@@ -31,12 +31,7 @@ type Whole = (Community, Vec<Community>);
 
 #[async_trait(?Send)]
 impl Stage for Reports {
-    async fn run(
-        &self,
-        row: &Row,
-        job: &Job<'_>,
-        report: &mut Report,
-    ) -> Result<ControlFlow<()>, StoreError> {
+    async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
         let (Some(model), base) = (job.model(row), job.base()) else {
             return Ok(ControlFlow::Continue(()));
         };
@@ -115,12 +110,7 @@ pub(crate) struct Quotations;
 
 #[async_trait(?Send)]
 impl Stage for Quotations {
-    async fn run(
-        &self,
-        row: &Row,
-        job: &Job<'_>,
-        report: &mut Report,
-    ) -> Result<ControlFlow<()>, StoreError> {
+    async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
         let mut missing = job.base().communities().await?;
         missing.retain(|community| community.report.is_none());
         let mut done = 0;

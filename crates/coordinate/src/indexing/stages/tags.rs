@@ -22,7 +22,7 @@ use crate::indexing::call_batch::run_calls;
 use crate::indexing::outcome::Report;
 use crate::indexing::params::TagParams;
 use crate::indexing::pending::{PAGE, Waiting, all_chunks, all_pending, paged};
-use crate::indexing::stage::{ByPiece, Job, New, Piece, Row, Stage};
+use crate::indexing::stage::{ByPiece, Came, Done, Found, Job, New, Piece, Ran, Row, Stage};
 
 /// Tokens of a tag in a reply, with its JSON, and of a text that has one.
 const TAG: u64 = 14;
@@ -38,12 +38,7 @@ pub(crate) struct DeclaredClasses<'a>(pub(crate) &'a TagParams);
 
 #[async_trait(?Send)]
 impl Stage for DeclaredClasses<'_> {
-    async fn run(
-        &self,
-        _row: &Row,
-        job: &Job<'_>,
-        _report: &mut Report,
-    ) -> Result<ControlFlow<()>, StoreError> {
+    async fn run(&self, _row: &Row, job: &Job<'_>, _report: &mut Report) -> Ran {
         let declared = self.0.classes.iter().cloned().filter_map(keyed);
         job.base().put_tag_classes(declared.collect()).await?;
         Ok(ControlFlow::Continue(()))
@@ -59,12 +54,7 @@ pub(crate) struct FoundClasses<'a>(pub(crate) &'a TagParams);
 
 #[async_trait(?Send)]
 impl Stage for FoundClasses<'_> {
-    async fn run(
-        &self,
-        row: &Row,
-        job: &Job<'_>,
-        report: &mut Report,
-    ) -> Result<ControlFlow<()>, StoreError> {
+    async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
         let failures = report.failures;
         if is_sought(job.base(), self.0).await? {
             find_classes(row, job, report).await?;
@@ -82,11 +72,7 @@ impl Stage for FoundClasses<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    async fn count_pending(
-        &self,
-        base: Option<&dyn KnowledgeWriter>,
-        bill: &mut Bill,
-    ) -> Result<(), StoreError> {
+    async fn count_pending(&self, base: Option<&dyn KnowledgeWriter>, bill: &mut Bill) -> Done {
         let sought = match base {
             Some(base) => is_sought(base, self.0).await?,
             None => self.0.find || self.0.classes.is_empty(),
@@ -205,10 +191,7 @@ impl ByPiece for Tags<'_> {
     type Piece = Untagged;
     type Reply = Vec<(TagClassId, NameKey, String)>;
 
-    async fn pending<'a>(
-        &'a self,
-        base: &'a dyn KnowledgeWriter,
-    ) -> Result<Waiting<'a, Untagged>, StoreError> {
+    async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, Untagged> {
         let mut classes = base.tag_classes().await?;
         if classes.is_empty() {
             // Only an estimate comes here without any: a run has found some, or stopped.
@@ -243,12 +226,7 @@ impl ByPiece for Tags<'_> {
         chunk_tags(model, &of.chunk, &of.classes, &mut Account::default()).await
     }
 
-    async fn store(
-        &self,
-        job: &Job<'_>,
-        came: Vec<(Untagged, Option<Self::Reply>)>,
-        report: &mut Report,
-    ) -> Result<(), StoreError> {
+    async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
         let mut found = Vec::with_capacity(came.len());
         for (Untagged { chunk, classes }, tags) in came {
             report.tagged += 1;

@@ -21,7 +21,7 @@ use crate::indexing::call_batch::run_calls;
 use crate::indexing::embed::{embed_set, stopped_by};
 use crate::indexing::outcome::Report;
 use crate::indexing::pending::{PAGE, all_chunks};
-use crate::indexing::stage::{Job, New, Row, Stage, said};
+use crate::indexing::stage::{Done, Job, New, Ran, Row, Stage, said};
 
 /// Levels above the chunks, at most.
 const LEVELS: u8 = 5;
@@ -54,12 +54,7 @@ struct Node {
 
 #[async_trait(?Send)]
 impl Stage for Tree {
-    async fn run(
-        &self,
-        row: &Row,
-        job: &Job<'_>,
-        report: &mut Report,
-    ) -> Result<ControlFlow<()>, StoreError> {
+    async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
         let base = job.base();
         let mut nodes = leaves(base).await?;
         let mut level = 1;
@@ -93,11 +88,7 @@ impl Stage for Tree {
     }
 
     /// How much of a tree is left to grow is known when it is grown; one that was never begun is all left.
-    async fn count_pending(
-        &self,
-        base: Option<&dyn KnowledgeWriter>,
-        bill: &mut Bill,
-    ) -> Result<(), StoreError> {
+    async fn count_pending(&self, base: Option<&dyn KnowledgeWriter>, bill: &mut Bill) -> Done {
         let Some(base) = base else { return Ok(()) };
         if base.summary().await?.summaries != 0 {
             return Ok(());

@@ -3,25 +3,20 @@
 use std::ops::ControlFlow;
 
 use async_trait::async_trait;
-use pikerag_knowledge::{DocumentGraph, StoreError};
+use pikerag_knowledge::DocumentGraph;
 use pikerag_language::estimate_tokens;
 
 use crate::indexing::bill::Bill;
 use crate::indexing::embed::embed;
 use crate::indexing::outcome::Report;
-use crate::indexing::stage::{Job, New, Row, Stage};
+use crate::indexing::stage::{Job, New, Ran, Row, Stage};
 
 /// Vectors of all that is searched by meaning.
 pub(crate) struct Vectors;
 
 #[async_trait(?Send)]
 impl Stage for Vectors {
-    async fn run(
-        &self,
-        _row: &Row,
-        job: &Job<'_>,
-        report: &mut Report,
-    ) -> Result<ControlFlow<()>, StoreError> {
+    async fn run(&self, _row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
         embed(job, report).await?;
         Ok(ControlFlow::Continue(()))
     }

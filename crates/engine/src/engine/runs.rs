@@ -1,0 +1,160 @@
+//! How is a question asked, and the run kept while it goes on? Events go to who listens and into the base as they
+//! happen.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use futures::future::join;
+use pikerag_coordinate::{Finished, Method, Ports, Retrace, RunParams, answer};
+use pikerag_knowledge::{
+    Millis, Question, RunEvent, RunId, RunRecord, RunSink, RunStore, StoreError, error_chain,
+};
+use pikerag_store::Base;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::Engine;
+use crate::error::Result;
+use crate::notice::Notice;
+use crate::verbs::AskRequest;
+
+/// Updates that are written in one transaction, at most.
+const BATCH: usize = 64;
+
+/// What came of a run, and of keeping it.
+pub(crate) struct KeptRun {
+    pub(crate) finished: Finished,
+    pub(crate) notice: Option<Notice>,
+}
+
+impl Engine {
+    /// Asks by a method; the run is kept in the base as it goes on.
+    pub(crate) async fn run(
+        &self,
+        base: &Base,
+        ports: &Ports,
+        question: &Question,
+        method: Method,
+        retrace: Option<Retrace>,
+        request: &AskRequest,
+    ) -> Result<KeptRun> {
+        let keep = self.settings().runs;
+        let (sender, updates) = unbounded_channel();
+        let sink = Fan { keeper: (0 < keep.number).then_some(sender), listener: request.listener.clone() };
+        let params = RunParams {
+            id: new_name(&question.text),
+            clock: Arc::new(now),
+            sink: Some(Arc::new(sink)),
+            process: std::process::id(),
+            retrace,
+        };
+        let cancelled = async {
+            tokio::select! {
+                () = self.cancel.cancelled() => {}
+                () = request.cancel.cancelled() => {}
+            }
+        };
+        // The sink goes with the run: its end is the end of what is to be kept.
+        let asking = answer(ports, question, method, params, cancelled);
+        let (finished, kept) = join(asking, keep_all(base, updates)).await;
+        let kept = match kept {
+            Ok(()) => base.prune_runs(keep.oldest(now()), keep.number).await.map(drop),
+            Err(error) => Err(error),
+        };
+        let notice = kept.err().map(|error| Notice::RunNotKept { reason: error_chain(&error) });
+        Ok(KeptRun { finished, notice })
+    }
+}
+
+/// How long runs are kept, and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunLimits {
+    /// The latest so many; 0 keeps none.
+    pub number: usize,
+    /// Those that began within this time.
+    pub age: Duration,
+}
+
+impl Default for RunLimits {
+    fn default() -> Self {
+        Self { number: 1000, age: Duration::from_secs(90 * 24 * 60 * 60) }
+    }
+}
+
+impl RunLimits {
+    fn oldest(self, now: Millis) -> Millis {
+        now.saturating_sub(Millis::try_from(self.age.as_millis()).unwrap_or(Millis::MAX))
+    }
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now() -> Millis {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
+}
+
+/// A name that no other run of this machine has; of others, one in a million million.
+fn new_name(question: &str) -> RunId {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&since.as_nanos().to_le_bytes());
+    hasher.update(&std::process::id().to_le_bytes());
+    hasher.update(&NUMBER.fetch_add(1, Ordering::Relaxed).to_le_bytes());
+    hasher.update(question.as_bytes());
+    RunId::from_hash(hasher.finalize().as_bytes())
+}
+
+enum Update {
+    Record(Box<RunRecord>),
+    Event(Box<RunEvent>),
+}
+
+/// Tells the base and whoever listens.
+struct Fan {
+    keeper: Option<UnboundedSender<Update>>,
+    listener: Option<Arc<dyn RunSink>>,
+}
+
+impl RunSink for Fan {
+    fn record(&self, run: &RunRecord) {
+        if let Some(listener) = &self.listener {
+            listener.record(run);
+        }
+        if let Some(keeper) = &self.keeper {
+            // Where keeping has failed nobody listens any more, and the response says so.
+            let _ = keeper.send(Update::Record(Box::new(run.clone())));
+        }
+    }
+
+    fn event(&self, event: &RunEvent) {
+        if let Some(listener) = &self.listener {
+            listener.event(event);
+        }
+        if let Some(keeper) = &self.keeper {
+            let _ = keeper.send(Update::Event(Box::new(event.clone())));
+        }
+    }
+}
+
+/// Keeps what comes until the run ends, as much at a time as is there.
+async fn keep_all(
+    base: &Base,
+    mut updates: UnboundedReceiver<Update>,
+) -> Result<(), StoreError> {
+    let mut run: Option<RunRecord> = None;
+    let mut batch = Vec::new();
+    while 0 < updates.recv_many(&mut batch, BATCH).await {
+        let mut events = Vec::new();
+        for update in batch.drain(..) {
+            match update {
+                Update::Record(record) => run = Some(*record),
+                Update::Event(event) => events.push(*event),
+            }
+        }
+        if let Some(run) = &run {
+            base.keep_run(run.clone(), events).await?;
+        }
+    }
+    Ok(())
+}

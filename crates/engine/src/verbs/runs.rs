@@ -1,0 +1,264 @@
+//! `runs`: what was asked, what happened, and what would have happened otherwise.
+
+use std::collections::BTreeSet;
+
+use pikerag_coordinate::{Method, Overrides, Retrace};
+use pikerag_knowledge::{
+    Change, ChunkId, Event, ForkPoint, RunEvent, RunId, RunRecord, RunState, RunStore,
+};
+use pikerag_models::Mode;
+use pikerag_store::Base;
+use serde::Serialize;
+use similar::{ChangeTag, TextDiff};
+
+use super::ask::{AskRequest, AskResponse};
+use crate::engine::Engine;
+use crate::error::{EngineError, Result};
+use crate::sandbox::is_alive;
+
+/// A run without its events.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunSummary {
+    /// Its name, question, state and cost.
+    #[serde(flatten)]
+    pub run: RunRecord,
+    /// Whether its process ended before it could say how the run ended.
+    pub interrupted: bool,
+}
+
+/// A run with all that happened in it.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunResponse {
+    /// Its name, question, state, cost and answer.
+    #[serde(flatten)]
+    pub summary: RunSummary,
+    /// What happened, in order.
+    pub events: Vec<RunEvent>,
+}
+
+/// What to do otherwise.
+#[derive(Clone)]
+pub struct ForkRequest {
+    /// The run's name, or how it begins.
+    pub run: String,
+    /// The number of the event that is decided otherwise.
+    pub at: u32,
+    /// How.
+    pub change: Change,
+    /// Who listens, and what stops it; its question and method are those of the run.
+    pub ask: AskRequest,
+}
+
+/// Two runs side by side.
+#[derive(Clone, Debug, Serialize)]
+pub struct DiffResponse {
+    /// The first run.
+    pub first: RunSummary,
+    /// The second.
+    pub second: RunSummary,
+    /// Events that are alike from the start, how the methods are called aside.
+    pub alike: usize,
+    /// All events of both: those of one only where they part.
+    pub lines: Vec<DiffLine>,
+    /// Chunks that both answers were written from.
+    pub both: usize,
+    /// Titles of chunks of the first alone.
+    pub only_first: Vec<String>,
+    /// Titles of chunks of the second alone.
+    pub only_second: Vec<String>,
+}
+
+/// An event of one run, or of both.
+#[derive(Clone, Debug, Serialize)]
+pub struct DiffLine {
+    /// Whose it is.
+    pub of: DiffSide,
+    /// What happened.
+    pub event: RunEvent,
+}
+
+/// Whose an event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DiffSide {
+    /// Both runs'.
+    Both,
+    /// The first run's alone.
+    First,
+    /// The second run's alone.
+    Second,
+}
+
+impl Engine {
+    /// The latest runs, the latest first.
+    ///
+    /// # Errors
+    /// There is no base, or it cannot be read.
+    pub async fn runs(&self, limit: usize) -> Result<Vec<RunSummary>> {
+        Ok(self.base()?.runs(limit).await?.into_iter().map(summary).collect())
+    }
+
+    /// One run, by its name or how that begins.
+    ///
+    /// # Errors
+    /// [`EngineError::NoRun`] and [`EngineError::UnclearRun`].
+    pub async fn run_by_name(&self, name: &str) -> Result<RunResponse> {
+        let base = self.base()?;
+        let run = named(&base, name).await?;
+        let events = base.run_events(&run.id).await?;
+        Ok(RunResponse { summary: summary(run), events })
+    }
+
+    /// Walks a run again with recorded replies alone: no call is made, and every event has to come as it did.
+    ///
+    /// # Errors
+    /// There is no such run. Where it does not come as it did, the response says from which event on.
+    pub async fn replay_run(&self, name: &str, request: &AskRequest) -> Result<AskResponse> {
+        let base = self.base()?;
+        let (run, events) = self.ended(&base, name).await?;
+        let (mut ports, notices) = self.ports(&base).await?;
+        ports.models = self.recorded_models(&base, &ports)?;
+        let retrace = Retrace::whole(&events);
+        let method = self.method_of(&run)?;
+        let again = self.run(&base, &ports, &run.question, method, Some(retrace), request).await?;
+        let mut response = AskResponse::new(again.finished, notices);
+        response.notices.extend(again.notice);
+        Ok(response)
+    }
+
+    /// Walks a run again up to a decision, with recorded replies alone; decides that otherwise; and goes on, with
+    /// calls where they are new. The fork is a run of its own.
+    ///
+    /// # Errors
+    /// There is no such run, or the event is no decision. What goes wrong later is in the response.
+    pub async fn fork_run(&self, request: &ForkRequest) -> Result<AskResponse> {
+        let base = self.base()?;
+        let run = named(&base, &request.run).await?;
+        let events = base.run_events(&run.id).await?;
+        let decisions = events.iter().filter(|event| event.decision).map(|event| event.seq);
+        let decisions: Vec<u32> = decisions.collect();
+        if !decisions.contains(&request.at) {
+            return Err(EngineError::NoDecision { run: run.id, seq: request.at, decisions });
+        }
+        let (mut ports, notices) = self.ports(&base).await?;
+        let recorded = self.recorded_models(&base, &ports)?;
+        let fork =
+            ForkPoint { run: run.id.clone(), seq: request.at, change: request.change.clone() };
+        let retrace = Retrace::up_to(&events, fork);
+        ports.models = retrace.models(&ports.models, &recorded);
+        let method = self.method_of(&run)?;
+        let forked =
+            self.run(&base, &ports, &run.question, method, Some(retrace), &request.ask).await?;
+        let mut response = AskResponse::new(forked.finished, notices);
+        response.notices.extend(forked.notice);
+        Ok(response)
+    }
+
+    /// Where two runs part, and what each was answered from.
+    ///
+    /// # Errors
+    /// There is no such run.
+    pub async fn diff_runs(&self, first: &str, second: &str) -> Result<DiffResponse> {
+        let first = self.run_by_name(first).await?;
+        let second = self.run_by_name(second).await?;
+        let lines = diff(&first.events, &second.events)?;
+        let alike = lines.iter().take_while(|line| line.of == DiffSide::Both).count();
+        let titles = |of: &RunRecord, other: &RunRecord| {
+            let held = context(other);
+            let chunks = of.answer.iter().flat_map(|answer| &answer.context.chunks);
+            let alone = chunks.filter(|chunk| !held.contains(&chunk.chunk.id));
+            alone.map(|chunk| chunk.chunk.full_title()).collect()
+        };
+        let (one, other) = (&first.summary.run, &second.summary.run);
+        Ok(DiffResponse {
+            alike,
+            lines,
+            both: context(one).intersection(&context(other)).count(),
+            only_first: titles(one, other),
+            only_second: titles(other, one),
+            first: first.summary,
+            second: second.summary,
+        })
+    }
+
+    async fn ended(&self, base: &Base, name: &str) -> Result<(RunRecord, Vec<RunEvent>)> {
+        let run = named(base, name).await?;
+        if run.state != RunState::Answered {
+            return Err(EngineError::RunNotAnswered { run: run.id, state: run.state });
+        }
+        let events = base.run_events(&run.id).await?;
+        Ok((run, events))
+    }
+
+    fn recorded_models(
+        &self,
+        base: &Base,
+        ports: &pikerag_coordinate::Ports,
+    ) -> Result<pikerag_coordinate::Models> {
+        let mut models = self.models_in(base, Mode::ReplayOnly)?;
+        models.labelled = ports.models.labelled.clone();
+        Ok(models)
+    }
+
+    /// The run's method with the run's parameters, and the weights that are set now.
+    fn method_of(&self, run: &RunRecord) -> Result<Method> {
+        let mut set =
+            Overrides { weights: self.settings().methods.weights, ..Overrides::default() };
+        for (name, value) in &run.parameters {
+            set.set(name, value.clone())?;
+        }
+        Ok(run.method.parse::<Method>()?.with(&set))
+    }
+}
+
+fn summary(run: RunRecord) -> RunSummary {
+    let interrupted = run.state == RunState::Running && !is_alive(run.process);
+    RunSummary { run, interrupted }
+}
+
+fn context(run: &RunRecord) -> BTreeSet<ChunkId> {
+    run.answer.iter().flat_map(|answer| answer.context.ids()).collect()
+}
+
+async fn named(base: &Base, name: &str) -> Result<RunRecord> {
+    let found = base.runs_named(name.trim()).await?;
+    let is_exact = |run: &RunRecord| run.id == RunId(name.trim().to_owned());
+    match <[RunRecord; 1]>::try_from(found) {
+        Ok([run]) => Ok(run),
+        Err(several) => match several.iter().find(|run| is_exact(run)) {
+            Some(exact) => Ok(exact.clone()),
+            None if several.is_empty() => Err(EngineError::NoRun { name: name.to_owned() }),
+            None => Err(EngineError::UnclearRun { name: name.to_owned() }),
+        },
+    }
+}
+
+/// What happened, without when, and without how the method is called.
+fn comparable(event: &RunEvent) -> Result<String> {
+    let event = match &event.event {
+        Event::Began { question, .. } => {
+            Event::Began { method: String::new(), question: question.clone() }
+        }
+        other => other.clone(),
+    };
+    Ok(serde_json::to_string(&event)?)
+}
+
+fn diff(first: &[RunEvent], second: &[RunEvent]) -> Result<Vec<DiffLine>> {
+    let one = first.iter().map(comparable).collect::<Result<Vec<_>>>()?;
+    let other = second.iter().map(comparable).collect::<Result<Vec<_>>>()?;
+    let (one, other): (Vec<&str>, Vec<&str>) =
+        (one.iter().map(String::as_str).collect(), other.iter().map(String::as_str).collect());
+    let mut lines = Vec::new();
+    for change in TextDiff::from_slices(&one, &other).iter_all_changes() {
+        let (of, event) = match change.tag() {
+            ChangeTag::Equal => (DiffSide::Both, change.old_index().and_then(|at| first.get(at))),
+            ChangeTag::Delete => (DiffSide::First, change.old_index().and_then(|at| first.get(at))),
+            ChangeTag::Insert => {
+                (DiffSide::Second, change.new_index().and_then(|at| second.get(at)))
+            }
+        };
+        lines.extend(event.map(|event| DiffLine { of, event: event.clone() }));
+    }
+    Ok(lines)
+}
