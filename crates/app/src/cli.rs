@@ -2,6 +2,7 @@
 
 mod look;
 mod requests;
+mod runs;
 
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use clap::{Args, Parser, Subcommand};
 pub(crate) use self::look::{
     Graph, GraphCommand, GraphExport, GraphFormat, Propose, Records, SchemaCommand, Tags, TagsVerb,
 };
+pub(crate) use self::runs::{Runs, RunsVerb};
 
 /// Turns documents into an inspectable knowledge base and answers hard questions over it, with the
 /// reasoning shown, each claim traced to its source, and the bill known beforehand.
@@ -17,7 +19,7 @@ pub(crate) use self::look::{
 #[command(
     version,
     after_help = "Exit codes: 0 done; 1 failed; 2 wrong usage; 3 done in part (files left out, calls failed); \
-                  4 budget spent.\nSettings: flag, then environment, then pikerag.toml, then default."
+                  4 budget spent; 130 or 143 stopped by a signal.\nSettings: flag, then environment, then pikerag.toml, then default."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -62,6 +64,8 @@ pub(crate) enum Command {
     Index(Index),
     /// Answer a question.
     Ask(Ask),
+    /// List what was asked, show it again, walk it again, decide it otherwise, compare.
+    Runs(Runs),
     /// Find chunks, each with how its score came about.
     Search(Search),
     /// Say what the base holds and what is left to do.

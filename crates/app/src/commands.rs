@@ -8,11 +8,16 @@ mod index;
 mod inspect;
 mod parse;
 mod records;
+mod runs;
 mod tags;
 
+use std::sync::Arc;
+
+use pikerag_engine::Engine;
 use pikerag_engine::settings::{Environment, Settings, settings_path};
 
 use crate::cli::{Arguments, Command, SchemaCommand};
+use crate::interrupt;
 use crate::output::{say, say_json};
 
 /// Runs a command; the exit code on success.
@@ -22,25 +27,35 @@ pub(crate) async fn run(arguments: Arguments, environment: &Environment) -> anyh
     if matches!(arguments.command, Command::Init) {
         return init(&settings_path(&flags, environment).0, json);
     }
-    let engine = pikerag_engine::open(Settings::load(&flags, environment)?)?;
-    match &arguments.command {
+    let engine = Arc::new(pikerag_engine::open(Settings::load(&flags, environment)?)?);
+    let interrupted = interrupt::listen(&engine)?;
+    let result = verb(&engine, json, &arguments.command).await;
+    match interrupted.code() {
+        Some(code) => Ok(code),
+        None => result,
+    }
+}
+
+async fn verb(engine: &Engine, json: bool, command: &Command) -> anyhow::Result<u8> {
+    match command {
         Command::Init | Command::ParseChild(_) | Command::RunLimited(_) => Ok(0),
-        Command::Index(index) => index::index(&engine, json, index).await,
-        Command::Estimate(estimate) => index::estimate(&engine, json, estimate).await,
-        Command::Delete(paths) => index::delete(&engine, json, paths).await,
-        Command::Ask(ask) => answer::ask(&engine, json, ask).await,
-        Command::Search(search) => answer::search(&engine, json, search).await,
-        Command::Status => inspect::status(&engine, json).await,
-        Command::Export(export) => inspect::export(&engine, export),
-        Command::Parse(file) => parse::parse(&engine, json, file).await,
-        Command::Tags(tags) => tags::tags(&engine, json, tags).await,
-        Command::Graph(graph) => graph::graph(&engine, json, graph),
-        Command::Records(records) => records::records(&engine, json, records).await,
+        Command::Index(index) => index::index(engine, json, index).await,
+        Command::Estimate(estimate) => index::estimate(engine, json, estimate).await,
+        Command::Delete(paths) => index::delete(engine, json, paths).await,
+        Command::Ask(ask) => answer::ask(engine, json, ask).await,
+        Command::Runs(runs) => runs::runs(engine, json, runs).await,
+        Command::Search(search) => answer::search(engine, json, search).await,
+        Command::Status => inspect::status(engine, json).await,
+        Command::Export(export) => inspect::export(engine, export),
+        Command::Parse(file) => parse::parse(engine, json, file).await,
+        Command::Tags(tags) => tags::tags(engine, json, tags).await,
+        Command::Graph(graph) => graph::graph(engine, json, graph),
+        Command::Records(records) => records::records(engine, json, records).await,
         Command::Schema { command: SchemaCommand::Propose(propose) } => {
-            records::propose(&engine, json, propose).await
+            records::propose(engine, json, propose).await
         }
-        Command::Doctor => doctor::doctor(&engine, json).await,
-        Command::Eval(eval) => eval::eval(&engine, json, eval).await,
+        Command::Doctor => doctor::doctor(engine, json).await,
+        Command::Eval(eval) => eval::eval(engine, json, eval).await,
     }
 }
 

@@ -4,6 +4,7 @@
 mod advice;
 mod cli;
 mod commands;
+mod interrupt;
 mod output;
 mod render;
 mod words;

@@ -3,7 +3,10 @@
 
 use std::fmt::Write;
 
-use pikerag_engine::knowledge::{Answer, Candidate, Check, Event, Span, WrittenBy};
+use jiff::Timestamp;
+use pikerag_engine::knowledge::{
+    Answer, Candidate, Check, Event, Millis, RunEvent, Span, Spent, WrittenBy,
+};
 use pikerag_engine::parts::Estimate;
 use pikerag_engine::{Cost, CostPart};
 
@@ -12,19 +15,39 @@ use crate::words::{asked, judged_by, parts, plural, via, why};
 /// Candidates of a hop that are listed; the rest is counted.
 const LISTED: usize = 6;
 
-/// The reasoning of an answer as a tree.
-pub(crate) fn reasoning(answer: &Answer) -> String {
+/// What happened in a run, as a tree.
+pub(crate) fn reasoning(events: &[RunEvent]) -> String {
     let mut tree = String::new();
     let mut hop = 0;
-    for event in &answer.trace.events {
-        let at = event_hop(event);
-        if at.is_some_and(|at| at != hop) {
-            hop = at.unwrap_or(hop);
-            let _ = writeln!(tree, "├─ hop {hop}");
-        }
+    for RunEvent { event, .. } in events {
+        write_hop(&mut tree, event, &mut hop);
         let _ = write_event(&mut tree, event);
     }
     tree
+}
+
+/// The same with the number of each event before its first line, and a star where it is a decision.
+pub(crate) fn numbered(events: &[RunEvent]) -> String {
+    let mut shown = String::new();
+    for RunEvent { seq, decision, event, .. } in events {
+        let mut lines = String::new();
+        let _ = write_event(&mut lines, event);
+        let star = if *decision { '*' } else { ' ' };
+        for (place, line) in lines.lines().enumerate() {
+            let _ = match place {
+                0 => writeln!(shown, "{seq:>4}{star} {line}"),
+                _ => writeln!(shown, "      {line}"),
+            };
+        }
+    }
+    shown
+}
+
+fn write_hop(tree: &mut String, event: &Event, hop: &mut usize) {
+    if let Some(at) = event_hop(event).filter(|at| at != hop) {
+        *hop = at;
+        let _ = writeln!(tree, "├─ hop {at}");
+    }
 }
 
 fn event_hop(event: &Event) -> Option<usize> {
@@ -145,7 +168,7 @@ fn write_candidates(tree: &mut String, indent: &str, candidates: &[Candidate]) -
 }
 
 /// The answer, its citations, and the cost.
-pub(crate) fn conclusion(answer: &Answer) -> String {
+pub(crate) fn conclusion(answer: &Answer, spent: &Spent) -> String {
     let mut shown = String::new();
     let mut numbers = String::new();
     for citation in &answer.citations {
@@ -174,7 +197,7 @@ pub(crate) fn conclusion(answer: &Answer) -> String {
             short(&citation.quote, 240)
         );
     }
-    let _ = writeln!(shown, "\n{}", cost(answer));
+    let _ = writeln!(shown, "\n{}; {}", written_by(answer), self::spent(spent));
     shown
 }
 
@@ -184,14 +207,25 @@ pub(crate) fn place(uri: &str, page: Option<u32>, span: Span) -> String {
     format!("{uri}{page}, bytes {}–{}", span.start, span.end)
 }
 
-fn cost(answer: &Answer) -> String {
-    let by = match &answer.written_by {
+fn written_by(answer: &Answer) -> String {
+    match &answer.written_by {
         WrittenBy::LanguageModel { model } => format!("answered by {model}"),
         WrittenBy::Quotation => "no language model wrote this: it quotes its evidence".to_owned(),
-    };
-    let usage = answer.spent.usage();
-    let calls = count(answer.spent.calls(), "call");
-    format!("{by}; {calls}, {} + {} tokens", usage.prompt_tokens, usage.completion_tokens)
+    }
+}
+
+/// Calls and tokens, whether paid now or before.
+pub(crate) fn spent(spent: &Spent) -> String {
+    let usage = spent.usage();
+    let calls = count(spent.calls(), "call");
+    format!("{calls}, {} + {} tokens", usage.prompt_tokens, usage.completion_tokens)
+}
+
+/// When something happened, in universal time.
+pub(crate) fn when(millis: Millis) -> String {
+    let time =
+        i64::try_from(millis).ok().and_then(|millis| Timestamp::from_millisecond(millis).ok());
+    time.map_or_else(String::new, |time| time.strftime("%Y-%m-%d %H:%M").to_string())
 }
 
 /// What was really paid, by role; `None` if nothing was.

@@ -74,7 +74,10 @@ impl Engine {
     }
 
     /// Work that loses at most the calls in flight when it is stopped.
-    pub(crate) async fn unless_cancelled<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+    pub(crate) async fn unless_cancelled<T>(
+        &self,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         match self.cancel.run_until_cancelled(work).await {
             Some(result) => result,
             None => Err(EngineError::Cancelled),

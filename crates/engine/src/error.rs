@@ -8,7 +8,7 @@ use pikerag_coordinate::methods::BadParameter;
 use pikerag_coordinate::{SolveError, UnknownMethod};
 use pikerag_eval::EvalError;
 use pikerag_knowledge::{ModelError, Role, RunId, RunState, StoreError};
-use pikerag_prompt::AskError;
+use pikerag_prompt::{AskError, MarkupError};
 use pikerag_retrieve::{RetrieveError, UnknownSearch};
 
 use crate::settings::SettingsError;
@@ -204,6 +204,9 @@ pub enum EngineError {
     /// What was to be handed on could not be.
     #[error("the output cannot be written")]
     Output(#[from] std::io::Error),
+    /// A page or a file of a graph cannot be filled in: a defect of ours.
+    #[error("the page cannot be filled in")]
+    Page(#[from] MarkupError),
     /// What was to be kept cannot be written as JSON.
     #[error("a result cannot be written as JSON")]
     Json(#[from] serde_json::Error),
@@ -333,7 +336,9 @@ impl EngineError {
             Self::TagClassExists { .. } => "tag-class-exists",
             Self::NoTagClasses => "no-tag-classes",
             Self::NoTagPair => "no-such-tag-pair",
-            Self::NotWritten { .. } | Self::Output(_) | Self::Json(_) => "not-written",
+            Self::NotWritten { .. } | Self::Output(_) | Self::Page(_) | Self::Json(_) => {
+                "not-written"
+            }
             Self::NoRunFolder => "no-run-folder",
             Self::NamedTwice { .. } => "named-twice",
             Self::BadParameter { .. } => "bad-parameter",

@@ -38,9 +38,7 @@ pub use pikerag_knowledge as knowledge;
 pub mod parts {
     pub use pikerag_coordinate::SolveError;
     pub use pikerag_coordinate::estimate::Estimate;
-    pub use pikerag_coordinate::ingest::{
-        Learned, Outcome, Report as IndexReport, mark_in_words,
-    };
+    pub use pikerag_coordinate::ingest::{Learned, Outcome, Report as IndexReport, mark_in_words};
     pub use pikerag_eval::EvalError;
     pub use pikerag_eval::cost_model::{Bill, Expected};
     pub use pikerag_eval::presets::Preset;
@@ -50,7 +48,7 @@ pub mod parts {
 }
 
 pub use crate::engine::{Cost, CostPart, Engine, RunLimits, open};
-pub use crate::graph::called;
 pub use crate::error::{EngineError, Result};
+pub use crate::graph::called;
 pub use crate::notice::Notice;
 pub use crate::verbs::*;

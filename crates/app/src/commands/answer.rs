@@ -1,6 +1,6 @@
 //! `ask` and `search`: what the base is for.
 
-use pikerag_engine::{AskRequest, Engine, SearchRequest};
+use pikerag_engine::{AskRequest, AskResponse, Engine, EngineError, SearchRequest};
 use serde_json::json;
 
 use crate::advice;
@@ -11,20 +11,46 @@ use crate::{render, words};
 
 pub(crate) async fn ask(engine: &Engine, json: bool, arguments: &Ask) -> anyhow::Result<u8> {
     let (question, method) = (arguments.question.clone(), arguments.method.clone());
-    let response = engine.ask(&AskRequest { question, method }).await?;
+    let response = engine.ask(&AskRequest { question, method, ..AskRequest::default() }).await?;
+    conclude(engine, json, arguments.quiet, response)
+}
+
+/// Tells what came of a run.
+pub(super) fn conclude(
+    engine: &Engine,
+    json: bool,
+    quiet: bool,
+    response: AskResponse,
+) -> anyhow::Result<u8> {
     for notice in &response.notices {
         warn(&advice::notice(notice));
     }
-    let answer = &response.answer;
-    if json {
+    if json && response.result.is_ok() {
         say_json(&json!(response))?;
-    } else {
-        if !arguments.quiet {
-            say(render::reasoning(answer).trim_end());
+    }
+    let (run, events) = (response.run, response.events);
+    let answer = match response.result {
+        Ok(answer) => answer,
+        Err(error) => {
+            note(&format!(
+                "the run {} keeps what happened and what it cost: {}; `pikerag runs show {}`",
+                run.id,
+                render::spent(&run.cost.spent),
+                run.id
+            ));
+            return Err(EngineError::from(error).into());
         }
-        say(render::conclusion(answer).trim_end());
+    };
+    if !json {
+        if !quiet {
+            say(render::reasoning(&events).trim_end());
+        }
+        say(render::conclusion(&answer, &run.cost.spent).trim_end());
         if let Some(line) = render::paid(&engine.cost()) {
             say(&line);
+        }
+        if !quiet {
+            say(&format!("run {}", run.id));
         }
     }
     Ok(if answer.context.chunks.is_empty() { exit::INCOMPLETE } else { 0 })

@@ -1,7 +1,7 @@
 //! `graph`: what the base consists of, what stands around a node, and the graph for other programs.
 
 use pikerag_engine::knowledge::LayerKind;
-use pikerag_engine::{Engine, GraphAroundRequest, GraphExportRequest, GraphSummary};
+use pikerag_engine::{Engine, GraphAroundRequest, GraphExportRequest, GraphSummary, called};
 
 use super::inspect::write_to;
 use crate::cli::{Graph, GraphCommand, GraphExport};

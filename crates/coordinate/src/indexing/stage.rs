@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use async_trait::async_trait;
 use futures::stream::StreamExt;
 use pikerag_knowledge::{
-    AtomKind, ChatModel, Chunk, ChunkId, DocumentGraph, Image, KnowledgeWriter, Role, Source,
-    Account, StoreError, Structure, TagClass,
+    Account, AtomKind, ChatModel, Chunk, ChunkId, DocumentGraph, Image, KnowledgeWriter, Role,
+    Source, StoreError, Structure, TagClass,
 };
 use pikerag_prompt::{AskError, Prompt, Prose, ask_about};
 

@@ -25,6 +25,13 @@ pub struct Overrides {
 }
 
 impl Overrides {
+    /// The same with these weights of retrieval.
+    #[must_use]
+    pub fn weighed(mut self, weights: Weights) -> Self {
+        self.weights = weights;
+        self
+    }
+
     /// Sets a parameter for all methods that have it.
     ///
     /// # Errors

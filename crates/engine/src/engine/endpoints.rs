@@ -41,7 +41,11 @@ fn build(chat: &ChatSettings, calls: &CallContext) -> Result<Arc<dyn ChatModel>,
 }
 
 /// The embedder behind an endpoint.
-pub(super) fn embedder(endpoint: &Endpoint, batch: Batch, calls: &CallContext) -> Result<Arc<dyn Embedder>> {
+pub(super) fn embedder(
+    endpoint: &Endpoint,
+    batch: Batch,
+    calls: &CallContext,
+) -> Result<Arc<dyn Embedder>> {
     let embedding = EmbeddingParams { batch, ..EmbeddingParams::default() };
     let stack = embed_stack(calls, endpoint.clone(), embedding, &StackParams::default());
     stack.map_err(EngineError::EmbedEndpoint)

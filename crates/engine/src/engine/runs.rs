@@ -40,7 +40,8 @@ impl Engine {
     ) -> Result<KeptRun> {
         let keep = self.settings().runs;
         let (sender, updates) = unbounded_channel();
-        let sink = Fan { keeper: (0 < keep.number).then_some(sender), listener: request.listener.clone() };
+        let sink =
+            Fan { keeper: (0 < keep.number).then_some(sender), listener: request.listener.clone() };
         let params = RunParams {
             id: new_name(&question.text),
             clock: Arc::new(now),
@@ -138,10 +139,7 @@ impl RunSink for Fan {
 }
 
 /// Keeps what comes until the run ends, as much at a time as is there.
-async fn keep_all(
-    base: &Base,
-    mut updates: UnboundedReceiver<Update>,
-) -> Result<(), StoreError> {
+async fn keep_all(base: &Base, mut updates: UnboundedReceiver<Update>) -> Result<(), StoreError> {
     let mut run: Option<RunRecord> = None;
     let mut batch = Vec::new();
     while 0 < updates.recv_many(&mut batch, BATCH).await {

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pikerag_coordinate::Overrides;
 use pikerag_coordinate::methods::Weights;
 
 use pikerag_coordinate::ingest::{Params, Summarized, TagParams};
@@ -87,8 +86,8 @@ fn resolve(
     let ingest = ingest(&file, &tables, flags, &mut notices);
     let min_tokens = min_tokens(&file);
     let hops = file.methods.set.weights.hops;
-    let weights_of = Weights { hops, layers: file.retrieval.layers, tags: file.retrieval.tags };
-    let methods = Overrides { weights: weights_of, ..file.methods.set };
+    let retrieval = Weights { hops, layers: file.retrieval.layers, tags: file.retrieval.tags };
+    let methods = file.methods.set.clone().weighed(retrieval);
     let price = |set: &PriceTable| Price { prompt: set.prompt, completion: set.completion };
     let base = flags.base.clone();
     let base = base.or_else(|| environment.get("PIKERAG_BASE").map(PathBuf::from));
@@ -384,7 +383,8 @@ mod tests {
     #[test]
     fn labelled_questions_stand_among_the_parameters() {
         let settings = read("[methods]\nn = 3\nskr_examples = \"known.jsonl\"", &[]).unwrap();
-        assert_eq!(settings.methods.n.map(NonZeroUsize::get), Some(3));
+        let kar3 = "kar3".parse::<pikerag_coordinate::Method>().unwrap().with(&settings.methods);
+        assert_eq!(kar3.parameters()["n"], 3);
         assert_eq!(settings.skr_examples, Some(PathBuf::from("known.jsonl")));
     }
 

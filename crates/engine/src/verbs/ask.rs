@@ -48,9 +48,8 @@ impl AskResponse {
 impl Serialize for AskResponse {
     /// Question, method, answer (with `trace` and `spent`; null where there is none), and the run's name.
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let answer = self.run.answer.as_ref().map(|answer| {
-            with_trace(answer, &self.events, &self.run)
-        });
+        let answer =
+            self.run.answer.as_ref().map(|answer| with_trace(answer, &self.events, &self.run));
         json!({
             "question": self.run.question.text, "method": self.run.method, "answer": answer,
             "run": self.run.id, "state": self.run.state,

@@ -123,6 +123,7 @@ impl Engine {
             max_tokens: 16,
             schema: None,
             sample: 0,
+            logprobs: false,
         };
         match model.complete(&request).await {
             Ok(_) => in_order(check, format!("{} answers", model.name())),

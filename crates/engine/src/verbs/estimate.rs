@@ -46,8 +46,7 @@ impl Engine {
         let params = self.ingest_params(&request.with, request.chunking);
         let writer = base.as_ref().map(|base| base as &dyn KnowledgeWriter);
         let (reader, available) = (self.reader(), self.available());
-        let mut estimate =
-            estimate(writer, reader, &found.files, &params, &available).await?;
+        let mut estimate = estimate(writer, reader, &found.files, &params, &available).await?;
         estimate.unreadable.extend(found.left_out);
         let notices = self.settings().notices.clone();
         Ok(EstimateResponse { usd: self.price_of_estimate(&estimate), estimate, notices })

@@ -105,6 +105,10 @@ impl Engine {
     /// # Cancel safety
     /// Dropping the future loses at most the calls in flight; the next run goes on.
     pub async fn eval(&self, request: &EvalRequest<'_>) -> Result<EvalResponse> {
+        self.unless_cancelled(self.measure(request)).await
+    }
+
+    async fn measure(&self, request: &EvalRequest<'_>) -> Result<EvalResponse> {
         let plan = plan(request)?;
         let mut methods: Vec<(String, Method)> = Vec::new();
         for named in &plan.methods {
@@ -143,7 +147,11 @@ impl Engine {
     }
 
     /// What answering works with; what there is to know of it is told.
-    async fn told_ports(&self, base: &pikerag_store::Base, progress: OnProgress<'_>) -> Result<Ports> {
+    async fn told_ports(
+        &self,
+        base: &pikerag_store::Base,
+        progress: OnProgress<'_>,
+    ) -> Result<Ports> {
         let (ports, notices) = self.ports(base).await?;
         for notice in notices {
             progress(Progress::Notice(notice));

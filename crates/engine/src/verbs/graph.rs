@@ -220,7 +220,7 @@ impl GraphExport {
             GraphFormat::Html => {
                 let (selection, start) = self.page()?;
                 let title = format!("pikerag graph: {}", self.base.folder().display());
-                writer.write_all(html(&selection, start, &title).as_bytes())?;
+                writer.write_all(html(&selection, start, &title)?.as_bytes())?;
                 Some(GraphDrawn {
                     shown: selection.around.nodes.len(),
                     nodes: selection.nodes,

@@ -60,7 +60,8 @@ impl Engine {
             false => Vec::new(),
         };
         let watch = |progress| self.tell(request.progress, progress);
-        let mut report = ingest(&tools, &found.files, &params, &watch).await?;
+        let ingesting = ingest(&tools, &found.files, &params, &watch);
+        let mut report = self.unless_cancelled(async { Ok(ingesting.await?) }).await?;
         (request.progress)(Progress::Ended);
         let failed = |reason: String| Outcome::Failed { reason };
         let left_out = found.left_out.into_iter();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use pikerag_extract::{propose_by_model, propose_from_columns};
 use pikerag_knowledge::{
-    Chunk, ChunkId, KnowledgeBase, KnowledgeWriter, Record, RecordSchema, Role, Spent, Stage,
+    Account, Chunk, ChunkId, KnowledgeBase, KnowledgeWriter, Record, RecordSchema, Role, Stage,
 };
 use pikerag_store::Base;
 use serde::Serialize;
@@ -88,7 +88,7 @@ impl Engine {
         if let Some(model) = self.tools(base)?.models.of(Role::Extract) {
             let sample = sample(base, &ids, &wanted).await?;
             if !sample.is_empty() {
-                let by_model = propose_by_model(model, &sample, &mut Spent::default()).await;
+                let by_model = propose_by_model(model, &sample, &mut Account::default()).await;
                 proposed.extend(by_model.map_err(EngineError::NoProposal)?);
             }
         }

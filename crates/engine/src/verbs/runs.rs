@@ -202,8 +202,7 @@ impl Engine {
 
     /// The run's method with the run's parameters, and the weights that are set now.
     fn method_of(&self, run: &RunRecord) -> Result<Method> {
-        let mut set =
-            Overrides { weights: self.settings().methods.weights, ..Overrides::default() };
+        let mut set = Overrides::default().weighed(self.settings().methods.weights);
         for (name, value) in &run.parameters {
             set.set(name, value.clone())?;
         }

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{extract, extract_names, extract_prompt};
 use pikerag_knowledge::{
-    ChatModel, Chunk, ExtractBy, Extraction, KnowledgeWriter, LongDescription, Role, Account,
+    Account, ChatModel, Chunk, ExtractBy, Extraction, KnowledgeWriter, LongDescription, Role,
     Stage as Mark,
 };
 use pikerag_language::estimate_tokens;

@@ -138,7 +138,8 @@ impl Engine {
             counted.push(&set.corpus);
             let found = files::find(paths);
             let params = &self.settings().ingest;
-            let bill = estimate(None, self.reader(), &found.files, params, &self.available()).await?;
+            let bill =
+                estimate(None, self.reader(), &found.files, params, &self.available()).await?;
             bills.push(IndexingForecast {
                 data_set: set.name.clone(),
                 chunks: bill.chunks,

@@ -191,5 +191,5 @@ pub(super) fn method(engine: &Engine, named: &Named) -> Result<Method> {
         .clone()
         .try_into()
         .map_err(|source| EngineError::BadParameter { label: named.label.clone(), source })?;
-    Ok(method.with(&Overrides { weights: engine.settings().methods.weights, ..own }))
+    Ok(method.with(&own.weighed(engine.settings().methods.weights)))
 }

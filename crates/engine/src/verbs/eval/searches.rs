@@ -62,7 +62,7 @@ impl Engine {
                 tell(Notice::NoEvidence { data_set: data_set.clone(), questions, of });
             }
             let (base, _) = self.base_of(request, &plan, set).await?;
-            let ports = self.kit(&base, request.progress).await?;
+            let ports = self.told_ports(&base, request.progress).await?;
             let questions = lacking(&ports, &set.items).await?;
             if 0 < questions {
                 tell(Notice::EvidenceNotIndexed { data_set, questions, of: gold });

@@ -1,0 +1,62 @@
+//! What does Ctrl-C do? The first asks the engine to stop, and leaves it a moment to keep what there is; the
+//! second ends the program at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use pikerag_engine::Engine;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::output::note;
+
+/// How long work that was stopped may take to end.
+const GRACE: Duration = Duration::from_millis(900);
+
+/// Which signal has come, as an exit code; 0 while none has.
+#[derive(Clone, Default)]
+pub(crate) struct Interrupted(Arc<AtomicU8>);
+
+impl Interrupted {
+    /// The exit code, if a signal has come.
+    pub(crate) fn code(&self) -> Option<u8> {
+        Some(self.0.load(Ordering::SeqCst)).filter(|code| *code != 0)
+    }
+}
+
+/// Listens on a thread of its own runtime's, so that work which never waits is stopped as well.
+pub(crate) fn listen(engine: &Arc<Engine>) -> std::io::Result<Interrupted> {
+    let mut signals = Signals {
+        interrupt: signal(SignalKind::interrupt())?,
+        terminate: signal(SignalKind::terminate())?,
+    };
+    let (engine, interrupted) = (Arc::clone(engine), Interrupted::default());
+    let told = interrupted.clone();
+    tokio::spawn(async move {
+        let code = signals.next().await;
+        told.0.store(code, Ordering::SeqCst);
+        engine.cancel();
+        note("stopping; once more ends it at once");
+        tokio::select! {
+            _ = signals.next() => {}
+            () = tokio::time::sleep(GRACE) => {}
+        }
+        std::process::exit(i32::from(code));
+    });
+    Ok(interrupted)
+}
+
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    /// The exit code of the next one: 128 and its number, as shells have it.
+    async fn next(&mut self) -> u8 {
+        tokio::select! {
+            _ = self.interrupt.recv() => 130,
+            _ = self.terminate.recv() => 143,
+        }
+    }
+}
