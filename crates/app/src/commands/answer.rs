@@ -3,17 +3,16 @@
 use pikerag_engine::{AskRequest, Engine, SearchRequest};
 use serde_json::json;
 
-use crate::advice;
 use crate::cli::{Ask, Search};
 use crate::exit;
-use crate::output::{note, say, say_json, warn};
+use crate::output::{note, say, say_json, tell_notice};
 use crate::render;
 
 pub(crate) async fn ask(engine: &Engine, json: bool, arguments: &Ask) -> anyhow::Result<u8> {
     let (question, method) = (arguments.question.clone(), arguments.method.clone());
     let response = engine.ask(&AskRequest { question, method }).await?;
     for notice in &response.notices {
-        warn(&advice::notice(notice));
+        tell_notice(notice);
     }
     let answer = &response.answer;
     if json {
@@ -35,7 +34,7 @@ pub(crate) async fn search(engine: &Engine, json: bool, arguments: &Search) -> a
         SearchRequest { query: arguments.query.clone(), by: arguments.by.into(), k: arguments.k };
     let response = engine.search(&request).await?;
     for notice in &response.notices {
-        warn(&advice::notice(notice));
+        tell_notice(notice);
     }
     if json {
         say_json(&json!(response.hits))?;
