@@ -149,7 +149,14 @@ mod tests {
             told(EngineError::EmptyQuestion),
             super::told(&SettingsError::NoneInFlight.into()),
         ];
-        insta::assert_snapshot!(lines.join("\n"), @"");
+        insta::assert_snapshot!(lines.join("\n"), @"
+        .pikerag cannot be opened: there is no knowledge base yet; make one with `pikerag index PATH…`
+        this method asks a language model (`propose`), and none is set; set `[chat] model`, or choose kar3, hop-rag, naive-rag or hybrid-rag, which also work without
+        this method works on the graph of the base, which is not built; run `pikerag index --with graph PATH…`
+        the model for `answer` is not set up right: the budget of 2 calls is spent (2 calls so far); raise it and run again to go on
+        the question is empty
+        at least one model call must be in flight; `--in-flight` takes 1 or more
+        ");
     }
 
     #[test]

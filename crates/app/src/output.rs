@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use pikerag_engine::Progress;
+use pikerag_engine::{Notice, Progress};
 use serde::Serialize;
 use tracing_subscriber::EnvFilter;
 
@@ -29,9 +29,13 @@ pub(crate) fn note(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-/// Tells a person what to beware of.
-pub(crate) fn warn(line: &str) {
-    tracing::warn!("{line}");
+/// Tells a person what to know besides the result.
+pub(crate) fn tell_notice(notice: &Notice) {
+    let line = advice::notice(notice);
+    match notice {
+        Notice::NoEvidence { .. } | Notice::EvidenceNotIndexed { .. } => note(&line),
+        _ => tracing::warn!("{line}"),
+    }
 }
 
 /// Tells a person what went wrong.
@@ -88,7 +92,7 @@ impl Bar {
                 self.tell(&render::bill(&estimate, usd));
             }
             Progress::Bill { .. } => {}
-            Progress::Notice(notice) => self.aside(|| warn(&advice::notice(&notice))),
+            Progress::Notice(notice) => self.aside(|| tell_notice(&notice)),
             Progress::Ended => self.end(),
         }
     }

@@ -374,3 +374,19 @@ impl EngineError {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spent_budget_is_found_at_the_bottom() {
+        let spent =
+            || ModelError::OverBudget { cap: "1 call".to_owned(), spent: "1 call".to_owned() };
+        let solve = EngineError::from(SolveError::Retrieve(RetrieveError::Model(spent())));
+        assert_eq!(solve.code(), "over-budget");
+        let endpoint = EngineError::Endpoint { role: Role::Answer, source: spent() };
+        assert!(endpoint.is_over_budget());
+        assert_eq!(EngineError::NoJudge.code(), "no-judge");
+    }
+}

@@ -43,3 +43,26 @@ pub use self::tags::{
     LearnRequest, LearnResponse, TagClassLine, TagClassRequest, TagClassResponse,
     TagClassesResponse,
 };
+
+#[cfg(test)]
+mod tests {
+    use super::{AskRequest, ProposeRequest, RecordsRequest, SearchPath, SearchRequest};
+    use crate::settings::{Environment, Flags, Settings};
+
+    /// What a server answers with can be handed to another thread. Nothing is polled here. (Not so what indexes:
+    /// the compiler cannot tell of `ingest` that it is `Send`.)
+    #[test]
+    fn requests_can_be_spawned() {
+        fn spawnable(_: impl Future + Send) {}
+        let settings = Settings::load(&Flags::default(), &Environment::default()).unwrap();
+        let engine = crate::open(settings).unwrap();
+        let (query, by) = (String::new(), SearchPath::Hybrid);
+        spawnable(engine.ask(&AskRequest { question: String::new(), method: String::new() }));
+        spawnable(engine.search(&SearchRequest { query, by, k: 1 }));
+        spawnable(engine.status());
+        spawnable(engine.records(&RecordsRequest::default()));
+        spawnable(engine.propose_schemas(&ProposeRequest::default()));
+        spawnable(engine.tag_classes());
+        spawnable(engine.doctor());
+    }
+}

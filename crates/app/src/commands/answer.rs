@@ -3,10 +3,9 @@
 use pikerag_engine::{AskRequest, AskResponse, Engine, EngineError, SearchRequest};
 use serde_json::json;
 
-use crate::advice;
 use crate::cli::{Ask, Search};
 use crate::exit;
-use crate::output::{note, say, say_json, warn};
+use crate::output::{note, say, say_json, tell_notice};
 use crate::{render, words};
 
 pub(crate) async fn ask(engine: &Engine, json: bool, arguments: &Ask) -> anyhow::Result<u8> {
@@ -23,7 +22,7 @@ pub(super) fn conclude(
     response: AskResponse,
 ) -> anyhow::Result<u8> {
     for notice in &response.notices {
-        warn(&advice::notice(notice));
+        tell_notice(notice);
     }
     if json && response.result.is_ok() {
         say_json(&json!(response))?;
@@ -50,7 +49,7 @@ pub(super) fn conclude(
             say(&line);
         }
         if !quiet {
-            say(&format!("run {}", run.id));
+            note(&format!("kept as run {}; `pikerag runs` lists them", run.id));
         }
     }
     Ok(if answer.context.chunks.is_empty() { exit::INCOMPLETE } else { 0 })
@@ -61,7 +60,7 @@ pub(crate) async fn search(engine: &Engine, json: bool, arguments: &Search) -> a
         SearchRequest { query: arguments.query.clone(), by: arguments.by.into(), k: arguments.k };
     let response = engine.search(&request).await?;
     for notice in &response.notices {
-        warn(&advice::notice(notice));
+        tell_notice(notice);
     }
     if json {
         say_json(&json!(response.hits))?;

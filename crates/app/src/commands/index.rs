@@ -7,7 +7,7 @@ use pikerag_engine::{DeleteRequest, Engine, IndexResponse};
 use crate::advice::{self, go_on};
 use crate::cli::{Estimate, Index, Paths};
 use crate::exit;
-use crate::output::{Bar, note, say, say_json, warn};
+use crate::output::{Bar, note, say, say_json, tell_notice};
 use crate::render::{self, count};
 
 /// Problems and failures that are listed one by one.
@@ -151,7 +151,7 @@ pub(crate) async fn estimate(
 ) -> anyhow::Result<u8> {
     let response = engine.estimate(&arguments.request()).await?;
     for notice in &response.notices {
-        warn(&advice::notice(notice));
+        tell_notice(notice);
     }
     let estimate = &response.estimate;
     if json {

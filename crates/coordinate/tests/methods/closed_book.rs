@@ -20,7 +20,7 @@ async fn at_once() {
     assert_eq!(answer.written_by, WrittenBy::LanguageModel { model: "fake".to_owned() });
     insta::assert_snapshot!(prompts(&chat)[0], @r#"
     # Task
-    Answered the question at the end from what you know. Keep the answer short: a name, a date, a number, yes or no, or a phrase, in the language of the question. If you are not sure, give what is most likely.
+    Answer the question at the end from what you know. Keep the answer short: a name, a date, a number, yes or no, or a phrase, in the language of the question. If you are not sure, give what is most likely.
 
     # Output format
     A JSON object and nothing else:
@@ -46,7 +46,7 @@ async fn after_reasoning() {
     assert_eq!(answer.rationale, "Brandt designed it. She is from Varnsund.");
     insta::assert_snapshot!(prompts(&chat)[0], @r#"
     # Task
-    Answered the question at the end from what you know. First work it out in words, one fact after the other, and only then answer. Keep the answer short: a name, a date, a number, yes or no, or a phrase, in the language of the question. If you are not sure, give what is most likely.
+    Answer the question at the end from what you know. First work it out in words, one fact after the other, and only then answer. Keep the answer short: a name, a date, a number, yes or no, or a phrase, in the language of the question. If you are not sure, give what is most likely.
 
     # Output format
     A JSON object and nothing else:

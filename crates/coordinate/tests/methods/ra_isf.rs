@@ -152,7 +152,7 @@ async fn the_modules_can_be_taken_out() {
     let replies: &[(Role, &[&str])] =
         &[(Role::Relevant, &[RELEVANT, NOT]), (Role::Answer, &[BRANDT])];
     insta::assert_snapshot!(told(named("ra-isf-no-know"), replies).await, @r"
-    ra-isf (own parameters): Where was the designer of the KX-40 crane born?
+    ra-isf-no-know (own parameters): Where was the designer of the KX-40 crane born?
     hop 1 finds:
       Chunks: KX-40 crane: # KX-40 crane The KX-40 crane was designed by Ilse Brandt. It lifts forty tons. -> KX-40 crane
       Chunks: Oslo: # Oslo Oslo is the capital of Norway. -> Oslo

@@ -63,7 +63,7 @@ async fn a_summary_brings_a_chunk_to_cite() {
     let narrow = Method::Raptor(Params { tokens: 25, ..Params::default() });
     let answer = solve(&ports, &question("q", BORN), narrow).await.unwrap();
     insta::assert_snapshot!(tell(&answer), @r"
-    raptor: Where was the designer of the KX-40 crane born?
+    raptor (own parameters): Where was the designer of the KX-40 crane born?
     consults: Summary 0.75 The designer of the KX-40 crane was born in Varnsund. Tea is made from leaves.
     gathers: crane
     answer: Varnsund

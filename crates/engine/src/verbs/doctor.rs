@@ -4,6 +4,7 @@ use pikerag_coordinate::ingest::FileReader;
 use pikerag_knowledge::{ChatRequest, KnowledgeBase, Message, Role, error_chain};
 
 use crate::engine::Engine;
+use crate::error::EngineError;
 
 /// What was looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,11 +65,9 @@ impl Engine {
 
     async fn check_base(&self) -> DoctorFinding {
         let check = DoctorCheck::Base;
-        if !self.settings().base.exists() {
-            return absent(check, "none yet".to_owned());
-        }
         let base = match self.base() {
             Ok(base) => base,
+            Err(EngineError::NoBase { .. }) => return absent(check, "none yet".to_owned()),
             Err(error) => return faulty(check, error_chain(&error)),
         };
         match base.summary().await {
