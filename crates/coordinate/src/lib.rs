@@ -20,4 +20,4 @@ pub use fork::Retrace;
 pub use methods::{Method, Overrides, UnknownMethod, answer};
 pub use ports::{Certainty, LabelledQuestion, Models, Ports, SolveError};
 pub use retrieval::{Path, RetrievalParams, TagUse};
-pub use run::{Clock, Finished, Run, RunParams};
+pub use run::{Clock, Finished, MethodLabel, Run, RunParams};

@@ -40,7 +40,7 @@ pub use self::spec::{
 };
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::RetrievalParams;
-use crate::run::{Finished, Run, RunParams};
+use crate::run::{Finished, MethodLabel, Run, RunParams};
 
 /// The enum of all methods, and all that goes by it: one line for each.
 macro_rules! methods {
@@ -165,7 +165,12 @@ pub async fn answer(
     params: RunParams,
     cancelled: impl Future<Output = ()> + Send,
 ) -> Finished {
-    let mut run = Run::begin(&method, question, params);
+    let label = MethodLabel {
+        name: method.name().to_owned(),
+        shown: method.to_string(),
+        parameters: method.parameters(),
+    };
+    let mut run = Run::begin(label, question, params);
     // Dropping the method's future is what cancels it; the run is ours and stays.
     let result = match select(pin!(cancelled), solve(ports, &mut run, question, method)).await {
         Either::Left(((), _)) => Err(SolveError::Cancelled),

@@ -1,6 +1,7 @@
 //! How does a run grow? Event by event, numbered and told at once; each call is booked when its reply is
 //! there, so that a run that fails or is given up keeps its trace and its bill.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::future::join_all;
@@ -9,9 +10,9 @@ use pikerag_knowledge::{
     RunEvent, RunId, RunRecord, RunSink, RunState, StopReason, error_chain,
 };
 use pikerag_prompt::{AskError, Prompt, Reply, ask, ask_sample};
+use serde_json::Value;
 
 use crate::fork::Retrace;
-use crate::methods::Method;
 use crate::ports::{Ports, SolveError};
 
 /// What time it is; passed in, so that tests can hold it still.
@@ -39,6 +40,17 @@ impl Default for RunParams {
     }
 }
 
+/// The method that a run goes by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MethodLabel {
+    /// The name, by which it is found again.
+    pub name: String,
+    /// As the trace shows it: the name, and whether parameters are the user's own.
+    pub shown: String,
+    /// All parameters by name.
+    pub parameters: BTreeMap<String, Value>,
+}
+
 /// A question on its way: its events so far and its account. Never shared between questions.
 pub struct Run {
     record: RunRecord,
@@ -54,11 +66,11 @@ pub struct Run {
 
 impl Run {
     /// Begins a run.
-    pub fn begin(method: &Method, question: &Question, params: RunParams) -> Self {
+    pub fn begin(method: MethodLabel, question: &Question, params: RunParams) -> Self {
         let record = RunRecord {
             id: params.id.clone(),
-            method: method.name().to_owned(),
-            parameters: method.parameters(),
+            method: method.name,
+            parameters: method.parameters,
             question: question.clone(),
             started: (params.clock)(),
             forked: params.retrace.as_ref().and_then(Retrace::fork_point),
@@ -69,7 +81,7 @@ impl Run {
         let mut run =
             Self { record, events: Vec::new(), account, params, is_part: false, diverged: None };
         run.tell_record();
-        run.push(Event::Began { method: method.to_string(), question: question.text.clone() });
+        run.push(Event::Began { method: method.shown, question: question.text.clone() });
         run
     }
 

@@ -3,7 +3,6 @@
 mod cost;
 mod endpoints;
 mod labelled;
-mod runs;
 mod weights;
 
 use std::sync::{Arc, OnceLock};
@@ -16,7 +15,6 @@ use pikerag_store::{Base, DATABASE};
 use tokio_util::sync::CancellationToken;
 
 pub use self::cost::{Cost, CostPart};
-pub use self::runs::RunLimits;
 use crate::error::{EngineError, Result};
 use crate::notice::Notice;
 use crate::sandbox::{Programs, SandboxedReader};
@@ -71,6 +69,11 @@ impl Engine {
     /// [`EngineError::Cancelled`]. What was paid and stored stays.
     pub fn cancel(&self) {
         self.cancel.cancel();
+    }
+
+    /// Waits until [`Engine::cancel`] is called.
+    pub(crate) async fn cancelled(&self) {
+        self.cancel.cancelled().await;
     }
 
     /// Work that loses at most the calls in flight when it is stopped.

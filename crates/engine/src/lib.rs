@@ -47,7 +47,7 @@ pub mod parts {
     pub use pikerag_parse::Parsed;
 }
 
-pub use crate::engine::{Cost, CostPart, Engine, RunLimits, open};
+pub use crate::engine::{Cost, CostPart, Engine, open};
 pub use crate::error::{EngineError, Result};
 pub use crate::graph::called;
 pub use crate::notice::Notice;

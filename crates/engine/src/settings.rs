@@ -10,11 +10,12 @@ mod resolve;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use pikerag_coordinate::Overrides;
 use pikerag_coordinate::ingest::{ChunkBy, Params};
-use pikerag_knowledge::Role;
 use pikerag_knowledge::records::BadSchema;
+use pikerag_knowledge::{Millis, Role};
 pub use pikerag_models::Cap;
 use pikerag_models::{Batch, Endpoint, Limits, Prices, RetryParams};
 use pikerag_retrieve::SearchParams;
@@ -24,7 +25,6 @@ pub use self::declaration::declaration;
 pub use self::environment::Environment;
 pub(crate) use self::environment::this_program;
 pub use self::resolve::{Flags, settings_path};
-use crate::engine::RunLimits;
 use crate::notice::Notice;
 use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};
 
@@ -97,6 +97,27 @@ impl Settings {
     /// The weights of all searches.
     pub fn searches(&self) -> SearchParams {
         SearchParams { hops: self.methods.weights.hops, layers: self.methods.weights.layers }
+    }
+}
+
+/// How long runs are kept, and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunLimits {
+    /// The latest so many; 0 keeps none.
+    pub number: usize,
+    /// Those that began within this time.
+    pub age: Duration,
+}
+
+impl Default for RunLimits {
+    fn default() -> Self {
+        Self { number: 1000, age: Duration::from_secs(90 * 24 * 60 * 60) }
+    }
+}
+
+impl RunLimits {
+    pub(crate) fn oldest(self, now: Millis) -> Millis {
+        now.saturating_sub(Millis::try_from(self.age.as_millis()).unwrap_or(Millis::MAX))
     }
 }
 

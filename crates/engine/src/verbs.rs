@@ -10,6 +10,7 @@ mod export;
 mod graph;
 mod index;
 mod init;
+mod keeping;
 mod parse;
 mod progress;
 mod records;
@@ -57,7 +58,7 @@ mod tests {
         let settings = Settings::load(&Flags::default(), &Environment::default()).unwrap();
         let engine = crate::open(settings).unwrap();
         let (query, by) = (String::new(), SearchPath::Hybrid);
-        spawnable(engine.ask(&AskRequest { question: String::new(), method: String::new() }));
+        spawnable(engine.ask(&AskRequest::default()));
         spawnable(engine.search(&SearchRequest { query, by, k: 1 }));
         spawnable(engine.status());
         spawnable(engine.records(&RecordsRequest::default()));

@@ -346,7 +346,9 @@ fn what_is_not_ours_is_left_alone() {
     connection.pragma_update(None, "user_version", layout + 1).unwrap();
     drop(connection);
     let newer = layout + 1;
-    refused(&format!("it has layout {newer}, and this version of pikerag knows layouts up to {layout}"));
+    refused(&format!(
+        "it has layout {newer}, and this version of pikerag knows layouts up to {layout}"
+    ));
 }
 
 /// Somebody else's database gets no tables of ours.

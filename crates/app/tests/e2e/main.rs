@@ -18,12 +18,16 @@ mod hostile;
 #[cfg(test)]
 mod kill;
 #[cfg(test)]
+mod layouts;
+#[cfg(test)]
 mod records;
 #[cfg(test)]
 #[path = "../../../coordinate/tests/said/repeating.rs"]
 mod repeating;
 #[cfg(test)]
 mod replay;
+#[cfg(test)]
+mod runs;
 #[cfg(test)]
 mod stub_workload;
 #[cfg(test)]

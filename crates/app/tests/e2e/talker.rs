@@ -154,12 +154,32 @@ fn chat(asked: &Value) -> Value {
     let content = &asked["messages"][0]["content"];
     // With pictures it is a list of parts, the words first.
     let prompt = content.as_str().or_else(|| content[0]["text"].as_str()).unwrap();
-    let reply = repeating::reply(prompt);
+    let reply = asking(prompt).unwrap_or_else(|| repeating::reply(prompt));
     let (read, written) = (prompt.split(' ').count(), reply.split(' ').count());
     json!({
         "choices": [{"message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": read, "completion_tokens": written}
     })
+}
+
+/// The reply to a prompt of KAR³: another sub-question as long as there are fewer than three passages, the first
+/// candidate, and the last passage's words.
+fn asking(prompt: &str) -> Option<String> {
+    let reply = if prompt.contains("{\"thinking\": \"what is known, what is missing\"") {
+        let passages = repeating::below(prompt, "Context").matches("\n\n").count();
+        let asked = repeating::below(prompt, "Question");
+        let more = [format!("{asked} ({passages})"), format!("What else, {passages}?")];
+        json!({"thinking": "", "sub_questions": if passages < 2 { more.as_slice() } else { &[] }})
+    } else if prompt.contains("\"question_idx\"") {
+        json!({"thinking": "", "question_idx": 1})
+    } else if prompt.contains("\"citations\"") {
+        let words = repeating::below(prompt, "Context").split_whitespace().rev().take(3);
+        let words: Vec<&str> = words.collect();
+        json!({"answer": words.join(" "), "rationale": "", "citations": []})
+    } else {
+        return None;
+    };
+    Some(reply.to_string())
 }
 
 fn embed(asked: &Value, heard: &mut Heard) -> Value {

@@ -45,9 +45,7 @@ impl Plan<'_> {
         match structure {
             Structure::Graph => None, // Names and sentences serve.
             Structure::Tree if self.available.embedder && self.has(Role::Summarize) => None,
-            Structure::Tree => Some(
-                "the tree of summaries needs an embedder and a chat model",
-            ),
+            Structure::Tree => Some("the tree of summaries needs an embedder and a chat model"),
             Structure::Tags if self.has(Role::Tag) => None,
             Structure::Tags => Some("tags need a chat model"),
         }

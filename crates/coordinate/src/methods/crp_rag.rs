@@ -4,18 +4,20 @@
 mod construct;
 mod graph;
 mod knowledge;
+mod paths;
 
 use std::collections::BTreeSet;
 
 use futures::future::join_all;
-use pikerag_knowledge::{Answer, Chunk, Context, Criterion, Event, Question, Role, Schema};
+use pikerag_knowledge::{Answer, Chunk, Context, Criterion, Event, Question, Role};
 use pikerag_language::is_chinese;
-use pikerag_prompt::{Prompt, Prose, Reply, Unreadable, numbered, object, quiet_headings, text};
+use pikerag_prompt::{Prompt, numbered, quiet_headings};
 use pikerag_reason::Reading;
 use serde_json::{Value, json};
 use tracing::instrument;
 
 use self::graph::Graph;
+use self::paths::{Steps, merged};
 use crate::certainty::{ask_surely, need_certainty};
 use crate::conclude::{conclude, conclude_read, refuse};
 use crate::methods::spec::{
@@ -36,25 +38,6 @@ const EVALUATE: Prompt = Prompt {
     temperature: TEMPERATURE,
     max_tokens: 256,
 };
-const REASON: Prompt = Prompt {
-    role: Role::Reason,
-    template: include_str!("prompts/crp_reason.md"),
-    temperature: TEMPERATURE,
-    max_tokens: 512,
-};
-const CONCLUDE: Prompt = Prompt {
-    role: Role::Answer,
-    template: include_str!("prompts/crp_conclude.md"),
-    temperature: TEMPERATURE,
-    max_tokens: 1024,
-};
-const ABSTRACT: Prompt = Prompt {
-    role: Role::Answer,
-    template: include_str!("prompts/crp_abstract.md"),
-    temperature: TEMPERATURE,
-    max_tokens: 1024,
-};
-
 /// What guides the reasoning (§5.4, Table 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Structure {
@@ -346,98 +329,6 @@ async fn evaluate(
     Ok(sufficient)
 }
 
-/// A path with what is known of its nodes.
-struct Steps<'a> {
-    ports: &'a Ports,
-    question: &'a Question,
-    graph: &'a Graph,
-    knowledge: &'a [Knowledge],
-    path: &'a [usize],
-}
-
-impl Steps<'_> {
-    /// Eq. 11 and 12: each step from the results before it; the last gives the answer.
-    async fn one_by_one(&self, run: &mut Run) -> Result<Option<Reading>, SolveError> {
-        let mut condition: Vec<String> = Vec::new();
-        let Some((last, before)) = self.path.split_last() else { return Ok(None) };
-        for node in before {
-            let (step, known) = (self.graph.text(*node), self.known(*node));
-            let conditions = listed(&condition);
-            let asked = quiet_headings(&self.question.text);
-            let (quiet_step, known) = (quiet_headings(step), quiet_headings(known));
-            let inputs = [
-                ("question", asked.as_str()),
-                ("conditions", conditions.as_str()),
-                ("knowledge", known.as_str()),
-                ("step", quiet_step.as_str()),
-            ];
-            let Some(Prose(result)) = run.ask(self.ports, &REASON, &inputs).await? else {
-                continue;
-            };
-            run.push(Event::Thought { step: *node + 1, text: result.clone() });
-            condition.push(format!("{step} {result}"));
-        }
-        self.conclude(run, &condition, self.graph.text(*last), self.known(*last)).await
-    }
-
-    /// The ablation: all steps and all knowledge in one prompt.
-    async fn at_once(&self, run: &mut Run) -> Result<Option<Reading>, SolveError> {
-        let steps: Vec<&str> = self.path.iter().map(|node| self.graph.text(*node)).collect();
-        let known: Vec<&str> = self.path.iter().map(|node| self.known(*node)).collect();
-        self.conclude(run, &[], &steps.join("\n"), &known.join("\n\n")).await
-    }
-
-    async fn conclude(
-        &self,
-        run: &mut Run,
-        condition: &[String],
-        step: &str,
-        known: &str,
-    ) -> Result<Option<Reading>, SolveError> {
-        let conditions = listed(condition);
-        let asked = quiet_headings(&self.question.text);
-        let (step, known) = (quiet_headings(step), quiet_headings(known));
-        let inputs = [
-            ("question", asked.as_str()),
-            ("conditions", conditions.as_str()),
-            ("knowledge", known.as_str()),
-            ("step", step.as_str()),
-        ];
-        Ok(run.ask::<Concluded>(self.ports, &CONCLUDE, &inputs).await?.map(|said| said.0))
-    }
-
-    fn known(&self, node: usize) -> &str {
-        self.knowledge.get(node).map(|known| known.text.as_str()).unwrap_or_default()
-    }
-}
-
-/// Eq. 13: one answer from those of all paths. Paths that agree need no call.
-async fn merged(
-    ports: &Ports,
-    run: &mut Run,
-    question: &Question,
-    answers: Vec<Reading>,
-) -> Result<Option<Reading>, SolveError> {
-    let Some(first) = answers.first() else { return Ok(None) };
-    if answers.iter().all(|answer| answer.answer == first.answer) {
-        return Ok(Some(first.clone()));
-    }
-    let shown: Vec<String> =
-        answers.iter().map(|one| format!("{} ({})", one.answer, one.rationale)).collect();
-    let shown = numbered(shown.iter().map(String::as_str));
-    let asked = quiet_headings(&question.text);
-    let inputs = [("question", asked.as_str()), ("answers", shown.as_str())];
-    let said = run.ask::<Concluded>(ports, &ABSTRACT, &inputs).await?;
-    Ok(Some(said.map_or_else(|| first.clone(), |said| said.0)))
-}
-
-fn listed(condition: &[String]) -> String {
-    if condition.is_empty() {
-        return "(none yet)".to_owned();
-    }
-    numbered(condition.iter().map(String::as_str))
-}
-
 /// What a refusal says, in the language of the question.
 fn missing(question: &Question, graph: &Graph, sufficient: &BTreeSet<usize>) -> String {
     let insufficient = (0..graph.len()).filter(|node| !sufficient.contains(node));
@@ -447,29 +338,5 @@ fn missing(question: &Question, graph: &Graph, sufficient: &BTreeSet<usize>) -> 
         false => format!(
             "The knowledge base does not hold enough to answer this. Knowledge is missing for:\n{steps}"
         ),
-    }
-}
-
-/// An answer with its reasons, no quotes.
-struct Concluded(Reading);
-
-impl Reply for Concluded {
-    fn schema() -> Option<Schema> {
-        let schema = json!({
-            "type": "object",
-            "properties": {"answer": {"type": "string"}, "rationale": {"type": "string"}},
-            "required": ["answer", "rationale"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "answer".to_owned(), schema })
-    }
-
-    fn read(reply: &str) -> Result<Self, Unreadable> {
-        let object = object(reply, &["answer"])?;
-        Ok(Self(Reading {
-            answer: text(&object, "answer")?,
-            rationale: text(&object, "rationale").unwrap_or_default(),
-            claims: Vec::new(),
-        }))
     }
 }

@@ -169,7 +169,7 @@ async fn the_modules_can_be_taken_out() {
         (Role::Answer, &[BRANDT, VARNSUND, "Varnsund"]),
     ];
     insta::assert_snapshot!(told(named("ra-isf-no-relevant"), replies).await, @r"
-    ra-isf (own parameters): Where was the designer of the KX-40 crane born?
+    ra-isf-no-relevant (own parameters): Where was the designer of the KX-40 crane born?
     Known false by Verdict: Where was the designer of the KX-40 crane born?
     hop 1 proposes: Who designed the KX-40 crane? | Where was that person born?
     asks at 1: Who designed the KX-40 crane?
@@ -184,7 +184,7 @@ async fn the_modules_can_be_taken_out() {
     // No decomposition: unknown.
     let replies: &[(Role, &[&str])] = &[(Role::Know, &["No"]), (Role::Relevant, &[NOT, NOT])];
     insta::assert_snapshot!(told(named("ra-isf-no-decompose"), replies).await, @r"
-    ra-isf (own parameters): Where was the designer of the KX-40 crane born?
+    ra-isf-no-decompose (own parameters): Where was the designer of the KX-40 crane born?
     Known false by Verdict: Where was the designer of the KX-40 crane born?
     hop 1 finds:
       Chunks: KX-40 crane: # KX-40 crane The KX-40 crane was designed by Ilse Brandt. It lifts forty tons. -> KX-40 crane

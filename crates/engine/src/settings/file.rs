@@ -10,8 +10,7 @@ use pikerag_knowledge::{AtomKind, RecordSchema, Role, Structure};
 use pikerag_models::Secret;
 use serde::Deserialize;
 
-use super::Chunking;
-use crate::engine::RunLimits;
+use super::{Chunking, RunLimits};
 
 /// The settings file, as written.
 #[derive(Clone, Debug, Default, Deserialize)]

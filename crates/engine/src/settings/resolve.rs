@@ -14,11 +14,11 @@ use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{AtomKind, Origin, Role, TagClass, TagExample};
 use pikerag_models::{Batch, Cap, Endpoint, Limits, Price, RetryParams, Structured};
 
+use super::RunLimits;
 use super::check::check;
 use super::environment::fill_in;
 use super::file::{ChatTable, EmbedKind, EmbedTable, PriceTable, SettingsFile, TagsTable};
 use super::{ChatSettings, EmbedSettings, Environment, Settings, SettingsError, WeightPlaces};
-use crate::engine::RunLimits;
 use crate::notice::Notice;
 use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};
 

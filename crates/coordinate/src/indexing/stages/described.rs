@@ -1,5 +1,5 @@
 //! What do tables show, what can be seen on figures? One call each; what a model says is stored as what it
-//! says, and found by (PIKE-RAG §5.1.2, SPEC §2).
+//! says, and found by (PIKE-RAG §5.1.2).
 
 use async_trait::async_trait;
 use pikerag_knowledge::{

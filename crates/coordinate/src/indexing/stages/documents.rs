@@ -1,4 +1,4 @@
-//! What are documents about? One call each, from their beginning (SPEC §2).
+//! What are documents about? One call each, from their beginning.
 
 use async_trait::async_trait;
 use futures::future::ready;

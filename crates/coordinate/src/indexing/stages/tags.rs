@@ -64,8 +64,7 @@ impl Stage for FoundClasses<'_> {
         }
         if job.base().tag_classes().await?.is_empty() {
             report.lacking.push(
-                "no tag classes were found in the documents, and none are declared"
-                    .to_owned(),
+                "no tag classes were found in the documents, and none are declared".to_owned(),
             );
             return Ok(ControlFlow::Break(()));
         }

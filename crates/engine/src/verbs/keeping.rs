@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures::future::join;
 use pikerag_coordinate::{Finished, Method, Ports, Retrace, RunParams, answer};
@@ -13,23 +13,23 @@ use pikerag_knowledge::{
 use pikerag_store::Base;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::Engine;
+use super::AskRequest;
+use crate::engine::Engine;
 use crate::error::Result;
 use crate::notice::Notice;
-use crate::verbs::AskRequest;
 
 /// Updates that are written in one transaction, at most.
 const BATCH: usize = 64;
 
 /// What came of a run, and of keeping it.
-pub(crate) struct KeptRun {
-    pub(crate) finished: Finished,
-    pub(crate) notice: Option<Notice>,
+pub(super) struct KeptRun {
+    pub(super) finished: Finished,
+    pub(super) notice: Option<Notice>,
 }
 
 impl Engine {
     /// Asks by a method; the run is kept in the base as it goes on.
-    pub(crate) async fn run(
+    pub(super) async fn run(
         &self,
         base: &Base,
         ports: &Ports,
@@ -51,7 +51,7 @@ impl Engine {
         };
         let cancelled = async {
             tokio::select! {
-                () = self.cancel.cancelled() => {}
+                () = self.cancelled() => {}
                 () = request.cancel.cancelled() => {}
             }
         };
@@ -67,29 +67,8 @@ impl Engine {
     }
 }
 
-/// How long runs are kept, and how many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RunLimits {
-    /// The latest so many; 0 keeps none.
-    pub number: usize,
-    /// Those that began within this time.
-    pub age: Duration,
-}
-
-impl Default for RunLimits {
-    fn default() -> Self {
-        Self { number: 1000, age: Duration::from_secs(90 * 24 * 60 * 60) }
-    }
-}
-
-impl RunLimits {
-    fn oldest(self, now: Millis) -> Millis {
-        now.saturating_sub(Millis::try_from(self.age.as_millis()).unwrap_or(Millis::MAX))
-    }
-}
-
 /// Milliseconds since 1970.
-pub(crate) fn now() -> Millis {
+fn now() -> Millis {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
 }

@@ -1,0 +1,92 @@
+//! Does a base of an older layout open, answer, resume and replay, without anything being paid again?
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::common::Place;
+
+const QUESTION: &str = "Who supervises the hall in which the KX-40 is assembled?";
+
+/// What the version that wrote layout 3 left: see its README.
+fn fixture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/layout-3")
+}
+
+fn kept(name: &str) -> String {
+    fs::read_to_string(fixture().join(name)).unwrap()
+}
+
+/// The fixture in a place of its own; the model that made it is gone.
+fn opened() -> Place {
+    let place = Place::new();
+    for folder in ["base", "docs"] {
+        for file in fs::read_dir(fixture().join(folder)).unwrap() {
+            let path = file.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            place.write(&format!("{folder}/{name}"), fs::read(&path).unwrap());
+        }
+    }
+    place.write("pikerag.toml", kept("pikerag.toml"));
+    place
+}
+
+/// Headings were one line before layout 4; all else is told as it was.
+fn as_before(mut value: Value) -> Value {
+    match &mut value {
+        Value::Object(fields) => {
+            if let Some(Value::Array(headings)) = fields.get("headings") {
+                let headings: Vec<&str> = headings.iter().map(|it| it.as_str().unwrap()).collect();
+                let line = headings.join(" › ");
+                fields.insert("headings".to_owned(), line.into());
+            }
+            for (_, field) in fields.iter_mut() {
+                *field = as_before(field.take());
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                *item = as_before(item.take());
+            }
+        }
+        _ => {}
+    }
+    value
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| as_before(serde_json::from_str(line).unwrap())).collect()
+}
+
+#[test]
+fn a_base_of_layout_3_answers_as_it_did() {
+    let place = opened();
+    for method in ["kar3", "naive-rag", "replug", "graphrag-local", "raptor"] {
+        let ask = ["--json", "--replay", "ask", "--method", method, QUESTION];
+        let now = as_before(place.run_to(0, &ask).json());
+        let then: Value = serde_json::from_str(&kept(&format!("asked-{method}.json"))).unwrap();
+        assert_eq!(now["answer"], then["answer"], "{method}");
+    }
+    let found = place.run_to(0, &["--json", "--replay", "search", "slewing bearing"]).json();
+    assert_eq!(as_before(found), serde_json::from_str::<Value>(&kept("searched.json")).unwrap());
+    assert_eq!(lines(&place.run_to(0, &["export"]).stdout), lines(&kept("export.jsonl")));
+}
+
+#[test]
+fn a_base_of_layout_3_resumes_and_pays_nothing_again() {
+    let place = opened();
+    // Nobody listens where the model was: a call would fail.
+    let report = place.run_to(0, &["--json", "index", "docs"]).json()["report"].clone();
+    assert_eq!(report["failures"], 0, "{report:#}");
+    assert_eq!((&report["atoms"], &report["vectors"]), (&0.into(), &0.into()), "{report:#}");
+    let status = place.run_to(0, &["--json", "status"]).json();
+    assert_eq!(status["summary"]["pending"], Value::Array(Vec::new()), "{status:#}");
+    // What goes and comes back is read from the record: descriptions, questions, vectors of chunks. Then the graph
+    // is another for a while, and its vectors would be new.
+    place.run_to(0, &["delete", "docs/company-guide.md"]);
+    let ran = place.run_to(3, &["--json", "--replay", "index", "docs"]).json();
+    assert_eq!(ran["spent"]["total"]["calls"], 0, "{ran:#}");
+    let report = &ran["report"];
+    assert_eq!((&report["atoms"], &report["vectors"]), (&33.into(), &40.into()), "{report:#}");
+}

@@ -1,0 +1,202 @@
+//! Are runs kept, whatever comes of them; walked again without a call; forked, and compared?
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use crate::common::Place;
+use crate::talker::Talker;
+
+const QUESTION: &str = "What does Firm 3 make?";
+
+/// A base of some firms, with a question for each, made by the server.
+fn firms(talker: &Talker) -> Place {
+    let place = talker.place();
+    for n in 0..9 {
+        let text = format!("Firm {n} makes cranes of {n} tons in Port {}.\n", n % 3);
+        place.write(&format!("docs/firm-{n}.txt"), text);
+    }
+    place.run_to(0, &["--base", "base", "index", "docs"]);
+    talker.reset();
+    place
+}
+
+fn run(place: &Place, code: i32, arguments: &[&str]) -> Value {
+    let arguments = [&["--base", "base", "--json"], arguments].concat();
+    place.run_to(code, &arguments).json()
+}
+
+/// The latest run with its events.
+fn latest(place: &Place) -> Value {
+    let runs = run(place, 0, &["runs", "--limit", "1"]);
+    run(place, 0, &["runs", "show", runs[0]["id"].as_str().unwrap()])
+}
+
+fn events(run: &Value) -> &Vec<Value> {
+    run["events"].as_array().unwrap()
+}
+
+fn calls(spent: &Value) -> u64 {
+    spent["by_role"].as_object().unwrap().values().map(|role| role[0].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn a_run_is_kept_replayed_forked_and_compared() {
+    let talker = Talker::start();
+    let place = firms(&talker);
+    let asked = run(&place, 0, &["ask", QUESTION]);
+    let first = latest(&place);
+    assert_eq!((&first["id"], &first["state"]), (&asked["run"], &json!("answered")));
+    let paid = calls(&first["cost"]["paid"]);
+    assert_eq!((paid, calls(&first["cost"]["spent"])), (talker.chats(), talker.chats()));
+    // Numbered without gaps, each after an earlier one, and each call named once.
+    let mut named = Vec::new();
+    for (number, event) in events(&first).iter().enumerate() {
+        assert_eq!(event["seq"], number);
+        assert!(event["parent"].as_u64().is_none_or(|parent| parent < number as u64));
+        named.extend(event["calls"].as_array().into_iter().flatten().cloned());
+    }
+    assert_eq!(named.len() as u64, paid);
+
+    // Again: nobody is asked.
+    let requests = talker.requests();
+    let name = first["id"].as_str().unwrap();
+    let replayed = run(&place, 0, &["runs", "replay", &name[..5]]);
+    assert_eq!(replayed["answer"], asked["answer"]);
+    assert_eq!(talker.requests(), requests);
+
+    // Another choice in the first hop: what was before costs nothing, what comes after is asked for.
+    let at = events(&first).iter().position(|event| event["event"] == "selected").unwrap();
+    let fork = ["runs", "fork", name, "--at", &at.to_string(), "--choose", "2"];
+    let forked = run(&place, 0, &fork);
+    let second = latest(&place);
+    assert_eq!(forked["run"], second["id"]);
+    let before: usize = events(&first)[..=at]
+        .iter()
+        .map(|event| event["calls"].as_array().map_or(0, Vec::len))
+        .sum();
+    let (spent, paid) = (calls(&second["cost"]["spent"]), calls(&second["cost"]["paid"]));
+    assert_eq!((spent - paid) as usize, before, "{second:#}");
+    assert_eq!(talker.chats() - calls(&first["cost"]["paid"]), paid);
+    assert!(0 < paid);
+    assert_eq!(events(&second)[at]["index"], 1);
+    assert_ne!(events(&second)[at]["chunk"], events(&first)[at]["chunk"]);
+
+    let second_name = second["id"].as_str().unwrap();
+    let diff = run(&place, 0, &["runs", "diff", name, second_name]);
+    assert_eq!(diff["alike"], at);
+    let of = |side: &str| {
+        let of_side = |line: &&Value| line["of"] == side;
+        diff["lines"].as_array().unwrap().iter().filter(of_side).count()
+    };
+    assert_eq!(of("both") + of("first"), events(&first).len());
+    assert_eq!(of("both") + of("second"), events(&second).len());
+    let told = place.run_to(0, &["--base", "base", "runs", "diff", name, second_name]).stdout;
+    assert!(told.contains(&format!("alike for {at} events")), "{told}");
+
+    // The same fork once more replays to its end.
+    let requests = talker.requests();
+    let again = run(&place, 0, &fork);
+    assert_eq!((&again["answer"], talker.requests()), (&forked["answer"], requests));
+}
+
+#[test]
+fn what_no_fork_can_change_is_told() {
+    let talker = Talker::start();
+    let place = firms(&talker);
+    run(&place, 0, &["ask", QUESTION]);
+    let first = latest(&place);
+    let name = first["id"].as_str().unwrap();
+    let fails = |arguments: &[&str]| {
+        let all = [&["--base", "base", "runs"], arguments].concat();
+        place.run_to(1, &all).stderr
+    };
+    assert!(
+        fails(&["fork", name, "--at", "0", "--text", "x"])
+            .contains("is no decision; these are: 1, ")
+    );
+    assert!(
+        fails(&["fork", name, "--at", "1", "--verdict", "no"]).contains("decided by sub-questions")
+    );
+    let at = events(&first).iter().position(|event| event["event"] == "selected").unwrap();
+    assert!(
+        fails(&["fork", name, "--at", &at.to_string(), "--choose", "99"])
+            .contains("no candidate 99")
+    );
+    assert!(fails(&["show", "nobody"]).contains("there is no run `nobody`"));
+
+    // Another base: the way is another, and nothing is asked on it.
+    place.write("docs/firm-3.txt", "Firm 3 was closed.\n");
+    place.run_to(0, &["--base", "base", "index", "docs"]);
+    talker.reset();
+    let told = fails(&["fork", name, "--at", &at.to_string(), "--choose", "2"]);
+    assert!(told.contains("have changed since") || told.contains("never recorded"), "{told}");
+    assert_eq!(talker.chats(), 0);
+    assert_eq!(latest(&place)["state"], "failed");
+}
+
+/// A run that fails in its middle keeps its trace and its bill.
+#[test]
+fn a_failed_run_keeps_its_trace_and_its_cost() {
+    let talker = Talker::start();
+    let place = firms(&talker);
+    let ran = place.run_to(4, &["--base", "base", "--budget-calls", "2", "ask", QUESTION]);
+    assert!(ran.stderr.contains("`pikerag runs show "), "{}", ran.stderr);
+    let failed = latest(&place);
+    assert_eq!(failed["state"], "failed");
+    assert!(failed["error"].as_str().unwrap().contains("budget"), "{failed:#}");
+    assert_eq!(calls(&failed["cost"]["paid"]), talker.chats());
+    assert!(0 < talker.chats() && events(&failed).iter().any(|event| event["event"] == "proposed"));
+}
+
+/// Ctrl-C while a reply is waited for: no further call, an end, and a run that says so.
+#[test]
+fn a_cancelled_run_makes_no_further_call() {
+    for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
+        let talker = Talker::start();
+        let place = firms(&talker);
+        talker.answer_only(talker.requests() + 4);
+        let mut child = place
+            .command(&["--base", "base", "ask", QUESTION])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // The fifth request is never answered: it waits there.
+        while talker.requests() < 5 {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        kill(Pid::from_raw(child.id().try_into().unwrap()), signal).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+        assert_eq!(talker.requests(), 5);
+        let run = latest(&place);
+        assert_eq!((&run["state"], &run["interrupted"]), (&json!("cancelled"), &json!(false)));
+        assert!(0 < calls(&run["cost"]["paid"]), "{run:#}");
+        assert!(events(&run).iter().any(|event| event["event"] == "proposed"), "{run:#}");
+    }
+}
+
+#[test]
+fn old_runs_go() {
+    let place = Place::new();
+    place.write("docs/a.txt", "Ada Brandt designed the crane.\n");
+    place.write("pikerag.toml", "[runs]\nkeep = 2\n");
+    place.run_to(0, &["--base", "base", "index", "docs"]);
+    for n in 0..3 {
+        place.run_to(0, &["--base", "base", "ask", &format!("Who designed crane {n}?")]);
+    }
+    let runs = run(&place, 0, &["runs"]);
+    let asked: Vec<&str> = runs
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| run["question"]["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(asked, ["Who designed crane 2?", "Who designed crane 1?"]);
+    place.write("pikerag.toml", "[runs]\nkeep = 0\n");
+    place.run_to(0, &["--base", "base", "ask", "Who designed crane 3?"]);
+    assert_eq!(run(&place, 0, &["runs"]), json!([]));
+}

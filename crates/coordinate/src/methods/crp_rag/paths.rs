@@ -1,0 +1,147 @@
+//! What comes of a path whose knowledge suffices? Step by step from its source to its sink, then one answer from
+//! those of all paths (CRP-RAG §3.4, eq. 11 to 13).
+
+use pikerag_knowledge::{Event, Question, Role, Schema};
+use pikerag_prompt::{Prompt, Prose, Reply, Unreadable, numbered, object, quiet_headings, text};
+use pikerag_reason::Reading;
+use serde_json::json;
+
+use super::graph::Graph;
+use super::{Knowledge, TEMPERATURE};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
+
+const REASON: Prompt = Prompt {
+    role: Role::Reason,
+    template: include_str!("../prompts/crp_reason.md"),
+    temperature: TEMPERATURE,
+    max_tokens: 512,
+};
+const CONCLUDE: Prompt = Prompt {
+    role: Role::Answer,
+    template: include_str!("../prompts/crp_conclude.md"),
+    temperature: TEMPERATURE,
+    max_tokens: 1024,
+};
+const ABSTRACT: Prompt = Prompt {
+    role: Role::Answer,
+    template: include_str!("../prompts/crp_abstract.md"),
+    temperature: TEMPERATURE,
+    max_tokens: 1024,
+};
+
+/// A path with what is known of its nodes.
+pub(super) struct Steps<'a> {
+    pub(super) ports: &'a Ports,
+    pub(super) question: &'a Question,
+    pub(super) graph: &'a Graph,
+    pub(super) knowledge: &'a [Knowledge],
+    pub(super) path: &'a [usize],
+}
+
+impl Steps<'_> {
+    /// Eq. 11 and 12: each step from the results before it; the last gives the answer.
+    pub(super) async fn one_by_one(&self, run: &mut Run) -> Result<Option<Reading>, SolveError> {
+        let mut condition: Vec<String> = Vec::new();
+        let Some((last, before)) = self.path.split_last() else { return Ok(None) };
+        for node in before {
+            let (step, known) = (self.graph.text(*node), self.known(*node));
+            let conditions = listed(&condition);
+            let asked = quiet_headings(&self.question.text);
+            let (quiet_step, known) = (quiet_headings(step), quiet_headings(known));
+            let inputs = [
+                ("question", asked.as_str()),
+                ("conditions", conditions.as_str()),
+                ("knowledge", known.as_str()),
+                ("step", quiet_step.as_str()),
+            ];
+            let Some(Prose(result)) = run.ask(self.ports, &REASON, &inputs).await? else {
+                continue;
+            };
+            run.push(Event::Thought { step: *node + 1, text: result.clone() });
+            condition.push(format!("{step} {result}"));
+        }
+        self.conclude(run, &condition, self.graph.text(*last), self.known(*last)).await
+    }
+
+    /// The ablation: all steps and all knowledge in one prompt.
+    pub(super) async fn at_once(&self, run: &mut Run) -> Result<Option<Reading>, SolveError> {
+        let steps: Vec<&str> = self.path.iter().map(|node| self.graph.text(*node)).collect();
+        let known: Vec<&str> = self.path.iter().map(|node| self.known(*node)).collect();
+        self.conclude(run, &[], &steps.join("\n"), &known.join("\n\n")).await
+    }
+
+    async fn conclude(
+        &self,
+        run: &mut Run,
+        condition: &[String],
+        step: &str,
+        known: &str,
+    ) -> Result<Option<Reading>, SolveError> {
+        let conditions = listed(condition);
+        let asked = quiet_headings(&self.question.text);
+        let (step, known) = (quiet_headings(step), quiet_headings(known));
+        let inputs = [
+            ("question", asked.as_str()),
+            ("conditions", conditions.as_str()),
+            ("knowledge", known.as_str()),
+            ("step", step.as_str()),
+        ];
+        Ok(run.ask::<Concluded>(self.ports, &CONCLUDE, &inputs).await?.map(|said| said.0))
+    }
+
+    fn known(&self, node: usize) -> &str {
+        self.knowledge.get(node).map(|known| known.text.as_str()).unwrap_or_default()
+    }
+}
+
+/// Eq. 13: one answer from those of all paths. Paths that agree need no call.
+pub(super) async fn merged(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    answers: Vec<Reading>,
+) -> Result<Option<Reading>, SolveError> {
+    let Some(first) = answers.first() else { return Ok(None) };
+    if answers.iter().all(|answer| answer.answer == first.answer) {
+        return Ok(Some(first.clone()));
+    }
+    let shown: Vec<String> =
+        answers.iter().map(|one| format!("{} ({})", one.answer, one.rationale)).collect();
+    let shown = numbered(shown.iter().map(String::as_str));
+    let asked = quiet_headings(&question.text);
+    let inputs = [("question", asked.as_str()), ("answers", shown.as_str())];
+    let said = run.ask::<Concluded>(ports, &ABSTRACT, &inputs).await?;
+    Ok(Some(said.map_or_else(|| first.clone(), |said| said.0)))
+}
+
+fn listed(condition: &[String]) -> String {
+    if condition.is_empty() {
+        return "(none yet)".to_owned();
+    }
+    numbered(condition.iter().map(String::as_str))
+}
+
+/// An answer with its reasons, no quotes.
+struct Concluded(Reading);
+
+impl Reply for Concluded {
+    fn schema() -> Option<Schema> {
+        let schema = json!({
+            "type": "object",
+            "properties": {"answer": {"type": "string"}, "rationale": {"type": "string"}},
+            "required": ["answer", "rationale"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "answer".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let object = object(reply, &["answer"])?;
+        Ok(Self(Reading {
+            answer: text(&object, "answer")?,
+            rationale: text(&object, "rationale").unwrap_or_default(),
+            claims: Vec::new(),
+        }))
+    }
+}
