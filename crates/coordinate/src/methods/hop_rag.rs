@@ -8,7 +8,7 @@ use tracing::instrument;
 use crate::candidates::{chunk_candidates, fetch};
 use crate::conclude::conclude;
 use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, Weights, WithoutModel, read,
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, Weights, WithoutModel, put,
 };
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
@@ -41,7 +41,7 @@ impl MethodParams for Params {
             meaning: "chunks to gather",
             range: Range::COUNT,
             get: |params| json!(params.k),
-            set: |params, value| Some(params.k = read(value)?),
+            set: |params, value| put(&mut params.k, value),
         }],
         roles: &[Role::Answer],
         without_model: WithoutModel::Quotes,

@@ -17,7 +17,7 @@ use tracing::instrument;
 use self::judge::{Relevance, Retrieval, Support, Usefulness};
 use crate::conclude::{conclude, conclude_as};
 use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put,
 };
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
@@ -57,7 +57,7 @@ impl MethodParams for Params {
             meaning: "passages (k)",
             range: Range::COUNT,
             get: |params| json!(params.k),
-            set: |params, value| Some(params.k = read(value)?),
+            set: |params, value| put(&mut params.k, value),
         }],
         roles: &[Role::Know, Role::Relevant, Role::Answer, Role::Grade],
         without_model: WithoutModel::Fails,

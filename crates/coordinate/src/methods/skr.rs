@@ -11,7 +11,7 @@ use tracing::instrument;
 
 use crate::conclude::conclude;
 use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put,
 };
 use crate::ports::{LabelledQuestion, Ports, SolveError};
 use crate::retrieval::{RetrievalParams, look_up};
@@ -46,7 +46,7 @@ impl MethodParams for Params {
             meaning: "neighbours (k)",
             range: Range::COUNT,
             get: |params| json!(params.k),
-            set: |params, value| Some(params.k = read(value)?),
+            set: |params, value| put(&mut params.k, value),
         }],
         roles: &[Role::Answer],
         without_model: WithoutModel::Fails,
