@@ -22,8 +22,6 @@ const TOLERATED: &[(&str, &str, &str)] = &[
     ("eval/error", "eval/datasets", "being untangled"),
     ("extract/links", "extract/references", "being untangled"),
     ("extract/split", "extract/chunk", "being untangled"),
-    ("knowledge/ports/models", "knowledge/ports/base", "being untangled"),
-    ("knowledge/ports/tags", "knowledge/ports/base", "being untangled"),
 ];
 
 /// No circle is left without the arrows that are tolerated, and each of these closes one.

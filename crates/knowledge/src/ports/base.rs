@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::{Cause, TagReader, Vector};
+use super::error::StoreError;
+use super::{TagReader, Vector};
 use crate::distilled::{Community, Entity, Relation, Summary};
 use crate::document::Image;
 use crate::graph::{Atom, AtomKind, Chunk, Source};
@@ -19,33 +20,6 @@ pub struct Scored<T> {
     pub item: T,
     /// Higher is better; the scale is the search's own.
     pub score: f32,
-}
-
-/// Why the store failed: one variant per decision open to the caller.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The database or a derived index cannot be read or written.
-    #[error("{what} failed")]
-    Failed {
-        /// The operation, naming what it touched.
-        what: String,
-        /// Why.
-        source: Cause,
-    },
-    /// What is asked for is not there.
-    #[error("{what} is not in the knowledge base")]
-    Missing {
-        /// What was asked for.
-        what: String,
-    },
-    /// The base was made by another version or is not a knowledge base.
-    #[error("{path} cannot be opened: {reason}")]
-    NotOurs {
-        /// The folder or file.
-        path: String,
-        /// Why, and what to do.
-        reason: String,
-    },
 }
 
 /// Which vectors to search.

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::Cause;
+use super::error::StoreError;
 
 /// What a call is for. Each role can have a model of its own, and is metered on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -272,7 +273,7 @@ pub enum ModelError {
     #[error("the call ledger failed")]
     Ledger {
         /// Why.
-        source: Box<super::StoreError>,
+        source: Box<StoreError>,
     },
 }
 
@@ -348,19 +349,18 @@ pub struct CallRecord {
 #[async_trait]
 pub trait Ledger: Send + Sync {
     /// The recorded call under each key, if any; by key in the order asked for.
-    async fn find_all(&self, keys: &[String])
-    -> Result<Vec<Option<CallRecord>>, super::StoreError>;
+    async fn find_all(&self, keys: &[String]) -> Result<Vec<Option<CallRecord>>, StoreError>;
 
     /// Keeps calls for good; a second record under the same key is ignored.
-    async fn keep_all(&self, calls: Vec<CallRecord>) -> Result<(), super::StoreError>;
+    async fn keep_all(&self, calls: Vec<CallRecord>) -> Result<(), StoreError>;
 
     /// The recorded call under a key, if any.
-    async fn find(&self, key: &str) -> Result<Option<CallRecord>, super::StoreError> {
+    async fn find(&self, key: &str) -> Result<Option<CallRecord>, StoreError> {
         Ok(self.find_all(&[key.to_owned()]).await?.pop().flatten())
     }
 
     /// Keeps one call for good.
-    async fn keep(&self, call: &CallRecord) -> Result<(), super::StoreError> {
+    async fn keep(&self, call: &CallRecord) -> Result<(), StoreError> {
         self.keep_all(vec![call.clone()]).await
     }
 }

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::base::StoreError;
+use super::error::StoreError;
 use crate::id::{ChunkId, TagClassId};
 use crate::names::NameKey;
 use crate::tags::{Tag, TagClass, TagCount, TagPair};
