@@ -54,7 +54,7 @@ pub enum Structure {
 /// Which share of the nodes is spoilt, in hundredths, to see how robust the method is (§5.2, Fig. 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noise {
-    /// None.
+    /// All nodes stay as they are.
     Off,
     /// These nodes are replaced by steps of another task.
     Nodes(u8),
@@ -89,7 +89,7 @@ pub struct Params {
     pub evaluates: bool,
     /// Reasoning goes step by step (eq. 11, 12); off in "w/o Iterative Reasoning".
     pub iterates: bool,
-    /// What is spoilt.
+    /// What is spoilt on purpose, and how much of it; off by default.
     pub noise: Noise,
 }
 
@@ -228,7 +228,7 @@ impl MethodParams for Params {
 struct Knowledge {
     /// `k_i`: the summary, or the passages as they stand.
     text: String,
-    /// `d_i`.
+    /// `d_i`: the passages themselves.
     chunks: Vec<Chunk>,
 }
 

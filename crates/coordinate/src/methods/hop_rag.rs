@@ -13,10 +13,10 @@ use crate::methods::spec::{
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
-/// What is retrieved.
+/// How many chunks are gathered by hops, and how hops are weighed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
-    /// Chunks to gather.
+    /// The most chunks that the answer is written from.
     pub k: usize,
     /// How hops are weighed.
     pub hops: HopParams,

@@ -66,7 +66,7 @@ pub struct Params {
     pub delta: Option<f32>,
     /// The least similarity of a chunk, where chunks are retrieved (§A.3).
     pub chunk_min_score: f32,
-    /// What atoms are.
+    /// Questions, or sentences in an ablation.
     pub atomizer: AtomKind,
     /// How many proposals a round brings.
     pub proposer: Proposer,

@@ -30,7 +30,7 @@ const PROMPT: Prompt = Prompt {
 /// How the question is split, and its parts are solved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
-    /// The most sub-questions.
+    /// The most sub-questions (N); what is proposed beyond them is dropped.
     pub n: NonZeroUsize,
     /// What is looked up for each; `None`, as in the papers: the model answers from what it knows.
     pub retrieval: Option<RetrievalParams>,

@@ -56,7 +56,7 @@ pub enum BadParameter {
     Unknown {
         /// The method that it was set for; none for all.
         method: Option<String>,
-        /// The name.
+        /// As it was written.
         name: String,
         /// The names that there are.
         known: String,
@@ -66,7 +66,7 @@ pub enum BadParameter {
     OutOfRange {
         /// The method that it was set for; none for all.
         method: Option<String>,
-        /// The parameter.
+        /// Name of the parameter.
         name: String,
         /// What it may be, for a person.
         range: String,

@@ -141,7 +141,7 @@ struct Node {
 struct Tree {
     /// Nodes of all branches.
     size: usize,
-    /// The settled path.
+    /// Numbers of the nodes along the settled path, in its order.
     path: Vec<usize>,
     /// Its queries and answers; a node without any answer has none here.
     pairs: Vec<(String, String)>,

@@ -28,11 +28,11 @@ use crate::run::Run;
 pub struct Params {
     /// Passages (k), whatever their score.
     pub k: NonZeroUsize,
-    /// Weight of relevance.
+    /// Weight of relevance in the score of a passage, which is a weighted sum.
     pub w_rel: f64,
-    /// Weight of support.
+    /// Weight of support in the same sum.
     pub w_sup: f64,
-    /// Weight of usefulness.
+    /// Weight of usefulness in the same sum.
     pub w_use: f64,
 }
 

@@ -20,7 +20,7 @@ use crate::run::Run;
 /// How many neighbours decide, and what is retrieved if they say so.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
-    /// Neighbours (k).
+    /// Labelled questions that vote (k): the nearest ones.
     pub k: NonZeroUsize,
     /// What is retrieved.
     pub retrieval: RetrievalParams,

@@ -33,7 +33,7 @@ const REWRITE: Prompt = Prompt {
 /// What is looked up, where the model cannot answer by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// Chunks.
+    /// The most chunks that are looked up, whatever their score.
     pub k: NonZeroUsize,
 }
 
