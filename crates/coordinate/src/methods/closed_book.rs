@@ -41,32 +41,24 @@ pub struct Params {
 impl MethodParams for Params {
     const SPEC: MethodSpec<Self> = MethodSpec {
         variants: &[
-            Variant {
-                name: "direct",
-                summary: "the model answers by itself, at once",
-                source: "KAR³ §A.2",
-                set: |_| {},
-            },
-            Variant {
-                name: "zero-shot-cot",
-                summary: "the model answers by itself, step by step",
-                source: "KAR³ §A.2",
-                set: |params| params.reasoning = Reasoning::StepByStep,
-            },
+            Variant::new("direct", "the model answers by itself, at once", "KAR³ §A.2", |_| {}),
+            Variant::new(
+                "zero-shot-cot",
+                "the model answers by itself, step by step",
+                "KAR³ §A.2",
+                |params| params.reasoning = Reasoning::StepByStep,
+            ),
         ],
         parameters: &[],
         roles: &[Role::Answer],
         without_model: WithoutModel::Fails,
         needs: None,
         cost: |params| Cost {
-            calls: 1.0,
-            most_calls: 1,
             chunks: 0.0,
             most_chunks: 0,
-            rounds: 1,
             fixed: 85,
             reply: if params.reasoning == Reasoning::None { 60 } else { 105 },
-            basis: "one call without passages; KAR³ Table 10: 85 + 105 tokens",
+            ..Cost::of_one_call("one call without passages; KAR³ Table 10: 85 + 105 tokens")
         },
     };
 }

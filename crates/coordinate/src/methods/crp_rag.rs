@@ -21,7 +21,7 @@ use self::paths::{Steps, merged};
 use crate::certainty::{ask_surely, need_certainty};
 use crate::conclude::{conclude, conclude_read, refuse};
 use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put, read,
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, field, read,
 };
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
@@ -115,71 +115,57 @@ impl Default for Params {
 impl MethodParams for Params {
     const SPEC: MethodSpec<Self> = MethodSpec {
         variants: &[
-            Variant {
-                name: "crp-rag",
-                summary: "a graph of possible steps; answers along the paths whose knowledge suffices, else refuses",
-                source: "CRP-RAG §3",
-                set: |_| {},
-            },
-            Variant {
-                name: "crp-rag-no-aggregation",
-                summary: "an ablation: without knowledge integration",
-                source: "CRP-RAG Table 2",
-                set: |params| params.aggregates = false,
-            },
-            Variant {
-                name: "crp-rag-no-evaluation",
-                summary: "an ablation: without knowledge evaluation",
-                source: "CRP-RAG Table 2",
-                set: |params| params.evaluates = false,
-            },
-            Variant {
-                name: "crp-rag-no-iteration",
-                summary: "an ablation: without iterative reasoning",
-                source: "CRP-RAG Table 2",
-                set: |params| params.iterates = false,
-            },
-            Variant {
-                name: "crp-rag-tree",
-                summary: "a tree in place of the graph",
-                source: "CRP-RAG Table 5",
-                set: |params| params.structure = Structure::Tree,
-            },
-            Variant {
-                name: "crp-rag-chain",
-                summary: "chains in place of the graph",
-                source: "CRP-RAG Table 5",
-                set: |params| params.structure = Structure::Chain,
-            },
-            Variant {
-                name: "crp-rag-text",
-                summary: "the rewritten question in place of the graph",
-                source: "CRP-RAG Table 5",
-                set: |params| params.structure = Structure::TextChunk,
-            },
+            Variant::new(
+                "crp-rag",
+                "a graph of possible steps; answers along the paths whose knowledge suffices, else refuses",
+                "CRP-RAG §3",
+                |_| {},
+            ),
+            Variant::new(
+                "crp-rag-no-aggregation",
+                "an ablation: without knowledge integration",
+                "CRP-RAG Table 2",
+                |params| params.aggregates = false,
+            ),
+            Variant::new(
+                "crp-rag-no-evaluation",
+                "an ablation: without knowledge evaluation",
+                "CRP-RAG Table 2",
+                |params| params.evaluates = false,
+            ),
+            Variant::new(
+                "crp-rag-no-iteration",
+                "an ablation: without iterative reasoning",
+                "CRP-RAG Table 2",
+                |params| params.iterates = false,
+            ),
+            Variant::new(
+                "crp-rag-tree",
+                "a tree in place of the graph",
+                "CRP-RAG Table 5",
+                |params| params.structure = Structure::Tree,
+            ),
+            Variant::new(
+                "crp-rag-chain",
+                "chains in place of the graph",
+                "CRP-RAG Table 5",
+                |params| params.structure = Structure::Chain,
+            ),
+            Variant::new(
+                "crp-rag-text",
+                "the rewritten question in place of the graph",
+                "CRP-RAG Table 5",
+                |params| params.structure = Structure::TextChunk,
+            ),
         ],
         parameters: &[
-            Parameter {
-                name: "k",
-                meaning: "passages retrieved for each node (k)",
-                range: Range::COUNT,
-                get: |params| json!(params.k),
-                set: |params, value| put(&mut params.k, value),
-            },
-            Parameter {
-                name: "perplexity",
-                meaning: "the perplexity below which knowledge suffices",
-                range: Range::Number(1.0, f64::INFINITY),
-                get: |params| json!(params.perplexity),
-                set: |params, value| put(&mut params.perplexity, value),
-            },
-            Parameter {
-                name: "merge",
-                meaning: "the least similarity of steps that are merged",
-                range: Range::Number(0.0, 1.0),
-                get: |params| json!(params.merge),
-                set: |params, value| put(&mut params.merge, value),
-            },
+            field!(k, "passages retrieved for each node (k)", Range::COUNT),
+            field!(
+                perplexity,
+                "the perplexity below which knowledge suffices",
+                Range::Number(1.0, f64::INFINITY)
+            ),
+            field!(merge, "the least similarity of steps that are merged", Range::Number(0.0, 1.0)),
             Parameter {
                 name: "noisy_nodes",
                 meaning: "share of the nodes that is spoilt, in hundredths (Figure 3)",

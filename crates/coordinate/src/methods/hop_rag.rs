@@ -47,14 +47,11 @@ impl MethodParams for Params {
         without_model: WithoutModel::Quotes,
         needs: None,
         cost: |params| Cost {
-            calls: 1.0,
-            most_calls: 1,
             chunks: params.k as f64,
             most_chunks: params.k as u64,
-            rounds: 1,
             fixed: 330,
             reply: 100,
-            basis: "one call on the chunks gathered",
+            ..Cost::of_one_call("one call on the chunks gathered")
         },
     };
 

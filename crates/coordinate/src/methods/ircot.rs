@@ -55,18 +55,18 @@ impl Default for Params {
 impl MethodParams for Params {
     const SPEC: MethodSpec<Self> = MethodSpec {
         variants: &[
-            Variant {
-                name: "ircot",
-                summary: "a rationale sentence by sentence, each of which retrieves",
-                source: "Trivedi et al. 2023; KAR³ §A.2",
-                set: |_| {},
-            },
-            Variant {
-                name: "ircot-zero-shot",
-                summary: "the same without demonstrations",
-                source: "KAR³ Table 14",
-                set: |params| params.shots = Shots::Zero,
-            },
+            Variant::new(
+                "ircot",
+                "a rationale sentence by sentence, each of which retrieves",
+                "Trivedi et al. 2023; KAR³ §A.2",
+                |_| {},
+            ),
+            Variant::new(
+                "ircot-zero-shot",
+                "the same without demonstrations",
+                "KAR³ Table 14",
+                |params| params.shots = Shots::Zero,
+            ),
         ],
         parameters: &[Parameter {
             name: "n",

@@ -8,7 +8,6 @@ use std::num::NonZeroUsize;
 use pikerag_knowledge::{Answer, AtomKind, Candidate, Context, Event, Question, Role, StopReason};
 use pikerag_retrieve::{HopParams, LayerParams, Walk};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tracing::field::Empty;
 use tracing::{Span, instrument};
 
@@ -16,7 +15,7 @@ use crate::candidates::fetch;
 use crate::conclude::conclude;
 use crate::decompose::{Proposer, Selection, Selector, propose, propose_words, select};
 use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, Weights, WithoutModel, put,
+    Cost, MethodParams, MethodSpec, Range, Variant, Weights, WithoutModel, field,
 };
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
@@ -107,72 +106,53 @@ impl Default for Params {
 impl MethodParams for Params {
     const SPEC: MethodSpec<Self> = MethodSpec {
         variants: &[
-            Variant {
-                name: "kar3",
-                summary: "proposes sub-questions, retrieves atoms, selects one, adds its chunk, up to N times",
-                source: "KAR³ Algorithm 1",
-                set: |_| {},
-            },
-            Variant {
-                name: "kar3-sentences",
-                summary: "an ablation: sentences in place of atomic questions",
-                source: "KAR³ Table 3",
-                set: |params| params.atomizer = AtomKind::Sentence,
-            },
-            Variant {
-                name: "kar3-one-proposal",
-                summary: "an ablation: one sub-question at a time",
-                source: "KAR³ Table 3",
-                set: |params| params.proposer = Proposer::One,
-            },
-            Variant {
-                name: "kar3-chunk-retriever",
-                summary: "an ablation: chunks are retrieved in place of atoms",
-                source: "KAR³ Table 3",
-                set: |params| params.retriever = Retriever::Chunks,
-            },
-            Variant {
-                name: "kar3-chunk-selector",
-                summary: "an ablation: the selector sees whole chunks",
-                source: "KAR³ Table 3",
-                set: |params| params.selector = Selector::ByChunk,
-            },
-            Variant {
-                name: "kar3-hops",
-                summary: "hop retrieval adds candidates",
-                source: "ours",
-                set: |params| params.hop_candidates = 4,
-            },
+            Variant::new(
+                "kar3",
+                "proposes sub-questions, retrieves atoms, selects one, adds its chunk, up to N times",
+                "KAR³ Algorithm 1",
+                |_| {},
+            ),
+            Variant::new(
+                "kar3-sentences",
+                "an ablation: sentences in place of atomic questions",
+                "KAR³ Table 3",
+                |params| params.atomizer = AtomKind::Sentence,
+            ),
+            Variant::new(
+                "kar3-one-proposal",
+                "an ablation: one sub-question at a time",
+                "KAR³ Table 3",
+                |params| params.proposer = Proposer::One,
+            ),
+            Variant::new(
+                "kar3-chunk-retriever",
+                "an ablation: chunks are retrieved in place of atoms",
+                "KAR³ Table 3",
+                |params| params.retriever = Retriever::Chunks,
+            ),
+            Variant::new(
+                "kar3-chunk-selector",
+                "an ablation: the selector sees whole chunks",
+                "KAR³ Table 3",
+                |params| params.selector = Selector::ByChunk,
+            ),
+            Variant::new("kar3-hops", "hop retrieval adds candidates", "ours", |params| {
+                params.hop_candidates = 4;
+            }),
         ],
         parameters: &[
-            Parameter {
-                name: "n",
-                meaning: "the most rounds (N)",
-                range: Range::COUNT,
-                get: |params| json!(params.n),
-                set: |params, value| put(&mut params.n, value),
-            },
-            Parameter {
-                name: "k",
-                meaning: "candidates for each proposal (k)",
-                range: Range::COUNT,
-                get: |params| json!(params.k),
-                set: |params, value| put(&mut params.k, value),
-            },
-            Parameter {
-                name: "delta",
-                meaning: "the least similarity of an atom (δ); where it is not set, calibrated on the base",
-                range: Range::Number(-1.0, 1.0),
-                get: |params| json!(params.delta),
-                set: |params, value| put(&mut params.delta, value),
-            },
-            Parameter {
-                name: "fallback",
-                meaning: "what fills the context up where the loop brought nothing or broke off: chunks by hops, by layers, of plain retrieval, or none",
-                range: Range::OneOf(&["hops", "layers", "plain", "off"]),
-                get: |params| json!(params.fallback),
-                set: |params, value| put(&mut params.fallback, value),
-            },
+            field!(n, "the most rounds (N)", Range::COUNT),
+            field!(k, "candidates for each proposal (k)", Range::COUNT),
+            field!(
+                delta,
+                "the least similarity of an atom (δ); where it is not set, calibrated on the base",
+                Range::Number(-1.0, 1.0)
+            ),
+            field!(
+                fallback,
+                "what fills the context up where the loop brought nothing or broke off: chunks by hops, by layers, of plain retrieval, or none",
+                Range::OneOf(&["hops", "layers", "plain", "off"])
+            ),
         ],
         roles: &[Role::Propose, Role::Select, Role::Answer],
         without_model: WithoutModel::HopRetrieval,

@@ -47,18 +47,15 @@ impl Default for Params {
 impl MethodParams for Params {
     const SPEC: MethodSpec<Self> = MethodSpec {
         variants: &[
-            Variant {
-                name: "least-to-most",
-                summary: "sub-questions from simple to hard, answered by the model",
-                source: "Zhou et al. 2023; RA-ISF Table 1",
-                set: |_| {},
-            },
-            Variant {
-                name: "least-to-most-r",
-                summary: "the same with 4 chunks for each",
-                source: "ours",
-                set: |params| params.retrieval = Some(RetrievalParams::step()),
-            },
+            Variant::new(
+                "least-to-most",
+                "sub-questions from simple to hard, answered by the model",
+                "Zhou et al. 2023; RA-ISF Table 1",
+                |_| {},
+            ),
+            Variant::new("least-to-most-r", "the same with 4 chunks for each", "ours", |params| {
+                params.retrieval = Some(RetrievalParams::step());
+            }),
         ],
         parameters: &[Parameter {
             name: "n",

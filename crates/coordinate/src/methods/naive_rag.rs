@@ -15,45 +15,31 @@ use crate::tagging::retrieve_tagged;
 impl MethodParams for RetrievalParams {
     const SPEC: MethodSpec<Self> = MethodSpec {
         variants: &[
-            Variant {
-                name: "naive-rag",
-                summary: "one retrieval, one answer",
-                source: "KAR³ §A.3",
-                set: |_| {},
-            },
-            Variant {
-                name: "naive-rag-hr",
-                summary: "the same on chunks and atoms",
-                source: "KAR³ §A.3",
-                set: |params| *params = Self::hierarchical(),
-            },
-            Variant {
-                name: "hybrid-rag",
-                summary: "the same by words and meaning",
-                source: "ours",
-                set: |params| *params = Self::hybrid(),
-            },
-            Variant {
-                name: "layers-rag",
-                summary: "the same over sources, sections, chunks and atoms at once, scores spread along edges",
-                source: "PIKE-RAG §5.2.3",
-                set: |params| *params = Self::layers(),
-            },
+            Variant::new("naive-rag", "one retrieval, one answer", "KAR³ §A.3", |_| {}),
+            Variant::new("naive-rag-hr", "the same on chunks and atoms", "KAR³ §A.3", |params| {
+                *params = Self::hierarchical();
+            }),
+            Variant::new("hybrid-rag", "the same by words and meaning", "ours", |params| {
+                *params = Self::hybrid();
+            }),
+            Variant::new(
+                "layers-rag",
+                "the same over sources, sections, chunks and atoms at once, scores spread along edges",
+                "PIKE-RAG §5.2.3",
+                |params| *params = Self::layers(),
+            ),
         ],
         parameters: &[],
         roles: &[Role::Tag, Role::Rewrite, Role::Answer],
         without_model: WithoutModel::Quotes,
         needs: None,
         cost: |params| Cost {
-            calls: 1.0,
-            most_calls: 1,
             chunks: (params.chunks + params.atoms) as f64
                 * if 0 < params.atoms { 0.6 } else { 1.0 },
             most_chunks: (params.chunks + params.atoms) as u64,
-            rounds: 1,
             fixed: 330,
             reply: 103,
-            basis: "KAR³ Table 10: 1765 + 103 tokens",
+            ..Cost::of_one_call("KAR³ Table 10: 1765 + 103 tokens")
         },
     };
 

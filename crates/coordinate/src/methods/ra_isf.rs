@@ -14,9 +14,7 @@ use tracing::instrument;
 
 use crate::conclude::conclude_read;
 use crate::decompose::SubQuestions;
-use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put,
-};
+use crate::methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
 use crate::run::Run;
@@ -86,46 +84,34 @@ impl Default for Params {
 impl MethodParams for Params {
     const SPEC: MethodSpec<Self> = MethodSpec {
         variants: &[
-            Variant {
-                name: "ra-isf",
-                summary: "known? else retrieve; something relevant? else split, and each part likewise",
-                source: "RA-ISF Algorithm 1",
-                set: |_| {},
-            },
-            Variant {
-                name: "ra-isf-no-know",
-                summary: "an ablation: without the self-knowledge module",
-                source: "RA-ISF Table 2",
-                set: |params| params.knows = false,
-            },
-            Variant {
-                name: "ra-isf-no-relevant",
-                summary: "an ablation: without the passage-relevance module",
-                source: "RA-ISF Table 2",
-                set: |params| params.retrieves = false,
-            },
-            Variant {
-                name: "ra-isf-no-decompose",
-                summary: "an ablation: without the question-decomposition module",
-                source: "RA-ISF Table 2",
-                set: |params| params.decomposes = false,
-            },
+            Variant::new(
+                "ra-isf",
+                "known? else retrieve; something relevant? else split, and each part likewise",
+                "RA-ISF Algorithm 1",
+                |_| {},
+            ),
+            Variant::new(
+                "ra-isf-no-know",
+                "an ablation: without the self-knowledge module",
+                "RA-ISF Table 2",
+                |params| params.knows = false,
+            ),
+            Variant::new(
+                "ra-isf-no-relevant",
+                "an ablation: without the passage-relevance module",
+                "RA-ISF Table 2",
+                |params| params.retrieves = false,
+            ),
+            Variant::new(
+                "ra-isf-no-decompose",
+                "an ablation: without the question-decomposition module",
+                "RA-ISF Table 2",
+                |params| params.decomposes = false,
+            ),
         ],
         parameters: &[
-            Parameter {
-                name: "depth",
-                meaning: "how often a question is split at most (D_th)",
-                range: Range::Whole(0, 20),
-                get: |params| json!(params.depth),
-                set: |params, value| put(&mut params.depth, value),
-            },
-            Parameter {
-                name: "k",
-                meaning: "passages that are retrieved (k)",
-                range: Range::COUNT,
-                get: |params| json!(params.k),
-                set: |params, value| put(&mut params.k, value),
-            },
+            field!(depth, "how often a question is split at most (D_th)", Range::Whole(0, 20)),
+            field!(k, "passages that are retrieved (k)", Range::COUNT),
         ],
         roles: &[Role::Know, Role::Relevant, Role::Decompose, Role::Answer],
         without_model: WithoutModel::Fails,

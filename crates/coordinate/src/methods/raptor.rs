@@ -51,14 +51,13 @@ impl MethodParams for Params {
         without_model: WithoutModel::Quotes,
         needs: Some(Structure::Tree),
         cost: |params| Cost {
-            calls: 1.0,
-            most_calls: 1,
             chunks: 16.0,
             most_chunks: params.nodes as u64,
-            rounds: 1,
             fixed: 330,
             reply: 100,
-            basis: "one call on the collapsed tree; its summaries are made once, before",
+            ..Cost::of_one_call(
+                "one call on the collapsed tree; its summaries are made once, before",
+            )
         },
     };
 }

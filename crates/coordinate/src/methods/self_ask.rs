@@ -13,7 +13,7 @@ use tracing::{Span, instrument};
 use crate::conclude::{conclude_as, conclude_with};
 use crate::methods::closed_book::recall;
 use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put,
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, field, put,
 };
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
@@ -59,42 +59,36 @@ impl Default for Params {
 impl MethodParams for Params {
     const SPEC: MethodSpec<Self> = MethodSpec {
         variants: &[
-            Variant {
-                name: "self-ask",
-                summary: "follow-up questions one at a time, answered by the model",
-                source: "Press et al. 2023; KAR³ §A.2",
-                set: |_| {},
-            },
-            Variant {
-                name: "self-ask-r",
-                summary: "the same, each answered from 4 chunks",
-                source: "KAR³ §A.2",
-                set: |params| params.retrieval = Some(RetrievalParams::step()),
-            },
-            Variant {
-                name: "self-ask-hr",
-                summary: "the same, each answered from chunks and atoms",
-                source: "KAR³ §A.2",
-                set: |params| params.retrieval = Some(RetrievalParams::hierarchical()),
-            },
-            Variant {
-                name: "self-ask-zero-shot",
-                summary: "as `self-ask-r`, without demonstrations",
-                source: "KAR³ Table 14",
-                set: |params| {
+            Variant::new(
+                "self-ask",
+                "follow-up questions one at a time, answered by the model",
+                "Press et al. 2023; KAR³ §A.2",
+                |_| {},
+            ),
+            Variant::new(
+                "self-ask-r",
+                "the same, each answered from 4 chunks",
+                "KAR³ §A.2",
+                |params| params.retrieval = Some(RetrievalParams::step()),
+            ),
+            Variant::new(
+                "self-ask-hr",
+                "the same, each answered from chunks and atoms",
+                "KAR³ §A.2",
+                |params| params.retrieval = Some(RetrievalParams::hierarchical()),
+            ),
+            Variant::new(
+                "self-ask-zero-shot",
+                "as `self-ask-r`, without demonstrations",
+                "KAR³ Table 14",
+                |params| {
                     params.retrieval = Some(RetrievalParams::step());
                     params.shots = Shots::Zero;
                 },
-            },
+            ),
         ],
         parameters: &[
-            Parameter {
-                name: "n",
-                meaning: "the most follow-up questions (N)",
-                range: Range::COUNT,
-                get: |params| json!(params.n),
-                set: |params, value| put(&mut params.n, value),
-            },
+            field!(n, "the most follow-up questions (N)", Range::COUNT),
             Parameter {
                 name: "k",
                 meaning: "atoms for each follow-up question, where atoms are looked up (k)",

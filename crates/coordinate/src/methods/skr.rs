@@ -52,14 +52,13 @@ impl MethodParams for Params {
         without_model: WithoutModel::Fails,
         needs: None,
         cost: |params| Cost {
-            calls: 1.0,
-            most_calls: 1,
             chunks: params.retrieval.chunks as f64 * 0.5,
             most_chunks: params.retrieval.chunks as u64,
-            rounds: 1,
             fixed: 330,
             reply: 100,
-            basis: "one call, with passages where the nearest labelled questions needed them",
+            ..Cost::of_one_call(
+                "one call, with passages where the nearest labelled questions needed them",
+            )
         },
     };
 }

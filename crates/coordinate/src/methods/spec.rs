@@ -63,6 +63,17 @@ pub struct Variant<P> {
     pub set: fn(&mut P),
 }
 
+impl<P> Variant<P> {
+    pub(super) const fn new(
+        name: &'static str,
+        summary: &'static str,
+        source: &'static str,
+        set: fn(&mut P),
+    ) -> Self {
+        Self { name, summary, source, set }
+    }
+}
+
 /// What a method does where no language model is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WithoutModel {
@@ -133,6 +144,23 @@ pub(super) fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
     serde_json::from_value(value.clone()).ok()
 }
 
+/// A parameter that is a field: its name (or the name that users know it by), its meaning, its range.
+macro_rules! field {
+    ($field:ident, $meaning:literal, $range:expr) => {
+        $crate::methods::spec::field!($field as (stringify!($field)), $meaning, $range)
+    };
+    ($field:ident as $name:expr, $meaning:literal, $range:expr) => {
+        $crate::methods::spec::Parameter {
+            name: $name,
+            meaning: $meaning,
+            range: $range,
+            get: |params| serde_json::json!(params.$field),
+            set: |params, value| $crate::methods::spec::put(&mut params.$field, value),
+        }
+    };
+}
+pub(super) use field;
+
 /// Puts a value into a field; `None` where it is not of the field's type.
 pub(super) fn put<T: DeserializeOwned>(field: &mut T, value: &Value) -> Option<()> {
     *field = read(value)?;
@@ -158,6 +186,22 @@ pub struct Cost {
     pub reply: u64,
     /// Where the numbers come from.
     pub basis: &'static str,
+}
+
+impl Cost {
+    /// Of a method that asks once.
+    pub(super) const fn of_one_call(basis: &'static str) -> Self {
+        Self {
+            calls: 1.0,
+            most_calls: 1,
+            chunks: 0.0,
+            most_chunks: 0,
+            rounds: 1,
+            fixed: 330,
+            reply: 100,
+            basis,
+        }
+    }
 }
 
 /// A method's name with all that its file says of it, whatever its parameters are.

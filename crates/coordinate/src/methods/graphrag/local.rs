@@ -53,14 +53,13 @@ impl MethodParams for Local {
         without_model: WithoutModel::Quotes,
         needs: Some(Structure::Graph),
         cost: |_| Cost {
-            calls: 1.0,
-            most_calls: 1,
             chunks: 32.0,
             most_chunks: 96,
-            rounds: 1,
             fixed: 900,
             reply: 250,
-            basis: "one call on entities, relations, reports and text; indexing is not counted here",
+            ..Cost::of_one_call(
+                "one call on entities, relations, reports and text; indexing is not counted here",
+            )
         },
     };
 }
