@@ -87,6 +87,7 @@ impl Run {
 
     /// A piece of this run for work that goes on beside other work; [`Run::absorb`] joins it again. Its
     /// calls are booked to this run at once.
+    #[must_use]
     pub fn part(&self) -> Self {
         Self {
             record: RunRecord::default(),
@@ -319,11 +320,8 @@ impl Run {
     /// Why a run that was to follow another did not.
     fn unfollowed(&self) -> Option<SolveError> {
         let retrace = self.params.retrace.as_ref()?;
-        match (self.diverged, retrace.missing(self.next())) {
-            (Some(seq), _) => Some(SolveError::Diverged { seq }),
-            (None, Some(seq)) => Some(SolveError::Diverged { seq }),
-            (None, None) => None,
-        }
+        let first = self.diverged.or_else(|| retrace.missing(self.next()));
+        first.map(|seq| SolveError::Diverged { seq })
     }
 
     fn tell(&mut self, event: Event, decision: bool) {

@@ -323,7 +323,6 @@ impl EngineError {
                 "no-such-decision"
             }
             Self::Solve(SolveError::Diverged { .. }) => "run-diverged",
-            Self::Parameter(_) => "bad-parameter",
             Self::Cancelled | Self::Solve(SolveError::Cancelled) => "cancelled",
             Self::EmptyQuestion => "empty-question",
             Self::NoEmbedder => "no-embedder",
@@ -341,7 +340,7 @@ impl EngineError {
             }
             Self::NoRunFolder => "no-run-folder",
             Self::NamedTwice { .. } => "named-twice",
-            Self::BadParameter { .. } => "bad-parameter",
+            Self::Parameter(_) | Self::BadParameter { .. } => "bad-parameter",
             Self::NoDataFolder => "no-data-folder",
             Self::CorporaDoNotFit { .. } => "corpora-do-not-fit",
             Self::NoJudge => "no-judge",

@@ -111,7 +111,7 @@ pub struct RunLimits {
 
 impl Default for RunLimits {
     fn default() -> Self {
-        Self { number: 1000, age: Duration::from_secs(90 * 24 * 60 * 60) }
+        Self { number: 1000, age: Duration::from_hours(90 * 24) }
     }
 }
 

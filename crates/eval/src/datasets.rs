@@ -16,9 +16,9 @@ mod neutral;
 mod records;
 mod singlehop;
 
+pub use crate::place::Place;
 pub use format::Format;
 pub use names::known_name;
-pub use records::Place;
 
 /// A question with what is known about its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::datasets::Place;
+use crate::place::Place;
 
 /// Why an evaluation failed: one variant per thing to mend.
 #[derive(Debug, thiserror::Error)]

@@ -13,6 +13,7 @@ pub mod methods;
 pub mod metrics;
 pub mod normalize;
 pub mod papers;
+mod place;
 pub mod presets;
 pub mod recall;
 pub mod report;

@@ -2,29 +2,14 @@
 //! heading along, and never cuts a table row; then at size. What stands in for PIKE-RAG §5.2.1 without a model.
 
 use pikerag_knowledge::{
-    Area, Block, BlockKind, Chunk, ChunkId, ChunkKind, Chunking, Document, DocumentGraph, Image,
-    Section, SectionId, Source, SourceId, Span, Table,
+    Block, BlockKind, Chunk, ChunkId, ChunkKind, Chunking, Document, DocumentGraph, Image, Section,
+    SectionId, Source, SourceId, Span,
 };
 use pikerag_language::language_of;
 
 use crate::links;
 use crate::references::known_as;
-use crate::split::{Piece, pack, pieces};
-
-/// How large a chunk may be, in tokens as `estimate_tokens` counts them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChunkParams {
-    /// The most tokens of a chunk, estimated. 240 fits the window of small embedders.
-    pub max_tokens: u64,
-    /// How many tokens of whole sentences are repeated where a text had to be cut for its size.
-    pub overlap_tokens: u64,
-}
-
-impl Default for ChunkParams {
-    fn default() -> Self {
-        Self { max_tokens: 240, overlap_tokens: 0 }
-    }
-}
+use crate::split::{ChunkParams, Draft, Piece, pack, pieces};
 
 /// Splits a document that was read from the file `path`. A document without text gives no chunks.
 pub fn document_graph(path: &str, document: Document, params: ChunkParams) -> DocumentGraph {
@@ -72,39 +57,6 @@ pub(crate) fn assembled(
 
 fn content_hash(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
-}
-
-/// A chunk before it has an identity.
-pub(crate) struct Draft {
-    pub(crate) span: Span,
-    pub(crate) kind: ChunkKind,
-    pub(crate) page: Option<u32>,
-    pub(crate) area: Option<Area>,
-    pub(crate) hidden: bool,
-    /// Place among the document's images, from 0; figures only.
-    pub(crate) image: Option<usize>,
-    pub(crate) table: Option<Table>,
-    /// Place in the list of sections.
-    pub(crate) section: Option<usize>,
-    /// What the model that ended the chunk says of it.
-    pub(crate) summary: Option<String>,
-}
-
-impl Draft {
-    /// Text on a page, without anything else.
-    fn bare(span: Span, page: Option<u32>) -> Self {
-        Self {
-            span,
-            kind: ChunkKind::Text,
-            page,
-            area: None,
-            hidden: false,
-            image: None,
-            table: None,
-            section: None,
-            summary: None,
-        }
-    }
 }
 
 /// The whole document as one chunk, as its file wants it.

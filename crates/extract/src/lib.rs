@@ -5,6 +5,7 @@ mod atomize;
 mod chunk;
 mod entities;
 mod identifiers;
+mod keys;
 mod links;
 mod llm_chunking;
 mod records;
@@ -16,7 +17,7 @@ mod statements;
 mod tags;
 
 pub use atomize::{Atomized, atomize_prompt, question_atoms, sentence_atoms};
-pub use chunk::{ChunkParams, document_graph};
+pub use chunk::document_graph;
 pub use entities::{entity_of, extract, extract_names, extract_prompt};
 pub use llm_chunking::{
     ENHANCED_VERSION, EnhanceParams, Enhanced, enhanced_forecast, enhanced_graph,
@@ -25,6 +26,7 @@ pub use records::{
     ModelRecords, asks_model, model_records, plain_records, propose_by_model, propose_from_columns,
     records_prompt,
 };
+pub use split::ChunkParams;
 pub use statements::{statement_atoms, statements_prompt};
 
 pub use tags::{

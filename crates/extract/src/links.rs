@@ -1,8 +1,9 @@
 //! Where do a document's links lead, and under which names is each chunk found?
 
-use pikerag_knowledge::{Chunk, ChunkId, Link, NameKey, NameUse, Source};
-use pikerag_language::names::{joined, names_in, title_names};
+use pikerag_knowledge::{Chunk, ChunkId, Link, NameUse, Source};
+use pikerag_language::names::{names_in, title_names};
 
+use crate::keys::{address, key};
 use crate::references::mentioned as mentioned_documents;
 
 /// The links of each chunk, with targets made into URIs of this base where they are paths.
@@ -58,15 +59,6 @@ pub(crate) fn names(
     uses.sort_unstable();
     uses.dedup();
     uses
-}
-
-pub(crate) fn key(name: &[String]) -> NameKey {
-    NameKey::of_folded(&joined(name))
-}
-
-/// Addresses are names of their own kind: no text mentions one by accident.
-pub(crate) fn address(uri: &str) -> NameKey {
-    NameKey::of_folded(&format!("<{uri}>"))
 }
 
 /// A link's target as a URI: a path is resolved against the file it stands in; an address outside

@@ -15,10 +15,8 @@ use pikerag_prompt::{
 };
 use serde_json::json;
 
-use crate::chunk::{
-    ChunkParams, Draft, assembled, document_graph, heading_paths, outline, source_of,
-};
-use crate::split::{Piece, close, finest_pieces, pack};
+use crate::chunk::{assembled, document_graph, heading_paths, outline, source_of};
+use crate::split::{ChunkParams, Draft, Piece, close, finest_pieces, pack};
 
 /// Version of the prompts and rules here; part of a file's recipe.
 pub const ENHANCED_VERSION: u32 = 1;

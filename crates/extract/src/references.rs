@@ -9,7 +9,7 @@ use pikerag_language::names::{LONGEST, Name, joined, names_in, title_names};
 use pikerag_language::{content_words, fold};
 
 use crate::identifiers::{articles, file_names, identifiers, law_of_title};
-use crate::links::{address, key};
+use crate::keys::{address, key};
 
 /// Names of a title that are weaker than this are no reference (in hundredths): `Paris` for `Paris, Texas`.
 const SURE: u8 = 80;

@@ -5,7 +5,20 @@ use std::sync::Arc;
 use pikerag_knowledge::{Area, Block, BlockKind, ChunkKind, Span, Table};
 use pikerag_language::{estimate_tokens, sentences};
 
-use crate::chunk::{ChunkParams, Draft};
+/// How large a chunk may be, in tokens as `estimate_tokens` counts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChunkParams {
+    /// The most tokens of a chunk, estimated. 240 fits the window of small embedders.
+    pub max_tokens: u64,
+    /// How many tokens of whole sentences are repeated where a text had to be cut for its size.
+    pub overlap_tokens: u64,
+}
+
+impl Default for ChunkParams {
+    fn default() -> Self {
+        Self { max_tokens: 240, overlap_tokens: 0 }
+    }
+}
 
 /// The smallest unit of a chunk: a paragraph that fits, else a sentence, a row, a line.
 pub(crate) struct Piece {
@@ -82,6 +95,39 @@ fn cut(text: &str, block: &Block, max_tokens: u64, whole_tokens: u64) -> Vec<Pie
                 }
             }
             cut
+        }
+    }
+}
+
+/// A chunk before it has an identity.
+pub(crate) struct Draft {
+    pub(crate) span: Span,
+    pub(crate) kind: ChunkKind,
+    pub(crate) page: Option<u32>,
+    pub(crate) area: Option<Area>,
+    pub(crate) hidden: bool,
+    /// Place among the document's images, from 0; figures only.
+    pub(crate) image: Option<usize>,
+    pub(crate) table: Option<Table>,
+    /// Place in the list of sections.
+    pub(crate) section: Option<usize>,
+    /// What the model that ended the chunk says of it.
+    pub(crate) summary: Option<String>,
+}
+
+impl Draft {
+    /// Text on a page, without anything else.
+    pub(crate) fn bare(span: Span, page: Option<u32>) -> Self {
+        Self {
+            span,
+            kind: ChunkKind::Text,
+            page,
+            area: None,
+            hidden: false,
+            image: None,
+            table: None,
+            section: None,
+            summary: None,
         }
     }
 }

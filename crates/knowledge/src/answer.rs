@@ -11,14 +11,14 @@ use crate::id::ChunkId;
 pub struct Question {
     /// Names the question in traces and reports.
     pub id: String,
-    /// The question itself.
+    /// As the method is asked it; an instruction on how to answer is part of it.
     pub text: String,
 }
 
 /// A chunk that a method chose, and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContextChunk {
-    /// The chunk.
+    /// In full: prompts show its text, citations its place.
     pub chunk: Chunk,
     /// The hop that chose it, from 1; 0 for what was filled up afterwards.
     pub hop: usize,
@@ -27,7 +27,7 @@ pub struct ContextChunk {
 /// `C` in Algorithm 1: the chunks gathered so far, in the order they were chosen, each once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Context {
-    /// The chosen chunks.
+    /// In the order they were chosen, each once; empty where nothing was found or looked up.
     pub chunks: Vec<ContextChunk>,
 }
 
@@ -56,7 +56,7 @@ impl Context {
 pub enum WrittenBy {
     /// A language model, by its configured name.
     LanguageModel {
-        /// The model's name.
+        /// Such as `gpt-4.1-mini`.
         model: String,
     },
     /// No language model: the answer quotes its evidence.
@@ -81,17 +81,17 @@ pub enum Check {
 pub struct Citation {
     /// The number shown with the answer, from 1.
     pub number: usize,
-    /// The cited chunk.
+    /// The chunk that holds the quote; where none does, the one that it was ascribed to.
     pub chunk: ChunkId,
-    /// The document's URI.
+    /// The file as the user named it, and `#record` inside it.
     pub uri: String,
-    /// The document's title.
+    /// Title of the document, then the headings above the chunk.
     pub title: String,
     /// Page, from 1, where the format has pages.
     pub page: Option<u32>,
     /// Where the quote stands in the source's text; the whole chunk where it was not found.
     pub span: Span,
-    /// The words quoted.
+    /// As the source has it under `span` if it was found, else as it was claimed.
     pub quote: String,
     /// Whether they are there.
     pub check: Check,
@@ -100,14 +100,14 @@ pub struct Citation {
 /// What a method returns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The answer, short.
+    /// The short answer, without its reasons; what is missing, where `refused`.
     pub text: String,
     /// Why, in the model's words; empty without one.
     pub rationale: String,
     /// Whether the method declined to answer; `text` then says what is missing.
     #[serde(default)]
     pub refused: bool,
-    /// Who wrote it.
+    /// Tells an answer in a model's words from one that only quotes.
     pub written_by: WrittenBy,
     /// Where it stands, in the order of first use.
     pub citations: Vec<Citation>,

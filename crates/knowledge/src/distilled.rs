@@ -89,7 +89,7 @@ pub struct Community {
 /// The report on a community.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// A short name.
+    /// A short name for the community, on one line.
     pub title: String,
     /// What the community is about.
     pub summary: String,
@@ -120,7 +120,7 @@ pub struct Summary {
     pub id: SummaryId,
     /// 1 above chunks, 2 above those, …
     pub level: u8,
-    /// The summary.
+    /// What its children say together, in the model's words.
     pub text: String,
     /// What it summarises, in the order that the model read.
     pub children: Vec<Child>,
@@ -130,7 +130,7 @@ pub struct Summary {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Child {
-    /// A chunk.
+    /// A chunk: below summaries of level 1.
     Chunk(ChunkId),
     /// A summary of the level below.
     Summary(SummaryId),
@@ -150,11 +150,11 @@ pub struct Outline {
 /// A relation without its words.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OutlineRelation {
-    /// The relation.
+    /// Derived from both ends.
     pub id: RelationId,
-    /// Where it starts.
+    /// The entity that it starts from.
     pub subject: EntityId,
-    /// Where it leads.
+    /// The entity that it leads to.
     pub object: EntityId,
     /// Sum of the weights of its mentions.
     pub weight: f64,

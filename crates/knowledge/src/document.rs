@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// A half-open range of bytes of a document's text; both ends lie on character boundaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Span {
-    /// First byte.
+    /// Its first byte, from 0.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
@@ -60,7 +60,7 @@ pub enum Chunking {
 /// A piece of layout.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Block {
-    /// What it is.
+    /// Decides how the block is cut, and whether it opens a section.
     pub kind: BlockKind,
     /// Where it stands in the document's text.
     pub span: Span,
@@ -85,9 +85,9 @@ impl Block {
 /// A box on a page, in points (1/72 inch) from the upper left corner of the page as it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Area {
-    /// Left edge.
+    /// Left edge: points from the left edge of the page.
     pub left: f32,
-    /// Upper edge.
+    /// Upper edge: points down from the upper edge of the page.
     pub top: f32,
     /// Right edge, at least `left`.
     pub right: f32,
@@ -111,7 +111,7 @@ impl Area {
 /// A picture, as a model with eyes would be shown it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
-    /// Such as `image/png`.
+    /// Media type of the bytes, such as `image/png`.
     pub media_type: String,
     /// The file's bytes; in JSON as base64.
     #[serde(serialize_with = "to_base64", deserialize_with = "from_base64")]
@@ -146,7 +146,7 @@ fn from_base64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D:
 pub enum BlockKind {
     /// A heading; level 1 is the highest.
     Heading {
-        /// 1 to 6.
+        /// From 1, the highest, to 6.
         level: u8,
     },
     /// Running text.
@@ -172,7 +172,7 @@ pub enum BlockKind {
 pub struct Table {
     /// Column names; empty where the table states none.
     pub header: Vec<String>,
-    /// Cells by row.
+    /// Cells by row, without the header; each from left to right.
     pub rows: Vec<Vec<String>>,
     /// Where each line of the table stands in the document's text, header first: a chunk may end
     /// between two of them, never inside one.

@@ -114,13 +114,13 @@ pub struct Source {
 pub struct Section {
     /// Derived from source and ordinal.
     pub id: SectionId,
-    /// The document.
+    /// The document that it stands in.
     pub source: SourceId,
     /// The section around it, if any.
     pub parent: Option<SectionId>,
     /// Place in reading order, from 0.
     pub ordinal: u32,
-    /// 1 to 6.
+    /// From 1, the highest, to 6; levels may be left out on the way down.
     pub level: u8,
     /// Text of the heading.
     pub heading: String,
@@ -167,11 +167,11 @@ impl ChunkKind {
 pub struct Chunk {
     /// Derived from source, headings and text.
     pub id: ChunkId,
-    /// The document.
+    /// The document that it was cut from.
     pub source: SourceId,
     /// The document's URI, repeated here because every reader shows it.
     pub uri: String,
-    /// The document's title.
+    /// The document's title, without the headings; never empty.
     pub title: String,
     /// The section it stands in, if any.
     pub section: Option<SectionId>,
@@ -179,7 +179,7 @@ pub struct Chunk {
     pub headings: Vec<String>,
     /// Place in reading order within the source, from 0.
     pub ordinal: u32,
-    /// What it holds.
+    /// What it holds besides a caption; text for a document that came as one chunk.
     pub kind: ChunkKind,
     /// Its text: exactly the source's text under `span`.
     pub text: String,
@@ -306,7 +306,7 @@ pub struct Atom {
 /// All of one document that extraction found without a model, ready to be stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DocumentGraph {
-    /// The document.
+    /// The node that stands for the document.
     pub source: Source,
     /// Its text, which all spans count in.
     pub text: String,

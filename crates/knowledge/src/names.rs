@@ -21,7 +21,7 @@ impl NameKey {
 pub enum NameUse {
     /// The chunk is about it: title, alias, heading, file name.
     Bears {
-        /// The name.
+        /// The key of the folded name.
         key: NameKey,
         /// How surely the name means this chunk, in hundredths: 100 for a full title.
         weight: u8,

@@ -2,11 +2,13 @@
 //! `KnowledgeBase`), what indexing needs besides (`KnowledgeWriter`), and the call ledger.
 
 mod base;
+mod error;
 mod models;
 mod tags;
 mod writer;
 
-pub use base::{BaseSummary, KnowledgeBase, Mentions, Scored, StoreError, VectorSet};
+pub use base::{BaseSummary, KnowledgeBase, Mentions, Scored, VectorSet};
+pub use error::StoreError;
 pub use models::{
     CallRecord, CallRef, ChatModel, ChatReply, ChatRequest, Embedder, FinishReason, Ledger,
     Message, ModelError, Role, Schema, TokenLogprob, Usage, Vector, mean_probability,

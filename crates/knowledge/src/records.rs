@@ -10,7 +10,7 @@ use crate::id::{ChunkId, RecordId, SourceId, content_id};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordSchema {
-    /// Its name: `drug_approval`.
+    /// Names it among all schemas, such as `drug_approval`; never blank.
     pub name: String,
     /// What a record stands for, for a model that reads texts.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -37,7 +37,7 @@ fn yes() -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Field {
-    /// Its name: `approved`.
+    /// Names it among the fields of its schema, such as `approved`; never empty.
     pub name: String,
     /// What its values are.
     #[serde(rename = "type", default)]
@@ -107,7 +107,7 @@ pub enum BadSchema {
     /// Two schemas or two fields share a name.
     #[error("`{name}` is declared twice among the {what}")]
     Twice {
-        /// The name.
+        /// The name that was given twice.
         name: String,
         /// Schemas, or the fields of a schema.
         what: String,
@@ -115,9 +115,9 @@ pub enum BadSchema {
     /// The key names something that is no field.
     #[error("the key of `{schema}` names `{field}`, which is none of its fields")]
     NoField {
-        /// The schema.
+        /// The name of the schema whose key is wrong.
         schema: String,
-        /// The name.
+        /// What its key names.
         field: String,
     },
 }
@@ -177,9 +177,9 @@ pub struct Record {
     pub schema: String,
     /// The chunk it was read from.
     pub chunk: ChunkId,
-    /// The chunk's document.
+    /// The document of the chunk.
     pub source: SourceId,
-    /// The document's URI.
+    /// URI of the document: the file as the user named it, and `#record` inside it.
     pub uri: String,
     /// Page, from 1, where the format has pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -235,7 +235,7 @@ impl RecordOrigin {
 /// What a record says of a field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordField {
-    /// The field.
+    /// Name of the field in its schema.
     pub name: String,
     /// As it stands in the source; never empty.
     pub raw: String,
@@ -243,11 +243,11 @@ pub struct RecordField {
     pub value: Option<Value>,
 }
 
-/// A typed value.
+/// A value read as its field's type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Value {
-    /// Words.
+    /// Words as they stand in the source.
     Text(String),
     /// How much of what.
     Number(Quantity),
@@ -260,7 +260,7 @@ pub enum Value {
 /// A number with its unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quantity {
-    /// The number; finite.
+    /// The number itself; never infinite, never NaN.
     pub amount: f64,
     /// What is counted or measured: `%`, `kg`, `US$`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -79,7 +79,7 @@ pub struct RunEvent {
     pub seq: u32,
     /// The earlier event that led to it; none for the first.
     pub parent: Option<u32>,
-    /// When it happened.
+    /// When it happened, in universal time.
     pub time: Millis,
     /// Whether a fork may decide it otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -129,9 +129,9 @@ pub struct Cost {
 /// A run without its events.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// Its name.
+    /// Names it within its base.
     pub id: RunId,
-    /// The method's name.
+    /// Name of the method, such as `kar3-hops`.
     pub method: String,
     /// The method's parameters by name, all of them, so that the run can be repeated.
     pub parameters: BTreeMap<String, Value>,
@@ -139,7 +139,7 @@ pub struct RunRecord {
     pub question: Question,
     /// How it stands.
     pub state: RunState,
-    /// When it began.
+    /// When it began, in universal time.
     pub started: Millis,
     /// When it ended; none while it runs.
     pub ended: Option<Millis>,

@@ -30,7 +30,7 @@ impl Origin {
 pub struct TagClass {
     /// Derived from the name and the cover that it was made with: renaming keeps it.
     pub id: TagClassId,
-    /// Such as `symptom`.
+    /// A short name, such as `symptom`; a person may change it.
     pub name: String,
     /// What belongs to it, in a sentence.
     pub covers: String,
@@ -51,7 +51,7 @@ impl TagClass {
 /// An example of a class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagExample {
-    /// The tag.
+    /// The tag as the chunk or the person has it.
     pub text: String,
     /// The chunk it was taken from: the example goes with it. None where a person gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -39,7 +39,7 @@ pub struct Candidate {
     pub text: String,
     /// The chunk it leads to.
     pub chunk: ChunkId,
-    /// The chunk's title.
+    /// The chunk's title, with the headings above it.
     pub title: String,
     /// The path that found it.
     pub via: Via,
@@ -137,9 +137,9 @@ pub struct MappedTag {
 pub enum Event {
     /// A method began.
     Began {
-        /// Its name.
+        /// The method as it is shown.
         method: String,
-        /// The question.
+        /// What is asked, word for word.
         question: String,
     },
     /// Sub-questions were proposed (Algorithm 1, line 3).
@@ -168,14 +168,14 @@ pub enum Event {
         index: usize,
         /// The chunk added to the context.
         chunk: ChunkId,
-        /// Its title.
+        /// Its title, with the headings above it.
         title: String,
     },
     /// The loop ended (lines 6 to 8, or the limit).
     Stopped {
         /// The hop it ended in, from 1.
         hop: usize,
-        /// Why.
+        /// What ended it: what was missing, or the limit.
         reason: StopReason,
     },
     /// A reply could not be read; the step went on as if it had said "none".

@@ -24,7 +24,7 @@ use crate::tokens::Words;
 const VERSION: u32 = 3;
 const WRITER_BYTES: usize = 64 << 20;
 
-/// The index, opened.
+/// The index, opened for reading; writers take turns by `lock`.
 pub(crate) struct FullText {
     index: Index,
     reader: IndexReader,

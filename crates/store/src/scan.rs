@@ -18,7 +18,7 @@ const BLOCK: usize = 256;
 /// The codes of one set of unit vectors: each component to a signed byte, one scale per vector.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Codes {
-    /// Components per vector.
+    /// Components of each vector, and so bytes of each code.
     pub dimensions: usize,
     /// What each vector stands for.
     pub ids: Vec<u64>,

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 // What reasoning reads.
 
-/// By cosine, ties by identifier; none below the min_score, which itself counts; none of `exclude`.
+/// By cosine, ties by identifier; none below the least score, which itself counts; none of `exclude`.
 #[tokio::test]
 async fn the_nearest_chunks_in_order() {
     let (_folder, base) = fresh();

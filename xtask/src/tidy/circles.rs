@@ -12,45 +12,10 @@ use super::{Finding, Tree};
 mod modules;
 mod paths;
 
-/// This file, where an arrow that is tolerated for nothing is reported.
-const SELF: &str = "xtask/src/tidy/circles.rs";
-
-/// Arrows that close a circle today: from, to, why. Nobody adds one; whoever turns one round takes
-/// it off.
-const TOLERATED: &[(&str, &str, &str)] = &[
-    ("eval/datasets/names", "eval/datasets/format", "being untangled"),
-    ("eval/error", "eval/datasets", "being untangled"),
-    ("extract/links", "extract/references", "being untangled"),
-    ("extract/split", "extract/chunk", "being untangled"),
-    ("knowledge/ports/models", "knowledge/ports/base", "being untangled"),
-    ("knowledge/ports/tags", "knowledge/ports/base", "being untangled"),
-];
-
-/// No circle is left without the arrows that are tolerated, and each of these closes one.
+/// No circle is left: untangle it, none is tolerated.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    check_with(tree, TOLERATED)
-}
-
-fn check_with(tree: &Tree, tolerated: &[(&str, &str, &str)]) -> Vec<Finding> {
     let arrows = arrows(tree);
-    let mut findings = Vec::new();
-    let is_tolerated = |arrow: &Arrow| {
-        tolerated.iter().any(|(from, to, _)| arrow.from == *from && arrow.to == *to)
-    };
-    let kept: BTreeSet<&Arrow> = arrows.keys().filter(|arrow| !is_tolerated(arrow)).collect();
-    for circle in circles(&kept) {
-        findings.push(finding(&circle, &arrows));
-    }
-    for (from, to, _) in tolerated {
-        let is_there = arrows.keys().any(|arrow| arrow.from == *from && arrow.to == *to);
-        if !is_there || path(&kept, to, from).is_none() {
-            let line = line_of(tree, from, to);
-            let problem =
-                format!("`{from}` → `{to}` closes no circle any more: take it off the list");
-            findings.push(Finding { path: SELF.to_owned(), line, problem });
-        }
-    }
-    findings
+    circles(&arrows.keys().collect()).iter().map(|circle| finding(circle, &arrows)).collect()
 }
 
 /// A short circle through each arrow that is in one, none twice.
@@ -110,30 +75,23 @@ fn finding(circle: &[&str], arrows: &BTreeMap<Arrow, Place>) -> Finding {
     }
 }
 
-/// Where an entry of the list stands.
-fn line_of(tree: &Tree, from: &str, to: &str) -> usize {
-    let entry = format!("(\"{from}\", \"{to}\"");
-    let lines = tree.get(SELF).map_or("", String::as_str).lines();
-    lines.enumerate().find(|(_, line)| line.contains(&entry)).map_or(1, |(at, _)| at + 1)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Tree, check_with};
+    use super::Tree;
 
     const A: (&str, &str) = ("a.rs", "use crate::b::B;\n");
     const B: (&str, &str) = ("b.rs", "use crate::c::C;\n");
     const C: (&str, &str) = ("c/d.rs", "\nuse crate::a;\n");
 
     #[track_caller]
-    fn check(files: &[(&str, &str)], tolerated: &[(&str, &str, &str)], wanted: &[&str]) {
+    fn check(files: &[(&str, &str)], wanted: &[&str]) {
         let file =
             |(path, text): &(&str, &str)| (format!("crates/x/src/{path}"), (*text).to_owned());
         let mut tree: Tree = files.iter().map(file).collect();
         for folder in ["lib.rs", "c.rs"] {
             tree.entry(format!("crates/x/src/{folder}")).or_default();
         }
-        let found = check_with(&tree, tolerated);
+        let found = super::check(&tree);
         assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), wanted);
     }
 
@@ -145,20 +103,11 @@ mod tests {
         let both = ("e.rs", "use crate::f;\n");
         let pair = "crates/x/src/e.rs:1: modules use each other in a circle: \
                     `x/e` → `x/f` (crates/x/src/e.rs:1), `x/f` → `x/e` (crates/x/src/f.rs:1)";
-        check(&[A, B, C, both, ("f.rs", "use super::e;\n")], &[], &[circle, pair]);
+        check(&[A, B, C, both, ("f.rs", "use super::e;\n")], &[circle, pair]);
     }
 
     #[test]
     fn passes_what_goes_one_way() {
-        check(&[A, B, ("a/e.rs", "use super::f;\nuse crate::c::C;\n")], &[], &[]);
-    }
-
-    #[test]
-    fn an_arrow_is_tolerated_as_long_as_it_closes_a_circle() {
-        let back = ("x/c", "x/a", "being untangled");
-        check(&[A, B, C], &[back], &[]);
-        let stale = "xtask/src/tidy/circles.rs:1: `x/c` → `x/a` closes no circle any more: take it off the list";
-        check(&[A, B], &[back], &[stale]);
-        check(&[A, C], &[back], &[stale]);
+        check(&[A, B, ("a/e.rs", "use super::f;\nuse crate::c::C;\n")], &[]);
     }
 }

@@ -97,7 +97,6 @@ pub async fn solve(
 /// What a model says from what it knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Recalled {
-    /// The short answer.
     pub(crate) answer: String,
     /// Why; may be empty.
     pub(crate) rationale: String,

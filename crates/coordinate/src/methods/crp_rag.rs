@@ -21,7 +21,7 @@ use self::paths::{Steps, merged};
 use crate::certainty::{ask_surely, need_certainty};
 use crate::conclude::{conclude, conclude_read, refuse};
 use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put, read,
 };
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
@@ -54,7 +54,7 @@ pub enum Structure {
 /// Which share of the nodes is spoilt, in hundredths, to see how robust the method is (§5.2, Fig. 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noise {
-    /// None.
+    /// All nodes stay as they are.
     Off,
     /// These nodes are replaced by steps of another task.
     Nodes(u8),
@@ -89,7 +89,7 @@ pub struct Params {
     pub evaluates: bool,
     /// Reasoning goes step by step (eq. 11, 12); off in "w/o Iterative Reasoning".
     pub iterates: bool,
-    /// What is spoilt.
+    /// What is spoilt on purpose, and how much of it; off by default.
     pub noise: Noise,
 }
 
@@ -164,21 +164,21 @@ impl MethodParams for Params {
                 meaning: "passages retrieved for each node (k)",
                 range: Range::COUNT,
                 get: |params| json!(params.k),
-                set: |params, value| Some(params.k = read(value)?),
+                set: |params, value| put(&mut params.k, value),
             },
             Parameter {
                 name: "perplexity",
                 meaning: "the perplexity below which knowledge suffices",
                 range: Range::Number(1.0, f64::INFINITY),
                 get: |params| json!(params.perplexity),
-                set: |params, value| Some(params.perplexity = read(value)?),
+                set: |params, value| put(&mut params.perplexity, value),
             },
             Parameter {
                 name: "merge",
                 meaning: "the least similarity of steps that are merged",
                 range: Range::Number(0.0, 1.0),
                 get: |params| json!(params.merge),
-                set: |params, value| Some(params.merge = read(value)?),
+                set: |params, value| put(&mut params.merge, value),
             },
             Parameter {
                 name: "noisy_nodes",
@@ -188,7 +188,10 @@ impl MethodParams for Params {
                     Noise::Nodes(percent) => json!(percent),
                     Noise::Off | Noise::Knowledge(_) => Value::Null,
                 },
-                set: |params, value| Some(params.noise = Noise::Nodes(read(value)?)),
+                set: |params, value| {
+                    params.noise = Noise::Nodes(read(value)?);
+                    Some(())
+                },
             },
             Parameter {
                 name: "noisy_knowledge",
@@ -198,7 +201,10 @@ impl MethodParams for Params {
                     Noise::Knowledge(percent) => json!(percent),
                     Noise::Off | Noise::Nodes(_) => Value::Null,
                 },
-                set: |params, value| Some(params.noise = Noise::Knowledge(read(value)?)),
+                set: |params, value| {
+                    params.noise = Noise::Knowledge(read(value)?);
+                    Some(())
+                },
             },
         ],
         roles: &[Role::Reason, Role::Rewrite, Role::Summarize, Role::Grade, Role::Answer],
@@ -222,7 +228,7 @@ impl MethodParams for Params {
 struct Knowledge {
     /// `k_i`: the summary, or the passages as they stand.
     text: String,
-    /// `d_i`.
+    /// `d_i`: the passages themselves.
     chunks: Vec<Chunk>,
 }
 

@@ -8,15 +8,15 @@ use tracing::instrument;
 use crate::candidates::{chunk_candidates, fetch};
 use crate::conclude::conclude;
 use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, Weights, WithoutModel, read,
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, Weights, WithoutModel, put,
 };
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
-/// What is retrieved.
+/// How many chunks are gathered by hops, and how hops are weighed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
-    /// Chunks to gather.
+    /// The most chunks that the answer is written from.
     pub k: usize,
     /// How hops are weighed.
     pub hops: HopParams,
@@ -41,7 +41,7 @@ impl MethodParams for Params {
             meaning: "chunks to gather",
             range: Range::COUNT,
             get: |params| json!(params.k),
-            set: |params, value| Some(params.k = read(value)?),
+            set: |params, value| put(&mut params.k, value),
         }],
         roles: &[Role::Answer],
         without_model: WithoutModel::Quotes,

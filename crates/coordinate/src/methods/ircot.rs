@@ -12,7 +12,7 @@ use crate::conclude::conclude_with;
 use crate::decompose::shown_context;
 use crate::methods::self_ask::Shots;
 use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put,
 };
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, look_up};
@@ -73,7 +73,7 @@ impl MethodParams for Params {
             meaning: "the most sentences (N)",
             range: Range::COUNT,
             get: |params| json!(params.n),
-            set: |params, value| Some(params.n = read(value)?),
+            set: |params, value| put(&mut params.n, value),
         }],
         roles: &[Role::Reason, Role::Answer],
         without_model: WithoutModel::Fails,

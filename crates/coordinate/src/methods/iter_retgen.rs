@@ -9,7 +9,7 @@ use tracing::instrument;
 
 use crate::conclude::conclude;
 use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put,
 };
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
@@ -44,7 +44,7 @@ impl MethodParams for Params {
             meaning: "rounds, all of which are taken (N)",
             range: Range::COUNT,
             get: |params| json!(params.n),
-            set: |params, value| Some(params.n = read(value)?),
+            set: |params, value| put(&mut params.n, value),
         }],
         roles: &[Role::Answer],
         without_model: WithoutModel::Fails,

@@ -16,7 +16,7 @@ use crate::candidates::fetch;
 use crate::conclude::conclude;
 use crate::decompose::{Proposer, Selection, Selector, propose, propose_words, select};
 use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, Weights, WithoutModel, read,
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, Weights, WithoutModel, put,
 };
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
@@ -66,7 +66,7 @@ pub struct Params {
     pub delta: Option<f32>,
     /// The least similarity of a chunk, where chunks are retrieved (§A.3).
     pub chunk_min_score: f32,
-    /// What atoms are.
+    /// Questions, or sentences in an ablation.
     pub atomizer: AtomKind,
     /// How many proposals a round brings.
     pub proposer: Proposer,
@@ -150,28 +150,28 @@ impl MethodParams for Params {
                 meaning: "the most rounds (N)",
                 range: Range::COUNT,
                 get: |params| json!(params.n),
-                set: |params, value| Some(params.n = read(value)?),
+                set: |params, value| put(&mut params.n, value),
             },
             Parameter {
                 name: "k",
                 meaning: "candidates for each proposal (k)",
                 range: Range::COUNT,
                 get: |params| json!(params.k),
-                set: |params, value| Some(params.k = read(value)?),
+                set: |params, value| put(&mut params.k, value),
             },
             Parameter {
                 name: "delta",
                 meaning: "the least similarity of an atom (δ); where it is not set, calibrated on the base",
                 range: Range::Number(-1.0, 1.0),
                 get: |params| json!(params.delta),
-                set: |params, value| Some(params.delta = read(value)?),
+                set: |params, value| put(&mut params.delta, value),
             },
             Parameter {
                 name: "fallback",
                 meaning: "what fills the context up where the loop brought nothing or broke off: chunks by hops, by layers, of plain retrieval, or none",
                 range: Range::OneOf(&["hops", "layers", "plain", "off"]),
                 get: |params| json!(params.fallback),
-                set: |params, value| Some(params.fallback = read(value)?),
+                set: |params, value| put(&mut params.fallback, value),
             },
         ],
         roles: &[Role::Propose, Role::Select, Role::Answer],
@@ -245,7 +245,7 @@ pub async fn solve(
         }
     }
     Span::current().record("hops", context.chunks.len());
-    if params.fallback != Fallback::Off && ended_poorly(ports, &context, &run) {
+    if params.fallback != Fallback::Off && ended_poorly(ports, &context, run) {
         // Differs from Algorithm 1: no worse than naive RAG, however weak the model.
         let found = candidates::fallback(ports, question, params).await?;
         for chunk in fetch(ports, &found).await? {

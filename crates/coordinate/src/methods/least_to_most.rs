@@ -13,7 +13,7 @@ use crate::decompose::SubQuestions;
 use crate::methods::closed_book::recall;
 use crate::methods::self_ask::{combine_and_conclude, look_up_alone};
 use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put,
 };
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, answer_step};
@@ -30,7 +30,7 @@ const PROMPT: Prompt = Prompt {
 /// How the question is split, and its parts are solved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
-    /// The most sub-questions.
+    /// The most sub-questions (N); what is proposed beyond them is dropped.
     pub n: NonZeroUsize,
     /// What is looked up for each; `None`, as in the papers: the model answers from what it knows.
     pub retrieval: Option<RetrievalParams>,
@@ -65,7 +65,7 @@ impl MethodParams for Params {
             meaning: "the most sub-questions (N)",
             range: Range::COUNT,
             get: |params| json!(params.n),
-            set: |params, value| Some(params.n = read(value)?),
+            set: |params, value| put(&mut params.n, value),
         }],
         roles: &[Role::Decompose, Role::Answer],
         without_model: WithoutModel::Fails,

@@ -52,21 +52,21 @@ impl Overrides {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadParameter {
     /// No method has such a parameter.
-    #[error("there is no parameter `{name}`{}; there are {known}", of(method))]
+    #[error("there is no parameter `{name}`{}; there are {known}", of(method.as_deref()))]
     Unknown {
         /// The method that it was set for; none for all.
         method: Option<String>,
-        /// The name.
+        /// As it was written.
         name: String,
         /// The names that there are.
         known: String,
     },
     /// It cannot have this value.
-    #[error("`{name}`{} must be {range}, not {value}", of(method))]
+    #[error("`{name}`{} must be {range}, not {value}", of(method.as_deref()))]
     OutOfRange {
         /// The method that it was set for; none for all.
         method: Option<String>,
-        /// The parameter.
+        /// Name of the parameter.
         name: String,
         /// What it may be, for a person.
         range: String,
@@ -75,8 +75,8 @@ pub enum BadParameter {
     },
 }
 
-fn of(method: &Option<String>) -> String {
-    method.as_ref().map_or_else(String::new, |method| format!(" of `{method}`"))
+fn of(method: Option<&str>) -> String {
+    method.map_or_else(String::new, |method| format!(" of `{method}`"))
 }
 
 /// A parameter that goes by the same name in several methods means the same kind of thing in each, but

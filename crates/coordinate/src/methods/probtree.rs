@@ -152,7 +152,6 @@ impl Proposed {
     }
 }
 
-/// A node's answer.
 struct Solved {
     question: String,
     answer: String,

@@ -15,7 +15,7 @@ use tracing::instrument;
 use crate::conclude::conclude_read;
 use crate::decompose::SubQuestions;
 use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put,
 };
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
@@ -117,14 +117,14 @@ impl MethodParams for Params {
                 meaning: "how often a question is split at most (D_th)",
                 range: Range::Whole(0, 20),
                 get: |params| json!(params.depth),
-                set: |params, value| Some(params.depth = read(value)?),
+                set: |params, value| put(&mut params.depth, value),
             },
             Parameter {
                 name: "k",
                 meaning: "passages that are retrieved (k)",
                 range: Range::COUNT,
                 get: |params| json!(params.k),
-                set: |params, value| Some(params.k = read(value)?),
+                set: |params, value| put(&mut params.k, value),
             },
         ],
         roles: &[Role::Know, Role::Relevant, Role::Decompose, Role::Answer],

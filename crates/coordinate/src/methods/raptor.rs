@@ -22,10 +22,10 @@ use crate::methods::spec::{Cost, MethodParams, MethodSpec, Variant, WithoutModel
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
-/// What is retrieved.
+/// How much of the collapsed tree the answer is written from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// Tokens of nodes.
+    /// The most tokens of all nodes together, estimated; the best node is taken whatever its length.
     pub tokens: u64,
     /// Nodes looked at in each layer.
     pub nodes: usize,

@@ -11,7 +11,7 @@ use tracing::instrument;
 
 use crate::conclude::{conclude, conclude_as, conclude_with};
 use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put,
 };
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
@@ -66,7 +66,7 @@ impl MethodParams for Params {
             meaning: "how often the chain may be planned anew (N)",
             range: Range::COUNT,
             get: |params| json!(params.n),
-            set: |params, value| Some(params.n = read(value)?),
+            set: |params, value| put(&mut params.n, value),
         }],
         roles: &[Role::Decompose, Role::Relevant, Role::Answer],
         without_model: WithoutModel::Fails,
@@ -130,6 +130,7 @@ pub async fn solve(
 }
 
 /// A query and the answer that the planner believes in; `None` where it says that it knows none.
+#[derive(Clone)]
 struct Node {
     query: String,
     answer: Option<String>,
@@ -140,7 +141,7 @@ struct Node {
 struct Tree {
     /// Nodes of all branches.
     size: usize,
-    /// The settled path.
+    /// Numbers of the nodes along the settled path, in its order.
     path: Vec<usize>,
     /// Its queries and answers; a node without any answer has none here.
     pairs: Vec<(String, String)>,
@@ -201,7 +202,7 @@ async fn settle(
 ) -> Result<bool, SolveError> {
     for (node, number) in chain.iter().zip(numbers) {
         let query = run.asked(1, node.query.clone())?;
-        let node = &Node { query, answer: node.answer.clone() };
+        let node = &Node { query, ..node.clone() };
         let mut read = Context::default();
         for chunk in look_up(ports, run, round, &node.query, params.retrieval).await? {
             tree.context.add(round, chunk.clone());
@@ -222,14 +223,12 @@ async fn settle(
             }
             (Some(own), found) => {
                 if found.is_none() {
-                    let note = format!("Nothing was found to verify: {}", node.query);
-                    run.push(Event::Noted { note });
+                    say(run, format!("Nothing was found to verify: {}", node.query));
                 }
                 own.clone()
             }
             (None, None) => {
-                let note = format!("Nothing was found to complete: {}", node.query);
-                run.push(Event::Noted { note });
+                say(run, format!("Nothing was found to complete: {}", node.query));
                 continue;
             }
         };
@@ -242,6 +241,10 @@ fn resolve(run: &mut Run, tree: &mut Tree, node: &Node, answer: String) -> Resul
     let answer = run.resolved(1, &node.query, answer)?;
     tree.pairs.push((node.query.clone(), answer));
     Ok(())
+}
+
+fn say(run: &mut Run, note: String) {
+    run.push(Event::Noted { note });
 }
 
 /// What the chunks answer to a node's query; `None` for no answer.

@@ -13,7 +13,7 @@ use tracing::{Span, instrument};
 use crate::conclude::{conclude_as, conclude_with};
 use crate::methods::closed_book::recall;
 use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put,
 };
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
@@ -93,7 +93,7 @@ impl MethodParams for Params {
                 meaning: "the most follow-up questions (N)",
                 range: Range::COUNT,
                 get: |params| json!(params.n),
-                set: |params, value| Some(params.n = read(value)?),
+                set: |params, value| put(&mut params.n, value),
             },
             Parameter {
                 name: "k",
@@ -103,7 +103,7 @@ impl MethodParams for Params {
                     Some(retrieval) if 0 < retrieval.atoms => json!(retrieval.atoms),
                     _ => Value::Null,
                 },
-                set: |params, value| Some(atoms_of(params)?.atoms = read(value)?),
+                set: |params, value| put(&mut atoms_of(params)?.atoms, value),
             },
             Parameter {
                 name: "delta",
@@ -113,7 +113,7 @@ impl MethodParams for Params {
                     Some(retrieval) if 0 < retrieval.atoms => json!(retrieval.atom_min_score),
                     _ => Value::Null,
                 },
-                set: |params, value| Some(atoms_of(params)?.atom_min_score = read(value)?),
+                set: |params, value| put(&mut atoms_of(params)?.atom_min_score, value),
             },
         ],
         roles: &[Role::Decompose, Role::Answer],

@@ -17,7 +17,7 @@ use tracing::instrument;
 use self::judge::{Relevance, Retrieval, Support, Usefulness};
 use crate::conclude::{conclude, conclude_as};
 use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put,
 };
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
@@ -28,11 +28,11 @@ use crate::run::Run;
 pub struct Params {
     /// Passages (k), whatever their score.
     pub k: NonZeroUsize,
-    /// Weight of relevance.
+    /// Weight of relevance in the score of a passage, which is a weighted sum.
     pub w_rel: f64,
-    /// Weight of support.
+    /// Weight of support in the same sum.
     pub w_sup: f64,
-    /// Weight of usefulness.
+    /// Weight of usefulness in the same sum.
     pub w_use: f64,
 }
 
@@ -57,7 +57,7 @@ impl MethodParams for Params {
             meaning: "passages (k)",
             range: Range::COUNT,
             get: |params| json!(params.k),
-            set: |params, value| Some(params.k = read(value)?),
+            set: |params, value| put(&mut params.k, value),
         }],
         roles: &[Role::Know, Role::Relevant, Role::Answer, Role::Grade],
         without_model: WithoutModel::Fails,

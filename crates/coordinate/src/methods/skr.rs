@@ -11,7 +11,7 @@ use tracing::instrument;
 
 use crate::conclude::conclude;
 use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put,
 };
 use crate::ports::{LabelledQuestion, Ports, SolveError};
 use crate::retrieval::{RetrievalParams, look_up};
@@ -20,7 +20,7 @@ use crate::run::Run;
 /// How many neighbours decide, and what is retrieved if they say so.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
-    /// Neighbours (k).
+    /// Labelled questions that vote (k): the nearest ones.
     pub k: NonZeroUsize,
     /// What is retrieved.
     pub retrieval: RetrievalParams,
@@ -46,7 +46,7 @@ impl MethodParams for Params {
             meaning: "neighbours (k)",
             range: Range::COUNT,
             get: |params| json!(params.k),
-            set: |params, value| Some(params.k = read(value)?),
+            set: |params, value| put(&mut params.k, value),
         }],
         roles: &[Role::Answer],
         without_model: WithoutModel::Fails,

@@ -147,6 +147,12 @@ pub(super) fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
     serde_json::from_value(value.clone()).ok()
 }
 
+/// Puts a value into a field; `None` where it is not of the field's type.
+pub(super) fn put<T: DeserializeOwned>(field: &mut T, value: &Value) -> Option<()> {
+    *field = read(value)?;
+    Some(())
+}
+
 /// The calls of one question, and what stands in them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cost {

@@ -11,7 +11,7 @@ use tracing::instrument;
 use crate::conclude::conclude;
 use crate::methods::closed_book::{conclude_recalled, recall};
 use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, read,
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put,
 };
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, look_up};
@@ -33,7 +33,7 @@ const REWRITE: Prompt = Prompt {
 /// What is looked up, where the model cannot answer by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// Chunks.
+    /// The most chunks that are looked up, whatever their score.
     pub k: NonZeroUsize,
 }
 
@@ -57,7 +57,7 @@ impl MethodParams for Params {
             meaning: "chunks, where the model cannot answer by itself (k)",
             range: Range::COUNT,
             get: |params| json!(params.k),
-            set: |params, value| Some(params.k = read(value)?),
+            set: |params, value| put(&mut params.k, value),
         }],
         roles: &[Role::Know, Role::Rewrite, Role::Answer],
         without_model: WithoutModel::Fails,

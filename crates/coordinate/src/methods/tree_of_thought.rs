@@ -29,7 +29,7 @@ const VALUE: Prompt = Prompt {
 /// How far and how wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// Steps (T).
+    /// The most steps of a chain of thoughts (T).
     pub depth: NonZeroUsize,
     /// Thoughts that each state brings (k).
     pub thoughts: NonZeroUsize,
@@ -78,7 +78,7 @@ impl MethodParams for Params {
 struct State {
     /// Its nodes in the tree.
     nodes: Vec<usize>,
-    /// What they say.
+    /// What the nodes say, in their order.
     thoughts: Vec<String>,
     /// How promising it is, from 0 to 10.
     value: f64,

@@ -127,6 +127,7 @@ async fn an_unreadable_answer_becomes_a_quotation() {
 async fn it_needs_labelled_questions_and_a_model() {
     let error = fails("skr", BORN, &[]).await;
     assert!(matches!(error, SolveError::NoLabelledQuestions), "{error}");
+    assert!(error.to_string().contains("labelled as known"), "{error}");
     let error = fails_without_models("skr").await;
     assert!(matches!(error, SolveError::NoModel { role: Role::Answer }), "{error}");
 }

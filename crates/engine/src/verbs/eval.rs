@@ -105,7 +105,7 @@ impl Engine {
     /// # Cancel safety
     /// Dropping the future loses at most the calls in flight; the next run goes on.
     pub async fn eval(&self, request: &EvalRequest<'_>) -> Result<EvalResponse> {
-        self.unless_cancelled(self.measure(request)).await
+        Box::pin(self.unless_cancelled(self.measure(request))).await
     }
 
     async fn measure(&self, request: &EvalRequest<'_>) -> Result<EvalResponse> {

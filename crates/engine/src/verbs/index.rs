@@ -60,7 +60,7 @@ impl Engine {
             false => Vec::new(),
         };
         let watch = |progress| self.tell(request.progress, progress);
-        let ingesting = ingest(&tools, &found.files, &params, &watch);
+        let ingesting = Box::pin(ingest(&tools, &found.files, &params, &watch));
         let mut report = self.unless_cancelled(async { Ok(ingesting.await?) }).await?;
         (request.progress)(Progress::Ended);
         let failed = |reason: String| Outcome::Failed { reason };

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::Format;
+use super::legal::LAWBENCH;
 
 /// Parts of a file's name, and the data set they stand for.
 const KNOWN: [(&str, &str); 10] = [
@@ -17,9 +18,6 @@ const KNOWN: [(&str, &str); 10] = [
     ("australian", "open-australian-legal-qa"),
     ("nq", "nq"),
 ];
-
-/// The tasks of LawBench that need knowledge (KAR³ Table 15).
-pub(super) const LAWBENCH: [&str; 6] = ["1-1", "1-2", "3-1", "3-2", "3-6", "3-8"];
 
 /// The name of a data set in the papers' figures: `hotpotqa`, `lawbench-1-2`. By format where that
 /// tells, else by the file's name; a file that is not known keeps its name up to the first dot.

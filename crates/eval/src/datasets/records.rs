@@ -1,27 +1,9 @@
 //! Which records does a file hold? JSON Lines, one JSON list, one JSON object around a list, or
 //! tab-separated values with a head.
 
-use std::fmt;
-
 use serde_json::{Map, Value};
 
-/// Where a record stands in its file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// A line, counted from 1.
-    Line(usize),
-    /// A record of a list, counted from 1.
-    Record(usize),
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Line(n) => write!(f, "line {n}"),
-            Self::Record(n) => write!(f, "record {n}"),
-        }
-    }
-}
+use crate::place::Place;
 
 /// The records of a file, in its order; blank lines are passed over.
 pub(super) fn records(text: &str) -> Result<Vec<(Place, Value)>, (Place, serde_json::Error)> {

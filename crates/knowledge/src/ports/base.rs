@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::{Cause, TagReader, Vector};
+use super::error::StoreError;
+use super::{TagReader, Vector};
 use crate::distilled::{Community, Entity, Relation, Summary};
 use crate::document::Image;
 use crate::graph::{Atom, AtomKind, Chunk, Source};
@@ -19,33 +20,6 @@ pub struct Scored<T> {
     pub item: T,
     /// Higher is better; the scale is the search's own.
     pub score: f32,
-}
-
-/// Why the store failed: one variant per decision open to the caller.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The database or a derived index cannot be read or written.
-    #[error("{what} failed")]
-    Failed {
-        /// The operation, naming what it touched.
-        what: String,
-        /// Why.
-        source: Cause,
-    },
-    /// What is asked for is not there.
-    #[error("{what} is not in the knowledge base")]
-    Missing {
-        /// What was asked for.
-        what: String,
-    },
-    /// The base was made by another version or is not a knowledge base.
-    #[error("{path} cannot be opened: {reason}")]
-    NotOurs {
-        /// The folder or file.
-        path: String,
-        /// Why, and what to do.
-        reason: String,
-    },
 }
 
 /// Which vectors to search.
@@ -275,13 +249,13 @@ pub struct Mentions {
 /// How much a base holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BaseSummary {
-    /// Files on record.
+    /// Files that were read, by their names.
     pub files: usize,
-    /// Documents.
+    /// Documents: a file holds one, or many.
     pub sources: usize,
-    /// Sections.
+    /// Sections of all levels.
     pub sections: usize,
-    /// Chunks.
+    /// Chunks, also those that no search finds.
     pub chunks: usize,
     /// Atomic questions.
     pub questions: usize,
@@ -293,16 +267,16 @@ pub struct BaseSummary {
     /// Typed records.
     #[serde(default)]
     pub records: usize,
-    /// Entities.
+    /// Entities, each once, however many chunks mention it.
     #[serde(default)]
     pub entities: usize,
-    /// Relations between them.
+    /// Relations between entities, each once.
     #[serde(default)]
     pub relations: usize,
-    /// Communities of entities.
+    /// Communities of entities, of all levels.
     #[serde(default)]
     pub communities: usize,
-    /// Reports on communities.
+    /// Reports that are written; at most one for each community.
     #[serde(default)]
     pub reports: usize,
     /// Summaries in the tree.
@@ -311,11 +285,11 @@ pub struct BaseSummary {
     /// Tags that chunks bear.
     #[serde(default)]
     pub tags: usize,
-    /// Vectors.
+    /// Vectors of all sets together.
     pub vectors: usize,
     /// The embedder that made them, if any.
     pub embedder: Option<String>,
-    /// Recorded model calls.
+    /// Recorded calls of chat models; embeddings are not counted.
     pub calls: usize,
     /// Tokens of all recorded calls.
     pub usage: super::Usage,

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::Cause;
+use super::error::StoreError;
 
 /// What a call is for. Each role can have a model of its own, and is metered on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -101,7 +102,7 @@ impl fmt::Display for Role {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "speaker")]
 pub enum Message {
-    /// Standing instructions.
+    /// Standing instructions, ahead of all else.
     System {
         /// The instructions.
         text: String,
@@ -126,7 +127,7 @@ pub enum Message {
 pub struct Schema {
     /// A short name, letters and underscores.
     pub name: String,
-    /// The schema.
+    /// As JSON Schema.
     pub schema: serde_json::Value,
 }
 
@@ -135,7 +136,7 @@ pub struct Schema {
 pub struct ChatRequest {
     /// What the call is for.
     pub role: Role,
-    /// The conversation.
+    /// The conversation, oldest first.
     pub messages: Vec<Message>,
     /// 0 for answers, 0.7 for atomizing (KAR³ §A.3).
     pub temperature: f32,
@@ -272,7 +273,7 @@ pub enum ModelError {
     #[error("the call ledger failed")]
     Ledger {
         /// Why.
-        source: Box<super::StoreError>,
+        source: Box<StoreError>,
     },
 }
 
@@ -295,7 +296,7 @@ pub trait ChatModel: Send + Sync {
 /// One token of a scored text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TokenLogprob {
-    /// The token's text.
+    /// As the endpoint cuts the text; may be a part of a word.
     pub token: String,
     /// Natural logarithm of its probability, at most 0.
     pub logprob: f32,
@@ -311,7 +312,7 @@ pub fn mean_probability(tokens: &[TokenLogprob]) -> Option<f64> {
     Some((sum / tokens.len() as f64).exp())
 }
 
-/// A unit vector.
+/// A vector of length 1: a dot product of two is their cosine.
 pub type Vector = Vec<f32>;
 
 /// An embedding model behind any protocol.
@@ -327,7 +328,7 @@ pub trait Embedder: Send + Sync {
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError>;
 }
 
-/// One recorded call.
+/// One recorded call: a chat reply, or the vector of one text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallRecord {
     /// Hash of the whole request, model included.
@@ -348,19 +349,18 @@ pub struct CallRecord {
 #[async_trait]
 pub trait Ledger: Send + Sync {
     /// The recorded call under each key, if any; by key in the order asked for.
-    async fn find_all(&self, keys: &[String])
-    -> Result<Vec<Option<CallRecord>>, super::StoreError>;
+    async fn find_all(&self, keys: &[String]) -> Result<Vec<Option<CallRecord>>, StoreError>;
 
     /// Keeps calls for good; a second record under the same key is ignored.
-    async fn keep_all(&self, calls: Vec<CallRecord>) -> Result<(), super::StoreError>;
+    async fn keep_all(&self, calls: Vec<CallRecord>) -> Result<(), StoreError>;
 
     /// The recorded call under a key, if any.
-    async fn find(&self, key: &str) -> Result<Option<CallRecord>, super::StoreError> {
+    async fn find(&self, key: &str) -> Result<Option<CallRecord>, StoreError> {
         Ok(self.find_all(&[key.to_owned()]).await?.pop().flatten())
     }
 
     /// Keeps one call for good.
-    async fn keep(&self, call: &CallRecord) -> Result<(), super::StoreError> {
+    async fn keep(&self, call: &CallRecord) -> Result<(), StoreError> {
         self.keep_all(vec![call.clone()]).await
     }
 }

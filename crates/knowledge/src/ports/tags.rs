@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::base::StoreError;
+use super::error::StoreError;
 use crate::id::{ChunkId, TagClassId};
 use crate::names::NameKey;
 use crate::tags::{Tag, TagClass, TagCount, TagPair};
@@ -77,7 +77,7 @@ pub trait TagWriter: TagReader {
 /// What was found in a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkTags {
-    /// The chunk.
+    /// The chunk that was searched.
     pub chunk: ChunkId,
     /// The classes that were looked for.
     pub classes: Vec<TagClassId>,
@@ -94,6 +94,6 @@ pub struct KeyedPair {
     pub professional: NameKey,
     /// The sample it comes from.
     pub sample: Option<u64>,
-    /// The pair.
+    /// The words as they are shown, not folded.
     pub pair: TagPair,
 }

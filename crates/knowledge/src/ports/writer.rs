@@ -4,7 +4,8 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::base::{KnowledgeBase, StoreError, VectorSet};
+use super::base::{KnowledgeBase, VectorSet};
+use super::error::StoreError;
 use super::{TagWriter, Vector};
 use crate::distilled::{
     Community, Extraction, LongDescription, Outline, Report, Structure, Summary,

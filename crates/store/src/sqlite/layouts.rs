@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn the_steps_are_sound_and_lead_to_today() {
         Migrations::from_slice(STEPS).validate().unwrap();
-        assert_eq!(STEPS.len() as i64, LAYOUT);
+        assert_eq!(i64::try_from(STEPS.len()), Ok(LAYOUT));
         let (_folder, result, connection) = opened("");
         assert_eq!((result, version(&connection)), (Ok(()), LAYOUT));
     }

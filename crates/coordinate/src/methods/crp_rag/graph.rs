@@ -6,7 +6,6 @@ use std::collections::{BTreeSet, VecDeque};
 /// Paths that are looked at before the search ends.
 const LOOKED_AT: usize = 256;
 
-/// A step.
 #[derive(Clone, Debug)]
 struct Node {
     text: String,

@@ -26,9 +26,10 @@ pub struct Local {
     pub entities: usize,
     /// Tokens of all that the answer is written from.
     pub budget: u64,
-    /// Parts of the budget: chunks, reports; entities and relations have the rest.
+    /// Part of the budget that chunks may take, from 0 to 1; entities and relations have what chunks and
+    /// reports leave.
     pub chunks: f64,
-    /// See `chunks`.
+    /// Part of the budget that reports may take, from 0 to 1.
     pub reports: f64,
 }
 
