@@ -1,5 +1,6 @@
 //! Is the project in order? `cargo xtask check` runs the whole CI, `cargo xtask tidy` the rules
-//! that no other tool knows; other commands measure, search for faults and pack a release.
+//! that no other tool knows; other commands measure, search for faults, begin a method, write pages
+//! and pack a release.
 
 #![expect(
     clippy::print_stdout,
@@ -17,7 +18,9 @@ mod bench;
 mod check;
 mod deny;
 mod dist;
+mod docs;
 mod fuzz;
+mod new_method;
 mod program;
 mod tidy;
 
@@ -25,10 +28,12 @@ const USAGE: &str = "\
 usage: cargo xtask check [--fast]   the whole CI; --fast leaves out doctests and docs
        cargo xtask tidy             the project's own rules only
        cargo xtask deny             licences, versions and sources of dependencies only
+       cargo xtask docs             writes the parts of the pages that are made of the code
+       cargo xtask new-method NAME  writes what a new method needs
        cargo xtask bench            runs benchmarks
        cargo xtask fuzz             runs the property tests for a time
        cargo xtask dist             builds and packs a release
-       cargo xtask COMMAND --help   more on one of the last three";
+       cargo xtask COMMAND --help   more on one of the last four";
 
 fn main() -> ExitCode {
     match run() {
@@ -54,6 +59,8 @@ fn run() -> Result<()> {
         ["tidy"] => tidy::tidy(&root()?),
         ["bench", arguments @ ..] => bench::bench(&root()?, arguments),
         ["fuzz", arguments @ ..] => fuzz::fuzz(&root()?, arguments),
+        ["docs"] => docs::docs(&root()?),
+        ["new-method", name] => new_method::new_method(&root()?, name),
         ["dist"] => dist::dist(&root()?),
         _ => bail!("no such task: `{}`\n{USAGE}", arguments.join(" ")),
     }
@@ -65,6 +72,7 @@ fn help(arguments: &[&str]) -> Option<&'static str> {
         ["help" | "--help" | "-h"] => Some(USAGE),
         ["bench", "--help" | "-h"] => Some(bench::HELP),
         ["fuzz", "--help" | "-h"] => Some(fuzz::HELP),
+        ["new-method"] | ["new-method", "--help" | "-h"] => Some(new_method::HELP),
         ["dist", "--help" | "-h"] => Some(dist::HELP),
         _ => None,
     }

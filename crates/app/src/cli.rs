@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use self::look::{
-    Graph, GraphCommand, GraphExport, GraphFormat, Propose, Records, SchemaCommand, Tags, TagsVerb,
+    Graph, GraphCommand, GraphExport, GraphFormat, Methods, Propose, Records, SchemaCommand, Tags,
+    TagsVerb,
 };
 pub(crate) use self::runs::{Runs, RunsVerb};
 
@@ -66,6 +67,8 @@ pub(crate) enum Command {
     Ask(Ask),
     /// List what was asked, show it again, walk it again, decide it otherwise, compare.
     Runs(Runs),
+    /// List the methods of `ask`, or say what one takes and costs.
+    Methods(Methods),
     /// Find chunks, each with how its score came about.
     Search(Search),
     /// Say what the base holds and what is left to do.

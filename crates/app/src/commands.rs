@@ -6,6 +6,7 @@ mod eval;
 mod graph;
 mod index;
 mod inspect;
+mod methods;
 mod parse;
 mod records;
 mod runs;
@@ -44,6 +45,7 @@ async fn verb(engine: &Engine, json: bool, command: &Command) -> anyhow::Result<
         Command::Delete(paths) => index::delete(engine, json, paths).await,
         Command::Ask(ask) => answer::ask(engine, json, ask).await,
         Command::Runs(runs) => runs::runs(engine, json, runs).await,
+        Command::Methods(methods) => methods::methods(engine, json, methods),
         Command::Search(search) => answer::search(engine, json, search).await,
         Command::Status => inspect::status(engine, json).await,
         Command::Export(export) => inspect::export(engine, export),

@@ -190,6 +190,15 @@ impl Method {
         Self::described().into_iter().map(|(description, _)| description).collect()
     }
 
+    /// What a method says of itself.
+    ///
+    /// # Errors
+    /// No method bears the name.
+    pub fn describe(name: &str) -> Result<Description, UnknownMethod> {
+        let found = Self::catalogue().into_iter().find(|known| known.name == name);
+        found.ok_or_else(|| UnknownMethod(name.to_owned()))
+    }
+
     /// Every name, in the order of the documentation.
     pub fn names() -> Vec<&'static str> {
         Self::described().into_iter().map(|(description, _)| description.name).collect()

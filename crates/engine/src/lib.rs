@@ -39,6 +39,9 @@ pub mod parts {
     pub use pikerag_coordinate::SolveError;
     pub use pikerag_coordinate::estimate::Estimate;
     pub use pikerag_coordinate::ingest::{Learned, Outcome, Report as IndexReport, mark_in_words};
+    pub use pikerag_coordinate::methods::{
+        Cost as MethodCost, Described, Description, Range, WithoutModel,
+    };
     pub use pikerag_eval::EvalError;
     pub use pikerag_eval::cost_model::{Bill, Expected};
     pub use pikerag_eval::presets::Preset;

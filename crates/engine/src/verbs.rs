@@ -11,6 +11,7 @@ mod graph;
 mod index;
 mod init;
 mod keeping;
+mod methods;
 mod parse;
 mod progress;
 mod records;
@@ -34,6 +35,7 @@ pub use self::graph::{
 };
 pub use self::index::{IndexRequest, IndexResponse};
 pub use self::init::{InitResponse, init};
+pub use self::methods::MethodResponse;
 pub use self::parse::ParseRequest;
 pub use self::progress::{OnProgress, Progress};
 pub use self::records::{ProposeRequest, ProposeResponse, RecordsRequest};

@@ -10,8 +10,8 @@ const PAGE: &str = "ARCHITECTURE.md";
 /// Columns that name tests, and files beside them.
 const TESTS: [&str; 2] = ["test", "kept by"];
 
-/// The column that names files only.
-const FILES: &str = "file";
+/// Columns that name files only.
+const FILES: [&str; 4] = ["file", "a question", "a file", "a model call"];
 
 /// Every back-quoted file is there; every back-quoted `name_of_a_test` is a function, and stands in
 /// the file that is named right behind it, if there is one.
@@ -32,7 +32,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         };
         for (column, cell) in header.iter().zip(cells) {
             let mut problems = Vec::new();
-            if TESTS.contains(column) || *column == FILES {
+            if TESTS.contains(column) || FILES.contains(column) {
                 let files = codes(cell).into_iter().map(|(code, _)| code).filter(|c| is_file(c));
                 let absent = files.filter(|file| !places.iter().any(|place| leads(file, place)));
                 problems.extend(absent.map(|file| format!("there is no file `{file}`")));

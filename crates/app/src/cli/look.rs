@@ -1,8 +1,18 @@
-//! What can be said on the command line to look at what was distilled: tags, the graph, records?
+//! What can be said on the command line to look at what was distilled: tags, the graph, records; and at the
+//! methods?
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+
+#[derive(Debug, Args)]
+pub(crate) struct Methods {
+    /// Only this one, with its parameters.
+    pub(crate) name: Option<String>,
+    /// The table of docs/methods.md.
+    #[arg(long, conflicts_with_all = ["json", "name"])]
+    pub(crate) markdown: bool,
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct Tags {

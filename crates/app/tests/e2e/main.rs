@@ -20,6 +20,8 @@ mod kill;
 #[cfg(test)]
 mod layouts;
 #[cfg(test)]
+mod methods;
+#[cfg(test)]
 mod records;
 #[cfg(test)]
 #[path = "../../../coordinate/tests/said/repeating.rs"]

@@ -4,7 +4,8 @@
 use pikerag_knowledge::{Role, Structure};
 use pikerag_retrieve::{HopParams, LayerParams};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 
 use crate::retrieval::TagUse;
 
@@ -75,7 +76,8 @@ impl<P> Variant<P> {
 }
 
 /// What a method does where no language model is set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WithoutModel {
     /// It decides by hop retrieval, and quotes.
     HopRetrieval,
@@ -139,6 +141,18 @@ impl std::fmt::Display for Range {
     }
 }
 
+impl Serialize for Range {
+    /// `{"whole": [1, 1000]}`, `{"number": [-1.0, 1.0]}` with null for no end, `{"one_of": ["…"]}`.
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Whole(least, most) => json!({"whole": [least, most]}),
+            Self::Number(least, most) => json!({"number": [least, most]}),
+            Self::OneOf(words) => json!({"one_of": words}),
+        }
+        .serialize(to)
+    }
+}
+
 /// A value as a parameter's type has it.
 pub(super) fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
     serde_json::from_value(value.clone()).ok()
@@ -168,7 +182,7 @@ pub(super) fn put<T: DeserializeOwned>(field: &mut T, value: &Value) -> Option<(
 }
 
 /// The calls of one question, and what stands in them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cost {
     /// Calls as it usually goes.
     pub calls: f64,
@@ -205,7 +219,7 @@ impl Cost {
 }
 
 /// A method's name with all that its file says of it, whatever its parameters are.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Description {
     /// The name.
     pub name: &'static str,
@@ -226,7 +240,7 @@ pub struct Description {
 }
 
 /// A parameter with the value that it has under a method's name.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Described {
     /// See [`Parameter`].
     pub name: &'static str,

@@ -1,0 +1,46 @@
+//! Do the pages name the methods that there are?
+
+use std::fs;
+use std::path::Path;
+
+use crate::common::Place;
+
+/// What stands between the marks of a page.
+fn region(page: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page);
+    let text = fs::read_to_string(path).unwrap();
+    let (_, after) = text.split_once("<!-- methods:begin -->\n").unwrap();
+    after.split_once("<!-- methods:end -->").unwrap().0.to_owned()
+}
+
+#[test]
+fn the_pages_list_the_methods_that_there_are() {
+    let table = Place::new().run_to(0, &["methods", "--markdown"]).stdout;
+    assert_eq!(
+        region("docs/methods.md"),
+        table,
+        "docs/methods.md is behind: run `cargo xtask docs`"
+    );
+    let rows = table.lines().skip(2);
+    let names: Vec<&str> = rows.map(|row| row.split('`').nth(1).unwrap()).collect();
+    for page in ["README.md", "README.zh.md"] {
+        let text = region(page);
+        let named: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
+        assert_eq!(named, names, "{page} is behind: run `cargo xtask docs`");
+    }
+}
+
+#[test]
+fn a_method_is_told_as_it_is_set() {
+    let place = Place::new();
+    place.write("pikerag.toml", "[methods.kar3]\nn = 3\n");
+    let told = place.run_to(0, &["methods", "kar3"]).stdout;
+    assert!(told.contains("n = 3, by default 5 (1 to 1000): the most rounds"), "{told}");
+    assert!(told.contains("delta = unset (-1 to 1)"), "{told}");
+    let json = place.run_to(0, &["--json", "methods", "kar3"]).json();
+    assert_eq!((&json["set"]["n"], &json["parameters"][0]["default"]), (&3.into(), &5.into()));
+    let all = place.run_to(0, &["--json", "methods"]).json();
+    assert_eq!(all[0]["without_model"], "hop_retrieval", "{all:#}");
+    assert!(place.run_to(1, &["methods", "kar4"]).stderr.contains("no method `kar4`"));
+    place.run_to(2, &["methods", "kar3", "--markdown"]);
+}

@@ -1,0 +1,157 @@
+//! What does every method need? Its file, its line in `methods!`, its tests: written so that they work, to
+//! go on from.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+pub(crate) const HELP: &str = "\
+usage: cargo xtask new-method NAME     NAME in lower case with hyphens, such as `self-ask`
+
+Writes the method's file and the file of its tests, and enters both where methods are listed.";
+
+const METHOD: &str = include_str!("new_method/method.txt");
+const TEST: &str = include_str!("new_method/test.txt");
+
+const METHODS: &str = "crates/coordinate/src/methods";
+const TESTS: &str = "crates/coordinate/tests/methods";
+
+pub(crate) fn new_method(root: &Path, name: &str) -> Result<()> {
+    let name = Name::of(name)?;
+    let read = |path: &str| {
+        let text = std::fs::read_to_string(root.join(path));
+        text.with_context(|| format!("cannot read {path}"))
+    };
+    let (list, test_list) = (format!("{METHODS}.rs"), format!("{TESTS}/mod.rs"));
+    let method = format!("{METHODS}/{}.rs", name.module);
+    let test = format!("{TESTS}/{}.rs", name.module);
+    for path in [&method, &test] {
+        ensure!(!root.join(path).exists(), "{path} is there already");
+    }
+    let (listed, tests_listed) =
+        (name.listed(&read(&list)?)?, name.module_in(&read(&test_list)?, "mod ")?);
+    let files = [
+        (method, name.filled(METHOD)),
+        (list, listed),
+        (test, name.filled(TEST)),
+        (test_list, tests_listed),
+    ];
+    for (path, text) in &files {
+        std::fs::write(root.join(path), text).with_context(|| format!("cannot write {path}"))?;
+        println!("{path}");
+    }
+    println!(
+        "\n`{name}` answers now: one retrieval, one answer. Next:\n\
+         - write the algorithm in {METHODS}/{module}.rs, a line for each of the paper's; SPEC says what it is;\n\
+         - prompts are files in {METHODS}/prompts/, each with a snapshot test;\n\
+         - a test for each branch in {TESTS}/{module}.rs: cargo nextest run -p pikerag-coordinate {module};\n\
+         - its rows in ARCHITECTURE.md, “Papers to code”; then `cargo xtask docs`.",
+        name = name.method,
+        module = name.module
+    );
+    Ok(())
+}
+
+/// A method's name as it is written in different places.
+#[derive(Debug, PartialEq, Eq)]
+struct Name {
+    /// `self-ask`
+    method: String,
+    /// `self_ask`
+    module: String,
+    /// `SelfAsk`
+    variant: String,
+}
+
+impl Name {
+    fn of(method: &str) -> Result<Self> {
+        let is_word = |word: &str| {
+            word.starts_with(|c: char| c.is_ascii_lowercase())
+                && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+        };
+        ensure!(
+            method.split('-').all(is_word),
+            "`{method}` is no name for a method: words in lower case with hyphens, such as `self-ask`"
+        );
+        let capital = |word: &str| {
+            let (first, rest) = word.split_at(1);
+            first.to_ascii_uppercase() + rest
+        };
+        Ok(Self {
+            method: method.to_owned(),
+            module: method.replace('-', "_"),
+            variant: method.split('-').map(capital).collect(),
+        })
+    }
+
+    fn filled(&self, template: &str) -> String {
+        template.replace("METHOD", &self.method).replace("MODULE", &self.module)
+    }
+
+    /// The list of methods with this one: its module, and its line at the end of `methods!`.
+    fn listed(&self, list: &str) -> Result<String> {
+        let list = self.module_in(list, "pub mod ")?;
+        let head = "\nmethods! {\n";
+        let begin = list.find(head).context("there is no `methods! {` in the list of methods")?
+            + head.len();
+        let (before, after) = list.split_at(begin);
+        let (lines, rest) = after.split_once("\n}\n").context("`methods!` has no end")?;
+        let Self { method, module, variant } = self;
+        Ok(format!(
+            "{before}{lines}\n    /// `{method}`.\n    {variant}({module}::Params) => {module}::solve,\n}}\n{rest}"
+        ))
+    }
+
+    /// A list of modules with this one, in order.
+    fn module_in(&self, list: &str, keyword: &str) -> Result<String> {
+        let line = format!("{keyword}{};", self.module);
+        ensure!(!list.lines().any(|other| other == line), "there is a module `{}`", self.module);
+        let mut lines: Vec<&str> = list.lines().collect();
+        let modules = |other: &&str| other.starts_with(keyword) && other.ends_with(';');
+        let last = lines.iter().rposition(|other| modules(&other));
+        let last = last.with_context(|| format!("there is no `{keyword}` in the list"))?;
+        let after = lines.iter().position(|other| modules(&other) && line.as_str() < *other);
+        lines.insert(after.unwrap_or(last + 1), &line);
+        Ok(lines.join("\n") + "\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{METHOD, Name, TEST};
+
+    #[test]
+    fn a_name_in_all_its_forms() {
+        let name = Name::of("self-ask2").unwrap();
+        assert_eq!((name.module.as_str(), name.variant.as_str()), ("self_ask2", "SelfAsk2"));
+        for bad in ["", "Self-Ask", "self_ask", "-ask", "ask-", "2ask", "a/b", "a b"] {
+            assert!(Name::of(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn it_is_entered_in_order_and_once() {
+        let list = "//! Which?\n\npub mod a;\npub mod c;\n\nmod spec;\n\nmethods! {\n    /// A.\n    A(a::P) => a::solve,\n}\n\nfn f() {\n}\n";
+        let entered = Name::of("b-x").unwrap().listed(list).unwrap();
+        assert_eq!(
+            entered,
+            "//! Which?\n\npub mod a;\npub mod b_x;\npub mod c;\n\nmod spec;\n\nmethods! {\n    /// A.\n    A(a::P) => a::solve,\n    \
+             /// `b-x`.\n    BX(b_x::Params) => b_x::solve,\n}\n\nfn f() {\n}\n"
+        );
+        let last = Name::of("d").unwrap();
+        assert_eq!(last.module_in("mod a;\nmod c;\n", "mod ").unwrap(), "mod a;\nmod c;\nmod d;\n");
+        let twice = Name::of("c").unwrap().listed(list).unwrap_err();
+        assert_eq!(twice.to_string(), "there is a module `c`");
+        assert!(last.listed("pub mod a;\n").is_err());
+    }
+
+    #[test]
+    fn nothing_is_left_open_in_the_templates() {
+        let name = Name::of("my-method").unwrap();
+        for template in [METHOD, TEST] {
+            let filled = name.filled(template);
+            assert!(filled.contains("my-method") && !filled.contains("METHOD"), "{filled}");
+            assert!(!filled.contains("MODULE"), "{filled}");
+        }
+    }
+}
