@@ -78,8 +78,8 @@ mod tests {
     fn names_in_lines() {
         let table = "| name | x |\n| --- | --- |\n| `a` | `no` |\n| `b-c` | |\n";
         assert_eq!(names(table), "`a`, `b-c`\n");
-        let long: String = (0..40).map(|n| format!("| `method-{n}` | |\n")).collect();
-        let lines = names(&long);
+        let rows: Vec<String> = (0..40).map(|n| format!("| `method-{n}` | |")).collect();
+        let lines = names(&rows.join("\n"));
         assert!(
             2 < lines.lines().count() && lines.lines().all(|line| line.len() <= 120),
             "{lines}"

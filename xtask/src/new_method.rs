@@ -107,11 +107,14 @@ impl Name {
         let line = format!("{keyword}{};", self.module);
         ensure!(!list.lines().any(|other| other == line), "there is a module `{}`", self.module);
         let mut lines: Vec<&str> = list.lines().collect();
-        let modules = |other: &&str| other.starts_with(keyword) && other.ends_with(';');
-        let last = lines.iter().rposition(|other| modules(&other));
-        let last = last.with_context(|| format!("there is no `{keyword}` in the list"))?;
-        let after = lines.iter().position(|other| modules(&other) && line.as_str() < *other);
-        lines.insert(after.unwrap_or(last + 1), &line);
+        let is_module = |other: &&str| other.starts_with(keyword) && other.ends_with(';');
+        let end = lines.iter().rposition(is_module);
+        let end = end.with_context(|| format!("there is no `{keyword}` in the list"))? + 1;
+        let place = lines
+            .iter()
+            .position(|other| is_module(other) && line.as_str() < *other)
+            .unwrap_or(end);
+        lines.insert(place, &line);
         Ok(lines.join("\n") + "\n")
     }
 }
@@ -138,11 +141,14 @@ mod tests {
             "//! Which?\n\npub mod a;\npub mod b_x;\npub mod c;\n\nmod spec;\n\nmethods! {\n    /// A.\n    A(a::P) => a::solve,\n    \
              /// `b-x`.\n    BX(b_x::Params) => b_x::solve,\n}\n\nfn f() {\n}\n"
         );
-        let last = Name::of("d").unwrap();
-        assert_eq!(last.module_in("mod a;\nmod c;\n", "mod ").unwrap(), "mod a;\nmod c;\nmod d;\n");
+        let behind = Name::of("d").unwrap();
+        assert_eq!(
+            behind.module_in("mod a;\nmod c;\n", "mod ").unwrap(),
+            "mod a;\nmod c;\nmod d;\n"
+        );
         let twice = Name::of("c").unwrap().listed(list).unwrap_err();
         assert_eq!(twice.to_string(), "there is a module `c`");
-        assert!(last.listed("pub mod a;\n").is_err());
+        assert!(behind.listed("pub mod a;\n").is_err());
     }
 
     #[test]

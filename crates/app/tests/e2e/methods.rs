@@ -25,8 +25,8 @@ fn the_pages_list_the_methods_that_there_are() {
     let names: Vec<&str> = rows.map(|row| row.split('`').nth(1).unwrap()).collect();
     for page in ["README.md", "README.zh.md"] {
         let text = region(page);
-        let named: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
-        assert_eq!(named, names, "{page} is behind: run `cargo xtask docs`");
+        let listed: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
+        assert_eq!(listed, names, "{page} is behind: run `cargo xtask docs`");
     }
 }
 
