@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Change, ChatModel, ChatReply, ChatRequest, Event, ForkPoint, ModelError, RunEvent,
+    Change, Changed, ChatModel, ChatReply, ChatRequest, Event, ForkPoint, ModelError, RunEvent,
+    RunRecord,
 };
 
 use crate::ports::Models;
@@ -16,25 +17,32 @@ use crate::ports::Models;
 #[derive(Clone, Debug)]
 pub struct Retrace {
     events: Arc<[Event]>,
+    /// Those of the run itself, and the fork's own, which is the last.
+    changes: Arc<[Changed]>,
     fork: Option<ForkPoint>,
     live: Arc<AtomicBool>,
 }
 
 impl Retrace {
     /// The whole run: every event has to come as it did.
-    pub fn whole(events: &[RunEvent]) -> Self {
+    pub fn whole(run: &RunRecord, events: &[RunEvent]) -> Self {
         Self {
             events: events.iter().map(|event| event.event.clone()).collect(),
+            changes: run.changes.as_slice().into(),
             fork: None,
             live: Arc::default(),
         }
     }
 
     /// The run up to the event that `fork` names, which is decided otherwise.
-    pub fn up_to(events: &[RunEvent], fork: ForkPoint) -> Self {
+    pub fn up_to(run: &RunRecord, events: &[RunEvent], fork: ForkPoint) -> Self {
         let before = events.iter().filter(|event| event.seq < fork.seq);
+        let mut changes = run.changes.clone();
+        changes.retain(|changed| changed.seq < fork.seq);
+        changes.push(Changed { seq: fork.seq, change: fork.change.clone() });
         Self {
             events: before.map(|event| event.event.clone()).collect(),
+            changes: changes.into(),
             fork: Some(fork),
             live: Arc::default(),
         }
@@ -68,13 +76,23 @@ impl Retrace {
         self.fork.clone()
     }
 
-    /// The change that belongs to event `seq`.
-    pub(crate) fn change_at(&self, seq: u32) -> Option<Change> {
-        self.fork.as_ref().filter(|fork| fork.seq == seq).map(|fork| fork.change.clone())
+    /// Whether something new is decided otherwise.
+    pub fn is_fork(&self) -> bool {
+        self.fork.is_some()
     }
 
-    pub(crate) fn go_live(&self) {
-        self.live.store(true, Ordering::SeqCst);
+    /// All that is decided otherwise.
+    pub(crate) fn changes(&self) -> &[Changed] {
+        &self.changes
+    }
+
+    /// The change that belongs to event `seq`. From the fork's own on, models may be called.
+    pub(crate) fn change_at(&self, seq: u32) -> Option<Change> {
+        let found = self.changes.iter().find(|changed| changed.seq == seq)?;
+        if self.fork.as_ref().is_some_and(|fork| fork.seq == seq) {
+            self.live.store(true, Ordering::SeqCst);
+        }
+        Some(found.change.clone())
     }
 
     /// Whether event `seq` is another than the one that happened then.

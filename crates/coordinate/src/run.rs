@@ -74,6 +74,7 @@ impl Run {
             question: question.clone(),
             started: (params.clock)(),
             forked: params.retrace.as_ref().and_then(Retrace::fork_point),
+            changes: params.retrace.iter().flat_map(|run| run.changes().to_vec()).collect(),
             process: params.process,
             ..RunRecord::default()
         };
@@ -305,16 +306,11 @@ impl Run {
     /// What a fork decides otherwise here. From here on calls are made again.
     fn change(&mut self) -> Result<Option<Change>, SolveError> {
         let next = self.next();
-        let Some(change) = self.params.retrace.as_ref().and_then(|run| run.change_at(next)) else {
-            return Ok(None);
-        };
-        if let Some(seq) = self.diverged {
-            return Err(SolveError::Diverged { seq });
+        match (&self.params.retrace, self.diverged) {
+            (Some(retrace), None) => Ok(retrace.change_at(next)),
+            (Some(_), Some(seq)) => Err(SolveError::Diverged { seq }),
+            (None, _) => Ok(None),
         }
-        if let Some(retrace) = &self.params.retrace {
-            retrace.go_live();
-        }
-        Ok(Some(change))
     }
 
     /// Why a run that was to follow another did not.

@@ -40,8 +40,8 @@ pub use ports::{
 pub use records::{Record, RecordField, RecordOrigin, RecordSchema, Value};
 pub use references::{Reference, ReferenceKind};
 pub use run::{
-    Account, Change, Cost, ForkPoint, Millis, RunEvent, RunId, RunRecord, RunSink, RunState,
-    RunStore,
+    Account, Change, Changed, Cost, ForkPoint, Millis, RunEvent, RunId, RunRecord, RunSink,
+    RunState, RunStore,
 };
 pub use seeded::Seeded;
 pub use tags::{Origin, Tag, TagClass, TagCount, TagExample, TagPair};

@@ -106,6 +106,15 @@ pub enum Change {
     Verdict(bool),
 }
 
+/// A decision that was taken otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Changed {
+    /// Number of the event.
+    pub seq: u32,
+    /// What was decided.
+    pub change: Change,
+}
+
 /// Where a run was forked from another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ForkPoint {
@@ -151,6 +160,10 @@ pub struct RunRecord {
     pub error: Option<String>,
     /// The run that it was forked from, if any.
     pub forked: Option<ForkPoint>,
+    /// All that was decided otherwise on its way, by the forks that it is a fork of too, in order: with these it can
+    /// be walked again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Changed>,
     /// The process that runs it, by its number on its machine.
     pub process: u32,
 }
@@ -229,8 +242,8 @@ pub trait RunStore: Send + Sync {
     /// The store cannot be read.
     async fn run_events(&self, run: &RunId) -> Result<Vec<RunEvent>, StoreError>;
 
-    /// Forgets runs that began before `before`, and all but the `keep` latest; how many went. What
-    /// still runs stays.
+    /// Forgets runs that began before `before`, and all but the `keep` latest; how many went. Of the
+    /// latter, what still runs stays.
     ///
     /// # Errors
     /// The store cannot be written.

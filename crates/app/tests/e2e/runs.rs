@@ -97,6 +97,23 @@ fn a_run_is_kept_replayed_forked_and_compared() {
     let told = place.run_to(0, &["--base", "base", "runs", "diff", name, second_name]).stdout;
     assert!(told.contains(&format!("alike for {at} events")), "{told}");
 
+    // A fork is a run like any other: it is walked again, and forked again, behind its change and before it.
+    let requests = talker.requests();
+    let replayed = run(&place, 0, &["runs", "replay", second_name]);
+    assert_eq!((&replayed["answer"], talker.requests()), (&forked["answer"], requests));
+    assert_eq!(latest(&place)["id"], second["id"], "a replay is no run of its own");
+    let mut later = events(&second).iter().skip(at + 1);
+    let later = later.find(|event| event["event"] == "proposed").unwrap()["seq"].to_string();
+    let ask = ["runs", "fork", second_name, "--at", &later, "--propose", "Who stands in Port 1?"];
+    let third = run(&place, 0, &ask)["run"].clone();
+    let third = run(&place, 0, &["runs", "show", third.as_str().unwrap()]);
+    assert_eq!(events(&third)[at]["chunk"], events(&second)[at]["chunk"]);
+    assert_eq!(third["changes"].as_array().unwrap().len(), 2);
+    let ask = ["runs", "fork", second_name, "--at", "1", "--propose", "What of Firm 3?"];
+    let fourth = run(&place, 0, &ask)["run"].clone();
+    let fourth = run(&place, 0, &["runs", "show", fourth.as_str().unwrap()]);
+    assert_eq!(fourth["changes"].as_array().unwrap().len(), 1);
+
     // The same fork once more replays to its end.
     let requests = talker.requests();
     let again = run(&place, 0, &fork);

@@ -39,9 +39,13 @@ impl Engine {
         request: &AskRequest,
     ) -> Result<KeptRun> {
         let keep = self.settings().runs;
+        // What only repeats a run tells nothing new.
+        let is_kept = retrace.as_ref().is_none_or(Retrace::is_fork);
         let (sender, updates) = unbounded_channel();
-        let sink =
-            Fan { keeper: (0 < keep.number).then_some(sender), listener: request.listener.clone() };
+        let sink = Fan {
+            keeper: (is_kept && 0 < keep.number).then_some(sender),
+            listener: request.listener.clone(),
+        };
         let params = RunParams {
             id: new_name(&question.text),
             clock: Arc::new(now),

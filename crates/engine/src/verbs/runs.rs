@@ -109,7 +109,8 @@ impl Engine {
         Ok(RunResponse { summary: summary(run), events })
     }
 
-    /// Walks a run again with recorded replies alone: no call is made, and every event has to come as it did.
+    /// Walks a run again with recorded replies alone: no call is made, and every event has to come as it did. That
+    /// is no run of its own, and is not kept.
     ///
     /// # Errors
     /// There is no such run. Where it does not come as it did, the response says from which event on.
@@ -118,7 +119,7 @@ impl Engine {
         let (run, events) = self.ended(&base, name).await?;
         let (mut ports, notices) = self.ports(&base).await?;
         ports.models = self.recorded_models(&base, &ports)?;
-        let retrace = Retrace::whole(&events);
+        let retrace = Retrace::whole(&run, &events);
         let method = self.method_of(&run)?;
         let again = self.run(&base, &ports, &run.question, method, Some(retrace), request).await?;
         let mut response = AskResponse::new(again.finished, notices);
@@ -144,7 +145,7 @@ impl Engine {
         let recorded = self.recorded_models(&base, &ports)?;
         let fork =
             ForkPoint { run: run.id.clone(), seq: request.at, change: request.change.clone() };
-        let retrace = Retrace::up_to(&events, fork);
+        let retrace = Retrace::up_to(&run, &events, fork);
         ports.models = retrace.models(&ports.models, &recorded);
         let method = self.method_of(&run)?;
         let forked =

@@ -73,7 +73,7 @@ impl RunStore for Base {
     async fn prune_runs(&self, before: Millis, keep: usize) -> Result<usize, StoreError> {
         self.writing("forgetting old runs", move |tx| {
             tx.prepare_cached(
-                "DELETE FROM runs WHERE state <> ?1 AND (started < ?2 OR id NOT IN (
+                "DELETE FROM runs WHERE started < ?2 OR (state <> ?1 AND id NOT IN (
                    SELECT id FROM runs ORDER BY started DESC, id LIMIT ?3))",
             )?
             .execute(params![
