@@ -27,9 +27,10 @@ pub(super) fn conclude(
     if json && response.result.is_ok() {
         say_json(&json!(response))?;
     }
-    let (run, events) = (response.run, response.events);
+    let (run, events, is_kept) = (response.run, response.events, response.is_kept);
     let answer = match response.result {
         Ok(answer) => answer,
+        Err(error) if !is_kept => return Err(EngineError::from(error).into()),
         Err(error) => {
             note(&format!(
                 "the run {} keeps what happened and what it cost: {}; `pikerag runs show {}`",
@@ -48,7 +49,7 @@ pub(super) fn conclude(
         if let Some(line) = render::paid(&engine.cost()) {
             say(&line);
         }
-        if !quiet {
+        if !quiet && is_kept {
             note(&format!("kept as run {}; `pikerag runs` lists them", run.id));
         }
     }

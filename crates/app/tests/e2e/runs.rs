@@ -214,6 +214,7 @@ fn old_runs_go() {
         .collect();
     assert_eq!(asked, ["Who designed crane 2?", "Who designed crane 1?"]);
     place.write("pikerag.toml", "[runs]\nkeep = 0\n");
-    place.run_to(0, &["--base", "base", "ask", "Who designed crane 3?"]);
+    let ran = place.run_to(0, &["--base", "base", "ask", "Who designed crane 3?"]);
+    assert!(!ran.stderr.contains("kept as run"), "{}", ran.stderr);
     assert_eq!(run(&place, 0, &["runs"]), json!([]));
 }

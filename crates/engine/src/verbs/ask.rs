@@ -35,14 +35,10 @@ pub struct AskResponse {
     pub events: Vec<RunEvent>,
     /// The answer, or why there is none.
     pub result: Result<Answer, SolveError>,
+    /// Whether the base keeps the run: not a mere repetition, and not where none are to be kept.
+    pub is_kept: bool,
     /// What to know besides.
     pub notices: Vec<Notice>,
-}
-
-impl AskResponse {
-    pub(crate) fn new(run: Finished, notices: Vec<Notice>) -> Self {
-        Self { run: run.record, events: run.events, result: run.result, notices }
-    }
 }
 
 impl Serialize for AskResponse {
@@ -92,8 +88,6 @@ impl Engine {
         }
         let question = Question { id: "asked".to_owned(), text: text.to_owned() };
         let run = self.run(&base, &ports, &question, method, None, request).await?;
-        let mut response = AskResponse::new(run.finished, notices);
-        response.notices.extend(run.notice);
-        Ok(response)
+        Ok(run.response(notices))
     }
 }

@@ -13,7 +13,7 @@ use pikerag_knowledge::{
 use pikerag_store::Base;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::AskRequest;
+use super::ask::{AskRequest, AskResponse};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::notice::Notice;
@@ -24,7 +24,16 @@ const BATCH: usize = 64;
 /// What came of a run, and of keeping it.
 pub(super) struct KeptRun {
     pub(super) finished: Finished,
+    pub(super) is_kept: bool,
     pub(super) notice: Option<Notice>,
+}
+
+impl KeptRun {
+    pub(super) fn response(self, mut notices: Vec<Notice>) -> AskResponse {
+        let Finished { record, events, result } = self.finished;
+        notices.extend(self.notice);
+        AskResponse { run: record, events, result, is_kept: self.is_kept, notices }
+    }
 }
 
 impl Engine {
@@ -40,12 +49,9 @@ impl Engine {
     ) -> Result<KeptRun> {
         let keep = self.settings().runs;
         // What only repeats a run tells nothing new.
-        let is_kept = retrace.as_ref().is_none_or(Retrace::is_fork);
+        let is_kept = 0 < keep.number && retrace.as_ref().is_none_or(Retrace::is_fork);
         let (sender, updates) = unbounded_channel();
-        let sink = Fan {
-            keeper: (is_kept && 0 < keep.number).then_some(sender),
-            listener: request.listener.clone(),
-        };
+        let sink = Fan { keeper: is_kept.then_some(sender), listener: request.listener.clone() };
         let params = RunParams {
             id: new_name(&question.text),
             clock: Arc::new(now),
@@ -67,7 +73,7 @@ impl Engine {
             Err(error) => Err(error),
         };
         let notice = kept.err().map(|error| Notice::RunNotKept { reason: error_chain(&error) });
-        Ok(KeptRun { finished, notice })
+        Ok(KeptRun { finished, is_kept: is_kept && notice.is_none(), notice })
     }
 }
 

@@ -122,9 +122,7 @@ impl Engine {
         let retrace = Retrace::whole(&run, &events);
         let method = self.method_of(&run)?;
         let again = self.run(&base, &ports, &run.question, method, Some(retrace), request).await?;
-        let mut response = AskResponse::new(again.finished, notices);
-        response.notices.extend(again.notice);
-        Ok(response)
+        Ok(again.response(notices))
     }
 
     /// Walks a run again up to a decision, with recorded replies alone; decides that otherwise; and goes on, with
@@ -150,9 +148,7 @@ impl Engine {
         let method = self.method_of(&run)?;
         let forked =
             self.run(&base, &ports, &run.question, method, Some(retrace), &request.ask).await?;
-        let mut response = AskResponse::new(forked.finished, notices);
-        response.notices.extend(forked.notice);
-        Ok(response)
+        Ok(forked.response(notices))
     }
 
     /// Where two runs part, and what each was answered from.
