@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use pikerag_engine::knowledge::ModelError;
-use pikerag_engine::parts::{EvalError, SolveError};
+use pikerag_engine::parts::{EvalError, FileError, Lacking, SolveError};
 use pikerag_engine::settings::SettingsError;
 use pikerag_engine::{DoctorCheck, DoctorFinding, EngineError, Notice};
 
@@ -52,15 +52,30 @@ pub(crate) fn finding(finding: DoctorFinding) -> String {
     }
 }
 
-/// What to add where something could not be built.
-pub(crate) fn lacking(lacking: &str) -> &'static str {
-    if lacking.contains("chat model") {
-        "; see `pikerag doctor`"
-    } else if lacking.contains("tag classes") {
-        "; declare some with `pikerag tags add-class`"
-    } else {
-        ""
-    }
+/// What could not be built, and what to do.
+pub(crate) fn lacking(lacking: Lacking) -> String {
+    let advice = match lacking {
+        Lacking::TreeModels | Lacking::TagModel => "see `pikerag doctor`",
+        Lacking::TagClasses => "declare some with `pikerag tags add-class`",
+    };
+    format!("{lacking}; {advice}")
+}
+
+/// Why a file was left out, and what to do.
+pub(crate) fn file(error: &FileError) -> String {
+    format!("{error}{}", joined(about_file(error)))
+}
+
+fn about_file(error: &FileError) -> Option<String> {
+    let advice = match error {
+        FileError::TooLarge { .. } => "raise `limits.file_mib`, or split it",
+        FileError::TooSlow { .. } => "raise `limits.wall_seconds` if it is worth the wait",
+        FileError::TooMuchWork { .. } => "raise `limits.cpu_seconds` if it is worth the wait",
+        FileError::TooMuchMemory { .. } => "raise `limits.memory_mib`, or split it",
+        FileError::NotUtf8 => "rename it",
+        _ => return None,
+    };
+    Some(advice.to_owned())
 }
 
 fn joined(advice: Option<String>) -> String {
@@ -76,11 +91,12 @@ fn about(error: &(dyn Error + 'static)) -> Option<String> {
     if let Some(SettingsError::NoneInFlight) = error.downcast_ref() {
         return fixed("`--in-flight` takes 1 or more");
     }
+    if let Some(error) = error.downcast_ref::<FileError>() {
+        return about_file(error);
+    }
     match error.downcast_ref() {
         Some(ModelError::OverBudget { .. }) => fixed("raise it and run again to go on"),
-        Some(ModelError::Unsupported { hint, .. }) if hint.contains("no log-probabilities") => {
-            fixed(SELF_ASSESSMENT)
-        }
+        Some(ModelError::NoLogprobs { .. }) => fixed(SELF_ASSESSMENT),
         _ => None,
     }
 }
@@ -161,8 +177,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_built_comes_with_what_to_do() {
-        assert_eq!(lacking("tags need a chat model"), "; see `pikerag doctor`");
-        let none = "no tag classes were found in the documents, and none are declared";
-        assert_eq!(lacking(none), "; declare some with `pikerag tags add-class`");
+        insta::assert_snapshot!(lacking(Lacking::TagModel), @"tags need a chat model; see `pikerag doctor`");
+        insta::assert_snapshot!(
+            file(&FileError::TooLarge { bytes: 3 << 19, most: 1 << 20 }),
+            @"it has 1.5 MiB, and more than 1 MiB are not read; raise `limits.file_mib`, or split it"
+        );
     }
 }

@@ -12,7 +12,7 @@ use crate::verdict::only;
 /// A reply in plain words, and how sure the model is of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sure {
-    /// The reply.
+    /// As the model wrote it.
     pub(crate) text: String,
     /// From 0 to 1: the geometric mean of its tokens' probabilities, or the model's own grade.
     pub(crate) confidence: f64,
@@ -32,17 +32,12 @@ impl Sure {
     }
 }
 
-const GRADE: Prompt = Prompt {
-    role: Role::Grade,
-    template: include_str!("prompts/grade.md"),
-    temperature: 0.0,
-    max_tokens: 256,
-};
+const GRADE: Prompt = Prompt::new(Role::Grade, include_str!("prompts/grade.md"), 256);
 
 /// Asks for a reply in plain words and how sure it is; `None` where it stayed empty.
 ///
 /// # Errors
-/// [`SolveError::NoScorer`] or [`ModelError::Unsupported`] where log-probabilities are wanted and
+/// [`SolveError::NoScorer`] or [`ModelError::NoLogprobs`] where log-probabilities are wanted and
 /// cannot be had: nothing replaces them in silence.
 pub(crate) async fn ask_surely(
     ports: &Ports,

@@ -10,13 +10,14 @@ use pikerag_parse::Parsed;
 
 use crate::indexing::bill::Bill;
 pub use crate::indexing::bill::Estimate;
+use crate::indexing::error::FileError;
 use crate::indexing::params::Params;
 use crate::indexing::plan::{Available, Plan};
 use crate::indexing::stage::{New, NewChunk, Part, Row, Stage};
 use crate::indexing::stages::shown::only;
 use crate::indexing::stages::tags::sought_classes;
 use crate::indexing::table::running;
-use crate::indexing::tools::{FileError, FileReader};
+use crate::indexing::tools::FileReader;
 
 /// Estimates indexing of `files` with who is there, without storing anything and without any call. Chunks
 /// that the base holds already, and what was made of them, cost nothing again; the structures that it holds
@@ -59,7 +60,7 @@ pub(crate) async fn forecast(
         let parsed = match parsed? {
             Some(Ok(parsed)) => parsed,
             Some(Err(error)) => {
-                bill.estimate.unreadable.push((path.clone(), error.reason));
+                bill.estimate.unreadable.push((path.clone(), error));
                 continue;
             }
             None => {

@@ -4,6 +4,7 @@
 pub(crate) mod bill;
 pub(crate) mod call_batch;
 pub(crate) mod embed;
+pub(crate) mod error;
 pub(crate) mod fresh;
 pub(crate) mod outcome;
 pub(crate) mod params;

@@ -6,12 +6,13 @@ mod reading;
 mod structures;
 
 pub use self::learn::{Learned, Sample, keyed_pair, learn};
+pub use crate::indexing::error::FileError;
 pub use crate::indexing::outcome::{Outcome, Progress, Report};
 pub use crate::indexing::params::{ChunkBy, Params, Summarized, TagParams, recipe};
-pub use crate::indexing::plan::Available;
+pub use crate::indexing::plan::{Available, Lacking};
 pub(crate) use crate::indexing::stages::report::{entity_line, relation_line};
 pub use crate::indexing::table::mark_in_words;
-pub use crate::indexing::tools::{FileError, FileReader, Tools, Watch};
+pub use crate::indexing::tools::{FileReader, Tools, Watch};
 
 use std::ops::ControlFlow;
 

@@ -119,7 +119,7 @@ methods! {
     NaiveRag(RetrievalParams) => naive_rag::solve,
     /// RA-ISF, Algorithm 1.
     RaIsf(ra_isf::Params) => ra_isf::solve,
-    /// CRP-RAG.
+    /// CRP-RAG §3, its ablations and structures.
     CrpRag(crp_rag::Params) => crp_rag::solve,
     /// The entity graph around what a question is about.
     GraphRagLocal(graphrag::Local) => graphrag::local,
@@ -169,6 +169,7 @@ pub async fn answer(
         name: method.name().to_owned(),
         shown: method.to_string(),
         parameters: method.parameters(),
+        weights: serde_json::to_value(method.weights()).unwrap_or_default(),
     };
     let mut run = Run::begin(label, question, params);
     // Dropping the method's future is what cancels it; the run is ours and stays.

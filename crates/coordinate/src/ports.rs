@@ -29,7 +29,7 @@ pub struct Models {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LabelledQuestion {
-    /// The question.
+    /// The question as it was asked, unchanged.
     #[serde(rename = "question")]
     pub text: String,
     /// Whether the model knows the answer by itself.
@@ -69,12 +69,12 @@ pub struct Ports {
     pub base: Arc<dyn KnowledgeBase>,
     /// The embedder that the base's vectors were made with, if any.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// Chat models.
+    /// Chat models by role; a method that lacks one quotes or fails, as its spec says.
     pub models: Models,
 }
 
 impl Ports {
-    /// What retrieval needs.
+    /// The base and the embedder, without any chat model: retrieval never asks one.
     pub fn finder(&self) -> Finder<'_> {
         Finder { base: self.base.as_ref(), embedder: self.embedder.as_deref() }
     }
@@ -82,6 +82,7 @@ impl Ports {
 
 /// Why a question was not answered.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "a field means what its variant's message says of it")]
 pub enum SolveError {
     /// Nothing could be retrieved.
     #[error("retrieval failed")]
@@ -94,10 +95,7 @@ pub enum SolveError {
     Store(#[from] StoreError),
     /// The method has a step that only a language model can take.
     #[error("this method asks a language model (`{role}`), and none is set")]
-    NoModel {
-        /// The step.
-        role: Role,
-    },
+    NoModel { role: Role },
     /// The method needs token log-probabilities.
     #[error(
         "this method weighs replies by token log-probabilities, and no model that gives them is set"
@@ -105,10 +103,7 @@ pub enum SolveError {
     NoScorer,
     /// The method works on a structure that the base does not have.
     #[error("this method works on the {structure} of the base, which is not built")]
-    NotBuilt {
-        /// The structure.
-        structure: Structure,
-    },
+    NotBuilt { structure: Structure },
     /// The method has nothing to compare the question with.
     #[error(
         "this method decides by questions that are labelled as known or not, and none are given"
@@ -125,18 +120,12 @@ pub enum SolveError {
     },
     /// The event that a fork is to decide otherwise is no such decision.
     #[error("event {seq} is decided by {wanted}, and by nothing else")]
-    UnfitChange {
-        /// The event.
-        seq: u32,
-        /// What decides it.
-        wanted: &'static str,
-    },
+    UnfitChange { seq: u32, wanted: &'static str },
     /// A fork chooses a candidate that is not in the list.
     #[error("there is no candidate {}: {candidates} were found", index + 1)]
     NoCandidate {
-        /// Its place, from 0.
+        /// From 0.
         index: usize,
-        /// How many there are.
         candidates: usize,
     },
 }

@@ -5,7 +5,7 @@ use pikerag_knowledge::{AtomKind, Candidate, Chunk, Context, Event, Question, Ro
 use pikerag_reason::{Reading, read};
 use pikerag_retrieve::{LayerParams, atoms, hybrid, layers, nearest};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::candidates::{atom_candidates, chunk_candidates, fetch};
 use crate::ports::{Ports, SolveError};
@@ -23,17 +23,17 @@ pub enum Path {
 }
 
 /// What a question's tags are used for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TagUse {
-    /// Nothing.
+    /// The question is looked up as it stands.
     #[default]
     Off,
     /// The question is rewritten in the documents' words.
     Rewrite,
     /// Chunks that bear the tags, or hold their words, are found besides.
     Keywords,
-    /// Both.
+    /// The question is rewritten, and what its tags find is fused with what it finds.
     Both,
 }
 

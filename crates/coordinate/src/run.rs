@@ -49,6 +49,8 @@ pub struct MethodLabel {
     pub shown: String,
     /// All parameters by name.
     pub parameters: BTreeMap<String, Value>,
+    /// The weights of retrieval, all of them.
+    pub weights: Value,
 }
 
 /// A question on its way: its events so far and its account. Never shared between questions.
@@ -65,12 +67,13 @@ pub struct Run {
 }
 
 impl Run {
-    /// Begins a run.
+    /// A run without events, its state `running`; nothing is stored or sent yet.
     pub fn begin(method: MethodLabel, question: &Question, params: RunParams) -> Self {
         let record = RunRecord {
             id: params.id.clone(),
             method: method.name,
             parameters: method.parameters,
+            weights: method.weights,
             question: question.clone(),
             started: (params.clock)(),
             forked: params.retrace.as_ref().and_then(Retrace::fork_point),

@@ -16,12 +16,7 @@ use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, TagUse, retrieve};
 use crate::run::Run;
 
-const REWRITE: Prompt = Prompt {
-    role: Role::Rewrite,
-    template: include_str!("prompts/tag_rewrite.md"),
-    temperature: 0.0,
-    max_tokens: 512,
-};
+const REWRITE: Prompt = Prompt::new(Role::Rewrite, include_str!("prompts/tag_rewrite.md"), 512);
 
 /// Words of a tag that is looked for in a question without a model.
 const LONGEST: usize = 8;

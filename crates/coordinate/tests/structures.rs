@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use pikerag_coordinate::estimate::estimate;
-use pikerag_coordinate::ingest::{Available, Params, Report};
+use pikerag_coordinate::ingest::{Available, Lacking, Params, Report};
 use pikerag_doubles::{HashEmbedder, ScriptedChat};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
@@ -144,7 +144,7 @@ async fn without_a_model_names_and_sentences_serve() {
     let shelf = Shelf::empty();
     let report = shelf.index(&library(), None, Some(embedder()), &params()).await;
     assert_eq!(report.extracted, 2);
-    assert_eq!(report.lacking, ["the tree of summaries needs an embedder and a chat model"]);
+    assert_eq!(report.lacking, [Lacking::TreeModels]);
     assert!(!report.is_whole());
     let communities = shelf.base.communities().await.unwrap();
     let told: Vec<String> = communities

@@ -13,21 +13,19 @@ use pikerag_retrieve::{RetrieveError, UnknownSearch};
 
 use crate::settings::SettingsError;
 
-/// What requests return.
+/// What requests return: most faces tell an error by its [`EngineError::code`].
 pub type Result<T, E = EngineError> = std::result::Result<T, E>;
 
 /// Why a request was not answered.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "a field means what its variant's message says of it")]
 pub enum EngineError {
     /// The settings cannot be used.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// There is a settings file already: it is left as it is.
     #[error("{path} is there already, and was left as it is")]
-    SettingsExist {
-        /// The file.
-        path: PathBuf,
-    },
+    SettingsExist { path: PathBuf },
     /// This program cannot find itself, which it starts to read files.
     #[error("this program cannot be found")]
     NoProgram(#[source] std::io::Error),
@@ -40,7 +38,7 @@ pub enum EngineError {
     /// The base cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A search failed.
+    /// A search failed: the base cannot be read, or the query not be embedded.
     #[error(transparent)]
     Retrieve(#[from] RetrieveError),
     /// A question was not answered.
@@ -58,7 +56,6 @@ pub enum EngineError {
     /// The endpoint of a role is not set up right.
     #[error("the model for `{role}` is not set up right")]
     Endpoint {
-        /// The role.
         role: Role,
         /// What is wrong with it.
         source: ModelError,
@@ -74,56 +71,32 @@ pub enum EngineError {
     },
     /// The file of labelled questions cannot be read.
     #[error("{path}, which `methods.skr_examples` names, cannot be read")]
-    LabelledUnreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    LabelledUnreadable { path: PathBuf, source: std::io::Error },
     /// A line of it is no labelled question.
     #[error("line {line} of {path} is no labelled question")]
     NotLabelled {
-        /// The file.
         path: PathBuf,
-        /// The line, from 1.
+        /// From 1.
         line: usize,
         /// What is wrong with it.
         source: serde_json::Error,
     },
     /// There is no such run in the base.
     #[error("there is no run `{name}`")]
-    NoRun {
-        /// What was asked for.
-        name: String,
-    },
+    NoRun { name: String },
     /// Several runs are named so.
     #[error("several runs begin with `{name}`")]
-    UnclearRun {
-        /// What was asked for.
-        name: String,
-    },
+    UnclearRun { name: String },
     /// Only a run that was answered can be walked again as a whole.
     #[error("the run {run} is {}, not answered", state.as_str())]
-    RunNotAnswered {
-        /// The run.
-        run: RunId,
-        /// How it stands.
-        state: RunState,
-    },
+    RunNotAnswered { run: RunId, state: RunState },
     /// A fork is to begin where nothing was decided.
     #[error("event {seq} of the run {run} is no decision; these are: {}", listed(decisions))]
-    NoDecision {
-        /// The run.
-        run: RunId,
-        /// The event.
-        seq: u32,
-        /// Those that are.
-        decisions: Vec<u32>,
-    },
+    NoDecision { run: RunId, seq: u32, decisions: Vec<u32> },
     /// A parameter of a kept run is no longer known.
     #[error(transparent)]
     Parameter(#[from] BadParameter),
-    /// Somebody stopped it.
+    /// [`crate::Engine::cancel`] was called; what was paid and stored stays.
     #[error("cancelled")]
     Cancelled,
     /// The question holds no word.
@@ -134,59 +107,31 @@ pub enum EngineError {
     NoEmbedder,
     /// What is asked for needs a chat model.
     #[error("{what} needs a chat model")]
-    NoChat {
-        /// What was asked for.
-        what: &'static str,
-    },
+    NoChat { what: &'static str },
     /// A model that was asked for schemas gave none.
     #[error("the model proposes no schema")]
     NoProposal(#[source] AskError),
     /// The file's name is not UTF-8.
     #[error("{path}: its name is not UTF-8")]
-    NotUtf8 {
-        /// The file.
-        path: PathBuf,
-    },
+    NotUtf8 { path: PathBuf },
     /// The file cannot be read.
     #[error("{path}")]
-    NotParsed {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: FileError,
-    },
+    NotParsed { path: PathBuf, source: FileError },
     /// A file of the base was not deleted.
     #[error("{path} is not deleted")]
-    NotDeleted {
-        /// The file.
-        path: String,
-        /// Why.
-        source: StoreError,
-    },
+    NotDeleted { path: String, source: StoreError },
     /// No node of the graph is called so.
     #[error("`{of}` is no node of this base")]
-    NoNode {
-        /// What was asked for.
-        of: String,
-    },
+    NoNode { of: String },
     /// A tag, a class or a word of a pair has no letter in it.
     #[error("`{name}` holds no word")]
-    NoWord {
-        /// As it was given.
-        name: String,
-    },
+    NoWord { name: String },
     /// There is no such class of tags.
     #[error("there is no class `{class}`")]
-    NoTagClass {
-        /// The class.
-        class: String,
-    },
+    NoTagClass { class: String },
     /// Another class of tags has this name.
     #[error("there is a class `{name}` already")]
-    TagClassExists {
-        /// The name.
-        name: String,
-    },
+    TagClassExists { name: String },
     /// There are no classes of tags that could be learned for.
     #[error("there are no tag classes yet")]
     NoTagClasses,
@@ -195,12 +140,7 @@ pub enum EngineError {
     NoTagPair,
     /// A file cannot be written.
     #[error("{path} is not written")]
-    NotWritten {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    NotWritten { path: PathBuf, source: std::io::Error },
     /// What was to be handed on could not be.
     #[error("the output cannot be written")]
     Output(#[from] std::io::Error),
@@ -215,16 +155,12 @@ pub enum EngineError {
     NoRunFolder,
     /// A method is to be measured twice.
     #[error("`{label}` is named twice")]
-    NamedTwice {
-        /// The method.
-        label: String,
-    },
+    NamedTwice { label: String },
     /// A method or a search bears a parameter that it does not have, or a value that it does not take.
     #[error("`{label}` has a parameter that is not known")]
     BadParameter {
         /// The method or search with its parameters.
         label: String,
-        /// Which one.
         source: toml::de::Error,
     },
     /// A preset finds its data sets in a folder that is not named.
@@ -234,12 +170,7 @@ pub enum EngineError {
     #[error(
         "{questions} files of questions and {corpora} corpora: give one for all, or one for each (`-` for none)"
     )]
-    CorporaDoNotFit {
-        /// Files of questions.
-        questions: usize,
-        /// Corpora.
-        corpora: usize,
-    },
+    CorporaDoNotFit { questions: usize, corpora: usize },
     /// Answers are to be judged, and there is no model to judge with.
     #[error("there is no model to judge with")]
     NoJudge,
@@ -248,38 +179,19 @@ pub enum EngineError {
     NoPerplexity,
     /// A data set names no gold evidence that searches could be compared on.
     #[error("`{data_set}` names no gold evidence: there is nothing to find")]
-    NoEvidence {
-        /// The data set.
-        data_set: String,
-    },
+    NoEvidence { data_set: String },
     /// The folder holds a run that was made otherwise.
     #[error("{folder} holds a run with other {what}")]
-    OtherRun {
-        /// The folder.
-        folder: PathBuf,
-        /// What differs.
-        what: &'static str,
-    },
+    OtherRun { folder: PathBuf, what: &'static str },
     /// The rows of an earlier run cannot be read.
     #[error("{path} cannot be read")]
-    BadRows {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: serde_json::Error,
-    },
+    BadRows { path: PathBuf, source: serde_json::Error },
     /// A file of a corpus cannot be read.
     #[error("{path}: {reason}")]
-    CorpusUnreadable {
-        /// The file.
-        path: String,
-        /// Why.
-        reason: String,
-    },
+    CorpusUnreadable { path: String, reason: FileError },
     /// A corpus is not wholly indexed; what was paid is kept.
     #[error("the corpus is not wholly indexed, so nothing is measured ({reason})")]
     CorpusIncomplete {
-        /// What is missing.
         reason: String,
         /// Whether the budget is spent.
         over_budget: bool,

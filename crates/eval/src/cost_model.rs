@@ -22,15 +22,15 @@ pub struct Setting {
 /// Calls and tokens of all questions together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Bill {
-    /// Model calls.
+    /// Calls to chat models, those asked again not foreseen.
     pub calls: u64,
-    /// Tokens sent.
+    /// Tokens of all prompts.
     pub prompt_tokens: u64,
-    /// Tokens received.
+    /// Tokens of all replies.
     pub completion_tokens: u64,
 }
 
-/// A method's forecast.
+/// What a method would take on a data set: usually, and at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Expected {
     /// As questions usually go.

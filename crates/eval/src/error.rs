@@ -6,6 +6,7 @@ use crate::place::Place;
 
 /// Why an evaluation failed: one variant per thing to mend.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "a field means what its variant's message says of it")]
 pub enum EvalError {
     /// The file of questions is missing or is not UTF-8.
     #[error("cannot read the questions in {path}")]
@@ -58,7 +59,6 @@ pub enum EvalError {
     /// A format was named that we do not know.
     #[error("there is no format `{name}`; choose from {known}")]
     NoSuchFormat {
-        /// What the user wrote.
         name: String,
         /// The names of all formats, with commas between them.
         known: String,
@@ -74,7 +74,6 @@ pub enum EvalError {
     /// A preset was named that there is not.
     #[error("there is no preset `{name}`; choose from {known}")]
     NoSuchPreset {
-        /// What the user wrote.
         name: String,
         /// The names of all presets, with commas between them.
         known: String,
@@ -92,21 +91,14 @@ pub enum EvalError {
     /// A data file that is built in is broken: a defect of ours.
     #[error("our own `{file}` is broken: {reason}")]
     Data {
-        /// `papers.toml` or `presets.toml`.
         file: &'static str,
         /// What is wrong with it.
         reason: String,
     },
     /// A template of the report is broken: a defect of ours.
     #[error("cannot write the report as a page")]
-    Page {
-        /// Which one, and where.
-        source: pikerag_prompt::MarkupError,
-    },
+    Page { source: pikerag_prompt::MarkupError },
     /// A report could not be written as JSON.
     #[error("cannot write the report as JSON")]
-    Report {
-        /// As `serde_json` tells it.
-        source: serde_json::Error,
-    },
+    Report { source: serde_json::Error },
 }

@@ -6,18 +6,8 @@ use pikerag_knowledge::{
 };
 use pikerag_prompt::{AskError, Prompt, YesNo, ask, passages, quiet_headings};
 
-const CONSISTENT: Prompt = Prompt {
-    role: Role::Judge,
-    template: include_str!("prompts/consistent.md"),
-    temperature: 0.0,
-    max_tokens: 1024,
-};
-const WRITTEN: Prompt = Prompt {
-    role: Role::Judge,
-    template: include_str!("prompts/written.md"),
-    temperature: 0.0,
-    max_tokens: 256,
-};
+const CONSISTENT: Prompt = Prompt::new(Role::Judge, include_str!("prompts/consistent.md"), 1024);
+const WRITTEN: Prompt = Prompt::new(Role::Judge, include_str!("prompts/written.md"), 256);
 
 /// Whether what an answer says, rationale included, originates from the passages it was written from.
 /// An answer from no passages does not, and costs nothing; a refusal is not asked about (`None`).
@@ -49,7 +39,7 @@ pub async fn is_consistent(
 /// with: `exp(-mean log p)` over the tokens of its reply. `None` for a refusal, and for an empty reply.
 ///
 /// # Errors
-/// The call failed; [`ModelError::Unsupported`] where the endpoint has no log-probabilities.
+/// The call failed; [`ModelError::NoLogprobs`] where the endpoint has none.
 pub async fn perplexity(
     model: &dyn ChatModel,
     question: &str,

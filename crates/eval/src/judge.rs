@@ -4,13 +4,8 @@
 use pikerag_knowledge::{Account, ChatModel, Role};
 use pikerag_prompt::{AskError, Prompt, YesNo, ask, quiet_headings};
 
-const PROMPT: Prompt = Prompt {
-    role: Role::Judge,
-    template: include_str!("prompts/judge.md"),
-    temperature: 0.0,
-    // One word; more for models that think before they speak.
-    max_tokens: 1024,
-};
+// One word; more for models that think before they speak.
+const PROMPT: Prompt = Prompt::new(Role::Judge, include_str!("prompts/judge.md"), 1024);
 
 /// Letters of an answer that the judge reads: a method that never ends must not cost a fortune.
 const MOST_LETTERS: usize = 8_000;

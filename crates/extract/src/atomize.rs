@@ -11,12 +11,8 @@ use pikerag_prompt::{
 };
 use serde_json::json;
 
-const PROMPT: Prompt = Prompt {
-    role: Role::Atomize,
-    template: include_str!("prompts/atomize.md"),
-    temperature: 0.7, // §A.3: diverse questions.
-    max_tokens: 2048,
-};
+// §A.3: diverse questions.
+const PROMPT: Prompt = Prompt::new(Role::Atomize, include_str!("prompts/atomize.md"), 2048).at(0.7);
 
 /// What a chunk was atomized into, and what was dropped on the way.
 #[derive(Clone, Debug, Default, PartialEq)]

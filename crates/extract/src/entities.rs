@@ -18,12 +18,7 @@ use serde_json::{Value, json};
 
 use crate::atomize::content;
 
-const PROMPT: Prompt = Prompt {
-    role: Role::Extract,
-    template: include_str!("prompts/entities.md"),
-    temperature: 0.0,
-    max_tokens: 4096,
-};
+const PROMPT: Prompt = Prompt::new(Role::Extract, include_str!("prompts/entities.md"), 4096);
 
 /// Names of one sentence that are related with each other: more of them are a list, not a statement.
 const RELATED: usize = 12;

@@ -21,18 +21,8 @@ use crate::split::{ChunkParams, Draft, Piece, close, finest_pieces, pack};
 /// Version of the prompts and rules here; part of a file's recipe.
 pub const ENHANCED_VERSION: u32 = 1;
 
-const FORWARD: Prompt = Prompt {
-    role: Role::Summarize,
-    template: include_str!("prompts/forward.md"),
-    temperature: 0.0,
-    max_tokens: 512,
-};
-const END: Prompt = Prompt {
-    role: Role::Summarize,
-    template: include_str!("prompts/chunk_end.md"),
-    temperature: 0.0,
-    max_tokens: 640,
-};
+const FORWARD: Prompt = Prompt::new(Role::Summarize, include_str!("prompts/forward.md"), 512);
+const END: Prompt = Prompt::new(Role::Summarize, include_str!("prompts/chunk_end.md"), 640);
 /// Tokens of a summary of one to three sentences, about, and of the JSON around one.
 const SUMMARY_TOKENS: u64 = 60;
 const WRAPPING_TOKENS: u64 = 14;

@@ -11,12 +11,8 @@ use serde_json::json;
 
 use crate::atomize::{Atomized, atom, content, only_pronouns};
 
-const PROMPT: Prompt = Prompt {
-    role: Role::Atomize,
-    template: include_str!("prompts/statements.md"),
-    temperature: 0.0, // One way to say each fact is enough; questions are to be diverse, these exact.
-    max_tokens: 2048,
-};
+// One way to say each fact is enough; questions are to be diverse, these exact.
+const PROMPT: Prompt = Prompt::new(Role::Atomize, include_str!("prompts/statements.md"), 2048);
 
 /// Atomic statements of a chunk: one call, two where the first reply cannot be read.
 ///

@@ -28,7 +28,7 @@ const LONGEST_TAG: usize = 80;
 const FACTORS: usize = 400;
 
 const fn prompt(template: &'static str, max_tokens: u32) -> Prompt {
-    Prompt { role: Role::Tag, template, temperature: 0.0, max_tokens }
+    Prompt::new(Role::Tag, template, max_tokens)
 }
 
 const FIND: Prompt = prompt(include_str!("prompts/tag_factors.md"), 2048);

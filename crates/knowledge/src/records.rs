@@ -186,7 +186,7 @@ pub struct Record {
     pub page: Option<u32>,
     /// Where it stands in the source's text: its row, its lines, or the words that hold its values.
     pub span: Span,
-    /// Who read it.
+    /// A rule of ours, or a model.
     pub origin: RecordOrigin,
     /// What it says, in the order of the schema; a field that it says nothing of is left out.
     pub fields: Vec<RecordField>,

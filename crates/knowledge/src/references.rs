@@ -14,7 +14,7 @@ pub struct Reference {
     pub to: SourceId,
     /// The first chunk, in reading order, that does so in the surest way.
     pub chunk: ChunkId,
-    /// In which way.
+    /// By a link, by the file's name, by an identifier or by the title.
     pub how: ReferenceKind,
 }
 

@@ -87,7 +87,7 @@ pub struct RunEvent {
     /// Ledger keys of the calls that it rests on, in the order made; those since the event before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<String>,
-    /// What happened.
+    /// What happened; forks and diffs compare it without time and number.
     #[serde(flatten)]
     pub event: Event,
 }
@@ -144,9 +144,12 @@ pub struct RunRecord {
     pub method: String,
     /// The method's parameters by name, all of them, so that the run can be repeated.
     pub parameters: BTreeMap<String, Value>,
-    /// What was asked.
+    /// The weights of retrieval that it ran with; null in runs that were kept before weights were.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub weights: Value,
+    /// The question, word for word.
     pub question: Question,
-    /// How it stands.
+    /// Running until `ended`; a run whose process died stays so.
     pub state: RunState,
     /// When it began, in universal time.
     pub started: Millis,

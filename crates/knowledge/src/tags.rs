@@ -63,7 +63,7 @@ pub struct TagExample {
 pub struct Tag {
     /// Derived from class and folded text.
     pub id: TagId,
-    /// Its class.
+    /// The class that it belongs to; tags of two classes are two, though they sound alike.
     pub class: TagClassId,
     /// As the chunk has it, or most chunks.
     pub text: String,
@@ -72,7 +72,7 @@ pub struct Tag {
 /// A tag and how many chunks bear it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagCount {
-    /// The tag.
+    /// The tag, by its most frequent spelling.
     #[serde(flatten)]
     pub tag: Tag,
     /// Chunks that bear it.

@@ -135,7 +135,7 @@ pub struct MappedTag {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
 pub enum Event {
-    /// A method began.
+    /// The first event of every run.
     Began {
         /// The method as it is shown.
         method: String,
@@ -180,7 +180,7 @@ pub enum Event {
     },
     /// A reply could not be read; the step went on as if it had said "none".
     Unreadable {
-        /// Whose reply.
+        /// The role whose reply it was.
         role: Role,
         /// What was wrong with it.
         reason: String,
@@ -194,7 +194,7 @@ pub enum Event {
     Thought {
         /// The round, from 1.
         step: usize,
-        /// What was thought.
+        /// The model's own words, shown to people and to later prompts.
         text: String,
     },
     /// A sub-question was taken up.
@@ -213,9 +213,9 @@ pub enum Event {
         /// Its answer.
         answer: String,
     },
-    /// Something was judged.
+    /// A yes or no that decides how the method goes on.
     Judged {
-        /// In what respect.
+        /// What was judged: sufficiency, relevance, support, …
         criterion: Criterion,
         /// What was judged: a question, a passage's title, a step.
         of: String,
@@ -271,7 +271,7 @@ pub enum Event {
     },
     /// Something the reader should know.
     Noted {
-        /// One sentence.
+        /// What a person should know, in one sentence.
         note: String,
     },
 }

@@ -20,7 +20,7 @@ pub use memory::MemoryLedger;
 /// What to do about a request that was never recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Call, and record.
+    /// What is on record is not called again; all else is called and recorded.
     #[default]
     Record,
     /// Fail with [`ModelError::NotRecorded`]: no network.

@@ -44,6 +44,7 @@ struct Loaded {
 
 /// Why weights cannot be used: what to do with the folder that holds them.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "a field means what its variant's message says of it")]
 pub enum WeightsError {
     /// A file is missing or cannot be read.
     #[error("cannot read {path}")]
@@ -72,7 +73,6 @@ pub enum WeightsError {
     /// The weights are not those that `config.json` describes.
     #[error("tensor `{tensor}` in {path} {what}")]
     Tensor {
-        /// The `model.safetensors`.
         path: PathBuf,
         /// Its name, without the prefix that all names of the file share.
         tensor: String,

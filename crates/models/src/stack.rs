@@ -22,7 +22,7 @@ pub struct CallContext {
     pub mode: Mode,
     /// The bill, and its cap.
     pub meter: Arc<Meter>,
-    /// The connections.
+    /// The connections, shared by all endpoints.
     pub transport: Transport,
 }
 

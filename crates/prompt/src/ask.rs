@@ -20,6 +20,17 @@ pub struct Prompt {
 }
 
 impl Prompt {
+    /// A prompt at temperature 0 (KAR³ §A.3: all but the atomizer), whose replies may have `max_tokens` at most.
+    pub const fn new(role: Role, template: &'static str, max_tokens: u32) -> Prompt {
+        Prompt { role, template, temperature: 0.0, max_tokens }
+    }
+
+    /// The same prompt at another temperature.
+    #[must_use]
+    pub const fn at(self, temperature: f32) -> Prompt {
+        Prompt { temperature, ..self }
+    }
+
     /// Fills the template in.
     ///
     /// # Errors
@@ -109,7 +120,7 @@ pub async fn ask_sample<R: Reply>(
 /// The same, with how probable each token of the reply was, in order; none for an empty reply.
 ///
 /// # Errors
-/// See [`AskError`]; [`ModelError::Unsupported`] where the endpoint has no log-probabilities.
+/// See [`AskError`]; [`ModelError::NoLogprobs`] where the endpoint has none.
 pub async fn ask_scored<R: Reply>(
     model: &dyn ChatModel,
     prompt: &Prompt,
@@ -238,12 +249,7 @@ mod tests {
         }
     }
 
-    const PROMPT: Prompt = Prompt {
-        role: Role::Answer,
-        template: "Which colour has {{ thing }}?",
-        temperature: 0.0,
-        max_tokens: 9,
-    };
+    const PROMPT: Prompt = Prompt::new(Role::Answer, "Which colour has {{ thing }}?", 9);
 
     async fn run(replies: Vec<&'static str>) -> (Result<Colour, AskError>, Vec<String>, Account) {
         let script = ScriptedChat::in_order(replies);

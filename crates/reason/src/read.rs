@@ -8,12 +8,7 @@ use serde_json::{Value, json};
 
 use crate::Claim;
 
-const PROMPT: Prompt = Prompt {
-    role: Role::Answer,
-    template: include_str!("prompts/answer.md"),
-    temperature: 0.0, // §A.3
-    max_tokens: 2048,
-};
+const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("prompts/answer.md"), 2048);
 
 /// What the model said, nothing of it checked yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -41,7 +41,9 @@ fn tell(response: &IndexResponse) {
             }
             Outcome::Unchanged => unchanged += 1,
             Outcome::Waiting { reason } => note(&format!("waits: {path}: {reason}")),
-            Outcome::Failed { reason } => note(&format!("left out: {path}: {reason}")),
+            Outcome::Failed { reason } => {
+                note(&format!("left out: {path}: {}", advice::file(reason)));
+            }
         }
     }
     for (path, Problem { place, reason }) in report.problems.iter().take(LISTED) {
@@ -106,7 +108,7 @@ fn tell(response: &IndexResponse) {
         ));
     }
     for lacking in &report.lacking {
-        note(&format!("left out: {lacking}{}", advice::lacking(lacking)));
+        note(&format!("left out: {}", advice::lacking(*lacking)));
     }
     if report.duplicates + report.pronouns + report.unreadable > 0 {
         say(&format!(
@@ -158,7 +160,7 @@ pub(crate) async fn estimate(
         say_json(&response)?;
     } else {
         for (path, reason) in &estimate.unreadable {
-            note(&format!("would be left out: {path}: {reason}"));
+            note(&format!("would be left out: {path}: {}", advice::file(reason)));
         }
         say(&render::bill(estimate, response.usd));
     }

@@ -218,3 +218,27 @@ fn old_runs_go() {
     assert!(!ran.stderr.contains("kept as run"), "{}", ran.stderr);
     assert_eq!(run(&place, 0, &["runs"]), json!([]));
 }
+
+/// What a run was weighed by is kept with it: settings that have changed since do not change its replay.
+#[test]
+fn a_replay_goes_by_the_weights_of_its_run() {
+    let place = Place::new();
+    for n in 0..9 {
+        let text = format!("Firm {n} makes cranes of {n} tons in Port {}.\n", n % 3);
+        place.write(&format!("docs/firm-{n}.txt"), text);
+    }
+    let weighed = |words: f32| {
+        let hops = format!("[methods.hops]\nwords_alone = {words}\nnamed = 0\nshared = {words}\n");
+        place.write("pikerag.toml", format!("[embed]\nkind = \"none\"\n{hops}"));
+    };
+    weighed(0.5);
+    place.run_to(0, &["--base", "base", "index", "docs"]);
+    let first = run(&place, 0, &["ask", QUESTION, "--method", "hop-rag"]);
+    let name = first["run"].as_str().unwrap();
+    weighed(9.0);
+    let again = run(&place, 0, &["runs", "replay", name]);
+    assert_eq!(again["answer"], first["answer"]);
+    let other = run(&place, 0, &["ask", QUESTION, "--method", "hop-rag"]);
+    let scores = |run: &Value| run["answer"]["trace"].clone();
+    assert_ne!(scores(&other), scores(&first), "the weights make a difference");
+}

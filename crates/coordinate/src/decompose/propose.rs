@@ -10,12 +10,7 @@ use serde_json::json;
 
 use crate::run::Run;
 
-const PROMPT: Prompt = Prompt {
-    role: Role::Propose,
-    template: include_str!("prompts/propose.md"),
-    temperature: 0.0, // §A.3
-    max_tokens: 1024,
-};
+const PROMPT: Prompt = Prompt::new(Role::Propose, include_str!("prompts/propose.md"), 1024);
 
 /// How many proposals a round may bring (KAR³ Table 3, "Query Proposer").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

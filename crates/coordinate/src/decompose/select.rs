@@ -10,12 +10,7 @@ use serde_json::json;
 use crate::decompose::propose::shown_context;
 use crate::run::Run;
 
-const BY_ATOM: Prompt = Prompt {
-    role: Role::Select,
-    template: include_str!("prompts/select_atom.md"),
-    temperature: 0.0, // §A.3
-    max_tokens: 1024,
-};
+const BY_ATOM: Prompt = Prompt::new(Role::Select, include_str!("prompts/select_atom.md"), 1024);
 const BY_CHUNK: Prompt = Prompt { template: include_str!("prompts/select_chunk.md"), ..BY_ATOM };
 
 /// What a selector sees of a candidate (KAR³ Table 3, "Atomic Selector").

@@ -4,20 +4,21 @@ use std::collections::{BTreeMap, HashSet};
 
 use pikerag_knowledge::{Chunk, ChunkId, Role, Usage};
 use pikerag_language::estimate_tokens;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use super::error::FileError;
 use super::plan::Available;
 
 /// What indexing would take. Tokens are estimates; calls are exact but for chunks that a model ends, reports
 /// and the tree.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Estimate {
     /// Files that would be read, new or changed.
     pub files: usize,
     /// Files that are in the base already, unchanged.
     pub unchanged: usize,
     /// Files that cannot be read, with the reason.
-    pub unreadable: Vec<(String, String)>,
+    pub unreadable: Vec<(String, FileError)>,
     /// Chunks in the files that would be read, and those left to do from before.
     pub chunks: usize,
     /// Calls to chat models, each counted once: what is asked again is not foreseen.
@@ -25,7 +26,6 @@ pub struct Estimate {
     /// Tokens of their prompts and replies.
     pub usage: Usage,
     /// The same by role: each may have a model, and a price, of its own.
-    #[serde(default)]
     pub by_role: BTreeMap<Role, Usage>,
     /// Tokens to embed; 0 without an embedder.
     pub embedded_tokens: u64,

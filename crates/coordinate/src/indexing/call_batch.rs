@@ -119,6 +119,7 @@ fn model_ends_the_run(error: &ModelError) -> bool {
         ModelError::OverBudget { .. }
         | ModelError::NotRecorded { .. }
         | ModelError::Unsupported { .. }
+        | ModelError::NoLogprobs { .. }
         | ModelError::Ledger { .. } => true,
         ModelError::Busy { .. } | ModelError::Refused { .. } | ModelError::Broken { .. } => false,
     }

@@ -1,9 +1,11 @@
 //! What does indexing tell of itself? How far it has come, what came of each file, and of all of them.
 
 use pikerag_knowledge::{Problem, PutReport};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::bill::Estimate;
+use super::error::FileError;
+use super::plan::Lacking;
 
 /// How far indexing has come; for progress bars.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +31,7 @@ pub enum Progress {
 }
 
 /// What came of a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
 pub enum Outcome {
     /// Read and stored.
@@ -51,12 +53,12 @@ pub enum Outcome {
     /// Left out; what an earlier version of it gave is kept.
     Failed {
         /// Why.
-        reason: String,
+        reason: FileError,
     },
 }
 
 /// What came of an indexing run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// By file, in the order given.
     pub files: Vec<(String, Outcome)>,
@@ -73,45 +75,32 @@ pub struct Report {
     /// Chunks whose questions stayed unreadable: their sentences serve instead.
     pub unreadable: usize,
     /// Chunks whose entities and relations were found in this run.
-    #[serde(default)]
     pub extracted: usize,
     /// Chunks, communities and clusters for which the model's reply stayed unreadable: names and
     /// sentences serve instead.
-    #[serde(default)]
     pub unextracted: usize,
     /// Typed records read in this run, by rule and by model.
-    #[serde(default)]
     pub records: usize,
     /// Values of them that could not be read as their field's type: kept as they stand.
-    #[serde(default)]
     pub untyped_values: usize,
     /// Values that a model gave and that do not stand in the text: dropped.
-    #[serde(default)]
     pub invented_values: usize,
     /// Chunks whose reply stayed unreadable when a model was asked for records: they have none.
-    #[serde(default)]
     pub unread_records: usize,
     /// Community reports written in this run, and sentences that stand for them.
-    #[serde(default)]
     pub reports: usize,
     /// Summaries of the tree written in this run, on all levels.
-    #[serde(default)]
     pub summaries: usize,
     /// Ends of chunks, or their summaries, that a model did not give: there the structure decided.
-    #[serde(default)]
     pub undecided: usize,
     /// Tables and documents summed up, and figures described, in this run.
-    #[serde(default)]
     pub described: usize,
     /// Chunks looked through for tags in this run.
-    #[serde(default)]
     pub tagged: usize,
     /// Tags found in them; what two chunks bear counts twice.
-    #[serde(default)]
     pub tags: usize,
-    /// What could not be built for lack of something, and what to do.
-    #[serde(default)]
-    pub lacking: Vec<String>,
+    /// What kept structures from being built.
+    pub lacking: Vec<Lacking>,
     /// Chunks whose call failed; the next run tries them again: (chunk, reason), the first few.
     pub failed: Vec<(String, String)>,
     /// Calls that failed in all; those that ended the run are not among them.

@@ -19,7 +19,7 @@ pub(crate) struct Waiting<'a, T> {
 }
 
 impl<'a> Waiting<'a, Chunk> {
-    /// These chunks.
+    /// Chunks by identifier, read from the base page by page.
     pub(crate) fn chunks(base: &'a dyn KnowledgeWriter, ids: &[ChunkId]) -> Self {
         let total = ids.len();
         let pieces = paged(ids, PAGE, async move |page: Vec<ChunkId>| base.chunks(&page).await);

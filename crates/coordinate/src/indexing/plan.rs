@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use pikerag_extract::EnhanceParams;
 use pikerag_knowledge::{FileRecord, Role, Structure};
+use serde::{Serialize, Serializer};
 
 use super::params::{ChunkBy, Params, recipe};
 
@@ -31,6 +32,26 @@ pub(crate) struct Plan<'a> {
     pub(crate) wanted: Vec<Structure>,
 }
 
+/// What keeps a structure from being built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Lacking {
+    /// No embedder, or nobody who writes summaries.
+    #[error("the tree of summaries needs an embedder and a chat model")]
+    TreeModels,
+    /// Nobody who finds tags.
+    #[error("tags need a chat model")]
+    TagModel,
+    /// Nothing to find tags of.
+    #[error("no tag classes were found in the documents, and none are declared")]
+    TagClasses,
+}
+
+impl Serialize for Lacking {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
 impl Plan<'_> {
     pub(crate) fn has(&self, role: Role) -> bool {
         self.available.chat.contains(&role)
@@ -40,14 +61,14 @@ impl Plan<'_> {
         self.wanted.contains(&structure)
     }
 
-    /// What keeps a structure from being built, and where to look; `None` where nothing does.
-    pub(crate) fn lacking(&self, structure: Structure) -> Option<&'static str> {
+    /// What keeps a structure from being built; `None` where nothing does.
+    pub(crate) fn lacking(&self, structure: Structure) -> Option<Lacking> {
         match structure {
             Structure::Graph => None, // Names and sentences serve.
             Structure::Tree if self.available.embedder && self.has(Role::Summarize) => None,
-            Structure::Tree => Some("the tree of summaries needs an embedder and a chat model"),
+            Structure::Tree => Some(Lacking::TreeModels),
             Structure::Tags if self.has(Role::Tag) => None,
-            Structure::Tags => Some("tags need a chat model"),
+            Structure::Tags => Some(Lacking::TagModel),
         }
     }
 

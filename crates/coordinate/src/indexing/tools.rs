@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use pikerag_knowledge::{Embedder, KnowledgeWriter, Role};
 use pikerag_parse::Parsed;
 
+use super::error::FileError;
 use super::outcome::Progress;
 use super::plan::Available;
 use crate::ports::Models;
@@ -24,14 +25,6 @@ pub trait FileReader: Send + Sync {
     /// # Errors
     /// Nothing could be read from it.
     async fn parse(&self, path: &str) -> Result<Parsed, FileError>;
-}
-
-/// Why a file cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[error("{reason}")]
-pub struct FileError {
-    /// What is wrong with it and what to do, for a person.
-    pub reason: String,
 }
 
 /// What indexing works with.

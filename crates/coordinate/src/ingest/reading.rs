@@ -16,9 +16,10 @@ use pikerag_prompt::AskError;
 
 use crate::estimate::forecast;
 use crate::indexing::call_batch::{blame, ends_the_run};
+use crate::indexing::error::FileError;
 use crate::indexing::outcome::{Outcome, Progress, Report};
 use crate::indexing::plan::Plan;
-use crate::indexing::tools::{FileError, Tools, Watch};
+use crate::indexing::tools::{Tools, Watch};
 
 /// Files that are begun before the first of them is done, where no model is asked: behind one that takes
 /// long, others are read.
@@ -121,7 +122,7 @@ impl Read {
     }
 
     fn failed(error: FileError) -> Self {
-        Self::as_outcome(Outcome::Failed { reason: error.reason })
+        Self::as_outcome(Outcome::Failed { reason: error })
     }
 }
 
@@ -166,7 +167,7 @@ async fn store_file(
     }
     let documents = graphs.len();
     if graphs.iter().all(|graph| graph.chunks.is_empty()) {
-        read.outcome = Outcome::Failed { reason: "it holds no text".to_owned() };
+        read.outcome = Outcome::Failed { reason: FileError::NoText };
         return Ok(read);
     }
     let record = FileRecord { path: path.to_owned(), hash, recipe: plan.recipe() };

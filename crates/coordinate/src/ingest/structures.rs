@@ -17,7 +17,7 @@ pub(super) async fn build(
     let ran = run(job, Part::Structure(structure), report).await?;
     if let Some(lacking) = job.plan.lacking(structure) {
         match job.plan.params.with.contains(&structure) {
-            true => report.lacking.push(lacking.to_owned()),
+            true => report.lacking.push(lacking),
             // Asked for by an earlier run, which had it.
             false => tracing::warn!("{lacking}: what there is stays as it is"),
         }

@@ -12,12 +12,7 @@ use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 use crate::verdict::only;
 
-const DIRECT: Prompt = Prompt {
-    role: Role::Answer,
-    template: include_str!("prompts/direct.md"),
-    temperature: 0.0, // KAR³ §A.3
-    max_tokens: 1024,
-};
+const DIRECT: Prompt = Prompt::new(Role::Answer, include_str!("prompts/direct.md"), 1024);
 const STEP_BY_STEP: Prompt =
     Prompt { template: include_str!("prompts/zero_shot_cot.md"), max_tokens: 2048, ..DIRECT };
 

@@ -32,12 +32,8 @@ const TEMPERATURE: f32 = 0.1;
 /// Steps that a refusal names.
 const MISSING: usize = 5;
 
-const EVALUATE: Prompt = Prompt {
-    role: Role::Answer,
-    template: include_str!("prompts/crp_evaluate.md"),
-    temperature: TEMPERATURE,
-    max_tokens: 256,
-};
+const EVALUATE: Prompt =
+    Prompt::new(Role::Answer, include_str!("prompts/crp_evaluate.md"), 256).at(TEMPERATURE);
 /// What guides the reasoning (§5.4, Table 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Structure {

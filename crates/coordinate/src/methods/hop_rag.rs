@@ -2,13 +2,12 @@
 
 use pikerag_knowledge::{Answer, Context, Event, Question, Role, Via};
 use pikerag_retrieve::{HopParams, hops};
-use serde_json::json;
 use tracing::instrument;
 
 use crate::candidates::{chunk_candidates, fetch};
 use crate::conclude::conclude;
 use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, Weights, WithoutModel, put,
+    Cost, MethodParams, MethodSpec, Range, Variant, Weights, WithoutModel, field,
 };
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
@@ -30,19 +29,8 @@ impl Default for Params {
 
 impl MethodParams for Params {
     const SPEC: MethodSpec<Self> = MethodSpec {
-        variants: &[Variant {
-            name: "hop-rag",
-            summary: "hop retrieval, then one answer",
-            source: "ours",
-            set: |_| {},
-        }],
-        parameters: &[Parameter {
-            name: "hop_chunks",
-            meaning: "chunks to gather",
-            range: Range::COUNT,
-            get: |params| json!(params.k),
-            set: |params, value| put(&mut params.k, value),
-        }],
+        variants: &[Variant::new("hop-rag", "hop retrieval, then one answer", "ours", |_| {})],
+        parameters: &[field!(k as "hop_chunks", "chunks to gather", Range::COUNT)],
         roles: &[Role::Answer],
         without_model: WithoutModel::Quotes,
         needs: None,

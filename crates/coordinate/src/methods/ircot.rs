@@ -11,19 +11,12 @@ use tracing::instrument;
 use crate::conclude::conclude_with;
 use crate::decompose::shown_context;
 use crate::methods::self_ask::Shots;
-use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put,
-};
+use crate::methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, look_up};
 use crate::run::Run;
 
-const PROMPT: Prompt = Prompt {
-    role: Role::Reason,
-    template: include_str!("prompts/ircot.md"),
-    temperature: 0.0, // KAR³ §A.3
-    max_tokens: 1024,
-};
+const PROMPT: Prompt = Prompt::new(Role::Reason, include_str!("prompts/ircot.md"), 1024);
 const DEMONSTRATIONS: &str = include_str!("prompts/ircot_demonstrations.md");
 
 /// When the model may stop without a sentence.
@@ -68,13 +61,7 @@ impl MethodParams for Params {
                 |params| params.shots = Shots::Zero,
             ),
         ],
-        parameters: &[Parameter {
-            name: "n",
-            meaning: "the most sentences (N)",
-            range: Range::COUNT,
-            get: |params| json!(params.n),
-            set: |params, value| put(&mut params.n, value),
-        }],
+        parameters: &[field!(n, "the most sentences (N)", Range::COUNT)],
         roles: &[Role::Reason, Role::Answer],
         without_model: WithoutModel::Fails,
         needs: None,

@@ -4,13 +4,10 @@
 use std::num::NonZeroUsize;
 
 use pikerag_knowledge::{Answer, Context, Question, Role};
-use serde_json::json;
 use tracing::instrument;
 
 use crate::conclude::conclude;
-use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put,
-};
+use crate::methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
 use crate::run::Run;
@@ -33,19 +30,13 @@ impl Default for Params {
 
 impl MethodParams for Params {
     const SPEC: MethodSpec<Self> = MethodSpec {
-        variants: &[Variant {
-            name: "iter-retgen",
-            summary: "retrieves with the last answer and answers again, N rounds",
-            source: "Shao et al. 2023; KAR³ §A.2",
-            set: |_| {},
-        }],
-        parameters: &[Parameter {
-            name: "n",
-            meaning: "rounds, all of which are taken (N)",
-            range: Range::COUNT,
-            get: |params| json!(params.n),
-            set: |params, value| put(&mut params.n, value),
-        }],
+        variants: &[Variant::new(
+            "iter-retgen",
+            "retrieves with the last answer and answers again, N rounds",
+            "Shao et al. 2023; KAR³ §A.2",
+            |_| {},
+        )],
+        parameters: &[field!(n, "rounds, all of which are taken (N)", Range::COUNT)],
         roles: &[Role::Answer],
         without_model: WithoutModel::Fails,
         needs: None,

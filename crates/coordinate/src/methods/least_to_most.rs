@@ -6,26 +6,18 @@ use std::num::NonZeroUsize;
 use pikerag_knowledge::{Answer, Context, Event, Question, Role, StopReason};
 use pikerag_prompt::{Prompt, quiet_headings};
 use pikerag_reason::transcript;
-use serde_json::json;
 use tracing::instrument;
 
 use crate::decompose::SubQuestions;
 use crate::methods::closed_book::recall;
 use crate::methods::self_ask::{combine_and_conclude, look_up_alone};
-use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put,
-};
+use crate::methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, answer_step};
 use crate::run::Run;
 use crate::verdict::UNKNOWN;
 
-const PROMPT: Prompt = Prompt {
-    role: Role::Decompose,
-    template: include_str!("prompts/least_to_most.md"),
-    temperature: 0.0, // KAR³ §A.3
-    max_tokens: 1024,
-};
+const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/least_to_most.md"), 1024);
 
 /// How the question is split, and its parts are solved.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,13 +49,7 @@ impl MethodParams for Params {
                 params.retrieval = Some(RetrievalParams::step());
             }),
         ],
-        parameters: &[Parameter {
-            name: "n",
-            meaning: "the most sub-questions (N)",
-            range: Range::COUNT,
-            get: |params| json!(params.n),
-            set: |params, value| put(&mut params.n, value),
-        }],
+        parameters: &[field!(n, "the most sub-questions (N)", Range::COUNT)],
         roles: &[Role::Decompose, Role::Answer],
         without_model: WithoutModel::Fails,
         needs: None,

@@ -18,18 +18,9 @@ use crate::retrieval::{RetrievalParams, look_up};
 use crate::run::Run;
 use crate::verdict::is_unknown;
 
-const TREE: Prompt = Prompt {
-    role: Role::Decompose,
-    template: include_str!("prompts/probtree_tree.md"),
-    temperature: 0.0,
-    max_tokens: 1024,
-};
-const CLOSED_BOOK: Prompt = Prompt {
-    role: Role::Answer,
-    template: include_str!("prompts/probtree_closed.md"),
-    temperature: 0.0,
-    max_tokens: 512,
-};
+const TREE: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/probtree_tree.md"), 1024);
+const CLOSED_BOOK: Prompt =
+    Prompt::new(Role::Answer, include_str!("prompts/probtree_closed.md"), 512);
 const OPEN_BOOK: Prompt =
     Prompt { template: include_str!("prompts/probtree_open.md"), ..CLOSED_BOOK };
 const CHILDREN: Prompt =
@@ -55,12 +46,12 @@ impl Default for Params {
 
 impl MethodParams for Params {
     const SPEC: MethodSpec<Self> = MethodSpec {
-        variants: &[Variant {
-            name: "probtree",
-            summary: "a question tree; each node answered from memory, from passages or from its children, whichever is surest",
-            source: "Cao et al. 2023; KAR³ §A.2",
-            set: |_| {},
-        }],
+        variants: &[Variant::new(
+            "probtree",
+            "a question tree; each node answered from memory, from passages or from its children, whichever is surest",
+            "Cao et al. 2023; KAR³ §A.2",
+            |_| {},
+        )],
         parameters: &[],
         roles: &[Role::Decompose, Role::Answer, Role::Grade],
         without_model: WithoutModel::Fails,

@@ -20,24 +20,11 @@ use crate::retrieval::{RetrievalParams, answer_step, look_up};
 use crate::run::Run;
 use crate::verdict::UNKNOWN;
 
-const KNOW: Prompt = Prompt {
-    role: Role::Know,
-    template: include_str!("prompts/ra_isf_know.md"),
-    temperature: 0.0,
-    max_tokens: 64,
-};
-const RELEVANT: Prompt = Prompt {
-    role: Role::Relevant,
-    template: include_str!("prompts/ra_isf_relevant.md"),
-    temperature: 0.0,
-    max_tokens: 512,
-};
-const DECOMPOSE: Prompt = Prompt {
-    role: Role::Decompose,
-    template: include_str!("prompts/ra_isf_decompose.md"),
-    temperature: 0.0,
-    max_tokens: 1024,
-};
+const KNOW: Prompt = Prompt::new(Role::Know, include_str!("prompts/ra_isf_know.md"), 64);
+const RELEVANT: Prompt =
+    Prompt::new(Role::Relevant, include_str!("prompts/ra_isf_relevant.md"), 512);
+const DECOMPOSE: Prompt =
+    Prompt::new(Role::Decompose, include_str!("prompts/ra_isf_decompose.md"), 1024);
 
 /// How passages are put to the relevance module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

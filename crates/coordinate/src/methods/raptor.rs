@@ -40,12 +40,12 @@ impl Default for Params {
 
 impl MethodParams for Params {
     const SPEC: MethodSpec<Self> = MethodSpec {
-        variants: &[Variant {
-            name: "raptor",
-            summary: "one search over chunks and summaries, one answer",
-            source: "RAPTOR §3",
-            set: |_| {},
-        }],
+        variants: &[Variant::new(
+            "raptor",
+            "one search over chunks and summaries, one answer",
+            "RAPTOR §3",
+            |_| {},
+        )],
         parameters: &[],
         roles: &[Role::Answer],
         without_model: WithoutModel::Quotes,

@@ -7,26 +7,18 @@ use futures::future::join_all;
 use pikerag_knowledge::{Answer, Candidate, Chunk, Context, Criterion, Event, Question, Role};
 use pikerag_prompt::{Prompt, passages, quiet_headings};
 use pikerag_reason::short_answer;
-use serde_json::json;
 use tracing::instrument;
 
 use crate::candidates::fetch;
 use crate::certainty::{Sure, ask_surely, need_certainty};
 use crate::conclude::{conclude, conclude_as};
-use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put,
-};
+use crate::methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
 use crate::verdict::{bare, is_unknown};
 
-const PROMPT: Prompt = Prompt {
-    role: Role::Answer,
-    template: include_str!("prompts/replug.md"),
-    temperature: 0.0,
-    max_tokens: 256,
-};
+const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("prompts/replug.md"), 256);
 
 /// How many passages answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,19 +36,13 @@ impl Default for Params {
 
 impl MethodParams for Params {
     const SPEC: MethodSpec<Self> = MethodSpec {
-        variants: &[Variant {
-            name: "replug",
-            summary: "one answer per passage, weighed by retrieval score and likelihood",
-            source: "Shi et al. 2023; RA-ISF Table 1",
-            set: |_| {},
-        }],
-        parameters: &[Parameter {
-            name: "k",
-            meaning: "passages (k)",
-            range: Range::COUNT,
-            get: |params| json!(params.k),
-            set: |params, value| put(&mut params.k, value),
-        }],
+        variants: &[Variant::new(
+            "replug",
+            "one answer per passage, weighed by retrieval score and likelihood",
+            "Shi et al. 2023; RA-ISF Table 1",
+            |_| {},
+        )],
+        parameters: &[field!(k, "passages (k)", Range::COUNT)],
         roles: &[Role::Answer, Role::Grade],
         without_model: WithoutModel::Fails,
         needs: None,

@@ -10,26 +10,15 @@ use serde_json::{Value, json};
 use tracing::instrument;
 
 use crate::conclude::{conclude, conclude_as, conclude_with};
-use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put,
-};
+use crate::methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
 use crate::run::Run;
 use crate::verdict::{bare, is_unknown, only, yes_or_no};
 
-const PLAN: Prompt = Prompt {
-    role: Role::Decompose,
-    template: include_str!("prompts/searchain.md"),
-    temperature: 0.0,
-    max_tokens: 1024,
-};
-const CONSISTENT: Prompt = Prompt {
-    role: Role::Relevant,
-    template: include_str!("prompts/searchain_consistent.md"),
-    temperature: 0.0,
-    max_tokens: 256,
-};
+const PLAN: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/searchain.md"), 1024);
+const CONSISTENT: Prompt =
+    Prompt::new(Role::Relevant, include_str!("prompts/searchain_consistent.md"), 256);
 
 /// The parameters of the loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,19 +44,13 @@ impl Default for Params {
 
 impl MethodParams for Params {
     const SPEC: MethodSpec<Self> = MethodSpec {
-        variants: &[Variant {
-            name: "searchain",
-            summary: "a chain of queries, verified and completed by retrieval, planned anew from the first that fails",
-            source: "Xu et al. 2024; KAR³ §A.2",
-            set: |_| {},
-        }],
-        parameters: &[Parameter {
-            name: "n",
-            meaning: "how often the chain may be planned anew (N)",
-            range: Range::COUNT,
-            get: |params| json!(params.n),
-            set: |params, value| put(&mut params.n, value),
-        }],
+        variants: &[Variant::new(
+            "searchain",
+            "a chain of queries, verified and completed by retrieval, planned anew from the first that fails",
+            "Xu et al. 2024; KAR³ §A.2",
+            |_| {},
+        )],
+        parameters: &[field!(n, "how often the chain may be planned anew (N)", Range::COUNT)],
         roles: &[Role::Decompose, Role::Relevant, Role::Answer],
         without_model: WithoutModel::Fails,
         needs: None,

@@ -20,12 +20,7 @@ use crate::retrieval::{RetrievalParams, answer_step, look_up};
 use crate::run::Run;
 use crate::verdict::UNKNOWN;
 
-const PROMPT: Prompt = Prompt {
-    role: Role::Decompose,
-    template: include_str!("prompts/self_ask.md"),
-    temperature: 0.0, // KAR³ §A.3
-    max_tokens: 1024,
-};
+const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/self_ask.md"), 1024);
 const DEMONSTRATIONS: &str = include_str!("prompts/self_ask_demonstrations.md");
 
 /// Whether prompts show how it is done (KAR³ Table 14).

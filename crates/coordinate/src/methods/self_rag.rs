@@ -11,14 +11,11 @@ use pikerag_knowledge::{
 };
 use pikerag_prompt::{passages, quiet_headings};
 use pikerag_reason::Reading;
-use serde_json::json;
 use tracing::instrument;
 
 use self::judge::{Relevance, Retrieval, Support, Usefulness};
 use crate::conclude::{conclude, conclude_as};
-use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put,
-};
+use crate::methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
 use crate::run::Run;
@@ -46,19 +43,13 @@ impl Default for Params {
 
 impl MethodParams for Params {
     const SPEC: MethodSpec<Self> = MethodSpec {
-        variants: &[Variant {
-            name: "self-rag",
-            summary: "judgements of need, relevance, support and use choose the passage to answer from",
-            source: "Asai et al. 2024; RA-ISF Table 1",
-            set: |_| {},
-        }],
-        parameters: &[Parameter {
-            name: "k",
-            meaning: "passages (k)",
-            range: Range::COUNT,
-            get: |params| json!(params.k),
-            set: |params, value| put(&mut params.k, value),
-        }],
+        variants: &[Variant::new(
+            "self-rag",
+            "judgements of need, relevance, support and use choose the passage to answer from",
+            "Asai et al. 2024; RA-ISF Table 1",
+            |_| {},
+        )],
+        parameters: &[field!(k, "passages (k)", Range::COUNT)],
         roles: &[Role::Know, Role::Relevant, Role::Answer, Role::Grade],
         without_model: WithoutModel::Fails,
         needs: None,

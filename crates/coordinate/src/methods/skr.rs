@@ -6,13 +6,10 @@ use std::num::NonZeroUsize;
 use pikerag_knowledge::{Answer, Context, Criterion, Event, JudgedBy, Question, Role};
 use pikerag_language::content_words;
 use pikerag_retrieve::RetrieveError;
-use serde_json::json;
 use tracing::instrument;
 
 use crate::conclude::conclude;
-use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put,
-};
+use crate::methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use crate::ports::{LabelledQuestion, Ports, SolveError};
 use crate::retrieval::{RetrievalParams, look_up};
 use crate::run::Run;
@@ -35,19 +32,13 @@ impl Default for Params {
 
 impl MethodParams for Params {
     const SPEC: MethodSpec<Self> = MethodSpec {
-        variants: &[Variant {
-            name: "skr",
-            summary: "the nearest questions of a labelled set decide whether to retrieve",
-            source: "Wang et al. 2023; RA-ISF Table 1",
-            set: |_| {},
-        }],
-        parameters: &[Parameter {
-            name: "k",
-            meaning: "neighbours (k)",
-            range: Range::COUNT,
-            get: |params| json!(params.k),
-            set: |params, value| put(&mut params.k, value),
-        }],
+        variants: &[Variant::new(
+            "skr",
+            "the nearest questions of a labelled set decide whether to retrieve",
+            "Wang et al. 2023; RA-ISF Table 1",
+            |_| {},
+        )],
+        parameters: &[field!(k, "neighbours (k)", Range::COUNT)],
         roles: &[Role::Answer],
         without_model: WithoutModel::Fails,
         needs: None,

@@ -4,13 +4,13 @@
 use pikerag_knowledge::{Role, Structure};
 use pikerag_retrieve::{HopParams, LayerParams};
 use serde::de::DeserializeOwned;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::retrieval::TagUse;
 
 /// Weights of retrieval that hold for all methods that retrieve so.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Weights {
     /// How hops are weighed.
     pub hops: HopParams,
@@ -221,7 +221,7 @@ impl Cost {
 /// A method's name with all that its file says of it, whatever its parameters are.
 #[derive(Clone, Debug, Serialize)]
 pub struct Description {
-    /// The name.
+    /// The name it goes by; a variant's own where it is one.
     pub name: &'static str,
     /// The first name of its family: `kar3` for `kar3-hops`.
     pub family: &'static str,

@@ -10,25 +10,14 @@ use tracing::instrument;
 
 use crate::conclude::conclude;
 use crate::methods::closed_book::{conclude_recalled, recall};
-use crate::methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, put,
-};
+use crate::methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, look_up};
 use crate::run::Run;
 
-const JUDGE: Prompt = Prompt {
-    role: Role::Know,
-    template: include_str!("prompts/think_then_act.md"),
-    temperature: 0.0,
-    max_tokens: 256,
-};
-const REWRITE: Prompt = Prompt {
-    role: Role::Rewrite,
-    template: include_str!("prompts/think_then_act_rewrite.md"),
-    temperature: 0.0,
-    max_tokens: 512,
-};
+const JUDGE: Prompt = Prompt::new(Role::Know, include_str!("prompts/think_then_act.md"), 256);
+const REWRITE: Prompt =
+    Prompt::new(Role::Rewrite, include_str!("prompts/think_then_act_rewrite.md"), 512);
 
 /// What is looked up, where the model cannot answer by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,19 +35,17 @@ impl Default for Params {
 
 impl MethodParams for Params {
     const SPEC: MethodSpec<Self> = MethodSpec {
-        variants: &[Variant {
-            name: "think-then-act",
-            summary: "clear, and known? else rewrites, and retrieves",
-            source: "Shen et al. 2024; CRP-RAG §4.2",
-            set: |_| {},
-        }],
-        parameters: &[Parameter {
-            name: "k",
-            meaning: "chunks, where the model cannot answer by itself (k)",
-            range: Range::COUNT,
-            get: |params| json!(params.k),
-            set: |params, value| put(&mut params.k, value),
-        }],
+        variants: &[Variant::new(
+            "think-then-act",
+            "clear, and known? else rewrites, and retrieves",
+            "Shen et al. 2024; CRP-RAG §4.2",
+            |_| {},
+        )],
+        parameters: &[field!(
+            k,
+            "chunks, where the model cannot answer by itself (k)",
+            Range::COUNT
+        )],
         roles: &[Role::Know, Role::Rewrite, Role::Answer],
         without_model: WithoutModel::Fails,
         needs: None,

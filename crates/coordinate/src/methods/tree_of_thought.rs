@@ -13,18 +13,11 @@ use crate::methods::spec::{Cost, MethodParams, MethodSpec, Variant, WithoutModel
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
-const THINK: Prompt = Prompt {
-    role: Role::Reason,
-    template: include_str!("prompts/tree_of_thought.md"),
-    temperature: 0.7, // Yao et al. §4
-    max_tokens: 1024,
-};
-const VALUE: Prompt = Prompt {
-    role: Role::Grade,
-    template: include_str!("prompts/tree_of_thought_value.md"),
-    temperature: 0.0,
-    max_tokens: 256,
-};
+// Yao et al. §4
+const THINK: Prompt =
+    Prompt::new(Role::Reason, include_str!("prompts/tree_of_thought.md"), 1024).at(0.7);
+const VALUE: Prompt =
+    Prompt::new(Role::Grade, include_str!("prompts/tree_of_thought_value.md"), 256);
 
 /// How far and how wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,12 +43,12 @@ impl Default for Params {
 
 impl MethodParams for Params {
     const SPEC: MethodSpec<Self> = MethodSpec {
-        variants: &[Variant {
-            name: "tree-of-thought",
-            summary: "breadth-first over graded thoughts, without retrieval",
-            source: "Yao et al. 2023; CRP-RAG §4.2",
-            set: |_| {},
-        }],
+        variants: &[Variant::new(
+            "tree-of-thought",
+            "breadth-first over graded thoughts, without retrieval",
+            "Yao et al. 2023; CRP-RAG §4.2",
+            |_| {},
+        )],
         parameters: &[],
         roles: &[Role::Reason, Role::Grade, Role::Answer],
         without_model: WithoutModel::Fails,

@@ -27,7 +27,7 @@ impl<'a> FromIterator<(&'a str, &'a str)> for Files {
 impl Files {
     fn bytes(&self, path: &str) -> Result<&[u8], FileError> {
         let text = self.0.get(path).map(String::as_bytes);
-        text.ok_or_else(|| FileError { reason: format!("`{path}` is not there") })
+        text.ok_or_else(|| FileError::Unreadable { reason: format!("`{path}` is not there") })
     }
 }
 
@@ -39,7 +39,7 @@ impl FileReader for Files {
 
     async fn parse(&self, path: &str) -> Result<Parsed, FileError> {
         let parsed = parse(path, self.bytes(path)?, &Limits::default(), &NoTools);
-        parsed.map_err(|error| FileError { reason: error.to_string() })
+        Ok(parsed?)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pikerag_coordinate::ingest::{ChunkBy, Params, Sample, TagParams, keyed_pair, learn};
+use pikerag_coordinate::ingest::{ChunkBy, Lacking, Params, Sample, TagParams, keyed_pair, learn};
 use pikerag_coordinate::{Method, Models, Ports, RetrievalParams, TagUse};
 use pikerag_doubles::ScriptedChat;
 use pikerag_extract::{ChunkParams, tag_key};
@@ -120,7 +120,7 @@ async fn edits_stay() {
     assert!(shelf.base.drop_tag_class(name).await.unwrap());
     assert!(shelf.base.drop_tag_class(tag_key("Penalty").unwrap()).await.unwrap());
     let report = index_with(&shelf, &law(), model(), &params()).await;
-    assert!(report.lacking[0].contains("no tag classes were found"), "{report:?}");
+    assert_eq!(report.lacking, [Lacking::TagClasses]);
     assert_eq!((classes(&shelf).await.len(), chat.requests().len()), (0, calls + 3));
     assert!(!shelf.export().join("\n").contains("\"tagged\""));
 }
@@ -129,7 +129,7 @@ async fn edits_stay() {
 async fn without_a_model_it_says_what_is_lacking() {
     let shelf = Shelf::empty();
     let report = index_with(&shelf, &law(), None, &params()).await;
-    assert_eq!(report.lacking, ["tags need a chat model"]);
+    assert_eq!(report.lacking, [Lacking::TagModel]);
 }
 
 #[tokio::test]

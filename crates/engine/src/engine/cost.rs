@@ -9,7 +9,7 @@ use super::Engine;
 /// What was really paid since the engine was opened; what the record answered is not in it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cost {
-    /// In all.
+    /// The sum over all models, chat and embeddings.
     pub total: CostPart,
     /// By role and model.
     pub parts: Vec<CostPart>,
@@ -22,11 +22,11 @@ pub struct CostPart {
     pub role: String,
     /// The model; empty in the total.
     pub model: String,
-    /// Calls.
+    /// Calls that were paid; replays from the ledger are not among them.
     pub calls: u64,
-    /// Tokens of prompts.
+    /// Tokens sent, as the endpoint counts them.
     pub prompt_tokens: u64,
-    /// Tokens of replies.
+    /// Tokens received, thinking included where the endpoint bills it.
     pub completion_tokens: u64,
     /// US dollars, as far as prices are known.
     pub usd: f64,

@@ -31,9 +31,9 @@ pub struct ParserLimits {
     pub file_bytes: u64,
     /// Address space of the child, in MiB.
     pub memory_mib: u64,
-    /// Its processor time.
+    /// Processor time of a file, in whole seconds, at least one.
     pub cpu: Duration,
-    /// Its wall time.
+    /// Wall time of a file; the time that Tesseract and `LibreOffice` take is not counted.
     pub wall: Duration,
 }
 
@@ -51,7 +51,7 @@ const MOST_CONVERSIONS: usize = 8;
 /// What a parsing child is told: the arguments of `parse-child`.
 #[derive(Clone, Debug)]
 pub struct ParseChild {
-    /// The file's name.
+    /// The file's path, which tells its format where its bytes do not.
     pub name: String,
     /// Address space, in MiB.
     pub memory_mib: u64,
@@ -102,7 +102,7 @@ impl FileReader for SandboxedReader {
             std::io::copy(&mut file, &mut hasher).map_err(|error| unreadable(&error))?;
             Ok(hasher.finalize().to_hex().to_string())
         });
-        hashed.await.map_err(|error| FileError { reason: error.to_string() })?
+        hashed.await.map_err(|error| FileError::Unreadable { reason: error.to_string() })?
     }
 
     async fn parse(&self, path: &str) -> Result<Parsed, FileError> {
@@ -115,16 +115,15 @@ impl FileReader for SandboxedReader {
                 .map_err(|error| unreadable(&error))?;
             Ok(bytes)
         });
-        let bytes = bytes.await.map_err(|error| FileError { reason: error.to_string() })??;
+        let bytes =
+            bytes.await.map_err(|error| FileError::Unreadable { reason: error.to_string() })??;
         self.ask_child(path, bytes).await
     }
 }
 
 impl SandboxedReader {
     async fn ask_child(&self, path: &str, bytes: Vec<u8>) -> Result<Parsed, FileError> {
-        let failed = |error: std::io::Error| FileError {
-            reason: format!("the parser cannot be started: {error}"),
-        };
+        let failed = |error: std::io::Error| no_parser(error);
         let mut child = Command::new(&self.program)
             .arg("parse-child")
             .arg(format!("--name={path}"))
@@ -139,7 +138,7 @@ impl SandboxedReader {
             .spawn()
             .map_err(failed)?;
         let (Some(mut input), Some(mut output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(FileError { reason: "the parser has no pipes".to_owned() });
+            return Err(no_parser("it has no pipes"));
         };
         let mut clock = Clock { left: self.limits.wall, wall: self.limits.wall };
         // A child that died no longer reads: its status tells more than the broken pipe.
@@ -174,42 +173,34 @@ impl SandboxedReader {
             let _ = clock.run(pipe::write_reply(&mut input, help)).await?;
         };
         if most <= outcome.len() as u64 {
-            let reason = format!("what it holds unfolds to more than {} MiB", most >> 20);
-            return Err(FileError { reason });
+            return Err(FileError::Unfolds { most: most >> 20 });
         }
         // It may still wait for an answer, or for somebody to listen.
         drop((input, output));
         let status = clock.run(child.wait()).await?.map_err(failed)?;
         if !status.success() {
-            return Err(FileError { reason: self.why_it_died(status) });
+            return Err(self.why_it_died(status));
         }
         match serde_json::from_slice(&outcome) {
             Ok(ChildOutcome::Parsed(parsed)) => Ok(parsed),
-            Ok(ChildOutcome::Refused(error)) => Err(FileError { reason: error.to_string() }),
-            Err(_) => Err(FileError { reason: "the parser's reply was cut off".to_owned() }),
+            Ok(ChildOutcome::Refused(error)) => Err(error.into()),
+            Err(_) => Err(no_parser("its reply was cut off")),
         }
     }
 
-    fn why_it_died(&self, status: std::process::ExitStatus) -> String {
+    fn why_it_died(&self, status: std::process::ExitStatus) -> FileError {
         use std::os::unix::process::ExitStatusExt;
         // SIGXCPU at the limit, SIGKILL a moment later; SIGABRT is how Rust ends when memory runs out.
+        let seconds = self.limits.cpu.as_secs();
+        let crashed = |reason: String| FileError::Crashed { reason };
         match status.signal() {
-            Some(9) => format!(
-                "the parser was killed: it took more than {} s of processor time, or the machine ran out of memory",
-                self.limits.cpu.as_secs()
-            ),
-            Some(24) => format!(
-                "reading it took more than {} s of processor time (`limits.cpu_seconds`)",
-                self.limits.cpu.as_secs()
-            ),
-            Some(6) => format!(
-                "reading it needs more than {} MiB of memory (`limits.memory_mib`)",
-                self.limits.memory_mib
-            ),
-            Some(signal) => {
-                format!("the parser crashed on it (signal {signal}); nothing of it was kept")
-            }
-            None => format!("the parser failed on it ({status}); nothing of it was kept"),
+            Some(9) => crashed(format!(
+                "killed: it took more than {seconds} s of processor time, or the machine ran out of memory"
+            )),
+            Some(24) => FileError::TooMuchWork { seconds },
+            Some(6) => FileError::TooMuchMemory { mib: self.limits.memory_mib },
+            Some(signal) => crashed(format!("signal {signal}")),
+            None => crashed(status.to_string()),
         }
     }
 }
@@ -225,32 +216,25 @@ impl Clock {
         let started = tokio::time::Instant::now();
         let done = tokio::time::timeout(self.left, step).await;
         self.left = self.left.saturating_sub(started.elapsed());
-        done.map_err(|_| FileError {
-            reason: format!(
-                "reading it took longer than {} s (raise `limits.wall_seconds` if it is worth the wait)",
-                self.wall.as_secs()
-            ),
-        })
+        done.map_err(|_| FileError::TooSlow { seconds: self.wall.as_secs() })
     }
 }
 
 fn open(path: &std::path::Path, most: u64) -> Result<std::fs::File, FileError> {
     let about = std::fs::metadata(path).map_err(|error| unreadable(&error))?;
     if !about.is_file() {
-        return Err(FileError { reason: "it is not a regular file".to_owned() });
+        return Err(FileError::NotRegular);
     }
     if most < about.len() {
-        return Err(FileError {
-            reason: format!(
-                "it has {} MiB, more than {} MiB (raise `limits.file_mib`, or split it)",
-                about.len() >> 20,
-                most >> 20
-            ),
-        });
+        return Err(FileError::TooLarge { bytes: about.len(), most });
     }
     std::fs::File::open(path).map_err(|error| unreadable(&error))
 }
 
 fn unreadable(error: &std::io::Error) -> FileError {
-    FileError { reason: format!("it cannot be read: {error}") }
+    FileError::Unreadable { reason: error.to_string() }
+}
+
+fn no_parser(reason: impl std::fmt::Display) -> FileError {
+    FileError::NoParser { reason: reason.to_string() }
 }

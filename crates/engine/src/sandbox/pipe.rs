@@ -159,7 +159,7 @@ pub(super) async fn send_file(
     input.flush().await
 }
 
-/// Answers a request.
+/// Answers the request that was read last: the program's output, or why there is none.
 pub(super) async fn write_reply(
     input: &mut (impl AsyncWrite + Unpin),
     outcome: Result<Vec<u8>, String>,

@@ -103,7 +103,7 @@ pub(super) struct ChatTable {
     pub(super) requests_per_minute: Option<u32>,
     pub(super) tokens_per_minute: Option<u32>,
     pub(super) max_attempts: Option<u32>,
-    /// Further headers.
+    /// Headers for every request, beside the key's.
     pub(super) headers: BTreeMap<String, Secret>,
     /// Further fields of each request's body.
     pub(super) extra: serde_json::Map<String, serde_json::Value>,
@@ -116,7 +116,7 @@ pub(super) enum EmbedKind {
     /// An endpoint if `embed.model` is set, else local weights if there are any, else none.
     #[default]
     Auto,
-    /// Local weights.
+    /// Weights on this machine, read by the program itself.
     Local,
     /// An OpenAI-compatible endpoint.
     OpenAi,

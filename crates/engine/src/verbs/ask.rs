@@ -15,9 +15,9 @@ use crate::notice::Notice;
 /// A question, and how to answer it.
 #[derive(Clone, Default)]
 pub struct AskRequest {
-    /// The question.
+    /// The question; at least one word.
     pub question: String,
-    /// The method's name.
+    /// A method or variant by name (`kar3`), with parameters if need be (`kar3:n=3`).
     pub method: String,
     /// Hears what happens while it happens.
     pub listener: Option<Arc<dyn RunSink>>,

@@ -9,14 +9,14 @@ use super::index::under;
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 
-/// What to delete.
+/// Files and folders whose documents, and all that was made of them, go.
 #[derive(Clone, Debug)]
 pub struct DeleteRequest {
-    /// Files and folders.
+    /// Files, and folders with all that lies below them; they need not exist any more.
     pub paths: Vec<PathBuf>,
 }
 
-/// What was deleted.
+/// The files whose documents are gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DeleteResponse {
     /// The files; none, where nothing in the base is named so.

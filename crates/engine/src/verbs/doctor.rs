@@ -9,17 +9,17 @@ use crate::error::EngineError;
 /// What was looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DoctorCheck {
-    /// The knowledge base.
+    /// Whether there is a base, and what it holds.
     Base,
     /// Reading files in a limited process.
     Parser,
-    /// Tesseract.
+    /// Whether Tesseract is found, and which languages it reads.
     Recognition,
-    /// `LibreOffice`.
+    /// Whether `LibreOffice` is found.
     Conversion,
-    /// The chat model.
+    /// Whether the chat model answers one short prompt.
     Chat,
-    /// The embedder.
+    /// Whether a text is embedded, and into how many dimensions.
     Embedder,
 }
 
@@ -37,7 +37,7 @@ impl DoctorCheck {
     }
 }
 
-/// What was found.
+/// One thing looked at: fine, absent (not needed for everything), or broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DoctorFinding {
     /// What was looked at.

@@ -15,7 +15,7 @@ use crate::settings::Chunking;
 /// What would be indexed, and how, besides what the settings say.
 #[derive(Clone, Debug)]
 pub struct EstimateRequest {
-    /// Files and folders.
+    /// Files, and folders with all that lies below them.
     pub paths: Vec<PathBuf>,
     /// What would be built over all documents together.
     pub with: Vec<Structure>,
@@ -26,7 +26,7 @@ pub struct EstimateRequest {
 /// What indexing would cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EstimateResponse {
-    /// Calls and tokens.
+    /// Calls and tokens, in all and by role.
     pub estimate: Estimate,
     /// US dollars, where the prices are known.
     pub usd: Option<f64>,

@@ -66,12 +66,12 @@ pub struct EvalRequest<'a> {
     pub progress: OnProgress<'a>,
 }
 
-/// What was measured.
+/// The figures, where they were written, and what they cost.
 #[derive(Debug, Serialize)]
 pub struct EvalResponse {
-    /// The figures.
+    /// A row for each method or search on each data set.
     pub report: Report,
-    /// What was paid.
+    /// What was paid now; rows of an earlier run in the folder cost nothing again.
     pub spent: Cost,
     /// Questions that were not answered; the next run tries them again.
     pub failed: usize,

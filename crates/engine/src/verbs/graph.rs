@@ -19,7 +19,7 @@ const MOST: usize = 500;
 pub struct GraphSummary {
     /// Nodes by layer and kind.
     pub nodes: BTreeMap<LayerKind, BTreeMap<String, usize>>,
-    /// Edges by kind.
+    /// Edges by kind: `contains`, `refers_to`, …
     pub edges: BTreeMap<String, usize>,
 }
 
@@ -35,7 +35,7 @@ pub struct GraphAroundRequest {
 /// A node and what stands around it.
 #[derive(Clone, Debug, Serialize)]
 pub struct GraphAround {
-    /// The node.
+    /// The identifier of the node in the middle.
     pub of: String,
     /// It and those around it, by identifier.
     pub nodes: Vec<GraphNode>,
@@ -51,16 +51,16 @@ pub struct GraphAround {
     pub tree: Vec<String>,
 }
 
-/// A node.
+/// A node as a face shows it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GraphNode {
-    /// Its identifier.
+    /// As edges name it.
     pub id: String,
     /// `source`, `chunk`, `atom`, …
     pub node: String,
     /// What of its kind; may be empty.
     pub kind: String,
-    /// Its layer.
+    /// The layer of the paper's graph that it belongs to.
     pub layer: LayerKind,
     /// What it is called.
     pub label: String,
@@ -72,7 +72,7 @@ pub struct GraphNode {
     pub page: Option<u64>,
 }
 
-/// An edge.
+/// An edge as a face shows it, from `from` to `to`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GraphEdge {
     /// `contains`, `refers_to`, …
@@ -98,7 +98,7 @@ pub enum GraphFormat {
 /// What to write of the graph.
 #[derive(Clone, Debug)]
 pub struct GraphExportRequest {
-    /// How.
+    /// The format of the file.
     pub format: GraphFormat,
     /// Only what stands around this node (a page).
     pub of: Option<String>,
@@ -117,7 +117,7 @@ pub struct GraphExport {
 pub struct GraphDrawn {
     /// Nodes on the page.
     pub shown: usize,
-    /// Nodes in all.
+    /// Nodes of the graph, shown or not.
     pub nodes: usize,
     /// Nodes that were too many.
     pub left_out: usize,

@@ -15,7 +15,7 @@ use crate::settings::Chunking;
 /// What to index, and how, besides what the settings say.
 #[derive(Clone)]
 pub struct IndexRequest<'a> {
-    /// Files and folders.
+    /// Files, and folders with all that lies below them; hidden files are passed over.
     pub paths: Vec<PathBuf>,
     /// Whether files that are gone from the given folders are removed from the base.
     pub prune: bool,
@@ -34,7 +34,7 @@ pub struct IndexResponse {
     pub report: Report,
     /// Files removed, for they are gone from disk.
     pub pruned: Vec<String>,
-    /// What was paid.
+    /// What was paid, models and embeddings.
     pub spent: Cost,
     /// Folder of the base.
     pub base: PathBuf,
@@ -63,9 +63,8 @@ impl Engine {
         let ingesting = Box::pin(ingest(&tools, &found.files, &params, &watch));
         let mut report = self.unless_cancelled(async { Ok(ingesting.await?) }).await?;
         (request.progress)(Progress::Ended);
-        let failed = |reason: String| Outcome::Failed { reason };
         let left_out = found.left_out.into_iter();
-        report.files.extend(left_out.map(|(file, reason)| (file, failed(reason))));
+        report.files.extend(left_out.map(|(file, reason)| (file, Outcome::Failed { reason })));
         Ok(IndexResponse { report, pruned, spent: self.cost(), base: base.folder().to_owned() })
     }
 }

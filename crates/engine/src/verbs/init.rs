@@ -8,10 +8,10 @@ use serde::Serialize;
 use crate::error::{EngineError, Result};
 use crate::settings::TEMPLATE;
 
-/// What was written.
+/// Where the new settings file is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InitResponse {
-    /// The settings file.
+    /// The settings file; there was none before.
     pub written: PathBuf,
 }
 

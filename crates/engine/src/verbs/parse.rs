@@ -11,7 +11,7 @@ use crate::error::{EngineError, Result};
 /// Which file to read.
 #[derive(Clone, Debug)]
 pub struct ParseRequest {
-    /// The file.
+    /// The file to read; nothing is stored.
     pub path: PathBuf,
 }
 

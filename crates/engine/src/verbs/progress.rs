@@ -23,7 +23,7 @@ pub enum Progress {
     },
     /// What the model calls to come will take. Told before the first of them.
     Bill {
-        /// Calls and tokens.
+        /// What it will take, before the first call is made.
         estimate: Estimate,
         /// US dollars, where the prices are known.
         usd: Option<f64>,

@@ -60,7 +60,7 @@ impl Engine {
     pub async fn propose_schemas(&self, request: &ProposeRequest) -> Result<ProposeResponse> {
         let base = self.base()?;
         let mut kept: Vec<RecordSchema> = Vec::new();
-        for mut schema in self.proposed(&base, request).await? {
+        for mut schema in self.unless_cancelled(self.proposed(&base, request)).await? {
             if kept.iter().any(|held| held.fields == schema.fields) {
                 continue;
             }

@@ -9,6 +9,7 @@ use pikerag_knowledge::{
 use pikerag_models::Mode;
 use pikerag_store::Base;
 use serde::Serialize;
+use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
 use super::ask::{AskRequest, AskResponse};
@@ -43,7 +44,7 @@ pub struct ForkRequest {
     pub run: String,
     /// The number of the event that is decided otherwise.
     pub at: u32,
-    /// How.
+    /// What is to be decided otherwise there.
     pub change: Change,
     /// Who listens, and what stops it; its question and method are those of the run.
     pub ask: AskRequest,
@@ -52,9 +53,9 @@ pub struct ForkRequest {
 /// Two runs side by side.
 #[derive(Clone, Debug, Serialize)]
 pub struct DiffResponse {
-    /// The first run.
+    /// The run that was named first.
     pub first: RunSummary,
-    /// The second.
+    /// The run that it is compared with.
     pub second: RunSummary,
     /// Events that are alike from the start, how the methods are called aside.
     pub alike: usize,
@@ -73,7 +74,7 @@ pub struct DiffResponse {
 pub struct DiffLine {
     /// Whose it is.
     pub of: DiffSide,
-    /// What happened.
+    /// The event, with its number in its own run.
     pub event: RunEvent,
 }
 
@@ -81,7 +82,7 @@ pub struct DiffLine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiffSide {
-    /// Both runs'.
+    /// It stands in both at this place.
     Both,
     /// The first run's alone.
     First,
@@ -197,9 +198,14 @@ impl Engine {
         Ok(models)
     }
 
-    /// The run's method with the run's parameters, and the weights that are set now.
+    /// The run's method with the run's parameters and weights; the weights that are set now for a run that was
+    /// kept without.
     fn method_of(&self, run: &RunRecord) -> Result<Method> {
-        let mut set = Overrides::default().weighed(self.settings().methods.weights);
+        let weights = match &run.weights {
+            Value::Null => self.settings().methods.weights,
+            kept => serde_json::from_value(kept.clone())?,
+        };
+        let mut set = Overrides::default().weighed(weights);
         for (name, value) in &run.parameters {
             set.set(name, value.clone())?;
         }

@@ -42,10 +42,10 @@ pub enum SearchPath {
     Joined,
 }
 
-/// What was found.
+/// The hits of one search, and what to know of them.
 #[derive(Clone, Debug)]
 pub struct SearchResponse {
-    /// Best first.
+    /// Best first, each chunk once; fewer than `k` where the base holds no more that fit.
     pub hits: Vec<SearchHit>,
     /// What to know besides.
     pub notices: Vec<Notice>,
@@ -60,7 +60,7 @@ pub struct SearchHit {
     pub parts: BTreeMap<String, f32>,
     /// The atom that led to it.
     pub atom: Option<String>,
-    /// The chunk.
+    /// The chunk whole, with its source, headings, page and span.
     pub chunk: Chunk,
 }
 
@@ -75,7 +75,7 @@ impl Engine {
     pub async fn search(&self, request: &SearchRequest) -> Result<SearchResponse> {
         let base = self.base()?;
         let (ports, notices) = self.ports(&base).await?;
-        let (hits, mut atoms) = self.look_up(&ports, request).await?;
+        let (hits, mut atoms) = self.unless_cancelled(self.look_up(&ports, request)).await?;
         let ids: Vec<_> = hits.iter().map(|hit| hit.chunk).collect();
         let chunks = ports.base.chunks(&ids).await?;
         atoms.resize(hits.len(), None);

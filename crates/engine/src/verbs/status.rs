@@ -11,7 +11,7 @@ use crate::error::Result;
 /// What the base holds.
 #[derive(Clone, Debug, Serialize)]
 pub struct StatusResponse {
-    /// Its folder.
+    /// The folder that holds it.
     pub base: PathBuf,
     /// Its nodes, its ledger, and what waits.
     pub summary: BaseSummary,

@@ -28,7 +28,7 @@ pub struct TagClassesResponse {
 pub struct TagClassLine {
     /// The class.
     pub class: TagClass,
-    /// Its tags.
+    /// How many tags it has.
     pub tags: usize,
     /// How often a chunk bears one.
     pub borne: usize,
@@ -46,7 +46,7 @@ pub struct TagClassResponse {
 /// A class as a person declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TagClassRequest {
-    /// Its name.
+    /// Its name, which must not be another class's.
     pub name: String,
     /// What belongs to it, in a sentence.
     pub covers: String,
@@ -63,12 +63,12 @@ pub struct LearnRequest<'a> {
     pub progress: OnProgress<'a>,
 }
 
-/// What was learned.
+/// The pairs that were kept, and what they cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LearnResponse {
     /// Samples, pairs and failures.
     pub learned: Learned,
-    /// What was paid.
+    /// What was paid for them.
     pub spent: Cost,
 }
 
@@ -205,7 +205,8 @@ impl Engine {
             .collect();
         let tools = self.tools(&base)?;
         let watch = |progress| self.tell(request.progress, progress);
-        let learned = learn(&tools, samples, self.settings().ingest.in_flight, &watch).await?;
+        let learning = Box::pin(learn(&tools, samples, self.settings().ingest.in_flight, &watch));
+        let learned = self.unless_cancelled(async { Ok(learning.await?) }).await?;
         (request.progress)(Progress::Ended);
         Ok(LearnResponse { learned, spent: self.cost() })
     }

@@ -74,9 +74,9 @@ pub struct Summary {
 pub struct CostMean {
     /// Model calls, replayed ones included.
     pub calls: f64,
-    /// Tokens of prompts.
+    /// Tokens sent, a question.
     pub prompt_tokens: f64,
-    /// Tokens of replies.
+    /// Tokens received, a question.
     pub completion_tokens: f64,
 }
 

@@ -9,12 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{Draft, field_named, identified, is_record, said};
 use crate::atomize::content;
 
-const PROMPT: Prompt = Prompt {
-    role: Role::Extract,
-    template: include_str!("../prompts/records.md"),
-    temperature: 0.0,
-    max_tokens: 2048,
-};
+const PROMPT: Prompt = Prompt::new(Role::Extract, include_str!("../prompts/records.md"), 2048);
 /// Records read from one reply, at most.
 const MOST: usize = 200;
 

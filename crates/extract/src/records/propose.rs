@@ -12,12 +12,7 @@ use serde_json::Value;
 
 use super::{folded, values};
 
-const PROMPT: Prompt = Prompt {
-    role: Role::Extract,
-    template: include_str!("../prompts/schema.md"),
-    temperature: 0.0,
-    max_tokens: 2048,
-};
+const PROMPT: Prompt = Prompt::new(Role::Extract, include_str!("../prompts/schema.md"), 2048);
 /// Of ten values, how many must be of a type.
 const TENTHS: usize = 9;
 /// Values that a type is told from, at most.

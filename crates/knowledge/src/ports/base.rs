@@ -16,7 +16,7 @@ use crate::references::Reference;
 /// Something found, and how well it fits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scored<T> {
-    /// What was found.
+    /// The node itself.
     pub item: T,
     /// Higher is better; the scale is the search's own.
     pub score: f32,
@@ -257,14 +257,14 @@ pub struct BaseSummary {
     pub sections: usize,
     /// Chunks, also those that no search finds.
     pub chunks: usize,
-    /// Atomic questions.
+    /// Questions that a model made of chunks (KAR³ §3.3).
     pub questions: usize,
-    /// Sentence atoms.
+    /// Sentences of chunks, which need no model (KAR³ Table 13).
     pub sentences: usize,
     /// Statements by a model.
     #[serde(default)]
     pub statements: usize,
-    /// Typed records.
+    /// Rows read by declared schemas.
     #[serde(default)]
     pub records: usize,
     /// Entities, each once, however many chunks mention it.

@@ -104,12 +104,12 @@ impl fmt::Display for Role {
 pub enum Message {
     /// Standing instructions, ahead of all else.
     System {
-        /// The instructions.
+        /// Instructions, which come before all else.
         text: String,
     },
     /// What we say, with images where the model sees.
     User {
-        /// The prompt.
+        /// What is asked.
         text: String,
         /// Images as `data:` URLs.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -117,7 +117,7 @@ pub enum Message {
     },
     /// What the model said before.
     Assistant {
-        /// Its reply.
+        /// An earlier reply, shown so that it can be mended.
         text: String,
     },
 }
@@ -147,7 +147,7 @@ pub struct ChatRequest {
     /// Tells samples of one request apart; 0 for the first.
     pub sample: u32,
     /// Whether the reply has to say how probable each of its tokens was. An endpoint that cannot tell
-    /// is an error, [`ModelError::Unsupported`]: nothing replaces them in silence.
+    /// is an error, [`ModelError::NoLogprobs`]: nothing replaces them in silence.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub logprobs: bool,
 }
@@ -210,7 +210,7 @@ pub enum FinishReason {
 /// A call in the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallRef {
-    /// Its ledger key.
+    /// BLAKE3 of the request, by which the ledger knows the call.
     pub key: String,
     /// Whether the reply was read from the record; else the call was made, and paid, just now.
     pub replayed: bool,
@@ -218,33 +218,22 @@ pub struct CallRef {
 
 /// Why a model call failed: one variant per decision open to the caller.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "a field means what its variant's message says of it")]
 pub enum ModelError {
     /// Ask again later: rate limit, timeout, HTTP 5xx, a broken connection.
     #[error("{model} is busy or out of reach")]
     Busy {
-        /// The model.
         model: String,
         /// When the endpoint wants to be asked again, if it said so.
         retry_after: Option<Duration>,
-        /// What happened.
         source: Cause,
     },
     /// Never ask again: bad key, unknown model, prompt longer than the window.
     #[error("{model} refused the request")]
-    Refused {
-        /// The model.
-        model: String,
-        /// What it said.
-        source: Cause,
-    },
+    Refused { model: String, source: Cause },
     /// The reply is not what the protocol promises: no choices, vectors of the wrong length.
     #[error("{model} sent a reply that breaks the protocol")]
-    Broken {
-        /// The model.
-        model: String,
-        /// What is wrong.
-        source: Cause,
-    },
+    Broken { model: String, source: Cause },
     /// The cap was reached; the next run goes on from here.
     #[error("the budget of {cap} is spent ({spent} so far)")]
     OverBudget {
@@ -258,23 +247,20 @@ pub enum ModelError {
     NotRecorded {
         /// What the call was for.
         role: String,
-        /// The model.
         model: String,
     },
     /// The endpoint cannot do this; `hint` names the setting that helps.
     #[error("{model} cannot do this: {hint}")]
-    Unsupported {
-        /// The model.
-        model: String,
-        /// What to change.
-        hint: String,
-    },
+    Unsupported { model: String, hint: String },
+    /// The endpoint gives no log-probabilities, and the request is of no use without.
+    #[error(
+        "{model} gives no log-probabilities; a model that does is wanted (vLLM, llama.cpp, OpenAI's models \
+         without reasoning)"
+    )]
+    NoLogprobs { model: String },
     /// The ledger could not be read or written: nothing is asked that could not be recorded.
     #[error("the call ledger failed")]
-    Ledger {
-        /// Why.
-        source: Box<StoreError>,
-    },
+    Ledger { source: Box<StoreError> },
 }
 
 /// A chat model behind any protocol.
@@ -335,13 +321,13 @@ pub struct CallRecord {
     pub key: String,
     /// What the call was for; `embed` for embeddings.
     pub role: String,
-    /// The model.
+    /// The model's name as the endpoint was asked for it.
     pub model: String,
     /// The request as JSON.
     pub request: String,
     /// The reply as JSON.
     pub reply: String,
-    /// Tokens used.
+    /// Tokens used, as the endpoint counted them; estimated where it did not.
     pub usage: Usage,
 }
 

@@ -75,19 +75,19 @@ impl Stage {
     }
 }
 
-/// Who reads records.
+/// Who reads records out of chunks; each is pending for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordsBy {
     /// Nobody: they stand in tables, lines and metadata.
     Rules,
-    /// A language model.
+    /// A language model, asked chunk by chunk.
     Model,
 }
 
 /// Who finds entities and relations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExtractBy {
-    /// A language model.
+    /// A language model, asked chunk by chunk.
     Model,
     /// The finder of proper names.
     Names,

@@ -61,13 +61,7 @@ impl OpenAiChat {
     }
 
     fn no_logprobs(&self) -> ModelError {
-        ModelError::Unsupported {
-            model: self.endpoint.model.clone(),
-            hint:
-                "it has no log-probabilities; choose a model that has (vLLM, llama.cpp, OpenAI's \
-                   models without reasoning)"
-                    .to_owned(),
-        }
+        ModelError::NoLogprobs { model: self.endpoint.model.clone() }
     }
 }
 

@@ -312,7 +312,7 @@ async fn scores_tokens() {
     assert_eq!(reply.logprobs.iter().map(|token| token.logprob).collect::<Vec<_>>(), [-0.25, 0.0]);
     for _ in 0..2 {
         let error = chat.complete(&asked).await.unwrap_err();
-        assert!(matches!(error, ModelError::Unsupported { .. }));
+        assert!(matches!(error, ModelError::NoLogprobs { .. }));
     }
     assert!(server.bodies().contains(r#""logprobs":true"#));
 }

@@ -13,18 +13,8 @@ use crate::indexing::outcome::Report;
 use crate::indexing::pending::{PAGE, Waiting, all_pending_of, paged};
 use crate::indexing::stage::{ByPiece, Came, Done, Found, Job, New, prompt_tokens, said};
 
-const TABLE: Prompt = Prompt {
-    role: Role::Summarize,
-    template: include_str!("prompts/table.md"),
-    temperature: 0.0,
-    max_tokens: 512,
-};
-const FIGURE: Prompt = Prompt {
-    role: Role::Describe,
-    template: include_str!("prompts/figure.md"),
-    temperature: 0.0,
-    max_tokens: 1024,
-};
+const TABLE: Prompt = Prompt::new(Role::Summarize, include_str!("prompts/table.md"), 512);
+const FIGURE: Prompt = Prompt::new(Role::Describe, include_str!("prompts/figure.md"), 1024);
 
 /// Tokens of replies, about.
 const TABLE_REPLY: u64 = 70;
@@ -33,7 +23,7 @@ const FIGURE_REPLY: u64 = 200;
 /// (at low detail) and 1,500; some small models count more.
 const IMAGE: u64 = 1000;
 
-/// What tables show.
+/// Summaries of tables, in one sentence or two, which are searched beside their cells.
 pub(crate) struct Tables;
 
 #[async_trait(?Send)]

@@ -11,12 +11,7 @@ use crate::indexing::outcome::Report;
 use crate::indexing::pending::Waiting;
 use crate::indexing::stage::{ByPiece, Came, Done, Found, Job, New, Piece, prompt_tokens, said};
 
-const PROMPT: Prompt = Prompt {
-    role: Role::Summarize,
-    template: include_str!("prompts/source.md"),
-    temperature: 0.0,
-    max_tokens: 512,
-};
+const PROMPT: Prompt = Prompt::new(Role::Summarize, include_str!("prompts/source.md"), 512);
 
 /// Chunks of a document that its summary is made from, and characters of all of them.
 const FIRST: usize = 24;

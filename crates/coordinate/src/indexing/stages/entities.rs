@@ -25,12 +25,7 @@ const EXTRACTED: f64 = 1.0;
 /// Tokens of a description, about.
 const DESCRIPTION: u64 = 200;
 
-const DESCRIBE: Prompt = Prompt {
-    role: Role::Summarize,
-    template: include_str!("prompts/describe.md"),
-    temperature: 0.0,
-    max_tokens: 512,
-};
+const DESCRIBE: Prompt = Prompt::new(Role::Summarize, include_str!("prompts/describe.md"), 512);
 
 /// What a model finds in chunks.
 pub(crate) struct Entities;

@@ -21,12 +21,7 @@ const SHOWN: usize = 2400;
 const QUOTED: u64 = 300;
 const NAMES: usize = 3;
 
-const PROMPT: Prompt = Prompt {
-    role: Role::Summarize,
-    template: include_str!("prompts/report.md"),
-    temperature: 0.0,
-    max_tokens: 2048,
-};
+const PROMPT: Prompt = Prompt::new(Role::Summarize, include_str!("prompts/report.md"), 2048);
 
 /// Writes the report on a community; one call, two where the first reply cannot be read.
 ///

@@ -22,6 +22,7 @@ use crate::indexing::call_batch::run_calls;
 use crate::indexing::outcome::Report;
 use crate::indexing::params::TagParams;
 use crate::indexing::pending::{PAGE, Waiting, all_chunks, all_pending, paged};
+use crate::indexing::plan::Lacking;
 use crate::indexing::stage::{ByPiece, Came, Done, Found, Job, New, Piece, Ran, Row, Stage};
 
 /// Tokens of a tag in a reply, with its JSON, and of a text that has one.
@@ -63,9 +64,7 @@ impl Stage for FoundClasses<'_> {
             return Ok(ControlFlow::Break(())); // Classes of half a sample would be others.
         }
         if job.base().tag_classes().await?.is_empty() {
-            report.lacking.push(
-                "no tag classes were found in the documents, and none are declared".to_owned(),
-            );
+            report.lacking.push(Lacking::TagClasses);
             return Ok(ControlFlow::Break(()));
         }
         Ok(ControlFlow::Continue(()))

@@ -35,12 +35,7 @@ const BEGINNING: usize = 200;
 const SUMMARIZED: f64 = 1800.0;
 const SUMMARY: Usage = Usage { prompt_tokens: 1900, completion_tokens: 200 };
 
-const PROMPT: Prompt = Prompt {
-    role: Role::Summarize,
-    template: include_str!("prompts/summary.md"),
-    temperature: 0.0,
-    max_tokens: 512,
-};
+const PROMPT: Prompt = Prompt::new(Role::Summarize, include_str!("prompts/summary.md"), 512);
 
 /// The tree of summaries.
 pub(crate) struct Tree;

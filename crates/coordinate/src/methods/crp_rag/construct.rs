@@ -18,30 +18,14 @@ use crate::run::Run;
 /// "We refrain from using greedy decoding" (§3.2); the value is ours.
 const SAMPLING: f32 = 0.7;
 
-const STEP: Prompt = Prompt {
-    role: Role::Reason,
-    template: include_str!("../prompts/crp_step.md"),
-    temperature: SAMPLING,
-    max_tokens: 512,
-};
-const MERGE: Prompt = Prompt {
-    role: Role::Summarize,
-    template: include_str!("../prompts/crp_merge.md"),
-    temperature: super::TEMPERATURE,
-    max_tokens: 512,
-};
-const REWRITE: Prompt = Prompt {
-    role: Role::Rewrite,
-    template: include_str!("../prompts/crp_rewrite.md"),
-    temperature: super::TEMPERATURE,
-    max_tokens: 512,
-};
-const INTERFERE: Prompt = Prompt {
-    role: Role::Reason,
-    template: include_str!("../prompts/crp_interfere.md"),
-    temperature: SAMPLING,
-    max_tokens: 256,
-};
+const STEP: Prompt =
+    Prompt::new(Role::Reason, include_str!("../prompts/crp_step.md"), 512).at(SAMPLING);
+const MERGE: Prompt = Prompt::new(Role::Summarize, include_str!("../prompts/crp_merge.md"), 512)
+    .at(super::TEMPERATURE);
+const REWRITE: Prompt = Prompt::new(Role::Rewrite, include_str!("../prompts/crp_rewrite.md"), 512)
+    .at(super::TEMPERATURE);
+const INTERFERE: Prompt =
+    Prompt::new(Role::Reason, include_str!("../prompts/crp_interfere.md"), 256).at(SAMPLING);
 
 /// `G = GC(q)`, eq. 1. Never empty: where nothing could be proposed, the question is the one step.
 pub(super) async fn construct(

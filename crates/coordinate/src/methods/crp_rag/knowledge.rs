@@ -12,12 +12,9 @@ use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, look_up};
 use crate::run::Run;
 
-const INTEGRATE: Prompt = Prompt {
-    role: Role::Summarize,
-    template: include_str!("../prompts/crp_integrate.md"),
-    temperature: super::TEMPERATURE,
-    max_tokens: 1024,
-};
+const INTEGRATE: Prompt =
+    Prompt::new(Role::Summarize, include_str!("../prompts/crp_integrate.md"), 1024)
+        .at(super::TEMPERATURE);
 
 /// `K = KRA(V, q)`, eq. 2: one piece of knowledge for each node, by number.
 pub(super) async fn retrieve_and_aggregate(

@@ -11,24 +11,12 @@ use super::{Knowledge, TEMPERATURE};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
-const REASON: Prompt = Prompt {
-    role: Role::Reason,
-    template: include_str!("../prompts/crp_reason.md"),
-    temperature: TEMPERATURE,
-    max_tokens: 512,
-};
-const CONCLUDE: Prompt = Prompt {
-    role: Role::Answer,
-    template: include_str!("../prompts/crp_conclude.md"),
-    temperature: TEMPERATURE,
-    max_tokens: 1024,
-};
-const ABSTRACT: Prompt = Prompt {
-    role: Role::Answer,
-    template: include_str!("../prompts/crp_abstract.md"),
-    temperature: TEMPERATURE,
-    max_tokens: 1024,
-};
+const REASON: Prompt =
+    Prompt::new(Role::Reason, include_str!("../prompts/crp_reason.md"), 512).at(TEMPERATURE);
+const CONCLUDE: Prompt =
+    Prompt::new(Role::Answer, include_str!("../prompts/crp_conclude.md"), 1024).at(TEMPERATURE);
+const ABSTRACT: Prompt =
+    Prompt::new(Role::Answer, include_str!("../prompts/crp_abstract.md"), 1024).at(TEMPERATURE);
 
 /// A path with what is known of its nodes.
 pub(super) struct Steps<'a> {

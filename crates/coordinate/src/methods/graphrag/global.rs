@@ -44,12 +44,12 @@ impl Default for Global {
 
 impl MethodParams for Global {
     const SPEC: MethodSpec<Self> = MethodSpec {
-        variants: &[Variant {
-            name: "graphrag-global",
-            summary: "a partial answer from each batch of community reports, the helpful ones put together",
-            source: "GraphRAG",
-            set: |_| {},
-        }],
+        variants: &[Variant::new(
+            "graphrag-global",
+            "a partial answer from each batch of community reports, the helpful ones put together",
+            "GraphRAG",
+            |_| {},
+        )],
         parameters: &[],
         roles: &[Role::Answer],
         without_model: WithoutModel::Fails,
@@ -67,12 +67,7 @@ impl MethodParams for Global {
     };
 }
 
-const MAP: Prompt = Prompt {
-    role: Role::Answer,
-    template: include_str!("../prompts/map.md"),
-    temperature: 0.0,
-    max_tokens: 1024,
-};
+const MAP: Prompt = Prompt::new(Role::Answer, include_str!("../prompts/map.md"), 1024);
 
 /// Answers `question` from the reports on all communities of a level: a call for each batch of reports,
 /// and one that puts the helpful partial answers together.

@@ -42,12 +42,12 @@ impl Default for Local {
 
 impl MethodParams for Local {
     const SPEC: MethodSpec<Self> = MethodSpec {
-        variants: &[Variant {
-            name: "graphrag-local",
-            summary: "entities close to the question, their relations, reports and chunks, one answer",
-            source: "GraphRAG",
-            set: |_| {},
-        }],
+        variants: &[Variant::new(
+            "graphrag-local",
+            "entities close to the question, their relations, reports and chunks, one answer",
+            "GraphRAG",
+            |_| {},
+        )],
         parameters: &[],
         roles: &[Role::Answer],
         without_model: WithoutModel::Quotes,

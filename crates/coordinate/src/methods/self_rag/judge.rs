@@ -6,12 +6,8 @@ use serde_json::json;
 
 use crate::verdict::{only, yes_or_no};
 
-pub(super) const RETRIEVAL: Prompt = Prompt {
-    role: Role::Know,
-    template: include_str!("../prompts/self_rag_retrieve.md"),
-    temperature: 0.0,
-    max_tokens: 256,
-};
+pub(super) const RETRIEVAL: Prompt =
+    Prompt::new(Role::Know, include_str!("../prompts/self_rag_retrieve.md"), 256);
 pub(super) const RELEVANCE: Prompt = Prompt {
     role: Role::Relevant,
     template: include_str!("../prompts/self_rag_relevant.md"),

@@ -42,7 +42,7 @@ pub struct Forecast {
 pub struct ForecastUsd {
     /// As it usually goes.
     pub typical: Option<f64>,
-    /// At most.
+    /// The most it can be, where every loop goes to its end; none without a price.
     pub most: Option<f64>,
 }
 
@@ -51,13 +51,13 @@ pub struct ForecastUsd {
 pub struct IndexingForecast {
     /// The data set.
     pub data_set: String,
-    /// Chunks.
+    /// Chunks that its corpus would become.
     pub chunks: usize,
-    /// Calls to models.
+    /// Calls to chat models while indexing.
     pub calls: usize,
-    /// Tokens of prompts.
+    /// Tokens sent, estimated.
     pub prompt_tokens: u64,
-    /// Tokens of replies.
+    /// Tokens received, estimated.
     pub completion_tokens: u64,
     /// US dollars, where the prices are known.
     pub usd: Option<f64>,
