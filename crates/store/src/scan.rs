@@ -1,11 +1,15 @@
 //! Which vectors are closest? An exact scan over int8 codes, several queries in one pass; the best
 //! are scored again in full precision by whoever holds the vectors.
 
+mod parts;
+
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashSet};
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
+
+pub(crate) use self::parts::Parts;
 
 /// Vectors compared with each other to tell what unrelated ones look like: 8,128 pairs.
 const SAMPLE: usize = 128;
@@ -43,6 +47,9 @@ pub struct Near {
     pub score: f32,
 }
 
+/// Whether an identifier with its owner may be found; asked for the best alone.
+type Keep<'a> = &'a (dyn Fn(u64, u64) -> bool + Sync);
+
 impl Codes {
     /// Adds one vector. All vectors of a set have the same number of components; one that differs
     /// is refused (`false`).
@@ -63,6 +70,30 @@ impl Codes {
         true
     }
 
+    /// Makes room for more.
+    fn reserve(&mut self, more: usize) {
+        self.ids.reserve(more);
+        self.owners.reserve(more);
+        self.scales.reserve(more);
+        self.codes.reserve(more * self.dimensions);
+    }
+
+    /// Adds a row of other codes of the same length.
+    fn copy(&mut self, other: &Self, row: usize) {
+        let place = row * self.dimensions..(row + 1) * self.dimensions;
+        if let (Some(&id), Some(&owner), Some(&scale), Some(code)) = (
+            other.ids.get(row),
+            other.owners.get(row),
+            other.scales.get(row),
+            other.codes.get(place),
+        ) {
+            self.ids.push(id);
+            self.owners.push(owner);
+            self.scales.push(scale);
+            self.codes.extend_from_slice(code);
+        }
+    }
+
     /// The `k` nearest to each query, best first, ties by id; none whose owner is in `exclude`,
     /// none clearly below `min_score`. Queries of another length find nothing.
     pub fn nearest(
@@ -71,6 +102,17 @@ impl Codes {
         k: usize,
         min_score: f32,
         exclude: &HashSet<u64>,
+    ) -> Vec<Vec<Near>> {
+        self.nearest_kept(queries, k, min_score, &|_, owner| !exclude.contains(&owner))
+    }
+
+    /// The same for those that `keep` says yes to, by identifier and owner.
+    fn nearest_kept(
+        &self,
+        queries: &[Vec<f32>],
+        k: usize,
+        min_score: f32,
+        keep: Keep<'_>,
     ) -> Vec<Vec<Near>> {
         if self.dimensions == 0 || k == 0 {
             return vec![Vec::new(); queries.len()];
@@ -95,7 +137,7 @@ impl Codes {
                 for (query, best) in queries.iter().zip(&mut best) {
                     let Some((scale, query)) = query else { continue };
                     simd.dispatch(|| {
-                        self.scan_block(at * BLOCK, block, query, *scale, min_score, exclude, best);
+                        self.scan_block(at * BLOCK, block, query, *scale, min_score, keep, best);
                     });
                 }
             }
@@ -183,7 +225,7 @@ impl Codes {
         query: &[i16],
         query_scale: f32,
         min_score: f32,
-        exclude: &HashSet<u64>,
+        keep: Keep<'_>,
         best: &mut Best,
     ) {
         let rows = block.chunks_exact(self.dimensions).enumerate();
@@ -197,7 +239,7 @@ impl Codes {
             else {
                 continue;
             };
-            if !exclude.contains(&owner) {
+            if keep(id, owner) {
                 best.offer(Near { id, owner, score });
             }
         }

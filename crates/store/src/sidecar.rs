@@ -30,8 +30,8 @@ pub(crate) fn save(path: &Path, stamp: &str, codes: &Codes) -> std::io::Result<(
     fs::rename(&draft, path)
 }
 
-/// Codes under this stamp; `None` where the file is absent, older, foreign or damaged.
-pub(crate) fn load(path: &Path, stamp: &str) -> Option<Codes> {
+/// Codes with their stamp; `None` where the file is absent or damaged, or its stamp is not accepted.
+pub(crate) fn load(path: &Path, accept: impl FnOnce(&str) -> bool) -> Option<(String, Codes)> {
     let mut file = fs::File::open(path).ok()?;
     let length = file.metadata().ok()?.len();
     let mut magic = [0; 8];
@@ -45,22 +45,22 @@ pub(crate) fn load(path: &Path, stamp: &str) -> Option<Codes> {
         .checked_mul(count)?
         .checked_add(count.checked_mul(20)?)?
         .checked_add(32 + stamp_length)?;
-    if &magic != MAGIC || stamp_length != stamp.len() as u64 || expected != length {
+    if &magic != MAGIC || expected != length {
         return None;
     }
-    let mut bytes = read(&mut file, stamp.len())?;
-    if bytes != stamp.as_bytes() {
+    let stamp = String::from_utf8(read(&mut file, usize::try_from(stamp_length).ok()?)?).ok()?;
+    if !accept(&stamp) {
         return None;
     }
     let count = usize::try_from(count).ok()?;
-    bytes = read(&mut file, count * 16)?;
+    let mut bytes = read(&mut file, count * 16)?;
     let mut ids = numbers(&bytes, u64::from_le_bytes);
     let owners = ids.split_off(count);
     bytes = read(&mut file, count * 4)?;
     let scales = numbers(&bytes, f32::from_le_bytes);
     let dimensions = usize::try_from(dimensions).ok()?;
     let codes = read(&mut file, count * dimensions)?;
-    Some(Codes { dimensions, ids, owners, scales, codes, ..Codes::default() })
+    Some((stamp, Codes { dimensions, ids, owners, scales, codes, ..Codes::default() }))
 }
 
 fn read(file: &mut fs::File, length: usize) -> Option<Vec<u8>> {
@@ -83,13 +83,14 @@ mod tests {
         let path = folder.path().join("x.codes");
         let mut codes = Codes::default();
         assert!(codes.push(7, 8, &[0.6, 0.8]) && codes.push(9, 9, &[1.0, 0.0]));
+        let load = |stamp: &str| load(&path, |found| found == stamp).map(|(_, codes)| codes);
         save(&path, "base:3", &codes).unwrap();
-        assert_eq!(load(&path, "base:3"), Some(codes));
-        assert_eq!(load(&path, "base:4"), None);
+        assert_eq!(load("base:3"), Some(codes));
+        assert_eq!(load("base:4"), None);
         let bytes = fs::read(&path).unwrap();
         fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
-        assert_eq!(load(&path, "base:3"), None);
+        assert_eq!(load("base:3"), None);
         fs::write(&path, b"").unwrap();
-        assert_eq!(load(&path, "base:3"), None);
+        assert_eq!(load("base:3"), None);
     }
 }

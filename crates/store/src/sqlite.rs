@@ -1,6 +1,7 @@
 //! How is a base opened? A folder with `base.sqlite` (write-ahead log) and the indexes derived
 //! from it; readers never wait for the writer.
 
+mod codes;
 mod counts;
 mod distil;
 mod export;
@@ -52,7 +53,7 @@ struct Inner {
     writer: Mutex<Connection>,
     fulltext: OnceLock<FullText>,
     fulltext_opening: Mutex<()>,
-    vectors: vectors::Loaded,
+    vectors: codes::Loaded,
     names: names::Borne,
     ledger: ledger::Queue,
 }
@@ -103,7 +104,7 @@ impl Base {
                 readers: Mutex::default(),
                 fulltext: OnceLock::new(),
                 fulltext_opening: Mutex::default(),
-                vectors: vectors::Loaded::default(),
+                vectors: codes::Loaded::default(),
                 names: names::Borne::default(),
                 ledger: ledger::Queue::default(),
             }),
@@ -237,5 +238,3 @@ fn advance(connection: &Connection, key: &str) -> rusqlite::Result<i64> {
 
 /// Advances with every change of chunks; full text catches up with it.
 const TEXT_GENERATION: &str = "text_generation";
-/// Advances with every change of vectors; the codes are rebuilt when they lag behind.
-const VECTOR_GENERATION: &str = "vector_generation";

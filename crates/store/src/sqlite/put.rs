@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::references;
 use super::rows::limit_of;
-use super::{TEXT_GENERATION, VECTOR_GENERATION, advance};
+use super::{TEXT_GENERATION, advance};
 
 pub(super) fn put_file(
     tx: &Transaction<'_>,
@@ -175,7 +175,6 @@ pub(super) fn put_summaries(
     summaries: &[(ChunkId, Option<String>)],
 ) -> rusqlite::Result<()> {
     let generation = advance(tx, TEXT_GENERATION)?;
-    advance(tx, VECTOR_GENERATION)?;
     let mut done = tx.prepare_cached(
         "INSERT INTO progress(stage, chunk) SELECT ?1, id FROM chunks WHERE id = ?2 ON CONFLICT DO NOTHING",
     )?;
@@ -296,7 +295,6 @@ pub(super) fn forget(
     chunks: impl Iterator<Item = i64>,
 ) -> rusqlite::Result<()> {
     let generation = advance(tx, TEXT_GENERATION)?;
-    advance(tx, VECTOR_GENERATION)?;
     let mut note = tx.prepare_cached("INSERT INTO gone(chunk, generation) VALUES (?1, ?2)")?;
     for chunk in chunks {
         note.execute(params![chunk, generation])?;

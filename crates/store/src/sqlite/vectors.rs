@@ -1,25 +1,17 @@
-//! How are vectors found fast? By codes in memory, loaded on first use, checked against the
-//! database's generation at every search, and scored again from the stored vectors.
+//! How are vectors found fast? By codes in memory, which follow the database step by step; the best are
+//! scored again from the stored vectors.
 
-use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, Mutex};
+use std::collections::HashSet;
 
-use pikerag_knowledge::{AtomKind, StoreError, VectorSet};
+use pikerag_knowledge::{StoreError, VectorSet};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{Inner, VECTOR_GENERATION, counter, locked, rows};
+use super::{Inner, rows};
 use crate::error::Context;
-use crate::scan::{Codes, Near, cosine};
-use crate::sidecar;
+use crate::scan::{Near, cosine};
 
 /// Found by codes before the exact scores decide.
 const RESCORED: usize = 50;
-
-/// The codes in memory, each with the generation it was made from.
-#[derive(Default)]
-pub(super) struct Loaded {
-    sets: Mutex<BTreeMap<VectorSet, (i64, Arc<Codes>)>>,
-}
 
 impl Inner {
     /// The `k` nearest of a set with exact scores, per query.
@@ -54,77 +46,6 @@ impl Inner {
         }
         Ok(lists)
     }
-
-    /// The codes of a set as the database stands now.
-    pub(super) fn codes(
-        &self,
-        connection: &Connection,
-        set: VectorSet,
-    ) -> Result<Arc<Codes>, StoreError> {
-        let generation =
-            counter(connection, VECTOR_GENERATION).context("reading the generation")?;
-        let mut sets = locked(&self.vectors.sets);
-        if let Some((loaded, codes)) = sets.get(&set)
-            && *loaded == generation
-        {
-            return Ok(Arc::clone(codes));
-        }
-        let stamp = self.stamp(generation);
-        let path = self.folder.join(format!("{}.codes", set_name(set)));
-        let codes = match sidecar::load(&path, &stamp) {
-            Some(codes) => codes,
-            None => {
-                let codes = read_codes(connection, set)?;
-                if let Err(error) = sidecar::save(&path, &stamp, &codes) {
-                    tracing::warn!(path = %path.display(), %error, "vector codes are not kept; the next start builds them again");
-                }
-                codes
-            }
-        };
-        let codes = Arc::new(codes);
-        sets.insert(set, (generation, Arc::clone(&codes)));
-        Ok(codes)
-    }
-}
-
-/// All vectors of a set as codes, in the order of their identifiers.
-fn read_codes(connection: &Connection, set: VectorSet) -> Result<Codes, StoreError> {
-    let sql = match set {
-        VectorSet::Chunks => {
-            "SELECT node, node, vector FROM chunk_vectors ORDER BY node".to_owned()
-        }
-        VectorSet::Atoms(kind) => format!(
-            "SELECT v.node, a.chunk, v.vector FROM atom_vectors v CROSS JOIN atoms a ON a.id = v.node
-             WHERE a.kind = '{}' ORDER BY v.node",
-            kind.as_str()
-        ),
-        VectorSet::Entities
-        | VectorSet::Summaries
-        | VectorSet::Sources
-        | VectorSet::Sections => {
-            format!("SELECT node, node, vector FROM {} ORDER BY node", table(set))
-        }
-    };
-    let mut statement = connection.prepare(&sql).context("reading vectors")?;
-    let mut rows = statement.query([]).context("reading vectors")?;
-    let mut codes = Codes::default();
-    let mut refused = 0;
-    while let Some(row) = rows.next().context("reading vectors")? {
-        let (id, owner) = (
-            rows::id(row, 0).context("reading vectors")?,
-            rows::id(row, 1).context("reading vectors")?,
-        );
-        let blob = row.get_ref(2).context("reading vectors")?;
-        let vector = rows::floats(blob.as_blob().context("reading vectors")?);
-        refused += usize::from(!codes.push(id, owner, &vector));
-    }
-    if refused > 0 {
-        tracing::warn!(
-            refused,
-            "vectors of another length were left out; indexing makes them anew"
-        );
-    }
-    Ok(codes)
 }
 
 pub(super) fn table(set: VectorSet) -> &'static str {
@@ -160,17 +81,4 @@ pub(super) fn stored(
     let mut statement = connection.prepare_cached(&sql)?;
     let vector = |row: &rusqlite::Row<'_>| Ok(rows::floats(row.get_ref(0)?.as_blob()?));
     nodes.iter().map(|node| statement.query_row([node.cast_signed()], vector).optional()).collect()
-}
-
-fn set_name(set: VectorSet) -> &'static str {
-    match set {
-        VectorSet::Chunks => "chunks",
-        VectorSet::Atoms(AtomKind::Question) => "questions",
-        VectorSet::Atoms(AtomKind::Sentence) => "sentences",
-        VectorSet::Atoms(AtomKind::Statement) => "statements",
-        VectorSet::Entities => "entities",
-        VectorSet::Summaries => "summaries",
-        VectorSet::Sources => "sources",
-        VectorSet::Sections => "sections",
-    }
 }

@@ -9,8 +9,7 @@ use pikerag_knowledge::{
 use rusqlite::{OptionalExtension, params};
 
 use super::{
-    Base, TEXT_GENERATION, VECTOR_GENERATION, advance, counter, distil, graph, put, records, rows,
-    texts, tree, vectors,
+    Base, TEXT_GENERATION, counter, distil, graph, put, records, rows, texts, tree, vectors,
 };
 use crate::error::Context;
 
@@ -199,7 +198,7 @@ impl KnowledgeWriter for Base {
             for (chunk, found) in &found {
                 distil::put_extraction(tx, by, *chunk, found)?;
             }
-            advance(tx, VECTOR_GENERATION).map(drop)
+            Ok(())
         })
         .await
     }
@@ -212,11 +211,7 @@ impl KnowledgeWriter for Base {
     }
 
     async fn put_descriptions(&self, made: Vec<(u64, u64, String)>) -> Result<(), StoreError> {
-        self.writing("storing descriptions", move |tx| {
-            distil::put_descriptions(tx, &made)?;
-            advance(tx, VECTOR_GENERATION).map(drop)
-        })
-        .await
+        self.writing("storing descriptions", move |tx| distil::put_descriptions(tx, &made)).await
     }
 
     async fn outline(&self) -> Result<Outline, StoreError> {
@@ -251,13 +246,7 @@ impl KnowledgeWriter for Base {
 
     async fn keep_summaries(&self, level: u8, ids: &[SummaryId]) -> Result<(), StoreError> {
         let ids = ids.to_vec();
-        self.writing("dropping old summaries", move |tx| {
-            if 0 < tree::keep(tx, level, &ids)? {
-                advance(tx, VECTOR_GENERATION)?;
-            }
-            Ok(())
-        })
-        .await
+        self.writing("dropping old summaries", move |tx| tree::keep(tx, level, &ids)).await
     }
 
     async fn generation(&self) -> Result<i64, StoreError> {
@@ -314,7 +303,7 @@ impl KnowledgeWriter for Base {
             for (node, vector) in &vectors {
                 insert.execute(params![node.cast_signed(), embedder, rows::bytes(vector)])?;
             }
-            advance(tx, VECTOR_GENERATION).map(drop)
+            Ok(())
         })
         .await
     }
@@ -322,19 +311,7 @@ impl KnowledgeWriter for Base {
     async fn refresh(&self) -> Result<(), StoreError> {
         self.reading("refreshing the derived indexes", |inner, connection| {
             inner.refresh_text()?;
-            for set in [
-                VectorSet::Chunks,
-                VectorSet::Atoms(pikerag_knowledge::AtomKind::Question),
-                VectorSet::Atoms(pikerag_knowledge::AtomKind::Sentence),
-                VectorSet::Atoms(pikerag_knowledge::AtomKind::Statement),
-                VectorSet::Entities,
-                VectorSet::Summaries,
-                VectorSet::Sources,
-                VectorSet::Sections,
-            ] {
-                inner.codes(connection, set)?;
-            }
-            Ok(())
+            inner.refresh_codes(connection)
         })
         .await
     }

@@ -1,0 +1,231 @@
+//! How do codes change in steps? A set is a few parts, the largest first: what came later stands in a later
+//! part, what went is marked in the part that holds it. Small parts are merged, so that there are never many
+//! and a step costs in proportion to what it brings.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::{Codes, Near};
+
+/// The codes of one set, cheap to clone: searches hold the parts that they began with.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Parts(Vec<Part>);
+
+#[derive(Clone, Debug)]
+struct Part {
+    /// In the order of their identifiers.
+    codes: Arc<Codes>,
+    /// Identifiers that went, or stand in a later part now.
+    dead: Arc<HashSet<u64>>,
+}
+
+impl Part {
+    fn live(&self) -> usize {
+        self.codes.ids.len() - self.dead.len()
+    }
+
+    fn holds(&self, id: u64) -> bool {
+        self.codes.ids.binary_search(&id).is_ok() && !self.dead.contains(&id)
+    }
+}
+
+impl Parts {
+    /// One part; its codes are in the order of their identifiers.
+    pub(crate) fn of(codes: Codes) -> Self {
+        let mut parts = Self::default();
+        parts.add(codes);
+        parts
+    }
+
+    /// How many codes there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.iter().map(Part::live).sum()
+    }
+
+    /// One step: `changed` go where they are, and those of them that have a vector now come anew. Both are in
+    /// the order of identifiers.
+    pub(crate) fn step(&mut self, changed: &[u64], came: Codes) {
+        for part in &mut self.0 {
+            let gone: Vec<u64> = changed.iter().copied().filter(|id| part.holds(*id)).collect();
+            if !gone.is_empty() {
+                Arc::make_mut(&mut part.dead).extend(gone);
+            }
+        }
+        self.0.retain(|part| 0 < part.live());
+        self.add(came);
+    }
+
+    fn add(&mut self, codes: Codes) {
+        if codes.ids.is_empty() {
+            return;
+        }
+        self.0.push(Part { codes: Arc::new(codes), dead: Arc::default() });
+        // Each part is more than twice as large as the next: a code is moved a few times in its life.
+        while let [.., large, small] = self.0.as_slice()
+            && large.live() <= 2 * small.live()
+            && large.codes.dimensions == small.codes.dimensions
+        {
+            let merged = merged(large, small);
+            self.0.truncate(self.0.len() - 2);
+            self.0.push(Part { codes: Arc::new(merged), dead: Arc::default() });
+        }
+    }
+
+    /// All in one, in the order of identifiers; the codes of another length than the most have are left out.
+    pub(crate) fn compact(&self) -> Codes {
+        let dimensions = self.0.iter().max_by_key(|part| part.live());
+        let Some(dimensions) = dimensions.map(|part| part.codes.dimensions) else {
+            return Codes::default();
+        };
+        let alike = self.0.iter().filter(|part| part.codes.dimensions == dimensions);
+        let whole = alike.cloned().reduce(|large, small| Part {
+            codes: Arc::new(merged(&large, &small)),
+            dead: Arc::default(),
+        });
+        let none = Part { codes: Arc::default(), dead: Arc::default() };
+        whole.map_or_else(Codes::default, |whole| match whole.dead.is_empty() {
+            true => Arc::unwrap_or_clone(whole.codes),
+            false => merged(&whole, &none),
+        })
+    }
+
+    /// As [`Codes::nearest`], over all parts.
+    pub(crate) fn nearest(
+        &self,
+        queries: &[Vec<f32>],
+        k: usize,
+        min_score: f32,
+        exclude: &HashSet<u64>,
+    ) -> Vec<Vec<Near>> {
+        let mut lists = vec![Vec::new(); queries.len()];
+        for part in &self.0 {
+            let keep = |id: u64, owner: u64| !exclude.contains(&owner) && !part.dead.contains(&id);
+            let found = part.codes.nearest_kept(queries, k, min_score, &keep);
+            for (list, found) in lists.iter_mut().zip(found) {
+                list.extend(found);
+            }
+        }
+        for list in &mut lists {
+            list.sort_by(|a: &Near, b: &Near| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
+            list.truncate(k);
+        }
+        lists
+    }
+
+    /// As [`Codes::similarities`].
+    pub(crate) fn similarities(&self, query: &[f32], ids: &[u64]) -> Vec<f32> {
+        let mut all = vec![0.0; ids.len()];
+        for part in &self.0 {
+            let found = part.codes.similarities(query, ids);
+            for ((all, found), id) in all.iter_mut().zip(found).zip(ids) {
+                if part.holds(*id) {
+                    *all = found;
+                }
+            }
+        }
+        all
+    }
+
+    /// As [`Codes::unrelated_similarity`], told from the largest part.
+    pub(crate) fn unrelated_similarity(&self, share: f32) -> Option<f32> {
+        self.0.iter().max_by_key(|part| part.live())?.codes.unrelated_similarity(share)
+    }
+}
+
+/// The live codes of two parts, in the order of their identifiers.
+fn merged(one: &Part, other: &Part) -> Codes {
+    let mut codes = Codes { dimensions: one.codes.dimensions, ..Codes::default() };
+    codes.reserve(one.live() + other.live());
+    let rows = |part: &Part| -> Vec<usize> {
+        let ids = part.codes.ids.iter().enumerate();
+        ids.filter(|(_, id)| !part.dead.contains(id)).map(|(row, _)| row).collect()
+    };
+    let (ones, others) = (rows(one), rows(other));
+    let id = |part: &Part, row: usize| part.codes.ids.get(row).copied();
+    let mut others = others.into_iter().peekable();
+    for row in ones {
+        while let Some(next) = others.next_if(|next| id(other, *next) < id(one, row)) {
+            codes.copy(&other.codes, next);
+        }
+        codes.copy(&one.codes, row);
+    }
+    for row in others {
+        codes.copy(&other.codes, row);
+    }
+    codes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::scan::cosine;
+
+    fn unit(angle: u16) -> Vec<f32> {
+        let angle = f32::from(angle) / 1000.0;
+        vec![angle.cos(), angle.sin()]
+    }
+
+    proptest! {
+        /// The twin: all codes made anew after every step.
+        #[test]
+        fn steps_come_to_what_a_fresh_start_gives(
+            steps in prop::collection::vec(
+                prop::collection::btree_map(0u64..60, prop::option::of(0u16..3000), 0..25), 1..12),
+            query in 0u16..3000, k in 1usize..9
+        ) {
+            let (mut parts, mut twin) = (Parts::default(), BTreeMap::new());
+            for step in steps {
+                let mut came = Codes::default();
+                for (id, angle) in &step {
+                    match angle {
+                        Some(angle) => {
+                            twin.insert(*id, unit(*angle));
+                            prop_assert!(came.push(*id, id / 4, &unit(*angle)));
+                        }
+                        None => drop(twin.remove(id)),
+                    }
+                }
+                parts.step(&step.into_keys().collect::<Vec<_>>(), came);
+                prop_assert_eq!(parts.len(), twin.len());
+                prop_assert!(parts.0.windows(2).all(|two| two[1].live() < two[0].live()));
+                let mut whole = Codes::default();
+                for (id, vector) in &twin {
+                    prop_assert!(whole.push(*id, id / 4, vector));
+                }
+                if !twin.is_empty() {
+                    prop_assert_eq!(&parts.compact(), &whole);
+                }
+                let (queries, exclude) = ([unit(query)], HashSet::from([2]));
+                prop_assert_eq!(
+                    parts.nearest(&queries, k, -1.0, &exclude),
+                    whole.nearest(&queries, k, -1.0, &exclude)
+                );
+                let ids: Vec<u64> = (0..60).collect();
+                for (id, found) in ids.iter().zip(parts.similarities(&unit(query), &ids)) {
+                    let exact = twin.get(id).map_or(0.0, |vector| cosine(&unit(query), vector));
+                    prop_assert!((exact - found).abs() < 0.02);
+                }
+            }
+        }
+    }
+
+    /// A new embedder comes in step by step: until it is done, each query finds those of its own length.
+    #[test]
+    fn vectors_of_two_lengths_stand_side_by_side() {
+        let mut old = Codes::default();
+        for id in 0..9 {
+            assert!(old.push(id, id, &[1.0, 0.0]));
+        }
+        let mut parts = Parts::of(old);
+        let mut new = Codes::default();
+        assert!(new.push(3, 3, &[0.0, 0.0, 1.0]));
+        parts.step(&[3], new);
+        let found = |query: Vec<f32>| parts.nearest(&[query], 99, -1.0, &HashSet::new())[0].len();
+        assert_eq!((found(vec![1.0, 0.0]), found(vec![0.0, 0.0, 1.0])), (8, 1));
+        assert_eq!(parts.compact().ids.len(), 8);
+    }
+}

@@ -1,0 +1,279 @@
+//! How do codes follow the database? Loaded on first use from the file beside it, then step by step by the
+//! log of vectors that came, changed and went.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use pikerag_knowledge::{AtomKind, StoreError, VectorSet};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::vectors::table;
+use super::{Inner, counter, locked, rows};
+use crate::error::Context;
+use crate::scan::{Codes, Parts};
+use crate::sidecar;
+
+/// The sets, by the table that their vectors stand in.
+const SETS: [&[VectorSet]; 6] = [
+    &[VectorSet::Chunks],
+    &[
+        VectorSet::Atoms(AtomKind::Question),
+        VectorSet::Atoms(AtomKind::Sentence),
+        VectorSet::Atoms(AtomKind::Statement),
+    ],
+    &[VectorSet::Entities],
+    &[VectorSet::Summaries],
+    &[VectorSet::Sources],
+    &[VectorSet::Sections],
+];
+/// Codes are saved again when more than one in so many has changed since.
+const RESAVED: usize = 8;
+
+/// The codes in memory. Each set has a lock of its own: none waits for another to be loaded.
+#[derive(Default)]
+pub(super) struct Loaded {
+    sets: Mutex<BTreeMap<VectorSet, Arc<Mutex<Option<Set>>>>>,
+}
+
+struct Set {
+    /// The entry of the log that it stands at.
+    seq: i64,
+    /// The entry that the file stands at; what came later is in the log.
+    saved: i64,
+    /// Nodes that changed since then; one that changed twice counts twice.
+    changed: usize,
+    parts: Parts,
+}
+
+impl Inner {
+    /// The codes of a set as the database stands now, or later.
+    pub(super) fn codes(
+        &self,
+        connection: &Connection,
+        set: VectorSet,
+    ) -> Result<Parts, StoreError> {
+        let now = log_end(connection).context("reading the log of vectors")?;
+        let slot = Arc::clone(locked(&self.vectors.sets).entry(set).or_default());
+        let mut held = locked(&slot);
+        if let Some(held) = held.as_ref().filter(|held| now <= held.seq) {
+            return Ok(held.parts.clone());
+        }
+        let floor = counter(connection, &floor(set)).context("reading the log of vectors")?;
+        let mut next = match held.take() {
+            Some(held) if floor <= held.seq => held,
+            _ => self.load(connection, set, floor, now)?,
+        };
+        if next.seq < now {
+            step(connection, set, &mut next, now).context("reading vectors")?;
+        }
+        Ok(held.insert(next).parts.clone())
+    }
+
+    /// From the file beside the database if the log goes on from there, else from all vectors.
+    fn load(
+        &self,
+        connection: &Connection,
+        set: VectorSet,
+        floor: i64,
+        now: i64,
+    ) -> Result<Set, StoreError> {
+        let follows =
+            |stamp: &str| self.seq_of(stamp).is_some_and(|seq| (floor..=now).contains(&seq));
+        let path = self.codes_file(set);
+        if let Some((stamp, codes)) = sidecar::load(&path, follows) {
+            let seq = self.seq_of(&stamp).unwrap_or_default();
+            return Ok(Set { seq, saved: seq, changed: 0, parts: Parts::of(codes) });
+        }
+        let codes = read_codes(connection, set)?;
+        let saved = match self.save(set, now, &codes) {
+            true => now,
+            // Nothing is dropped from the log on the strength of it.
+            false => floor,
+        };
+        Ok(Set { seq: now, saved, changed: 0, parts: Parts::of(codes) })
+    }
+
+    /// Brings all codes up to the database; saves those that have changed much, and drops from the log what
+    /// every file has seen.
+    pub(super) fn refresh_codes(&self, connection: &Connection) -> Result<(), StoreError> {
+        for sets in SETS {
+            let mut is_due = false;
+            for set in sets {
+                self.codes(connection, *set)?;
+                is_due |= self.with_set(*set, |held| {
+                    held.parts.len() < RESAVED * held.changed
+                        || held.changed > 0 && held.parts.len() == 0
+                });
+            }
+            if !is_due {
+                continue;
+            }
+            let mut seen = i64::MAX;
+            for set in sets {
+                let slot = Arc::clone(locked(&self.vectors.sets).entry(*set).or_default());
+                let mut held = locked(&slot);
+                let Some(held) = held.as_mut() else { continue };
+                if held.saved < held.seq {
+                    let whole = held.parts.compact();
+                    if self.save(*set, held.seq, &whole) {
+                        (held.saved, held.changed) = (held.seq, 0);
+                        held.parts = Parts::of(whole);
+                    }
+                }
+                seen = seen.min(held.saved);
+            }
+            if let Some(set) = sets.first() {
+                self.prune(*set, seen)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn with_set(&self, set: VectorSet, ask: impl FnOnce(&Set) -> bool) -> bool {
+        let slot = Arc::clone(locked(&self.vectors.sets).entry(set).or_default());
+        locked(&slot).as_ref().is_some_and(ask)
+    }
+
+    fn prune(&self, set: VectorSet, seen: i64) -> Result<(), StoreError> {
+        self.transaction("dropping old entries of the log of vectors", |tx| {
+            tx.execute(
+                "DELETE FROM vector_log WHERE vectors = ?1 AND seq <= ?2",
+                params![table(set), seen],
+            )?;
+            tx.execute(
+                "INSERT INTO meta(key, value) VALUES (?1, ?2)
+                 ON CONFLICT(key) DO UPDATE SET value = max(CAST(value AS INTEGER), excluded.value)",
+                params![floor(set), seen],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// Whether the file could be written.
+    fn save(&self, set: VectorSet, seq: i64, codes: &Codes) -> bool {
+        let path = self.codes_file(set);
+        match sidecar::save(&path, &format!("{}:log:{seq}", self.identity), codes) {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "vector codes are not kept; the next start builds them again");
+                false
+            }
+        }
+    }
+
+    fn seq_of(&self, stamp: &str) -> Option<i64> {
+        stamp.strip_prefix(&self.identity)?.strip_prefix(":log:")?.parse().ok()
+    }
+
+    fn codes_file(&self, set: VectorSet) -> PathBuf {
+        self.folder.join(format!("{}.codes", set_name(set)))
+    }
+}
+
+/// The key under which `meta` holds the last entry of the log that was dropped.
+fn floor(set: VectorSet) -> String {
+    format!("vector_log_floor:{}", table(set))
+}
+
+/// The last entry that the log ever had.
+fn log_end(connection: &Connection) -> rusqlite::Result<i64> {
+    let mut last =
+        connection.prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'vector_log'")?;
+    Ok(last.query_row([], |row| row.get(0)).optional()?.unwrap_or_default())
+}
+
+/// Takes over what the log says of a set up to `now`.
+fn step(connection: &Connection, set: VectorSet, held: &mut Set, now: i64) -> rusqlite::Result<()> {
+    let changed: Vec<u64> = connection
+        .prepare_cached("SELECT DISTINCT node FROM vector_log WHERE ?1 < seq AND vectors = ?2")?
+        .query_map(params![held.seq, table(set)], |row| rows::id(row, 0))?
+        .collect::<rusqlite::Result<_>>()?;
+    held.seq = now;
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let mut changed = changed;
+    changed.sort_unstable();
+    let (sql, kind) = match set {
+        VectorSet::Atoms(kind) => (
+            "SELECT a.chunk, v.vector FROM atom_vectors v CROSS JOIN atoms a ON a.id = v.node
+             WHERE v.node = ?1 AND a.kind = ?2"
+                .to_owned(),
+            kind.as_str(),
+        ),
+        other => {
+            (format!("SELECT node, vector FROM {} WHERE node = ?1 AND ?2 = ''", table(other)), "")
+        }
+    };
+    let mut vector = connection.prepare_cached(&sql)?;
+    let mut came = Codes::default();
+    for node in &changed {
+        let found = vector
+            .query_row(params![node.cast_signed(), kind], |row| {
+                Ok((rows::id(row, 0)?, rows::floats(row.get_ref(1)?.as_blob()?)))
+            })
+            .optional()?;
+        if let Some((owner, vector)) = found
+            && !came.push(*node, owner, &vector)
+        {
+            tracing::warn!(node, "a vector of another length was left out; indexing makes it anew");
+        }
+    }
+    held.changed += changed.len();
+    held.parts.step(&changed, came);
+    Ok(())
+}
+
+/// All vectors of a set as codes, in the order of their identifiers.
+fn read_codes(connection: &Connection, set: VectorSet) -> Result<Codes, StoreError> {
+    let sql = match set {
+        VectorSet::Chunks => {
+            "SELECT node, node, vector FROM chunk_vectors ORDER BY node".to_owned()
+        }
+        VectorSet::Atoms(kind) => format!(
+            "SELECT v.node, a.chunk, v.vector FROM atom_vectors v CROSS JOIN atoms a ON a.id = v.node
+             WHERE a.kind = '{}' ORDER BY v.node",
+            kind.as_str()
+        ),
+        VectorSet::Entities
+        | VectorSet::Summaries
+        | VectorSet::Sources
+        | VectorSet::Sections => {
+            format!("SELECT node, node, vector FROM {} ORDER BY node", table(set))
+        }
+    };
+    let mut statement = connection.prepare(&sql).context("reading vectors")?;
+    let mut rows = statement.query([]).context("reading vectors")?;
+    let mut codes = Codes::default();
+    let mut refused = 0;
+    while let Some(row) = rows.next().context("reading vectors")? {
+        let (id, owner) = (
+            rows::id(row, 0).context("reading vectors")?,
+            rows::id(row, 1).context("reading vectors")?,
+        );
+        let blob = row.get_ref(2).context("reading vectors")?;
+        let vector = rows::floats(blob.as_blob().context("reading vectors")?);
+        refused += usize::from(!codes.push(id, owner, &vector));
+    }
+    if refused > 0 {
+        tracing::warn!(
+            refused,
+            "vectors of another length were left out; indexing makes them anew"
+        );
+    }
+    Ok(codes)
+}
+
+fn set_name(set: VectorSet) -> &'static str {
+    match set {
+        VectorSet::Chunks => "chunks",
+        VectorSet::Atoms(AtomKind::Question) => "questions",
+        VectorSet::Atoms(AtomKind::Sentence) => "sentences",
+        VectorSet::Atoms(AtomKind::Statement) => "statements",
+        VectorSet::Entities => "entities",
+        VectorSet::Summaries => "summaries",
+        VectorSet::Sources => "sources",
+        VectorSet::Sections => "sections",
+    }
+}

@@ -1,0 +1,106 @@
+//! Do the vectors that a search sees follow the database step by step, in one process and in several?
+#![cfg(test)]
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use pikerag_extract::{ChunkParams, document_graph};
+use pikerag_knowledge::{ChunkId, FileRecord, KnowledgeBase, KnowledgeWriter, VectorSet};
+use pikerag_parse::{Limits, NoTools, parse};
+use pikerag_store::Base;
+
+async fn put(base: &Base, n: usize) {
+    let path = format!("{n}.txt");
+    let text = format!("Page {n} tells of crane {n}.");
+    let parsed = parse(&path, text.as_bytes(), &Limits::default(), &NoTools).unwrap();
+    let graphs = parsed
+        .documents
+        .into_iter()
+        .map(|document| document_graph(&path, document, ChunkParams::default()))
+        .collect();
+    let file = FileRecord { path, hash: n.to_string(), recipe: "r".to_owned() };
+    base.put_file(&file, graphs).await.unwrap();
+}
+
+/// Vectors for all chunks that have none: a point on the circle, told from the text.
+async fn embed(base: &Base, embedder: &str) {
+    let waiting = base.without_vector(VectorSet::Chunks, embedder, None, usize::MAX).await.unwrap();
+    let vector = |text: &str| {
+        let angle = text.bytes().map(f32::from).sum::<f32>() / 700.0;
+        vec![angle.cos(), angle.sin()]
+    };
+    let vectors = waiting.into_iter().map(|(node, text)| (node, vector(&text))).collect();
+    base.put_vectors(VectorSet::Chunks, embedder, vectors).await.unwrap();
+}
+
+async fn found(base: &Base) -> Vec<(ChunkId, f32)> {
+    let lists = base.nearest_chunks(&[vec![1.0, 0.0]], 7, -1.0).await.unwrap();
+    lists.into_iter().flatten().map(|hit| (hit.item, hit.score)).collect()
+}
+
+fn saved(folder: &Path) -> SystemTime {
+    std::fs::metadata(folder.join("chunks.codes")).unwrap().modified().unwrap()
+}
+
+/// What a base that has no codes finds: they are made of all vectors.
+async fn found_afresh(folder: &Path) -> Vec<(ChunkId, f32)> {
+    let copy = tempfile::tempdir().unwrap();
+    for file in ["base.sqlite", "base.sqlite-wal"] {
+        let _ = std::fs::copy(folder.join(file), copy.path().join(file));
+    }
+    found(&Base::open(copy.path()).unwrap()).await
+}
+
+#[tokio::test]
+async fn each_step_comes_to_what_a_fresh_start_gives() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = Base::open_or_create(folder.path()).unwrap();
+    let reader = Base::open(folder.path()).unwrap();
+    for round in 0..12 {
+        for n in 0..6 {
+            put(&base, round * 5 + n).await;
+        }
+        embed(&base, "e").await;
+        if round % 3 == 2 {
+            base.delete_file(&format!("{}.txt", round * 5 - 4)).await.unwrap();
+        }
+        if round == 7 {
+            // Another embedder: every vector is made anew.
+            embed(&base, "f").await;
+        }
+        let expected = found_afresh(folder.path()).await;
+        assert_eq!(found(&base).await, expected, "round {round}");
+        assert_eq!(found(&reader).await, expected, "round {round}, by another process");
+        if round % 4 == 3 {
+            base.refresh().await.unwrap();
+            assert_eq!(found(&Base::open(folder.path()).unwrap()).await, expected);
+        }
+    }
+}
+
+/// A few new vectors beside many do not write all of them again, and are found by the next process.
+#[tokio::test]
+async fn a_small_step_leaves_the_saved_codes_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = Base::open_or_create(folder.path()).unwrap();
+    for n in 0..40 {
+        put(&base, n).await;
+    }
+    embed(&base, "e").await;
+    base.refresh().await.unwrap();
+    let before = saved(folder.path());
+    put(&base, 40).await;
+    embed(&base, "e").await;
+    base.refresh().await.unwrap();
+    assert_eq!(saved(folder.path()), before);
+    let other = Base::open(folder.path()).unwrap();
+    assert_eq!(found(&other).await, found_afresh(folder.path()).await);
+    assert_eq!(saved(folder.path()), before);
+    for n in 41..60 {
+        put(&base, n).await;
+    }
+    embed(&base, "e").await;
+    base.refresh().await.unwrap();
+    assert_ne!(saved(folder.path()), before);
+    assert_eq!(found(&other).await, found_afresh(folder.path()).await);
+}
