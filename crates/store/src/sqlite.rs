@@ -24,7 +24,8 @@ mod vectors;
 mod write;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 
 use pikerag_knowledge::StoreError;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
@@ -44,8 +45,24 @@ pub struct Base {
     inner: Arc<Inner>,
 }
 
+/// How soon words that were stored are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Freshness {
+    /// At once: a search waits until full text has caught up with the database.
+    #[default]
+    Now,
+    /// A search never waits: what is not found yet is caught up with meanwhile, at most once in this time. For
+    /// a process that is asked much while it indexes. [`refresh`](pikerag_knowledge::KnowledgeWriter::refresh)
+    /// waits all the same, and a base without any full text is searched only when it has some.
+    Within(Duration),
+}
+
 struct Inner {
+    /// For work that goes on behind a search.
+    me: Weak<Self>,
     folder: PathBuf,
+    freshness: Freshness,
+    catching_up: follow::CatchingUp,
     /// Told from other bases that may once have stood in this folder.
     identity: String,
     readers: Mutex<Vec<Connection>>,
@@ -66,7 +83,7 @@ impl Base {
     pub fn open_or_create(folder: &Path) -> Result<Self, StoreError> {
         std::fs::create_dir_all(folder)
             .context(&format!("creating the folder {}", folder.display()))?;
-        Self::connect(folder)
+        Self::connect(folder, Freshness::Now)
     }
 
     /// Opens the base in `folder`.
@@ -74,8 +91,16 @@ impl Base {
     /// # Errors
     /// [`StoreError::NotOurs`] where there is none.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        Self::open_with(folder, Freshness::Now)
+    }
+
+    /// The same for a process that says how long its searches may be behind.
+    ///
+    /// # Errors
+    /// [`StoreError::NotOurs`] where there is none.
+    pub fn open_with(folder: &Path, freshness: Freshness) -> Result<Self, StoreError> {
         if folder.join(DATABASE).is_file() {
-            return Self::connect(folder);
+            return Self::connect(folder, freshness);
         }
         Err(StoreError::NotOurs {
             path: folder.display().to_string(),
@@ -83,7 +108,7 @@ impl Base {
         })
     }
 
-    fn connect(folder: &Path) -> Result<Self, StoreError> {
+    fn connect(folder: &Path, freshness: Freshness) -> Result<Self, StoreError> {
         let path = folder.join(DATABASE);
         let not_ours =
             |reason: String| StoreError::NotOurs { path: path.display().to_string(), reason };
@@ -97,8 +122,11 @@ impl Base {
             .query_row("SELECT value FROM meta WHERE key = 'identity'", [], |row| row.get(0))
             .map_err(|error| not_ours(error.to_string()))?;
         Ok(Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new_cyclic(|me| Inner {
+                me: Weak::clone(me),
                 folder: folder.to_owned(),
+                freshness,
+                catching_up: follow::CatchingUp::default(),
                 identity,
                 writer: Mutex::new(writer),
                 readers: Mutex::default(),
@@ -211,7 +239,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn tune(connection: &Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(std::time::Duration::from_mins(1))?;
+    connection.busy_timeout(Duration::from_mins(1))?;
     connection.set_prepared_statement_cache_capacity(64);
     connection.execute_batch(
         "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1000;",

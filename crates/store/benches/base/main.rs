@@ -10,6 +10,7 @@
     reason = "a benchmark prints, and ends where a step fails"
 )]
 
+mod busy;
 mod measure;
 mod opening;
 mod synthetic;
@@ -42,6 +43,10 @@ fn main() {
         opening::child(Path::new(folder));
         return;
     }
+    if arguments.iter().any(|argument| argument == busy::NAME) {
+        busy::report();
+        return;
+    }
     // Somebody who asks for one benchmark gets that one.
     let is_whole = arguments.iter().all(|argument| argument == "--bench");
     if is_whole {
@@ -53,6 +58,7 @@ fn main() {
     if is_whole {
         processor_time();
         opening::report();
+        busy::report();
     }
 }
 

@@ -172,6 +172,27 @@ async fn fill(base: &Base, size: Size) {
     base.refresh().await.expect("indexes are built");
 }
 
+/// Stores a file of so many documents of one chunk each, with atoms and vectors for all.
+pub(crate) async fn put(base: &Base, path: &str, n: usize, atoms: usize, random: &mut Random) {
+    let record = FileRecord { path: path.to_owned(), hash: String::new(), recipe: String::new() };
+    let documents: Vec<DocumentGraph> =
+        (0..n).map(|place| document(&format!("{path}#{place}"), random)).collect();
+    let chunks: Vec<ChunkId> =
+        documents.iter().flat_map(|document| &document.chunks).map(|chunk| chunk.id).collect();
+    base.put_file(&record, documents).await.expect("a file is stored");
+    let size = Size { chunks: n, atoms_per_chunk: atoms };
+    let made: Vec<(ChunkId, Vec<Atom>)> =
+        chunks.iter().map(|chunk| (*chunk, atoms_of(*chunk, size, random))).collect();
+    let atoms = made.iter().flat_map(|(_, atoms)| atoms).map(|atom| atom.id.0).collect();
+    base.put_atoms(&Stage::atomize(AtomKind::Question), made).await.expect("atoms are stored");
+    let chunks: Vec<u64> = chunks.into_iter().map(|chunk| chunk.0).collect();
+    for (set, ids) in [(VectorSet::Chunks, chunks), (VectorSet::Atoms(AtomKind::Question), atoms)] {
+        let ids: Vec<u64> = ids;
+        let vectors = ids.into_iter().map(|id| (id, random.unit_vector())).collect();
+        base.put_vectors(set, "synthetic", vectors).await.expect("vectors are stored");
+    }
+}
+
 fn document(uri: &str, random: &mut Random) -> DocumentGraph {
     let (title, text) = (random.text(2), random.text(WORDS));
     let id = SourceId::of(uri);

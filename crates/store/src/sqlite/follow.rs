@@ -1,20 +1,50 @@
 //! How does full text follow the database? It is stamped with the generation that it stands at; what
 //! was added and what went since is applied in one commit, one writer at a time.
 
+use std::sync::Mutex;
+use std::time::Instant;
+
 use pikerag_knowledge::{Chunk, StoreError};
 use rusqlite::Connection;
 
-use super::{Inner, TEXT_GENERATION, counter, rows};
+use super::{Freshness, Inner, TEXT_GENERATION, counter, locked, rows};
 use crate::error::Context;
 use crate::fulltext::Changes;
 
+/// When full text was last caught up with behind a search; `None` while it is.
+pub(super) struct CatchingUp(Mutex<Option<Instant>>);
+
+impl Default for CatchingUp {
+    fn default() -> Self {
+        Self(Mutex::new(Some(Instant::now())))
+    }
+}
+
 impl Inner {
     /// Brings full text up to the database before it is searched: at once if this process may
-    /// write it, else by looking at what another process committed.
+    /// write it, else by looking at what another process committed. Where searches may be behind, it is
+    /// searched as it is, and caught up with meanwhile.
     pub(super) fn follow_text(&self, connection: &Connection) -> Result<(), StoreError> {
         let generation = counter(connection, TEXT_GENERATION).context("reading the generation")?;
         let index = self.fulltext()?;
         if index.stamp() == self.stamp(generation) {
+            return index.reload();
+        }
+        if let Freshness::Within(lag) = self.freshness
+            && index.stamp().starts_with(&self.identity)
+        {
+            let mut last = locked(&self.catching_up.0);
+            if let Some(me) = self.me.upgrade()
+                && last.is_some_and(|last| lag <= last.elapsed())
+            {
+                *last = None;
+                std::thread::spawn(move || {
+                    if let Err(error) = me.refresh_text() {
+                        tracing::warn!(error = ?error, "full text is behind the database");
+                    }
+                    *locked(&me.catching_up.0) = Some(Instant::now());
+                });
+            }
             return index.reload();
         }
         if let Err(error) = self.refresh_text() {
