@@ -10,6 +10,7 @@ mod layers;
 mod layouts;
 mod ledger;
 mod names;
+mod progress;
 mod put;
 mod read;
 mod records;
@@ -25,7 +26,7 @@ mod write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use pikerag_knowledge::StoreError;
+use pikerag_knowledge::{Generation, StoreError};
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 pub use export::ExportLine;
@@ -224,6 +225,11 @@ fn counter(connection: &Connection, key: &str) -> rusqlite::Result<i64> {
         .query_row([key], |row| row.get(0))
         .optional()
         .map(Option::unwrap_or_default)
+}
+
+/// The state of the documents.
+fn generation(connection: &Connection) -> rusqlite::Result<Generation> {
+    Ok(Generation(counter(connection, TEXT_GENERATION)?.cast_unsigned()))
 }
 
 fn advance(connection: &Connection, key: &str) -> rusqlite::Result<i64> {
