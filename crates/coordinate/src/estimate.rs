@@ -34,7 +34,7 @@ pub async fn estimate(
 ) -> Result<Estimate, StoreError> {
     let mut wanted = params.with.clone();
     if let Some(base) = base {
-        wanted.extend(base.structures().await?.into_iter().map(|(structure, _)| structure));
+        wanted.extend(base.structures().await?.into_iter().map(|wanted| wanted.structure));
     }
     forecast(base, reader, files, &Plan { params, available, wanted }).await
 }

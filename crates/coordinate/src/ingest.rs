@@ -17,7 +17,7 @@ pub use crate::indexing::tools::{FileReader, Tools, Watch};
 use std::ops::ControlFlow;
 
 use futures::future::join;
-use pikerag_knowledge::StoreError;
+use pikerag_knowledge::{DeclaredSchema, RecordSchema, StoreError, Wanted};
 
 use crate::estimate::left_to_do;
 use crate::indexing::plan::Plan;
@@ -49,7 +49,7 @@ pub async fn ingest(
         tools.base.request(*structure).await?;
     }
     let structures = tools.base.structures().await?;
-    let wanted = structures.iter().map(|(structure, _)| *structure).collect();
+    let wanted = structures.iter().map(|wanted| wanted.structure).collect();
     let plan = Plan { wanted, ..plan };
     if report.stopped.is_none() && running(&plan).iter().any(|(row, _)| row.role.is_some()) {
         watch(Progress::Bill(left_to_do(tools.base.as_ref(), &plan).await?));
@@ -67,12 +67,12 @@ pub async fn ingest(
     // ones know the budget.
     let _ = run(&job, Part::Vectors, &mut report).await?;
     if report.stopped.is_none() {
-        let declared: Vec<(String, u64)> =
-            params.records.iter().map(|schema| (schema.name.clone(), schema.hash())).collect();
+        let declared: Vec<DeclaredSchema> =
+            params.records.iter().map(RecordSchema::declared).collect();
         tools.base.keep_records(&declared).await?;
         let _ = run(&job, Part::Records, &mut report).await?;
     }
-    for (structure, built) in structures {
+    for Wanted { structure, stamp: built } in structures {
         let stamp = structures::stamp(&job, structure).await?;
         if built == stamp || report.stopped.is_some() {
             continue;

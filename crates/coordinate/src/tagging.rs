@@ -72,10 +72,10 @@ async fn find(
         && !classes.is_empty()
     {
         let asked = question_tags(model, question, &classes, &mut run.account).await;
-        for (class, key, tag) in run.readable(Role::Tag, asked)?.unwrap_or_default() {
-            if !found.iter().any(|(held, _)| tag_key(held) == Some(key)) {
-                let class = classes.iter().find(|known| known.id == class);
-                found.push((tag, class.map_or_else(String::new, |class| class.name.clone())));
+        for tag in run.readable(Role::Tag, asked)?.unwrap_or_default() {
+            if !found.iter().any(|(held, _)| tag_key(held) == Some(tag.key)) {
+                let class = classes.iter().find(|known| known.id == tag.class);
+                found.push((tag.text, class.map_or_else(String::new, |class| class.name.clone())));
             }
         }
     }

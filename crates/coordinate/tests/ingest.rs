@@ -14,7 +14,8 @@ use pikerag_coordinate::ingest::{
 use pikerag_doubles::{HashEmbedder, ScriptedChat, ScriptedEmbedder, busy};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
-    AtomKind, ChatModel, ChunkId, Embedder, KnowledgeBase, KnowledgeWriter, PutReport, Scored,
+    AtomKind, ChatModel, ChunkId, CorpusReader, CorpusWriter, Embedder, PutReport, Scored,
+    SearchIndex, SearchWriter,
 };
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
 use pikerag_parse::{Limits, NoTools, Parsed, parse};

@@ -9,7 +9,7 @@ use pikerag_coordinate::ingest::{Available, Params, Report};
 use pikerag_doubles::ScriptedChat;
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
-    AtomKind, ChatModel, ChatRequest, KnowledgeBase, KnowledgeWriter, RecordSchema, Role,
+    AtomKind, ChatModel, ChatRequest, CorpusReader, CorpusWriter, RecordSchema, Role,
 };
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded, SingleFlight};
 use proptest::prelude::*;
@@ -335,26 +335,23 @@ async fn records(shelf: &Shelf) -> String {
     lines.join("\n")
 }
 
-/// Every edge from both ends, with the words that carry it.
+/// Every edge with the words that carry it.
 async fn references(shelf: &Shelf) -> String {
     let sources = shelf.base.sources().await.unwrap();
-    let ids: Vec<_> = sources.iter().map(|source| source.id).collect();
-    let uri = |id| sources.iter().find(|source| source.id == id).unwrap().uri.clone();
-    let mut from: Vec<_> = shelf.base.references(&ids).await.unwrap().concat();
-    let mut to = shelf.base.referred_by(&ids).await.unwrap().concat();
-    from.sort();
-    to.sort();
-    assert_eq!(from, to);
+    let uri = |id: &serde_json::Value| {
+        let source = sources.iter().find(|source| *id == source.id.to_string());
+        source.unwrap().uri.clone()
+    };
+    let exported = shelf.export().into_iter().map(|line| serde_json::from_str(&line).unwrap());
+    let edges: Vec<serde_json::Value> =
+        exported.filter(|line: &serde_json::Value| line["edge"] == "refers_to").collect();
     let mut lines = Vec::new();
-    for edge in from {
-        let chunk = shelf.base.chunks(&[edge.chunk]).await.unwrap().remove(0);
+    for edge in edges {
+        let chunk = edge["chunk"].as_str().unwrap().parse().unwrap();
+        let chunk = shelf.base.chunks(&[chunk]).await.unwrap().remove(0);
         let text: String = chunk.text.split_whitespace().collect::<Vec<_>>().join(" ");
-        lines.push(format!(
-            "{} -> {} by {}: {text}",
-            uri(edge.from),
-            uri(edge.to),
-            edge.how.as_str()
-        ));
+        let how = edge["how"].as_str().unwrap();
+        lines.push(format!("{} -> {} by {how}: {text}", uri(&edge["from"]), uri(&edge["to"])));
     }
     lines.sort();
     lines.join("\n")

@@ -10,8 +10,8 @@ use pikerag_coordinate::ingest::{Available, Lacking, Params, Report};
 use pikerag_doubles::{HashEmbedder, ScriptedChat};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
-    ChatModel, ChatRequest, ChunkId, Embedder, KnowledgeBase, KnowledgeWriter, Message, Role,
-    Structure,
+    ChatModel, ChatRequest, ChunkId, CorpusReader, CorpusWriter, Embedder, GraphReader, Message,
+    Role, SearchWriter, Structure,
 };
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
 use pikerag_retrieve::{Finder, LayerParams, layers};

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use pikerag_coordinate::ingest::{Available, Params, Tools};
 use pikerag_coordinate::{Method, Models, Ports};
-use pikerag_knowledge::{ChatModel, Embedder, KnowledgeBase, Ledger, Role, Structure};
+use pikerag_knowledge::{ChatModel, CorpusReader, Embedder, Ledger, Role, Structure};
 use pikerag_models::{CallContext, MemoryLedger, Meter, Mode, Transport};
 use pikerag_store::{Base, DATABASE};
 use tokio_util::sync::CancellationToken;

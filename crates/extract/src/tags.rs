@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use pikerag_knowledge::{
-    Account, ChatModel, Chunk, ChunkId, NameKey, Origin, Role, Schema, TagClass, TagClassId,
+    Account, ChatModel, Chunk, ChunkId, FoundTag, NameKey, Origin, Role, Schema, TagClass,
     TagExample,
 };
 use pikerag_language::fold::tokens;
@@ -132,7 +132,7 @@ pub async fn chunk_tags(
     chunk: &Chunk,
     classes: &[TagClass],
     account: &mut Account,
-) -> Result<Vec<(TagClassId, NameKey, String)>, AskError> {
+) -> Result<Vec<FoundTag>, AskError> {
     let (title, text) = content(chunk);
     let listed = class_list(classes);
     let inputs = [("classes", listed.as_str()), ("title", &title), ("text", &text)];
@@ -167,7 +167,7 @@ pub async fn question_tags(
     question: &str,
     classes: &[TagClass],
     account: &mut Account,
-) -> Result<Vec<(TagClassId, NameKey, String)>, AskError> {
+) -> Result<Vec<FoundTag>, AskError> {
     let (listed, question) = (class_list(classes), quiet_headings(question));
     let inputs = [("classes", listed.as_str()), ("question", question.as_str())];
     let said: Listed = ask(model, &QUESTION, &inputs, account).await?;
@@ -222,7 +222,7 @@ fn class_list(classes: &[TagClass]) -> String {
 }
 
 /// Tags with their classes, which a reply names by number or by name.
-fn by_class(items: &[Value], classes: &[TagClass]) -> Vec<(TagClassId, NameKey, String)> {
+fn by_class(items: &[Value], classes: &[TagClass]) -> Vec<FoundTag> {
     let mut seen = HashSet::new();
     let mut tags = Vec::new();
     for item in items {
@@ -236,7 +236,7 @@ fn by_class(items: &[Value], classes: &[TagClass]) -> Vec<(TagClassId, NameKey, 
             && tags.len() < TAGS
             && seen.insert((class.id, key))
         {
-            tags.push((class.id, key, tag));
+            tags.push(FoundTag { class: class.id, key, text: tag });
         }
     }
     tags
@@ -301,7 +301,7 @@ mod tests {
         let classes = classes();
         let name = |id| &classes.iter().find(|class| class.id == id).unwrap().name;
         let tags = by_class(&Listed::read(reply).unwrap().0, &classes);
-        tags.into_iter().map(|(class, _, tag)| format!("{}: {tag}", name(class))).collect()
+        tags.into_iter().map(|tag| format!("{}: {}", name(tag.class), tag.text)).collect()
     }
 
     #[test]

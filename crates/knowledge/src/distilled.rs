@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{ChunkId, CommunityId, EntityId, RelationId, SummaryId, content_id};
+use crate::id::{ChunkId, CommunityId, EntityId, NodeId, RelationId, SummaryId, content_id};
 
 /// What one chunk says of entities and relations: the result of extraction.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -136,15 +136,38 @@ pub enum Child {
     Summary(SummaryId),
 }
 
+/// A state of the documents: advances with every change of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Generation(pub u64);
+
+impl std::fmt::Display for Generation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A hash of all that is said of something: what is made of less or more has another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SaidKey(pub u64);
+
 /// The entity graph without its words: what communities are found in.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outline {
-    /// Advances with every change of documents: what was made from an older outline is refused.
-    pub generation: i64,
-    /// Every entity with a hash of all that is said of it, by identifier.
-    pub entities: Vec<(EntityId, u64)>,
+    /// What was made from an older outline is refused.
+    pub generation: Generation,
+    /// Every entity, by identifier.
+    pub entities: Vec<OutlineEntity>,
     /// Every relation, by identifier.
     pub relations: Vec<OutlineRelation>,
+}
+
+/// An entity without its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutlineEntity {
+    /// Derived from the folded name.
+    pub id: EntityId,
+    /// Of its names, kinds and descriptions.
+    pub said: SaidKey,
 }
 
 /// A relation without its words.
@@ -158,15 +181,15 @@ pub struct OutlineRelation {
     pub object: EntityId,
     /// Sum of the weights of its mentions.
     pub weight: f64,
-    /// A hash of all that is said of it.
-    pub said: u64,
+    /// Of its descriptions.
+    pub said: SaidKey,
 }
 
 /// An entity or relation of which more is said than a prompt should hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LongDescription {
     /// The entity or relation.
-    pub node: u64,
+    pub node: NodeId,
     /// The entity's name, or both ends' names.
     pub name: String,
     /// Each description once, in reading order.
@@ -174,16 +197,16 @@ pub struct LongDescription {
 }
 
 impl LongDescription {
-    /// A hash of all that is said: a summary made of less or more is refused.
-    pub fn key(&self) -> u64 {
+    /// A summary made of less or more is refused.
+    pub fn key(&self) -> SaidKey {
         said_key(self.said.iter().map(String::as_str))
     }
 }
 
-/// A hash of descriptions in their order.
-pub fn said_key<'a>(said: impl IntoIterator<Item = &'a str>) -> u64 {
+/// The key of descriptions in their order.
+pub fn said_key<'a>(said: impl IntoIterator<Item = &'a str>) -> SaidKey {
     let parts: Vec<&[u8]> = said.into_iter().map(str::as_bytes).collect();
-    content_id("said", &parts)
+    SaidKey(content_id("said", &parts))
 }
 
 /// What can be built on top of chunks and atoms, over all documents together.

@@ -114,6 +114,22 @@ id! {
     TagId
 }
 
+id! {
+    /// Any node that has a vector or a description; what it goes with says of which kind it is.
+    NodeId
+}
+
+macro_rules! is_node {
+    ($($id:ident),*) => {
+        $(impl From<$id> for NodeId {
+            fn from(id: $id) -> Self {
+                Self(id.0)
+            }
+        })*
+    };
+}
+is_node!(ChunkId, AtomId, EntityId, RelationId, SummaryId, SourceId, SectionId);
+
 impl TagClassId {
     /// The class of this name and cover.
     pub fn of(name: &str, covers: &str) -> Self {

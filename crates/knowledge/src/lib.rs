@@ -5,6 +5,7 @@ pub mod answer;
 pub mod distilled;
 pub mod document;
 mod error_chain;
+pub mod filter;
 pub mod graph;
 pub mod id;
 pub mod names;
@@ -18,26 +19,32 @@ pub mod trace;
 
 pub use answer::{Answer, Check, Citation, Context, ContextChunk, Question, WrittenBy};
 pub use distilled::{
-    Child, Community, Entity, EntityMention, Extraction, LongDescription, Outline, OutlineRelation,
-    Relation, RelationMention, Report, Structure, Summary,
+    Child, Community, Entity, EntityMention, Extraction, Generation, LongDescription, Outline,
+    OutlineEntity, OutlineRelation, Relation, RelationMention, Report, SaidKey, Structure, Summary,
 };
 pub use document::{Area, Block, BlockKind, Chunking, Document, Image, Link, Problem, Span, Table};
 pub use error_chain::error_chain;
+pub use filter::{BadFilter, Comparison, Condition, Filter, FilterField};
 pub use graph::{
     Atom, AtomKind, Chunk, ChunkKind, DocumentGraph, EdgeKind, LayerKind, NodeKind, Section, Source,
 };
 pub use id::{
-    AtomId, ChunkId, CommunityId, EntityId, RecordId, RelationId, SectionId, SourceId, SummaryId,
-    TagClassId, TagId,
+    AtomId, ChunkId, CommunityId, EntityId, NodeId, RecordId, RelationId, SectionId, SourceId,
+    SummaryId, TagClassId, TagId,
 };
 pub use names::{NameKey, NameUse};
 pub use ports::{
-    BaseSummary, CallRecord, CallRef, ChatModel, ChatReply, ChatRequest, ChunkTags, Embedder,
-    ExtractBy, FileRecord, FinishReason, KeyedPair, KnowledgeBase, KnowledgeWriter, Ledger,
-    Mentions, Message, ModelError, PutReport, RecordsBy, Role, Schema, Scored, Stage, StoreError,
-    TagReader, TagWriter, TokenLogprob, Usage, Vector, VectorSet, mean_probability,
+    BaseSummary, Bearer, CallRecord, CallRef, ChatModel, ChatReply, ChatRequest, ChunkTags,
+    CommunityReport, CorpusReader, CorpusWriter, Embedder, ExtractBy, FileRecord, FinishReason,
+    FoundTag, GraphReader, GraphWriter, InChunk, KeyedClass, KeyedPair, KnowledgeBase,
+    KnowledgeWriter, Ledger, Mentions, Message, ModelError, NodeVector, Progress, PutReport,
+    RecordsBy, Role, Schema, Scored, SearchIndex, SearchWriter, ShortDescription, Snapshots,
+    SourceSummary, Stage, StoreError, TagReader, TagWriter, TextToEmbed, TokenLogprob, Usage,
+    Vector, VectorSet, Wanted, mean_probability,
 };
-pub use records::{Record, RecordField, RecordOrigin, RecordSchema, Value};
+pub use records::{
+    DeclaredSchema, Record, RecordField, RecordOrigin, RecordSchema, SchemaHash, Value,
+};
 pub use references::{Reference, ReferenceKind};
 pub use run::{
     Account, Change, Changed, Cost, ForkPoint, Millis, RunEvent, RunId, RunRecord, RunSink,

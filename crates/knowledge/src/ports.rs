@@ -1,20 +1,32 @@
-//! What does reasoning need from outside? Three ports (`ChatModel`, `Embedder`,
-//! `KnowledgeBase`), what indexing needs besides (`KnowledgeWriter`), and the call ledger.
+//! What does reasoning need from outside? Models, and the base, port by port: whoever asks for little sees
+//! little. [`KnowledgeBase`] and [`KnowledgeWriter`] are all of them together.
 
 mod base;
+mod corpus;
 mod error;
+mod graph;
+mod ledger;
 mod models;
+mod progress;
+mod search;
+mod snapshot;
 mod tags;
 mod writer;
 
-pub use base::{BaseSummary, KnowledgeBase, Mentions, Scored, VectorSet};
+pub use base::{KnowledgeBase, KnowledgeWriter};
+pub use corpus::{BaseSummary, CorpusReader};
 pub use error::StoreError;
+pub use graph::{CommunityReport, GraphReader, GraphWriter, ShortDescription};
+pub use ledger::{CallRecord, Ledger};
 pub use models::{
-    CallRecord, CallRef, ChatModel, ChatReply, ChatRequest, Embedder, FinishReason, Ledger,
-    Message, ModelError, Role, Schema, TokenLogprob, Usage, Vector, mean_probability,
+    CallRef, ChatModel, ChatReply, ChatRequest, Embedder, FinishReason, Message, ModelError, Role,
+    Schema, TokenLogprob, Usage, Vector, mean_probability,
 };
-pub use tags::{ChunkTags, KeyedPair, TagReader, TagWriter};
-pub use writer::{ExtractBy, FileRecord, KnowledgeWriter, PutReport, RecordsBy, Stage};
+pub use progress::{ExtractBy, Progress, RecordsBy, Stage, TextToEmbed, Wanted};
+pub use search::{Bearer, Mentions, NodeVector, Scored, SearchIndex, SearchWriter, VectorSet};
+pub use snapshot::Snapshots;
+pub use tags::{ChunkTags, FoundTag, KeyedClass, KeyedPair, TagReader, TagWriter};
+pub use writer::{CorpusWriter, FileRecord, InChunk, PutReport, SourceSummary};
 
 /// The cause of an error, kept for the chain.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;

@@ -29,6 +29,19 @@ pub struct RecordSchema {
     pub model: bool,
 }
 
+/// A hash of a declaration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SchemaHash(pub u64);
+
+/// A schema that is declared now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeclaredSchema {
+    /// Its name.
+    pub name: String,
+    /// Of the whole declaration: another one under the same name is another schema.
+    pub hash: SchemaHash,
+}
+
 fn yes() -> bool {
     true
 }
@@ -127,9 +140,14 @@ impl RecordSchema {
     const VERSION: u32 = 1;
 
     /// A hash of all that decides which records there are: another declaration, read again.
-    pub fn hash(&self) -> u64 {
+    pub fn hash(&self) -> SchemaHash {
         let text = serde_json::to_string(self).unwrap_or_default();
-        content_id("schema", &[text.as_bytes(), &Self::VERSION.to_le_bytes()])
+        SchemaHash(content_id("schema", &[text.as_bytes(), &Self::VERSION.to_le_bytes()]))
+    }
+
+    /// By what the base tells that it is declared still.
+    pub fn declared(&self) -> DeclaredSchema {
+        DeclaredSchema { name: self.name.clone(), hash: self.hash() }
     }
 
     /// The field of that name.

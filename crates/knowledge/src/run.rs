@@ -1,6 +1,8 @@
 //! What is a run? One question answered by one method: who it is, how it stands, what happened in it,
 //! event by event, and what it cost. The common object of all faces.
 
+mod store;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,8 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::answer::{Answer, Question};
-use crate::ports::{ChatReply, Role, StoreError};
+use crate::ports::{ChatReply, Role};
 use crate::trace::{Event, Spent};
+
+pub use self::store::RunStore;
 
 /// Names a run within its base: eight letters and digits, as [`RunId::from_hash`] makes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -216,41 +220,6 @@ pub trait RunSink: Send + Sync {
     fn record(&self, run: &RunRecord);
     /// Something happened. Events come in the order of their numbers.
     fn event(&self, event: &RunEvent);
-}
-
-/// Where runs are kept.
-#[async_trait::async_trait]
-pub trait RunStore: Send + Sync {
-    /// Keeps a run, or what changed of it, and new events of it; all or nothing.
-    ///
-    /// # Errors
-    /// The store cannot be written.
-    async fn keep_run(&self, run: RunRecord, events: Vec<RunEvent>) -> Result<(), StoreError>;
-
-    /// Runs without their events, the latest first, at most `limit`.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    async fn runs(&self, limit: usize) -> Result<Vec<RunRecord>, StoreError>;
-
-    /// The runs whose name begins so, at most two: enough to see that a name is not clear.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    async fn runs_named(&self, prefix: &str) -> Result<Vec<RunRecord>, StoreError>;
-
-    /// The events of a run, in order; none for a run that is not kept.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    async fn run_events(&self, run: &RunId) -> Result<Vec<RunEvent>, StoreError>;
-
-    /// Forgets runs that began before `before`, and all but the `keep` latest; how many went. Of the
-    /// latter, what still runs stays.
-    ///
-    /// # Errors
-    /// The store cannot be written.
-    async fn prune_runs(&self, before: Millis, keep: usize) -> Result<usize, StoreError>;
 }
 
 #[cfg(test)]

@@ -61,12 +61,9 @@ pub(crate) async fn expand(
     let links = finder.base.links_of(&[chunk]).await?.into_iter().flatten().collect::<Vec<_>>();
     for bearers in finder.base.chunks_by_title(&links).await? {
         let shared_out = (bearers.len().max(1) as f32).sqrt();
-        for (target, weight) in bearers {
-            strengthen(
-                &mut found.titles,
-                target,
-                params.named_by * f32::from(weight) / 100.0 / shared_out,
-            );
+        for bearer in bearers {
+            let strength = params.named_by * bearer.sureness() / shared_out;
+            strengthen(&mut found.titles, bearer.chunk, strength);
         }
     }
     // Backward: the chunks that name it by its title.

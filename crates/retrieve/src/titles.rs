@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use pikerag_knowledge::{ChunkId, NameKey};
+use pikerag_knowledge::{Bearer, ChunkId, NameKey};
 use pikerag_language::fold::tokens;
 use pikerag_language::names::{Name, joined, longest};
 use pikerag_language::stem;
@@ -27,7 +27,7 @@ pub(crate) async fn named_titles(
     let keys: Vec<NameKey> = spans.iter().map(|span| key(span)).collect();
     let bearers = finder.base.chunks_by_title(&keys).await?;
     // (start, length) → who bears the title that stands there.
-    let mut matched: Vec<(&[String], Bearers)> = Vec::new();
+    let mut matched: Vec<(&[String], Vec<Bearer>)> = Vec::new();
     let mut places = spans.into_iter().zip(bearers);
     let mut free_from = 0;
     for start in 0..words.len() {
@@ -50,15 +50,12 @@ pub(crate) async fn named_titles(
     let mut named = HashMap::new();
     for ((_, bearers), rare) in matched.into_iter().zip(rarities) {
         let shared_out = (bearers.len() as f32).sqrt();
-        for (chunk, weight) in bearers {
-            strengthen(&mut named, chunk, f32::from(weight) / 100.0 * rare / shared_out);
+        for bearer in bearers {
+            strengthen(&mut named, bearer.chunk, bearer.sureness() * rare / shared_out);
         }
     }
     Ok(named)
 }
-
-/// Chunks that bear a name, with weights in hundredths.
-type Bearers = Vec<(ChunkId, u8)>;
 
 /// How many words from here on may be a title.
 fn reach(words: &[String], start: usize) -> usize {

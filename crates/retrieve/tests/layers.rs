@@ -3,7 +3,7 @@
 
 mod common;
 
-use pikerag_knowledge::KnowledgeBase;
+use pikerag_knowledge::CorpusReader;
 use pikerag_retrieve::{Hit, LayerParams, Search, SearchParams, Spread, layers, search};
 
 use common::{Embedding, Shelf};

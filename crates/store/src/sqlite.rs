@@ -11,6 +11,7 @@ mod layers;
 mod layouts;
 mod ledger;
 mod names;
+mod progress;
 mod put;
 mod read;
 mod records;
@@ -27,7 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use pikerag_knowledge::StoreError;
+use pikerag_knowledge::{Generation, StoreError};
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 pub use export::ExportLine;
@@ -52,7 +53,7 @@ pub enum Freshness {
     #[default]
     Now,
     /// A search never waits: what is not found yet is caught up with meanwhile, at most once in this time. For
-    /// a process that is asked much while it indexes. [`refresh`](pikerag_knowledge::KnowledgeWriter::refresh)
+    /// a process that is asked much while it indexes. [`refresh`](pikerag_knowledge::SearchWriter::refresh)
     /// waits all the same, and a base without any full text is searched only when it has some.
     Within(Duration),
 }
@@ -253,6 +254,11 @@ fn counter(connection: &Connection, key: &str) -> rusqlite::Result<i64> {
         .query_row([key], |row| row.get(0))
         .optional()
         .map(Option::unwrap_or_default)
+}
+
+/// The state of the documents.
+fn generation(connection: &Connection) -> rusqlite::Result<Generation> {
+    Ok(Generation(counter(connection, TEXT_GENERATION)?.cast_unsigned()))
 }
 
 fn advance(connection: &Connection, key: &str) -> rusqlite::Result<i64> {

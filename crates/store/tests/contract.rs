@@ -4,10 +4,12 @@
 use futures::future::join_all;
 use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::{
-    Atom, AtomId, AtomKind, CallRecord, Child, ChunkId, Community, CommunityId, Entity, EntityId,
-    EntityMention, ExtractBy, Extraction, FileRecord, KnowledgeBase, KnowledgeWriter, Ledger,
-    NameKey, PutReport, RelationId, RelationMention, Report, SourceId, Stage, StoreError,
-    Structure, Summary, SummaryId, Usage, Vector, VectorSet,
+    Atom, AtomId, AtomKind, Bearer, CallRecord, Child, ChunkId, Community, CommunityId,
+    CommunityReport, CorpusReader, CorpusWriter, Entity, EntityId, EntityMention, ExtractBy,
+    Extraction, FileRecord, Generation, GraphReader, GraphWriter, InChunk, Ledger, NameKey, NodeId,
+    NodeVector, Progress, PutReport, RelationId, RelationMention, Report, SaidKey, SearchIndex,
+    SearchWriter, ShortDescription, SourceId, Stage, StoreError, Structure, Summary, SummaryId,
+    Usage, Vector, VectorSet, Wanted,
 };
 use pikerag_parse::{Limits, parse};
 use pikerag_store::Base;
@@ -21,7 +23,8 @@ async fn the_nearest_chunks_in_order() {
     let (_folder, base) = fresh();
     let chunks = put_pages(&base, 6).await;
     let cosines = [0.4999, 0.5, 0.9, 0.9, 0.9, -1.0];
-    let vectors = chunks.iter().zip(cosines).map(|(chunk, cosine)| (chunk.0, at(cosine))).collect();
+    let vectors =
+        chunks.iter().zip(cosines).map(|(chunk, cosine)| with(*chunk, at(cosine))).collect();
     base.put_vectors(VectorSet::Chunks, "e", vectors).await.unwrap();
     let mut equals = chunks[2..5].to_vec();
     equals.sort_unstable();
@@ -52,12 +55,13 @@ async fn the_nearest_atoms_in_order_without_those_of_some_chunks() {
     let chunks = put_pages(&base, 3).await;
     let mut all = Vec::new();
     for (chunk, texts) in chunks.iter().zip([["0.9", "0.6"], ["0.8", "0.5"], ["0.7", "0.4"]]) {
-        all.push((*chunk, texts.map(|text| atom(*chunk, text)).to_vec()));
+        all.push(found_in(*chunk, texts.map(|text| atom(*chunk, text)).to_vec()));
     }
     base.put_atoms(&questions(), all).await.unwrap();
     let set = VectorSet::Atoms(AtomKind::Question);
     let waiting = base.without_vector(set, "e", None, 99).await.unwrap();
-    let vectors = waiting.into_iter().map(|(id, text)| (id, at(text.parse().unwrap()))).collect();
+    let vectors =
+        waiting.into_iter().map(|it| with(it.node, at(it.text.parse().unwrap()))).collect();
     base.put_vectors(set, "e", vectors).await.unwrap();
     let found = async |k, min_score, exclude: &[ChunkId]| -> Vec<String> {
         let kind = AtomKind::Question;
@@ -77,7 +81,8 @@ async fn the_nearest_atoms_in_order_without_those_of_some_chunks() {
 async fn atoms_come_by_chunk_in_their_own_order() {
     let (_folder, base) = fresh();
     let chunks = put_pages(&base, 2).await;
-    let texts = |chunk, texts: [&str; 3]| (chunk, texts.map(|text| atom(chunk, text)).to_vec());
+    let texts =
+        |chunk, texts: [&str; 3]| found_in(chunk, texts.map(|text| atom(chunk, text)).to_vec());
     let atoms = vec![texts(chunks[0], ["c?", "a?", "b?"]), texts(chunks[1], ["z?", "y?", "x?"])];
     base.put_atoms(&questions(), atoms).await.unwrap();
     let asked = [chunks[1], chunks[0]];
@@ -162,7 +167,7 @@ async fn names_are_borne_mentioned_and_linked() {
     let [crane, yard] = [one(&base, "crane.md"), one(&base, "yard.md")];
     let names = ["big crane", "yard", "ilse brandt"].map(NameKey::of_folded);
     let borne = base.chunks_by_title(&names).await.unwrap();
-    assert_eq!(borne, [vec![(crane, 100)], vec![(yard, 100)], vec![]]);
+    assert_eq!(borne, [vec![bearer(crane)], vec![bearer(yard)], vec![]]);
     let mentions = base.mentions(&names[2..], 2).await.unwrap();
     let mut both = [crane, yard];
     both.sort_unstable();
@@ -172,7 +177,7 @@ async fn names_are_borne_mentioned_and_linked() {
     assert_eq!((mentions[0].count, mentions[0].chunks.len()), (2, 0));
     let links = base.links_of(&[yard, crane]).await.unwrap();
     assert_eq!(links[0], []);
-    assert_eq!(base.chunks_by_title(&links[1]).await.unwrap(), [vec![(yard, 100)]]);
+    assert_eq!(base.chunks_by_title(&links[1]).await.unwrap(), [vec![bearer(yard)]]);
     // A name that is gone is borne by nobody.
     base.delete_file("yard.md").await.unwrap();
     assert_eq!(base.chunks_by_title(&names[1..2]).await.unwrap(), [vec![]]);
@@ -189,7 +194,7 @@ async fn storing_a_file_says_what_changed() {
     assert_eq!(put(&base, "a.md", three).await, report(3, 0, 0));
     assert_eq!(put(&base, "a.md", three).await, report(0, 3, 0));
     let kept = one_of(&base, "Three").await;
-    base.put_atoms(&questions(), vec![(kept, vec![atom(kept, "q?")])]).await.unwrap();
+    base.put_atoms(&questions(), vec![found_in(kept, vec![atom(kept, "q?")])]).await.unwrap();
     assert_eq!(put(&base, "a.md", other).await, report(2, 2, 1));
     assert_eq!(base.atoms_of(AtomKind::Question, &[kept]).await.unwrap().len(), 1);
     assert_eq!(base.chunk_count().await.unwrap(), 4);
@@ -209,7 +214,9 @@ async fn storing_a_file_says_what_changed() {
 async fn deleting_takes_all_that_derives_from_a_file() {
     let (_folder, base) = fresh();
     let chunks = put_pages(&base, 1).await;
-    base.put_atoms(&questions(), vec![(chunks[0], vec![atom(chunks[0], "q?")])]).await.unwrap();
+    base.put_atoms(&questions(), vec![found_in(chunks[0], vec![atom(chunks[0], "q?")])])
+        .await
+        .unwrap();
     fill_vectors(&base, VectorSet::Chunks, "e").await;
     fill_vectors(&base, VectorSet::Atoms(AtomKind::Question), "e").await;
     assert_eq!(base.summary().await.unwrap().vectors, 2);
@@ -219,8 +226,10 @@ async fn deleting_takes_all_that_derives_from_a_file() {
     assert_eq!(near(&base, &[at(1.0)], 9, -1.0).await, [vec![]]);
     assert_eq!(matching(&base, "page", 9).await, Vec::<String>::new());
     // Results that come too late for it are dropped.
-    base.put_atoms(&questions(), vec![(chunks[0], vec![atom(chunks[0], "q?")])]).await.unwrap();
-    base.put_vectors(VectorSet::Chunks, "e", vec![(chunks[0].0, at(1.0))]).await.unwrap();
+    base.put_atoms(&questions(), vec![found_in(chunks[0], vec![atom(chunks[0], "q?")])])
+        .await
+        .unwrap();
+    base.put_vectors(VectorSet::Chunks, "e", vec![with(chunks[0], at(1.0))]).await.unwrap();
     assert_eq!(base.summary().await.unwrap(), pikerag_knowledge::BaseSummary::default());
 }
 
@@ -236,7 +245,7 @@ async fn chunks_wait_for_each_stage_page_by_page() {
     assert_eq!(base.pending(&stage, Some(chunks[6]), 3).await.unwrap(), []);
     assert_eq!(base.pending(&stage, None, 0).await.unwrap(), []);
     // Done is done, even without an atom; the other stage does not know.
-    base.put_atoms(&stage, vec![(chunks[1], vec![])]).await.unwrap();
+    base.put_atoms(&stage, vec![found_in(chunks[1], vec![])]).await.unwrap();
     assert_eq!(base.pending(&stage, None, 2).await.unwrap(), [chunks[0], chunks[2]]);
     assert_eq!(base.pending(&other, None, usize::MAX).await.unwrap(), chunks);
     assert_eq!(base.summary().await.unwrap().pending, [(stage.0, 6)]);
@@ -250,14 +259,14 @@ async fn vectors_of_another_embedder_are_missing_ones() {
     assert_eq!(base.without_vector(VectorSet::Chunks, "old", None, 99).await.unwrap(), []);
     let missing = base.without_vector(VectorSet::Chunks, "new", None, 2).await.unwrap();
     assert_eq!(missing.len(), 2);
-    assert!(missing.iter().all(|(_, text)| text.contains("Page")), "{missing:?}");
-    let after = missing.last().map(|(id, _)| *id);
+    assert!(missing.iter().all(|it| it.text.contains("Page")), "{missing:?}");
+    let after = missing.last().map(|it| it.node);
     let rest = base.without_vector(VectorSet::Chunks, "new", after, 99).await.unwrap();
     assert_eq!(rest.len(), 1);
     assert!(!missing.contains(&rest[0]), "{rest:?}");
     // Of another length, too: what was made anew is found, what was not is left out.
     let all = base.without_vector(VectorSet::Chunks, "new", None, 99).await.unwrap();
-    let vectors = all.iter().map(|(id, _)| (*id, vec![0.0, 0.0, 1.0])).collect();
+    let vectors = all.iter().map(|it| with(it.node, vec![0.0, 0.0, 1.0])).collect();
     base.put_vectors(VectorSet::Chunks, "new", vectors).await.unwrap();
     assert_eq!(base.without_vector(VectorSet::Chunks, "new", None, 99).await.unwrap(), []);
     assert_eq!(near(&base, &[vec![0.0, 0.0, 1.0]], 9, 0.9).await[0].len(), chunks.len());
@@ -450,9 +459,12 @@ async fn entities_live_by_their_mentions() {
     let (_folder, base) = fresh();
     let chunks = put_pages(&base, 3).await;
     let found = vec![
-        (chunks[2], extraction(&[("Oslo", "town", "On a fjord."), ("Bergen", "", "")])),
-        (chunks[0], extraction(&[("Oslo", "city", "A capital."), ("Bergen", "town", "Rainy.")])),
-        (chunks[1], extraction(&[("OSLO", "city", "A capital.")])),
+        found_in(chunks[2], extraction(&[("Oslo", "town", "On a fjord."), ("Bergen", "", "")])),
+        found_in(
+            chunks[0],
+            extraction(&[("Oslo", "city", "A capital."), ("Bergen", "town", "Rainy.")]),
+        ),
+        found_in(chunks[1], extraction(&[("OSLO", "city", "A capital.")])),
     ];
     base.put_extractions(ExtractBy::Model, found).await.unwrap();
     for by in [ExtractBy::Model, ExtractBy::Names] {
@@ -479,7 +491,7 @@ async fn entities_live_by_their_mentions() {
     assert_eq!(mentioning, [vec![chunks[0], chunks[2]], vec![], chunks.clone()]);
     assert_eq!(base.entities_in(&chunks[1..2]).await.unwrap(), [vec![entity("oslo")]]);
     // What a chunk said before is forgotten when it is read again.
-    let again = vec![(chunks[0], extraction(&[("Oslo", "city", "A capital.")]))];
+    let again = vec![found_in(chunks[0], extraction(&[("Oslo", "city", "A capital.")]))];
     base.put_extractions(ExtractBy::Model, again).await.unwrap();
     assert_eq!(related().await, [2.0]);
     base.delete_file("02.txt").await.unwrap();
@@ -489,7 +501,7 @@ async fn entities_live_by_their_mentions() {
     let outline = base.outline().await.unwrap();
     assert_eq!((outline.entities.len(), outline.relations.len()), (1, 0));
     // A chunk that is gone says nothing.
-    let gone = vec![(chunks[2], extraction(&[("Rome", "", "")]))];
+    let gone = vec![found_in(chunks[2], extraction(&[("Rome", "", "")]))];
     base.put_extractions(ExtractBy::Model, gone).await.unwrap();
     assert_eq!(base.entities(&[entity("rome")]).await.unwrap(), []);
 }
@@ -500,33 +512,36 @@ async fn what_was_made_of_a_deleted_chunk_goes_at_once() {
     let (_folder, base) = fresh();
     let chunks = put_pages(&base, 3).await;
     let found = vec![
-        (chunks[0], extraction(&[("Oslo", "", "One."), ("Bergen", "", "")])),
-        (chunks[1], extraction(&[("Oslo", "", "Two.")])),
-        (chunks[2], extraction(&[("Rome", "", "Three."), ("Milan", "", "")])),
+        found_in(chunks[0], extraction(&[("Oslo", "", "One."), ("Bergen", "", "")])),
+        found_in(chunks[1], extraction(&[("Oslo", "", "Two.")])),
+        found_in(chunks[2], extraction(&[("Rome", "", "Three."), ("Milan", "", "")])),
     ];
     base.put_extractions(ExtractBy::Names, found).await.unwrap();
     let long = base.long_descriptions(7).await.unwrap();
     let named: Vec<&str> = long.iter().map(|long| long.name.as_str()).collect();
     assert!(named.contains(&"Oslo"), "{named:?}");
-    let made = long.iter().map(|long| (long.node, long.key(), "In short.".to_owned())).collect();
+    let made = long.iter().map(|long| short(long.node, long.key(), "In short.")).collect();
     base.put_descriptions(made).await.unwrap();
     assert_eq!(base.long_descriptions(7).await.unwrap(), []);
     // Made of something else than what is said now.
-    base.put_descriptions(vec![(entity("rome").0, 7, "Wrong.".to_owned())]).await.unwrap();
+    base.put_descriptions(vec![short(entity("rome").into(), SaidKey(7), "Wrong.")]).await.unwrap();
     fill_vectors(&base, VectorSet::Entities, "e").await;
 
     let generation = base.generation().await.unwrap();
+    let before = Generation(generation.0 - 1);
     let north = community(1, 0, None, &["oslo", "bergen"]);
     let communities = vec![
         north.clone(),
         community(2, 1, Some(1), &["oslo"]),
         community(3, 0, None, &["rome", "milan"]),
     ];
-    assert!(!base.put_communities(generation - 1, communities.clone()).await.unwrap());
+    assert!(!base.put_communities(before, communities.clone()).await.unwrap());
     assert!(base.put_communities(generation, communities.clone()).await.unwrap());
     let report = |title: &str| Report { title: title.to_owned(), ..Report::default() };
     let reports = [(1, "north"), (2, "town"), (3, "south"), (4, "nowhere")];
-    let reports = reports.map(|(id, title)| (CommunityId(id), report(title))).to_vec();
+    let reports = reports
+        .map(|(id, title)| CommunityReport { community: CommunityId(id), report: report(title) });
+    let reports = reports.to_vec();
     base.put_reports(reports).await.unwrap();
     // Communities that stay keep their reports.
     assert!(base.put_communities(generation, communities).await.unwrap());
@@ -564,7 +579,8 @@ async fn what_was_made_of_a_deleted_chunk_goes_at_once() {
     assert_eq!(held().await, [12, 22]);
     let oslo = base.entities(&[entity("oslo")]).await.unwrap();
     assert_eq!(oslo[0].description, "One.");
-    let vectors = base.vectors(VectorSet::Entities, &[entity("oslo").0, entity("rome").0]).await;
+    let vectors =
+        base.vectors(VectorSet::Entities, &[entity("oslo").into(), entity("rome").into()]).await;
     assert_eq!(vectors.unwrap(), [None, Some(at(1.0))]);
     assert_eq!(base.nearest(VectorSet::Summaries, &[at(1.0)], 9, -1.0).await.unwrap()[0].len(), 2);
     let all = export(&base).iter().map(ToString::to_string).collect::<String>();
@@ -583,7 +599,8 @@ async fn structures_are_wanted_until_they_are_built_anew() {
     base.request(Structure::Graph).await.unwrap();
     base.mark_built(Structure::Graph, "1").await.unwrap();
     base.request(Structure::Graph).await.unwrap();
-    let wanted = [(Structure::Graph, "1".to_owned()), (Structure::Tree, String::new())];
+    let wanted = [(Structure::Graph, "1"), (Structure::Tree, "")]
+        .map(|(structure, stamp)| Wanted { structure, stamp: stamp.to_owned() });
     assert_eq!(base.structures().await.unwrap(), wanted);
 }
 
@@ -631,6 +648,22 @@ async fn one_of(base: &Base, word: &str) -> ChunkId {
     base.matching_chunks(word, 1).await.unwrap()[0].item
 }
 
+fn with(node: impl Into<NodeId>, vector: Vector) -> NodeVector {
+    NodeVector { node: node.into(), vector }
+}
+
+fn found_in<T>(chunk: ChunkId, found: T) -> InChunk<T> {
+    InChunk { chunk, found }
+}
+
+fn short(node: NodeId, made_from: SaidKey, text: &str) -> ShortDescription {
+    ShortDescription { node, made_from, text: text.to_owned() }
+}
+
+fn bearer(chunk: ChunkId) -> Bearer {
+    Bearer { chunk, weight: 100 }
+}
+
 fn atom(chunk: ChunkId, text: &str) -> Atom {
     let id = AtomId::of(chunk, "question", text);
     Atom { id, chunk, kind: AtomKind::Question, text: text.to_owned() }
@@ -647,7 +680,7 @@ fn at(cosine: f32) -> Vector {
 
 async fn fill_vectors(base: &Base, set: VectorSet, embedder: &str) {
     let missing = base.without_vector(set, embedder, None, 99).await.unwrap();
-    let vectors = missing.into_iter().map(|(id, _)| (id, at(1.0))).collect();
+    let vectors = missing.into_iter().map(|it| with(it.node, at(1.0))).collect();
     base.put_vectors(set, embedder, vectors).await.unwrap();
 }
 

@@ -3,7 +3,8 @@
 
 use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::{
-    ChunkId, FileRecord, KnowledgeBase, KnowledgeWriter, SectionId, VectorSet,
+    ChunkId, CorpusReader, CorpusWriter, FileRecord, NodeId, NodeVector, Progress, SearchIndex,
+    SearchWriter, SectionId, VectorSet,
 };
 use pikerag_parse::{Limits, parse};
 use pikerag_store::Base;
@@ -82,7 +83,7 @@ async fn put(base: &Base, path: &str, text: &str) {
 
 async fn texts(base: &Base, set: VectorSet) -> Vec<String> {
     let found = base.without_vector(set, "e", None, 99).await.unwrap();
-    let mut texts: Vec<String> = found.into_iter().map(|(_, text)| text).collect();
+    let mut texts: Vec<String> = found.into_iter().map(|waiting| waiting.text).collect();
     texts.sort();
     texts
 }
@@ -92,13 +93,16 @@ async fn fill(base: &Base) {
     for set in [VectorSet::Sources, VectorSet::Sections] {
         let waiting = base.without_vector(set, "e", None, 99).await.unwrap();
         let vector = |text: &str| vec![text.len() as f32, 1.0];
-        let vectors = waiting.into_iter().map(|(id, text)| (id, vector(&text))).collect();
+        let vectors = waiting
+            .into_iter()
+            .map(|waiting| NodeVector { node: waiting.node, vector: vector(&waiting.text) })
+            .collect();
         base.put_vectors(set, "e", vectors).await.unwrap();
     }
 }
 
 /// All that a search finds in both sets.
-async fn found(base: &Base) -> Vec<Vec<u64>> {
+async fn found(base: &Base) -> Vec<Vec<NodeId>> {
     let mut all = Vec::new();
     for set in [VectorSet::Sources, VectorSet::Sections] {
         let lists = base.nearest(set, &[vec![1.0, 0.0]], 99, -1.0e9).await.unwrap();

@@ -5,7 +5,10 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use pikerag_extract::{ChunkParams, document_graph};
-use pikerag_knowledge::{ChunkId, FileRecord, KnowledgeBase, KnowledgeWriter, VectorSet};
+use pikerag_knowledge::{
+    ChunkId, CorpusWriter, FileRecord, NodeVector, Progress, SearchIndex, SearchWriter,
+    TextToEmbed, VectorSet,
+};
 use pikerag_parse::{Limits, NoTools, parse};
 use pikerag_store::Base;
 
@@ -29,7 +32,8 @@ async fn embed(base: &Base, embedder: &str) {
         let angle = text.bytes().map(f32::from).sum::<f32>() / 700.0;
         vec![angle.cos(), angle.sin()]
     };
-    let vectors = waiting.into_iter().map(|(node, text)| (node, vector(&text))).collect();
+    let made = |TextToEmbed { node, text }| NodeVector { node, vector: vector(&text) };
+    let vectors = waiting.into_iter().map(made).collect();
     base.put_vectors(VectorSet::Chunks, embedder, vectors).await.unwrap();
 }
 

@@ -6,7 +6,10 @@ use std::collections::BTreeMap;
 use futures::channel::mpsc;
 use futures::future;
 use futures::stream::{self, StreamExt};
-use pikerag_knowledge::{AtomKind, ModelError, StoreError, Vector, VectorSet, error_chain};
+use pikerag_knowledge::{
+    AtomKind, ModelError, NodeId, NodeVector, StoreError, TextToEmbed, Vector, VectorSet,
+    error_chain,
+};
 
 use super::fresh::Fresh;
 use super::outcome::{Progress, Report};
@@ -36,9 +39,9 @@ pub(crate) async fn follow(
     while let Some((batch, vectors)) = results.next().await {
         let Ok(vectors) = vectors else { break };
         report.vectors += vectors.len();
-        let mut by_kind: BTreeMap<AtomKind, Vec<(u64, Vector)>> = BTreeMap::new();
+        let mut by_kind: BTreeMap<AtomKind, Vec<NodeVector>> = BTreeMap::new();
         for (atom, vector) in batch.into_iter().zip(vectors) {
-            by_kind.entry(atom.kind).or_default().push((atom.id, vector));
+            by_kind.entry(atom.kind).or_default().push(NodeVector { node: atom.id.into(), vector });
         }
         for (kind, vectors) in by_kind {
             tools.base.put_vectors(VectorSet::Atoms(kind), embedder.name(), vectors).await?;
@@ -85,13 +88,18 @@ pub(crate) async fn embed_set(
     let (batch, in_flight) = (params.embed_batch.max(1), params.embeds_in_flight.max(1));
     let batches = stream::try_unfold(None, move |after| async move {
         let texts = tools.base.without_vector(set, embedder.name(), after, batch).await?;
-        let last = texts.last().map(|(id, _)| *id);
+        let last = texts.last().map(|text| text.node);
         Ok::<_, StoreError>(last.map(|last| (texts, Some(last))))
     });
     let calls = batches.map(|batch| async move {
-        let (ids, texts): (Vec<u64>, Vec<String>) = batch?.into_iter().unzip();
+        let batch = batch?.into_iter().map(|TextToEmbed { node, text }| (node, text));
+        let (nodes, texts): (Vec<NodeId>, Vec<String>) = batch.unzip();
         let vectors = embedder.embed(&texts).await;
-        Ok::<_, StoreError>(vectors.map(|vectors| ids.into_iter().zip(vectors).collect::<Vec<_>>()))
+        let with_node = |(node, vector)| NodeVector { node, vector };
+        let made = |vectors: Vec<Vector>| {
+            nodes.into_iter().zip(vectors).map(with_node).collect::<Vec<_>>()
+        };
+        Ok::<_, StoreError>(vectors.map(made))
     });
     let (made, results) = mpsc::channel(in_flight);
     let calling = calls.buffered(in_flight).map(Ok).forward(made);

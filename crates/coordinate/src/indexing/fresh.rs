@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use futures::channel::mpsc;
-use pikerag_knowledge::{Atom, AtomKind};
+use pikerag_knowledge::{Atom, AtomId, AtomKind};
 
 /// New atoms that may wait for their vectors.
 const ROOM: usize = 4096;
@@ -12,13 +12,13 @@ const ROOM: usize = 4096;
 /// An atom that was just stored and has no vector yet.
 pub(crate) struct Fresh {
     pub(crate) kind: AtomKind,
-    pub(crate) id: u64,
+    pub(crate) id: AtomId,
     pub(crate) text: String,
 }
 
 impl Fresh {
     pub(crate) fn of(atom: &Atom) -> Self {
-        Self { kind: atom.kind, id: atom.id.0, text: atom.text.clone() }
+        Self { kind: atom.kind, id: atom.id, text: atom.text.clone() }
     }
 }
 

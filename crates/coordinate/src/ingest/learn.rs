@@ -134,7 +134,7 @@ async fn pairs_of(
         let mut tags: Vec<_> = tags.into_iter().map(|tag| (tag.text, name(tag.class))).collect();
         if tags.is_empty() {
             let found = chunk_tags(model, chunk, classes, account).await?;
-            tags.extend(found.into_iter().map(|(class, _, tag)| (tag, name(class))));
+            tags.extend(found.into_iter().map(|tag| (tag.text, name(tag.class))));
         }
         for tag in tags {
             if !theirs.iter().any(|(held, _)| tag_key(held) == tag_key(&tag.0)) {
@@ -146,7 +146,7 @@ async fn pairs_of(
     if ours.is_empty() || theirs.is_empty() {
         return Ok(Ok(Some(Vec::new())));
     }
-    let of_question: Vec<&str> = ours.iter().map(|(_, _, tag)| tag.as_str()).collect();
+    let of_question: Vec<&str> = ours.iter().map(|tag| tag.text.as_str()).collect();
     let of_passage: Vec<&str> = theirs.iter().map(|(tag, _)| tag.as_str()).collect();
     let places = map_tags(model, &sample.question, &of_question, &of_passage, account).await?;
     let from = content_id("sample", &[sample.question.as_bytes()]);

@@ -146,7 +146,7 @@ async fn collapsed(
     }
     let found = ports.base.nearest(VectorSet::Summaries, query, params.nodes, -1.0).await?;
     for hit in found.into_iter().flatten() {
-        ranked.push((hit.score, Child::Summary(SummaryId(hit.item))));
+        ranked.push((hit.score, Child::Summary(SummaryId(hit.item.0))));
     }
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let (mut nodes, mut left) = (Vec::new(), params.tokens);

@@ -6,7 +6,7 @@ use pikerag_coordinate::ingest::Params as IngestParams;
 use pikerag_coordinate::{Models, Ports, SolveError};
 use pikerag_doubles::ScriptedChat;
 use pikerag_knowledge::{
-    AtomKind, ChatModel, ChatRequest, KnowledgeBase, Message, Role, Structure, WrittenBy,
+    AtomKind, ChatModel, ChatRequest, CorpusReader, Message, Role, Structure, WrittenBy,
 };
 
 use crate::common::solve;

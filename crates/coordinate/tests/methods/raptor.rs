@@ -6,7 +6,7 @@ use pikerag_coordinate::Method;
 use pikerag_coordinate::ingest::Params as IngestParams;
 use pikerag_coordinate::methods::raptor::Params;
 use pikerag_doubles::ScriptedChat;
-use pikerag_knowledge::{AtomKind, KnowledgeBase, Role, Structure};
+use pikerag_knowledge::{AtomKind, CorpusReader, Role, Structure};
 
 use crate::common::solve;
 use crate::common::{Files, Shelf};

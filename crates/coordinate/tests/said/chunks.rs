@@ -7,8 +7,8 @@ use pikerag_coordinate::ingest::{Available, ChunkBy, Outcome, Params, Summarized
 use pikerag_doubles::{ScriptedChat, busy};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
-    AtomKind, ChatRequest, ChunkKind, KnowledgeBase, KnowledgeWriter, Message, Origin, Role,
-    Structure, TagClass,
+    AtomKind, ChatRequest, ChunkKind, CorpusReader, CorpusWriter, Message, Origin, Progress, Role,
+    SearchIndex, Structure, TagClass,
 };
 use pikerag_retrieve::{Finder, Search, SearchParams, search as find};
 use proptest::prelude::*;

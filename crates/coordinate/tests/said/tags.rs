@@ -7,8 +7,8 @@ use pikerag_coordinate::{Method, Models, Ports, RetrievalParams, TagUse};
 use pikerag_doubles::ScriptedChat;
 use pikerag_extract::{ChunkParams, tag_key};
 use pikerag_knowledge::{
-    ChatModel, Event, KnowledgeWriter, Origin, Question, Role, Structure, TagClass, TagReader,
-    TagWriter,
+    ChatModel, CorpusWriter, Event, KeyedClass, Origin, Question, Role, Structure, TagClass,
+    TagReader, TagWriter,
 };
 
 use crate::common::solve;
@@ -111,7 +111,7 @@ async fn edits_stay() {
     let calls = chat.requests().len();
     // A further class: each chunk is asked about it alone.
     let penalty = TagClass::new("penalty", "what is imposed", vec![], Origin::Declared);
-    shelf.base.put_tag_classes(vec![(tag_key("penalty").unwrap(), penalty)]).await.unwrap();
+    shelf.base.put_tag_classes(vec![keyed(penalty)]).await.unwrap();
     index_with(&shelf, &law(), model(), &params()).await;
     assert_eq!(chat.requests().len(), calls + 3);
     let last = chat.requests().last().map(|request| prompt(request).to_owned()).unwrap();
@@ -137,7 +137,7 @@ async fn unreadable_tags_are_none_and_not_asked_for_again() {
     let (shelf, chat) =
         (Shelf::empty(), Box::leak(Box::new(ScriptedChat::by(|_| Ok("?".to_owned())))));
     let penalty = TagClass::new("penalty", "what is imposed", vec![], Origin::Declared);
-    shelf.base.put_tag_classes(vec![(tag_key("penalty").unwrap(), penalty)]).await.unwrap();
+    shelf.base.put_tag_classes(vec![keyed(penalty)]).await.unwrap();
     let report = index_with(&shelf, &law(), Some(recorded(&shelf, chat)), &params()).await;
     assert_eq!((report.undecided, report.tagged, chat.requests().len()), (3, 3, 6));
     assert!(report.is_whole(), "{report:?}");
@@ -270,4 +270,8 @@ async fn questions_find_by_the_documents_words() {
         "{\"event\":\"tagged\",\"tags\":[{\"tag\":\"Stealing\",\"class\":\"thing\",\"to\":[\"Larceny\"]},{\"tag\":\"Is\",\"class\":\"thing\",\"to\":[]}],\"query\":\"Is Larceny punished?\",\"keywords\":[\"Larceny\"]}",
     )
     "#);
+}
+
+fn keyed(class: TagClass) -> KeyedClass {
+    KeyedClass { key: tag_key(&class.name).unwrap(), class }
 }

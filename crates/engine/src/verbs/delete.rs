@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pikerag_knowledge::KnowledgeWriter;
+use pikerag_knowledge::{CorpusWriter, SearchWriter};
 use serde::Serialize;
 
 use super::index::under;

@@ -1,7 +1,7 @@
 //! `doctor`: is all in place?
 
 use pikerag_coordinate::ingest::FileReader;
-use pikerag_knowledge::{ChatRequest, KnowledgeBase, Message, Role, error_chain};
+use pikerag_knowledge::{ChatRequest, CorpusReader, Message, Role, error_chain};
 
 use crate::engine::Engine;
 use crate::error::EngineError;

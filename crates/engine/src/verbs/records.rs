@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use pikerag_extract::{propose_by_model, propose_from_columns};
 use pikerag_knowledge::{
-    Account, Chunk, ChunkId, KnowledgeBase, KnowledgeWriter, Record, RecordSchema, Role, Stage,
+    Account, Chunk, ChunkId, CorpusReader, KnowledgeBase, KnowledgeWriter, Progress, Record,
+    RecordSchema, Role, Stage,
 };
 use pikerag_store::Base;
 use serde::Serialize;

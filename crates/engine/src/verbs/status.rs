@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pikerag_knowledge::{BaseSummary, KnowledgeBase};
+use pikerag_knowledge::{BaseSummary, CorpusReader};
 use serde::Serialize;
 
 use crate::engine::Engine;

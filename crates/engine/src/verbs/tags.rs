@@ -6,7 +6,8 @@ use pikerag_coordinate::ingest::{Learned, Sample, keyed_pair, learn};
 use pikerag_eval::datasets;
 use pikerag_extract::tag_key;
 use pikerag_knowledge::{
-    NameKey, Origin, Role, TagClass, TagCount, TagExample, TagPair, TagReader, TagWriter,
+    KeyedClass, NameKey, Origin, Role, TagClass, TagCount, TagExample, TagPair, TagReader,
+    TagWriter,
 };
 use serde::Serialize;
 
@@ -120,7 +121,7 @@ impl Engine {
         let examples = examples.map(|text| TagExample { text: text.to_owned(), chunk: None });
         let (name, covers) = (request.name.trim(), request.covers.trim());
         let class = TagClass::new(name, covers, examples.collect(), Origin::Declared);
-        Ok(self.base_or_create()?.put_tag_classes(vec![(key, class)]).await?)
+        Ok(self.base_or_create()?.put_tag_classes(vec![KeyedClass { key, class }]).await?)
     }
 
     /// Gives a class another name; its tags stay.

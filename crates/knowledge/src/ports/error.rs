@@ -1,6 +1,7 @@
 //! Why did the store fail? Below every port: who records calls or tags fails as whoever reads does.
 
 use super::Cause;
+use crate::filter::FilterField;
 
 /// Why the store failed: one variant per decision open to the caller.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +17,13 @@ pub enum StoreError {
     /// What is asked for is not there.
     #[error("{what} is not in the knowledge base")]
     Missing { what: String },
+    /// A filter asks for a field that the base does not have.
+    #[error("`{field}` is no field of this base; there are: {}", listed(known))]
+    NoField {
+        field: FilterField,
+        /// Those of the base.
+        known: Vec<FilterField>,
+    },
     /// The base was made by another version or is not a knowledge base.
     #[error("{path} cannot be opened: {reason}")]
     NotOurs {
@@ -23,4 +31,8 @@ pub enum StoreError {
         /// Why, and what to do.
         reason: String,
     },
+}
+
+fn listed(fields: &[FilterField]) -> String {
+    fields.iter().map(FilterField::to_string).collect::<Vec<_>>().join(", ")
 }

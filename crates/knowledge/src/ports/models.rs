@@ -314,43 +314,6 @@ pub trait Embedder: Send + Sync {
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError>;
 }
 
-/// One recorded call: a chat reply, or the vector of one text.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CallRecord {
-    /// Hash of the whole request, model included.
-    pub key: String,
-    /// What the call was for; `embed` for embeddings.
-    pub role: String,
-    /// The model's name as the endpoint was asked for it.
-    pub model: String,
-    /// The request as JSON.
-    pub request: String,
-    /// The reply as JSON.
-    pub reply: String,
-    /// Tokens used, as the endpoint counted them; estimated where it did not.
-    pub usage: Usage,
-}
-
-/// The record of every paid call: written before anything uses the reply.
-#[async_trait]
-pub trait Ledger: Send + Sync {
-    /// The recorded call under each key, if any; by key in the order asked for.
-    async fn find_all(&self, keys: &[String]) -> Result<Vec<Option<CallRecord>>, StoreError>;
-
-    /// Keeps calls for good; a second record under the same key is ignored.
-    async fn keep_all(&self, calls: Vec<CallRecord>) -> Result<(), StoreError>;
-
-    /// The recorded call under a key, if any.
-    async fn find(&self, key: &str) -> Result<Option<CallRecord>, StoreError> {
-        Ok(self.find_all(&[key.to_owned()]).await?.pop().flatten())
-    }
-
-    /// Keeps one call for good.
-    async fn keep(&self, call: &CallRecord) -> Result<(), StoreError> {
-        self.keep_all(vec![call.clone()]).await
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -42,9 +42,9 @@ pub trait TagReader: Send + Sync {
 /// What indexing and people write of tags. Each call is one transaction.
 #[async_trait]
 pub trait TagWriter: TagReader {
-    /// Adds classes, each under the key of its folded name. One that was found gives way to any of that
+    /// Adds classes. One that was found gives way to any of that
     /// name, a dropped one included; one that is declared takes its place.
-    async fn put_tag_classes(&self, classes: Vec<(NameKey, TagClass)>) -> Result<(), StoreError>;
+    async fn put_tag_classes(&self, classes: Vec<KeyedClass>) -> Result<(), StoreError>;
 
     /// Gives a class another name, and makes it a person's; whether there was one. No other class may
     /// have that name.
@@ -81,8 +81,28 @@ pub struct ChunkTags {
     pub chunk: ChunkId,
     /// The classes that were looked for.
     pub classes: Vec<TagClassId>,
-    /// What was found: class, key of the folded tag, tag.
-    pub tags: Vec<(TagClassId, NameKey, String)>,
+    /// What was found.
+    pub tags: Vec<FoundTag>,
+}
+
+/// A tag as a chunk has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundTag {
+    /// The class that was looked for.
+    pub class: TagClassId,
+    /// Key of the folded text.
+    pub key: NameKey,
+    /// The tag, not folded.
+    pub text: String,
+}
+
+/// A class with what it is found by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyedClass {
+    /// Key of its folded name.
+    pub key: NameKey,
+    /// The class itself.
+    pub class: TagClass,
 }
 
 /// A pair with what it is found by.

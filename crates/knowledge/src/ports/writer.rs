@@ -1,18 +1,13 @@
-//! The port that indexing writes through: files, what was made of their chunks, and the structures over
-//! all of them.
+//! The port that indexing writes documents through: files, and what was made of their chunks one by one.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::base::{KnowledgeBase, VectorSet};
-use super::error::StoreError;
-use super::{TagWriter, Vector};
-use crate::distilled::{
-    Community, Extraction, LongDescription, Outline, Report, Structure, Summary,
-};
-use crate::graph::{Atom, AtomKind, ChunkKind, DocumentGraph};
-use crate::id::{ChunkId, CommunityId, SourceId, SummaryId, TagClassId};
-use crate::records::{Record, RecordSchema};
+use super::StoreError;
+use super::progress::Stage;
+use crate::graph::{Atom, DocumentGraph};
+use crate::id::{ChunkId, SourceId};
+use crate::records::{DeclaredSchema, Record, SchemaHash};
 
 /// What the base knows of a file it has read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,65 +32,29 @@ pub struct PutReport {
     pub removed: usize,
 }
 
-/// A stage that works chunk by chunk, and whose progress is kept.
+/// What was made of one chunk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InChunk<T> {
+    /// The chunk it was made of.
+    pub chunk: ChunkId,
+    /// What came of it; empty is a result too.
+    pub found: T,
+}
+
+/// What a document is about as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stage(pub String);
-
-impl Stage {
-    /// Atomizing into one kind of atom.
-    pub fn atomize(kind: AtomKind) -> Self {
-        Self(format!("atomize:{}", kind.as_str()))
-    }
-
-    /// Reading records under a schema: what stands there plainly, or what a model reads in texts.
-    pub fn records(schema: &RecordSchema, by: RecordsBy) -> Self {
-        let by = match by {
-            RecordsBy::Rules => "rules",
-            RecordsBy::Model => "model",
-        };
-        Self(format!("records:{}:{:016x}:{by}", schema.name, schema.hash()))
-    }
-
-    /// Saying what chunks of a kind hold: tables, figures.
-    pub fn describe(kind: ChunkKind) -> Self {
-        Self(format!("describe:{}", kind.as_str()))
-    }
-
-    /// Looking for tags of a class.
-    pub fn tag(class: TagClassId) -> Self {
-        Self(format!("tag:{class}"))
-    }
-
-    /// Finding entities and relations: by a model, or by names alone.
-    pub fn extract(by: ExtractBy) -> Self {
-        Self(match by {
-            ExtractBy::Model => "extract:model".to_owned(),
-            ExtractBy::Names => "extract:names".to_owned(),
-        })
-    }
+pub struct SourceSummary {
+    /// The document.
+    pub source: SourceId,
+    /// Hash of the text that it was made from.
+    pub hash: String,
+    /// What a model says; empty where it had nothing to say.
+    pub summary: String,
 }
 
-/// Who reads records out of chunks; each is pending for itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecordsBy {
-    /// Nobody: they stand in tables, lines and metadata.
-    Rules,
-    /// A language model, asked chunk by chunk.
-    Model,
-}
-
-/// Who finds entities and relations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExtractBy {
-    /// A language model, asked chunk by chunk.
-    Model,
-    /// The finder of proper names.
-    Names,
-}
-
-/// What indexing writes. Each call is one transaction: all of it is kept, or nothing.
+/// What indexing writes of documents. Each call is one transaction: all of it is kept, or nothing.
 #[async_trait]
-pub trait KnowledgeWriter: KnowledgeBase + TagWriter {
+pub trait CorpusWriter: Send + Sync {
     /// The record of a file, if it was read before.
     async fn file(&self, path: &str) -> Result<Option<FileRecord>, StoreError>;
 
@@ -113,29 +72,8 @@ pub trait KnowledgeWriter: KnowledgeBase + TagWriter {
     /// Removes a file and all that derives from it; whether it was there.
     async fn delete_file(&self, path: &str) -> Result<bool, StoreError>;
 
-    /// Chunks that a stage has not done yet, by identifier, at most `limit`, above `after`.
-    async fn pending(
-        &self,
-        stage: &Stage,
-        after: Option<ChunkId>,
-        limit: usize,
-    ) -> Result<Vec<ChunkId>, StoreError>;
-
-    /// The same for chunks of one kind.
-    async fn pending_of(
-        &self,
-        stage: &Stage,
-        kind: ChunkKind,
-        after: Option<ChunkId>,
-        limit: usize,
-    ) -> Result<Vec<ChunkId>, StoreError>;
-
-    /// Stores summaries of whole documents: (source, hash of the text it was made from, summary). One of
-    /// another text than the source has now is left out.
-    async fn put_source_summaries(
-        &self,
-        summaries: Vec<(SourceId, String, String)>,
-    ) -> Result<(), StoreError>;
+    /// Stores summaries of whole documents. One of another text than the source has now is left out.
+    async fn put_source_summaries(&self, summaries: Vec<SourceSummary>) -> Result<(), StoreError>;
 
     /// Stores what a model says of chunks (`None`: nothing to say) in place of what it said before, and
     /// marks the stage done for those chunks, in one transaction. Chunks that are gone are left out. What
@@ -143,14 +81,14 @@ pub trait KnowledgeWriter: KnowledgeBase + TagWriter {
     async fn put_chunk_summaries(
         &self,
         stage: &Stage,
-        summaries: Vec<(ChunkId, Option<String>)>,
+        summaries: Vec<InChunk<Option<String>>>,
     ) -> Result<(), StoreError>;
 
     /// Stores the atoms of chunks and marks the stage done for those chunks, in one transaction.
     async fn put_atoms(
         &self,
         stage: &Stage,
-        atoms: Vec<(ChunkId, Vec<Atom>)>,
+        atoms: Vec<InChunk<Vec<Atom>>>,
     ) -> Result<(), StoreError>;
 
     /// Stores the records that chunks hold under a schema, whose hash is `declared`, and marks the stage
@@ -158,82 +96,11 @@ pub trait KnowledgeWriter: KnowledgeBase + TagWriter {
     async fn put_records(
         &self,
         stage: &Stage,
-        declared: u64,
-        found: Vec<(ChunkId, Vec<Record>)>,
+        declared: SchemaHash,
+        found: Vec<InChunk<Vec<Record>>>,
     ) -> Result<(), StoreError>;
 
-    /// Drops records under schemas that are not declared (by name and hash) any more, with the marks of
+    /// Drops records under schemas that are not declared any more, with the marks of
     /// their stages; how many went.
-    async fn keep_records(&self, declared: &[(String, u64)]) -> Result<usize, StoreError>;
-
-    /// Stores what chunks say of entities and relations in place of what was known of them, and marks
-    /// the stage done for those chunks, in one transaction. What a model has found counts as found by
-    /// names too.
-    async fn put_extractions(
-        &self,
-        by: ExtractBy,
-        found: Vec<(ChunkId, Extraction)>,
-    ) -> Result<(), StoreError>;
-
-    /// Entities and relations of which more than `bytes` bytes are said, and which have no summary of
-    /// that yet; by identifier, entities first.
-    async fn long_descriptions(&self, bytes: usize) -> Result<Vec<LongDescription>, StoreError>;
-
-    /// Stores summaries of long descriptions: (node, key of what it was made from, summary). One that
-    /// was made from something else than what is said now is left out.
-    async fn put_descriptions(&self, made: Vec<(u64, u64, String)>) -> Result<(), StoreError>;
-
-    /// The entity graph as it stands.
-    async fn outline(&self) -> Result<Outline, StoreError>;
-
-    /// Puts these communities in place of all others; those that stay keep their reports. Parents come
-    /// before their parts. `false`, and nothing is changed, where documents changed since the outline.
-    async fn put_communities(
-        &self,
-        generation: i64,
-        communities: Vec<Community>,
-    ) -> Result<bool, StoreError>;
-
-    /// Stores reports; one on a community that is gone is left out.
-    async fn put_reports(&self, reports: Vec<(CommunityId, Report)>) -> Result<(), StoreError>;
-
-    /// Stores summaries; one of which a child is gone is left out.
-    async fn put_summaries(&self, summaries: Vec<Summary>) -> Result<(), StoreError>;
-
-    /// Drops the summaries of a level that are not among these, and all that was made from them.
-    async fn keep_summaries(&self, level: u8, ids: &[SummaryId]) -> Result<(), StoreError>;
-
-    /// Advances with every change of documents.
-    async fn generation(&self) -> Result<i64, StoreError>;
-
-    /// The structures that were asked for, each with the stamp of its last whole building, or with an
-    /// empty one: later runs keep them up to date.
-    async fn structures(&self) -> Result<Vec<(Structure, String)>, StoreError>;
-
-    /// Notes that a structure is wanted; one that is wanted already keeps its stamp.
-    async fn request(&self, structure: Structure) -> Result<(), StoreError>;
-
-    /// Notes that a wanted structure is whole, and what it was built from.
-    async fn mark_built(&self, structure: Structure, stamp: &str) -> Result<(), StoreError>;
-
-    /// The texts that still need a vector of this embedder: (identifier, text), by identifier, at
-    /// most `limit`, above `after`.
-    async fn without_vector(
-        &self,
-        set: VectorSet,
-        embedder: &str,
-        after: Option<u64>,
-        limit: usize,
-    ) -> Result<Vec<(u64, String)>, StoreError>;
-
-    /// Stores vectors, with the model that made them.
-    async fn put_vectors(
-        &self,
-        set: VectorSet,
-        embedder: &str,
-        vectors: Vec<(u64, Vector)>,
-    ) -> Result<(), StoreError>;
-
-    /// Brings the derived indexes up to the database. Costs no model call.
-    async fn refresh(&self) -> Result<(), StoreError>;
+    async fn keep_records(&self, declared: &[DeclaredSchema]) -> Result<usize, StoreError>;
 }

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use pikerag_knowledge::{AtomKind, Chunk, ChunkId, Scored, SectionId, SourceId, Vector, VectorSet};
+use pikerag_knowledge::{
+    AtomKind, Chunk, ChunkId, NodeId, Scored, SectionId, SourceId, Vector, VectorSet,
+};
 use pikerag_language::query_terms;
 
 use super::{Aggregate, LayerParams};
@@ -122,25 +124,25 @@ impl Close {
         let Some(vector) = vector else { return Ok(Self::default()) };
         let queries = std::slice::from_ref(vector);
         let mut close = Self::default();
-        let nearest = async |set| -> Result<Vec<(u64, f32)>, RetrieveError> {
+        let nearest = async |set| -> Result<Vec<(NodeId, f32)>, RetrieveError> {
             let found = finder.base.nearest(set, queries, SEEDS, -1.0).await?;
             Ok(found.into_iter().flatten().map(|hit| (hit.item, hit.score)).collect())
         };
         if 0.0 < params.source {
             let found = nearest(VectorSet::Sources).await?;
             let first: Vec<SourceId> =
-                found.iter().take(AROUND).map(|(id, _)| SourceId(*id)).collect();
+                found.iter().take(AROUND).map(|(id, _)| SourceId(id.0)).collect();
             let chunks = finder.base.chunks_in_sources(&first, MOST_CHUNKS).await?;
             close.chunks.extend(chunks.into_iter().flatten());
-            close.sources = scaled(found.into_iter().map(|(id, score)| (SourceId(id), score)));
+            close.sources = scaled(found.into_iter().map(|(id, score)| (SourceId(id.0), score)));
         }
         if 0.0 < params.section {
             let found = nearest(VectorSet::Sections).await?;
             let first: Vec<SectionId> =
-                found.iter().take(AROUND).map(|(id, _)| SectionId(*id)).collect();
+                found.iter().take(AROUND).map(|(id, _)| SectionId(id.0)).collect();
             let chunks = finder.base.chunks_in_sections(&first, MOST_CHUNKS).await?;
             close.chunks.extend(chunks.into_iter().flatten());
-            close.sections = scaled(found.into_iter().map(|(id, score)| (SectionId(id), score)));
+            close.sections = scaled(found.into_iter().map(|(id, score)| (SectionId(id.0), score)));
         }
         if 0.0 < params.distilled {
             for kind in [AtomKind::Question, AtomKind::Sentence, AtomKind::Statement] {

@@ -5,7 +5,8 @@ use std::path::Path;
 use pikerag_doubles::HashEmbedder;
 use pikerag_extract::{ChunkParams, document_graph, sentence_atoms};
 use pikerag_knowledge::{
-    AtomKind, Embedder, FileRecord, KnowledgeBase, KnowledgeWriter, Stage, VectorSet,
+    AtomKind, CorpusReader, CorpusWriter, Embedder, FileRecord, InChunk, NodeVector, Progress,
+    SearchWriter, Stage, VectorSet,
 };
 use pikerag_parse::{Limits, NoTools, parse};
 use pikerag_retrieve::Finder;
@@ -40,8 +41,10 @@ impl Shelf {
             ];
             for set in sets {
                 let texts = base.without_vector(set, "hash", None, 99).await.unwrap();
-                let (ids, texts): (Vec<u64>, Vec<String>) = texts.into_iter().unzip();
-                let vectors = ids.into_iter().zip(embedder.vectors(&texts)).collect();
+                let (nodes, texts): (Vec<_>, Vec<String>) =
+                    texts.into_iter().map(|waiting| (waiting.node, waiting.text)).unzip();
+                let vectors = nodes.into_iter().zip(embedder.vectors(&texts));
+                let vectors = vectors.map(|(node, vector)| NodeVector { node, vector }).collect();
                 base.put_vectors(set, "hash", vectors).await.unwrap();
             }
         }
@@ -67,7 +70,10 @@ async fn base(folder: &Path, library: &[(&str, &str)]) -> Base {
     let stage = Stage::atomize(AtomKind::Sentence);
     let waiting = base.pending(&stage, None, 99).await.unwrap();
     let chunks = base.chunks(&waiting).await.unwrap();
-    let atoms = chunks.iter().map(|chunk| (chunk.id, sentence_atoms(chunk))).collect();
+    let atoms = chunks
+        .iter()
+        .map(|chunk| InChunk { chunk: chunk.id, found: sentence_atoms(chunk) })
+        .collect();
     base.put_atoms(&stage, atoms).await.unwrap();
     base
 }

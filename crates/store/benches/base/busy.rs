@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use pikerag_knowledge::{AtomKind, KnowledgeBase, KnowledgeWriter};
+use pikerag_knowledge::{AtomKind, SearchIndex, SearchWriter};
 use pikerag_store::{Base, Freshness};
 use tokio::runtime::{Builder, Runtime};
 

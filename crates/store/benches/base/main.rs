@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use divan::Bencher;
-use pikerag_knowledge::KnowledgeBase;
+use pikerag_knowledge::SearchIndex;
 use pikerag_store::Base;
 use pikerag_store::scan::{Codes, Near};
 use rayon::{ThreadPool, ThreadPoolBuilder};

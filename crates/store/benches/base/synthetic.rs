@@ -7,8 +7,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use pikerag_knowledge::{
-    Atom, AtomId, AtomKind, Chunk, ChunkId, ChunkKind, DocumentGraph, FileRecord, KnowledgeWriter,
-    Source, SourceId, Span, Stage, VectorSet,
+    Atom, AtomId, AtomKind, Chunk, ChunkId, ChunkKind, CorpusWriter, DocumentGraph, FileRecord,
+    InChunk, NodeId, NodeVector, SearchWriter, Source, SourceId, Span, Stage, VectorSet,
 };
 use pikerag_store::Base;
 
@@ -153,10 +153,11 @@ async fn fill(base: &Base, size: Size) {
         let here: Vec<ChunkId> =
             documents.iter().flat_map(|document| &document.chunks).map(|chunk| chunk.id).collect();
         base.put_file(&record, documents).await.expect("a file is stored");
-        let of_file: Vec<(ChunkId, Vec<Atom>)> =
-            here.iter().map(|chunk| (*chunk, atoms_of(*chunk, size, &mut random))).collect();
-        chunks.extend(here.iter().map(|chunk| chunk.0));
-        atoms.extend(of_file.iter().flat_map(|(_, atoms)| atoms).map(|atom| atom.id.0));
+        let mut made =
+            |chunk: &ChunkId| InChunk { chunk: *chunk, found: atoms_of(*chunk, size, &mut random) };
+        let of_file: Vec<InChunk<Vec<Atom>>> = here.iter().map(&mut made).collect();
+        chunks.extend(here.iter().map(|chunk| NodeId::from(*chunk)));
+        atoms.extend(of_file.iter().flat_map(|made| &made.found).map(|atom| NodeId::from(atom.id)));
         let stage = Stage::atomize(AtomKind::Question);
         base.put_atoms(&stage, of_file).await.expect("atoms are stored");
     }
@@ -165,7 +166,10 @@ async fn fill(base: &Base, size: Size) {
         // In the order in which indexing embeds.
         ids.sort_unstable();
         for part in ids.chunks(VECTORS_PER_CALL) {
-            let vectors = part.iter().map(|id| (*id, random.unit_vector())).collect();
+            let vectors = part
+                .iter()
+                .map(|node| NodeVector { node: *node, vector: random.unit_vector() })
+                .collect();
             base.put_vectors(set, "synthetic", vectors).await.expect("vectors are stored");
         }
     }
@@ -181,14 +185,16 @@ pub(crate) async fn put(base: &Base, path: &str, n: usize, atoms: usize, random:
         documents.iter().flat_map(|document| &document.chunks).map(|chunk| chunk.id).collect();
     base.put_file(&record, documents).await.expect("a file is stored");
     let size = Size { chunks: n, atoms_per_chunk: atoms };
-    let made: Vec<(ChunkId, Vec<Atom>)> =
-        chunks.iter().map(|chunk| (*chunk, atoms_of(*chunk, size, random))).collect();
-    let atoms = made.iter().flat_map(|(_, atoms)| atoms).map(|atom| atom.id.0).collect();
+    let mut atomized =
+        |chunk: &ChunkId| InChunk { chunk: *chunk, found: atoms_of(*chunk, size, random) };
+    let made: Vec<InChunk<Vec<Atom>>> = chunks.iter().map(&mut atomized).collect();
+    let atoms: Vec<NodeId> =
+        made.iter().flat_map(|made| &made.found).map(|atom| NodeId::from(atom.id)).collect();
     base.put_atoms(&Stage::atomize(AtomKind::Question), made).await.expect("atoms are stored");
-    let chunks: Vec<u64> = chunks.into_iter().map(|chunk| chunk.0).collect();
+    let chunks: Vec<NodeId> = chunks.into_iter().map(NodeId::from).collect();
     for (set, ids) in [(VectorSet::Chunks, chunks), (VectorSet::Atoms(AtomKind::Question), atoms)] {
-        let ids: Vec<u64> = ids;
-        let vectors = ids.into_iter().map(|id| (id, random.unit_vector())).collect();
+        let vector = |node| NodeVector { node, vector: random.unit_vector() };
+        let vectors = ids.into_iter().map(vector).collect();
         base.put_vectors(set, "synthetic", vectors).await.expect("vectors are stored");
     }
 }

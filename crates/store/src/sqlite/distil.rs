@@ -5,7 +5,8 @@ use std::collections::HashSet;
 
 use pikerag_knowledge::distilled::said_key;
 use pikerag_knowledge::{
-    ChunkId, Community, CommunityId, ExtractBy, Extraction, Report, Stage, Structure,
+    Community, CommunityReport, ExtractBy, Extraction, InChunk, ShortDescription, Stage, Structure,
+    Wanted,
 };
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
@@ -14,9 +15,9 @@ use super::{graph, rows};
 pub(super) fn put_extraction(
     tx: &Transaction<'_>,
     by: ExtractBy,
-    chunk: ChunkId,
-    found: &Extraction,
+    found: &InChunk<Extraction>,
 ) -> rusqlite::Result<()> {
+    let InChunk { chunk, found } = found;
     let id = chunk.0.cast_signed();
     // Its document may have been deleted while the model was at work.
     if !tx.prepare_cached("SELECT 1 FROM chunks WHERE id = ?1")?.exists([id])? {
@@ -68,15 +69,15 @@ pub(super) fn put_extraction(
 
 pub(super) fn put_descriptions(
     tx: &Transaction<'_>,
-    made: &[(u64, u64, String)],
+    made: &[ShortDescription],
 ) -> rusqlite::Result<()> {
     let mut insert = tx.prepare_cached(
         "INSERT INTO descriptions(node, text) VALUES (?1, ?2) ON CONFLICT(node) DO NOTHING",
     )?;
-    for (node, key, text) in made {
+    for ShortDescription { node, made_from, text } in made {
         // What is said may have changed while the model was at work.
-        if said_key(graph::said_of(tx, *node)?.iter().map(String::as_str)) == *key {
-            insert.execute(params![node.cast_signed(), text])?;
+        if said_key(graph::said_of(tx, *node)?.iter().map(String::as_str)) == *made_from {
+            insert.execute(params![node.0.cast_signed(), text])?;
         }
     }
     Ok(())
@@ -115,7 +116,7 @@ pub(super) fn put_communities(
 
 pub(super) fn put_reports(
     tx: &Transaction<'_>,
-    reports: &[(CommunityId, Report)],
+    reports: &[CommunityReport],
 ) -> rusqlite::Result<()> {
     let mut insert = tx.prepare_cached(
         "INSERT INTO reports(community, title, summary, rating, findings, model) SELECT ?1, ?2, ?3, ?4, ?5, ?6
@@ -123,7 +124,7 @@ pub(super) fn put_reports(
          ON CONFLICT(community) DO UPDATE SET title = excluded.title, summary = excluded.summary,
            rating = excluded.rating, findings = excluded.findings, model = excluded.model",
     )?;
-    for (community, report) in reports {
+    for CommunityReport { community, report } in reports {
         let findings = serde_json::to_string(&report.findings)
             .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
         let id = community.0.cast_signed();
@@ -158,13 +159,13 @@ pub(super) fn mark_built(
         .map(drop)
 }
 
-pub(super) fn structures(connection: &Connection) -> rusqlite::Result<Vec<(Structure, String)>> {
+pub(super) fn structures(connection: &Connection) -> rusqlite::Result<Vec<Wanted>> {
     let mut wanted = Vec::new();
     let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
     for structure in [Structure::Graph, Structure::Tree, Structure::Tags] {
         let stamp =
             statement.query_row([format!("{WANTED}{structure}")], |row| row.get(0)).optional()?;
-        wanted.extend(stamp.map(|stamp| (structure, stamp)));
+        wanted.extend(stamp.map(|stamp| Wanted { structure, stamp }));
     }
     Ok(wanted)
 }

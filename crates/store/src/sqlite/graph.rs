@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use pikerag_knowledge::distilled::said_key;
 use pikerag_knowledge::{
-    ChunkId, Community, CommunityId, Entity, EntityId, LongDescription, Outline, OutlineRelation,
-    Relation, RelationId, Report,
+    ChunkId, Community, CommunityId, Entity, EntityId, LongDescription, NodeId, Outline,
+    OutlineEntity, OutlineRelation, Relation, RelationId, Report, SaidKey,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::rows::limit_of;
-use super::{TEXT_GENERATION, counter, rows};
+use super::{generation, rows};
 
 /// Mentions in reading order: two bases with the same documents put them together alike.
 const READING_ORDER: &str = "s.uri, c.ordinal, c.id";
@@ -158,8 +158,7 @@ pub(super) fn entities_in(
 
 /// The graph without its words, read in one pass over the mentions.
 pub(super) fn outline(connection: &Connection) -> rusqlite::Result<Outline> {
-    let generation = counter(connection, TEXT_GENERATION)?;
-    let mut outline = Outline { generation, ..Outline::default() };
+    let mut outline = Outline { generation: generation(connection)?, ..Outline::default() };
     let mut statement = connection.prepare(&format!(
         "SELECT m.entity, m.name, m.kind, m.description FROM entity_mentions m JOIN chunks c ON c.id = m.chunk
          JOIN sources s ON s.id = c.source ORDER BY m.entity, {READING_ORDER}"
@@ -172,7 +171,7 @@ pub(super) fn outline(connection: &Connection) -> rusqlite::Result<Outline> {
         if let Some(before) = current
             && before != id
         {
-            outline.entities.push((before, key_of(&mut said)));
+            outline.entities.push(OutlineEntity { id: before, said: key_of(&mut said) });
         }
         current = Some(id);
         for column in 1..=3 {
@@ -180,7 +179,7 @@ pub(super) fn outline(connection: &Connection) -> rusqlite::Result<Outline> {
         }
     }
     if let Some(last) = current {
-        outline.entities.push((last, key_of(&mut said)));
+        outline.entities.push(OutlineEntity { id: last, said: key_of(&mut said) });
     }
     let mut statement = connection.prepare(&format!(
         "SELECT r.id, r.subject, r.object, m.description, m.weight FROM relations r
@@ -199,7 +198,7 @@ pub(super) fn outline(connection: &Connection) -> rusqlite::Result<Outline> {
                     subject: EntityId(rows::id(mention, 1)?),
                     object: EntityId(rows::id(mention, 2)?),
                     weight: mention.get(4)?,
-                    said: 0,
+                    said: SaidKey::default(),
                 };
                 if let Some(done) = current.replace(next) {
                     let said = key_of(&mut said);
@@ -215,7 +214,7 @@ pub(super) fn outline(connection: &Connection) -> rusqlite::Result<Outline> {
     Ok(outline)
 }
 
-fn key_of(said: &mut Vec<String>) -> u64 {
+fn key_of(said: &mut Vec<String>) -> SaidKey {
     said_key(std::mem::take(said).iter().map(String::as_str))
 }
 
@@ -226,12 +225,12 @@ pub(super) fn long_descriptions(
 ) -> rusqlite::Result<Vec<LongDescription>> {
     let mut long = Vec::new();
     for (node, table) in [("entity", "entity_mentions"), ("relation", "relation_mentions")] {
-        let ids: Vec<u64> = connection
+        let ids: Vec<NodeId> = connection
             .prepare(&format!(
                 "SELECT {node} FROM {table} GROUP BY {node} HAVING ?1 < sum(length(CAST(description AS BLOB)))
                  AND {node} NOT IN (SELECT node FROM descriptions) ORDER BY {node}"
             ))?
-            .query_map([limit_of(bytes)], |row| rows::id(row, 0))?
+            .query_map([limit_of(bytes)], |row| Ok(NodeId(rows::id(row, 0)?)))?
             .collect::<rusqlite::Result<_>>()?;
         for id in ids {
             let said = said_of(connection, id)?;
@@ -245,25 +244,25 @@ pub(super) fn long_descriptions(
 }
 
 /// All that is said of an entity or relation, each description once.
-pub(super) fn said_of(connection: &Connection, node: u64) -> rusqlite::Result<Vec<String>> {
+pub(super) fn said_of(connection: &Connection, node: NodeId) -> rusqlite::Result<Vec<String>> {
     let mut said: Vec<String> = Vec::new();
     for (column, table) in [("entity", "entity_mentions"), ("relation", "relation_mentions")] {
         let mut statement = connection.prepare_cached(&format!(
             "SELECT m.description FROM {table} m JOIN chunks c ON c.id = m.chunk
              JOIN sources s ON s.id = c.source WHERE m.{column} = ?1 ORDER BY {READING_ORDER}"
         ))?;
-        for text in statement.query_map([node.cast_signed()], |row| row.get(0))? {
+        for text in statement.query_map([node.0.cast_signed()], |row| row.get(0))? {
             said.push(text?);
         }
     }
     Ok(each_once(said))
 }
 
-fn name_of(connection: &Connection, node: u64) -> rusqlite::Result<String> {
+fn name_of(connection: &Connection, node: NodeId) -> rusqlite::Result<String> {
     let name = |id| Ok(entity(connection, id)?.map(|entity| entity.name).unwrap_or_default());
-    match relation(connection, RelationId(node))? {
+    match relation(connection, RelationId(node.0))? {
         Some(relation) => Ok(format!("{} → {}", name(relation.subject)?, name(relation.object)?)),
-        None => name(EntityId(node)),
+        None => name(EntityId(node.0)),
     }
 }
 

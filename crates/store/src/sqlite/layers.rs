@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use pikerag_knowledge::{ChunkId, EntityId, Mentions, VectorSet};
+use pikerag_knowledge::{ChunkId, EntityId, Mentions, NodeId, TextToEmbed, VectorSet};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::rows;
@@ -21,7 +21,7 @@ pub(super) fn without_vector(
     embedder: &str,
     after: i64,
     limit: i64,
-) -> rusqlite::Result<Vec<(u64, String)>> {
+) -> rusqlite::Result<Vec<TextToEmbed>> {
     let is_sections = set == VectorSet::Sections;
     let sql = if is_sections {
         "SELECT x.id, s.title, x.heading, x.parent FROM sections x JOIN sources s ON s.id = x.source
@@ -51,7 +51,7 @@ pub(super) fn without_vector(
                 }
             }
         };
-        texts.push((id, text.chars().take(LONGEST).collect()));
+        texts.push(TextToEmbed { node: NodeId(id), text: text.chars().take(LONGEST).collect() });
     }
     Ok(texts)
 }

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
-use pikerag_knowledge::{ChunkId, Mentions, NameKey};
+use pikerag_knowledge::{Bearer, ChunkId, Mentions, NameKey};
 use rusqlite::{Connection, params};
 
 use super::{TEXT_GENERATION, counter, locked, rows};
@@ -21,7 +21,7 @@ impl Borne {
         &self,
         connection: &Connection,
         keys: &[NameKey],
-    ) -> rusqlite::Result<Vec<Vec<(ChunkId, u8)>>> {
+    ) -> rusqlite::Result<Vec<Vec<Bearer>>> {
         let borne = self.load(connection)?;
         let mut statement = connection
             .prepare_cached("SELECT chunk, max(how) FROM names WHERE key = ?1 AND how > 0 GROUP BY chunk ORDER BY chunk")?;
@@ -31,8 +31,9 @@ impl Borne {
                 lists.push(Vec::new());
                 continue;
             }
-            let bearers =
-                statement.query_map([key], |row| Ok((ChunkId(rows::id(row, 0)?), row.get(1)?)))?;
+            let bearers = statement.query_map([key], |row| {
+                Ok(Bearer { chunk: ChunkId(rows::id(row, 0)?), weight: row.get(1)? })
+            })?;
             lists.push(bearers.collect::<rusqlite::Result<_>>()?);
         }
         Ok(lists)

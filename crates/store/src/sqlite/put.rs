@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, DocumentGraph, FileRecord, NameUse, PutReport};
+use pikerag_knowledge::{Chunk, ChunkKind, DocumentGraph, FileRecord, InChunk, NameUse, PutReport};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::references;
@@ -172,13 +172,13 @@ fn put_chunk(tx: &Transaction<'_>, chunk: &Chunk, generation: i64) -> rusqlite::
 pub(super) fn put_summaries(
     tx: &Transaction<'_>,
     stage: &str,
-    summaries: &[(ChunkId, Option<String>)],
+    summaries: &[InChunk<Option<String>>],
 ) -> rusqlite::Result<()> {
     let generation = advance(tx, TEXT_GENERATION)?;
     let mut done = tx.prepare_cached(
         "INSERT INTO progress(stage, chunk) SELECT ?1, id FROM chunks WHERE id = ?2 ON CONFLICT DO NOTHING",
     )?;
-    for (chunk, summary) in summaries {
+    for InChunk { chunk, found: summary } in summaries {
         let chunk = chunk.0.cast_signed();
         if let Some(summary) = summary
             && put_summary(tx, chunk, Some(summary), generation)?

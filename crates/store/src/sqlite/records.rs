@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use pikerag_knowledge::{ChunkId, Record, RecordId, RecordOrigin, SourceId, Span};
+use pikerag_knowledge::{
+    ChunkId, DeclaredSchema, InChunk, Record, RecordId, RecordOrigin, SchemaHash, SourceId, Span,
+};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
@@ -21,10 +23,10 @@ pub(super) const IN_ORDER: &str = "ORDER BY s.uri, c.ordinal, r.schema, r.ordina
 pub(super) fn put(
     tx: &Transaction<'_>,
     stage: &str,
-    declared: u64,
-    chunk: ChunkId,
-    found: &[Record],
+    declared: SchemaHash,
+    found: &InChunk<Vec<Record>>,
 ) -> rusqlite::Result<()> {
+    let InChunk { chunk, found } = found;
     let id = chunk.0.cast_signed();
     // Its document may have been deleted while the model was at work.
     let start: Option<i64> = tx
@@ -45,7 +47,7 @@ pub(super) fn put(
             record.id.0.cast_signed(),
             id,
             record.schema,
-            declared.cast_signed(),
+            declared.0.cast_signed(),
             limit_of(ordinal),
             limit_of(record.span.start) - start,
             limit_of(record.span.end) - start,
@@ -59,14 +61,14 @@ pub(super) fn put(
 }
 
 /// Drops what is declared no more.
-pub(super) fn keep(tx: &Transaction<'_>, declared: &[(String, u64)]) -> rusqlite::Result<usize> {
+pub(super) fn keep(tx: &Transaction<'_>, declared: &[DeclaredSchema]) -> rusqlite::Result<usize> {
     let held: Vec<(String, i64)> = tx
         .prepare_cached("SELECT DISTINCT schema, declared FROM records")?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
     let mut dropped = 0;
     for (schema, hash) in held {
-        if !declared.contains(&(schema.clone(), hash.cast_unsigned())) {
+        if !declared.iter().any(|held| held.name == schema && held.hash.0 == hash.cast_unsigned()) {
             dropped += tx
                 .prepare_cached("DELETE FROM records WHERE schema = ?1 AND declared = ?2")?
                 .execute(params![schema, hash])?;
@@ -79,8 +81,8 @@ pub(super) fn keep(tx: &Transaction<'_>, declared: &[(String, u64)]) -> rusqlite
         .query_map([], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     for stage in stages {
-        let stands = |(name, hash): &(String, u64)| {
-            stage.starts_with(&format!("records:{name}:{hash:016x}:"))
+        let stands = |DeclaredSchema { name, hash }: &DeclaredSchema| {
+            stage.starts_with(&format!("records:{name}:{:016x}:", hash.0))
         };
         if !declared.iter().any(stands) {
             tx.prepare_cached("DELETE FROM progress WHERE stage = ?1")?.execute([&stage])?;
@@ -93,12 +95,6 @@ pub(super) fn keep(tx: &Transaction<'_>, declared: &[(String, u64)]) -> rusqlite
 pub(super) fn all(connection: &Connection, schema: Option<&str>) -> rusqlite::Result<Vec<Record>> {
     let sql = format!("{RECORDS} WHERE ?1 IS NULL OR r.schema = ?1 {IN_ORDER}");
     connection.prepare_cached(&sql)?.query_map([schema], record)?.collect()
-}
-
-/// The records of a chunk.
-pub(super) fn of_chunk(connection: &Connection, chunk: ChunkId) -> rusqlite::Result<Vec<Record>> {
-    let sql = format!("{RECORDS} WHERE r.chunk = ?1 {IN_ORDER}");
-    connection.prepare_cached(&sql)?.query_map([chunk.0.cast_signed()], record)?.collect()
 }
 
 /// Reads a row of [`RECORDS`].

@@ -1,8 +1,8 @@
 //! Which document refers to which? Where the names that one goes by meet the links and mentions of
 //! another's chunks: nothing of it is stored, so nothing of it can be stale.
 
-use pikerag_knowledge::{ChunkId, Reference, ReferenceKind, Source, SourceId};
-use rusqlite::{Connection, OptionalExtension};
+use pikerag_knowledge::{ChunkId, Reference, ReferenceKind, SourceId};
+use rusqlite::Connection;
 
 use super::rows;
 
@@ -39,27 +39,8 @@ pub(super) fn from(connection: &Connection, source: SourceId) -> rusqlite::Resul
          JOIN source_names t ON t.key = n.key AND t.source <> ?1
          WHERE c.source = ?1 AND NOT c.hidden AND {MEETS} ORDER BY t.source, t.how, c.ordinal, c.id"
     );
-    let mut found = read(connection, &sql, source)?;
-    found.dedup_by_key(|reference| reference.to);
-    Ok(found)
-}
-
-/// Which documents refer to a document, by origin.
-pub(super) fn to(connection: &Connection, source: SourceId) -> rusqlite::Result<Vec<Reference>> {
-    let sql = format!(
-        "SELECT c.source, t.source, n.chunk, t.how
-         FROM source_names t JOIN names n ON n.key = t.key AND n.how <= 0
-         JOIN chunks c ON c.id = n.chunk AND c.source <> ?1
-         WHERE t.source = ?1 AND NOT c.hidden AND {MEETS} ORDER BY c.source, t.how, c.ordinal, c.id"
-    );
-    let mut found = read(connection, &sql, source)?;
-    found.dedup_by_key(|reference| reference.from);
-    Ok(found)
-}
-
-fn read(connection: &Connection, sql: &str, source: SourceId) -> rusqlite::Result<Vec<Reference>> {
-    connection
-        .prepare_cached(sql)?
+    let mut found: Vec<Reference> = connection
+        .prepare_cached(&sql)?
         .query_map([source.0.cast_signed(), NAMESAKES], |row| {
             Ok(Reference {
                 from: SourceId(rows::id(row, 0)?),
@@ -68,17 +49,7 @@ fn read(connection: &Connection, sql: &str, source: SourceId) -> rusqlite::Resul
                 how: kind(row.get(3)?),
             })
         })?
-        .collect()
-}
-
-/// These sources; unknown ones are left out.
-pub(super) fn sources(connection: &Connection, ids: &[SourceId]) -> rusqlite::Result<Vec<Source>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT id, uri, title, media_type, hash, language, metadata, summary FROM sources WHERE id = ?1",
-    )?;
-    let mut found = Vec::with_capacity(ids.len());
-    for id in ids {
-        found.extend(statement.query_row([id.0.cast_signed()], rows::source).optional()?);
-    }
+        .collect::<rusqlite::Result<_>>()?;
+    found.dedup_by_key(|reference| reference.to);
     Ok(found)
 }

@@ -3,8 +3,8 @@
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    ChunkId, ChunkTags, KeyedPair, NameKey, Origin, Stage, StoreError, Tag, TagClass, TagClassId,
-    TagCount, TagExample, TagId, TagPair, TagReader, TagWriter,
+    ChunkId, ChunkTags, FoundTag, KeyedClass, KeyedPair, NameKey, Origin, Stage, StoreError, Tag,
+    TagClass, TagClassId, TagCount, TagExample, TagId, TagPair, TagReader, TagWriter,
 };
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
@@ -123,9 +123,9 @@ impl TagReader for Base {
 
 #[async_trait]
 impl TagWriter for Base {
-    async fn put_tag_classes(&self, classes: Vec<(NameKey, TagClass)>) -> Result<(), StoreError> {
+    async fn put_tag_classes(&self, classes: Vec<KeyedClass>) -> Result<(), StoreError> {
         self.writing("storing tag classes", move |tx| {
-            classes.iter().try_for_each(|(key, class)| put_class(tx, *key, class))
+            classes.iter().try_for_each(|class| put_class(tx, class))
         })
         .await
     }
@@ -300,10 +300,11 @@ fn held(tx: &Transaction<'_>, key: NameKey) -> rusqlite::Result<Option<(i64, Str
         .optional()
 }
 
-fn put_class(tx: &Transaction<'_>, key: NameKey, class: &TagClass) -> rusqlite::Result<()> {
+fn put_class(tx: &Transaction<'_>, keyed: &KeyedClass) -> rusqlite::Result<()> {
+    let KeyedClass { key, class } = keyed;
     let id = class.id.0.cast_signed();
     let known = || tx.prepare_cached("SELECT 1 FROM tag_classes WHERE id = ?1")?.exists([id]);
-    match held(tx, key)? {
+    match held(tx, *key)? {
         Some(_) if class.origin == Origin::Found => return Ok(()),
         // Found once, and since renamed by a person.
         None if class.origin == Origin::Found && known()? => return Ok(()),
@@ -371,7 +372,7 @@ fn put_tags(tx: &Transaction<'_>, found: &ChunkTags) -> rusqlite::Result<()> {
         if !alive.exists(params![class.0.cast_signed(), DROPPED])? {
             continue;
         }
-        for (_, key, text) in found.tags.iter().filter(|(of, ..)| of == class) {
+        for FoundTag { key, text, .. } in found.tags.iter().filter(|tag| tag.class == *class) {
             insert.execute(params![chunk, class.0.cast_signed(), key.0.cast_signed(), text])?;
         }
         mark.execute(params![Stage::tag(*class).0, chunk])?;

@@ -1,6 +1,6 @@
 //! Which texts wait for a vector? Everything that is embedded, as embedders see it.
 
-use pikerag_knowledge::{Entity, EntityId, VectorSet};
+use pikerag_knowledge::{Entity, EntityId, NodeId, TextToEmbed, VectorSet};
 use rusqlite::{Connection, params};
 
 use super::follow::searchable;
@@ -13,7 +13,7 @@ pub(super) fn without_vector(
     embedder: &str,
     after: i64,
     limit: i64,
-) -> rusqlite::Result<Vec<(u64, String)>> {
+) -> rusqlite::Result<Vec<TextToEmbed>> {
     match set {
         VectorSet::Chunks => {
             let sql = format!(
@@ -27,7 +27,7 @@ pub(super) fn without_vector(
                 .prepare_cached(&sql)?
                 .query_map(params![embedder, limit, after], |row| {
                     let chunk = rows::chunk(row)?;
-                    Ok((chunk.id.0, searchable(&chunk)))
+                    Ok(TextToEmbed { node: chunk.id.into(), text: searchable(&chunk) })
                 })
                 .and_then(Iterator::collect)
         }
@@ -41,7 +41,9 @@ pub(super) fn without_vector(
                 .query_map(params![embedder, limit, after], |row| Ok(EntityId(rows::id(row, 0)?)))
                 .and_then(Iterator::collect)?;
             let entities = graph::entities(connection, &ids)?;
-            Ok(entities.iter().map(|entity| (entity.id.0, embedded(entity))).collect())
+            let text =
+                |entity: &Entity| TextToEmbed { node: entity.id.into(), text: embedded(entity) };
+            Ok(entities.iter().map(text).collect())
         }
         VectorSet::Summaries => connection
             .prepare_cached(
@@ -49,7 +51,7 @@ pub(super) fn without_vector(
                  LEFT JOIN summary_vectors v ON v.node = x.id AND v.embedder = ?1
                  WHERE v.node IS NULL AND x.id > ?3 ORDER BY x.id LIMIT ?2",
             )?
-            .query_map(params![embedder, limit, after], |row| Ok((rows::id(row, 0)?, row.get(1)?)))
+            .query_map(params![embedder, limit, after], text)
             .and_then(Iterator::collect),
         VectorSet::Sources | VectorSet::Sections => {
             layers::without_vector(connection, set, embedder, after, limit)
@@ -60,11 +62,13 @@ pub(super) fn without_vector(
                  LEFT JOIN atom_vectors v ON v.node = a.id AND v.embedder = ?1
                  WHERE v.node IS NULL AND a.kind = ?2 AND a.id > ?4 ORDER BY a.id LIMIT ?3",
             )?
-            .query_map(params![embedder, kind.as_str(), limit, after], |row| {
-                Ok((rows::id(row, 0)?, row.get(1)?))
-            })
+            .query_map(params![embedder, kind.as_str(), limit, after], text)
             .and_then(Iterator::collect),
     }
+}
+
+fn text(row: &rusqlite::Row<'_>) -> rusqlite::Result<TextToEmbed> {
+    Ok(TextToEmbed { node: NodeId(rows::id(row, 0)?), text: row.get(1)? })
 }
 
 /// What embedders see of an entity: its name and the beginning of what is said of it.

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use pikerag_knowledge::{StoreError, VectorSet};
+use pikerag_knowledge::{NodeId, StoreError, VectorSet};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{Inner, rows};
@@ -75,10 +75,11 @@ pub(super) fn nodes(set: VectorSet) -> &'static str {
 pub(super) fn stored(
     connection: &Connection,
     set: VectorSet,
-    nodes: &[u64],
+    nodes: &[NodeId],
 ) -> rusqlite::Result<Vec<Option<Vec<f32>>>> {
     let sql = format!("SELECT vector FROM {} WHERE node = ?1", table(set));
     let mut statement = connection.prepare_cached(&sql)?;
     let vector = |row: &rusqlite::Row<'_>| Ok(rows::floats(row.get_ref(0)?.as_blob()?));
-    nodes.iter().map(|node| statement.query_row([node.cast_signed()], vector).optional()).collect()
+    let of = |node: &NodeId| statement.query_row([node.0.cast_signed()], vector).optional();
+    nodes.iter().map(of).collect()
 }

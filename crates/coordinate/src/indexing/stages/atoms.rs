@@ -6,7 +6,7 @@ use pikerag_extract::{
     Atomized, atomize_prompt, question_atoms, sentence_atoms, statement_atoms, statements_prompt,
 };
 use pikerag_knowledge::{
-    Atom, AtomId, AtomKind, ChatModel, Chunk, ChunkId, KnowledgeWriter, Role, Stage as Mark,
+    Atom, AtomId, AtomKind, ChatModel, Chunk, InChunk, KnowledgeWriter, Role, Stage as Mark,
     StoreError,
 };
 use pikerag_language::{estimate_tokens, sentences};
@@ -66,7 +66,8 @@ impl ByPiece for Written {
     async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
         let mut atoms = Vec::with_capacity(came.len());
         for (chunk, made) in came {
-            atoms.push((chunk.id, read(&chunk, self.kind(), made, report)));
+            let found = read(&chunk, self.kind(), made, report);
+            atoms.push(InChunk { chunk: chunk.id, found });
         }
         store(job, self.kind(), atoms, report).await
     }
@@ -103,8 +104,8 @@ impl Stage for Sentences {
         let kind = AtomKind::Sentence;
         let pending = all_pending(job.base(), &Mark::atomize(kind)).await?;
         by_page(row, job, &pending, async |chunks: Vec<Chunk>| {
-            let atoms = chunks.iter().map(|chunk| (chunk.id, sentence_atoms(chunk))).collect();
-            store(job, kind, atoms, report).await
+            let atoms = |chunk: &Chunk| InChunk { chunk: chunk.id, found: sentence_atoms(chunk) };
+            store(job, kind, chunks.iter().map(atoms).collect(), report).await
         })
         .await
     }
@@ -129,14 +130,14 @@ fn read(chunk: &Chunk, kind: AtomKind, made: Option<Atomized>, report: &mut Repo
 async fn store(
     job: &Job<'_>,
     kind: AtomKind,
-    atoms: Vec<(ChunkId, Vec<Atom>)>,
+    atoms: Vec<InChunk<Vec<Atom>>>,
     report: &mut Report,
 ) -> Result<(), StoreError> {
     report.atomized += atoms.len();
-    report.atoms += atoms.iter().map(|(_, atoms)| atoms.len()).sum::<usize>();
+    report.atoms += atoms.iter().map(|atoms| atoms.found.len()).sum::<usize>();
     let listening = job.fresh.as_ref().filter(|offer| !offer.is_closed());
     let fresh: Vec<Fresh> = match listening {
-        Some(_) => atoms.iter().flat_map(|(_, atoms)| atoms).map(Fresh::of).collect(),
+        Some(_) => atoms.iter().flat_map(|atoms| &atoms.found).map(Fresh::of).collect(),
         None => Vec::new(),
     };
     job.base().put_atoms(&Mark::atomize(kind), atoms).await?;

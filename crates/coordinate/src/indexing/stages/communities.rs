@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use async_trait::async_trait;
 use pikerag_knowledge::id::content_id;
-use pikerag_knowledge::{Community, CommunityId, EntityId, Outline};
+use pikerag_knowledge::{Community, CommunityId, EntityId, Outline, SaidKey};
 use pikerag_organize::leiden::{Graph, hierarchy};
 
 use crate::indexing::outcome::Report;
@@ -51,7 +51,8 @@ fn communities(outline: &Outline) -> Vec<Community> {
             edges.push((*a, *b, relation.weight));
         }
     }
-    let said: HashMap<EntityId, u64> = outline.entities.iter().copied().collect();
+    let said: HashMap<EntityId, SaidKey> =
+        outline.entities.iter().map(|entity| (entity.id, entity.said)).collect();
     let mut related: BTreeMap<EntityId, Vec<usize>> = BTreeMap::new();
     for (at, relation) in outline.relations.iter().enumerate() {
         related.entry(relation.subject).or_default().push(at);
@@ -63,12 +64,12 @@ fn communities(outline: &Outline) -> Vec<Community> {
         let within: HashSet<EntityId> = members.iter().copied().collect();
         let mut parts: Vec<u64> = Vec::new();
         for member in &members {
-            parts.extend([member.0, said.get(member).copied().unwrap_or_default()]);
+            parts.extend([member.0, said.get(member).copied().unwrap_or_default().0]);
             for at in related.get(member).into_iter().flatten() {
                 if let Some(relation) = outline.relations.get(*at)
                     && within.contains(&relation.object)
                 {
-                    parts.extend([relation.id.0, relation.said, relation.weight.to_bits()]);
+                    parts.extend([relation.id.0, relation.said.0, relation.weight.to_bits()]);
                 }
             }
         }

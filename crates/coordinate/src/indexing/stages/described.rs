@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    ChatModel, ChunkId, ChunkKind, Image, KnowledgeWriter, Role, Stage as Mark, StoreError,
+    ChatModel, ChunkId, ChunkKind, Image, InChunk, KnowledgeWriter, Role, Stage as Mark, StoreError,
 };
 use pikerag_prompt::{AskError, Prompt, one_line};
 
@@ -107,7 +107,7 @@ impl ByPiece for Figures {
 
     /// Figures without a picture that a model could see wait no longer.
     async fn pass(&self, base: &dyn KnowledgeWriter, passed: Vec<ChunkId>) -> Done {
-        let unsaid = passed.into_iter().map(|id| (id, None)).collect();
+        let unsaid = passed.into_iter().map(|chunk| InChunk { chunk, found: None }).collect();
         base.put_chunk_summaries(&Mark::describe(ChunkKind::Figure), unsaid).await
     }
 
@@ -141,7 +141,7 @@ async fn store(
     for (shown, said) in came {
         report.described += 1;
         report.undecided += usize::from(said.is_none());
-        made.push((shown.chunk.id, said.map(|said| one_line(&said))));
+        made.push(InChunk { chunk: shown.chunk.id, found: said.map(|said| one_line(&said)) });
     }
     job.base().put_chunk_summaries(&Mark::describe(kind), made).await
 }

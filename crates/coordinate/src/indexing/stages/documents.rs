@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use futures::future::ready;
 use futures::stream::{self, StreamExt, TryStreamExt};
-use pikerag_knowledge::{ChatModel, Chunk, ChunkKind, KnowledgeWriter, Role, Source, StoreError};
+use pikerag_knowledge::{
+    ChatModel, Chunk, ChunkKind, KnowledgeWriter, Role, Source, SourceSummary, StoreError,
+};
 use pikerag_prompt::{AskError, Prompt, one_line, quiet_headings};
 
 use crate::indexing::bill::Bill;
@@ -83,7 +85,7 @@ impl ByPiece for Documents {
             report.undecided += usize::from(said.is_none());
             // Nothing said is said too: it is not asked for again.
             let summary = said.map_or_else(String::new, |said| one_line(&said));
-            made.push((source.id, source.hash, summary));
+            made.push(SourceSummary { source: source.id, hash: source.hash, summary });
         }
         job.base().put_source_summaries(made).await
     }

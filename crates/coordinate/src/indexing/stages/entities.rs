@@ -5,8 +5,8 @@ use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{extract, extract_names, extract_prompt};
 use pikerag_knowledge::{
-    Account, ChatModel, Chunk, ExtractBy, Extraction, KnowledgeWriter, LongDescription, Role,
-    Stage as Mark,
+    Account, ChatModel, Chunk, ExtractBy, Extraction, InChunk, KnowledgeWriter, LongDescription,
+    Role, ShortDescription, Stage as Mark,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{AskError, Prompt, quiet_headings};
@@ -53,7 +53,8 @@ impl ByPiece for Entities {
         for (chunk, read) in came {
             report.extracted += 1;
             report.unextracted += usize::from(read.is_none());
-            found.push((chunk.id, read.unwrap_or_else(|| extract_names(&chunk))));
+            let found_here = read.unwrap_or_else(|| extract_names(&chunk));
+            found.push(InChunk { chunk: chunk.id, found: found_here });
         }
         job.base().put_extractions(ExtractBy::Model, found).await
     }
@@ -78,8 +79,8 @@ impl Stage for Names {
         let pending = all_pending(job.base(), &Mark::extract(by)).await?;
         by_page(row, job, &pending, async |chunks: Vec<Chunk>| {
             report.extracted += chunks.len();
-            let found = chunks.iter().map(|chunk| (chunk.id, extract_names(chunk))).collect();
-            job.base().put_extractions(by, found).await
+            let named = |chunk: &Chunk| InChunk { chunk: chunk.id, found: extract_names(chunk) };
+            job.base().put_extractions(by, chunks.iter().map(named).collect()).await
         })
         .await
     }
@@ -118,8 +119,9 @@ impl ByPiece for LongDescriptions {
     }
 
     async fn store(&self, job: &Job<'_>, came: Came<Self>, _report: &mut Report) -> Done {
-        let made = came.into_iter();
-        let made = made.filter_map(|(long, said)| Some((long.node, long.key(), said?)));
+        let made = came.into_iter().filter_map(|(long, said)| {
+            Some(ShortDescription { node: long.node, made_from: long.key(), text: said? })
+        });
         job.base().put_descriptions(made.collect()).await
     }
 

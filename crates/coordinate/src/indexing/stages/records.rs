@@ -6,8 +6,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use async_trait::async_trait;
 use pikerag_extract::{ModelRecords, asks_model, model_records, plain_records, records_prompt};
 use pikerag_knowledge::{
-    Account, ChatModel, Chunk, ChunkId, KnowledgeBase, KnowledgeWriter, Record, RecordSchema,
-    RecordsBy, Role, Source, SourceId, Stage as Mark, StoreError,
+    Account, ChatModel, Chunk, ChunkId, InChunk, KnowledgeBase, KnowledgeWriter, Record,
+    RecordSchema, RecordsBy, Role, Source, SourceId, Stage as Mark, StoreError,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::AskError;
@@ -30,8 +30,8 @@ impl Stage for Plain<'_> {
         let pending = all_pending(job.base(), &mark).await?;
         by_page(row, job, &pending, async |chunks: Vec<Chunk>| {
             let found = plain(job.base(), self.0, &chunks).await?;
-            for (_, records) in &found {
-                book(report, records);
+            for InChunk { found, .. } in &found {
+                book(report, found);
             }
             job.base().put_records(&mark, self.0.hash(), found).await
         })
@@ -53,8 +53,8 @@ impl ByPiece for InTexts<'_> {
         for page in pending.chunks(PAGE) {
             let chunks = base.chunks(page).await?;
             let plain = plain(base, self.0, &chunks).await?;
-            for (chunk, (_, records)) in chunks.iter().zip(plain) {
-                if records.is_empty() && asks_model(self.0, chunk) {
+            for (chunk, plain) in chunks.iter().zip(plain) {
+                if plain.found.is_empty() && asks_model(self.0, chunk) {
                     asked.push(chunk.id);
                 }
             }
@@ -83,14 +83,14 @@ impl ByPiece for InTexts<'_> {
             let read = read.unwrap_or_default();
             report.invented_values += read.invented;
             book(report, &read.records);
-            found.push((chunk.id, read.records));
+            found.push(InChunk { chunk: chunk.id, found: read.records });
         }
         let mark = Mark::records(self.0, RecordsBy::Model);
         job.base().put_records(&mark, self.0.hash(), found).await
     }
 
     async fn pass(&self, base: &dyn KnowledgeWriter, passed: Vec<ChunkId>) -> Done {
-        let none = passed.into_iter().map(|id| (id, Vec::new())).collect();
+        let none = passed.into_iter().map(|chunk| InChunk { chunk, found: Vec::new() }).collect();
         base.put_records(&Mark::records(self.0, RecordsBy::Model), self.0.hash(), none).await
     }
 
@@ -106,7 +106,7 @@ async fn plain(
     base: &dyn KnowledgeBase,
     schema: &RecordSchema,
     chunks: &[Chunk],
-) -> Result<Vec<(ChunkId, Vec<Record>)>, StoreError> {
+) -> Result<Vec<InChunk<Vec<Record>>>, StoreError> {
     let sources: BTreeSet<SourceId> = chunks.iter().map(|chunk| chunk.source).collect();
     let sources: Vec<SourceId> = sources.into_iter().collect();
     let sources = base.sources_by_id(&sources).await?;
@@ -115,7 +115,7 @@ async fn plain(
     let read = |chunk: &Chunk| {
         let source = sources.get(&chunk.source);
         let records = source.map(|source| plain_records(schema, source, chunk));
-        (chunk.id, records.unwrap_or_default())
+        InChunk { chunk: chunk.id, found: records.unwrap_or_default() }
     };
     Ok(chunks.iter().map(read).collect())
 }

@@ -7,7 +7,8 @@ use std::ops::ControlFlow;
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use pikerag_knowledge::{
-    Community, CommunityId, KnowledgeBase, Report as Written, Role, StoreError, Usage,
+    Community, CommunityId, CommunityReport, KnowledgeBase, Report as Written, Role, StoreError,
+    Usage,
 };
 
 use super::report::{quoted, write};
@@ -58,7 +59,7 @@ impl Stage for Reports {
                         }
                     };
                     report.reports += 1;
-                    reports.push((community.id, written));
+                    reports.push(CommunityReport { community: community.id, report: written });
                 }
                 base.put_reports(reports).await
             };
@@ -117,7 +118,8 @@ impl Stage for Quotations {
         for page in missing.chunks(PAGE) {
             let mut reports = Vec::with_capacity(page.len());
             for community in page {
-                reports.push((community.id, quoted(job.base(), community).await?));
+                let report = quoted(job.base(), community).await?;
+                reports.push(CommunityReport { community: community.id, report });
             }
             job.base().put_reports(reports).await?;
             report.reports += page.len();

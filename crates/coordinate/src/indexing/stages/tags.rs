@@ -11,8 +11,8 @@ use pikerag_extract::{
     tag_key,
 };
 use pikerag_knowledge::{
-    Account, ChatModel, Chunk, ChunkId, ChunkTags, KnowledgeWriter, NameKey, Origin, Role,
-    Stage as Mark, StoreError, TagClass, TagClassId, TagExample, TagReader,
+    Account, ChatModel, Chunk, ChunkId, ChunkTags, FoundTag, KeyedClass, KnowledgeWriter, Origin,
+    Role, Stage as Mark, StoreError, TagClass, TagExample, TagReader,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::AskError;
@@ -46,8 +46,8 @@ impl Stage for DeclaredClasses<'_> {
     }
 }
 
-fn keyed(class: TagClass) -> Option<(NameKey, TagClass)> {
-    Some((tag_key(&class.name)?, class))
+fn keyed(class: TagClass) -> Option<KeyedClass> {
+    Some(KeyedClass { key: tag_key(&class.name)?, class })
 }
 
 /// Classes that a model finds in a sample: its key factors, generalised.
@@ -187,7 +187,7 @@ impl Piece for Untagged {
 #[async_trait(?Send)]
 impl ByPiece for Tags<'_> {
     type Piece = Untagged;
-    type Reply = Vec<(TagClassId, NameKey, String)>;
+    type Reply = Vec<FoundTag>;
 
     async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, Untagged> {
         let mut classes = base.tag_classes().await?;

@@ -10,7 +10,8 @@ use std::ops::ControlFlow;
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use pikerag_knowledge::{
-    Child, Chunk, ChunkId, KnowledgeWriter, Role, StoreError, Summary, SummaryId, Usage, VectorSet,
+    Child, Chunk, ChunkId, KnowledgeWriter, NodeId, Role, StoreError, Summary, SummaryId, Usage,
+    VectorSet,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_organize::cluster::{self, clusters};
@@ -141,7 +142,7 @@ async fn grouped(
     nodes: &[Node],
 ) -> Result<Option<Vec<Vec<usize>>>, StoreError> {
     let set = if level == 1 { VectorSet::Chunks } else { VectorSet::Summaries };
-    let ids: Vec<u64> = nodes.iter().map(|node| id(node.child)).collect();
+    let ids: Vec<NodeId> = nodes.iter().map(|node| NodeId(id(node.child))).collect();
     let vectors: Option<Vec<_>> = base.vectors(set, &ids).await?.into_iter().collect();
     let Some(vectors) = vectors else { return Ok(None) };
     let tokens: Vec<u64> = nodes.iter().map(|node| estimate_tokens(&node.text)).collect();

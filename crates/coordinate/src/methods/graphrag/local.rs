@@ -116,7 +116,7 @@ async fn entities_about(
     {
         let set = VectorSet::Entities;
         let found = ports.base.nearest(set, &vectors, k, -1.0).await?;
-        scores.extend(found.into_iter().flatten().map(|hit| (EntityId(hit.item), hit.score)));
+        scores.extend(found.into_iter().flatten().map(|hit| (EntityId(hit.item.0), hit.score)));
     }
     if scores.is_empty() {
         let named = names_in(question).into_iter();

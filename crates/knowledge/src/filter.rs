@@ -1,0 +1,185 @@
+//! Which documents may a search see? Conditions on sources, tags, records and metadata: all of them hold,
+//! each for any of its values.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::records::Value;
+
+mod date;
+mod parse;
+
+pub use self::date::{DATE_NAMES, date_in, document_date};
+pub use self::parse::BadFilter;
+
+/// What a search may see: what fits all conditions; everything, where there are none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Filter {
+    /// In the order given; the order changes nothing.
+    pub conditions: Vec<Condition>,
+}
+
+impl Filter {
+    /// Whether everything may be seen.
+    pub fn is_empty(&self) -> bool {
+        self.conditions.is_empty()
+    }
+}
+
+impl fmt::Display for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, condition) in self.conditions.iter().enumerate() {
+            let between = if place == 0 { "" } else { ", " };
+            write!(f, "{between}{condition}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A field, and values of which one must fit. Written `folder=contracts|letters`, `date>=2020`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Condition {
+    /// What is compared.
+    pub field: FilterField,
+    /// How it is compared.
+    pub is: Comparison,
+    /// One of them must fit; never empty.
+    pub any_of: Vec<String>,
+}
+
+/// What a condition looks at.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FilterField {
+    /// `source`: the document's URI, or that of its file.
+    Source,
+    /// `folder`: folders that lead to its file, as many as are named, one after the other.
+    Folder,
+    /// `date`: what the document says of its date, see [`document_date`].
+    Date,
+    /// `meta:NAME`: what the document says of itself.
+    Meta(String),
+    /// `tag:CLASS`: the tags that a chunk bears.
+    Tag(String),
+    /// `record:SCHEMA.FIELD`: the records in a chunk; one of the document's own fields speaks for all of
+    /// its chunks.
+    Record {
+        /// The name of the schema.
+        schema: String,
+        /// The name of the field in it.
+        field: String,
+    },
+}
+
+/// How a value is compared with those of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Comparison {
+    /// `=`
+    Equal,
+    /// `<`
+    Less,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Greater,
+    /// `>=`
+    AtLeast,
+}
+
+impl Comparison {
+    /// All of them, longer signs before those that they begin with.
+    const ALL: [Self; 5] = [Self::AtLeast, Self::AtMost, Self::Greater, Self::Less, Self::Equal];
+
+    fn sign(self) -> &'static str {
+        match self {
+            Self::Equal => "=",
+            Self::Less => "<",
+            Self::AtMost => "<=",
+            Self::Greater => ">",
+            Self::AtLeast => ">=",
+        }
+    }
+
+    fn holds(self, ordering: std::cmp::Ordering) -> bool {
+        match self {
+            Self::Equal => ordering.is_eq(),
+            Self::Less => ordering.is_lt(),
+            Self::AtMost => ordering.is_le(),
+            Self::Greater => ordering.is_gt(),
+            Self::AtLeast => ordering.is_ge(),
+        }
+    }
+}
+
+impl Condition {
+    /// Whether a document at this URI fits: for [`FilterField::Source`] and [`FilterField::Folder`].
+    pub fn fits_uri(&self, uri: &str) -> bool {
+        let file = uri.split_once('#').map_or(uri, |(file, _)| file);
+        self.any_of.iter().any(|value| match self.field {
+            FilterField::Folder => leads_through(file, value),
+            _ => uri == value || file == value,
+        })
+    }
+
+    /// Whether what a document says of itself fits: as a whole, or one item of a list. Numbers are compared
+    /// as numbers, dates as dates, anything else without regard to case.
+    pub fn fits_text(&self, text: &str) -> bool {
+        let items =
+            text.split([',', ';', '，', '；', '、']).map(str::trim).filter(|item| !item.is_empty());
+        let mut items = std::iter::once(text.trim()).chain(items);
+        items.any(|item| self.any_of.iter().any(|value| compares(item, self.is, value)))
+    }
+
+    /// Whether a date fits that is written by ISO 8601, each compared as precisely as the less precise of
+    /// both: `2020` is neither before nor after `2020-05-17`.
+    pub fn fits_date(&self, date: &str) -> bool {
+        let fits = |value: &String| {
+            date_in(value).is_some_and(|value| self.is.holds(date::compare(date, &value)))
+        };
+        self.any_of.iter().any(fits)
+    }
+
+    /// Whether what a record says fits: `raw` as it stands in the source, `value` as it was read.
+    pub fn fits_value(&self, raw: &str, value: Option<&Value>) -> bool {
+        match value {
+            Some(Value::Date(date)) => self.fits_date(date),
+            Some(Value::Number(quantity)) => self.any_of.iter().any(|value| {
+                let ordering = number(value).and_then(|value| quantity.amount.partial_cmp(&value));
+                ordering.is_some_and(|ordering| self.is.holds(ordering))
+            }),
+            Some(value @ (Value::Bool(_) | Value::Text(_))) => self.fits_text(&value.to_string()),
+            None => self.fits_text(raw),
+        }
+    }
+}
+
+fn leads_through(file: &str, folder: &str) -> bool {
+    let parts = |path: &str| -> Vec<String> {
+        let parts = path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".");
+        parts.map(str::to_owned).collect()
+    };
+    let (mut path, wanted) = (parts(file), parts(folder));
+    path.pop();
+    let is_rooted = folder.starts_with('/');
+    match is_rooted {
+        true => path.starts_with(&wanted),
+        false => !wanted.is_empty() && path.windows(wanted.len()).any(|part| part == wanted),
+    }
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.trim().parse::<f64>().ok().filter(|number| number.is_finite())
+}
+
+fn compares(text: &str, is: Comparison, value: &str) -> bool {
+    if let (Some(one), Some(other)) = (number(text), number(value)) {
+        return one.partial_cmp(&other).is_some_and(|ordering| is.holds(ordering));
+    }
+    if let (Some(one), Some(other)) = (date_in(text), date_in(value)) {
+        return is.holds(date::compare(&one, &other));
+    }
+    is.holds(text.to_lowercase().cmp(&value.trim().to_lowercase()))
+}

@@ -1,0 +1,121 @@
+//! The port to what documents consist of: sources, their chunks, atoms and records.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use super::{StoreError, Usage};
+use crate::document::Image;
+use crate::graph::{Atom, AtomKind, Chunk, Source};
+use crate::id::{ChunkId, SectionId, SourceId};
+use crate::records::Record;
+
+/// What stands in the documents. What is asked for by identifier comes in the order asked for.
+///
+/// # Errors
+/// The base cannot be read. Never a partial result: no method may reason over half of it.
+///
+/// # Cancel safety
+/// Reads only; dropping a future leaves nothing behind.
+#[async_trait]
+pub trait CorpusReader: Send + Sync {
+    /// Every source, by URI.
+    async fn sources(&self) -> Result<Vec<Source>, StoreError>;
+
+    /// These sources, in the order asked for; unknown ones are left out.
+    async fn sources_by_id(&self, ids: &[SourceId]) -> Result<Vec<Source>, StoreError>;
+
+    /// The text of a source that all spans count in.
+    async fn source_text(&self, source: SourceId) -> Result<String, StoreError>;
+
+    /// These chunks, in the order asked for.
+    async fn chunks(&self, ids: &[ChunkId]) -> Result<Vec<Chunk>, StoreError>;
+
+    /// The first chunks of a source in reading order, at most `limit`; those that nobody sees are left out.
+    async fn first_chunks(&self, source: SourceId, limit: usize) -> Result<Vec<Chunk>, StoreError>;
+
+    /// The chunks that stand right before and right after each chunk in its source, by chunk in order;
+    /// those that cannot be searched are passed over.
+    async fn neighbours(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<ChunkId>>, StoreError>;
+
+    /// All chunks of each source in reading order, by source in order; none of a source that has more
+    /// than `limit`. Those that cannot be searched are left out.
+    async fn chunks_in_sources(
+        &self,
+        sources: &[SourceId],
+        limit: usize,
+    ) -> Result<Vec<Vec<ChunkId>>, StoreError>;
+
+    /// All chunks that stand in each section itself, by section in order; none of a section that has
+    /// more than `limit`. Those that cannot be searched are left out.
+    async fn chunks_in_sections(
+        &self,
+        sections: &[SectionId],
+        limit: usize,
+    ) -> Result<Vec<Vec<ChunkId>>, StoreError>;
+
+    /// How many chunks there are.
+    async fn chunk_count(&self) -> Result<usize, StoreError>;
+
+    /// The pictures of these chunks, in order; `None` where a chunk has none.
+    async fn figures(&self, chunks: &[ChunkId]) -> Result<Vec<Option<Image>>, StoreError>;
+
+    /// All atoms of these chunks of one kind, by chunk in the order asked for.
+    async fn atoms_of(&self, kind: AtomKind, chunks: &[ChunkId]) -> Result<Vec<Atom>, StoreError>;
+
+    /// All records, or those under one schema: by document, place in it, and schema.
+    async fn records(&self, schema: Option<&str>) -> Result<Vec<Record>, StoreError>;
+
+    /// How much there is.
+    async fn summary(&self) -> Result<BaseSummary, StoreError>;
+}
+
+/// How much a base holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaseSummary {
+    /// Files that were read, by their names.
+    pub files: usize,
+    /// Documents: a file holds one, or many.
+    pub sources: usize,
+    /// Sections of all levels.
+    pub sections: usize,
+    /// Chunks, also those that no search finds.
+    pub chunks: usize,
+    /// Questions that a model made of chunks (KAR³ §3.3).
+    pub questions: usize,
+    /// Sentences of chunks, which need no model (KAR³ Table 13).
+    pub sentences: usize,
+    /// Statements by a model.
+    #[serde(default)]
+    pub statements: usize,
+    /// Rows read by declared schemas.
+    #[serde(default)]
+    pub records: usize,
+    /// Entities, each once, however many chunks mention it.
+    #[serde(default)]
+    pub entities: usize,
+    /// Relations between entities, each once.
+    #[serde(default)]
+    pub relations: usize,
+    /// Communities of entities, of all levels.
+    #[serde(default)]
+    pub communities: usize,
+    /// Reports that are written; at most one for each community.
+    #[serde(default)]
+    pub reports: usize,
+    /// Summaries in the tree.
+    #[serde(default)]
+    pub summaries: usize,
+    /// Tags that chunks bear.
+    #[serde(default)]
+    pub tags: usize,
+    /// Vectors of all sets together.
+    pub vectors: usize,
+    /// The embedder that made them, if any.
+    pub embedder: Option<String>,
+    /// Recorded calls of chat models; embeddings are not counted.
+    pub calls: usize,
+    /// Tokens of all recorded calls.
+    pub usage: Usage,
+    /// Chunks that wait for a stage: its name, and how many.
+    pub pending: Vec<(String, usize)>,
+}

@@ -1,0 +1,86 @@
+-- What a filter admits, seen through views that stand before the tables of the same name: whatever is read
+-- in this snapshot, it is read through them. `admitted` holds the chunks.
+CREATE TEMP VIEW chunks AS SELECT * FROM main.chunks WHERE id IN temp.admitted;
+CREATE TEMP VIEW sources AS
+    SELECT id, file, uri, title, media_type, hash, language, metadata, text,
+        CASE WHEN NOT EXISTS (SELECT 1 FROM main.chunks c WHERE c.source = s.id AND c.id NOT IN temp.admitted)
+            THEN summary END AS summary
+    FROM main.sources s
+    WHERE EXISTS (SELECT 1 FROM main.chunks c WHERE c.source = s.id AND c.id IN temp.admitted);
+CREATE TEMP VIEW files AS
+    SELECT * FROM main.files f WHERE EXISTS (SELECT 1 FROM temp.sources s WHERE s.file = f.path);
+CREATE TEMP VIEW sections AS
+    SELECT * FROM main.sections x
+    WHERE EXISTS (SELECT 1 FROM main.chunks c WHERE c.section = x.id AND c.id IN temp.admitted);
+CREATE TEMP VIEW figures AS SELECT * FROM main.figures WHERE chunk IN temp.admitted;
+CREATE TEMP VIEW links AS SELECT * FROM main.links WHERE chunk IN temp.admitted;
+CREATE TEMP VIEW names AS SELECT * FROM main.names WHERE chunk IN temp.admitted;
+CREATE TEMP VIEW source_names AS
+    SELECT * FROM main.source_names n WHERE EXISTS (SELECT 1 FROM temp.sources s WHERE s.id = n.source);
+CREATE TEMP VIEW atoms AS SELECT * FROM main.atoms WHERE chunk IN temp.admitted;
+CREATE TEMP VIEW records AS SELECT * FROM main.records WHERE chunk IN temp.admitted;
+CREATE TEMP VIEW progress AS SELECT * FROM main.progress WHERE chunk IN temp.admitted;
+
+-- What single chunks say of entities; what is put together of all that is said must rest on admitted chunks alone.
+CREATE TEMP VIEW entity_mentions AS SELECT * FROM main.entity_mentions WHERE chunk IN temp.admitted;
+CREATE TEMP VIEW relation_mentions AS SELECT * FROM main.relation_mentions WHERE chunk IN temp.admitted;
+CREATE TEMP VIEW entities AS
+    SELECT * FROM main.entities e
+    WHERE EXISTS (SELECT 1 FROM main.entity_mentions m WHERE m.entity = e.id AND m.chunk IN temp.admitted);
+CREATE TEMP VIEW relations AS
+    SELECT * FROM main.relations r
+    WHERE EXISTS (SELECT 1 FROM main.relation_mentions m WHERE m.relation = r.id AND m.chunk IN temp.admitted);
+CREATE TEMP VIEW descriptions AS
+    SELECT * FROM main.descriptions d
+    WHERE NOT EXISTS (SELECT 1 FROM main.entity_mentions m WHERE m.entity = d.node AND m.chunk NOT IN temp.admitted)
+      AND NOT EXISTS (SELECT 1 FROM main.relation_mentions m WHERE m.relation = d.node AND m.chunk NOT IN temp.admitted);
+CREATE TEMP VIEW whole_communities AS
+    SELECT * FROM main.communities c
+    WHERE NOT EXISTS (
+        SELECT 1 FROM main.members n JOIN main.entity_mentions m ON m.entity = n.entity
+        WHERE n.community = c.id AND m.chunk NOT IN temp.admitted);
+CREATE TEMP VIEW communities AS
+    SELECT id, level, CASE WHEN parent IN (SELECT w.id FROM temp.whole_communities w WHERE w.id = c.parent)
+        THEN parent END AS parent
+    FROM temp.whole_communities c;
+CREATE TEMP VIEW members AS
+    SELECT * FROM main.members n WHERE EXISTS (SELECT 1 FROM temp.whole_communities c WHERE c.id = n.community);
+CREATE TEMP VIEW reports AS
+    SELECT * FROM main.reports r WHERE EXISTS (SELECT 1 FROM temp.whole_communities c WHERE c.id = r.community);
+CREATE TEMP VIEW summaries AS
+    SELECT * FROM main.summaries x
+    WHERE NOT EXISTS (
+        WITH RECURSIVE below(id) AS (
+            SELECT x.id
+            UNION
+            SELECT k.child FROM main.summary_children k JOIN below b ON k.summary = b.id WHERE k.child IS NOT NULL
+        )
+        SELECT 1 FROM below b JOIN main.summary_children k ON k.summary = b.id
+        WHERE k.chunk IS NOT NULL AND k.chunk NOT IN temp.admitted);
+CREATE TEMP VIEW summary_children AS
+    SELECT * FROM main.summary_children k WHERE EXISTS (SELECT 1 FROM temp.summaries x WHERE x.id = k.summary);
+
+-- A class or pair that was found lives by what bears it; one that is declared does not.
+CREATE TEMP VIEW chunk_tags AS SELECT * FROM main.chunk_tags WHERE chunk IN temp.admitted;
+CREATE TEMP VIEW tag_examples AS
+    SELECT * FROM main.tag_examples WHERE chunk IS NULL OR chunk IN temp.admitted;
+CREATE TEMP VIEW tag_classes AS
+    SELECT * FROM main.tag_classes c WHERE origin <> 'found'
+        OR EXISTS (SELECT 1 FROM main.chunk_tags t WHERE t.class = c.id AND t.chunk IN temp.admitted)
+        OR EXISTS (SELECT 1 FROM main.tag_examples e WHERE e.class = c.id AND e.chunk IN temp.admitted);
+CREATE TEMP VIEW tag_pairs AS
+    SELECT * FROM main.tag_pairs p WHERE origin <> 'found'
+        OR EXISTS (SELECT 1 FROM main.chunk_tags t WHERE t.key = p.professional_key AND t.chunk IN temp.admitted);
+
+CREATE TEMP VIEW chunk_vectors AS SELECT * FROM main.chunk_vectors WHERE node IN temp.admitted;
+CREATE TEMP VIEW atom_vectors AS
+    SELECT * FROM main.atom_vectors v
+    WHERE EXISTS (SELECT 1 FROM main.atoms a WHERE a.id = v.node AND a.chunk IN temp.admitted);
+CREATE TEMP VIEW entity_vectors AS
+    SELECT * FROM main.entity_vectors v WHERE EXISTS (SELECT 1 FROM temp.entities e WHERE e.id = v.node);
+CREATE TEMP VIEW summary_vectors AS
+    SELECT * FROM main.summary_vectors v WHERE EXISTS (SELECT 1 FROM temp.summaries x WHERE x.id = v.node);
+CREATE TEMP VIEW source_vectors AS
+    SELECT * FROM main.source_vectors v WHERE EXISTS (SELECT 1 FROM temp.sources s WHERE s.id = v.node);
+CREATE TEMP VIEW section_vectors AS
+    SELECT * FROM main.section_vectors v WHERE EXISTS (SELECT 1 FROM temp.sections x WHERE x.id = v.node);

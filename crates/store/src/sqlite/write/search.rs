@@ -1,0 +1,42 @@
+//! How do vectors come into the base? The [`SearchWriter`] port.
+
+use async_trait::async_trait;
+use pikerag_knowledge::{NodeVector, SearchWriter, StoreError, VectorSet};
+use rusqlite::params;
+
+use crate::sqlite::{Base, rows, vectors};
+
+#[async_trait]
+impl SearchWriter for Base {
+    async fn put_vectors(
+        &self,
+        set: VectorSet,
+        embedder: &str,
+        vectors: Vec<NodeVector>,
+    ) -> Result<(), StoreError> {
+        let embedder = embedder.to_owned();
+        self.writing("storing vectors", move |tx| {
+            let nodes = vectors::nodes(set);
+            // The node may have been deleted while the embedder was at work.
+            let mut insert = tx.prepare_cached(&format!(
+                "INSERT INTO {}(node, embedder, vector) SELECT ?1, ?2, ?3
+                 WHERE EXISTS (SELECT 1 FROM {nodes} WHERE id = ?1)
+                 ON CONFLICT(node) DO UPDATE SET embedder = excluded.embedder, vector = excluded.vector",
+                vectors::table(set)
+            ))?;
+            for NodeVector { node, vector } in &vectors {
+                insert.execute(params![node.0.cast_signed(), embedder, rows::bytes(vector)])?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn refresh(&self) -> Result<(), StoreError> {
+        self.reading("refreshing the derived indexes", |inner, connection| {
+            inner.refresh_text()?;
+            inner.refresh_codes(connection)
+        })
+        .await
+    }
+}
