@@ -34,7 +34,8 @@ pub use names::{NameKey, NameUse};
 pub use ports::{
     BaseSummary, CallRecord, CallRef, ChatModel, ChatReply, ChatRequest, ChunkTags, Embedder,
     ExtractBy, FileRecord, FinishReason, KeyedPair, KnowledgeBase, KnowledgeWriter, Ledger,
-    Mentions, Message, ModelError, PutReport, RecordsBy, Role, Schema, Scored, Stage, StoreError,
+    Mentions, Message, ModelError, PutReport, RecordsBy, Refusal, RefusalCause,
+    RefusalCount, RefusalWriter, Role, Schema, Scored, Stage, StoreError,
     TagReader, TagWriter, TokenLogprob, Usage, Vector, VectorSet, mean_probability,
 };
 pub use records::{Record, RecordField, RecordOrigin, RecordSchema, Value};

@@ -4,6 +4,7 @@
 mod base;
 mod error;
 mod models;
+mod refusals;
 mod tags;
 mod writer;
 
@@ -13,6 +14,7 @@ pub use models::{
     CallRecord, CallRef, ChatModel, ChatReply, ChatRequest, Embedder, FinishReason, Ledger,
     Message, ModelError, Role, Schema, TokenLogprob, Usage, Vector, mean_probability,
 };
+pub use refusals::{Refusal, RefusalCause, RefusalCount, RefusalWriter};
 pub use tags::{ChunkTags, KeyedPair, TagReader, TagWriter};
 pub use writer::{ExtractBy, FileRecord, KnowledgeWriter, PutReport, RecordsBy, Stage};
 

@@ -295,4 +295,7 @@ pub struct BaseSummary {
     pub usage: super::Usage,
     /// Chunks that wait for a stage: (stage, chunks).
     pub pending: Vec<(String, usize)>,
+    /// What models refused, and rules stand in for: by stage and cause.
+    #[serde(default)]
+    pub refused: Vec<super::RefusalCount>,
 }

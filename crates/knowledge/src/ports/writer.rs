@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::base::{KnowledgeBase, VectorSet};
 use super::error::StoreError;
-use super::{TagWriter, Vector};
+use super::{RefusalWriter, TagWriter, Vector};
 use crate::distilled::{
     Community, Extraction, LongDescription, Outline, Report, Structure, Summary,
 };
@@ -37,7 +37,7 @@ pub struct PutReport {
     pub removed: usize,
 }
 
-/// A stage that works chunk by chunk, and whose progress is kept.
+/// A stage that works piece by piece, mostly chunk by chunk, and whose progress is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage(pub String);
 
@@ -59,6 +59,37 @@ impl Stage {
     /// Saying what chunks of a kind hold: tables, figures.
     pub fn describe(kind: ChunkKind) -> Self {
         Self(format!("describe:{}", kind.as_str()))
+    }
+
+    /// Saying what documents are about.
+    pub fn summarize_sources() -> Self {
+        Self("describe:source".to_owned())
+    }
+
+    /// Putting together what many chunks say of an entity or relation.
+    pub fn describe_entities() -> Self {
+        Self("describe:entity".to_owned())
+    }
+
+    /// Reporting on communities.
+    pub fn report() -> Self {
+        Self("report:community".to_owned())
+    }
+
+    /// Summing up clusters of the tree.
+    pub fn summarize_clusters() -> Self {
+        Self("summarize:cluster".to_owned())
+    }
+
+    /// Whether its nodes are chunks, each with a mark once it is done.
+    pub fn is_of_chunks(&self) -> bool {
+        let others = [
+            Self::summarize_sources(),
+            Self::describe_entities(),
+            Self::report(),
+            Self::summarize_clusters(),
+        ];
+        !others.contains(self)
     }
 
     /// Looking for tags of a class.
@@ -95,7 +126,7 @@ pub enum ExtractBy {
 
 /// What indexing writes. Each call is one transaction: all of it is kept, or nothing.
 #[async_trait]
-pub trait KnowledgeWriter: KnowledgeBase + TagWriter {
+pub trait KnowledgeWriter: KnowledgeBase + TagWriter + RefusalWriter {
     /// The record of a file, if it was read before.
     async fn file(&self, path: &str) -> Result<Option<FileRecord>, StoreError>;
 

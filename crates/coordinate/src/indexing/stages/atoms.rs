@@ -63,6 +63,10 @@ impl ByPiece for Written {
         }
     }
 
+    fn marks(&self, chunk: &Chunk) -> Vec<(Mark, u64)> {
+        vec![(Mark::atomize(self.kind()), chunk.id.0)]
+    }
+
     async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
         let mut atoms = Vec::with_capacity(came.len());
         for (chunk, made) in came {

@@ -50,6 +50,10 @@ impl ByPiece for Tables {
         said(model, &TABLE, &table_inputs(shown), &[]).await
     }
 
+    fn marks(&self, shown: &Shown) -> Vec<(Mark, u64)> {
+        vec![(Mark::describe(ChunkKind::Table), shown.chunk.id.0)]
+    }
+
     async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
         store(job, ChunkKind::Table, came, report).await
     }
@@ -99,6 +103,10 @@ impl ByPiece for Figures {
     async fn ask(&self, model: &dyn ChatModel, shown: &Shown) -> Result<String, AskError> {
         let images: Vec<String> = shown.image.iter().map(Image::data_url).collect();
         said(model, &FIGURE, &figure_inputs(shown), &images).await
+    }
+
+    fn marks(&self, shown: &Shown) -> Vec<(Mark, u64)> {
+        vec![(Mark::describe(ChunkKind::Figure), shown.chunk.id.0)]
     }
 
     async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {

@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use futures::future::ready;
 use futures::stream::{self, StreamExt, TryStreamExt};
-use pikerag_knowledge::{ChatModel, Chunk, ChunkKind, KnowledgeWriter, Role, Source, StoreError};
+use pikerag_knowledge::{
+    ChatModel, Chunk, ChunkKind, KnowledgeWriter, Role, Source, Stage as Mark, StoreError,
+};
 use pikerag_prompt::{AskError, Prompt, one_line, quiet_headings};
 
 use crate::indexing::bill::Bill;
@@ -74,6 +76,10 @@ impl ByPiece for Documents {
 
     async fn ask(&self, model: &dyn ChatModel, document: &Document) -> Result<String, AskError> {
         said(model, &PROMPT, &document.inputs(), &[]).await
+    }
+
+    fn marks(&self, document: &Document) -> Vec<(Mark, u64)> {
+        vec![(Mark::summarize_sources(), document.source.id.0)]
     }
 
     async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {

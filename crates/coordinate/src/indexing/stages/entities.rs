@@ -48,6 +48,10 @@ impl ByPiece for Entities {
         extract(model, chunk, &mut Account::default()).await
     }
 
+    fn marks(&self, chunk: &Chunk) -> Vec<(Mark, u64)> {
+        vec![(Mark::extract(ExtractBy::Model), chunk.id.0)]
+    }
+
     async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
         let mut found = Vec::with_capacity(came.len());
         for (chunk, read) in came {
@@ -102,6 +106,9 @@ impl ByPiece for LongDescriptions {
     async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, LongDescription> {
         // No script has more than a token to a byte.
         let mut long = base.long_descriptions(LONG as usize).await?;
+        let mut refused = base.refusals().await?;
+        refused.retain(|refusal| refusal.stage == Mark::describe_entities());
+        long.retain(|long| refused.iter().all(|refusal| refusal.node != long.node));
         long.retain(|long| LONG < estimate_tokens(&long.said.join(" ")));
         let total = long.len();
         let pieces = stream::iter(long.into_iter().map(Ok)).boxed_local();
@@ -115,6 +122,10 @@ impl ByPiece for LongDescriptions {
 
     async fn ask(&self, model: &dyn ChatModel, long: &LongDescription) -> Result<String, AskError> {
         said(model, &DESCRIBE, &long_inputs(long), &[]).await
+    }
+
+    fn marks(&self, long: &LongDescription) -> Vec<(Mark, u64)> {
+        vec![(Mark::describe_entities(), long.node)]
     }
 
     async fn store(&self, job: &Job<'_>, came: Came<Self>, _report: &mut Report) -> Done {

@@ -75,6 +75,10 @@ impl ByPiece for InTexts<'_> {
         model_records(model, self.0, chunk, &mut Account::default()).await
     }
 
+    fn marks(&self, chunk: &Chunk) -> Vec<(Mark, u64)> {
+        vec![(Mark::records(self.0, RecordsBy::Model), chunk.id.0)]
+    }
+
     async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
         let mut found = Vec::with_capacity(came.len());
         for (chunk, read) in came {
