@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use pikerag_engine::knowledge::ModelError;
-use pikerag_engine::parts::{EvalError, FileError, Lacking, SolveError};
+use pikerag_engine::parts::{EvalError, FileError, IndexReport, Lacking, SolveError};
 use pikerag_engine::settings::SettingsError;
 use pikerag_engine::{DoctorCheck, DoctorFinding, EngineError, Notice};
 
@@ -18,6 +18,21 @@ pub(crate) fn go_on(is_over_budget: bool) -> &'static str {
             "raise the budget and run the same command again to go on; what is done is not paid twice"
         }
         false => GO_ON,
+    }
+}
+
+/// Where a model is served nobody answers.
+const OUT_OF_REACH: &str =
+    "see that its endpoint runs and the address is right, or go without it: `--offline`";
+
+/// Models refused something.
+pub(crate) const REFUSED: &str = "rules stand in; `pikerag index --retry-refused PATH…` asks again";
+
+/// What a run of indexing ends with that did not do all.
+pub(crate) fn unfinished(report: &IndexReport) -> String {
+    match report.out_of_reach {
+        true => format!("{OUT_OF_REACH}; {GO_ON}"),
+        false => go_on(report.over_budget).to_owned(),
     }
 }
 
@@ -48,6 +63,7 @@ pub(crate) fn finding(finding: DoctorFinding) -> String {
              pikerag.toml (`pikerag init`)",
             finding.says
         ),
+        _ if finding.out_of_reach => format!("{}; {OUT_OF_REACH}", finding.says),
         _ => finding.says,
     }
 }
@@ -97,6 +113,10 @@ fn about(error: &(dyn Error + 'static)) -> Option<String> {
     match error.downcast_ref() {
         Some(ModelError::OverBudget { .. }) => fixed("raise it and run again to go on"),
         Some(ModelError::NoLogprobs { .. }) => fixed(SELF_ASSESSMENT),
+        Some(ModelError::Unreachable { .. }) => fixed(OUT_OF_REACH),
+        Some(ModelError::Denied { .. }) => {
+            fixed("check its key, name and address, and the account")
+        }
         _ => None,
     }
 }
@@ -162,6 +182,10 @@ mod tests {
             told(SolveError::NoModel { role: Role::Propose }.into()),
             told(SolveError::NotBuilt { structure: Structure::Graph }.into()),
             told(EngineError::Endpoint { role: Role::Answer, source: over_budget }),
+            told(EngineError::Endpoint {
+                role: Role::Answer,
+                source: ModelError::Unreachable { model: "m".into(), source: "gone".into() },
+            }),
             told(EngineError::EmptyQuestion),
             super::told(&SettingsError::NoneInFlight.into()),
         ];
@@ -170,6 +194,7 @@ mod tests {
         this method asks a language model (`propose`), and none is set; set `[chat] model`, or choose kar3, hop-rag, naive-rag or hybrid-rag, which also work without
         this method works on the graph of the base, which is not built; run `pikerag index --with graph PATH…`
         the model for `answer` is not set up right: the budget of 2 calls is spent (2 calls so far); raise it and run again to go on
+        the model for `answer` is not set up right: m is out of reach: gone; see that its endpoint runs and the address is right, or go without it: `--offline`
         the question is empty
         at least one model call must be in flight; `--in-flight` takes 1 or more
         ");

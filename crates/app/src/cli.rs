@@ -118,6 +118,9 @@ pub(crate) struct Index {
     /// Remove from the base what is gone from the given folders.
     #[arg(long)]
     pub(crate) prune: bool,
+    /// Ask again what models refused, or did not answer readably, in earlier runs (`status` lists it).
+    #[arg(long)]
+    pub(crate) retry_refused: bool,
     #[command(flatten)]
     pub(crate) with: With,
 }

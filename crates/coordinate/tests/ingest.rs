@@ -9,13 +9,13 @@ use async_trait::async_trait;
 use pikerag_coordinate::Models;
 use pikerag_coordinate::estimate::estimate;
 use pikerag_coordinate::ingest::{
-    Available, ChunkBy, FileError, FileReader, Outcome, Params, Report, Tools, ingest,
+    Available, ChunkBy, FileError, FileReader, Outcome, Params, Report, Summarized, Tools, ingest,
 };
 use pikerag_doubles::{HashEmbedder, ScriptedChat, ScriptedEmbedder, busy};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
-    AtomKind, ChatModel, ChunkId, CorpusReader, CorpusWriter, Embedder, PutReport, Scored,
-    SearchIndex, SearchWriter,
+    AtomKind, ChatModel, ChunkId, CorpusReader, CorpusWriter, Embedder, ModelError, PutReport,
+    RefusalWriter, Scored, SearchIndex, SearchWriter,
 };
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
 use pikerag_parse::{Limits, NoTools, Parsed, parse};
@@ -257,11 +257,11 @@ async fn a_failing_embedder_ends_the_run() {
         let run = shelf.index(&files, Some(chat), Some(Arc::new(failing)), &one_by_one);
         let report = tokio::time::timeout(Duration::from_mins(1), run).await.expect("it hangs");
         assert_eq!((report.atomized, report.vectors), (40, 3 * good_calls));
-        assert!(report.stopped.unwrap().contains("busy or out of reach"));
+        assert!(report.stopped.unwrap().contains("busy or does not answer"));
     }
 }
 
-/// A call that fails leaves its chunk for the next run; three refusals in a row end this one.
+/// A call that fails leaves its chunk for the next run; a model that refuses every call ends this one.
 #[tokio::test]
 async fn failed_calls_are_listed_and_tried_again() {
     let files = many(12);
@@ -274,7 +274,7 @@ async fn failed_calls_are_listed_and_tried_again() {
     let report = shelf.index(&files, Some(Arc::new(moody)), None, &one_by_one).await;
     assert_eq!((report.atomized, report.failures, report.failed.len()), (10, 2, 2));
     assert_eq!(report.stopped, None);
-    assert!(report.failed[0].1.contains("fake is busy or out of reach"), "{report:?}");
+    assert!(report.failed[0].1.contains("fake is busy or does not answer"), "{report:?}");
     let chat = asking();
     let report = index(&shelf, &files, chat).await;
     assert!(report.is_whole());
@@ -286,8 +286,49 @@ async fn failed_calls_are_listed_and_tried_again() {
     let shelf = Shelf::empty();
     let report = shelf.index(&files, Some(recorded(&shelf, refusing)), None, &one_by_one).await;
     assert!(report.stopped.is_some() && !report.over_budget, "{report:?}");
-    // One more may have begun when the third was seen.
-    assert!((3..=5).contains(&refusing.requests().len()), "{}", refusing.requests().len());
+    // One more may have begun when the first was seen.
+    assert!((1..=3).contains(&refusing.requests().len()), "{}", refusing.requests().len());
+}
+
+/// What a model refuses, however much in a row, stops neither its stage nor the next: rules stand in, the reason is kept, and on
+/// request they are asked about again. Then the base is the one that a willing model gives.
+#[tokio::test]
+async fn refused_chunks_are_marked_and_asked_about_on_request() {
+    let files = many(12);
+    let shelf = Shelf::empty();
+    let filtering = ScriptedChat::by_turn(|turn, request| match turn {
+        2..8 | 14..18 => Err(ModelError::Refused {
+            model: "fake".to_owned(),
+            source: "HTTP 400: the content filter was triggered".into(),
+        }),
+        _ => Ok(two_questions(request)),
+    });
+    let embedder = || Some(embedder(16));
+    let params = Params { in_flight: 1, summarize: vec![Summarized::Sources], ..params() };
+    let report = shelf.index(&files, Some(Arc::new(filtering)), embedder(), &params).await;
+    assert_eq!((report.refused, report.failures, &report.stopped), (10, 0, &None), "{report:?}");
+    assert!(report.refusals[0].1.contains("content filter"), "{report:?}");
+    assert!(!report.is_whole());
+    let summary = shelf.base.summary().await.unwrap();
+    let counted: Vec<_> =
+        summary.refused.iter().map(|refused| (refused.stage.as_str(), refused.count)).collect();
+    assert_eq!(counted, [("atomize:question", 4), ("describe:source", 6)]);
+    assert!(summary.refused[0].reason.contains("content filter"), "{:?}", summary.refused);
+    assert_eq!(summary.pending, []);
+
+    // Nobody asked for it: nothing is asked again.
+    let willing = asking();
+    let report = shelf.index(&files, Some(recorded(&shelf, willing)), embedder(), &params).await;
+    assert!(report.is_whole(), "{report:?}");
+    assert_eq!(willing.requests().len(), 0);
+
+    assert_eq!(shelf.base.retry_refused().await.unwrap(), 10);
+    let report = shelf.index(&files, Some(recorded(&shelf, willing)), embedder(), &params).await;
+    assert!(report.is_whole(), "{report:?}");
+    assert_eq!(shelf.base.summary().await.unwrap().refused, []);
+    let fresh = Shelf::empty();
+    fresh.index(&files, Some(recorded(&fresh, asking())), embedder(), &params).await;
+    assert_eq!(shelf.export(), fresh.export());
 }
 
 #[tokio::test]

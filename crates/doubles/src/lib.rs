@@ -370,7 +370,7 @@ pub fn busy(model: &str) -> ModelError {
 
 fn used_up(role: Role) -> ModelError {
     let source = format!("the script has no reply left for `{role}`").into();
-    ModelError::Refused { model: "fake".to_owned(), source }
+    ModelError::Denied { model: "fake".to_owned(), source }
 }
 
 #[cfg(test)]

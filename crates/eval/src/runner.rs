@@ -18,9 +18,6 @@ use crate::judge::judge;
 use crate::metrics::{law, refuses, rouge_l, score, supporting_recall};
 use crate::report::{Cost, Row, TaskScores};
 
-/// Refusals in a row after which every further question would be refused too (a bad key).
-const REFUSALS: usize = 3;
-
 /// How a run is made.
 #[derive(Clone, Copy)]
 pub struct Params<'a> {
@@ -50,8 +47,9 @@ pub struct Judges<'a> {
 /// time, and hands each row and its run to `keep` in the order in which they were asked. Questions see
 /// nothing of each other.
 ///
-/// A question that fails gives a row that says why and what it cost, and the rest go on; a spent budget, and a
-/// call that was never recorded, end the run. A judge that fails fails the question.
+/// A question that fails gives a row that says why and what it cost, and the rest go on; what would fail every
+/// further question too ends the run: a spent budget, a bad key, an endpoint out of reach, a call that was never
+/// recorded. A judge that fails fails the question.
 ///
 /// # Errors
 /// What ended the run, or what `keep` returned. Rows handed out before stay valid.
@@ -79,16 +77,12 @@ pub async fn run<E>(
     // Unordered, so that one slow question holds no place; handed out in the order asked.
     let mut answers = answers.buffer_unordered(params.in_flight.max(1));
     let (mut early, mut next) = (BTreeMap::new(), 0);
-    let mut refused = 0;
     while let Some((place, done)) = answers.next().await {
         early.insert(place, done);
         while let Some((name, item, asked)) = early.remove(&next) {
             next += 1;
             let Asked { run, verdicts, seconds } = asked;
-            let refusal = matches!(&run.result, Err(error) if matches!(error.model(), Some(ModelError::Refused { .. })));
-            refused = if refusal { refused + 1 } else { 0 };
-            let ends = |error: &SolveError| REFUSALS <= refused || ends_the_run(error);
-            if run.result.as_ref().is_err_and(ends) {
+            if run.result.as_ref().is_err_and(ends_the_run) {
                 return run.result.map(drop).map_err(RunError::Solve);
             }
             let row = row(name, item, &run, &verdicts, seconds, params);
@@ -166,6 +160,8 @@ fn ends_the_run(error: &SolveError) -> bool {
             error.model(),
             Some(
                 ModelError::OverBudget { .. }
+                    | ModelError::Denied { .. }
+                    | ModelError::Unreachable { .. }
                     | ModelError::NotRecorded { .. }
                     | ModelError::Ledger { .. }
             )

@@ -128,7 +128,7 @@ macro_rules! is_node {
         })*
     };
 }
-is_node!(ChunkId, AtomId, EntityId, RelationId, SummaryId, SourceId, SectionId);
+is_node!(ChunkId, AtomId, EntityId, RelationId, CommunityId, SummaryId, SourceId, SectionId);
 
 impl TagClassId {
     /// The class of this name and cover.

@@ -38,9 +38,10 @@ pub use ports::{
     CommunityReport, CorpusReader, CorpusWriter, Embedder, ExtractBy, FileRecord, FinishReason,
     FoundTag, GraphReader, GraphWriter, InChunk, KeyedClass, KeyedPair, KnowledgeBase,
     KnowledgeWriter, Ledger, Mentions, Message, ModelError, NodeVector, Progress, PutReport,
-    RecordsBy, Role, Schema, Scored, SearchIndex, SearchWriter, ShortDescription, Snapshots,
-    SourceSummary, Stage, StoreError, TagReader, TagWriter, TextToEmbed, TokenLogprob, Usage,
-    Vector, VectorSet, Wanted, mean_probability,
+    RecordsBy, Refusal, RefusalCause, RefusalCount, RefusalWriter, Role, Schema, Scored,
+    SearchIndex, SearchWriter, ShortDescription, Snapshots, SourceSummary, Stage, StoreError,
+    TagReader, TagWriter, TextToEmbed, TokenLogprob, Usage, Vector, VectorSet, Wanted,
+    mean_probability,
 };
 pub use records::{
     DeclaredSchema, Record, RecordField, RecordOrigin, RecordSchema, SchemaHash, Value,

@@ -8,6 +8,7 @@ mod graph;
 mod ledger;
 mod models;
 mod progress;
+mod refusals;
 mod search;
 mod snapshot;
 mod tags;
@@ -23,6 +24,7 @@ pub use models::{
     Schema, TokenLogprob, Usage, Vector, mean_probability,
 };
 pub use progress::{ExtractBy, Progress, RecordsBy, Stage, TextToEmbed, Wanted};
+pub use refusals::{Refusal, RefusalCause, RefusalCount, RefusalWriter};
 pub use search::{Bearer, Mentions, NodeVector, Scored, SearchIndex, SearchWriter, VectorSet};
 pub use snapshot::Snapshots;
 pub use tags::{ChunkTags, FoundTag, KeyedClass, KeyedPair, TagReader, TagWriter};

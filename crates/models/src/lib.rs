@@ -6,7 +6,7 @@
 //! 1. [`SingleFlight`]: who asks the same at one time shares one call.
 //! 2. [`Recorded`]: a call that was ever made is read from the ledger; a new one is in it before
 //!    anybody sees the reply.
-//! 3. [`Retry`]: a busy endpoint is asked again.
+//! 3. [`Retry`]: a busy endpoint is asked again, one that is out of reach is left alone.
 //! 4. [`Limit`]: so many calls at a time and a minute.
 //! 5. [`Budget`]: metered, and only if the most that the call can cost fits under the cap.
 //! 6. [`OpenAiChat`]: the wire.
@@ -17,6 +17,7 @@
 
 pub mod batch;
 pub mod budget;
+mod circuit;
 pub mod estimate;
 pub mod ledger;
 pub mod limit;

@@ -9,9 +9,19 @@ use std::time::Duration;
 use async_trait::async_trait;
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use pikerag_knowledge::ports::Cause;
-use pikerag_knowledge::{ChatModel, ChatReply, ChatRequest, Embedder, Message, ModelError, Vector};
+use pikerag_knowledge::{
+    ChatModel, ChatReply, ChatRequest, Embedder, Message, ModelError, Vector, error_chain,
+};
 use tokio::time::{Instant, sleep};
-use tracing::warn;
+use tracing::{debug, warn};
+
+use crate::circuit::Circuit;
+
+/// How often it is tried where no connection is made, the first time included: a server that begins anew is
+/// back in a moment, and one that is not there is said to be so in a second.
+const CONNECTS: u32 = 3;
+/// The wait before the second of these, doubled before the third.
+const RECONNECT: Duration = Duration::from_millis(200);
 
 /// How patient to be with a busy model.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +30,7 @@ pub struct RetryParams {
     pub attempts: NonZeroU32,
     /// The wait after the first failure, doubled after each; no wait is shorter.
     pub first_wait: Duration,
-    /// The longest wait, also where the endpoint asks for a longer one.
+    /// The longest wait of ours; an endpoint may ask for a longer one.
     pub longest_wait: Duration,
     /// No attempt begins later than this after the first.
     pub total: Duration,
@@ -42,16 +52,20 @@ impl Default for RetryParams {
 }
 
 /// A model that is asked again while it is busy. Every other error ends the matter.
+///
+/// Its calls know of each other: what the endpoint asks one of them to wait, all wait; and once it is out of
+/// reach, none waits to learn it anew.
 pub struct Retry<M> {
     inner: M,
     params: RetryParams,
+    circuit: Circuit,
     retries: AtomicU64,
 }
 
 impl<M> Retry<M> {
     /// Asks `inner` again while it is busy.
     pub fn new(inner: M, params: RetryParams) -> Self {
-        Self { inner, params, retries: AtomicU64::new(0) }
+        Self { inner, params, circuit: Circuit::default(), retries: AtomicU64::new(0) }
     }
 
     /// How often it was asked again, over all calls.
@@ -61,6 +75,7 @@ impl<M> Retry<M> {
 
     async fn persist<T, F>(
         &self,
+        model: &str,
         request: impl Hash,
         mut attempt: impl FnMut() -> F,
     ) -> Result<T, ModelError>
@@ -69,34 +84,121 @@ impl<M> Retry<M> {
     {
         let (started, mut attempts, mut waits) = (Instant::now(), 0, None);
         loop {
+            self.rest(model, &request, started).await?;
+            self.circuit.admit().map_err(|why| out_of_reach(model, why.into()))?;
             attempts += 1;
-            let (model, retry_after, source) = match attempt().await {
-                Err(ModelError::Busy { model, retry_after, source }) => {
-                    (model, retry_after, source)
+            let (wait, cause, is_there) = match attempt().await {
+                Err(ModelError::Busy { retry_after, source, .. }) => {
+                    let waits = waits.get_or_insert_with(|| self.params.waits(&request));
+                    let ours = waits.next();
+                    if let Some(theirs) = retry_after {
+                        self.circuit.leave_alone(theirs);
+                    }
+                    let wait = ours.map(|ours| self.params.wait(ours, retry_after));
+                    let elapsed = started.elapsed();
+                    match wait.filter(|wait| elapsed.saturating_add(*wait) <= self.params.total) {
+                        Some(wait) => (wait, source, true),
+                        None => {
+                            return Err(self.give_up(
+                                model,
+                                attempts,
+                                elapsed,
+                                retry_after,
+                                source,
+                            ));
+                        }
+                    }
                 }
-                done => return done,
-            };
-            let waits = waits.get_or_insert_with(|| self.params.waits(&request));
-            let elapsed = started.elapsed();
-            let wait = waits.next().map(|wait| self.params.wait(wait, retry_after));
-            let Some(wait) = wait.filter(|wait| elapsed + *wait <= self.params.total) else {
-                let source = GaveUp { attempts, seconds: elapsed.as_secs_f64(), source };
-                return Err(ModelError::Busy { model, retry_after, source: source.into() });
+                Err(ModelError::Unreachable { source, .. }) => {
+                    match self.params.reconnect(attempts) {
+                        Some(wait) => (wait + self.params.spread(&request, wait), source, false),
+                        None => {
+                            self.circuit.open(error_chain(source.as_ref()));
+                            return Err(out_of_reach(model, source));
+                        }
+                    }
+                }
+                // An endpoint that refuses is there.
+                done => {
+                    self.circuit.answered();
+                    return done;
+                }
             };
             let retries = self.retries.fetch_add(1, Ordering::Relaxed) + 1;
             let wait_ms = wait.as_millis() as u64;
-            warn!(model, attempts, retries, wait_ms, cause = %source, "busy; asking again");
+            match is_there {
+                true => warn!(model, attempts, retries, wait_ms, %cause, "busy; asking again"),
+                // Said once, when it is known: many calls meet the same.
+                false => debug!(model, attempts, wait_ms, %cause, "no connection; trying again"),
+            }
             sleep(wait).await;
         }
+    }
+
+    /// Waits as long as the endpoint wants to be left alone, whichever call it told so.
+    async fn rest(
+        &self,
+        model: &str,
+        request: &impl Hash,
+        started: Instant,
+    ) -> Result<(), ModelError> {
+        let rest = self.circuit.rest();
+        if rest.is_zero() {
+            return Ok(());
+        }
+        if self.params.total < started.elapsed().saturating_add(rest) {
+            let why = Resting { seconds: rest.as_secs_f64() };
+            if self.circuit.gave_up(|| why.to_string()) {
+                return Err(out_of_reach(model, why.into()));
+            }
+            let (model, retry_after) = (model.to_owned(), Some(rest));
+            return Err(ModelError::Busy { model, retry_after, source: why.into() });
+        }
+        sleep(rest + self.params.spread(request, rest)).await;
+        Ok(())
+    }
+
+    fn give_up(
+        &self,
+        model: &str,
+        attempts: u32,
+        elapsed: Duration,
+        retry_after: Option<Duration>,
+        source: Cause,
+    ) -> ModelError {
+        let why = GaveUp { attempts, seconds: elapsed.as_secs_f64(), retry_after, source };
+        if self.circuit.gave_up(|| error_chain(&why)) {
+            return out_of_reach(model, why.into());
+        }
+        ModelError::Busy { model: model.to_owned(), retry_after, source: why.into() }
+    }
+}
+
+fn out_of_reach(model: &str, source: Cause) -> ModelError {
+    ModelError::Unreachable { model: model.to_owned(), source }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("gave up after {attempts} attempts in {seconds:.1} s{}", wish(*.retry_after))]
+struct GaveUp {
+    attempts: u32,
+    seconds: f64,
+    retry_after: Option<Duration>,
+    source: Cause,
+}
+
+/// What it wishes, where that is longer than we wait.
+fn wish(retry_after: Option<Duration>) -> String {
+    match retry_after.map_or(0, |wait| wait.as_secs()) {
+        0 => String::new(),
+        seconds => format!("; it wants to be asked again in {seconds} s"),
     }
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("gave up after {attempts} attempts in {seconds:.1} s")]
-struct GaveUp {
-    attempts: u32,
+#[error("it wants to be left alone for another {seconds:.0} s")]
+struct Resting {
     seconds: f64,
-    source: Cause,
 }
 
 impl RetryParams {
@@ -106,21 +208,44 @@ impl RetryParams {
             .with_min_delay(self.first_wait)
             .with_max_delay(self.longest_wait)
             .with_max_times(self.attempts.get() as usize - 1);
-        let waits = match self.jitter_seed {
-            Some(seed) => {
-                let mut hasher = DefaultHasher::new(); // The same in every process.
-                request.hash(&mut hasher);
-                waits.with_jitter().with_jitter_seed(seed ^ hasher.finish())
-            }
+        let waits = match self.seed(request) {
+            Some(seed) => waits.with_jitter().with_jitter_seed(seed),
             None => waits,
         };
         waits.build()
     }
 
-    /// The endpoint knows better than we do, but neither for ever nor at once.
+    /// The endpoint knows better than we do, but never asks us to come back at once. What it asks for is
+    /// waited in full, and a part of our own wait besides: so calls that it told the same come back apart.
     fn wait(&self, ours: Duration, theirs: Option<Duration>) -> Duration {
-        let wait = theirs.map_or(ours, |theirs| theirs.max(self.first_wait));
-        wait.min(self.longest_wait)
+        match theirs {
+            Some(theirs) => {
+                let spread = ours.saturating_sub(self.first_wait).min(theirs / 4);
+                theirs.max(self.first_wait).saturating_add(spread)
+            }
+            None => ours.min(self.longest_wait),
+        }
+    }
+
+    /// The wait before trying to connect once more; `None` where it was tried often enough.
+    fn reconnect(&self, attempts: u32) -> Option<Duration> {
+        let first = RECONNECT.min(self.first_wait);
+        (attempts < self.attempts.get().min(CONNECTS)).then(|| first * attempts)
+    }
+
+    /// Up to a quarter of a wait.
+    fn spread(&self, request: &impl Hash, wait: Duration) -> Duration {
+        match self.seed(request) {
+            Some(seed) => (wait / 4).mul_f64(f64::from(seed as u32) / f64::from(u32::MAX)),
+            None => Duration::ZERO,
+        }
+    }
+
+    fn seed(&self, request: &impl Hash) -> Option<u64> {
+        let seed = self.jitter_seed?;
+        let mut hasher = DefaultHasher::new(); // The same in every process.
+        request.hash(&mut hasher);
+        Some(seed ^ hasher.finish())
     }
 }
 
@@ -146,7 +271,7 @@ impl<M: ChatModel> ChatModel for Retry<M> {
     }
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        self.persist(Words(request), || self.inner.complete(request)).await
+        self.persist(self.inner.name(), Words(request), || self.inner.complete(request)).await
     }
 }
 
@@ -157,7 +282,7 @@ impl<E: Embedder> Embedder for Retry<E> {
     }
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
-        self.persist(texts, || self.inner.embed(texts)).await
+        self.persist(self.inner.name(), texts, || self.inner.embed(texts)).await
     }
 }
 
@@ -203,24 +328,52 @@ mod tests {
     async fn never_repeats_a_refusal() {
         let chat = ScriptedChat::in_order(Vec::<String>::new());
         let error = Retry::new(&chat, QUICK).complete(&request("a")).await.unwrap_err();
-        assert!(matches!(error, ModelError::Refused { .. }));
+        assert!(matches!(error, ModelError::Denied { .. }));
         assert_eq!(chat.requests().len(), 1);
     }
 
-    #[tokio::test]
-    async fn waits_as_told_within_reason() {
-        let chat = ScriptedChat::by_turn(|turn, _| match turn {
+    fn resting(wait: Duration) -> ScriptedChat {
+        ScriptedChat::by_turn(move |turn, _| match turn {
             0 => Err(ModelError::Busy {
                 model: "fake".to_owned(),
-                retry_after: Some(Duration::from_hours(1)),
-                source: "an hour, please".into(),
+                retry_after: Some(wait),
+                source: "later, please".into(),
             }),
             _ => Ok("fine".to_owned()),
-        });
+        })
+    }
+
+    #[tokio::test]
+    async fn waits_as_long_as_told() {
         let started = Instant::now();
-        let chat = Retry::new(chat, QUICK);
+        let told = QUICK.longest_wait * 2;
+        let chat = Retry::new(resting(told), QUICK);
         assert_eq!(chat.complete(&request("a")).await.unwrap().text, "fine");
-        assert!(QUICK.longest_wait <= started.elapsed());
+        assert!(told <= started.elapsed());
+    }
+
+    /// A wait that is too long for us is no reason to come back sooner, whichever call was told.
+    #[tokio::test]
+    async fn nobody_comes_back_before_it_is_time() {
+        let chat = resting(Duration::from_hours(1));
+        let retry = Retry::new(&chat, QUICK);
+        let error = retry.complete(&request("a")).await.unwrap_err();
+        assert!(error_chain(&error).contains("asked again in 3600 s"), "{error:?}");
+        for _ in 0..2 {
+            let error = retry.complete(&request("b")).await.unwrap_err();
+            assert!(error_chain(&error).contains("left alone"), "{error:?}");
+        }
+        assert!(matches!(retry.complete(&request("c")).await, Err(ModelError::Unreachable { .. })));
+        assert_eq!(chat.requests().len(), 1);
+    }
+
+    #[test]
+    fn those_who_are_told_the_same_come_back_apart() {
+        let params = RetryParams::default();
+        let told = Duration::from_secs(20);
+        let wait = |text: &str| params.wait(params.waits(&text).next().unwrap(), Some(told));
+        assert_ne!(wait("a"), wait("b"));
+        assert!(told <= wait("a") && told <= wait("b"));
     }
 
     #[tokio::test]
@@ -229,6 +382,57 @@ mod tests {
         let chat = busy_until(1);
         assert!(Retry::new(&chat, params).complete(&request("a")).await.is_err());
         assert_eq!(chat.requests().len(), 1);
+    }
+
+    fn unreachable() -> ModelError {
+        ModelError::Unreachable { model: "fake".to_owned(), source: "connection refused".into() }
+    }
+
+    /// Three attempts tell it; who asks later learns it without a further one.
+    #[tokio::test]
+    async fn nobody_there_is_said_soon_and_then_at_once() {
+        let chat = ScriptedChat::by(|_| Err(unreachable()));
+        let retry = Retry::new(
+            &chat,
+            RetryParams { first_wait: QUICK.first_wait, ..RetryParams::default() },
+        );
+        for _ in 0..3 {
+            let error = retry.complete(&request("a")).await.unwrap_err();
+            assert!(matches!(error, ModelError::Unreachable { .. }), "{error:?}");
+            assert!(error_chain(&error).contains("connection refused"), "{error:?}");
+            assert_eq!(chat.requests().len(), 3);
+        }
+    }
+
+    #[test]
+    fn nobody_there_is_known_within_a_second() {
+        let params = RetryParams::default();
+        let waits: Vec<Duration> = (1..9).map_while(|n| params.reconnect(n)).collect();
+        assert_eq!(waits.len(), 2);
+        let all = waits.iter().map(|wait| *wait + *wait / 4).sum::<Duration>();
+        assert!(all < Duration::from_secs(1), "{all:?}");
+    }
+
+    #[tokio::test]
+    async fn a_server_that_begins_anew_is_waited_for() {
+        let chat = ScriptedChat::by_turn(|turn, _| match turn {
+            0 | 1 => Err(unreachable()),
+            _ => Ok("fine".to_owned()),
+        });
+        assert_eq!(Retry::new(&chat, QUICK).complete(&request("a")).await.unwrap().text, "fine");
+    }
+
+    /// Calls in a row that are all given up open the circuit; one that is answered closes it.
+    #[tokio::test]
+    async fn after_calls_given_up_in_a_row_nobody_waits() {
+        let chat = ScriptedChat::by(|_| Err(busy("fake")));
+        let retry = Retry::new(&chat, QUICK);
+        for given_up in 1..5 {
+            let error = retry.complete(&request("a")).await.unwrap_err();
+            let open = 3 <= given_up;
+            assert_eq!(matches!(error, ModelError::Unreachable { .. }), open, "{error:?}");
+        }
+        assert_eq!(chat.requests().len(), 3 * 3);
     }
 
     #[tokio::test]

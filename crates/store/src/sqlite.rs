@@ -16,6 +16,7 @@ mod put;
 mod read;
 mod records;
 mod references;
+mod refusals;
 mod rows;
 mod runs;
 mod tags;

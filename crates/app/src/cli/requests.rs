@@ -35,6 +35,7 @@ impl Index {
         IndexRequest {
             paths: self.paths.paths.clone(),
             prune: self.prune,
+            retry_refused: self.retry_refused,
             with: self.with.structures(),
             chunking: self.with.chunking.map(Chunking::from),
             progress,

@@ -4,7 +4,7 @@ use pikerag_engine::knowledge::Problem;
 use pikerag_engine::parts::Outcome;
 use pikerag_engine::{DeleteRequest, Engine, IndexResponse};
 
-use crate::advice::{self, go_on};
+use crate::advice;
 use crate::cli::{Estimate, Index, Paths};
 use crate::exit;
 use crate::output::{Bar, note, say, say_json, tell_notice};
@@ -31,7 +31,7 @@ pub(crate) async fn index(engine: &Engine, json: bool, arguments: &Index) -> any
 }
 
 fn tell(response: &IndexResponse) {
-    let IndexResponse { report, pruned, spent, .. } = response;
+    let IndexResponse { report, pruned, retried, spent, .. } = response;
     let (mut stored, mut unchanged, mut chunks) = (0, 0, 0);
     for (path, outcome) in &report.files {
         match outcome {
@@ -58,8 +58,17 @@ fn tell(response: &IndexResponse) {
     for (chunk, reason) in &report.failed {
         note(&format!("failed: {chunk}: {reason}"));
     }
+    for (chunk, reason) in &report.refusals {
+        note(&format!("refused: {chunk}: {reason}"));
+    }
+    if 0 < report.refused {
+        note(&format!("{} refused; {}", count(report.refused, "call"), advice::REFUSED));
+    }
     for path in pruned {
         say(&format!("removed {path}: it is gone from disk"));
+    }
+    if 0 < *retried {
+        say(&format!("{} asked about again", count(*retried, "refused piece")));
     }
     say(&format!(
         "{} read, {unchanged} unchanged, {} left out; {} new; {}, {} made",
@@ -125,7 +134,7 @@ fn tell(response: &IndexResponse) {
         note(&format!("stopped: {reason}"));
     }
     if report.stopped.is_some() || report.failures > 0 {
-        note(go_on(report.over_budget));
+        note(&advice::unfinished(report));
     }
 }
 

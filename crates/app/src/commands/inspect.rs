@@ -4,12 +4,14 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::Context;
+use pikerag_engine::knowledge::RefusalCause;
 use pikerag_engine::parts::mark_in_words;
 use pikerag_engine::{Engine, StatusResponse};
 
+use crate::advice;
 use crate::cli::Export;
 use crate::output::{say, say_json};
-use crate::render::count;
+use crate::render::{count, short};
 
 pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
     let response = engine.status().await?;
@@ -64,6 +66,20 @@ pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
             "  {} wait for {}; run `pikerag index` again to go on",
             count(*chunks, "chunk"),
             mark_in_words(stage)
+        ));
+    }
+    for refused in &summary.refused {
+        let was = match refused.cause {
+            RefusalCause::Refused => "refused",
+            RefusalCause::Unreadable => "answered unreadably",
+        };
+        say(&format!(
+            "  {}: {} {was}, such as {} ({}); {}",
+            mark_in_words(&refused.stage),
+            refused.count,
+            refused.label,
+            short(&refused.reason, 160),
+            advice::REFUSED
         ));
     }
     Ok(0)

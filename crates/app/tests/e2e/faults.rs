@@ -1,8 +1,11 @@
 //! What do answers cost in quality when the model server misbehaves, and what does a budget stop?
 
+use std::net::TcpListener;
+
 use serde_json::{Value, json};
 
 use crate::common::{Place, Stub, thousandths, workload};
+use crate::talker::Talker;
 
 #[test]
 fn damaged_replies_cost_almost_nothing() {
@@ -109,4 +112,65 @@ fn goes_on(place: &Place, stub: &Stub) {
     assert_eq!(status(place)["pending"], json!([]));
     assert_eq!(stub.count("/chat_requests"), 500);
     assert_eq!(stub.count("/chat_repeated_prompts"), 0);
+}
+
+/// Nobody listens where the models are set to be: each command says so once, with what to do; nothing is lost,
+/// and the next run tries again.
+#[test]
+fn a_dead_endpoint_is_said_once() {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let place = Place::new()
+        .set("OPENAI_BASE_URL", &format!("http://{nobody}/v1"))
+        .set("OPENAI_MODEL", "talker")
+        .set("PIKERAG_EMBED_MODEL", "talker-embedding");
+    for n in 0..20 {
+        place.write(&format!("docs/{n}.md"), format!("Firm {n} makes cranes of {n} tons."));
+    }
+    let doctor = place.run_to(1, &["doctor"]).stdout;
+    let said: Vec<&str> =
+        doctor.lines().filter(|line| line.contains("is out of reach: ")).collect();
+    assert_eq!(said.len(), 2, "{doctor}");
+    assert!(said.iter().all(|line| line.contains("`--offline`")), "{doctor}");
+
+    let index = ["--base", "base", "index", "docs"];
+    let ran = place.run_to(3, &index);
+    assert_eq!(ran.stderr.matches("is out of reach").count(), 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("`--offline`"), "{}", ran.stderr);
+
+    place.run_to(0, &["--base", "base", "--offline", "index", "docs"]);
+    let ask = ["--base", "base", "ask", "Who makes cranes of 3 tons?"];
+    let ran = place.run_to(1, &ask);
+    assert_eq!(ran.stderr.matches("is out of reach").count(), 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("`--offline`"), "{}", ran.stderr);
+
+    let talker = Talker::start();
+    let place = place.set("OPENAI_BASE_URL", &talker.url());
+    place.run_to(0, &index);
+    assert_eq!((status(&place)["pending"].clone(), talker.chats()), (json!([]), 20));
+}
+
+/// What a filter refuses stops nothing, is told with its reason, and is asked again on request.
+#[test]
+fn what_a_model_refuses_is_told_and_asked_again_on_request() {
+    let talker = Talker::start();
+    let place = talker.place();
+    for n in 0..12 {
+        place.write(&format!("docs/{n}.md"), format!("Firm {n} makes cranes of {n} tons."));
+    }
+    talker.refuse(Some("cranes"));
+    let index = ["--base", "base", "index", "docs"];
+    let ran = place.run_to(3, &index);
+    assert!(!ran.stderr.contains("stopped: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the content filter said no"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("12 calls refused; "), "{}", ran.stderr);
+    let told = place.run_to(0, &["--base", "base", "status"]).stdout;
+    assert!(told.contains("atomic questions: 12 refused, such as docs/"), "{told}");
+    assert!(told.contains("`pikerag index --retry-refused PATH…` asks again"), "{told}");
+
+    talker.refuse(None);
+    talker.reset();
+    place.run_to(0, &index);
+    assert_eq!(talker.chats(), 0);
+    place.run_to(0, &[&index[..], &["--retry-refused"]].concat());
+    assert_eq!((talker.chats(), status(&place)["refused"].clone()), (12, json!([])));
 }

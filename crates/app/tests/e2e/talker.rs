@@ -27,6 +27,8 @@ struct Shared {
     heard: Mutex<Heard>,
     /// Requests that are answered; later ones wait until there are more.
     answered: AtomicU64,
+    /// Prompts with this word in them are refused.
+    refused: Mutex<Option<String>>,
 }
 
 /// How often each request was made, by its bytes.
@@ -51,8 +53,11 @@ impl Talker {
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let shared =
-            Arc::new(Shared { heard: Mutex::default(), answered: AtomicU64::new(u64::MAX) });
+        let shared = Arc::new(Shared {
+            heard: Mutex::default(),
+            answered: AtomicU64::new(u64::MAX),
+            refused: Mutex::default(),
+        });
         let serving = shared.clone();
         std::thread::spawn(move || {
             for connection in listener.incoming() {
@@ -67,9 +72,14 @@ impl Talker {
     /// A folder whose settings name this server, chat and embeddings.
     pub(crate) fn place(&self) -> Place {
         Place::new()
-            .set("OPENAI_BASE_URL", &format!("http://127.0.0.1:{}/v1", self.port))
+            .set("OPENAI_BASE_URL", &self.url())
             .set("OPENAI_MODEL", "talker")
             .set("PIKERAG_EMBED_MODEL", "talker-embedding")
+    }
+
+    /// Where it listens.
+    pub(crate) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/v1", self.port)
     }
 
     pub(crate) fn chats(&self) -> u64 {
@@ -94,6 +104,11 @@ impl Talker {
     /// Answers the first `n` requests and lets later ones wait, so that a run cannot end behind them.
     pub(crate) fn answer_only(&self, n: u64) {
         self.shared.answered.store(n, Ordering::Relaxed);
+    }
+
+    /// Refuses prompts that hold a word, or none.
+    pub(crate) fn refuse(&self, word: Option<&str>) {
+        *self.shared.refused.lock().unwrap() = word.map(str::to_owned);
     }
 
     /// Answers all requests.
@@ -127,6 +142,8 @@ fn serve(mut connection: TcpStream, shared: &Shared) -> std::io::Result<()> {
         return Ok(()); // killed before it had asked
     }
     let asked: Value = serde_json::from_slice(&body).unwrap();
+    let refused = shared.refused.lock().unwrap().clone();
+    let is_refused = refused.is_some_and(|word| asked["messages"].to_string().contains(&word));
     let (reply, place) = {
         let mut heard = shared.heard.lock().unwrap();
         let reply = if path.contains("/embeddings") {
@@ -142,9 +159,16 @@ fn serve(mut connection: TcpStream, shared: &Shared) -> std::io::Result<()> {
         std::thread::sleep(LATENCY);
     }
     let reply = reply.to_string();
+    let (status, reply) = match is_refused {
+        true => (
+            "400 Bad Request",
+            json!({"error": {"message": "the content filter said no"}}).to_string(),
+        ),
+        false => ("200 OK", reply),
+    };
     write!(
         connection,
-        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+        "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
          Connection: close\r\n\r\n{reply}",
         reply.len()
     )

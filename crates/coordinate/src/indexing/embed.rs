@@ -73,8 +73,7 @@ pub(crate) async fn embed(job: &Job<'_>, report: &mut Report) -> Result<(), Stor
 
 /// Notes that a model's error ends the run.
 pub(crate) fn stopped_by(error: &ModelError, report: &mut Report) {
-    report.stopped.get_or_insert(error_chain(error));
-    report.over_budget |= matches!(error, ModelError::OverBudget { .. });
+    report.stop(error_chain(error), Some(error));
 }
 
 /// Makes the missing vectors of one set, up to the first call that fails; none without an embedder.

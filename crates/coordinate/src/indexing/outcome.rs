@@ -1,11 +1,14 @@
 //! What does indexing tell of itself? How far it has come, what came of each file, and of all of them.
 
-use pikerag_knowledge::{Problem, PutReport};
+use pikerag_knowledge::{ModelError, Problem, PutReport};
 use serde::Serialize;
 
 use super::bill::Estimate;
 use super::error::FileError;
 use super::plan::Lacking;
+
+/// Failures and refusals that a report lists one by one.
+const LISTED: usize = 10;
 
 /// How far indexing has come; for progress bars.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,12 +108,18 @@ pub struct Report {
     pub failed: Vec<(String, String)>,
     /// Calls that failed in all; those that ended the run are not among them.
     pub failures: usize,
+    /// What models refused in this run, one by one, and rules stand in for: (piece, reason), the first few.
+    pub refusals: Vec<(String, String)>,
+    /// Refused in all. They are asked for again on request.
+    pub refused: usize,
     /// Vectors made in this run, of every layer.
     pub vectors: usize,
     /// Why the run ended early, if it did; the next run goes on from there.
     pub stopped: Option<String>,
     /// Whether it ended because the budget was spent.
     pub over_budget: bool,
+    /// Whether it ended because nobody answered where a model is served.
+    pub out_of_reach: bool,
 }
 
 impl Report {
@@ -119,11 +128,35 @@ impl Report {
         self.files.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Failed { .. })).count()
     }
 
+    pub(crate) fn note_failure(&mut self, label: &str, reason: String) {
+        self.failures += 1;
+        if self.failed.len() < LISTED {
+            self.failed.push((label.to_owned(), reason));
+        }
+    }
+
+    pub(crate) fn note_refusal(&mut self, label: &str, reason: String) {
+        self.refused += 1;
+        if self.refusals.len() < LISTED {
+            self.refusals.push((label.to_owned(), reason));
+        }
+    }
+
+    /// Notes why the run ends early; of several reasons the first.
+    pub(crate) fn stop(&mut self, told: String, by: Option<&ModelError>) {
+        self.over_budget |= matches!(by, Some(ModelError::OverBudget { .. }));
+        if self.stopped.is_none() {
+            self.out_of_reach = matches!(by, Some(ModelError::Unreachable { .. }));
+            self.stopped = Some(told);
+        }
+    }
+
     /// Whether all that was asked for is in the base.
     pub fn is_whole(&self) -> bool {
         let waits = |outcome: &Outcome| matches!(outcome, Outcome::Waiting { .. });
         let nothing_failed = self.failed_files() == 0
             && self.failures == 0
+            && self.refused == 0
             && !self.files.iter().any(|(_, outcome)| waits(outcome));
         nothing_failed && self.lacking.is_empty() && self.stopped.is_none()
     }

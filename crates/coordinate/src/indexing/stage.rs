@@ -6,13 +6,13 @@ use std::ops::ControlFlow;
 use async_trait::async_trait;
 use futures::stream::StreamExt;
 use pikerag_knowledge::{
-    Account, AtomKind, ChatModel, Chunk, ChunkId, DocumentGraph, Image, KnowledgeWriter, Role,
-    Source, StoreError, Structure, TagClass,
+    Account, AtomKind, ChatModel, Chunk, ChunkId, DocumentGraph, Image, KnowledgeWriter, NodeId,
+    Role, Source, Stage as Mark, StoreError, Structure, TagClass,
 };
 use pikerag_prompt::{AskError, Prompt, Prose, ask_about};
 
 use super::bill::Bill;
-use super::call_batch::{CallBatch, run_calls};
+use super::call_batch::{CallBatch, Named, Place, run_calls};
 use super::fresh::Offer;
 use super::outcome::{Progress, Report};
 use super::pending::{PAGE, Waiting};
@@ -69,7 +69,7 @@ impl<'a> Job<'a> {
     /// Calls for `total` pieces of what the row makes.
     pub(crate) fn calls(&self, row: &Row, total: usize) -> CallBatch<'a> {
         let at_once = self.plan.params.in_flight;
-        CallBatch { name: row.name, total, at_once, watch: self.watch }
+        CallBatch { name: row.name, total, at_once, watch: self.watch, base: self.base() }
     }
 
     pub(crate) fn tell(&self, row: &Row, done: usize, total: usize) {
@@ -155,7 +155,7 @@ impl Piece for Chunk {
 }
 
 pub(crate) type Found<'a, T> = Result<Waiting<'a, T>, StoreError>;
-/// Pieces with what was said of them; `None` stands for a reply that stayed unreadable.
+/// Pieces with what was said of them; `None` stands for what the model did not give.
 pub(crate) type Came<S> = Vec<(<S as ByPiece>::Piece, Option<<S as ByPiece>::Reply>)>;
 
 /// A stage that asks a model about piece after piece: the loop over them is the same for all.
@@ -175,6 +175,9 @@ pub(crate) trait ByPiece {
         model: &dyn ChatModel,
         piece: &Self::Piece,
     ) -> Result<Self::Reply, AskError>;
+
+    /// What a piece is marked by once it is done: each stage, and the node.
+    fn marks(&self, piece: &Self::Piece) -> Vec<(Mark, NodeId)>;
 
     /// Stores pieces with their marks.
     async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done;
@@ -201,7 +204,11 @@ impl<S: ByPiece> Stage for S {
             (piece, reply)
         };
         let store = async |came: Came<S>, report: &mut Report| self.store(job, came, report).await;
-        run_calls(job.calls(row, total), pieces, ask, S::Piece::label, report, store).await?;
+        let name = |piece: &S::Piece| Named {
+            label: piece.label(),
+            place: Place::Marked(self.marks(piece)),
+        };
+        run_calls(job.calls(row, total), pieces, ask, name, report, store).await?;
         Ok(ControlFlow::Continue(()))
     }
 

@@ -38,7 +38,7 @@ static TABLE: [Row; 19] = [
     },
     Row {
         name: "document summaries",
-        mark: ("", ""),
+        mark: ("describe:source", ""),
         role: Some(Role::Summarize),
         part: Part::Descriptions,
         wanted: |plan| plan.params.summarize.contains(&Summarized::Sources),
@@ -113,7 +113,7 @@ static TABLE: [Row; 19] = [
     },
     Row {
         name: "descriptions of entities",
-        mark: ("", ""),
+        mark: ("describe:entity", ""),
         role: Some(Role::Summarize),
         part: Part::Structure(Structure::Graph),
         wanted: |plan| plan.wants(Structure::Graph),
@@ -129,7 +129,7 @@ static TABLE: [Row; 19] = [
     },
     Row {
         name: "community reports",
-        mark: ("", ""),
+        mark: ("report:community", ""),
         role: Some(Role::Summarize),
         part: Part::Structure(Structure::Graph),
         wanted: |plan| plan.wants(Structure::Graph),
@@ -145,7 +145,7 @@ static TABLE: [Row; 19] = [
     },
     Row {
         name: "summaries of the tree",
-        mark: ("", ""),
+        mark: ("summarize:cluster", ""),
         role: Some(Role::Summarize),
         part: Part::Structure(Structure::Tree),
         wanted: |plan| plan.wants(Structure::Tree) && plan.lacking(Structure::Tree).is_none(),
@@ -289,6 +289,10 @@ mod tests {
             (Mark::extract(ExtractBy::Model), "entities and relations"),
             (Mark::extract(ExtractBy::Names), "entities by name"),
             (Mark::tag(TagClassId(7)), "tags"),
+            (Mark::summarize_sources(), "document summaries"),
+            (Mark::describe_entities(), "descriptions of entities"),
+            (Mark::report(), "community reports"),
+            (Mark::summarize_clusters(), "summaries of the tree"),
             (Mark("another".to_owned()), "another"),
         ] {
             assert_eq!(mark_in_words(&mark.0), words, "{mark:?}");

@@ -14,7 +14,7 @@ use pikerag_knowledge::{
 use pikerag_prompt::AskError;
 use serde::{Deserialize, Serialize};
 
-use crate::indexing::call_batch::{CallBatch, run_calls};
+use crate::indexing::call_batch::{CallBatch, Named, Place, run_calls};
 use crate::indexing::outcome::Report;
 use crate::indexing::tools::{Tools, Watch};
 
@@ -75,16 +75,16 @@ pub async fn learn(
     let by_name = sources_by_name(base).await?;
     let (classes, by_name) = (&classes, &by_name);
     let mut report = Report::default();
-    let batch =
-        CallBatch { name: "pairs of tags", total: samples.len(), at_once: in_flight, watch };
+    let total = samples.len();
+    let batch = CallBatch { name: "pairs of tags", total, at_once: in_flight, watch, base };
     let ask = |sample: Sample| async move {
         let result = pairs_of(base, model, classes, by_name, &sample).await;
         (sample, result)
     };
-    let label = |sample: &Sample| sample.question.clone();
+    let name = |sample: &Sample| Named { label: sample.question.clone(), place: Place::Needed };
     let samples = stream::iter(samples.into_iter().map(Ok)).boxed_local();
     let counts = &mut learned;
-    run_calls(batch, samples, ask, label, &mut report, async |came, _| {
+    run_calls(batch, samples, ask, name, &mut report, async |came, _| {
         let mut pairs = Vec::new();
         for (_, found) in came {
             counts.samples += 1;

@@ -58,14 +58,12 @@ pub(super) async fn read_all(
     });
     let begun = if cutter.is_some() { plan.params.in_flight.max(1) } else { BEGUN };
     let mut reading = std::pin::pin!(reading.buffered(begun));
-    let mut refusals = 0;
     while let Some((path, read)) = reading.next().await {
         let read = read?;
         report.problems.extend(read.problems.into_iter().map(|problem| (path.clone(), problem)));
         report.undecided += read.undecided;
-        match &read.stopped_by {
-            Some(error) => blame(path, error, &mut refusals, report),
-            None => refusals = 0,
+        if let Some(error) = &read.stopped_by {
+            blame(path, error, report);
         }
         ending.fetch_or(report.stopped.is_some(), Ordering::Relaxed);
         report.files.push((path.clone(), read.outcome));

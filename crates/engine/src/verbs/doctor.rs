@@ -1,7 +1,7 @@
 //! `doctor`: is all in place?
 
 use pikerag_coordinate::ingest::FileReader;
-use pikerag_knowledge::{ChatRequest, CorpusReader, Message, Role, error_chain};
+use pikerag_knowledge::{ChatRequest, CorpusReader, Message, ModelError, Role, error_chain};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -46,6 +46,8 @@ pub struct DoctorFinding {
     pub fine: bool,
     /// Whether there is nothing to look at.
     pub absent: bool,
+    /// Whether nobody answers where a model is served.
+    pub out_of_reach: bool,
     /// What there is, or what is wrong with it.
     pub says: String,
 }
@@ -126,7 +128,7 @@ impl Engine {
         };
         match model.complete(&request).await {
             Ok(_) => in_order(check, format!("{} answers", model.name())),
-            Err(error) => faulty(check, error_chain(&error)),
+            Err(error) => unanswered(check, &error),
         }
     }
 
@@ -142,7 +144,7 @@ impl Engine {
                 let dimensions = vectors.first().map_or(0, Vec::len);
                 in_order(check, format!("{}, {dimensions} dimensions", embedder.name()))
             }
-            Err(error) => faulty(check, error_chain(&error)),
+            Err(error) => unanswered(check, &error),
         }
     }
 }
@@ -156,14 +158,20 @@ fn program(check: DoctorCheck, is_set: bool, says: Result<String, String>) -> Do
     }
 }
 
+/// A model that was asked, and why there is no reply.
+fn unanswered(check: DoctorCheck, error: &ModelError) -> DoctorFinding {
+    let out_of_reach = matches!(error, ModelError::Unreachable { .. });
+    DoctorFinding { out_of_reach, ..faulty(check, error_chain(error)) }
+}
+
 fn in_order(check: DoctorCheck, says: String) -> DoctorFinding {
-    DoctorFinding { check, fine: true, absent: false, says }
+    DoctorFinding { check, fine: true, absent: false, out_of_reach: false, says }
 }
 
 fn absent(check: DoctorCheck, says: String) -> DoctorFinding {
-    DoctorFinding { check, fine: true, absent: true, says }
+    DoctorFinding { check, fine: true, absent: true, out_of_reach: false, says }
 }
 
 fn faulty(check: DoctorCheck, says: String) -> DoctorFinding {
-    DoctorFinding { check, fine: false, absent: false, says }
+    DoctorFinding { check, fine: false, absent: false, out_of_reach: false, says }
 }

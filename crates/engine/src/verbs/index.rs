@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pikerag_coordinate::ingest::{Outcome, Report, ingest};
-use pikerag_knowledge::{FileRecord, KnowledgeWriter, Structure};
+use pikerag_knowledge::{FileRecord, KnowledgeWriter, RefusalWriter, Structure};
 use serde::Serialize;
 
 use super::progress::{OnProgress, Progress};
@@ -19,6 +19,8 @@ pub struct IndexRequest<'a> {
     pub paths: Vec<PathBuf>,
     /// Whether files that are gone from the given folders are removed from the base.
     pub prune: bool,
+    /// Whether to ask again what models refused, or did not answer readably, in earlier runs.
+    pub retry_refused: bool,
     /// What to build over all documents together.
     pub with: Vec<Structure>,
     /// Who decides where chunks end.
@@ -34,6 +36,8 @@ pub struct IndexResponse {
     pub report: Report,
     /// Files removed, for they are gone from disk.
     pub pruned: Vec<String>,
+    /// Pieces that models had refused, and were asked about again.
+    pub retried: usize,
     /// What was paid, models and embeddings.
     pub spent: Cost,
     /// Folder of the base.
@@ -59,13 +63,18 @@ impl Engine {
             true => prune(&base, &request.paths, &found.files).await?,
             false => Vec::new(),
         };
+        let retried = match request.retry_refused {
+            true => base.retry_refused().await?,
+            false => 0,
+        };
         let watch = |progress| self.tell(request.progress, progress);
         let ingesting = Box::pin(ingest(&tools, &found.files, &params, &watch));
         let mut report = self.unless_cancelled(async { Ok(ingesting.await?) }).await?;
         (request.progress)(Progress::Ended);
         let left_out = found.left_out.into_iter();
         report.files.extend(left_out.map(|(file, reason)| (file, Outcome::Failed { reason })));
-        Ok(IndexResponse { report, pruned, spent: self.cost(), base: base.folder().to_owned() })
+        let (spent, base) = (self.cost(), base.folder().to_owned());
+        Ok(IndexResponse { report, pruned, retried, spent, base })
     }
 }
 

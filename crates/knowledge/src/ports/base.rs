@@ -1,8 +1,8 @@
 //! Which ports belong together? What reasoning reads, and what indexing reads and writes.
 
 use super::{
-    CorpusReader, CorpusWriter, GraphReader, GraphWriter, Progress, SearchIndex, SearchWriter,
-    TagReader, TagWriter,
+    CorpusReader, CorpusWriter, GraphReader, GraphWriter, Progress, RefusalWriter, SearchIndex,
+    SearchWriter, TagReader, TagWriter,
 };
 
 /// What reasoning reads.
@@ -12,11 +12,18 @@ impl<T: CorpusReader + SearchIndex + GraphReader + TagReader + ?Sized> Knowledge
 
 /// What indexing reads and writes.
 pub trait KnowledgeWriter:
-    KnowledgeBase + CorpusWriter + SearchWriter + GraphWriter + TagWriter + Progress
+    KnowledgeBase + CorpusWriter + SearchWriter + GraphWriter + TagWriter + Progress + RefusalWriter
 {
 }
 
 impl<T> KnowledgeWriter for T where
-    T: KnowledgeBase + CorpusWriter + SearchWriter + GraphWriter + TagWriter + Progress + ?Sized
+    T: KnowledgeBase
+        + CorpusWriter
+        + SearchWriter
+        + GraphWriter
+        + TagWriter
+        + Progress
+        + RefusalWriter
+        + ?Sized
 {
 }

@@ -118,4 +118,7 @@ pub struct BaseSummary {
     pub usage: Usage,
     /// Chunks that wait for a stage: its name, and how many.
     pub pending: Vec<(String, usize)>,
+    /// What models refused, and rules stand in for: by stage and cause.
+    #[serde(default)]
+    pub refused: Vec<super::RefusalCount>,
 }

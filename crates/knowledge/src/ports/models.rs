@@ -221,16 +221,23 @@ pub struct CallRef {
 #[expect(missing_docs, reason = "a field means what its variant's message says of it")]
 pub enum ModelError {
     /// Ask again later: rate limit, timeout, HTTP 5xx, a broken connection.
-    #[error("{model} is busy or out of reach")]
+    #[error("{model} is busy or does not answer")]
     Busy {
         model: String,
         /// When the endpoint wants to be asked again, if it said so.
         retry_after: Option<Duration>,
         source: Cause,
     },
-    /// Never ask again: bad key, unknown model, prompt longer than the window.
+    /// Ask nothing more for now: there is no connection, or call after call was in vain. The next run tries
+    /// again.
+    #[error("{model} is out of reach")]
+    Unreachable { model: String, source: Cause },
+    /// Never ask this again, but others: a prompt longer than the window, or one that a filter stopped.
     #[error("{model} refused the request")]
     Refused { model: String, source: Cause },
+    /// Ask nothing more until settings are changed: bad key, unknown model, empty account, wrong address.
+    #[error("{model} refuses every request")]
+    Denied { model: String, source: Cause },
     /// The reply is not what the protocol promises: no choices, vectors of the wrong length.
     #[error("{model} sent a reply that breaks the protocol")]
     Broken { model: String, source: Cause },

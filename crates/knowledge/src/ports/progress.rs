@@ -32,6 +32,37 @@ impl Stage {
         Self(format!("describe:{}", kind.as_str()))
     }
 
+    /// Saying what documents are about.
+    pub fn summarize_sources() -> Self {
+        Self("describe:source".to_owned())
+    }
+
+    /// Putting together what many chunks say of an entity or relation.
+    pub fn describe_entities() -> Self {
+        Self("describe:entity".to_owned())
+    }
+
+    /// Reporting on communities.
+    pub fn report() -> Self {
+        Self("report:community".to_owned())
+    }
+
+    /// Summing up clusters of the tree.
+    pub fn summarize_clusters() -> Self {
+        Self("summarize:cluster".to_owned())
+    }
+
+    /// Whether its nodes are chunks, each with a mark once it is done.
+    pub fn is_of_chunks(&self) -> bool {
+        let others = [
+            Self::summarize_sources(),
+            Self::describe_entities(),
+            Self::report(),
+            Self::summarize_clusters(),
+        ];
+        !others.contains(self)
+    }
+
     /// Looking for tags of a class.
     pub fn tag(class: TagClassId) -> Self {
         Self(format!("tag:{class}"))

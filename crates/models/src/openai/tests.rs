@@ -61,6 +61,8 @@ fn shown(error: &ModelError) -> String {
     let mut chain = match error {
         ModelError::Busy { retry_after, .. } => format!("Busy {retry_after:?}"),
         ModelError::Refused { .. } => "Refused".to_owned(),
+        ModelError::Denied { .. } => "Denied".to_owned(),
+        ModelError::Unreachable { .. } => "Unreachable".to_owned(),
         ModelError::Broken { .. } => "Broken".to_owned(),
         other => format!("{other:?}"),
     };
@@ -222,9 +224,9 @@ async fn sorts_failures_by_what_to_do() {
     Busy Some(2s): HTTP 429: Please try again in 2 seconds.
     Busy None: HTTP 500: oops
     Busy None: HTTP 503: Service Unavailable
-    Refused: HTTP 401: bad key ***
-    Refused: HTTP 404: model 'gpt' not found
-    Refused: HTTP 302: moved to http://elsewhere/; set that as the base URL
+    Denied: HTTP 401: bad key ***
+    Denied: HTTP 404: model 'gpt' not found
+    Denied: HTTP 302: moved to http://elsewhere/; set that as the base URL
     Broken: the reply cannot be read (expected value at line 1 column 1), and begins with "<html>gateway</html>"
     Busy None: no whole reply from http://127.0.0.1:PORT: EOF while parsing a value at line 1 column 0
     Busy None: no whole reply from http://127.0.0.1:PORT: EOF while parsing a string at line 1 column 19
@@ -282,7 +284,7 @@ async fn nobody_listens() {
     let endpoint = Endpoint::new("http://127.0.0.1:1/v1", "gpt");
     let chat = OpenAiChat::new(endpoint, &Transport::default()).unwrap();
     let line = shown(&chat.complete(&request("Why?")).await.unwrap_err());
-    assert!(line.starts_with("Busy None: http://127.0.0.1:1 cannot be reached: "), "{line}");
+    assert!(line.starts_with("Unreachable: http://127.0.0.1:1 cannot be reached: "), "{line}");
 }
 
 #[tokio::test]

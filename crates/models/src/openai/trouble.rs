@@ -98,21 +98,43 @@ impl Trouble {
     pub(super) fn into_error(self, model: &str) -> ModelError {
         let model = model.to_owned();
         match &self {
-            Self::Unreachable { .. } | Self::Cut { .. } => {
-                ModelError::Busy { model, retry_after: None, source: self.into() }
-            }
+            Self::Unreachable { .. } => ModelError::Unreachable { model, source: self.into() },
+            Self::Cut { .. } => ModelError::Busy { model, retry_after: None, source: self.into() },
             Self::Wrong { .. } | Self::Garbled { .. } => {
                 ModelError::Broken { model, source: self.into() }
             }
-            Self::Status { status, body, retry_after, .. } => {
+            Self::Status { status, message, body, retry_after } => {
                 if passes(*status, body) {
                     let retry_after = *retry_after;
                     ModelError::Busy { model, retry_after, source: self.into() }
+                } else if concerns_every_call(*status, message, body) {
+                    ModelError::Denied { model, source: self.into() }
                 } else {
                     ModelError::Refused { model, source: self.into() }
                 }
             }
         }
+    }
+}
+
+/// Whether any other request would be refused too: by key, model, account or address. 403 also comes from
+/// filters, which say so; 400 may stand for a bad key or an unknown model, which is said too.
+fn concerns_every_call(status: u16, message: &str, body: &str) -> bool {
+    let (message, body) = (message.to_lowercase(), body.to_lowercase());
+    let any = |said: &str, of: &[&str]| of.iter().any(|word| said.contains(word));
+    match status {
+        403 => !any(&body, &["moderation", "flagged", "content_filter", "content policy"]),
+        401 | 402 | 404 | 405 | 407 | 410 | 429 | 501 => true,
+        400 | 422 => {
+            any(
+                &body,
+                &["model_not_found", "invalid_model", "invalid_api_key", "insufficient_quota"],
+            ) || any(
+                &message,
+                &["api key not valid", "invalid api key", "unknown model", "invalid model"],
+            )
+        }
+        _ => status < 400,
     }
 }
 
@@ -166,6 +188,7 @@ mod tests {
         let kind = match &error {
             ModelError::Busy { .. } => "busy",
             ModelError::Refused { .. } => "refused",
+            ModelError::Denied { .. } => "denied",
             _ => "other",
         };
         assert!(!format!("{error:?}").contains("verysecret"));
@@ -176,6 +199,11 @@ mod tests {
     fn says_what_the_server_said() {
         let lines = [
             check(401, r#"{"error": {"message": "bad key sk-verysecret", "code": 1}}"#),
+            check(403, r#"{"error": {"message": "not your model"}}"#),
+            check(403, r#"{"error": {"message": "your input was flagged"}}"#),
+            check(400, r#"{"error": {"message": "no such model", "code": "model_not_found"}}"#),
+            check(400, r#"{"error": {"message": "the prompt triggered the content filter"}}"#),
+            check(413, ""),
             check(404, r#"{"error": "model not found"}"#),
             check(422, r#"{"detail": [{"loc": ["body"]}]}"#),
             check(400, r#"{"message": "no"}"#),
@@ -186,15 +214,20 @@ mod tests {
             check(302, ""),
         ];
         insta::assert_snapshot!(lines.join("\n"), @r#"
-        refused: HTTP 401: bad key ***
-        refused: HTTP 404: model not found
+        denied: HTTP 401: bad key ***
+        denied: HTTP 403: not your model
+        refused: HTTP 403: your input was flagged
+        denied: HTTP 400: no such model
+        refused: HTTP 400: the prompt triggered the content filter
+        refused: HTTP 413: 
+        denied: HTTP 404: model not found
         refused: HTTP 422: [{"loc":["body"]}]
         refused: HTTP 400: no
         busy: HTTP 429: slow down
-        refused: HTTP 429: pay
+        denied: HTTP 429: pay
         busy: HTTP 503: <html> <b>down</b></html>
-        refused: HTTP 501: 
-        refused: HTTP 302:
+        denied: HTTP 501: 
+        denied: HTTP 302:
         "#);
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use pikerag_knowledge::{AtomKind, BaseSummary, ExtractBy, Stage, Usage};
 use rusqlite::Connection;
 
-use super::rows;
+use super::{refusals, rows};
 
 pub(super) fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> {
     let count = |sql: &str| connection.query_row(sql, [], |row| rows::size(row, 0));
@@ -61,6 +61,7 @@ pub(super) fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> 
         calls: count("SELECT count(*) FROM calls WHERE role <> 'embed'")?,
         usage,
         pending,
+        refused: refusals::counted(connection)?,
     })
 }
 

@@ -159,6 +159,13 @@ pub(super) fn mark_built(
         .map(drop)
 }
 
+/// Lets every wanted structure be built anew.
+pub(super) fn unmark_built(tx: &Transaction<'_>) -> rusqlite::Result<()> {
+    tx.prepare_cached("UPDATE meta SET value = '' WHERE substr(key, 1, length(?1)) = ?1")?
+        .execute([WANTED])
+        .map(drop)
+}
+
 pub(super) fn structures(connection: &Connection) -> rusqlite::Result<Vec<Wanted>> {
     let mut wanted = Vec::new();
     let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;

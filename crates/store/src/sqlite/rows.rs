@@ -97,7 +97,7 @@ pub(super) fn bytes(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
-fn unknown(column: usize, kind: &str) -> rusqlite::Error {
+pub(super) fn unknown(column: usize, kind: &str) -> rusqlite::Error {
     bad(column, format!("`{kind}` is no kind of this version"))
 }
 

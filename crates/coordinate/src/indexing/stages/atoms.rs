@@ -6,8 +6,8 @@ use pikerag_extract::{
     Atomized, atomize_prompt, question_atoms, sentence_atoms, statement_atoms, statements_prompt,
 };
 use pikerag_knowledge::{
-    Atom, AtomId, AtomKind, ChatModel, Chunk, InChunk, KnowledgeWriter, Role, Stage as Mark,
-    StoreError,
+    Atom, AtomId, AtomKind, ChatModel, Chunk, InChunk, KnowledgeWriter, NodeId, Role,
+    Stage as Mark, StoreError,
 };
 use pikerag_language::{estimate_tokens, sentences};
 use pikerag_prompt::AskError;
@@ -61,6 +61,10 @@ impl ByPiece for Written {
             Self::Questions => question_atoms(model, chunk).await,
             Self::Statements => statement_atoms(model, chunk).await,
         }
+    }
+
+    fn marks(&self, chunk: &Chunk) -> Vec<(Mark, NodeId)> {
+        vec![(Mark::atomize(self.kind()), chunk.id.into())]
     }
 
     async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {

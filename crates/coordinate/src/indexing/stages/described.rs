@@ -3,7 +3,8 @@
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    ChatModel, ChunkId, ChunkKind, Image, InChunk, KnowledgeWriter, Role, Stage as Mark, StoreError,
+    ChatModel, ChunkId, ChunkKind, Image, InChunk, KnowledgeWriter, NodeId, Role, Stage as Mark,
+    StoreError,
 };
 use pikerag_prompt::{AskError, Prompt, one_line};
 
@@ -48,6 +49,10 @@ impl ByPiece for Tables {
 
     async fn ask(&self, model: &dyn ChatModel, shown: &Shown) -> Result<String, AskError> {
         said(model, &TABLE, &table_inputs(shown), &[]).await
+    }
+
+    fn marks(&self, shown: &Shown) -> Vec<(Mark, NodeId)> {
+        vec![(Mark::describe(ChunkKind::Table), shown.chunk.id.into())]
     }
 
     async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
@@ -99,6 +104,10 @@ impl ByPiece for Figures {
     async fn ask(&self, model: &dyn ChatModel, shown: &Shown) -> Result<String, AskError> {
         let images: Vec<String> = shown.image.iter().map(Image::data_url).collect();
         said(model, &FIGURE, &figure_inputs(shown), &images).await
+    }
+
+    fn marks(&self, shown: &Shown) -> Vec<(Mark, NodeId)> {
+        vec![(Mark::describe(ChunkKind::Figure), shown.chunk.id.into())]
     }
 
     async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {

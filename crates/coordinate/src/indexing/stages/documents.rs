@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use futures::future::ready;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use pikerag_knowledge::{
-    ChatModel, Chunk, ChunkKind, KnowledgeWriter, Role, Source, SourceSummary, StoreError,
+    ChatModel, Chunk, ChunkKind, KnowledgeWriter, NodeId, Role, Source, SourceSummary,
+    Stage as Mark, StoreError,
 };
 use pikerag_prompt::{AskError, Prompt, one_line, quiet_headings};
 
@@ -76,6 +77,10 @@ impl ByPiece for Documents {
 
     async fn ask(&self, model: &dyn ChatModel, document: &Document) -> Result<String, AskError> {
         said(model, &PROMPT, &document.inputs(), &[]).await
+    }
+
+    fn marks(&self, document: &Document) -> Vec<(Mark, NodeId)> {
+        vec![(Mark::summarize_sources(), document.source.id.into())]
     }
 
     async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {

@@ -6,7 +6,7 @@ use futures::stream::{self, StreamExt};
 use pikerag_extract::{extract, extract_names, extract_prompt};
 use pikerag_knowledge::{
     Account, ChatModel, Chunk, ExtractBy, Extraction, InChunk, KnowledgeWriter, LongDescription,
-    Role, ShortDescription, Stage as Mark,
+    NodeId, Role, ShortDescription, Stage as Mark,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{AskError, Prompt, quiet_headings};
@@ -46,6 +46,10 @@ impl ByPiece for Entities {
 
     async fn ask(&self, model: &dyn ChatModel, chunk: &Chunk) -> Result<Extraction, AskError> {
         extract(model, chunk, &mut Account::default()).await
+    }
+
+    fn marks(&self, chunk: &Chunk) -> Vec<(Mark, NodeId)> {
+        vec![(Mark::extract(ExtractBy::Model), chunk.id.into())]
     }
 
     async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
@@ -103,6 +107,9 @@ impl ByPiece for LongDescriptions {
     async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, LongDescription> {
         // No script has more than a token to a byte.
         let mut long = base.long_descriptions(LONG as usize).await?;
+        let mut refused = base.refusals().await?;
+        refused.retain(|refusal| refusal.stage == Mark::describe_entities());
+        long.retain(|long| refused.iter().all(|refusal| refusal.node != long.node));
         long.retain(|long| LONG < estimate_tokens(&long.said.join(" ")));
         let total = long.len();
         let pieces = stream::iter(long.into_iter().map(Ok)).boxed_local();
@@ -116,6 +123,10 @@ impl ByPiece for LongDescriptions {
 
     async fn ask(&self, model: &dyn ChatModel, long: &LongDescription) -> Result<String, AskError> {
         said(model, &DESCRIBE, &long_inputs(long), &[]).await
+    }
+
+    fn marks(&self, long: &LongDescription) -> Vec<(Mark, NodeId)> {
+        vec![(Mark::describe_entities(), long.node)]
     }
 
     async fn store(&self, job: &Job<'_>, came: Came<Self>, _report: &mut Report) -> Done {

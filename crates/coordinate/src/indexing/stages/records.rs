@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use async_trait::async_trait;
 use pikerag_extract::{ModelRecords, asks_model, model_records, plain_records, records_prompt};
 use pikerag_knowledge::{
-    Account, ChatModel, Chunk, ChunkId, InChunk, KnowledgeBase, KnowledgeWriter, Record,
+    Account, ChatModel, Chunk, ChunkId, InChunk, KnowledgeBase, KnowledgeWriter, NodeId, Record,
     RecordSchema, RecordsBy, Role, Source, SourceId, Stage as Mark, StoreError,
 };
 use pikerag_language::estimate_tokens;
@@ -73,6 +73,10 @@ impl ByPiece for InTexts<'_> {
 
     async fn ask(&self, model: &dyn ChatModel, chunk: &Chunk) -> Result<ModelRecords, AskError> {
         model_records(model, self.0, chunk, &mut Account::default()).await
+    }
+
+    fn marks(&self, chunk: &Chunk) -> Vec<(Mark, NodeId)> {
+        vec![(Mark::records(self.0, RecordsBy::Model), chunk.id.into())]
     }
 
     async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {

@@ -7,13 +7,13 @@ use std::ops::ControlFlow;
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use pikerag_knowledge::{
-    Community, CommunityId, CommunityReport, KnowledgeBase, Report as Written, Role, StoreError,
-    Usage,
+    Community, CommunityId, CommunityReport, KnowledgeBase, Report as Written, Role, Stage as Mark,
+    StoreError, Usage,
 };
 
 use super::report::{quoted, write};
 use crate::indexing::bill::Bill;
-use crate::indexing::call_batch::run_calls;
+use crate::indexing::call_batch::{Named, Place, run_calls};
 use crate::indexing::outcome::Report;
 use crate::indexing::pending::PAGE;
 use crate::indexing::stage::{Job, Ran, Row, Stage};
@@ -45,7 +45,10 @@ impl Stage for Reports {
                 let written = write(base, model, &community, &parts).await;
                 ((community, parts), written)
             };
-            let label = |(community, _): &Whole| format!("community {}", community.id);
+            let name = |(community, _): &Whole| Named {
+                label: format!("community {}", community.id),
+                place: Place::Marked(vec![(Mark::report(), community.id.into())]),
+            };
             let keep = async |came: Vec<(Whole, Option<_>)>, report: &mut Report| {
                 let mut reports = Vec::with_capacity(came.len());
                 for ((community, _), written) in came {
@@ -64,7 +67,7 @@ impl Stage for Reports {
                 base.put_reports(reports).await
             };
             let pieces = stream::iter(wholes).boxed_local();
-            run_calls(job.calls(row, total), pieces, ask, label, report, keep).await?;
+            run_calls(job.calls(row, total), pieces, ask, name, report, keep).await?;
             if report.stopped.is_some() {
                 break;
             }

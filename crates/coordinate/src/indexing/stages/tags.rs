@@ -11,14 +11,14 @@ use pikerag_extract::{
     tag_key,
 };
 use pikerag_knowledge::{
-    Account, ChatModel, Chunk, ChunkId, ChunkTags, FoundTag, KeyedClass, KnowledgeWriter, Origin,
-    Role, Stage as Mark, StoreError, TagClass, TagExample, TagReader,
+    Account, ChatModel, Chunk, ChunkId, ChunkTags, FoundTag, KeyedClass, KnowledgeWriter, NodeId,
+    Origin, Role, Stage as Mark, StoreError, TagClass, TagExample, TagReader,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::AskError;
 
 use crate::indexing::bill::Bill;
-use crate::indexing::call_batch::run_calls;
+use crate::indexing::call_batch::{Named, Place, run_calls};
 use crate::indexing::outcome::Report;
 use crate::indexing::params::TagParams;
 use crate::indexing::pending::{PAGE, Waiting, all_chunks, all_pending, paged};
@@ -133,9 +133,12 @@ async fn find_classes(row: &Row, job: &Job<'_>, report: &mut Report) -> Result<(
         let result = key_factors(model, &batch, &mut Account::default()).await;
         (batch, result)
     };
-    let label = |_: &Vec<Chunk>| "key factors of a sample".to_owned();
+    let name = |_: &Vec<Chunk>| Named {
+        label: "key factors of a sample".to_owned(),
+        place: Place::Dispensable,
+    };
     let batches = stream::iter(batches.into_iter().map(Ok)).boxed_local();
-    run_calls(calls, batches, ask, label, report, async |came, report| {
+    run_calls(calls, batches, ask, name, report, async |came, report| {
         for (_, found) in came {
             report.undecided += usize::from(found.is_none());
             factors.extend(found.unwrap_or_default());
@@ -152,9 +155,9 @@ async fn find_classes(row: &Row, job: &Job<'_>, report: &mut Report) -> Result<(
     let (known, factors) = (&known, &factors);
     let ask =
         |()| async move { ((), tag_classes(model, factors, known, &mut Account::default()).await) };
-    let label = |(): &()| "classes of tags".to_owned();
+    let name = |(): &()| Named { label: "classes of tags".to_owned(), place: Place::Dispensable };
     let once = stream::iter([Ok(())]).boxed_local();
-    run_calls(calls, once, ask, label, report, async |came, report| {
+    run_calls(calls, once, ask, name, report, async |came, report| {
         for ((), found) in came {
             report.undecided += usize::from(found.is_none());
             let classes = found.unwrap_or_default().into_iter().filter_map(keyed);
@@ -222,6 +225,11 @@ impl ByPiece for Tags<'_> {
 
     async fn ask(&self, model: &dyn ChatModel, of: &Untagged) -> Result<Self::Reply, AskError> {
         chunk_tags(model, &of.chunk, &of.classes, &mut Account::default()).await
+    }
+
+    fn marks(&self, untagged: &Untagged) -> Vec<(Mark, NodeId)> {
+        let of = |class: &TagClass| (Mark::tag(class.id), untagged.chunk.id.into());
+        untagged.classes.iter().map(of).collect()
     }
 
     async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {

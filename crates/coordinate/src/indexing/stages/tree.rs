@@ -10,15 +10,15 @@ use std::ops::ControlFlow;
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use pikerag_knowledge::{
-    Child, Chunk, ChunkId, KnowledgeWriter, NodeId, Role, StoreError, Summary, SummaryId, Usage,
-    VectorSet,
+    Child, Chunk, ChunkId, KnowledgeWriter, NodeId, Role, Stage as Mark, StoreError, Summary,
+    SummaryId, Usage, VectorSet,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_organize::cluster::{self, clusters};
 use pikerag_prompt::{Prompt, quiet_headings};
 
 use crate::indexing::bill::Bill;
-use crate::indexing::call_batch::run_calls;
+use crate::indexing::call_batch::{Named, Place, run_calls};
 use crate::indexing::embed::{embed_set, stopped_by};
 use crate::indexing::outcome::Report;
 use crate::indexing::pending::{PAGE, all_chunks};
@@ -192,7 +192,10 @@ async fn write(
         let said = said(model, &PROMPT, &inputs, &[]).await;
         (summary, said)
     };
-    let label = |summary: &Summary| format!("summary {}", summary.id);
+    let name = |summary: &Summary| Named {
+        label: format!("summary {}", summary.id),
+        place: Place::Marked(vec![(Mark::summarize_clusters(), summary.id.into())]),
+    };
     let keep = async |came: Vec<(Summary, Option<String>)>, report: &mut Report| {
         let mut made = Vec::with_capacity(came.len());
         for (summary, said) in came {
@@ -204,7 +207,7 @@ async fn write(
         base.put_summaries(made).await
     };
     let pieces = stream::iter(summaries.into_iter().map(Ok)).boxed_local();
-    run_calls(calls, pieces, ask, label, report, keep).await
+    run_calls(calls, pieces, ask, name, report, keep).await
 }
 
 fn content(texts: &HashMap<Child, &str>, children: &[Child]) -> String {

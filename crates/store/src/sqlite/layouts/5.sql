@@ -59,3 +59,63 @@ END;
 CREATE TRIGGER section_vectors_delete AFTER DELETE ON section_vectors BEGIN
     INSERT INTO vector_log(vectors, node) VALUES ('section_vectors', OLD.node);
 END;
+-- Models: what they refused, replies that could not be used, and which calls are under way.
+
+-- Pieces that a model was asked about in vain, and what rules stand in for. A row goes with the mark that the stage
+-- has done its chunk; nodes that are no chunks (`of_chunk` 0) are documents, communities, clusters, entities.
+CREATE TABLE refusals (
+    stage TEXT NOT NULL,
+    node INTEGER NOT NULL,
+    of_chunk INTEGER NOT NULL,
+    label TEXT NOT NULL,
+    cause TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    PRIMARY KEY (stage, node)
+) WITHOUT ROWID;
+CREATE INDEX refusals_by_node ON refusals(node);
+CREATE TRIGGER mark_gone AFTER DELETE ON progress BEGIN
+    DELETE FROM refusals WHERE stage = OLD.stage AND node = OLD.chunk;
+END;
+CREATE TRIGGER refused_chunk_gone AFTER DELETE ON chunks BEGIN
+    DELETE FROM refusals WHERE node = OLD.id AND of_chunk;
+END;
+CREATE TRIGGER refused_source_gone AFTER DELETE ON sources BEGIN
+    DELETE FROM refusals WHERE node = OLD.id AND NOT of_chunk;
+END;
+CREATE TRIGGER refused_report_gone AFTER DELETE ON reports BEGIN
+    DELETE FROM refusals WHERE node = OLD.community AND NOT of_chunk;
+END;
+CREATE TRIGGER refused_summary_gone AFTER DELETE ON summaries BEGIN
+    DELETE FROM refusals WHERE node = OLD.id AND NOT of_chunk;
+END;
+-- More is said of it, or less: that was not asked yet.
+CREATE TRIGGER refused_entity_mentioned AFTER INSERT ON entity_mentions BEGIN
+    DELETE FROM refusals WHERE node = NEW.entity AND NOT of_chunk;
+END;
+CREATE TRIGGER refused_entity_unmentioned AFTER DELETE ON entity_mentions BEGIN
+    DELETE FROM refusals WHERE node = OLD.entity AND NOT of_chunk;
+END;
+CREATE TRIGGER refused_relation_mentioned AFTER INSERT ON relation_mentions BEGIN
+    DELETE FROM refusals WHERE node = NEW.relation AND NOT of_chunk;
+END;
+CREATE TRIGGER refused_relation_unmentioned AFTER DELETE ON relation_mentions BEGIN
+    DELETE FROM refusals WHERE node = OLD.relation AND NOT of_chunk;
+END;
+-- A document that was read anew is summed up anew.
+CREATE TRIGGER refused_source_unsaid AFTER UPDATE OF summary ON sources WHEN NEW.summary IS NULL BEGIN
+    DELETE FROM refusals WHERE node = NEW.id AND NOT of_chunk;
+END;
+
+-- A reply that was understood by nobody: it is read by replays, and a new run asks anew. What is asked for the
+-- second time stands under `key#1`, and so on.
+ALTER TABLE calls ADD COLUMN unusable INTEGER NOT NULL DEFAULT 0;
+
+-- Calls that are under way: who makes one, and until when that is believed. Losing them loses no reply.
+CREATE TABLE claims (
+    key TEXT PRIMARY KEY,
+    holder INTEGER NOT NULL,
+    place TEXT NOT NULL,
+    process INTEGER NOT NULL,
+    began INTEGER NOT NULL,
+    until INTEGER NOT NULL
+) WITHOUT ROWID;
