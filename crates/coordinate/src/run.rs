@@ -38,14 +38,8 @@ pub struct RunParams {
 impl Default for RunParams {
     /// Nobody listens, and no time passes.
     fn default() -> Self {
-        Self {
-            id: RunId::default(),
-            clock: Arc::new(|| 0),
-            sink: None,
-            process: 0,
-            retrace: None,
-            filter: Filter::default(),
-        }
+        let (id, filter) = (RunId::default(), Filter::default());
+        Self { id, clock: Arc::new(|| 0), sink: None, process: 0, retrace: None, filter }
     }
 }
 
