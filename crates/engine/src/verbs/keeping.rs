@@ -8,7 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use futures::future::join;
 use pikerag_coordinate::{Finished, Method, Ports, Retrace, RunParams, answer};
 use pikerag_knowledge::{
-    Millis, Question, RunEvent, RunId, RunRecord, RunSink, RunStore, StoreError, error_chain,
+    Filter, Millis, Question, RunEvent, RunId, RunRecord, RunSink, RunStore, StoreError,
+    error_chain,
 };
 use pikerag_store::Base;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -20,6 +21,15 @@ use crate::notice::Notice;
 
 /// Updates that are written in one transaction, at most.
 const BATCH: usize = 64;
+
+/// What is asked, and how.
+pub(super) struct Asking<'a> {
+    pub(super) question: &'a Question,
+    pub(super) method: Method,
+    /// What the ports were filtered by.
+    pub(super) filter: &'a Filter,
+    pub(super) retrace: Option<Retrace>,
+}
 
 /// What came of a run, and of keeping it.
 pub(super) struct KeptRun {
@@ -42,11 +52,10 @@ impl Engine {
         &self,
         base: &Base,
         ports: &Ports,
-        question: &Question,
-        method: Method,
-        retrace: Option<Retrace>,
+        asking: Asking<'_>,
         request: &AskRequest,
     ) -> Result<KeptRun> {
+        let Asking { question, method, filter, retrace } = asking;
         let keep = self.settings().runs;
         // What only repeats a run tells nothing new.
         let is_kept = 0 < keep.number && retrace.as_ref().is_none_or(Retrace::is_fork);
@@ -58,6 +67,7 @@ impl Engine {
             sink: Some(Arc::new(sink)),
             process: std::process::id(),
             retrace,
+            filter: filter.clone(),
         };
         let cancelled = async {
             tokio::select! {

@@ -11,6 +11,7 @@
 )]
 
 mod busy;
+mod filtered;
 mod measure;
 mod opening;
 mod synthetic;
@@ -23,7 +24,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use divan::Bencher;
 use pikerag_knowledge::SearchIndex;
 use pikerag_store::Base;
-use pikerag_store::scan::{Codes, Near};
+use pikerag_store::scan::{Among, Codes, Near};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tokio::runtime::{Builder, Runtime};
 
@@ -109,7 +110,9 @@ fn scan(bencher: Bencher<'_, '_>, case: Scan) {
 }
 
 fn scan_once(codes: &Codes, pool: &ThreadPool, queries: &[Vec<f32>]) -> Vec<Vec<Near>> {
-    pool.install(|| codes.nearest(queries, SCANNED, -1.0, &HashSet::new()))
+    pool.install(|| {
+        codes.nearest(queries, SCANNED, -1.0, Among { exclude: &HashSet::new(), rows: None })
+    })
 }
 
 /// The same through the port, the best fifty scored again from the stored vectors.

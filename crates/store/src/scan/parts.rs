@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{Codes, Near};
+use super::{Codes, Near, Rows};
 
 /// The codes of one set, cheap to clone: searches hold the parts that they began with.
 #[derive(Clone, Debug, Default)]
@@ -89,17 +89,28 @@ impl Parts {
         })
     }
 
-    /// As [`Codes::nearest`], over all parts.
+    /// The rows of each part that `admits` by what their vector stands for, and the chunk it leads to.
+    pub(crate) fn rows(&self, admits: impl Fn(u64, u64) -> bool) -> Vec<Rows> {
+        self.0.iter().map(|part| Rows::of(&part.codes, &admits)).collect()
+    }
+
+    /// As [`Codes::nearest`], over all parts; of each part those of its `rows` alone, where that is said.
     pub(crate) fn nearest(
         &self,
         queries: &[Vec<f32>],
         k: usize,
         min_score: f32,
         exclude: &HashSet<u64>,
+        rows: Option<&[Rows]>,
     ) -> Vec<Vec<Near>> {
         let mut lists = vec![Vec::new(); queries.len()];
-        for part in &self.0 {
-            let keep = |id: u64, owner: u64| !exclude.contains(&owner) && !part.dead.contains(&id);
+        for (place, part) in self.0.iter().enumerate() {
+            let rows = rows.map(|rows| rows.get(place));
+            let keep = |row: usize, id: u64, owner: u64| {
+                rows.is_none_or(|rows| rows.is_some_and(|rows| rows.contains(row)))
+                    && !exclude.contains(&owner)
+                    && !part.dead.contains(&id)
+            };
             let found = part.codes.nearest_kept(queries, k, min_score, &keep);
             for (list, found) in lists.iter_mut().zip(found) {
                 list.extend(found);
@@ -162,7 +173,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::scan::cosine;
+    use crate::scan::{Among, cosine};
 
     fn unit(angle: u16) -> Vec<f32> {
         let angle = f32::from(angle) / 1000.0;
@@ -201,8 +212,15 @@ mod tests {
                 }
                 let (queries, exclude) = ([unit(query)], HashSet::from([2]));
                 prop_assert_eq!(
-                    parts.nearest(&queries, k, -1.0, &exclude),
-                    whole.nearest(&queries, k, -1.0, &exclude)
+                    parts.nearest(&queries, k, -1.0, &exclude, None),
+                    whole.nearest(&queries, k, -1.0, Among { exclude: &exclude, rows: None })
+                );
+                let even = |id: u64, _| id % 2 == 0;
+                let (of_parts, of_whole) = (parts.rows(even), Rows::of(&whole, even));
+                prop_assert_eq!(
+                    parts.nearest(&queries, k, -1.0, &exclude, Some(&of_parts)),
+                    whole.nearest(
+                        &queries, k, -1.0, Among { exclude: &exclude, rows: Some(&of_whole) })
                 );
                 let ids: Vec<u64> = (0..60).collect();
                 for (id, found) in ids.iter().zip(parts.similarities(&unit(query), &ids)) {
@@ -224,7 +242,8 @@ mod tests {
         let mut new = Codes::default();
         assert!(new.push(3, 3, &[0.0, 0.0, 1.0]));
         parts.step(&[3], new);
-        let found = |query: Vec<f32>| parts.nearest(&[query], 99, -1.0, &HashSet::new())[0].len();
+        let found =
+            |query: Vec<f32>| parts.nearest(&[query], 99, -1.0, &HashSet::new(), None)[0].len();
         assert_eq!((found(vec![1.0, 0.0]), found(vec![0.0, 0.0, 1.0])), (8, 1));
         assert_eq!(parts.compact().ids.len(), 8);
     }

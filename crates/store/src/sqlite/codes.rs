@@ -186,7 +186,9 @@ fn log_end(connection: &Connection) -> rusqlite::Result<i64> {
 /// Takes over what the log says of a set up to `now`.
 fn step(connection: &Connection, set: VectorSet, held: &mut Set, now: i64) -> rusqlite::Result<()> {
     let changed: Vec<u64> = connection
-        .prepare_cached("SELECT DISTINCT node FROM vector_log WHERE ?1 < seq AND vectors = ?2")?
+        .prepare_cached(
+            "SELECT DISTINCT node FROM main.vector_log WHERE ?1 < seq AND vectors = ?2",
+        )?
         .query_map(params![held.seq, table(set)], |row| rows::id(row, 0))?
         .collect::<rusqlite::Result<_>>()?;
     held.seq = now;
@@ -197,13 +199,13 @@ fn step(connection: &Connection, set: VectorSet, held: &mut Set, now: i64) -> ru
     changed.sort_unstable();
     let (sql, kind) = match set {
         VectorSet::Atoms(kind) => (
-            "SELECT a.chunk, v.vector FROM atom_vectors v CROSS JOIN atoms a ON a.id = v.node
+            "SELECT a.chunk, v.vector FROM main.atom_vectors v CROSS JOIN main.atoms a ON a.id = v.node
              WHERE v.node = ?1 AND a.kind = ?2"
                 .to_owned(),
             kind.as_str(),
         ),
         other => {
-            (format!("SELECT node, vector FROM {} WHERE node = ?1 AND ?2 = ''", table(other)), "")
+            (format!("SELECT node, vector FROM main.{} WHERE node = ?1 AND ?2 = ''", table(other)), "")
         }
     };
     let mut vector = connection.prepare_cached(&sql)?;
@@ -225,14 +227,15 @@ fn step(connection: &Connection, set: VectorSet, held: &mut Set, now: i64) -> ru
     Ok(())
 }
 
-/// All vectors of a set as codes, in the order of their identifiers.
+/// All vectors of a set as codes, in the order of their identifiers; not through the views of a filter, for
+/// all questions share them.
 fn read_codes(connection: &Connection, set: VectorSet) -> Result<Codes, StoreError> {
     let sql = match set {
         VectorSet::Chunks => {
-            "SELECT node, node, vector FROM chunk_vectors ORDER BY node".to_owned()
+            "SELECT node, node, vector FROM main.chunk_vectors ORDER BY node".to_owned()
         }
         VectorSet::Atoms(kind) => format!(
-            "SELECT v.node, a.chunk, v.vector FROM atom_vectors v CROSS JOIN atoms a ON a.id = v.node
+            "SELECT v.node, a.chunk, v.vector FROM main.atom_vectors v CROSS JOIN main.atoms a ON a.id = v.node
              WHERE a.kind = '{}' ORDER BY v.node",
             kind.as_str()
         ),
@@ -240,7 +243,7 @@ fn read_codes(connection: &Connection, set: VectorSet) -> Result<Codes, StoreErr
         | VectorSet::Summaries
         | VectorSet::Sources
         | VectorSet::Sections => {
-            format!("SELECT node, node, vector FROM {} ORDER BY node", table(set))
+            format!("SELECT node, node, vector FROM main.{} ORDER BY node", table(set))
         }
     };
     let mut statement = connection.prepare(&sql).context("reading vectors")?;

@@ -6,29 +6,29 @@ use std::collections::HashSet;
 use pikerag_knowledge::{NodeId, StoreError, VectorSet};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{Inner, rows};
+use super::{View, rows};
 use crate::error::Context;
 use crate::scan::{Near, cosine};
 
 /// Found by codes before the exact scores decide.
 const RESCORED: usize = 50;
 
-impl Inner {
+impl View<'_> {
     /// The `k` nearest of a set with exact scores, per query.
     pub(super) fn nearest(
         &self,
-        connection: &Connection,
         set: VectorSet,
         queries: &[Vec<f32>],
         k: usize,
         min_score: f32,
         exclude: &HashSet<u64>,
     ) -> Result<Vec<Vec<Near>>, StoreError> {
-        let codes = self.codes(connection, set)?;
+        let (codes, rows) = self.codes(set)?;
         let wanted = if k == 0 { 0 } else { RESCORED.max(4 * k) };
-        let mut lists = codes.nearest(queries, wanted, min_score, exclude);
+        let mut lists =
+            codes.nearest(queries, wanted, min_score, exclude, rows.as_deref().map(Vec::as_slice));
         let sql = format!("SELECT vector FROM {} WHERE node = ?1", table(set));
-        let mut statement = connection.prepare_cached(&sql).context("reading vectors")?;
+        let mut statement = self.connection.prepare_cached(&sql).context("reading vectors")?;
         for (list, query) in lists.iter_mut().zip(queries) {
             for near in &mut *list {
                 let vector = statement
@@ -82,4 +82,12 @@ pub(super) fn stored(
     let vector = |row: &rusqlite::Row<'_>| Ok(rows::floats(row.get_ref(0)?.as_blob()?));
     let of = |node: &NodeId| statement.query_row([node.0.cast_signed()], vector).optional();
     nodes.iter().map(of).collect()
+}
+
+/// The nodes of a set that are seen.
+pub(super) fn seen(connection: &Connection, set: VectorSet) -> rusqlite::Result<HashSet<u64>> {
+    connection
+        .prepare_cached(&format!("SELECT node FROM {}", table(set)))?
+        .query_map([], |row| rows::id(row, 0))?
+        .collect()
 }
