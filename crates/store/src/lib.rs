@@ -8,4 +8,4 @@ mod sidecar;
 mod sqlite;
 mod tokens;
 
-pub use sqlite::{Base, DATABASE, ExportLine, LAYOUT};
+pub use sqlite::{Base, DATABASE, ExportLine, FileCounts, LAYOUT};

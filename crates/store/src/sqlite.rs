@@ -14,6 +14,7 @@ mod put;
 mod read;
 mod records;
 mod references;
+mod root;
 mod rows;
 mod runs;
 mod tags;
@@ -30,6 +31,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 pub use export::ExportLine;
 pub use layouts::LAYOUT;
+pub use root::FileCounts;
 
 use crate::error::Context;
 use crate::fulltext::FullText;

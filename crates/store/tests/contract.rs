@@ -587,6 +587,41 @@ async fn structures_are_wanted_until_they_are_built_anew() {
     assert_eq!(base.structures().await.unwrap(), wanted);
 }
 
+/// Bases of layouts before 5 may hold two files of which a document has one identity.
+#[tokio::test]
+async fn what_another_file_held_under_an_identity_goes() {
+    let (_folder, base) = fresh();
+    let graphs = |text: &str| {
+        let line = format!("{{\"id\": \"x.md\", \"title\": \"T\", \"text\": \"{text}\"}}\n");
+        let parsed =
+            parse("r.jsonl", line.as_bytes(), &Limits::default(), &pikerag_parse::NoTools).unwrap();
+        let graph = |document| document_graph("r.jsonl", document, ChunkParams::default());
+        parsed.documents.into_iter().map(graph).collect::<Vec<_>>()
+    };
+    base.put_file(&record("r.jsonl#x.md", "one"), graphs("The file speaks.")).await.unwrap();
+    base.put_file(&record("r.jsonl", "two"), graphs("The record speaks.")).await.unwrap();
+    let chunks: Vec<String> = export(&base)
+        .iter()
+        .filter(|line| line["node"] == "chunk")
+        .map(|line| line["text"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(chunks, ["The record speaks."]);
+    // It is read again: no bytes have this hash.
+    assert_eq!(base.file("r.jsonl#x.md").await.unwrap().unwrap().hash, "");
+}
+
+#[tokio::test]
+async fn what_waits_for_vectors_is_counted() {
+    let (_folder, base) = fresh();
+    let pages = put_pages(&base, 3).await;
+    // Three chunks, and three documents by their titles.
+    assert_eq!(base.count_without_vector("e").await.unwrap(), 6);
+    let vectors = vec![(pages[0].0, vec![1.0, 0.0])];
+    base.put_vectors(VectorSet::Chunks, "e", vectors).await.unwrap();
+    assert_eq!(base.count_without_vector("e").await.unwrap(), 5);
+    assert_eq!(base.count_without_vector("another").await.unwrap(), 6);
+}
+
 // The fixture.
 
 fn fresh() -> (TempDir, Base) {

@@ -17,7 +17,8 @@ use crate::records::{Record, RecordSchema};
 /// What the base knows of a file it has read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRecord {
-    /// The file as the user named it; also the first part of its documents' URIs.
+    /// The file's path below the folder that the base remembers, with `/` between its parts; its whole path
+    /// where it lies elsewhere. [`crate::file_uri`] makes its documents' URIs of it.
     pub path: String,
     /// BLAKE3 of its bytes, in hexadecimal.
     pub hash: String,
@@ -225,6 +226,9 @@ pub trait KnowledgeWriter: KnowledgeBase + TagWriter {
         after: Option<u64>,
         limit: usize,
     ) -> Result<Vec<(u64, String)>, StoreError>;
+
+    /// How many texts, of all sets together, still need a vector of this embedder.
+    async fn count_without_vector(&self, embedder: &str) -> Result<usize, StoreError>;
 
     /// Stores vectors, with the model that made them.
     async fn put_vectors(

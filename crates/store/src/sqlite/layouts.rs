@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use rusqlite_migration::{M, Migrations};
 
 /// The layout that this version reads and writes.
-pub const LAYOUT: i64 = 4;
+pub const LAYOUT: i64 = 5;
 /// The oldest that it can make into today's.
 const OLDEST: i64 = 3;
 
@@ -18,6 +18,7 @@ const STEPS: &[M<'_>] = &[
     M::up("-- as 3"),
     M::up("-- as 3"),
     M::up(include_str!("layouts/4.sql")),
+    M::up(include_str!("layouts/5.sql")),
 ];
 
 /// Brings the database at `path` to today's layout: an empty file, or a base of an older one.
@@ -111,10 +112,27 @@ mod tests {
     }
 
     #[test]
+    fn files_that_took_each_others_place_are_read_again() {
+        let four = format!(
+            "{} PRAGMA user_version = 3;
+             INSERT INTO files VALUES ('a.md', 'h', 'r'), ('r.jsonl', 'h', 'r'), ('r.jsonl#x.md', 'h', 'r');",
+            include_str!("layouts/3.sql")
+        );
+        let (_folder, result, connection) = opened(&four);
+        result.unwrap();
+        let kept: String = connection
+            .query_row("SELECT group_concat(path) FROM files WHERE hash <> ''", [], |row| {
+                row.get(0)
+            })
+            .unwrap();
+        assert_eq!(kept, "a.md");
+    }
+
+    #[test]
     fn what_is_newer_or_not_ours_is_left_as_it_is() {
-        let (_folder, result, connection) = opened("PRAGMA user_version = 5; CREATE TABLE x (y);");
+        let (_folder, result, connection) = opened("PRAGMA user_version = 99; CREATE TABLE x (y);");
         assert!(result.unwrap_err().contains("a newer version wrote it"));
-        assert_eq!(version(&connection), 5);
+        assert_eq!(version(&connection), 99);
         let (_folder, result, connection) = opened("CREATE TABLE x (y);");
         assert!(result.unwrap_err().contains("another program"));
         assert_eq!(version(&connection), 0);

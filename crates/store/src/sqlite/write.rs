@@ -9,8 +9,8 @@ use pikerag_knowledge::{
 use rusqlite::{OptionalExtension, params};
 
 use super::{
-    Base, TEXT_GENERATION, VECTOR_GENERATION, advance, counter, distil, graph, put, records, rows,
-    texts, tree, vectors,
+    Base, TEXT_GENERATION, VECTOR_GENERATION, advance, counter, counts, distil, graph, put,
+    records, rows, texts, tree, vectors,
 };
 use crate::error::Context;
 
@@ -291,6 +291,14 @@ impl KnowledgeWriter for Base {
         self.reading("looking for texts without vectors", move |_, connection| {
             texts::without_vector(connection, set, &embedder, after, rows::limit_of(limit))
                 .context("looking for texts without vectors")
+        })
+        .await
+    }
+
+    async fn count_without_vector(&self, embedder: &str) -> Result<usize, StoreError> {
+        let embedder = embedder.to_owned();
+        self.looking("counting vectors", move |connection| {
+            counts::without_vector(connection, &embedder)
         })
         .await
     }
