@@ -87,7 +87,10 @@ fn about_file(error: &FileError) -> Option<String> {
         FileError::TooLarge { .. } => "raise `limits.file_mib`, or split it",
         FileError::TooSlow { .. } => "raise `limits.wall_seconds` if it is worth the wait",
         FileError::TooMuchWork { .. } => "raise `limits.cpu_seconds` if it is worth the wait",
-        FileError::TooMuchMemory { .. } => "raise `limits.memory_mib`, or split it",
+        FileError::TooMuchMemory { .. } | FileError::Unfolds { .. } => {
+            "raise `limits.memory_mib`, or split it"
+        }
+        FileError::EmptyFolder => "hidden files and folders are passed over",
         FileError::NotUtf8 => "rename it",
         _ => return None,
     };

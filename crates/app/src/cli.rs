@@ -72,8 +72,10 @@ pub(crate) enum Command {
     Methods(Methods),
     /// Find chunks, each with how its score came about.
     Search(Search),
-    /// Say what the base holds and what is left to do.
+    /// Say what the base holds, what is left to do, and which files are gone.
     Status,
+    /// List the files that the base is made of, and whether they are there.
+    Files,
     /// Say what indexing would cost, without paying.
     Estimate(Estimate),
     /// Remove files and all that derives from them.
@@ -116,7 +118,7 @@ pub(crate) struct Paths {
 pub(crate) struct Index {
     #[command(flatten)]
     pub(crate) paths: Paths,
-    /// Remove from the base what is gone from the given folders.
+    /// Remove from the base what is certainly gone from the given folders.
     #[arg(long)]
     pub(crate) prune: bool,
     /// Ask again what models refused, or did not answer readably, in earlier runs (`status` lists it).

@@ -3,6 +3,7 @@
 mod answer;
 mod doctor;
 mod eval;
+mod files;
 mod graph;
 mod index;
 mod inspect;
@@ -48,6 +49,7 @@ async fn verb(engine: &Engine, json: bool, command: &Command) -> anyhow::Result<
         Command::Methods(methods) => methods::methods(engine, json, methods),
         Command::Search(search) => answer::search(engine, json, search).await,
         Command::Status => inspect::status(engine, json).await,
+        Command::Files => files::files(engine, json).await,
         Command::Export(export) => inspect::export(engine, export),
         Command::Parse(file) => parse::parse(engine, json, file).await,
         Command::Tags(tags) => tags::tags(engine, json, tags).await,

@@ -117,18 +117,18 @@ async fn parsed(
     path: &str,
     plan: &Plan<'_>,
 ) -> Result<Option<Result<Parsed, FileError>>, StoreError> {
-    let hash = match reader.hash(path).await {
-        Ok(hash) => hash,
-        Err(error) => return Ok(Some(Err(error))),
-    };
     let known = match base {
         Some(base) => base.file(path).await?,
         None => None,
     };
-    if known.is_some_and(|known| plan.is_read(&known, &hash)) {
-        return Ok(None);
+    if let Some(known) = known {
+        match reader.hash(path).await {
+            Ok(hash) if plan.is_read(&known, &hash) => return Ok(None),
+            Ok(_) => {}
+            Err(error) => return Ok(Some(Err(error))),
+        }
     }
-    Ok(Some(reader.parse(path).await))
+    Ok(Some(reader.parse(path).await.map(|read| read.parsed)))
 }
 
 /// A document's chunks; where a model will end them, about those, and what it will cost is added.

@@ -2,6 +2,7 @@
 //! resumes where it was left, and no paid step is done twice.
 
 mod learn;
+mod moved;
 mod reading;
 mod structures;
 
@@ -12,7 +13,7 @@ pub use crate::indexing::params::{ChunkBy, Params, Summarized, TagParams, recipe
 pub use crate::indexing::plan::{Available, Lacking};
 pub(crate) use crate::indexing::stages::report::{entity_line, relation_line};
 pub use crate::indexing::table::mark_in_words;
-pub use crate::indexing::tools::{FileReader, Tools, Watch};
+pub use crate::indexing::tools::{FileReader, ReadFile, Tools, Watch};
 
 use std::ops::ControlFlow;
 
@@ -45,6 +46,7 @@ pub async fn ingest(
     let available = tools.available();
     let plan = Plan { params, available: &available, wanted: Vec::new() };
     reading::read_all(tools, files, &plan, watch, &mut report).await?;
+    moved::follow(tools, params, &mut report).await?;
     for structure in &params.with {
         tools.base.request(*structure).await?;
     }

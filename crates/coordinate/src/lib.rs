@@ -15,6 +15,7 @@ mod retrieval;
 mod run;
 mod tagging;
 mod verdict;
+pub mod waiting;
 
 pub use fork::Retrace;
 pub use methods::{Method, Overrides, UnknownMethod, answer};

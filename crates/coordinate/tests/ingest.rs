@@ -9,7 +9,8 @@ use async_trait::async_trait;
 use pikerag_coordinate::Models;
 use pikerag_coordinate::estimate::estimate;
 use pikerag_coordinate::ingest::{
-    Available, ChunkBy, FileError, FileReader, Outcome, Params, Report, Summarized, Tools, ingest,
+    Available, ChunkBy, FileError, FileReader, Outcome, Params, ReadFile, Report, Summarized,
+    Tools, ingest,
 };
 use pikerag_doubles::{HashEmbedder, ScriptedChat, ScriptedEmbedder, busy};
 use pikerag_extract::ChunkParams;
@@ -18,7 +19,7 @@ use pikerag_knowledge::{
     RefusalWriter, Scored, SearchIndex, SearchWriter,
 };
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
-use pikerag_parse::{Limits, NoTools, Parsed, parse};
+use pikerag_parse::{Limits, NoTools, parse};
 use proptest::prelude::*;
 
 use crate::common::{Files, Shelf, block_on};
@@ -84,7 +85,7 @@ impl FileReader for Slow {
         self.0.hash(path).await
     }
 
-    async fn parse(&self, path: &str) -> Result<Parsed, FileError> {
+    async fn parse(&self, path: &str) -> Result<ReadFile, FileError> {
         let now = 1 + self.1.fetch_add(1, Ordering::Relaxed);
         self.2.fetch_max(now, Ordering::Relaxed);
         tokio::time::sleep(Duration::from_millis(3)).await;
@@ -166,6 +167,67 @@ async fn the_same_bytes_twice_are_no_work() {
     let other = Params { chunks: ChunkParams { max_tokens: 99, overlap_tokens: 0 }, ..params() };
     let third = shelf.index(&files, Some(recorded(&shelf, chat)), Some(embedder(16)), &other).await;
     assert!(third.files.iter().all(|(_, outcome)| matches!(outcome, Outcome::Stored { .. })));
+}
+
+/// Files that have other bytes when they are looked at than when they are read.
+struct Rewritten {
+    looked_at: Files,
+    read: Files,
+}
+
+#[async_trait]
+impl FileReader for Rewritten {
+    async fn hash(&self, path: &str) -> Result<String, FileError> {
+        self.looked_at.hash(path).await
+    }
+
+    async fn parse(&self, path: &str) -> Result<ReadFile, FileError> {
+        self.read.parse(path).await
+    }
+}
+
+#[tokio::test]
+async fn what_is_on_record_is_what_was_parsed() {
+    let [old, looked_at, read] = ["Old.", "Looked at.", "Read."]
+        .map(|text| Files::from_iter([("a.md", format!("# One\n\n{text}").as_str())]));
+    let (shelf, chat) = (Shelf::empty(), asking());
+    index(&shelf, &old, chat).await;
+    let tools = Tools {
+        base: shelf.base.clone(),
+        reader: Arc::new(Rewritten { looked_at: looked_at.clone(), read }),
+        models: Models::default(),
+        embedder: None,
+    };
+    ingest(&tools, &["a.md".to_owned()], &params(), &|_| {}).await.unwrap();
+    // As it was when it was looked at, it is not in the base.
+    let report = index(&shelf, &looked_at, chat).await;
+    assert!(matches!(report.files[0].1, Outcome::Stored { .. }), "{report:?}");
+}
+
+#[tokio::test]
+async fn what_moved_leaves_its_old_name_and_costs_nothing() {
+    let (crane, tea) = ("# Crane\n\nIt lifts.", "# Tea\n\nIt is hot.");
+    let (shelf, chat) = (Shelf::empty(), asking());
+    index(&shelf, &Files::from_iter([("a.md", crane), ("b.md", tea)]), chat).await;
+    let calls = chat.requests().len();
+    let after = Files::from_iter([("new/a.md", crane)]);
+    let gone = vec!["a.md".to_owned(), "b.md".to_owned()];
+    let params = Params { gone, ..params() };
+    let report =
+        shelf.index(&after, Some(recorded(&shelf, chat)), Some(embedder(16)), &params).await;
+    assert_eq!(report.moved, [("a.md".to_owned(), "new/a.md".to_owned())]);
+    assert_eq!(chat.requests().len(), calls);
+    // The same file under an earlier name goes with whatever it held.
+    index(&shelf, &Files::from_iter([("/whole/b.md", "# Tea\n\nIt was hot.")]), chat).await;
+    let renamed = vec![("/whole/b.md".to_owned(), "b.md".to_owned())];
+    let params = Params { renamed: renamed.clone(), ..params };
+    let b = Files::from_iter([("b.md", tea)]);
+    let report = shelf.index(&b, Some(recorded(&shelf, chat)), Some(embedder(16)), &params).await;
+    assert_eq!(report.moved, renamed);
+    // What stands nowhere else stays.
+    let fresh = Shelf::empty();
+    index(&fresh, &Files::from_iter([("new/a.md", crane), ("b.md", tea)]), asking()).await;
+    assert_eq!(seen(&shelf).await, seen(&fresh).await);
 }
 
 /// Only what changed is paid for.

@@ -5,6 +5,7 @@ mod endpoints;
 mod labelled;
 mod weights;
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use pikerag_coordinate::ingest::{Available, Params, Tools};
@@ -34,6 +35,7 @@ pub fn open(settings: Settings) -> Result<Engine> {
     let programs =
         Programs::new(program.clone(), &settings.programs, settings.program_limits.clone());
     let reader = SandboxedReader {
+        root: PathBuf::new(),
         program,
         limits: settings.parser_limits.clone(),
         programs: Arc::new(programs),
@@ -89,9 +91,14 @@ impl Engine {
         }
     }
 
+    /// Whether there is a base.
+    pub(crate) fn has_base(&self) -> bool {
+        self.settings.base.join(DATABASE).is_file()
+    }
+
     /// The base, which must be there.
     pub(crate) fn base(&self) -> Result<Base> {
-        if !self.settings.base.join(DATABASE).is_file() {
+        if !self.has_base() {
             return Err(EngineError::NoBase { folder: self.settings.base.clone() });
         }
         Ok(Base::open(&self.settings.base)?)
@@ -157,9 +164,14 @@ impl Engine {
         })
     }
 
-    /// Reads files, each in a process of its own.
+    /// Reads files, each in a process of its own, by their paths.
     pub(crate) fn reader(&self) -> &SandboxedReader {
         &self.reader
+    }
+
+    /// The same by names that count from a folder.
+    pub(crate) fn reader_at(&self, root: &Path) -> SandboxedReader {
+        SandboxedReader { root: root.to_owned(), ..self.reader.as_ref().clone() }
     }
 
     /// The settings, and what a request asks for besides.

@@ -29,6 +29,9 @@ pub enum EngineError {
     /// This program cannot find itself, which it starts to read files.
     #[error("this program cannot be found")]
     NoProgram(#[source] std::io::Error),
+    /// The folder that we run in is not there any more, or cannot be read.
+    #[error("the working folder cannot be found")]
+    NoFolder(#[source] std::io::Error),
     /// There is no knowledge base yet.
     #[error("{folder} cannot be opened: there is no knowledge base yet")]
     NoBase {
@@ -216,6 +219,7 @@ impl EngineError {
             Self::Settings(_) => "bad-settings",
             Self::SettingsExist { .. } => "settings-exist",
             Self::NoProgram(_) => "no-program",
+            Self::NoFolder(_) => "no-folder",
             Self::NoBase { .. } => "no-base",
             Self::Store(StoreError::NoField { .. }) => "no-such-field",
             Self::NothingAdmitted { .. } => "nothing-admitted",

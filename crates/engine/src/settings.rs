@@ -23,7 +23,7 @@ use serde::Deserialize;
 
 pub use self::declaration::declaration;
 pub use self::environment::Environment;
-pub(crate) use self::environment::this_program;
+pub(crate) use self::environment::{this_folder, this_program};
 pub use self::resolve::{Flags, settings_path};
 use crate::notice::Notice;
 use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};

@@ -7,6 +7,7 @@ mod doctor;
 mod estimate;
 mod eval;
 mod export;
+mod files;
 mod graph;
 mod index;
 mod init;
@@ -29,11 +30,12 @@ pub use self::eval::{
     SearchesResponse,
 };
 pub use self::export::Export;
+pub use self::files::{FileLine, FilesResponse, OnDisk};
 pub use self::graph::{
     GraphAround, GraphAroundRequest, GraphDrawn, GraphEdge, GraphExport, GraphExportRequest,
     GraphFormat, GraphNode, GraphSummary,
 };
-pub use self::index::{IndexRequest, IndexResponse};
+pub use self::index::{IndexRequest, IndexResponse, Unseen};
 pub use self::init::{InitResponse, init};
 pub use self::methods::MethodResponse;
 pub use self::parse::ParseRequest;
@@ -64,6 +66,7 @@ mod tests {
         spawnable(engine.ask(&AskRequest::default()));
         spawnable(engine.search(&SearchRequest { query, by, k: 1, filter: Filter::default() }));
         spawnable(engine.status());
+        spawnable(engine.files());
         spawnable(engine.records(&RecordsRequest::default()));
         spawnable(engine.propose_schemas(&ProposeRequest::default()));
         spawnable(engine.tag_classes());

@@ -3,7 +3,7 @@
 
 use pikerag_knowledge::{
     Block, BlockKind, Chunk, ChunkId, ChunkKind, Chunking, Document, DocumentGraph, Image, Section,
-    SectionId, Source, SourceId, Span,
+    SectionId, Source, SourceId, Span, document_uri,
 };
 use pikerag_language::language_of;
 
@@ -23,10 +23,7 @@ pub fn document_graph(path: &str, document: Document, params: ChunkParams) -> Do
 
 /// The source node of a document that was read from the file `path`.
 pub(crate) fn source_of(path: &str, document: &Document) -> Source {
-    let uri = match document.fragment.as_str() {
-        "" => path.to_owned(),
-        fragment => format!("{path}#{fragment}"),
-    };
+    let uri = document_uri(path, &document.fragment);
     Source {
         id: SourceId::of(&uri),
         title: document.title.clone(),

@@ -1,6 +1,6 @@
 //! Where do a document's links lead, and under which names is each chunk found?
 
-use pikerag_knowledge::{Chunk, ChunkId, Link, NameUse, Source};
+use pikerag_knowledge::{Chunk, ChunkId, Link, NameUse, Source, file_uri};
 use pikerag_language::names::{names_in, title_names};
 
 use crate::keys::{address, key};
@@ -41,7 +41,7 @@ pub(crate) fn names(
             );
         }
         // A file of many records is no name for each of them.
-        if source.uri == path {
+        if source.uri == file_uri(path) {
             titles.extend([file, stem].into_iter().flat_map(title_names));
         }
         let mut mentioned = names_in(&chunk.text);
@@ -92,7 +92,7 @@ fn target_uri(path: &str, target: &str) -> Option<String> {
             part => parts.push(part),
         }
     }
-    Some(parts.join("/"))
+    Some(file_uri(&parts.join("/")).into_owned())
 }
 
 fn percent_decoded(text: &str) -> String {
@@ -127,5 +127,7 @@ mod tests {
             Some("https://x.example/y#z".to_owned())
         );
         assert_eq!(target_uri("a/b.md", "#part"), None);
+        // As the file itself is called.
+        assert_eq!(target_uri("a/b.md", "c%23.md"), Some("a/c%23.md".to_owned()));
     }
 }

@@ -43,9 +43,8 @@ pub(crate) fn known_as(path: &str, source: &Source) -> Vec<(NameKey, Option<Refe
             add_numbers(value, &mut known);
         }
     }
-    let fragment = source.uri.strip_prefix(path).and_then(|rest| rest.strip_prefix('#'));
-    match fragment {
-        Some(fragment) => add_numbers(fragment, &mut known),
+    match source.uri.split_once('#') {
+        Some((_, fragment)) => add_numbers(fragment, &mut known),
         None => {
             let file = path.rsplit('/').next().unwrap_or(path);
             let names = title_names(file);

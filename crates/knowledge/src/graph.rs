@@ -92,7 +92,7 @@ pub enum EdgeKind {
 pub struct Source {
     /// Derived from `uri`.
     pub id: SourceId,
-    /// Where it came from: the file as the user named it, and `#record` inside it.
+    /// Where it came from: the file's name (see [`crate::file_uri`]), and `#record` inside it.
     pub uri: String,
     /// Title, never empty.
     pub title: String,

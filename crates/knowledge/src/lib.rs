@@ -16,6 +16,7 @@ pub mod run;
 mod seeded;
 pub mod tags;
 pub mod trace;
+pub mod uri;
 
 pub use answer::{Answer, Check, Citation, Context, ContextChunk, Question, WrittenBy};
 pub use distilled::{
@@ -56,3 +57,4 @@ pub use tags::{Origin, Tag, TagClass, TagCount, TagExample, TagPair};
 pub use trace::{
     Candidate, Consulted, Criterion, Event, JudgedBy, MappedTag, Spent, StopReason, Via,
 };
+pub use uri::{document_uri, file_part, file_uri};

@@ -8,4 +8,4 @@ mod sidecar;
 mod sqlite;
 mod tokens;
 
-pub use sqlite::{Base, DATABASE, ExportLine, Freshness, LAYOUT};
+pub use sqlite::{Base, DATABASE, ExportLine, FileCounts, Freshness, LAYOUT};

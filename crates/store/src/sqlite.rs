@@ -18,6 +18,7 @@ mod read;
 mod records;
 mod references;
 mod refusals;
+mod root;
 mod rows;
 mod runs;
 mod snapshot;
@@ -37,6 +38,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 pub use export::ExportLine;
 pub use layouts::LAYOUT;
+pub use root::FileCounts;
 
 use crate::error::Context;
 use crate::fulltext::{FullText, TextSnapshot};

@@ -4,6 +4,7 @@ use pikerag_engine::knowledge::Problem;
 use pikerag_engine::parts::Outcome;
 use pikerag_engine::{DeleteRequest, Engine, IndexResponse};
 
+use super::files::{tell_gone, tell_unseen};
 use crate::advice;
 use crate::cli::{Estimate, Index, Paths};
 use crate::exit;
@@ -22,8 +23,13 @@ pub(crate) async fn index(engine: &Engine, json: bool, arguments: &Index) -> any
     } else {
         tell(&response);
     }
+    if arguments.prune && !json {
+        tell_unseen(&response.unseen);
+    }
     let report = &response.report;
-    Ok(match report.is_whole() {
+    // Whether what is not seen is gone, nobody knows: that was asked for, and is not done.
+    let is_pruned = !arguments.prune || response.unseen.is_empty();
+    Ok(match report.is_whole() && is_pruned {
         true => 0,
         false if report.over_budget => exit::OVER_BUDGET,
         false => exit::INCOMPLETE,
@@ -31,7 +37,7 @@ pub(crate) async fn index(engine: &Engine, json: bool, arguments: &Index) -> any
 }
 
 fn tell(response: &IndexResponse) {
-    let IndexResponse { report, pruned, retried, spent, .. } = response;
+    let IndexResponse { report, pruned, retried, gone, spent, .. } = response;
     let (mut stored, mut unchanged, mut chunks) = (0, 0, 0);
     for (path, outcome) in &report.files {
         match outcome {
@@ -67,6 +73,10 @@ fn tell(response: &IndexResponse) {
     for path in pruned {
         say(&format!("removed {path}: it is gone from disk"));
     }
+    for (old, new) in &report.moved {
+        say(&format!("removed {old}: it is called {new} now"));
+    }
+    tell_gone(gone);
     if 0 < *retried {
         say(&format!("{} asked about again", count(*retried, "refused piece")));
     }
@@ -147,9 +157,7 @@ pub(crate) async fn delete(engine: &Engine, json: bool, arguments: &Paths) -> an
             say(&format!("deleted {name}"));
         }
         if response.deleted.is_empty() {
-            note(
-                "nothing in the base is named so; `pikerag status` counts, `pikerag export` lists what there is",
-            );
+            note("nothing in the base is named so; `pikerag files` lists what there is");
         }
     }
     Ok(if response.deleted.is_empty() { exit::FAILED } else { 0 })

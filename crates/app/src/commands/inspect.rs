@@ -8,6 +8,7 @@ use pikerag_engine::knowledge::RefusalCause;
 use pikerag_engine::parts::mark_in_words;
 use pikerag_engine::{Engine, StatusResponse};
 
+use super::files::{tell_gone, tell_same, tell_unseen};
 use crate::advice;
 use crate::cli::Export;
 use crate::output::{say, say_json};
@@ -19,8 +20,8 @@ pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
         say_json(&response)?;
         return Ok(0);
     }
-    let StatusResponse { base, summary } = response;
-    say(&format!("knowledge base in {}", base.display()));
+    let StatusResponse { base, root, summary, embedder, waiting, gone, unseen, same } = response;
+    say(&format!("knowledge base in {}, of files in {}", base.display(), root.display()));
     say(&format!(
         "  {}, {}, {}, {}",
         count(summary.files, "file"),
@@ -53,20 +54,22 @@ pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
     if summary.tags > 0 {
         say(&format!("  {}", count(summary.tags, "tag")));
     }
-    let embedder = summary.embedder.as_deref().unwrap_or("no embedder: words alone");
-    say(&format!("  {} ({embedder})", count(summary.vectors, "vector")));
+    let made_by = match (&summary.embedder, embedder) {
+        (Some(made_by), _) => made_by.clone(),
+        (None, Some(embedder)) => format!("{embedder} makes them"),
+        (None, None) => "no embedder: words alone".to_owned(),
+    };
+    say(&format!("  {} ({made_by})", count(summary.vectors, "vector")));
     say(&format!(
         "  {} on record, {} + {} tokens",
         count(summary.calls, "model call"),
         summary.usage.prompt_tokens,
         summary.usage.completion_tokens
     ));
-    for (stage, chunks) in &summary.pending {
-        say(&format!(
-            "  {} wait for {}; run `pikerag index` again to go on",
-            count(*chunks, "chunk"),
-            mark_in_words(stage)
-        ));
+    for (stage, left) in &waiting {
+        let what = if stage == "vectors" { "text" } else { "chunk" };
+        let wait = if *left == 1 { "waits" } else { "wait" };
+        say(&format!("  {} {wait} for {stage}", count(*left, what)));
     }
     for refused in &summary.refused {
         let was = match refused.cause {
@@ -82,6 +85,12 @@ pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
             advice::REFUSED
         ));
     }
+    if !waiting.is_empty() {
+        say("  run `pikerag index` again to go on");
+    }
+    tell_same(&same);
+    tell_gone(&gone);
+    tell_unseen(&unseen);
     Ok(0)
 }
 

@@ -29,8 +29,8 @@ fn every_verb_has_help() {
     let place = Place::new();
     let help = place.run_to(0, &["--help"]).stdout;
     for verb in [
-        "init", "index", "ask", "search", "status", "estimate", "delete", "export", "doctor",
-        "eval",
+        "init", "index", "ask", "search", "status", "files", "estimate", "delete", "export",
+        "doctor", "eval",
     ] {
         assert!(help.contains(&format!("  {verb} ")), "{verb} is not in the help");
         let own = place.run_to(0, &[verb, "--help"]).stdout;

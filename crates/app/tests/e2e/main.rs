@@ -24,6 +24,8 @@ mod layouts;
 #[cfg(test)]
 mod methods;
 #[cfg(test)]
+mod paths;
+#[cfg(test)]
 mod records;
 #[cfg(test)]
 #[path = "../../../coordinate/tests/said/repeating.rs"]

@@ -2,9 +2,10 @@
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Atom, Chunk, ChunkId, ChunkKind, CorpusWriter, DeclaredSchema, DocumentGraph, FileRecord,
-    Generation, InChunk, NodeId, NodeVector, Progress, PutReport, Record, SchemaHash, SearchWriter,
-    SourceId, SourceSummary, Stage, StoreError, Structure, TextToEmbed, VectorSet, Wanted,
+    Atom, AtomKind, Chunk, ChunkId, ChunkKind, CorpusWriter, DeclaredSchema, DocumentGraph,
+    FileRecord, Generation, InChunk, NodeId, NodeVector, Progress, PutReport, Record, SchemaHash,
+    SearchWriter, SourceId, SourceSummary, Stage, StoreError, Structure, TextToEmbed, VectorSet,
+    Wanted,
 };
 
 use super::{Document, HeldRecord, Oracle, State};
@@ -189,6 +190,25 @@ impl Progress for Oracle {
         limit: usize,
     ) -> Result<Vec<ChunkId>, StoreError> {
         Ok(self.state().waiting(stage, after, limit, |it| it.kind == kind && !it.hidden))
+    }
+
+    async fn count_without_vector(&self, embedder: &str) -> Result<usize, StoreError> {
+        let state = self.state();
+        let kinds = [AtomKind::Question, AtomKind::Sentence, AtomKind::Statement];
+        let sets = kinds.map(VectorSet::Atoms).into_iter().chain([
+            VectorSet::Chunks,
+            VectorSet::Entities,
+            VectorSet::Summaries,
+            VectorSet::Sources,
+            VectorSet::Sections,
+        ]);
+        let lacks = |set| {
+            let texts = state.texts(set).into_iter();
+            let of_other =
+                |node| state.vectors.get(&(set, node)).is_none_or(|held| held.0 != embedder);
+            texts.filter(|text| of_other(text.node)).count()
+        };
+        Ok(sets.map(lacks).sum())
     }
 
     async fn without_vector(

@@ -15,6 +15,9 @@ pub enum FileError {
     /// It has no file.
     #[error("there is no such file")]
     Missing,
+    /// A folder without any file that could be read.
+    #[error("it is a folder that holds no file")]
+    EmptyFolder,
     /// Its name is no text.
     #[error("its name is not UTF-8")]
     NotUtf8,

@@ -65,6 +65,8 @@ pub enum Outcome {
 pub struct Report {
     /// By file, in the order given.
     pub files: Vec<(String, Outcome)>,
+    /// Files whose bytes are known by another name now: (old name, new name).
+    pub moved: Vec<(String, String)>,
     /// What parsers could not read inside files that were stored: (file, problem).
     pub problems: Vec<(String, Problem)>,
     /// Chunks atomized in this run; one that became two kinds of atoms counts twice.

@@ -24,6 +24,12 @@ pub struct Params {
     pub with: Vec<Structure>,
     /// Which records to read: exactly these are in the base afterwards.
     pub records: Vec<RecordSchema>,
+    /// Files on record that are gone from disk. Where this run meets the same bytes under another name, they have
+    /// moved, and what the base holds under the old name goes.
+    pub gone: Vec<String>,
+    /// Files on record that have another name now: (old name, new name). Where this run reads the new one, what the
+    /// base holds under the old one goes.
+    pub renamed: Vec<(String, String)>,
     /// Files that are parsed at a time; 0 counts as 1.
     pub parsers: usize,
     /// Model calls in flight; 0 counts as 1.
@@ -45,6 +51,8 @@ impl Default for Params {
             atoms: vec![AtomKind::Sentence],
             with: Vec::new(),
             records: Vec::new(),
+            gone: Vec::new(),
+            renamed: Vec::new(),
             parsers: 1,
             in_flight: 16,
             embed_batch: 64,

@@ -11,7 +11,8 @@ use super::outcome::Progress;
 use super::plan::Available;
 use crate::ports::Models;
 
-/// Opens files for indexing: in the product a limited child process, in tests a table.
+/// Opens files for indexing, by the names that the base knows them by: in the product a limited child process, in
+/// tests a table.
 #[async_trait]
 pub trait FileReader: Send + Sync {
     /// BLAKE3 of the file's bytes, in hexadecimal.
@@ -20,11 +21,21 @@ pub trait FileReader: Send + Sync {
     /// The file cannot be read, or is larger than allowed.
     async fn hash(&self, path: &str) -> Result<String, FileError>;
 
-    /// The file's documents.
+    /// The file's documents, and the hash of the very bytes that they were read from: the file may be another by
+    /// the time that it is looked at again.
     ///
     /// # Errors
     /// Nothing could be read from it.
-    async fn parse(&self, path: &str) -> Result<Parsed, FileError>;
+    async fn parse(&self, path: &str) -> Result<ReadFile, FileError>;
+}
+
+/// What was read of a file at one time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadFile {
+    /// BLAKE3 of its bytes, in hexadecimal.
+    pub hash: String,
+    /// Its documents.
+    pub parsed: Parsed,
 }
 
 /// What indexing works with.

@@ -19,7 +19,7 @@ use crate::indexing::call_batch::{blame, ends_the_run};
 use crate::indexing::error::FileError;
 use crate::indexing::outcome::{Outcome, Progress, Report};
 use crate::indexing::plan::Plan;
-use crate::indexing::tools::{Tools, Watch};
+use crate::indexing::tools::{ReadFile, Tools, Watch};
 
 /// Files that are begun before the first of them is done, where no model is asked: behind one that takes
 /// long, others are read.
@@ -132,23 +132,25 @@ async fn store_file(
     ending: &AtomicBool,
     parsers: &Parsers,
 ) -> Result<Read, StoreError> {
-    let hash = match tools.reader.hash(path).await {
-        Ok(hash) => hash,
-        Err(error) => return Ok(Read::failed(error)),
-    };
-    let known = tools.base.file(path).await?;
-    if known.is_some_and(|known| plan.is_read(&known, &hash)) {
-        return Ok(Read::as_outcome(Outcome::Unchanged));
+    if let Some(known) = tools.base.file(path).await? {
+        match tools.reader.hash(path).await {
+            Ok(hash) if plan.is_read(&known, &hash) => {
+                return Ok(Read::as_outcome(Outcome::Unchanged));
+            }
+            Ok(_) => {}
+            Err(error) => return Ok(Read::failed(error)),
+        }
     }
     if cutter.is_some() && ending.load(Ordering::Relaxed) {
         return Ok(Read::as_outcome(waiting("the run had ended before it")));
     }
     let parser = parsers.take().await;
-    let parsed = tools.reader.parse(path).await;
+    let read_file = tools.reader.parse(path).await;
     // Where structure decides, what was parsed is stored before the next file is: it may be large.
     let _parser = cutter.is_none().then_some(parser);
-    let parsed = match parsed {
-        Ok(parsed) => parsed,
+    // The hash of what was parsed: the file may have changed since it was looked at.
+    let ReadFile { hash, parsed } = match read_file {
+        Ok(read_file) => read_file,
         Err(error) => return Ok(Read::failed(error)),
     };
     let mut read = Read { problems: parsed.problems, ..Read::as_outcome(Outcome::Unchanged) };

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use std::future::pending;
 
-use pikerag_coordinate::ingest::{FileError, FileReader, Params, Report, Tools, ingest};
+use pikerag_coordinate::ingest::{FileError, FileReader, Params, ReadFile, Report, Tools, ingest};
 use pikerag_coordinate::{Method, Models, Ports, RunParams, SolveError, answer};
 use pikerag_knowledge::{Answer, ChatModel, Embedder, Event, Question, Spent};
-use pikerag_parse::{Limits, NoTools, Parsed, parse};
+use pikerag_parse::{Limits, NoTools, parse};
 use pikerag_store::Base;
 use tempfile::TempDir;
 
@@ -37,9 +37,9 @@ impl FileReader for Files {
         Ok(blake3::hash(self.bytes(path)?).to_hex().to_string())
     }
 
-    async fn parse(&self, path: &str) -> Result<Parsed, FileError> {
-        let parsed = parse(path, self.bytes(path)?, &Limits::default(), &NoTools);
-        Ok(parsed?)
+    async fn parse(&self, path: &str) -> Result<ReadFile, FileError> {
+        let parsed = parse(path, self.bytes(path)?, &Limits::default(), &NoTools)?;
+        Ok(ReadFile { hash: self.hash(path).await?, parsed })
     }
 }
 

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use pikerag_coordinate::Models;
-use pikerag_coordinate::ingest::{FileError, FileReader, Params, Report, Tools, ingest};
+use pikerag_coordinate::ingest::{FileError, FileReader, Params, ReadFile, Report, Tools, ingest};
 use pikerag_doubles::{HashEmbedder, ScriptedChat};
 use pikerag_knowledge::{BlockKind, ChatModel, ChatRequest, Embedder, Image, Message};
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
-use pikerag_parse::Parsed;
 use proptest::prelude::*;
 
 use crate::common::{Files, Shelf};
@@ -25,9 +24,9 @@ impl FileReader for Pictured {
         self.0.hash(path).await
     }
 
-    async fn parse(&self, path: &str) -> Result<Parsed, FileError> {
-        let mut parsed = self.0.parse(path).await?;
-        for document in &mut parsed.documents {
+    async fn parse(&self, path: &str) -> Result<ReadFile, FileError> {
+        let mut read = self.0.parse(path).await?;
+        for document in &mut read.parsed.documents {
             for block in &mut document.blocks {
                 let text = block.span.of(&document.text).unwrap();
                 if text.starts_with("[Figure") {
@@ -37,7 +36,7 @@ impl FileReader for Pictured {
                 }
             }
         }
-        Ok(parsed)
+        Ok(read)
     }
 }
 

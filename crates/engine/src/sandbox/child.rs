@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pikerag_coordinate::ingest::{FileError, FileReader};
+use pikerag_coordinate::ingest::{FileError, FileReader, ReadFile};
 use pikerag_parse::{Limits, ParseError, Parsed};
 use rlimit::{Resource, setrlimit};
 use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 
-use super::pipe::{self, ChildConnection, ChildRequest};
+use super::pipe::{self, ChildConnection, ChildRequest, NoOutcome};
 use super::programs::Programs;
 
 /// What came of parsing, as the child writes it.
@@ -37,8 +37,18 @@ pub struct ParserLimits {
     pub wall: Duration,
 }
 
+impl ParserLimits {
+    /// The most bytes that a child may hand over: no more than it may hold itself.
+    fn outcome_bytes(&self) -> u64 {
+        (self.memory_mib << 20).max(64 << 20)
+    }
+}
+
 /// Reads files through child processes of this program.
+#[derive(Clone)]
 pub(crate) struct SandboxedReader {
+    /// The folder that names of files count from; empty where they are paths as typed.
+    pub(crate) root: PathBuf,
     pub(crate) program: PathBuf,
     pub(crate) limits: ParserLimits,
     /// What a child may ask for.
@@ -95,7 +105,7 @@ pub fn parse_child(arguments: &ParseChild) -> ExitCode {
 #[async_trait]
 impl FileReader for SandboxedReader {
     async fn hash(&self, path: &str) -> Result<String, FileError> {
-        let (path, most) = (PathBuf::from(path), self.limits.file_bytes);
+        let (path, most) = (self.root.join(path), self.limits.file_bytes);
         let hashed = tokio::task::spawn_blocking(move || -> Result<String, FileError> {
             let mut file = open(&path, most)?;
             let mut hasher = blake3::Hasher::new();
@@ -105,19 +115,24 @@ impl FileReader for SandboxedReader {
         hashed.await.map_err(|error| FileError::Unreadable { reason: error.to_string() })?
     }
 
-    async fn parse(&self, path: &str) -> Result<Parsed, FileError> {
-        let (file, most) = (PathBuf::from(path), self.limits.file_bytes);
-        let bytes = tokio::task::spawn_blocking(move || -> Result<Vec<u8>, FileError> {
+    async fn parse(&self, path: &str) -> Result<ReadFile, FileError> {
+        let (file, most) = (self.root.join(path), self.limits.file_bytes);
+        let read = tokio::task::spawn_blocking(move || -> Result<_, FileError> {
             let mut bytes = Vec::new();
             open(&file, most)?
-                .take(most)
+                .take(most.saturating_add(1))
                 .read_to_end(&mut bytes)
                 .map_err(|error| unreadable(&error))?;
-            Ok(bytes)
+            // It may grow while it is read.
+            if most < bytes.len() as u64 {
+                return Err(FileError::TooLarge { bytes: bytes.len() as u64, most });
+            }
+            let hash = blake3::hash(&bytes).to_hex().to_string();
+            Ok((hash, bytes))
         });
-        let bytes =
-            bytes.await.map_err(|error| FileError::Unreadable { reason: error.to_string() })??;
-        self.ask_child(path, bytes).await
+        let (hash, bytes) =
+            read.await.map_err(|error| FileError::Unreadable { reason: error.to_string() })??;
+        Ok(ReadFile { hash, parsed: self.ask_child(path, bytes).await? })
     }
 }
 
@@ -144,11 +159,10 @@ impl SandboxedReader {
         // A child that died no longer reads: its status tells more than the broken pipe.
         let _ = clock.run(pipe::send_file(&mut input, &bytes)).await?;
         drop(bytes);
-        let most = self.limits.file_bytes.saturating_mul(8).max(64 << 20);
         let (mut pictures, mut documents) = (0, 0);
-        let outcome = loop {
+        loop {
             // Programs that help have times of their own: the child's stands still meanwhile.
-            let help = match clock.run(pipe::read_request(&mut output, most)).await? {
+            let help = match clock.run(pipe::read_request(&mut output)).await? {
                 ChildRequest::Recognize(picture) => {
                     pictures += 1;
                     match self.programs.limits.pictures {
@@ -167,12 +181,13 @@ impl SandboxedReader {
                         )),
                     }
                 }
-                ChildRequest::Finished(outcome) => break outcome,
-                ChildRequest::Closed => break Vec::new(),
+                ChildRequest::Finished | ChildRequest::Closed => break,
             };
             let _ = clock.run(pipe::write_reply(&mut input, help)).await?;
-        };
-        if most <= outcome.len() as u64 {
+        }
+        let most = self.limits.outcome_bytes();
+        let outcome = clock.run(pipe::read_outcome(&mut output, most)).await?;
+        if matches!(outcome, Err(NoOutcome::TooMuch)) {
             return Err(FileError::Unfolds { most: most >> 20 });
         }
         // It may still wait for an answer, or for somebody to listen.
@@ -181,7 +196,7 @@ impl SandboxedReader {
         if !status.success() {
             return Err(self.why_it_died(status));
         }
-        match serde_json::from_slice(&outcome) {
+        match outcome {
             Ok(ChildOutcome::Parsed(parsed)) => Ok(parsed),
             Ok(ChildOutcome::Refused(error)) => Err(error.into()),
             Err(_) => Err(no_parser("its reply was cut off")),

@@ -10,7 +10,9 @@ use std::sync::{Mutex, PoisonError};
 
 use pikerag_knowledge::Image;
 use pikerag_parse::{ExternalTools, RecognizedWord, Unavailable};
+use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
 
 use super::ocr;
 
@@ -114,21 +116,17 @@ pub(super) enum ChildRequest {
     Recognize(Vec<u8>),
     /// Convert this document from the format with this extension.
     Convert { from: String, bytes: Vec<u8> },
-    /// Nothing more: what came of parsing, as JSON.
-    Finished(Vec<u8>),
+    /// Nothing more: what came of parsing follows, as JSON (see [`read_outcome`]).
+    Finished,
     /// It ended without an outcome, or breaks the protocol.
     Closed,
 }
 
-/// The main process' side: reads one request, or an outcome of at most so many bytes.
-pub(super) async fn read_request(output: &mut (impl AsyncRead + Unpin), most: u64) -> ChildRequest {
+/// The main process' side: reads one request, or that the outcome follows.
+pub(super) async fn read_request(output: &mut (impl AsyncRead + Unpin)) -> ChildRequest {
     let Ok(tag) = output.read_u8().await else { return ChildRequest::Closed };
     if tag == b's' {
-        let mut outcome = Vec::new();
-        return match output.take(most).read_to_end(&mut outcome).await {
-            Ok(_) => ChildRequest::Finished(outcome),
-            Err(_) => ChildRequest::Closed,
-        };
+        return ChildRequest::Finished;
     }
     let Ok(length @ ..=MOST) = output.read_u64_le().await else { return ChildRequest::Closed };
     let mut bytes = Vec::new();
@@ -146,6 +144,70 @@ pub(super) async fn read_request(output: &mut (impl AsyncRead + Unpin), most: u6
             ChildRequest::Convert { from: String::from_utf8_lossy(&from).into_owned(), bytes }
         }
         _ => ChildRequest::Closed,
+    }
+}
+
+/// Why there is no outcome.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NoOutcome {
+    /// It has more bytes than are read.
+    TooMuch,
+    /// It ends too early, or is no outcome.
+    Broken,
+}
+
+/// Reads the outcome, of at most so many bytes, as it comes: its JSON is never held as a whole.
+pub(super) async fn read_outcome<T: DeserializeOwned + Send + 'static>(
+    output: &mut (impl AsyncRead + Unpin),
+    most: u64,
+) -> Result<T, NoOutcome> {
+    let (pieces, received) = mpsc::channel(PIECES);
+    let reading = tokio::task::spawn_blocking(move || {
+        let pieces = Pieces { received, piece: Vec::new(), at: 0 };
+        serde_json::from_reader(std::io::BufReader::new(pieces))
+    });
+    let mut bytes = 0;
+    let mut is_too_much = false;
+    loop {
+        let mut piece = Vec::with_capacity(PIECE);
+        match output.read_buf(&mut piece).await {
+            Ok(0) | Err(_) => break,
+            Ok(read) => bytes += read as u64,
+        }
+        is_too_much = most < bytes;
+        // Where nobody receives, it was no outcome: that is told below.
+        if is_too_much || pieces.send(piece).await.is_err() {
+            break;
+        }
+    }
+    drop(pieces);
+    match reading.await {
+        _ if is_too_much => Err(NoOutcome::TooMuch),
+        Ok(Ok(outcome)) => Ok(outcome),
+        Ok(Err(_)) | Err(_) => Err(NoOutcome::Broken),
+    }
+}
+
+/// Bytes of an outcome that are handed on at a time, and pieces that may wait.
+const PIECE: usize = 64 << 10;
+const PIECES: usize = 4;
+
+/// What was received, one piece after the other, for a reader that blocks.
+struct Pieces {
+    received: mpsc::Receiver<Vec<u8>>,
+    piece: Vec<u8>,
+    at: usize,
+}
+
+impl Read for Pieces {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        while self.piece.len() <= self.at {
+            let Some(piece) = self.received.blocking_recv() else { return Ok(0) };
+            (self.piece, self.at) = (piece, 0);
+        }
+        let read = Read::read(&mut self.piece.get(self.at..).unwrap_or_default(), into)?;
+        self.at += read;
+        Ok(read)
     }
 }
 
@@ -192,25 +254,32 @@ mod tests {
         ours.set_nonblocking(true).unwrap();
         let (mut output, mut input) = tokio::net::UnixStream::from_std(ours).unwrap().into_split();
         send_file(&mut input, b"abc").await.unwrap();
-        let ChildRequest::Recognize(picture) = read_request(&mut output, 999).await else {
-            panic!()
-        };
+        let ChildRequest::Recognize(picture) = read_request(&mut output).await else { panic!() };
         assert_eq!(picture, b"pixels");
         let table = b"5\t1\t1\t1\t1\t1\t10\t20\t30\t40\t96\tHello\n".to_vec();
         write_reply(&mut input, Ok(table)).await.unwrap();
-        let ChildRequest::Convert { from, bytes } = read_request(&mut output, 999).await else {
+        let ChildRequest::Convert { from, bytes } = read_request(&mut output).await else {
             panic!()
         };
         assert_eq!((from.as_str(), bytes.as_slice()), ("doc", b"old".as_slice()));
         write_reply(&mut input, Err("no LibreOffice".to_owned())).await.unwrap();
-        let ChildRequest::Finished(outcome) = read_request(&mut output, 999).await else {
-            panic!()
-        };
-        assert_eq!(
-            String::from_utf8(outcome).unwrap(),
-            r#"[[97,98,99],["Hello"],"no LibreOffice"]"#
-        );
+        assert!(matches!(read_request(&mut output).await, ChildRequest::Finished));
+        let outcome: serde_json::Value = read_outcome(&mut output, 999).await.unwrap();
+        assert_eq!(outcome.to_string(), r#"[[97,98,99],["Hello"],"no LibreOffice"]"#);
         child.join().unwrap();
-        assert!(matches!(read_request(&mut output, 999).await, ChildRequest::Closed));
+        assert!(matches!(read_request(&mut output).await, ChildRequest::Closed));
+    }
+
+    #[tokio::test]
+    async fn an_outcome_comes_piece_by_piece_and_has_a_limit() {
+        let long = vec!["many words".to_owned(); 50_000];
+        let json = serde_json::to_vec(&long).unwrap();
+        let read = async |json: &[u8], most: usize| {
+            read_outcome::<Vec<String>>(&mut &json[..], most as u64).await
+        };
+        assert_eq!(read(&json, json.len()).await, Ok(long));
+        assert_eq!(read(&json, json.len() - 1).await, Err(NoOutcome::TooMuch));
+        assert_eq!(read(&json[..json.len() - 1], json.len()).await, Err(NoOutcome::Broken));
+        assert_eq!(read(b"{}", 999).await, Err(NoOutcome::Broken));
     }
 }

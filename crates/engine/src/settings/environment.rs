@@ -33,6 +33,11 @@ pub(crate) fn this_program() -> std::io::Result<PathBuf> {
     std::env::current_exe()
 }
 
+/// The folder that it runs in.
+pub(crate) fn this_folder() -> std::io::Result<PathBuf> {
+    std::env::current_dir()?.canonicalize()
+}
+
 impl<K: Into<String>, V: Into<String>> FromIterator<(K, V)> for Environment {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(variables: I) -> Self {
         Self(variables.into_iter().map(|(key, value)| (key.into(), value.into())).collect())

@@ -267,6 +267,8 @@ fn ingest(
     let sees = file.roles.get(&Role::Describe).is_some_and(|own| own.model.is_some());
     let atomizer = tables.get(&Role::Atomize);
     Params {
+        gone: Vec::new(),
+        renamed: Vec::new(),
         chunks: ChunkParams {
             max_tokens: index.max_tokens.unwrap_or(defaults.chunks.max_tokens),
             overlap_tokens: index.overlap_tokens.unwrap_or(defaults.chunks.overlap_tokens),

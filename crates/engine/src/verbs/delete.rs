@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use pikerag_knowledge::{CorpusWriter, SearchWriter};
 use serde::Serialize;
 
-use super::index::under;
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 
@@ -30,13 +29,14 @@ impl Engine {
     /// There is no base, or it cannot be written.
     pub async fn delete(&self, request: &DeleteRequest) -> Result<DeleteResponse> {
         let base = self.base()?;
-        let files = under(&base, &request.paths).await?;
-        for file in &files {
-            let deleted = base.delete_file(&file.path).await;
-            deleted
-                .map_err(|source| EngineError::NotDeleted { path: file.path.clone(), source })?;
+        let names = self.names(&base).await?;
+        let under = names.under(&request.paths).into_iter();
+        let paths: Vec<String> = under.map(|file| file.path.clone()).collect();
+        for path in &paths {
+            let deleted = base.delete_file(path).await;
+            deleted.map_err(|source| EngineError::NotDeleted { path: path.clone(), source })?;
         }
         base.refresh().await?;
-        Ok(DeleteResponse { deleted: files.into_iter().map(|file| file.path).collect() })
+        Ok(DeleteResponse { deleted: paths })
     }
 }

@@ -41,12 +41,16 @@ impl Engine {
     /// # Errors
     /// The base is there and cannot be read.
     pub async fn estimate(&self, request: &EstimateRequest) -> Result<EstimateResponse> {
-        let found = files::find(&request.paths);
-        let base = self.base().ok();
+        let base = if self.has_base() { Some(self.base()?) } else { None };
+        let names = match &base {
+            Some(base) => self.names(base).await?,
+            None => self.names_to_be()?,
+        };
+        let found = files::find(&request.paths, &names);
         let params = self.ingest_params(&request.with, request.chunking);
         let writer = base.as_ref().map(|base| base as &dyn KnowledgeWriter);
-        let (reader, available) = (self.reader(), self.available());
-        let mut estimate = estimate(writer, reader, &found.files, &params, &available).await?;
+        let (reader, available) = (self.reader_at(names.root()), self.available());
+        let mut estimate = estimate(writer, &reader, &found.files, &params, &available).await?;
         estimate.unreadable.extend(found.left_out);
         let notices = self.settings().notices.clone();
         Ok(EstimateResponse { usd: self.price_of_estimate(&estimate), estimate, notices })

@@ -1,15 +1,19 @@
 //! `index`: what goes into the base.
 
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use pikerag_coordinate::ingest::{Outcome, Report, ingest};
-use pikerag_knowledge::{FileRecord, KnowledgeWriter, RefusalWriter, Structure};
+use pikerag_coordinate::ingest::{FileError, Outcome, Report, ingest};
+use pikerag_knowledge::{CorpusWriter, RefusalWriter, Structure};
 use serde::Serialize;
 
 use super::progress::{OnProgress, Progress};
 use crate::engine::{Cost, Engine};
 use crate::error::Result;
-use crate::files;
+use crate::files::{self, Found};
+use crate::names::Names;
+use crate::presence::{Disk, Doubt, Presence};
 use crate::settings::Chunking;
 
 /// What to index, and how, besides what the settings say.
@@ -17,7 +21,7 @@ use crate::settings::Chunking;
 pub struct IndexRequest<'a> {
     /// Files, and folders with all that lies below them; hidden files are passed over.
     pub paths: Vec<PathBuf>,
-    /// Whether files that are gone from the given folders are removed from the base.
+    /// Whether files that are certainly gone from the given folders are removed from the base.
     pub prune: bool,
     /// Whether to ask again what models refused, or did not answer readably, in earlier runs.
     pub retry_refused: bool,
@@ -34,19 +38,34 @@ pub struct IndexRequest<'a> {
 pub struct IndexResponse {
     /// By file, and in all.
     pub report: Report,
-    /// Files removed, for they are gone from disk.
+    /// Files removed, for they are gone from the given folders.
     pub pruned: Vec<String>,
     /// Pieces that models had refused, and were asked about again.
     pub retried: usize,
+    /// Files that are gone from disk, wherever they were, and of which the base still holds all: it answers from them.
+    pub gone: Vec<String>,
+    /// Files that are not seen and may be there all the same. They are never removed.
+    pub unseen: Vec<Unseen>,
     /// What was paid, models and embeddings.
     pub spent: Cost,
     /// Folder of the base.
     pub base: PathBuf,
 }
 
+/// Files of the base that are not seen, and stay because they may be there all the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unseen {
+    /// The folder that tells nothing of them.
+    pub folder: PathBuf,
+    /// How many they are.
+    pub files: usize,
+    /// Why it tells nothing.
+    pub why: Doubt,
+}
+
 impl Engine {
-    /// Reads files and folders into the base, which is made where there is none; then does all that an earlier run
-    /// left undone. A file that fails is named in the report, and the rest go on.
+    /// Reads files and folders into the base, which is made where there is none and something to read; then does all
+    /// that an earlier run left undone. A file that fails is named in the report, and the rest go on.
     ///
     /// # Errors
     /// The base cannot be written, or a model is not set up right.
@@ -54,15 +73,33 @@ impl Engine {
     /// # Cancel safety
     /// Dropping the future loses at most the calls in flight.
     pub async fn index(&self, request: &IndexRequest<'_>) -> Result<IndexResponse> {
-        let found = files::find(&request.paths);
+        if !self.has_base() {
+            let found = files::find(&request.paths, &self.names_to_be()?);
+            if found.files.is_empty() {
+                return Ok(self.nothing_read(found));
+            }
+        }
         let base = self.base_or_create()?;
-        let tools = self.tools(&base)?;
-        let params = self.ingest_params(&request.with, request.chunking);
+        let names = self.settled_names(&base).await?;
+        let mut found = files::find(&request.paths, &names);
+        let mut tools = self.tools(&base)?;
+        tools.reader = Arc::new(self.reader_at(names.root()));
+        let mut params = self.ingest_params(&request.with, request.chunking);
         self.tell_notices(request.progress);
-        let pruned = match request.prune {
-            true => prune(&base, &request.paths, &found.files).await?,
-            false => Vec::new(),
-        };
+        let mut lost = Lost::of(&names, &found.files);
+        params.gone.clone_from(&lost.gone);
+        params.renamed = names.doubles().to_vec();
+        let mut pruned = Vec::new();
+        if request.prune {
+            let below = names.under(&request.paths).into_iter();
+            let below: HashSet<String> = below.map(|file| file.path.clone()).collect();
+            lost.doubt_missing(&names, &request.paths, &mut found.left_out);
+            pruned = lost.take_certain(&below);
+            for path in &pruned {
+                base.delete_file(path).await?;
+            }
+            lost.only_unclear_of(&below);
+        }
         let retried = match request.retry_refused {
             true => base.retry_refused().await?,
             false => 0,
@@ -71,44 +108,118 @@ impl Engine {
         let ingesting = Box::pin(ingest(&tools, &found.files, &params, &watch));
         let mut report = self.unless_cancelled(async { Ok(ingesting.await?) }).await?;
         (request.progress)(Progress::Ended);
-        let left_out = found.left_out.into_iter();
-        report.files.extend(left_out.map(|(file, reason)| (file, Outcome::Failed { reason })));
-        let (spent, base) = (self.cost(), base.folder().to_owned());
-        Ok(IndexResponse { report, pruned, retried, spent, base })
+        report.files.extend(failures(found.left_out));
+        lost.forget(report.moved.iter().map(|(old, _)| old));
+        Ok(IndexResponse {
+            unseen: lost.unseen(),
+            report,
+            pruned,
+            retried,
+            gone: lost.gone,
+            spent: self.cost(),
+            base: base.folder().to_owned(),
+        })
+    }
+
+    /// What came of paths that hold nothing to read: no base is made for them.
+    fn nothing_read(&self, found: Found) -> IndexResponse {
+        let report = Report { files: failures(found.left_out).collect(), ..Report::default() };
+        let base = self.settings().base.clone();
+        let (gone, unseen, pruned, retried) = Default::default();
+        IndexResponse { report, pruned, retried, gone, unseen, spent: self.cost(), base }
     }
 }
 
-/// Removes files of the base that lie under the given folders and are no longer there.
-async fn prune(
-    base: &dyn KnowledgeWriter,
-    paths: &[PathBuf],
-    there: &[String],
-) -> Result<Vec<String>> {
-    let mut pruned = Vec::new();
-    // A folder that is not there may only be unmounted: that is no reason to forget its files.
-    let there_at_all: Vec<PathBuf> = paths.iter().filter(|path| path.exists()).cloned().collect();
-    for FileRecord { path, .. } in under(base, &there_at_all).await? {
-        if !there.contains(&path) && !Path::new(&path).exists() {
-            base.delete_file(&path).await?;
-            pruned.push(path);
+fn failures(left_out: Vec<(String, FileError)>) -> impl Iterator<Item = (String, Outcome)> {
+    left_out.into_iter().map(|(file, reason)| (file, Outcome::Failed { reason }))
+}
+
+/// Files on record that are not seen on disk.
+#[derive(Default)]
+pub(super) struct Lost {
+    /// Those that are certainly gone, by name.
+    pub(super) gone: Vec<String>,
+    /// Those that may be there, by the folder that tells nothing of them.
+    unclear: BTreeMap<PathBuf, (Vec<String>, Doubt)>,
+}
+
+impl Lost {
+    /// Looks for all files on record, less those that are `there` for certain.
+    pub(super) fn of(names: &Names, there: &[String]) -> Self {
+        let there: HashSet<&String> = there.iter().collect();
+        let (mut lost, mut disk) = (Self::default(), Disk::default());
+        for file in names.records().iter().filter(|file| !there.contains(&file.path)) {
+            match disk.look(&names.place(&file.path)) {
+                Presence::There => {}
+                Presence::Gone => lost.gone.push(file.path.clone()),
+                Presence::Unclear(folder, why) => {
+                    let held = lost.unclear.entry(folder).or_insert((Vec::new(), why));
+                    held.0.push(file.path.clone());
+                }
+            }
+        }
+        lost
+    }
+
+    /// Those that may be there, counted.
+    pub(super) fn unseen(&self) -> Vec<Unseen> {
+        let counted = self.unclear.iter().map(|(folder, (files, why))| Unseen {
+            folder: folder.clone(),
+            files: files.len(),
+            why: why.clone(),
+        });
+        counted.collect()
+    }
+
+    /// A folder that was named to be looked through and is not there proves nothing about its files.
+    fn doubt_missing(
+        &mut self,
+        names: &Names,
+        paths: &[PathBuf],
+        left_out: &mut Vec<(String, FileError)>,
+    ) {
+        for path in paths {
+            let folder = names.absolute(path);
+            let below = names.under(std::slice::from_ref(path));
+            if below.is_empty() || !matches!(folder.try_exists(), Ok(false)) {
+                continue;
+            }
+            let name = names.shown(&folder);
+            left_out.retain(|(file, _)| *file != name);
+            if below.iter().any(|file| file.path == name) {
+                // A file: the folder above tells of it.
+                continue;
+            }
+            let below: HashSet<&String> = below.into_iter().map(|file| &file.path).collect();
+            let (doubted, rest) = self.gone.drain(..).partition(|file| below.contains(file));
+            self.gone = rest;
+            if !Vec::is_empty(&doubted) {
+                self.unclear.insert(folder, (doubted, Doubt::Missing));
+            }
         }
     }
-    Ok(pruned)
-}
 
-/// Files of the base that the given paths name or contain.
-pub(super) async fn under(
-    base: &dyn KnowledgeWriter,
-    paths: &[PathBuf],
-) -> Result<Vec<FileRecord>> {
-    let roots: Vec<PathBuf> = paths.iter().map(|path| files::clean(path)).collect();
-    let mut files = base.files().await?;
-    files.retain(|file| is_under(Path::new(&file.path), &roots));
-    Ok(files)
-}
+    /// Takes those out that are certainly gone.
+    fn take_certain(&mut self, below: &HashSet<String>) -> Vec<String> {
+        let (pruned, rest) = self.gone.drain(..).partition(|file| below.contains(file));
+        self.gone = rest;
+        pruned
+    }
 
-/// Whether one of these folders, or the one we stand in, holds the file.
-pub(super) fn is_under(file: &Path, roots: &[PathBuf]) -> bool {
-    let here = Path::new(".");
-    roots.iter().any(|root| file.starts_with(root) || (root == here && file.is_relative()))
+    fn only_unclear_of(&mut self, below: &HashSet<String>) {
+        for (files, _) in self.unclear.values_mut() {
+            files.retain(|file| below.contains(file));
+        }
+        self.unclear.retain(|_, (files, _)| !files.is_empty());
+    }
+
+    /// Those that are no longer in the base.
+    fn forget<'a>(&mut self, moved: impl Iterator<Item = &'a String>) {
+        let moved: HashSet<&String> = moved.collect();
+        self.gone.retain(|file| !moved.contains(file));
+        for (files, _) in self.unclear.values_mut() {
+            files.retain(|file| !moved.contains(file));
+        }
+        self.unclear.retain(|_, (files, _)| !files.is_empty());
+    }
 }

@@ -1,20 +1,18 @@
 //! `records` and `schema propose`: which typed records are in the base, and which could be?
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
 
 use pikerag_extract::{propose_by_model, propose_from_columns};
 use pikerag_knowledge::{
     Account, Chunk, ChunkId, CorpusReader, KnowledgeBase, KnowledgeWriter, Progress, Record,
-    RecordSchema, Role, Stage,
+    RecordSchema, Role, Stage, file_part, file_uri,
 };
 use pikerag_store::Base;
 use serde::Serialize;
 
-use super::index::is_under;
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
-use crate::files;
 
 /// Chunks that a model is shown to propose schemas from, and their bytes in all.
 const SAMPLE: usize = 24;
@@ -77,11 +75,10 @@ impl Engine {
     }
 
     async fn proposed(&self, base: &Base, request: &ProposeRequest) -> Result<Vec<RecordSchema>> {
-        let roots: Vec<PathBuf> = request.paths.iter().map(|path| files::clean(path)).collect();
-        let wanted = |uri: &str| {
-            let path = Path::new(uri.split('#').next().unwrap_or(uri));
-            roots.is_empty() || is_under(path, &roots)
-        };
+        let names = self.names(base).await?;
+        let under = names.under(&request.paths).into_iter();
+        let files: HashSet<String> = under.map(|file| file_uri(&file.path).into_owned()).collect();
+        let wanted = |uri: &str| request.paths.is_empty() || files.contains(file_part(uri));
         // A stage of no chunk: all of them wait for it.
         let ids = base.pending(&Stage("propose".to_owned()), None, usize::MAX).await?;
         let mut proposed = from_tables(base, &ids, &wanted).await?;
@@ -143,7 +140,7 @@ async fn from_metadata(
         if source.metadata.is_empty() || !wanted(&source.uri) {
             continue;
         }
-        let file = source.uri.split('#').next().unwrap_or_default().to_owned();
+        let file = file_part(&source.uri).to_owned();
         let names: Vec<String> = source.metadata.keys().cloned().collect();
         let held = found.entry((file, names)).or_default();
         held.0 += 1;

@@ -1,30 +1,108 @@
-//! `status`: what is in the base, and what is left to do.
+//! `status`: what is in the base, what is left to do, and what is wrong with its files.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use pikerag_knowledge::{BaseSummary, CorpusReader};
+use pikerag_coordinate::ingest::mark_in_words;
+use pikerag_coordinate::waiting::waiting;
+use pikerag_knowledge::{BaseSummary, CorpusReader, Progress};
+use pikerag_store::Base;
 use serde::Serialize;
 
+use super::index::{Lost, Unseen};
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::names::Names;
+
+/// What vectors are called among what waits.
+const VECTORS: &str = "vectors";
 
 /// What the base holds.
 #[derive(Clone, Debug, Serialize)]
 pub struct StatusResponse {
     /// The folder that holds it.
     pub base: PathBuf,
-    /// Its nodes, its ledger, and what waits.
+    /// The folder that names of files count from.
+    pub root: PathBuf,
+    /// Its nodes, its ledger, and what waits for stages that were begun.
     pub summary: BaseSummary,
+    /// The embedder that the next run would use, if any.
+    pub embedder: Option<String>,
+    /// All that the next run of indexing would do, in its order: the name of the stage, and what waits for it (chunks,
+    /// or texts that wait for vectors).
+    pub waiting: Vec<(String, usize)>,
+    /// Files that are gone from disk, and of which the base still holds all.
+    pub gone: Vec<String>,
+    /// Files that are not seen and may be there all the same.
+    pub unseen: Vec<Unseen>,
+    /// Names of files with the same bytes, each list in order.
+    pub same: Vec<Vec<String>>,
 }
 
 impl Engine {
-    /// Counts what the base holds.
+    /// Counts what the base holds and what waits, and looks for its files.
     ///
     /// # Errors
     /// There is no base, or it cannot be read.
     pub async fn status(&self) -> Result<StatusResponse> {
         let base = self.base()?;
         let summary = base.summary().await?;
-        Ok(StatusResponse { base: base.folder().to_owned(), summary })
+        let names = self.names(&base).await?;
+        let lost = Lost::of(&names, &[]);
+        let embedder = self.bare_embedder().ok().flatten().map(|it| it.name().to_owned());
+        Ok(StatusResponse {
+            base: base.folder().to_owned(),
+            root: names.root().to_owned(),
+            waiting: self.waiting(&base, &summary, embedder.as_deref()).await?,
+            unseen: lost.unseen(),
+            gone: lost.gone,
+            same: same(&names),
+            embedder,
+            summary,
+        })
     }
+
+    async fn waiting(
+        &self,
+        base: &Base,
+        summary: &BaseSummary,
+        embedder: Option<&str>,
+    ) -> Result<Vec<(String, usize)>> {
+        let wanted = waiting(base, &self.settings().ingest, &self.available()).await?;
+        let mut marks: Vec<(String, usize)> =
+            wanted.into_iter().map(|(stage, chunks)| (stage.0, chunks)).collect();
+        // What was begun with a model that is not there today waits all the same.
+        for (mark, chunks) in &summary.pending {
+            if marks.iter().all(|(other, _)| other != mark) {
+                marks.push((mark.clone(), *chunks));
+            }
+        }
+        let mut named: Vec<(String, usize)> = Vec::new();
+        for (mark, chunks) in marks {
+            let name = mark_in_words(&mark);
+            match named.iter_mut().find(|(other, _)| other == name) {
+                // Classes of tags, and schemas, are each looked for in all chunks.
+                Some(held) => held.1 = held.1.max(chunks),
+                None => named.push((name.to_owned(), chunks)),
+            }
+        }
+        if let Some(embedder) = embedder.or(summary.embedder.as_deref()) {
+            let texts = base.count_without_vector(embedder).await?;
+            if 0 < texts {
+                named.push((VECTORS.to_owned(), texts));
+            }
+        }
+        Ok(named)
+    }
+}
+
+/// Names of files with the same bytes.
+pub(super) fn same(names: &Names) -> Vec<Vec<String>> {
+    let mut by_hash: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for file in names.records().iter().filter(|file| !file.hash.is_empty()) {
+        by_hash.entry(&file.hash).or_default().push(file.path.clone());
+    }
+    let mut same: Vec<_> = by_hash.into_values().filter(|files| 1 < files.len()).collect();
+    same.sort();
+    same
 }

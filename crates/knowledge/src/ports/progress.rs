@@ -145,6 +145,9 @@ pub trait Progress: Send + Sync {
         limit: usize,
     ) -> Result<Vec<TextToEmbed>, StoreError>;
 
+    /// How many texts, of all sets together, still need a vector of this embedder.
+    async fn count_without_vector(&self, embedder: &str) -> Result<usize, StoreError>;
+
     /// Advances with every change of documents.
     async fn generation(&self) -> Result<Generation, StoreError>;
 

@@ -12,7 +12,8 @@ use crate::records::{DeclaredSchema, Record, SchemaHash};
 /// What the base knows of a file it has read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRecord {
-    /// The file as the user named it; also the first part of its documents' URIs.
+    /// The file's path below the folder that the base remembers, with `/` between its parts; its whole path
+    /// where it lies elsewhere. [`crate::file_uri`] makes its documents' URIs of it.
     pub path: String,
     /// BLAKE3 of its bytes, in hexadecimal.
     pub hash: String,

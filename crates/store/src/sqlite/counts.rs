@@ -65,6 +65,29 @@ pub(super) fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> 
     })
 }
 
+/// Texts of all sets that have no vector of this embedder.
+pub(super) fn without_vector(connection: &Connection, embedder: &str) -> rusqlite::Result<usize> {
+    let count = |sql: &str| connection.query_row(sql, [embedder], |row| rows::size(row, 0));
+    let mut waiting = count(&format!(
+        "SELECT count(*) FROM chunks c WHERE {} AND NOT EXISTS
+         (SELECT 1 FROM chunk_vectors v WHERE v.node = c.id AND v.embedder = ?1)",
+        rows::SEARCHABLE
+    ))?;
+    for (nodes, vectors) in [
+        ("atoms", "atom_vectors"),
+        ("entities", "entity_vectors"),
+        ("summaries", "summary_vectors"),
+        ("sources", "source_vectors"),
+        ("sections", "section_vectors"),
+    ] {
+        // Every one of them is embedded, and a vector goes with its node: two counts tell.
+        waiting += count(&format!(
+            "SELECT (SELECT count(*) FROM {nodes}) - (SELECT count(*) FROM {vectors} WHERE embedder = ?1)"
+        ))?;
+    }
+    Ok(waiting)
+}
+
 /// The embedder of all vectors; where several had a hand in them, their names.
 fn embedder(connection: &Connection) -> rusqlite::Result<Option<String>> {
     let mut names = std::collections::BTreeSet::new();

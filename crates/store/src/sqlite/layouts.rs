@@ -112,6 +112,23 @@ mod tests {
     }
 
     #[test]
+    fn files_that_took_each_others_place_are_read_again() {
+        let four = format!(
+            "{} PRAGMA user_version = 3;
+             INSERT INTO files VALUES ('a.md', 'h', 'r'), ('r.jsonl', 'h', 'r'), ('r.jsonl#x.md', 'h', 'r');",
+            include_str!("layouts/3.sql")
+        );
+        let (_folder, result, connection) = opened(&four);
+        result.unwrap();
+        let kept: String = connection
+            .query_row("SELECT group_concat(path) FROM files WHERE hash <> ''", [], |row| {
+                row.get(0)
+            })
+            .unwrap();
+        assert_eq!(kept, "a.md");
+    }
+
+    #[test]
     fn what_is_newer_or_not_ours_is_left_as_it_is() {
         let (_folder, result, connection) = opened("PRAGMA user_version = 99; CREATE TABLE x (y);");
         assert!(result.unwrap_err().contains("a newer version wrote it"));

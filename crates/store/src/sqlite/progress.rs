@@ -7,7 +7,7 @@ use pikerag_knowledge::{
 };
 use rusqlite::params;
 
-use super::{Base, distil, generation, rows, texts};
+use super::{Base, counts, distil, generation, rows, texts};
 use crate::error::Context;
 
 #[async_trait]
@@ -70,6 +70,14 @@ impl Progress for Base {
         self.reading("looking for texts without vectors", move |_, connection| {
             texts::without_vector(connection, set, &embedder, after, rows::limit_of(limit))
                 .context("looking for texts without vectors")
+        })
+        .await
+    }
+
+    async fn count_without_vector(&self, embedder: &str) -> Result<usize, StoreError> {
+        let embedder = embedder.to_owned();
+        self.looking("counting vectors", move |connection| {
+            counts::without_vector(connection, &embedder)
         })
         .await
     }

@@ -15,6 +15,9 @@ pub(super) fn put_file(
     file: &FileRecord,
     documents: &[DocumentGraph],
 ) -> rusqlite::Result<PutReport> {
+    for document in documents {
+        vacate(tx, file, document)?;
+    }
     let before: HashSet<i64> = chunks_of_file(tx, &file.path)?.into_iter().collect();
     let recipe: Option<String> = tx
         .query_row("SELECT recipe FROM files WHERE path = ?1", [&file.path], |row| row.get(0))
@@ -64,6 +67,28 @@ pub(super) fn put_file(
         forget(tx, removed.into_iter())?;
     }
     Ok(report)
+}
+
+/// What another file held under the identity of this document goes, and that file is read again. Only bases of
+/// layouts before 5 have such files.
+fn vacate(
+    tx: &Transaction<'_>,
+    file: &FileRecord,
+    document: &DocumentGraph,
+) -> rusqlite::Result<()> {
+    let id = document.source.id.0.cast_signed();
+    let holder: Option<String> = tx
+        .prepare_cached("SELECT file FROM sources WHERE id = ?1 AND file <> ?2")?
+        .query_row(params![id, file.path], |row| row.get(0))
+        .optional()?;
+    let Some(holder) = holder else { return Ok(()) };
+    let chunks: Vec<i64> = tx
+        .prepare_cached("SELECT id FROM chunks WHERE source = ?1")?
+        .query_map([id], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    tx.execute("UPDATE files SET hash = '' WHERE path = ?1", [holder])?;
+    tx.execute("DELETE FROM sources WHERE id = ?1", [id])?;
+    forget(tx, chunks.into_iter())
 }
 
 /// Whether the very document is held already: then its summary and its sections stay, with their

@@ -1,6 +1,7 @@
 //! Which base are a data set's questions asked over? Its own, made from its corpus, or the one that is set.
 
 use std::fs;
+use std::sync::Arc;
 
 use pikerag_coordinate::ingest::ingest;
 use pikerag_eval::datasets::Paragraph;
@@ -43,11 +44,13 @@ impl Engine {
             }
         };
         let base = Base::open_or_create(&set.folder.join("base"))?;
-        let found = files::find(&paths);
+        let names_of_files = self.settled_names(&base).await?;
+        let found = files::find(&paths, &names_of_files);
         if let Some((path, reason)) = found.left_out.into_iter().next() {
             return Err(EngineError::CorpusUnreadable { path, reason });
         }
-        let tools = self.tools(&base)?;
+        let mut tools = self.tools(&base)?;
+        tools.reader = Arc::new(self.reader_at(names_of_files.root()));
         self.tell_notices(request.progress);
         let before = atomizing(&self.cost());
         let watch = |progress| self.tell(request.progress, progress);

@@ -136,10 +136,17 @@ impl Engine {
                 continue;
             }
             counted.push(&set.corpus);
-            let found = files::find(paths);
+            let names = self.names_to_be()?;
+            let found = files::find(paths, &names);
             let params = &self.settings().ingest;
-            let bill =
-                estimate(None, self.reader(), &found.files, params, &self.available()).await?;
+            let bill = estimate(
+                None,
+                &self.reader_at(names.root()),
+                &found.files,
+                params,
+                &self.available(),
+            )
+            .await?;
             bills.push(IndexingForecast {
                 data_set: set.name.clone(),
                 chunks: bill.chunks,

@@ -1,0 +1,241 @@
+//! What names a file in the base, what leaves it, and what is said of files that are not there?
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::common::{Place, Ran};
+use crate::talker::Talker;
+
+/// Runs the program in a folder below the place.
+fn run_in(place: &Place, folder: &str, arguments: &[&str]) -> Ran {
+    let mut command = place.command(arguments);
+    let output = command.current_dir(place.path(folder)).stdin(Stdio::null()).output().unwrap();
+    Ran {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// The names of the files of a base, with a mark where one is not there.
+fn files(place: &Place, base: &str) -> Vec<String> {
+    let listed = place.run_to(0, &["--base", base, "--json", "files"]).json();
+    let name = |file: &Value| {
+        let name = file["name"].as_str().unwrap().to_owned();
+        match file["on_disk"].as_str().unwrap() {
+            "there" => name,
+            other => format!("{name} ({other})"),
+        }
+    };
+    listed["files"].as_array().unwrap().iter().map(name).collect()
+}
+
+fn two_projects() -> Place {
+    let place = Place::new();
+    place.write("one/docs/a.md", "# Cranes\n\nThe crane stands in Port One.\n");
+    place.write("two/docs/a.md", "# Cranes\n\nThe crane stands in Port Two.\n");
+    place
+}
+
+#[test]
+fn two_working_folders_keep_their_files_apart() {
+    let place = two_projects();
+    for folder in ["one", "two"] {
+        assert_eq!(run_in(&place, folder, &["--base", "../base", "index", "docs"]).code, Some(0));
+    }
+    assert_eq!(files(&place, "base"), ["one/docs/a.md", "two/docs/a.md"]);
+    let found = place.run_to(0, &["--base", "base", "--json", "search", "crane port"]).json();
+    assert_eq!(found.as_array().unwrap().len(), 2, "{found:#}");
+    // However a path is typed, it is the same file.
+    let whole = place.path("one/docs/a.md").display().to_string();
+    for typed in ["one/docs/a.md", "./two/../one/docs", &whole] {
+        let again = place.run_to(0, &["--base", "base", "--json", "index", typed]).json();
+        assert_eq!(again["report"]["files"], json!([["one/docs/a.md", {"outcome": "unchanged"}]]));
+    }
+    // What stands beside the folder is not in it.
+    let deleted = run_in(&place, "one", &["--base", "../base", "--json", "delete", "."]);
+    assert_eq!(deleted.json()["deleted"], json!(["one/docs/a.md"]));
+    assert_eq!(files(&place, "base"), ["two/docs/a.md"]);
+}
+
+#[test]
+fn a_project_moves_with_its_base() {
+    let place = two_projects();
+    assert_eq!(run_in(&place, "one", &["index", "docs"]).code, Some(0));
+    fs::rename(place.path("one"), place.path("three")).unwrap();
+    let again = run_in(&place, "three/docs", &["--base", "../.pikerag", "--json", "index", "."]);
+    assert_eq!(again.json()["report"]["files"], json!([["docs/a.md", {"outcome": "unchanged"}]]));
+    // Another place, and no file of it: the names are whole paths.
+    let report = run_in(&place, "two", &["--base", "../three/.pikerag", "--json", "index", "docs"]);
+    let name = place.path("two/docs/a.md").canonicalize().unwrap();
+    assert_eq!(report.json()["report"]["files"][0][0], name.display().to_string());
+}
+
+#[test]
+fn only_what_is_certainly_gone_is_pruned() {
+    let place = Place::new();
+    for file in ["docs/a.md", "docs/sub/b.md", "docs/disk/c.md", "more/d.md"] {
+        place.write(file, format!("# Of {file}\n\nSome words of {file}.\n"));
+    }
+    let prune = ["--base", "base", "index", "--prune", "docs"];
+    place.run_to(0, &["--base", "base", "index", "docs", "more"]);
+    // As after an unmount: the folder is there and holds nothing.
+    fs::rename(place.path("docs/disk/c.md"), place.path("c.md")).unwrap();
+    fs::remove_file(place.path("docs/a.md")).unwrap();
+    fs::remove_file(place.path("more/d.md")).unwrap();
+    let ran = place.run_to(3, &prune);
+    assert!(ran.stdout.contains("removed docs/a.md"), "{}", ran.stdout);
+    assert!(
+        ran.stderr.contains("not seen: 1 file in ")
+            && ran.stderr.contains("docs/disk: it is empty"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(
+        files(&place, "base"),
+        ["docs/disk/c.md (unclear)", "docs/sub/b.md", "more/d.md (unclear)"]
+    );
+    // The link leads nowhere: no listing.
+    fs::remove_dir(place.path("docs/disk")).unwrap();
+    std::os::unix::fs::symlink("disk", place.path("docs/disk")).unwrap();
+    let ran = place.run_to(3, &prune);
+    assert!(ran.stderr.contains("docs/disk: it cannot be read"), "{}", ran.stderr);
+    assert_eq!(files(&place, "base").len(), 3);
+    // The whole folder is not there.
+    fs::rename(place.path("docs"), place.path("away")).unwrap();
+    let ran = place.run_to(3, &prune);
+    assert!(
+        ran.stderr.contains("docs: it is not there") && ran.stderr.contains("pikerag delete"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!ran.stderr.contains("no such file"), "{}", ran.stderr);
+    assert_eq!(files(&place, "base").len(), 3);
+    // The folder above shows that it is gone.
+    place.write("other.md", "# Other\n\nOther words.\n");
+    let ran = place.run_to(3, &["--base", "base", "index", "--prune", "."]);
+    assert!(ran.stdout.contains("removed docs/disk/c.md"), "{}", ran.stdout);
+}
+
+#[test]
+fn what_moved_is_not_found_twice() {
+    let place = Place::new();
+    for file in ["docs/a.md", "docs/b.md", "docs/c.md"] {
+        place.write(file, format!("# Of {file}\n\nSome words of {file}.\n"));
+    }
+    place.run_to(0, &["--base", "base", "index", "docs"]);
+    fs::rename(place.path("docs"), place.path("documents")).unwrap();
+    place.write("documents/b.md", "# Other\n\nOther words.\n");
+    let ran = place.run_to(0, &["--base", "base", "index", "documents"]);
+    assert!(
+        ran.stdout.contains("removed docs/a.md: it is called documents/a.md now"),
+        "{}",
+        ran.stdout
+    );
+    // What is gone and stands nowhere else stays, and that is said.
+    assert!(ran.stderr.contains("gone from disk: docs/b.md"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("still answers from 1 file"), "{}", ran.stderr);
+    let there = ["docs/b.md (gone)", "documents/a.md", "documents/b.md", "documents/c.md"];
+    assert_eq!(files(&place, "base"), there);
+    let fresh = place.run_to(0, &["--base", "base", "delete", "docs"]);
+    assert_eq!(fresh.stdout, "deleted docs/b.md\n");
+    place.run_to(0, &["--base", "fresh", "index", "documents"]);
+    assert!(place.export("base") == place.export("fresh"), "something of the old names is left");
+}
+
+#[test]
+fn nothing_to_read_makes_no_base_and_is_said() {
+    let place = Place::new();
+    fs::create_dir(place.path("empty")).unwrap();
+    let ran = place.run_to(3, &["index", "nofolder"]);
+    assert!(ran.stderr.contains("nofolder: there is no such file"), "{}", ran.stderr);
+    let ran = place.run_to(3, &["index", "empty"]);
+    assert!(ran.stderr.contains("empty: it is a folder that holds no file"), "{}", ran.stderr);
+    assert!(!place.path(".pikerag").exists());
+}
+
+/// One line of JSON and a file whose name looks as if it were that line.
+#[test]
+fn a_record_and_a_file_do_not_take_each_others_place() {
+    let place = Place::new();
+    place.write(
+        "r.jsonl",
+        "{\"id\": \"x.md\", \"title\": \"Record\", \"text\": \"The record speaks.\"}\n",
+    );
+    place.write("r.jsonl#x.md", "# File\n\nThe file speaks.\n");
+    place.run_to(0, &["--base", "base", "index", "r.jsonl", "r.jsonl#x.md"]);
+    let found = place.run_to(0, &["--base", "base", "--json", "search", "speaks"]).json();
+    let mut uris: Vec<&str> =
+        found.as_array().unwrap().iter().map(|hit| hit["chunk"]["uri"].as_str().unwrap()).collect();
+    uris.sort_unstable();
+    assert_eq!(uris, ["r.jsonl#x.md", "r.jsonl%23x.md"]);
+    place.run_to(0, &["--base", "base", "delete", "r.jsonl#x.md"]);
+    let left = place.run_to(0, &["--base", "base", "--json", "search", "speaks"]).json();
+    assert_eq!(left[0]["chunk"]["title"], "Record");
+    assert_eq!(left.as_array().unwrap().len(), 1);
+}
+
+/// The base of an earlier version called files as they were typed, and remembers no root.
+#[test]
+fn an_earlier_base_is_met_where_its_files_are() {
+    let place = Place::new();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/layout-3");
+    for folder in ["base", "docs"] {
+        for file in fs::read_dir(fixture.join(folder)).unwrap() {
+            let file = file.unwrap();
+            let name = format!("{folder}/{}", file.file_name().to_str().unwrap());
+            place.write(&name, fs::read(file.path()).unwrap());
+        }
+    }
+    place.write("elsewhere/docs/company-guide.md", "# Another\n\nOf another project.\n");
+    let toml = fs::read_to_string(fixture.join("pikerag.toml")).unwrap();
+    place.write("elsewhere/pikerag.toml", toml.replace("base = \"base\"", "base = \"../base\""));
+    // From another folder, in which a file is called as one of the base.
+    let report = run_in(
+        &place,
+        "elsewhere",
+        &["--base", "../base", "--offline", "--json", "index", "docs", "../docs"],
+    )
+    .json();
+    let outcomes: Vec<(&str, &str)> = report["report"]["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| (file[0].as_str().unwrap(), file[1]["outcome"].as_str().unwrap()))
+        .collect();
+    assert!(outcomes.contains(&("elsewhere/docs/company-guide.md", "stored")), "{outcomes:?}");
+    assert!(outcomes.contains(&("docs/company-guide.md", "unchanged")), "{outcomes:?}");
+    assert_eq!(
+        outcomes.iter().filter(|(_, outcome)| *outcome == "unchanged").count(),
+        7,
+        "{outcomes:?}"
+    );
+}
+
+/// Indexed without any model; a model and an embedder are there now, and nothing of theirs was ever begun.
+#[test]
+fn status_says_all_that_waits_and_what_is_there_twice() {
+    let talker = Talker::start();
+    let place = talker.place();
+    for file in ["docs/a.md", "docs/b.md"] {
+        place.write(file, "# Cranes\n\nThe crane stands in Port One.\n");
+    }
+    place.run_to(0, &["--offline", "index", "docs"]);
+    let status = place.run_to(0, &["--json", "status"]).json();
+    assert_eq!(status["waiting"][0], json!(["atomic questions", 2]), "{status:#}");
+    assert_eq!(status["waiting"][1][0], "vectors", "{status:#}");
+    assert_eq!(status["same"], json!([["docs/a.md", "docs/b.md"]]));
+    let told = place.run_to(0, &["status"]).stdout;
+    for part in
+        ["talker-embedding makes them", "2 chunks wait for atomic questions", "wait for vectors"]
+    {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(!told.contains("words alone"), "{told}");
+    place.run_to(0, &["index", "docs"]);
+    let status = place.run_to(0, &["--json", "status"]).json();
+    assert_eq!((&status["waiting"], &status["gone"]), (&json!([]), &json!([])), "{status:#}");
+}

@@ -1,0 +1,68 @@
+//! What is left to do? The chunks that wait for each stage that the next run would run, told by their marks.
+
+use pikerag_knowledge::{ChunkKind, KnowledgeWriter, RecordsBy, Stage, StoreError, Structure};
+
+use crate::indexing::params::Params;
+use crate::indexing::plan::{Available, Plan};
+use crate::indexing::table::running;
+
+/// The stages that chunks wait for, in the order in which they run, each with the number of chunks; also where
+/// none of them was ever begun. Vectors leave no marks and are not among them.
+///
+/// # Errors
+/// The base cannot be read.
+pub async fn waiting(
+    base: &dyn KnowledgeWriter,
+    params: &Params,
+    available: &Available,
+) -> Result<Vec<(Stage, usize)>, StoreError> {
+    let wanted: Vec<Structure> =
+        base.structures().await?.into_iter().map(|wanted| wanted.structure).collect();
+    let begins = begins(&Plan { params, available, wanted });
+    let mut waiting: Vec<(Stage, usize)> = Vec::new();
+    for (begin, end) in begins {
+        for stage in stages(base, params, begin, end).await? {
+            let chunks = match kind(begin) {
+                Some(kind) => base.pending_of(&stage, kind, None, usize::MAX).await?,
+                None => base.pending(&stage, None, usize::MAX).await?,
+            };
+            if !chunks.is_empty() && waiting.iter().all(|(other, _)| *other != stage) {
+                waiting.push((stage, chunks.len()));
+            }
+        }
+    }
+    Ok(waiting)
+}
+
+/// How the marks of the stages that would run begin and end.
+fn begins(plan: &Plan<'_>) -> Vec<(&'static str, &'static str)> {
+    running(plan)
+        .into_iter()
+        .map(|(row, _)| row.mark)
+        .filter(|(begin, _)| !begin.is_empty())
+        .collect()
+}
+
+/// The stages whose marks begin and end so.
+async fn stages(
+    base: &dyn KnowledgeWriter,
+    params: &Params,
+    begin: &str,
+    end: &str,
+) -> Result<Vec<Stage>, StoreError> {
+    Ok(match begin {
+        "records:" => {
+            let by = if end == ":model" { RecordsBy::Model } else { RecordsBy::Rules };
+            let read =
+                params.records.iter().filter(|schema| by == RecordsBy::Rules || schema.model);
+            read.map(|schema| Stage::records(schema, by)).collect()
+        }
+        "tag:" => base.tag_classes().await?.into_iter().map(|class| Stage::tag(class.id)).collect(),
+        whole => vec![Stage(whole.to_owned())],
+    })
+}
+
+/// The kind of chunks that a stage is for, where it is not for all.
+fn kind(begin: &str) -> Option<ChunkKind> {
+    [ChunkKind::Table, ChunkKind::Figure].into_iter().find(|kind| Stage::describe(*kind).0 == begin)
+}

@@ -1,0 +1,159 @@
+//! Which folder do the names of a base count from? Chosen when the base is made, found where a base of an earlier
+//! version has its files, and remembered.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use pikerag_knowledge::FileRecord;
+
+use super::real;
+use crate::error::{EngineError, Result};
+
+/// Files whose bytes are compared where a root is looked for.
+const COMPARED: usize = 16;
+
+/// The folder that names count from.
+pub(super) struct Root {
+    pub(super) folder: PathBuf,
+    /// Whether it may be remembered. While it is not, files that come in are called by their whole paths.
+    pub(super) is_certain: bool,
+}
+
+impl Root {
+    /// As the base remembers it: a path from the folder of the base, or a whole one.
+    pub(super) fn kept(kept: &str, base: &Path) -> Self {
+        Self { folder: real(&real(base).join(kept)), is_certain: true }
+    }
+
+    /// Of a base that is new: the folder that holds the base where we stand in or below it, as in a project; else
+    /// where we stand.
+    pub(super) fn of_new(here: &Path, base: &Path) -> Self {
+        let holder = real(&here.join(base)).parent().map(Path::to_owned);
+        let holder = holder.filter(|holder| here.starts_with(holder) && holder.parent().is_some());
+        Self { folder: holder.unwrap_or_else(|| here.to_owned()), is_certain: true }
+    }
+
+    /// Of a base of an earlier version, which called files as they were typed: where most of them are found with
+    /// the bytes that it read.
+    pub(super) fn found(here: &Path, base: &Path, records: &[FileRecord]) -> Self {
+        let of_new = Self::of_new(here, base);
+        let relative: Vec<&FileRecord> =
+            records.iter().filter(|file| Path::new(&file.path).is_relative()).collect();
+        if relative.is_empty() {
+            return of_new;
+        }
+        let base = real(&here.join(base));
+        let places = [here, &of_new.folder].into_iter();
+        let places = places.chain(base.ancestors().skip(1)).chain(here.ancestors().skip(1));
+        let mut best: Option<((usize, usize), &Path)> = None;
+        for place in places {
+            let score = score(place, &relative);
+            // The first of equals stays.
+            if 0 < score.1 && best.is_none_or(|(held, _)| held < score) {
+                best = Some((score, place));
+            }
+        }
+        match best {
+            Some((_, place)) => Self { folder: place.to_owned(), is_certain: true },
+            // Not one is there: they may lie in a folder that is not mounted today.
+            None => Self { is_certain: false, ..of_new },
+        }
+    }
+
+    /// As the base is to remember it. A base that lies within its root moves together with it.
+    pub(super) fn written(&self, base: &Path) -> Result<String> {
+        let base = real(base);
+        if let Ok(below) = base.strip_prefix(&self.folder) {
+            let up = vec![".."; below.components().count()];
+            return Ok(if up.is_empty() { ".".to_owned() } else { up.join("/") });
+        }
+        let path = self.folder.clone();
+        path.to_str().map(str::to_owned).ok_or(EngineError::NotUtf8 { path })
+    }
+
+    /// What a file there is called; `None` where its path is no text.
+    pub(super) fn name_of(&self, at: &Path) -> Option<String> {
+        let below = at.strip_prefix(&self.folder).ok().filter(|_| self.is_certain);
+        let name = below.filter(|below| !below.as_os_str().is_empty()).unwrap_or(at);
+        name.to_str().map(str::to_owned)
+    }
+}
+
+/// How many of some files are found there with the bytes that were read, and how many at all.
+fn score(place: &Path, files: &[&FileRecord]) -> (usize, usize) {
+    let there: Vec<&&FileRecord> =
+        files.iter().filter(|file| place.join(&file.path).is_file()).collect();
+    let same = there
+        .iter()
+        .take(COMPARED)
+        .filter(|file| hash(&place.join(&file.path)).is_ok_and(|hash| hash == file.hash));
+    (same.count(), there.len())
+}
+
+fn hash(path: &Path) -> std::io::Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    std::io::copy(&mut File::open(path)?, &mut hasher)?;
+    Ok(hasher.finalize().to_hex().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(path: &str, text: &str) -> FileRecord {
+        let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
+        FileRecord { path: path.to_owned(), hash, recipe: String::new() }
+    }
+
+    fn folders(folders: &[&str]) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        for inner in folders {
+            std::fs::create_dir_all(top.join(inner)).unwrap();
+        }
+        (folder, top)
+    }
+
+    #[test]
+    fn a_new_base_counts_from_the_project_that_it_lies_in() {
+        let (_folder, top) = folders(&["project/sub", "elsewhere"]);
+        let root = |here: &str, base: &str| {
+            let root = Root::of_new(&top.join(here), Path::new(base));
+            root.folder.strip_prefix(&top).unwrap().to_str().unwrap().to_owned()
+        };
+        assert_eq!(root("project", ".pikerag"), "project");
+        assert_eq!(root("project/sub", "../.pikerag"), "project");
+        assert_eq!(root("project", "bases/one"), "project");
+        assert_eq!(root("elsewhere", "../project/.pikerag"), "elsewhere");
+    }
+
+    #[test]
+    fn what_is_remembered_moves_with_a_project() {
+        let (_folder, top) = folders(&["project/bases/one", "other"]);
+        let base = top.join("project/bases/one");
+        let root = Root { folder: top.join("project"), is_certain: true };
+        assert_eq!(root.written(&base).unwrap(), "../..");
+        std::fs::rename(top.join("project"), top.join("renamed")).unwrap();
+        assert_eq!(Root::kept("../..", &top.join("renamed/bases/one")).folder, top.join("renamed"));
+        let root = Root { folder: top.join("other"), is_certain: true };
+        let written = root.written(&top.join("renamed/bases/one")).unwrap();
+        assert_eq!(Path::new(&written), top.join("other"));
+        assert_eq!(Root::kept(&written, &top).folder, top.join("other"));
+    }
+
+    #[test]
+    fn an_earlier_base_counts_from_where_its_files_are() {
+        let (_folder, top) = folders(&["project/docs", "other/docs"]);
+        std::fs::write(top.join("project/docs/a.md"), "ours").unwrap();
+        std::fs::write(top.join("other/docs/a.md"), "theirs").unwrap();
+        let base = top.join("project/.pikerag");
+        let found = |records: &[FileRecord]| Root::found(&top.join("other"), &base, records);
+        // Of the same name in both: the bytes tell.
+        let root = found(&[record("docs/a.md", "ours")]);
+        assert_eq!((root.folder, root.is_certain), (top.join("project"), true));
+        let root = found(&[record("docs/a.md", "theirs")]);
+        assert_eq!((root.folder, root.is_certain), (top.join("other"), true));
+        assert!(!found(&[record("docs/none.md", "")]).is_certain);
+        assert!(found(&[record("/whole/a.md", "")]).is_certain);
+    }
+}

@@ -1,0 +1,51 @@
+//! What is a document called? By its file; where a file holds several, also by its place in the file, after a `#`.
+
+use std::borrow::Cow;
+
+/// The URI of the document that is the whole file `path`, and the first part of those inside it. A `#` of the
+/// path is written `%23`, so that the first one in a URI ends the file's part.
+pub fn file_uri(path: &str) -> Cow<'_, str> {
+    if !path.contains('#') && !path.contains("%23") && !path.contains("%25") {
+        return Cow::Borrowed(path);
+    }
+    // No two paths become one: what looks like one of ours is escaped as well.
+    Cow::Owned(path.replace("%25", "%2525").replace("%23", "%2523").replace('#', "%23"))
+}
+
+/// The URI of the document at a place inside a file; an empty place is the file itself.
+pub fn document_uri(path: &str, fragment: &str) -> String {
+    match fragment {
+        "" => file_uri(path).into_owned(),
+        fragment => format!("{}#{fragment}", file_uri(path)),
+    }
+}
+
+/// The part of a document's URI that its file has; compare it with [`file_uri`].
+pub fn file_part(uri: &str) -> &str {
+    uri.split_once('#').map_or(uri, |(file, _)| file)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    #[test]
+    fn no_two_documents_are_called_alike() {
+        let paths = ["r.jsonl", "r.jsonl#x.md", "r.jsonl%23x.md", "r.jsonl%2523x.md", "100%.md"];
+        let more = ["%#", "%%23", "%25%23", "%2#", "#", "%23", "%25", "%2525", "%252523"];
+        let mut called = HashMap::new();
+        for path in paths.into_iter().chain(more) {
+            for fragment in ["", "x.md", "a#b"] {
+                let uri = document_uri(path, fragment);
+                assert_eq!(file_part(&uri), file_uri(path), "{path} {fragment}");
+                let other = called.insert(uri.clone(), (path, fragment));
+                assert_eq!(other, None, "{uri} is {path} {fragment}");
+            }
+        }
+        assert_eq!(document_uri("a/b.md", ""), "a/b.md");
+        assert_eq!(document_uri("100%.jsonl", "7"), "100%.jsonl#7");
+        assert_eq!(document_uri("r.jsonl#x.md", ""), "r.jsonl%23x.md");
+    }
+}
