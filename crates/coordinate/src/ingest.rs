@@ -45,7 +45,11 @@ pub async fn ingest(
     let available = tools.available();
     let plan = Plan { params, available: &available, wanted: Vec::new() };
     reading::read_all(tools, files, &plan, watch, &mut report).await?;
-    for structure in &params.with {
+    for structure in &params.without {
+        tools.base.release(*structure).await?;
+    }
+    let known = tools.base.structures().await?;
+    for structure in params.with.iter().filter(|structure| !params.without.contains(structure)) {
         tools.base.request(*structure).await?;
     }
     let structures = tools.base.structures().await?;
@@ -79,6 +83,11 @@ pub async fn ingest(
         }
         if structures::build(&job, structure, &mut report).await? {
             tools.base.mark_built(structure, &stamp).await?;
+        } else if job.plan.lacking(structure).is_some()
+            && !known.iter().any(|(it, _)| *it == structure)
+        {
+            // Nothing of it is there: later runs, which do not ask for it, need not be told each time.
+            tools.base.release(structure).await?;
         }
         let _ = run(&job, Part::Vectors, &mut report).await?;
     }

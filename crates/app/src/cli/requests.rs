@@ -1,5 +1,7 @@
 //! What do the words of the command line ask of the engine?
 
+use std::num::NonZeroUsize;
+
 use pikerag_engine::knowledge::Structure;
 use pikerag_engine::sandbox;
 use pikerag_engine::settings::{Cap, Chunking, Flags};
@@ -10,7 +12,7 @@ use pikerag_engine::{
 
 use super::{
     Arguments, ChunkingName, Estimate, Eval, GraphFormat, Index, ParseChild, RunLimited,
-    SearchPath, StructureName, With,
+    SearchPath, StructureName,
 };
 
 impl Arguments {
@@ -25,7 +27,7 @@ impl Arguments {
                 tokens: self.budget_tokens,
                 calls: self.budget_calls,
             },
-            in_flight: self.in_flight,
+            in_flight: self.in_flight.map(NonZeroUsize::get),
         }
     }
 }
@@ -35,7 +37,8 @@ impl Index {
         IndexRequest {
             paths: self.paths.paths.clone(),
             prune: self.prune,
-            with: self.with.structures(),
+            with: structures(&self.with.with),
+            without: structures(&self.with.without),
             chunking: self.with.chunking.map(Chunking::from),
             progress,
         }
@@ -46,16 +49,15 @@ impl Estimate {
     pub(crate) fn request(&self) -> EstimateRequest {
         EstimateRequest {
             paths: self.paths.paths.clone(),
-            with: self.with.structures(),
+            with: structures(&self.with.with),
+            without: structures(&self.with.without),
             chunking: self.with.chunking.map(Chunking::from),
         }
     }
 }
 
-impl With {
-    fn structures(&self) -> Vec<Structure> {
-        self.with.iter().copied().map(Structure::from).collect()
-    }
+fn structures(names: &[StructureName]) -> Vec<Structure> {
+    names.iter().copied().map(Structure::from).collect()
 }
 
 impl Eval {
@@ -71,9 +73,9 @@ impl Eval {
             judge: self.judge,
             consistency: self.consistency,
             perplexity: self.perplexity,
-            limit: self.limit,
+            limit: self.limit.map(NonZeroUsize::get),
             seed: self.seed,
-            concurrency: self.concurrency,
+            concurrency: self.concurrency.get(),
             out: self.out.clone(),
             fresh: self.fresh,
             progress,

@@ -6,10 +6,11 @@ use serde_json::json;
 use crate::cli::{Ask, Search};
 use crate::exit;
 use crate::output::{note, say, say_json, tell_notice};
+use crate::plain::one_line;
 use crate::{render, words};
 
 pub(crate) async fn ask(engine: &Engine, json: bool, arguments: &Ask) -> anyhow::Result<u8> {
-    let (question, method) = (arguments.question.clone(), arguments.method.clone());
+    let (question, method) = (arguments.question.concat(), arguments.method.clone());
     let response = engine.ask(&AskRequest { question, method, ..AskRequest::default() }).await?;
     conclude(engine, json, arguments.quiet, response)
 }
@@ -57,8 +58,8 @@ pub(super) fn conclude(
 }
 
 pub(crate) async fn search(engine: &Engine, json: bool, arguments: &Search) -> anyhow::Result<u8> {
-    let request =
-        SearchRequest { query: arguments.query.clone(), by: arguments.by.into(), k: arguments.k };
+    let (query, k) = (arguments.query.concat(), arguments.k.get());
+    let request = SearchRequest { query, by: arguments.by.into(), k };
     let response = engine.search(&request).await?;
     for notice in &response.notices {
         tell_notice(notice);
@@ -75,7 +76,7 @@ pub(crate) async fn search(engine: &Engine, json: bool, arguments: &Search) -> a
         say(&format!(
             "{}. {}  {:.4} ({})",
             place + 1,
-            chunk.full_title(),
+            one_line(&chunk.full_title()),
             hit.score,
             words::parts(&hit.parts)
         ));

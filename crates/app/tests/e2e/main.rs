@@ -20,6 +20,8 @@ mod kill;
 #[cfg(test)]
 mod layouts;
 #[cfg(test)]
+mod manners;
+#[cfg(test)]
 mod methods;
 #[cfg(test)]
 mod records;
@@ -36,3 +38,7 @@ mod stub_workload;
 mod tags;
 #[cfg(test)]
 mod talker;
+#[cfg(test)]
+mod terminal;
+#[cfg(test)]
+mod trust;

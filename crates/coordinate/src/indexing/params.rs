@@ -22,6 +22,8 @@ pub struct Params {
     /// What to build over all documents together. What was built once is kept up to date by every
     /// later run.
     pub with: Vec<Structure>,
+    /// What is kept up no longer, though earlier runs or `with` ask for it; what there is stays as it is.
+    pub without: Vec<Structure>,
     /// Which records to read: exactly these are in the base afterwards.
     pub records: Vec<RecordSchema>,
     /// Files that are parsed at a time; 0 counts as 1.
@@ -44,6 +46,7 @@ impl Default for Params {
             tags: TagParams::default(),
             atoms: vec![AtomKind::Sentence],
             with: Vec::new(),
+            without: Vec::new(),
             records: Vec::new(),
             parsers: 1,
             in_flight: 16,

@@ -54,6 +54,11 @@ impl Serialize for AskResponse {
     }
 }
 
+/// Whether there is anything to look for: `???` is no question.
+pub(super) fn has_word(text: &str) -> bool {
+    text.contains(char::is_alphanumeric)
+}
+
 /// An answer with what led to it, as files and programs read it.
 pub(crate) fn traced(answer: &Answer, run: &Finished) -> Value {
     with_trace(answer, &run.events, &run.record)
@@ -80,12 +85,12 @@ impl Engine {
     /// Dropping the future leaves a run without an end; stop it by the request's `cancel` instead.
     pub async fn ask(&self, request: &AskRequest) -> Result<AskResponse> {
         let method = self.method(&request.method)?;
-        let base = self.base()?;
-        let (ports, notices) = self.ports(&base).await?;
         let text = request.question.trim();
-        if text.is_empty() {
+        if !has_word(text) {
             return Err(EngineError::EmptyQuestion);
         }
+        let base = self.base()?;
+        let (ports, notices) = self.ports(&base).await?;
         let question = Question { id: "asked".to_owned(), text: text.to_owned() };
         let run = self.run(&base, &ports, &question, method, None, request).await?;
         Ok(run.response(notices))

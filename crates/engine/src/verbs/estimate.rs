@@ -19,6 +19,8 @@ pub struct EstimateRequest {
     pub paths: Vec<PathBuf>,
     /// What would be built over all documents together.
     pub with: Vec<Structure>,
+    /// What would be kept up no longer.
+    pub without: Vec<Structure>,
     /// Who would decide where chunks end.
     pub chunking: Option<Chunking>,
 }
@@ -43,7 +45,7 @@ impl Engine {
     pub async fn estimate(&self, request: &EstimateRequest) -> Result<EstimateResponse> {
         let found = files::find(&request.paths);
         let base = self.base().ok();
-        let params = self.ingest_params(&request.with, request.chunking);
+        let params = self.ingest_params(&request.with, &request.without, request.chunking);
         let writer = base.as_ref().map(|base| base as &dyn KnowledgeWriter);
         let (reader, available) = (self.reader(), self.available());
         let mut estimate = estimate(writer, reader, &found.files, &params, &available).await?;

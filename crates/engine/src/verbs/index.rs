@@ -21,6 +21,8 @@ pub struct IndexRequest<'a> {
     pub prune: bool,
     /// What to build over all documents together.
     pub with: Vec<Structure>,
+    /// What is kept up no longer, though settings or earlier runs ask for it; what there is of it stays as it is.
+    pub without: Vec<Structure>,
     /// Who decides where chunks end.
     pub chunking: Option<Chunking>,
     /// Hears how far it has come.
@@ -53,7 +55,7 @@ impl Engine {
         let found = files::find(&request.paths);
         let base = self.base_or_create()?;
         let tools = self.tools(&base)?;
-        let params = self.ingest_params(&request.with, request.chunking);
+        let params = self.ingest_params(&request.with, &request.without, request.chunking);
         self.tell_notices(request.progress);
         let pruned = match request.prune {
             true => prune(&base, &request.paths, &found.files).await?,

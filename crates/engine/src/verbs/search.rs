@@ -7,6 +7,7 @@ use pikerag_knowledge::{AtomKind, Chunk};
 use pikerag_retrieve::{AtomHit, Finder, Hit, Search, atoms, hops, hybrid, nearest, search};
 use serde::Serialize;
 
+use super::ask::has_word;
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 use crate::notice::Notice;
@@ -68,11 +69,14 @@ impl Engine {
     /// Finds chunks.
     ///
     /// # Errors
-    /// There is no base, or what the search needs is not at hand.
+    /// The query holds no word, there is no base, or what the search needs is not at hand.
     ///
     /// # Cancel safety
     /// Reads only.
     pub async fn search(&self, request: &SearchRequest) -> Result<SearchResponse> {
+        if !has_word(&request.query) {
+            return Err(EngineError::EmptyQuery);
+        }
         let base = self.base()?;
         let (ports, notices) = self.ports(&base).await?;
         let (hits, mut atoms) = self.unless_cancelled(self.look_up(&ports, request)).await?;
