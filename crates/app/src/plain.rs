@@ -2,7 +2,8 @@
 //! could command a terminal or turn a line around is shown, not sent.
 
 use std::borrow::Cow;
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write;
 
 /// The text with line breaks and tabs, and everything else that steers made visible: `␛` for escape, `\u{9b}` and
 /// `\u{202e}` for what has no picture.
@@ -34,6 +35,42 @@ pub(crate) fn json(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(safe)
+}
+
+/// What is written to a terminal, plain; a line at a time, so that no character is cut.
+pub(crate) struct Shown<W: Write> {
+    to: W,
+    line: Vec<u8>,
+}
+
+impl<W: Write> Shown<W> {
+    pub(crate) fn on(terminal: W) -> Self {
+        Self { to: terminal, line: Vec::new() }
+    }
+}
+
+impl<W: Write> Write for Shown<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.line.extend_from_slice(bytes);
+        if let Some(end) = self.line.iter().rposition(|byte| *byte == b'\n') {
+            let rest = self.line.split_off(end + 1);
+            let whole = std::mem::replace(&mut self.line, rest);
+            self.to.write_all(plain(&String::from_utf8_lossy(&whole)).as_bytes())?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let rest = std::mem::take(&mut self.line);
+        self.to.write_all(plain(&String::from_utf8_lossy(&rest)).as_bytes())?;
+        self.to.flush()
+    }
+}
+
+impl<W: Write> Drop for Shown<W> {
+    fn drop(&mut self) {
+        let _ = self.flush();
+    }
 }
 
 fn visible(text: &str, is_shown: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -82,6 +119,18 @@ mod tests {
         中文、עברית、é、👩‍🔬
         a␊b␉c
         ");
+    }
+
+    #[test]
+    fn an_export_to_a_terminal_is_plain_however_it_is_cut() {
+        let text = "{\"a\": \"中\u{9b}2J\"}\n<b>\x1b]0;x\x07</b>";
+        let mut shown = Vec::new();
+        let mut writer = Shown::on(&mut shown);
+        for byte in text.as_bytes() {
+            writer.write_all(&[*byte]).unwrap();
+        }
+        drop(writer);
+        assert_eq!(String::from_utf8(shown).unwrap(), plain(text));
     }
 
     #[test]
