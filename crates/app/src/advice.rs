@@ -2,8 +2,10 @@
 
 use std::error::Error;
 
-use pikerag_engine::knowledge::ModelError;
-use pikerag_engine::parts::{EvalError, FileError, IndexReport, Lacking, SolveError};
+use pikerag_engine::knowledge::{ModelError, Structure};
+use pikerag_engine::parts::{
+    EvalError, FileError, IndexReport, Lacking, SolveError, withheld_keys,
+};
 use pikerag_engine::settings::SettingsError;
 use pikerag_engine::{DoctorCheck, DoctorFinding, EngineError, Notice};
 
@@ -77,6 +79,17 @@ pub(crate) fn lacking(lacking: Lacking) -> String {
     format!("{lacking}; {advice}")
 }
 
+/// What could not be brought up to date, and what to do.
+pub(crate) fn stale(lacking: Lacking) -> String {
+    let structure = match lacking {
+        Lacking::TreeModels => Structure::Tree,
+        Lacking::TagModel | Lacking::TagClasses => Structure::Tags,
+    };
+    format!(
+        "{lacking}: what there is stays as it is; `pikerag index --without {structure} PATH…` keeps it up no longer"
+    )
+}
+
 /// Why a file was left out, and what to do.
 pub(crate) fn file(error: &FileError) -> String {
     format!("{error}{}", joined(about_file(error)))
@@ -107,8 +120,11 @@ fn about(error: &(dyn Error + 'static)) -> Option<String> {
     if let Some(error) = error.downcast_ref::<EngineError>() {
         return engine(error);
     }
-    if let Some(SettingsError::NoneInFlight) = error.downcast_ref() {
-        return fixed("`--in-flight` takes 1 or more");
+    if let Some(error) = error.downcast_ref::<SettingsError>() {
+        return settings(error);
+    }
+    if let [.., key] = withheld_keys(error) {
+        return Some(withheld(key));
     }
     if let Some(error) = error.downcast_ref::<FileError>() {
         return about_file(error);
@@ -124,12 +140,37 @@ fn about(error: &(dyn Error + 'static)) -> Option<String> {
     }
 }
 
+/// A key of the environment can be named in the file; one of the file has its address there.
+fn withheld(key: &str) -> String {
+    match key.contains('.') {
+        true => format!("give `base_url` beside `{key}`"),
+        false => format!("to send it there, put `api_key_env = \"{key}\"` beside that `base_url`"),
+    }
+}
+
+fn settings(error: &SettingsError) -> Option<String> {
+    match error {
+        SettingsError::NoneInFlight => Some("`--in-flight` takes 1 or more".to_owned()),
+        SettingsError::Untrusted { path, .. } => {
+            let path = path.display();
+            Some(format!(
+                "look at it, then run `pikerag trust`; or name it for once with `--config {path}`"
+            ))
+        }
+        _ => None,
+    }
+}
+
 const SELF_ASSESSMENT: &str =
     "set `[methods] certainty = \"self-assessment\"` to let the model grade itself instead";
 
 fn engine(error: &EngineError) -> Option<String> {
     let advice = match error {
         EngineError::Solve(error) => return solve(error),
+        EngineError::Settings(error) => return settings(error),
+        EngineError::EmptyQuestion => "put it in quotes: `pikerag ask \"Who …?\"`",
+        EngineError::EmptyQuery => "put it in quotes: `pikerag search \"…\"`",
+        EngineError::NoMethod(_) => "`pikerag methods` says what each does",
         EngineError::Eval(EvalError::UnknownFormat { .. }) => "name one with `--format`",
         EngineError::SettingsExist { .. } => "`--config FILE` names another",
         EngineError::NoBase { .. } => "make one with `pikerag index PATH…`",
@@ -171,9 +212,14 @@ fn solve(error: &SolveError) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use pikerag_engine::knowledge::{Role, Structure};
+    use pikerag_engine::knowledge::Role;
 
     use super::*;
+
+    fn untrusted(has_changed: bool) -> SettingsError {
+        let sets = vec!["chat.base_url".to_owned(), "tools.soffice".to_owned()];
+        SettingsError::Untrusted { path: "pikerag.toml".into(), sets, has_changed }
+    }
 
     /// What a person reads, with the causes and the advice of each.
     #[test]
@@ -191,16 +237,20 @@ mod tests {
             }),
             told(EngineError::EmptyQuestion),
             super::told(&SettingsError::NoneInFlight.into()),
+            super::told(&untrusted(false).into()),
+            super::told(&untrusted(true).into()),
         ];
-        insta::assert_snapshot!(lines.join("\n"), @"
+        insta::assert_snapshot!(lines.join("\n"), @r#"
         .pikerag cannot be opened: there is no knowledge base yet; make one with `pikerag index PATH…`
         this method asks a language model (`propose`), and none is set; set `[chat] model`, or choose kar3, hop-rag, naive-rag or hybrid-rag, which also work without
         this method works on the graph of the base, which is not built; run `pikerag index --with graph PATH…`
         the model for `answer` is not set up right: the budget of 2 calls is spent (2 calls so far); raise it and run again to go on
         the model for `answer` is not set up right: m is out of reach: gone; see that its endpoint runs and the address is right, or go without it: `--offline`
-        the question is empty
+        the question holds no word; put it in quotes: `pikerag ask "Who …?"`
         at least one model call must be in flight; `--in-flight` takes 1 or more
-        ");
+        pikerag.toml is not trusted, and sets chat.base_url, tools.soffice; look at it, then run `pikerag trust`; or name it for once with `--config pikerag.toml`
+        pikerag.toml has changed since it was trusted, and sets chat.base_url, tools.soffice; look at it, then run `pikerag trust`; or name it for once with `--config pikerag.toml`
+        "#);
     }
 
     #[test]

@@ -4,9 +4,11 @@ mod look;
 mod requests;
 mod runs;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use pikerag_engine::knowledge::Condition;
 
 pub(crate) use self::look::{
@@ -29,7 +31,7 @@ pub(crate) struct Arguments {
     /// Folder of the knowledge base; environment: `PIKERAG_BASE`.
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) base: Option<PathBuf>,
-    /// Settings file; `pikerag.toml` here, if there is one; environment: `PIKERAG_CONFIG`.
+    /// Settings file; `pikerag.toml` here, if there is one (see `pikerag trust`); environment: `PIKERAG_CONFIG`.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Print JSON for machines.
@@ -42,7 +44,7 @@ pub(crate) struct Arguments {
     #[arg(long, global = true, conflicts_with = "offline")]
     pub(crate) replay: bool,
     /// Hard cap on what this run may spend, in US dollars.
-    #[arg(long, global = true, value_name = "USD")]
+    #[arg(long, global = true, value_name = "USD", value_parser = dollars)]
     pub(crate) budget: Option<f64>,
     /// Hard cap on the tokens of this run.
     #[arg(long, global = true, value_name = "N")]
@@ -52,16 +54,62 @@ pub(crate) struct Arguments {
     pub(crate) budget_calls: Option<u64>,
     /// Model calls in flight.
     #[arg(long, global = true, value_name = "N")]
-    pub(crate) in_flight: Option<usize>,
+    pub(crate) in_flight: Option<NonZeroUsize>,
     /// Log more: -v what is done, -vv also requests.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
+}
+
+impl Arguments {
+    /// The words of the command line, where they make sense.
+    pub(crate) fn heard() -> Result<Self, clap::Error> {
+        let arguments = Self::try_parse()?;
+        let misuse = match &arguments.command {
+            Command::Ask(ask) => unquoted("ask", &ask.question),
+            Command::Search(search) => unquoted("search", &search.query),
+            Command::Index(Index { with, .. }) | Command::Estimate(Estimate { with, .. }) => {
+                let both = with.with.iter().find(|name| with.without.contains(name));
+                both.map(|_| "`--with` and `--without` name the same".to_owned())
+            }
+            _ => None,
+        };
+        match misuse {
+            Some(misuse) => Err(Self::command().error(ErrorKind::ValueValidation, misuse)),
+            None => Ok(arguments),
+        }
+    }
+}
+
+/// Without quotes the shell cuts a question into words, and takes `?` and `*` for names of files.
+fn unquoted(verb: &str, words: &[String]) -> Option<String> {
+    match words {
+        [] | [_] => None,
+        words => {
+            let words = words.join(" ").replace(['"', '\\', '$', '`'], "");
+            Some(format!("several words: put them in quotes, `pikerag {verb} \"{words}\"`"))
+        }
+    }
+}
+
+/// An amount that can be held: `nan` would be below no cap.
+fn dollars(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(dollars) if dollars.is_finite() && 0.0 <= dollars => Ok(dollars),
+        _ => Err("it is an amount in US dollars, at least 0".to_owned()),
+    }
+}
+
+/// A default of so many.
+pub(crate) fn at_least(n: usize) -> NonZeroUsize {
+    NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Write a commented settings file.
     Init,
+    /// Let a settings file that lies here say where requests go, with which keys, and what is started.
+    Trust(Trust),
     /// Read files and folders into the knowledge base.
     Index(Index),
     /// Answer a question.
@@ -115,6 +163,19 @@ pub(crate) struct Paths {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Trust {
+    /// The file; `pikerag.toml` here, if none. A change of it has to be trusted again.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// List the files that are trusted.
+    #[arg(long, conflicts_with_all = ["file", "remove"])]
+    pub(crate) list: bool,
+    /// Trust the file no longer.
+    #[arg(long)]
+    pub(crate) remove: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Index {
     #[command(flatten)]
     pub(crate) paths: Paths,
@@ -125,7 +186,7 @@ pub(crate) struct Index {
     #[arg(long)]
     pub(crate) retry_refused: bool,
     #[command(flatten)]
-    pub(crate) with: With,
+    pub(crate) with: Besides,
 }
 
 #[derive(Debug, Args)]
@@ -133,15 +194,18 @@ pub(crate) struct Estimate {
     #[command(flatten)]
     pub(crate) paths: Paths,
     #[command(flatten)]
-    pub(crate) with: With,
+    pub(crate) with: Besides,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct With {
+pub(crate) struct Besides {
     /// Build also: the entity graph (for graphrag-local, graphrag-global), the tree of summaries (for
     /// raptor), tags. Later runs keep up what was built once.
     #[arg(long, value_delimiter = ',', value_name = "WHAT")]
     pub(crate) with: Vec<StructureName>,
+    /// Keep up no longer what an earlier run or the settings ask for; what there is of it stays as it is.
+    #[arg(long, value_delimiter = ',', value_name = "WHAT")]
+    pub(crate) without: Vec<StructureName>,
     /// Who decides where chunks end.
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) chunking: Option<ChunkingName>,
@@ -167,8 +231,9 @@ pub(crate) enum StructureName {
 
 #[derive(Debug, Args)]
 pub(crate) struct Ask {
-    /// The question.
-    pub(crate) question: String,
+    /// The question, in quotes.
+    #[arg(required = true, value_name = "QUESTION")]
+    pub(crate) question: Vec<String>,
     /// How to answer it.
     #[arg(long, short, default_value = "kar3")]
     pub(crate) method: String,
@@ -181,14 +246,15 @@ pub(crate) struct Ask {
 
 #[derive(Debug, Args)]
 pub(crate) struct Search {
-    /// What to look for.
-    pub(crate) query: String,
+    /// What to look for, in quotes.
+    #[arg(required = true, value_name = "QUERY")]
+    pub(crate) query: Vec<String>,
     /// How to look.
     #[arg(long, value_enum, default_value_t = SearchPath::Hybrid)]
     pub(crate) by: SearchPath,
     /// How many to show.
-    #[arg(short, default_value_t = 8)]
-    pub(crate) k: usize,
+    #[arg(short, default_value_t = at_least(8))]
+    pub(crate) k: NonZeroUsize,
     #[command(flatten)]
     pub(crate) filters: Filters,
 }
@@ -274,13 +340,13 @@ pub(crate) struct Eval {
     pub(crate) dry_run: bool,
     /// Ask only so many questions of each data set, drawn with the seed.
     #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<usize>,
+    pub(crate) limit: Option<NonZeroUsize>,
     /// Seed of the draw, the confidence intervals and the tests.
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
     /// Questions asked at a time.
-    #[arg(long, default_value_t = 8)]
-    pub(crate) concurrency: usize,
+    #[arg(long, default_value_t = at_least(8))]
+    pub(crate) concurrency: NonZeroUsize,
     /// Folder of the run: its bases, rows, answers and reports; `runs/PRESET` for a preset. A run
     /// goes on where it was left.
     #[arg(long, value_name = "DIR")]

@@ -12,6 +12,7 @@ mod parse;
 mod records;
 mod runs;
 mod tags;
+mod trust;
 
 use std::sync::Arc;
 
@@ -26,8 +27,11 @@ use crate::output::{say, say_json};
 pub(crate) async fn run(arguments: Arguments, environment: &Environment) -> anyhow::Result<u8> {
     let flags = arguments.flags();
     let json = arguments.json;
-    if matches!(arguments.command, Command::Init) {
-        return init(&settings_path(&flags, environment).0, json);
+    // They need no settings: those that there are may be broken, or not trusted.
+    match &arguments.command {
+        Command::Init => return init(&settings_path(&flags, environment).0, environment, json),
+        Command::Trust(trust) => return trust::trust(trust, &flags, environment, json),
+        _ => {}
     }
     let engine = Arc::new(pikerag_engine::open(Settings::load(&flags, environment)?)?);
     let interrupted = interrupt::listen(&engine)?;
@@ -40,7 +44,9 @@ pub(crate) async fn run(arguments: Arguments, environment: &Environment) -> anyh
 
 async fn verb(engine: &Engine, json: bool, command: &Command) -> anyhow::Result<u8> {
     match command {
-        Command::Init | Command::ParseChild(_) | Command::RunLimited(_) => Ok(0),
+        Command::Init | Command::Trust(_) | Command::ParseChild(_) | Command::RunLimited(_) => {
+            Ok(0)
+        }
         Command::Index(index) => index::index(engine, json, index).await,
         Command::Estimate(estimate) => index::estimate(engine, json, estimate).await,
         Command::Delete(paths) => index::delete(engine, json, paths).await,
@@ -63,13 +69,14 @@ async fn verb(engine: &Engine, json: bool, command: &Command) -> anyhow::Result<
     }
 }
 
-fn init(path: &std::path::Path, json: bool) -> anyhow::Result<u8> {
-    let response = pikerag_engine::init(path)?;
+fn init(path: &std::path::Path, environment: &Environment, json: bool) -> anyhow::Result<u8> {
+    let response = pikerag_engine::init(path, environment)?;
     if json {
         say_json(&response)?;
     } else {
         say(&format!(
-            "{} is written; every line in it is optional. Next: pikerag index PATH…",
+            "{} is written and trusted; every line in it is optional. Next: pikerag index PATH…; after a change of it, \
+             pikerag trust",
             path.display()
         ));
     }

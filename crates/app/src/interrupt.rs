@@ -8,6 +8,7 @@ use std::time::Duration;
 use pikerag_engine::Engine;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::advice::GO_ON;
 use crate::output::note;
 
 /// How long work that was stopped may take to end.
@@ -36,7 +37,7 @@ pub(crate) fn listen(engine: &Arc<Engine>) -> std::io::Result<Interrupted> {
         let code = signals.next().await;
         told.0.store(code, Ordering::SeqCst);
         engine.cancel();
-        note("stopping; once more ends it at once");
+        note(&format!("stopping; {GO_ON} (once more ends it at once)"));
         tokio::select! {
             _ = signals.next() => {}
             () = tokio::time::sleep(GRACE) => {}

@@ -6,12 +6,12 @@ mod cli;
 mod commands;
 mod interrupt;
 mod output;
+mod plain;
 mod render;
 mod words;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use pikerag_engine::knowledge::error_chain;
 use pikerag_engine::settings::Environment;
 use pikerag_engine::{EngineError, sandbox};
@@ -20,6 +20,8 @@ use pikerag_engine::{EngineError, sandbox};
 pub(crate) mod exit {
     /// Something failed; the message says what.
     pub(crate) const FAILED: u8 = 1;
+    /// The command makes no sense as it stands; clap's own code.
+    pub(crate) const MISUSED: u8 = 2;
     /// Part of the work is done: files were left out, or calls failed.
     pub(crate) const INCOMPLETE: u8 = 3;
     /// The budget is spent; raise it and run again to go on.
@@ -27,7 +29,10 @@ pub(crate) mod exit {
 }
 
 fn main() -> ExitCode {
-    let arguments = cli::Arguments::parse();
+    let arguments = match cli::Arguments::heard() {
+        Ok(arguments) => arguments,
+        Err(error) => return refused(&error),
+    };
     match &arguments.command {
         // Before anything else is set up: this process reads hostile bytes.
         cli::Command::ParseChild(child) => return sandbox::parse_child(&child.into()),
@@ -60,9 +65,22 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             output::problem(&advice::told(&error));
-            let is_over_budget =
-                error.downcast_ref().is_some_and(|error: &EngineError| error.is_over_budget());
-            ExitCode::from(if is_over_budget { exit::OVER_BUDGET } else { exit::FAILED })
+            ExitCode::from(match error.downcast_ref::<EngineError>() {
+                Some(error) if error.is_over_budget() => exit::OVER_BUDGET,
+                Some(error) if error.is_misuse() => exit::MISUSED,
+                _ => exit::FAILED,
+            })
         }
     }
+}
+
+/// Help, the version, or what is wrong with the words. These may be names of files that the shell put there, so
+/// they pass where all else does.
+fn refused(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    output::note(error.render().to_string().trim_end());
+    ExitCode::from(exit::MISUSED)
 }

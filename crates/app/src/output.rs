@@ -1,4 +1,5 @@
-//! How does the program speak? Results to standard output, everything else to standard error.
+//! How does the program speak? Results to standard output, everything else to standard error; whatever a person
+//! reads passes [`plain`] on its way.
 
 use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
@@ -9,10 +10,15 @@ use serde::Serialize;
 use tracing_subscriber::EnvFilter;
 
 use crate::advice;
+use crate::plain::{json, one_line, plain};
 use crate::render;
 
 /// Prints a result line. A closed pipe ends the program quietly, as tools do.
 pub(crate) fn say(line: &str) {
+    write_out(&plain(line));
+}
+
+fn write_out(line: &str) {
     if writeln!(std::io::stdout().lock(), "{line}").is_err() {
         std::process::exit(0);
     }
@@ -20,13 +26,13 @@ pub(crate) fn say(line: &str) {
 
 /// Prints a result as one JSON document.
 pub(crate) fn say_json(value: &impl Serialize) -> anyhow::Result<()> {
-    say(&serde_json::to_string_pretty(value)?);
+    write_out(&json(&serde_json::to_string_pretty(value)?));
     Ok(())
 }
 
 /// Tells a person something that is no result.
 pub(crate) fn note(line: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", plain(line));
 }
 
 /// Tells a person what to know besides the result.
@@ -55,12 +61,28 @@ pub(crate) fn start_log(verbose: u8, filter: Option<&str>) {
         .unwrap_or_else(|| EnvFilter::new(format!("{level},tantivy=error")));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(|| Log)
+        // Colours are escape sequences: of those the writer lets none pass.
+        .with_ansi(false)
         .without_time()
         .with_target(false)
         .compact()
         .init();
+}
+
+/// Where the log goes: an event at a time.
+struct Log;
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        std::io::stderr().lock().write_all(plain(&text).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Bars on a terminal; a line now and then elsewhere; nothing with `--json`.
@@ -107,7 +129,7 @@ impl Bar {
             });
             bar.set_length(total.max(done) as u64);
             bar.set_position(done as u64);
-            bar.set_message(name);
+            bar.set_message(one_line(&name).into_owned());
         } else if !self.quiet {
             // A line at each tenth: enough for a log file.
             let tenth = if total == 0 { done / 1000 } else { done * 10 / total.max(1) };

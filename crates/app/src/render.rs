@@ -10,6 +10,7 @@ use pikerag_engine::knowledge::{
 use pikerag_engine::parts::Estimate;
 use pikerag_engine::{Cost, CostPart};
 
+use crate::plain::one_line;
 use crate::words::{asked, judged_by, parts, plural, via, why};
 
 /// Candidates of a hop that are listed; the rest is counted.
@@ -68,7 +69,7 @@ fn write_event(tree: &mut String, event: &Event) -> std::fmt::Result {
                 writeln!(tree, "│  ├─ thinking: {}", short(thinking, 160))?;
             }
             for proposal in proposals {
-                writeln!(tree, "│  ├─ proposes: {proposal}")?;
+                writeln!(tree, "│  ├─ proposes: {}", one_line(proposal))?;
             }
             Ok(())
         }
@@ -77,7 +78,7 @@ fn write_event(tree: &mut String, event: &Event) -> std::fmt::Result {
             write_candidates(tree, "│  │  ", candidates)
         }
         Event::Selected { title, index, .. } => {
-            writeln!(tree, "│  └─ chooses {}: {title}", index + 1)
+            writeln!(tree, "│  └─ chooses {}: {}", index + 1, one_line(title))
         }
         Event::Stopped { reason, .. } => writeln!(tree, "│  └─ ends: {}", why(*reason)),
         Event::Unreadable { role, reason } => {
@@ -149,7 +150,7 @@ fn write_candidates(tree: &mut String, indent: &str, candidates: &[Candidate]) -
             parts => format!(" ({parts})"),
         };
         let leads_to = match candidate.atom {
-            Some(_) => format!("  → {}", candidate.title),
+            Some(_) => format!("  → {}", one_line(&candidate.title)),
             None => String::new(),
         };
         writeln!(
@@ -204,7 +205,7 @@ pub(crate) fn conclusion(answer: &Answer, spent: &Spent) -> String {
 /// Where something stands, for a person.
 pub(crate) fn place(uri: &str, page: Option<u32>, span: Span) -> String {
     let page = page.map(|page| format!(", page {page}")).unwrap_or_default();
-    format!("{uri}{page}, bytes {}–{}", span.start, span.end)
+    format!("{}{page}, bytes {}–{}", one_line(uri), span.start, span.end)
 }
 
 fn written_by(answer: &Answer) -> String {
@@ -289,10 +290,9 @@ pub(crate) fn count(n: usize, what: &str) -> String {
     format!("{n} {}", plural(n, what))
 }
 
-/// One line of at most `most` characters; control characters, which could command a terminal, out.
+/// One line of at most `most` characters.
 pub(crate) fn short(text: &str, most: usize) -> String {
     let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line: String = line.chars().filter(|c| !c.is_control()).collect();
     if line.chars().count() <= most {
         return line;
     }

@@ -36,6 +36,7 @@ pub async fn estimate(
     if let Some(base) = base {
         wanted.extend(base.structures().await?.into_iter().map(|wanted| wanted.structure));
     }
+    wanted.retain(|structure| !params.without.contains(structure));
     forecast(base, reader, files, &Plan { params, available, wanted }).await
 }
 

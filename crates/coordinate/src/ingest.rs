@@ -47,7 +47,11 @@ pub async fn ingest(
     let plan = Plan { params, available: &available, wanted: Vec::new() };
     reading::read_all(tools, files, &plan, watch, &mut report).await?;
     moved::follow(tools, params, &mut report).await?;
-    for structure in &params.with {
+    for structure in &params.without {
+        tools.base.release(*structure).await?;
+    }
+    let known = tools.base.structures().await?;
+    for structure in params.with.iter().filter(|structure| !params.without.contains(structure)) {
         tools.base.request(*structure).await?;
     }
     let structures = tools.base.structures().await?;
@@ -81,6 +85,11 @@ pub async fn ingest(
         }
         if structures::build(&job, structure, &mut report).await? {
             tools.base.mark_built(structure, &stamp).await?;
+        } else if job.plan.lacking(structure).is_some()
+            && !known.iter().any(|wanted| wanted.structure == structure)
+        {
+            // Nothing of it is there: later runs, which do not ask for it, need not be told each time.
+            tools.base.release(structure).await?;
         }
         let _ = run(&job, Part::Vectors, &mut report).await?;
     }

@@ -175,7 +175,12 @@ impl Engine {
     }
 
     /// The settings, and what a request asks for besides.
-    pub(crate) fn ingest_params(&self, with: &[Structure], chunking: Option<Chunking>) -> Params {
+    pub(crate) fn ingest_params(
+        &self,
+        with: &[Structure],
+        without: &[Structure],
+        chunking: Option<Chunking>,
+    ) -> Params {
         let mut params = self.settings.ingest.clone();
         if let Some(chunking) = chunking {
             params.chunk_by = self.settings.chunk_by(chunking);
@@ -185,6 +190,8 @@ impl Engine {
                 params.with.push(*structure);
             }
         }
+        params.with.retain(|structure| !without.contains(structure));
+        params.without = without.to_vec();
         params
     }
 

@@ -103,11 +103,14 @@ pub enum EngineError {
     #[error("cancelled")]
     Cancelled,
     /// The question holds no word.
-    #[error("the question is empty")]
+    #[error("the question holds no word")]
     EmptyQuestion,
     /// A filter admits nothing: there is nothing to look through.
     #[error("nothing in the base fits the filter {filter}")]
     NothingAdmitted { filter: Filter },
+    /// What is looked for holds no word.
+    #[error("there is no word to look for")]
+    EmptyQuery,
     /// What is asked for needs vectors, and nothing makes them.
     #[error("there is no embedder")]
     NoEmbedder,
@@ -246,6 +249,7 @@ impl EngineError {
             Self::Solve(SolveError::Diverged { .. }) => "run-diverged",
             Self::Cancelled | Self::Solve(SolveError::Cancelled) => "cancelled",
             Self::EmptyQuestion => "empty-question",
+            Self::EmptyQuery => "empty-query",
             Self::NoEmbedder => "no-embedder",
             Self::NoProposal(_) => "no-proposal",
             Self::NotUtf8 { .. } | Self::NotParsed { .. } => "unreadable-file",
@@ -271,6 +275,29 @@ impl EngineError {
             Self::CorpusUnreadable { .. } => "unreadable-corpus",
             Self::CorpusIncomplete { .. } => "incomplete-corpus",
         }
+    }
+
+    /// Whether the request itself is at fault: it names what there is not, or leaves out what is needed.
+    pub fn is_misuse(&self) -> bool {
+        matches!(
+            self,
+            Self::NoMethod(_)
+                | Self::NoSearch(_)
+                | Self::EmptyQuestion
+                | Self::EmptyQuery
+                | Self::NoWord { .. }
+                | Self::NamedTwice { .. }
+                | Self::BadParameter { .. }
+                | Self::CorporaDoNotFit { .. }
+                | Self::NoRunFolder
+                | Self::NoDataFolder
+                | Self::Settings(SettingsError::NoneInFlight)
+                | Self::Eval(
+                    EvalError::NoSuchFormat { .. }
+                        | EvalError::NoSuchPreset { .. }
+                        | EvalError::BadMethod { .. }
+                )
+        )
     }
 
     /// Whether somebody stopped it.

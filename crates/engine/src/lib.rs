@@ -51,6 +51,7 @@ pub mod parts {
     pub use pikerag_eval::presets::Preset;
     pub use pikerag_eval::recall::{Line as RecallLine, table as recall_table};
     pub use pikerag_eval::report::{Report as EvalReport, text as eval_text};
+    pub use pikerag_models::withheld_keys;
     pub use pikerag_parse::Parsed;
 }
 

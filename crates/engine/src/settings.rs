@@ -5,7 +5,9 @@ mod check;
 mod declaration;
 mod environment;
 mod file;
+mod keys;
 mod resolve;
+mod trust;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -25,6 +27,7 @@ pub use self::declaration::declaration;
 pub use self::environment::Environment;
 pub(crate) use self::environment::{this_folder, this_program};
 pub use self::resolve::{Flags, settings_path};
+pub use self::trust::{TrustState, TrustedFile, distrust, trust, trusted};
 use crate::notice::Notice;
 use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};
 
@@ -194,8 +197,29 @@ pub enum SettingsError {
     #[error("{path} cannot be read")]
     Unreadable { path: PathBuf, source: std::io::Error },
     /// The file is no TOML, or holds what no setting is called or takes.
-    #[error("{path} is not right")]
-    Malformed { path: PathBuf, source: Box<toml::de::Error> },
+    #[error("{path}{}: {reason}", shown(place.as_ref()))]
+    Malformed {
+        path: PathBuf,
+        /// Line and column, from 1.
+        place: Option<(usize, usize)>,
+        /// What is wrong there, without what stands there: it may be a key.
+        reason: String,
+    },
+    /// The file was found, not given, and sets more than plain values.
+    #[error("{path} {}, and sets {}", trusted_once(*has_changed), sets.join(", "))]
+    Untrusted {
+        path: PathBuf,
+        /// The settings that need trust, by name.
+        sets: Vec<String>,
+        /// Whether it was trusted with another content.
+        has_changed: bool,
+    },
+    /// There is no folder of the user's in which trust could be kept.
+    #[error("trust cannot be kept: neither XDG_STATE_HOME nor HOME names a folder")]
+    NoStateFolder,
+    /// That folder cannot be written.
+    #[error("trust cannot be kept in {folder}")]
+    TrustNotKept { folder: PathBuf, source: std::io::Error },
     /// A setting has a value that no one can mean.
     #[error("`{key}` {reason}")]
     Refused {
@@ -209,4 +233,15 @@ pub enum SettingsError {
     /// No model call may be in flight.
     #[error("at least one model call must be in flight")]
     NoneInFlight,
+}
+
+fn shown(place: Option<&(usize, usize)>) -> String {
+    place.map_or_else(String::new, |(line, column)| format!(", line {line}, column {column}"))
+}
+
+fn trusted_once(has_changed: bool) -> &'static str {
+    match has_changed {
+        true => "has changed since it was trusted",
+        false => "is not trusted",
+    }
 }

@@ -7,7 +7,7 @@ use pikerag_knowledge::{ChatModel, ChatReply, ChatRequest, Embedder, ModelError,
 
 use crate::estimate::{estimate_embedding, worst_case, worst_case_embedding};
 use crate::meter::{Meter, Reservation};
-use crate::openai::Trouble;
+use crate::openai::{Extra, Trouble};
 
 /// A model whose calls are metered, and made only if the most that they can cost fits under the cap.
 ///
@@ -19,12 +19,18 @@ use crate::openai::Trouble;
 pub struct Budget<M> {
     inner: M,
     meter: Arc<Meter>,
+    extra: Extra,
 }
 
 impl<M> Budget<M> {
     /// Meters the calls of `inner` under its name; models that share a cap share the meter.
     pub fn new(inner: M, meter: Arc<Meter>) -> Self {
-        Self { inner, meter }
+        Self { inner, meter, extra: Extra::default() }
+    }
+
+    /// The same for a model that sends further fields, which can make a call dearer than its request.
+    pub(crate) fn with_extra(self, extra: Extra) -> Self {
+        Self { extra, ..self }
     }
 }
 
@@ -36,7 +42,8 @@ impl<M: ChatModel> ChatModel for Budget<M> {
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let role = request.role.as_str();
-        let held = self.meter.reserve(role, self.inner.name(), worst_case(request)).await?;
+        let worst = self.extra.on(worst_case(request));
+        let held = self.meter.reserve(role, self.inner.name(), worst).await?;
         let reply = self.inner.complete(request).await;
         close(held, reply, |reply| reply.usage)
     }
@@ -164,6 +171,17 @@ mod tests {
         the budget of 1 call is spent (this call can cost 1 call on top of 1 call so far)
         the budget of 0 calls is spent (this call can cost 1 call on top of 0 calls so far)
         ");
+    }
+
+    /// A field of the settings that lets a reply be longer takes its part of the budget beforehand.
+    #[tokio::test]
+    async fn further_fields_are_reserved_too() {
+        let fields = serde_json::json!({"max_tokens": 4000});
+        let extra = Extra::new(fields.as_object().unwrap());
+        let cap = Cap { tokens: Some(4000), ..Cap::default() };
+        let chat = Budget::new(ScriptedChat::in_order(["reply"]), meter(cap)).with_extra(extra);
+        let error = chat.complete(&request("a")).await.unwrap_err();
+        assert!(matches!(error, ModelError::OverBudget { .. }), "{error}");
     }
 
     #[tokio::test]

@@ -35,7 +35,9 @@ pub use estimate::{estimate_prompt, estimate_tokens};
 pub use ledger::{MemoryLedger, Mode, Recorded, RecordedEmbedder};
 pub use limit::{Limit, Limiter, Limits};
 pub use meter::{Cap, Meter, Price, Prices, Spending, Usd};
-pub use openai::{EmbeddingParams, Endpoint, OpenAiChat, OpenAiEmbedder, Structured, Transport};
+pub use openai::{
+    EmbeddingParams, Endpoint, OpenAiChat, OpenAiEmbedder, Structured, Transport, withheld_keys,
+};
 pub use retry::{Retry, RetryParams};
 pub use secret::Secret;
 pub use single_flight::SingleFlight;

@@ -16,6 +16,7 @@ use crate::secret::Secret;
 mod canned;
 mod chat;
 mod embeddings;
+mod extra;
 mod http;
 mod quirks;
 #[cfg(test)]
@@ -26,8 +27,10 @@ mod wait;
 pub use chat::OpenAiChat;
 pub use embeddings::{EmbeddingParams, OpenAiEmbedder};
 pub(crate) use embeddings::{from_base64, to_base64};
+pub(crate) use extra::Extra;
 pub use http::Transport;
 pub(crate) use trouble::Trouble;
+pub use trouble::withheld_keys;
 
 /// Where a model is served, and how to speak with it.
 #[derive(Clone)]
@@ -49,8 +52,11 @@ pub struct Endpoint {
     pub structured: Structured,
     /// Whether to send the temperature; endpoints that refuse it are found out by themselves.
     pub send_temperature: bool,
-    /// Further fields of the body, such as `{"options": {"num_ctx": 16384}}`; they replace ours.
+    /// Further fields of the body, such as `{"options": {"num_ctx": 16384}}`; they replace ours. Not those
+    /// that nobody could hold under a cap: `n`, `tools` and the like.
     pub extra: Map<String, Value>,
+    /// What holds a key that is not sent here, for it was given for another address. A refusal names it.
+    pub withheld: Vec<String>,
 }
 
 /// How to ask for a reply that follows a schema.
@@ -82,6 +88,7 @@ impl Endpoint {
             structured: Structured::Auto,
             send_temperature: true,
             extra: Map::new(),
+            withheld: Vec::new(),
         }
     }
 
@@ -105,6 +112,7 @@ impl fmt::Debug for Endpoint {
             .field("structured", &self.structured)
             .field("send_temperature", &self.send_temperature)
             .field("extra", &self.extra.keys())
+            .field("withheld", &self.withheld)
             .finish()
     }
 }

@@ -9,7 +9,7 @@ use crate::budget::Budget;
 use crate::ledger::{Mode, Recorded, RecordedEmbedder};
 use crate::limit::{Limit, Limiter, Limits};
 use crate::meter::Meter;
-use crate::openai::{EmbeddingParams, Endpoint, OpenAiChat, OpenAiEmbedder, Transport};
+use crate::openai::{EmbeddingParams, Endpoint, Extra, OpenAiChat, OpenAiEmbedder, Transport};
 use crate::retry::{Retry, RetryParams};
 use crate::single_flight::SingleFlight;
 
@@ -52,7 +52,9 @@ pub fn chat_stack(
     endpoint: Endpoint,
     params: &StackParams,
 ) -> Result<Arc<dyn ChatModel>, ModelError> {
-    Ok(wrap_chat(calls, OpenAiChat::new(endpoint, &calls.transport)?, params))
+    let extra = Extra::new(&endpoint.extra);
+    let model = OpenAiChat::new(endpoint, &calls.transport)?;
+    Ok(wrap(calls, Budget::new(model, calls.meter.clone()).with_extra(extra), params))
 }
 
 /// Any chat model in all its wrappers.
@@ -61,7 +63,14 @@ pub fn wrap_chat<M: ChatModel + 'static>(
     model: M,
     params: &StackParams,
 ) -> Arc<dyn ChatModel> {
-    let model = Budget::new(model, calls.meter.clone());
+    wrap(calls, Budget::new(model, calls.meter.clone()), params)
+}
+
+fn wrap<M: ChatModel + 'static>(
+    calls: &CallContext,
+    model: Budget<M>,
+    params: &StackParams,
+) -> Arc<dyn ChatModel> {
     let model = Limit::new(model, params.limiter.clone());
     let model = Retry::new(model, params.retry);
     let model = Recorded::new(model, calls.ledger.clone(), calls.mode);

@@ -1,9 +1,12 @@
 //! What can be said on the command line to look at what was distilled: tags, the graph, records; and at the
 //! methods?
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+
+use super::at_least;
 
 #[derive(Debug, Args)]
 pub(crate) struct Methods {
@@ -27,8 +30,8 @@ pub(crate) enum TagsVerb {
         /// Name of the class.
         class: String,
         /// How many to show.
-        #[arg(short, default_value_t = 50)]
-        k: usize,
+        #[arg(short, default_value_t = at_least(50))]
+        k: NonZeroUsize,
     },
     /// Pairs of a reader's word and the documents'.
     Pairs,
@@ -105,8 +108,8 @@ pub(crate) struct GraphExport {
     #[arg(long, value_name = "NODE")]
     pub(crate) of: Option<String>,
     /// The most nodes of a page.
-    #[arg(long, default_value_t = 400, value_name = "N")]
-    pub(crate) nodes: usize,
+    #[arg(long, default_value_t = at_least(400), value_name = "N")]
+    pub(crate) nodes: NonZeroUsize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -1,5 +1,7 @@
 //! What do the words of the command line ask of the engine?
 
+use std::num::NonZeroUsize;
+
 use pikerag_engine::knowledge::{Filter, Structure};
 use pikerag_engine::sandbox;
 use pikerag_engine::settings::{Cap, Chunking, Flags};
@@ -10,7 +12,7 @@ use pikerag_engine::{
 
 use super::{
     Arguments, ChunkingName, Estimate, Eval, Filters, GraphFormat, Index, ParseChild, RunLimited,
-    SearchPath, StructureName, With,
+    SearchPath, StructureName,
 };
 
 impl Arguments {
@@ -25,7 +27,7 @@ impl Arguments {
                 tokens: self.budget_tokens,
                 calls: self.budget_calls,
             },
-            in_flight: self.in_flight,
+            in_flight: self.in_flight.map(NonZeroUsize::get),
         }
     }
 }
@@ -36,7 +38,8 @@ impl Index {
             paths: self.paths.paths.clone(),
             prune: self.prune,
             retry_refused: self.retry_refused,
-            with: self.with.structures(),
+            with: structures(&self.with.with),
+            without: structures(&self.with.without),
             chunking: self.with.chunking.map(Chunking::from),
             progress,
         }
@@ -47,7 +50,8 @@ impl Estimate {
     pub(crate) fn request(&self) -> EstimateRequest {
         EstimateRequest {
             paths: self.paths.paths.clone(),
-            with: self.with.structures(),
+            with: structures(&self.with.with),
+            without: structures(&self.with.without),
             chunking: self.with.chunking.map(Chunking::from),
         }
     }
@@ -59,10 +63,8 @@ impl Filters {
     }
 }
 
-impl With {
-    fn structures(&self) -> Vec<Structure> {
-        self.with.iter().copied().map(Structure::from).collect()
-    }
+fn structures(names: &[StructureName]) -> Vec<Structure> {
+    names.iter().copied().map(Structure::from).collect()
 }
 
 impl Eval {
@@ -78,9 +80,9 @@ impl Eval {
             judge: self.judge,
             consistency: self.consistency,
             perplexity: self.perplexity,
-            limit: self.limit,
+            limit: self.limit.map(NonZeroUsize::get),
             seed: self.seed,
-            concurrency: self.concurrency,
+            concurrency: self.concurrency.get(),
             out: self.out.clone(),
             fresh: self.fresh,
             progress,

@@ -5,13 +5,15 @@ use std::num::NonZeroUsize;
 use clap::{Args, Subcommand};
 use pikerag_engine::knowledge::Change;
 
+use super::at_least;
+
 #[derive(Debug, Args)]
 pub(crate) struct Runs {
     #[command(subcommand)]
     pub(crate) verb: Option<RunsVerb>,
     /// How many to list, the latest first.
-    #[arg(long, default_value_t = 20, value_name = "N")]
-    pub(crate) limit: usize,
+    #[arg(long, default_value_t = at_least(20), value_name = "N")]
+    pub(crate) limit: NonZeroUsize,
 }
 
 #[derive(Debug, Subcommand)]

@@ -6,10 +6,11 @@ use serde_json::json;
 use crate::cli::{Ask, Search};
 use crate::exit;
 use crate::output::{note, say, say_json, tell_notice};
+use crate::plain::one_line;
 use crate::{render, words};
 
 pub(crate) async fn ask(engine: &Engine, json: bool, arguments: &Ask) -> anyhow::Result<u8> {
-    let (question, method) = (arguments.question.clone(), arguments.method.clone());
+    let (question, method) = (arguments.question.concat(), arguments.method.clone());
     let filter = arguments.filters.filter();
     let request = AskRequest { question, method, filter, ..AskRequest::default() };
     let response = engine.ask(&request).await?;
@@ -60,9 +61,9 @@ pub(super) fn conclude(
 
 pub(crate) async fn search(engine: &Engine, json: bool, arguments: &Search) -> anyhow::Result<u8> {
     let request = SearchRequest {
-        query: arguments.query.clone(),
+        query: arguments.query.concat(),
         by: arguments.by.into(),
-        k: arguments.k,
+        k: arguments.k.get(),
         filter: arguments.filters.filter(),
     };
     let response = engine.search(&request).await?;
@@ -81,7 +82,7 @@ pub(crate) async fn search(engine: &Engine, json: bool, arguments: &Search) -> a
         say(&format!(
             "{}. {}  {:.4} ({})",
             place + 1,
-            chunk.full_title(),
+            one_line(&chunk.full_title()),
             hit.score,
             words::parts(&hit.parts)
         ));

@@ -65,7 +65,7 @@ fn export(engine: &Engine, arguments: &GraphExport) -> anyhow::Result<u8> {
     let export = engine.graph_export(GraphExportRequest {
         format: arguments.format.into(),
         of: arguments.of.clone(),
-        nodes: arguments.nodes,
+        nodes: arguments.nodes.get(),
     })?;
     let drawn = write_to(arguments.output.as_deref(), |writer| Ok(export.write(writer)?))?;
     if let Some(drawn) = drawn.filter(|drawn| 0 < drawn.left_out) {

@@ -9,6 +9,7 @@ use crate::advice;
 use crate::cli::{Estimate, Index, Paths};
 use crate::exit;
 use crate::output::{Bar, note, say, say_json, tell_notice};
+use crate::plain::one_line;
 use crate::render::{self, count};
 
 /// Problems and failures that are listed one by one.
@@ -46,15 +47,16 @@ fn tell(response: &IndexResponse) {
                 chunks += report.added;
             }
             Outcome::Unchanged => unchanged += 1,
-            Outcome::Waiting { reason } => note(&format!("waits: {path}: {reason}")),
+            Outcome::Waiting { reason } => note(&format!("waits: {}: {reason}", one_line(path))),
             Outcome::Failed { reason } => {
-                note(&format!("left out: {path}: {}", advice::file(reason)));
+                note(&format!("left out: {}: {}", one_line(path), advice::file(reason)));
             }
         }
     }
     for (path, Problem { place, reason }) in report.problems.iter().take(LISTED) {
         note(&format!(
-            "problem: {path}{}{place}: {reason}",
+            "problem: {}{}{place}: {reason}",
+            one_line(path),
             if place.is_empty() { "" } else { ", " }
         ));
     }
@@ -71,7 +73,7 @@ fn tell(response: &IndexResponse) {
         note(&format!("{} refused; {}", count(report.refused, "call"), advice::REFUSED));
     }
     for path in pruned {
-        say(&format!("removed {path}: it is gone from disk"));
+        say(&format!("removed {}: it is gone from disk", one_line(path)));
     }
     for (old, new) in &report.moved {
         say(&format!("removed {old}: it is called {new} now"));
@@ -129,6 +131,9 @@ fn tell(response: &IndexResponse) {
     for lacking in &report.lacking {
         note(&format!("left out: {}", advice::lacking(*lacking)));
     }
+    for lacking in &report.stale {
+        note(&format!("not brought up to date: {}", advice::stale(*lacking)));
+    }
     if report.duplicates + report.pronouns + report.unreadable > 0 {
         say(&format!(
             "dropped {} and {}; {} fell back to sentences",
@@ -154,7 +159,7 @@ pub(crate) async fn delete(engine: &Engine, json: bool, arguments: &Paths) -> an
         say_json(&response)?;
     } else {
         for name in &response.deleted {
-            say(&format!("deleted {name}"));
+            say(&format!("deleted {}", one_line(name)));
         }
         if response.deleted.is_empty() {
             note("nothing in the base is named so; `pikerag files` lists what there is");
@@ -177,7 +182,7 @@ pub(crate) async fn estimate(
         say_json(&response)?;
     } else {
         for (path, reason) in &estimate.unreadable {
-            note(&format!("would be left out: {path}: {}", advice::file(reason)));
+            note(&format!("would be left out: {}: {}", one_line(path), advice::file(reason)));
         }
         say(&render::bill(estimate, response.usd));
     }

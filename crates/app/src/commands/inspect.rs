@@ -1,6 +1,6 @@
 //! `status` and `export`: what is in the base.
 
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::Context;
@@ -12,6 +12,7 @@ use super::files::{tell_gone, tell_same, tell_unseen};
 use crate::advice;
 use crate::cli::Export;
 use crate::output::{say, say_json};
+use crate::plain::Shown;
 use crate::render::{count, short};
 
 pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
@@ -100,7 +101,7 @@ pub(crate) fn export(engine: &Engine, arguments: &Export) -> anyhow::Result<u8> 
     Ok(0)
 }
 
-/// Writes to a new file, or to standard output.
+/// Writes to a new file, or to standard output: exactly, or plain where that is a terminal.
 pub(super) fn write_to<T>(
     path: Option<&Path>,
     write: impl FnOnce(&mut dyn Write) -> anyhow::Result<T>,
@@ -111,7 +112,15 @@ pub(super) fn write_to<T>(
                 .with_context(|| format!("{} is not written", path.display()))?;
             write(&mut BufWriter::new(file))
         }
-        None => write(&mut BufWriter::new(Quiet(std::io::stdout().lock()))),
+        None => {
+            let stdout = std::io::stdout();
+            let is_terminal = stdout.is_terminal();
+            let quiet = Quiet(stdout.lock());
+            match is_terminal {
+                true => write(&mut BufWriter::new(Shown::on(quiet))),
+                false => write(&mut BufWriter::new(quiet)),
+            }
+        }
     }
 }
 

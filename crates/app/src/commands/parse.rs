@@ -8,6 +8,7 @@ use pikerag_engine::{Engine, EngineError, ParseRequest};
 use crate::cli::Parse;
 use crate::exit;
 use crate::output::{note, say, say_json};
+use crate::plain::one_line;
 use crate::render::count;
 
 pub(crate) async fn parse(engine: &Engine, json: bool, arguments: &Parse) -> anyhow::Result<u8> {
@@ -37,9 +38,9 @@ fn show(document: &Document) {
     let Document { fragment, title, media_type, text, blocks, links, images, metadata, .. } =
         document;
     let of = if fragment.is_empty() { String::new() } else { format!(" ({fragment})") };
-    say(&plain(&format!("{title}{of}: {media_type}")));
+    say(&format!("{}: {media_type}", one_line(&format!("{title}{of}"))));
     for (key, value) in metadata {
-        say(&plain(&format!("  {key}: {value}")));
+        say(&format!("  {}", one_line(&format!("{key}: {value}"))));
     }
     let tables = blocks.iter().filter(|block| matches!(block.kind, BlockKind::Table(_))).count();
     let pages = blocks.iter().filter_map(|block| block.page).max();
@@ -54,14 +55,9 @@ fn show(document: &Document) {
     for block in blocks {
         say("");
         say(&format!("[{}]", label(block)));
-        say(&plain(block.span.of(text).unwrap_or_default()));
+        say(block.span.of(text).unwrap_or_default());
     }
     say("");
-}
-
-/// Without what would steer a terminal: the document is a stranger's.
-fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
 
 fn label(block: &Block) -> String {

@@ -10,6 +10,7 @@ use pikerag_engine::{Engine, ProposeRequest, RecordsRequest};
 use super::inspect::Quiet;
 use crate::cli::{Propose, Records};
 use crate::output::{note, say, say_json};
+use crate::plain::plain;
 use crate::render::{count, paid, place, short};
 
 /// Longest value that is shown in a list, in characters.
@@ -91,10 +92,11 @@ fn write_csv(found: &[Record], writer: &mut impl Write) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A cell that no spreadsheet takes for a formula.
+/// A cell that no spreadsheet takes for a formula, and no terminal for a command.
 fn quoted(cell: &str) -> String {
+    let cell = &plain(cell);
     let risky = cell.starts_with(['=', '+', '-', '@', '\t']) && cell.parse::<f64>().is_err();
-    let cell = if risky { format!("'{cell}") } else { cell.to_owned() };
+    let cell = if risky { format!("'{cell}") } else { cell.to_string() };
     match cell.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", cell.replace('"', "\"\"")),
         false => cell,
@@ -134,7 +136,7 @@ mod tests {
 
     #[test]
     fn cells_are_quoted_and_no_formula() {
-        let cells = ["a", "a,b", "say \"x\"", "=1+1", "-5", "-x"];
-        insta::assert_snapshot!(cells.map(quoted).join("|"), @r#"a|"a,b"|"say ""x"""|'=1+1|-5|'-x"#);
+        let cells = ["a", "a,b", "say \"x\"", "=1+1", "-5", "-x", "\x1b[2J"];
+        insta::assert_snapshot!(cells.map(quoted).join("|"), @r#"a|"a,b"|"say ""x"""|'=1+1|-5|'-x|␛[2J"#);
     }
 }

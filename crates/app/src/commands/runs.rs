@@ -8,11 +8,12 @@ use pikerag_engine::{
 use super::answer::conclude;
 use crate::cli::{Runs, RunsVerb};
 use crate::output::{note, say, say_json};
+use crate::plain::one_line;
 use crate::render::{self, count, short};
 
 pub(crate) async fn runs(engine: &Engine, json: bool, arguments: &Runs) -> anyhow::Result<u8> {
     match &arguments.verb {
-        None => list(json, &engine.runs(arguments.limit).await?),
+        None => list(json, &engine.runs(arguments.limit.get()).await?),
         Some(RunsVerb::Show { run }) => show(json, &engine.run_by_name(run).await?),
         Some(RunsVerb::Replay { run }) => {
             let response = engine.replay_run(run, &AskRequest::default()).await?;
@@ -127,7 +128,7 @@ fn diff(json: bool, response: &DiffResponse) -> anyhow::Result<u8> {
     say(&format!("{} in both answers", count(*both, "chunk")));
     for (mark, titles) in [('-', only_first), ('+', only_second)] {
         for title in titles {
-            say(&format!("{mark} {title}"));
+            say(&format!("{mark} {}", one_line(title)));
         }
     }
     for (mark, RunSummary { run, .. }) in [('-', first), ('+', second)] {

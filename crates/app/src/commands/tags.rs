@@ -16,7 +16,7 @@ use crate::words;
 pub(crate) async fn tags(engine: &Engine, json: bool, arguments: &Tags) -> anyhow::Result<u8> {
     let line = match &arguments.verb {
         None => return list(json, &engine.tag_classes().await?),
-        Some(TagsVerb::Show { class, k }) => return show(engine, json, class, *k).await,
+        Some(TagsVerb::Show { class, k }) => return show(engine, json, class, k.get()).await,
         Some(TagsVerb::Pairs) => return pairs(engine, json).await,
         Some(TagsVerb::Learn { file }) => return learn(engine, json, file).await,
         Some(TagsVerb::AddClass { name, covers, examples }) => {

@@ -79,16 +79,24 @@ fn init_never_overwrites() {
 #[test]
 fn errors_name_what_is_wrong() {
     let place = Place::new();
-    let said = |place: &Place, arguments: &[&str], parts: &[&str]| {
-        let stderr = place.run_to(1, arguments).stderr;
+    let said_at = |code: i32, place: &Place, arguments: &[&str], parts: &[&str]| {
+        let stderr = place.run_to(code, arguments).stderr;
         assert!(parts.iter().all(|part| stderr.contains(part)), "{parts:?}: {stderr}");
+    };
+    let said = |place: &Place, arguments: &[&str], parts: &[&str]| {
+        said_at(1, place, arguments, parts);
     };
     said(&place, &["ask", "Who?"], &[".pikerag", "no knowledge base", "pikerag index"]);
     said(&place, &["--base", "b", "status"], &["no knowledge base"]);
     assert!(!place.path("b").exists(), "a question makes no base");
-    said(&place, &["ask", "-m", "guess", "Who?"], &["`guess`", "kar3,", "hop-rag", "naive-rag"]);
+    said_at(
+        2,
+        &place,
+        &["ask", "-m", "guess", "Who?"],
+        &["`guess`", "kar3,", "hop-rag", "naive-rag"],
+    );
     said(&place, &["--config", "none.toml", "status"], &["none.toml"]);
-    said(&place, &["--in-flight", "0", "status"], &["--in-flight"]);
+    said_at(2, &place, &["--in-flight", "0", "status"], &["--in-flight"]);
     place.write("pikerag.toml", "[chat]\nmodle = \"x\"\n");
     said(&place, &["status"], &["pikerag.toml", "modle"]);
     place.write("pikerag.toml", "[limits]\nfile_mib = \"much\"\n");

@@ -12,6 +12,8 @@ use tempfile::TempDir;
 /// No run of the program takes longer, even where the machine has other work: it hangs.
 const DEADLINE: Duration = Duration::from_secs(400);
 
+const SETTINGS: &str = "pikerag.toml";
+
 /// A path of the tools beside the repository; `None`, and the reason on the terminal, without them.
 pub(crate) fn shared(path: &str) -> Option<PathBuf> {
     let full = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(path);
@@ -108,7 +110,11 @@ impl Drop for Stub {
 /// A folder in which the program runs, with nothing of this machine in its environment.
 pub(crate) struct Place {
     folder: TempDir,
+    /// What is the user's own, apart from the folder.
+    user: TempDir,
     environment: Vec<(String, String)>,
+    /// Whether a `pikerag.toml` is found, and not given.
+    finds_settings: bool,
 }
 
 /// What came of a run.
@@ -121,7 +127,17 @@ pub(crate) struct Ran {
 impl Place {
     /// Without any model.
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), environment: Vec::new() }
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            user: tempfile::tempdir().unwrap(),
+            environment: Vec::new(),
+            finds_settings: false,
+        }
+    }
+
+    /// Where a `pikerag.toml` is a stranger's, until it is trusted.
+    pub(crate) fn of_a_stranger() -> Self {
+        Self { finds_settings: true, ..Self::new() }
     }
 
     /// With the stub's chat model and embedder.
@@ -135,6 +151,11 @@ impl Place {
     pub(crate) fn set(mut self, name: &str, value: &str) -> Self {
         self.environment.push((name.to_owned(), value.to_owned()));
         self
+    }
+
+    /// A path of the user's own.
+    pub(crate) fn own_path(&self, name: &str) -> PathBuf {
+        self.user.path().join(name)
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -153,6 +174,7 @@ impl Place {
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let given = ("PIKERAG_CONFIG", SETTINGS);
         let mut command = Command::new(env!("CARGO_BIN_EXE_pikerag"));
         command
             .args(arguments)
@@ -160,6 +182,8 @@ impl Place {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.folder.path())
             .env("XDG_CACHE_HOME", self.folder.path())
+            .env("XDG_STATE_HOME", self.user.path())
+            .envs((!self.finds_settings && self.path(SETTINGS).exists()).then_some(given))
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .current_dir(self.folder.path())
             .stdin(Stdio::null());

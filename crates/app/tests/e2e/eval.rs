@@ -100,7 +100,7 @@ fn published_questions_bring_their_corpus_and_data_sets_stand_apart() {
     assert!(text.contains("== hotpotqa ==") && text.contains("Type: bridge"), "{text}");
     let markdown = place.read("both/report.md");
     assert!(markdown.contains("## rusk\n"), "{markdown}");
-    let ran = place.run_to(1, &[&both[..], &["--corpus", "x"]].concat());
+    let ran = place.run_to(2, &[&both[..], &["--corpus", "x"]].concat());
     assert!(ran.stderr.contains("3 corpora"), "{}", ran.stderr);
 }
 
@@ -141,7 +141,7 @@ fn a_dry_run_is_free_and_its_bounds_hold() {
     }
     assert_eq!(compared, 3 * 16);
     let ran =
-        place.run_to(1, &["eval", "--dry-run", "--methods", "guess", "--questions", &questions]);
+        place.run_to(2, &["eval", "--dry-run", "--methods", "guess", "--questions", &questions]);
     assert!(ran.stderr.contains("no method `guess`"), "{}", ran.stderr);
 }
 

@@ -144,7 +144,7 @@ fn a_dead_endpoint_is_said_once() {
     assert!(ran.stderr.contains("`--offline`"), "{}", ran.stderr);
 
     let talker = Talker::start();
-    let place = place.set("OPENAI_BASE_URL", &talker.url());
+    let place = place.set("OPENAI_BASE_URL", &talker.address());
     place.run_to(0, &index);
     assert_eq!((status(&place)["pending"].clone(), talker.chats()), (json!([]), 20));
 }

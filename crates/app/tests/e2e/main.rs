@@ -22,6 +22,8 @@ mod kill;
 #[cfg(test)]
 mod layouts;
 #[cfg(test)]
+mod manners;
+#[cfg(test)]
 mod methods;
 #[cfg(test)]
 mod paths;
@@ -40,3 +42,7 @@ mod stub_workload;
 mod tags;
 #[cfg(test)]
 mod talker;
+#[cfg(test)]
+mod terminal;
+#[cfg(test)]
+mod trust;

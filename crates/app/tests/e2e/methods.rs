@@ -41,6 +41,6 @@ fn a_method_is_told_as_it_is_set() {
     assert_eq!((&json["set"]["n"], &json["parameters"][0]["default"]), (&3.into(), &5.into()));
     let all = place.run_to(0, &["--json", "methods"]).json();
     assert_eq!(all[0]["without_model"], "hop_retrieval", "{all:#}");
-    assert!(place.run_to(1, &["methods", "kar4"]).stderr.contains("no method `kar4`"));
+    assert!(place.run_to(2, &["methods", "kar4"]).stderr.contains("no method `kar4`"));
     place.run_to(2, &["methods", "kar3", "--markdown"]);
 }

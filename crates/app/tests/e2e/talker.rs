@@ -29,6 +29,8 @@ struct Shared {
     answered: AtomicU64,
     /// Prompts with this word in them are refused.
     refused: Mutex<Option<String>>,
+    /// What it says in every answer to a question.
+    besides: Mutex<String>,
 }
 
 /// How often each request was made, by its bytes.
@@ -57,6 +59,7 @@ impl Talker {
             heard: Mutex::default(),
             answered: AtomicU64::new(u64::MAX),
             refused: Mutex::default(),
+            besides: Mutex::default(),
         });
         let serving = shared.clone();
         std::thread::spawn(move || {
@@ -72,14 +75,19 @@ impl Talker {
     /// A folder whose settings name this server, chat and embeddings.
     pub(crate) fn place(&self) -> Place {
         Place::new()
-            .set("OPENAI_BASE_URL", &self.url())
+            .set("OPENAI_BASE_URL", &self.address())
             .set("OPENAI_MODEL", "talker")
             .set("PIKERAG_EMBED_MODEL", "talker-embedding")
     }
 
-    /// Where it listens.
-    pub(crate) fn url(&self) -> String {
+    /// What stands before `/chat/completions`.
+    pub(crate) fn address(&self) -> String {
         format!("http://127.0.0.1:{}/v1", self.port)
+    }
+
+    /// What it is to say from now on in every thought, sub-question and answer.
+    pub(crate) fn say(&self, besides: &str) {
+        besides.clone_into(&mut self.shared.besides.lock().unwrap());
     }
 
     pub(crate) fn chats(&self) -> u64 {
@@ -150,7 +158,7 @@ fn serve(mut connection: TcpStream, shared: &Shared) -> std::io::Result<()> {
             embed(&asked, &mut heard)
         } else {
             *heard.chats.entry(body).or_default() += 1;
-            chat(&asked)
+            chat(&asked, &shared.besides.lock().unwrap())
         };
         (reply, heard.requests())
     };
@@ -174,11 +182,11 @@ fn serve(mut connection: TcpStream, shared: &Shared) -> std::io::Result<()> {
     )
 }
 
-fn chat(asked: &Value) -> Value {
+fn chat(asked: &Value, besides: &str) -> Value {
     let content = &asked["messages"][0]["content"];
     // With pictures it is a list of parts, the words first.
     let prompt = content.as_str().or_else(|| content[0]["text"].as_str()).unwrap();
-    let reply = asking(prompt).unwrap_or_else(|| repeating::reply(prompt));
+    let reply = asking(prompt, besides).unwrap_or_else(|| repeating::reply(prompt));
     let (read, written) = (prompt.split(' ').count(), reply.split(' ').count());
     json!({
         "choices": [{"message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}],
@@ -188,18 +196,19 @@ fn chat(asked: &Value) -> Value {
 
 /// The reply to a prompt of KAR³: another sub-question as long as there are fewer than three passages, the first
 /// candidate, and the last passage's words.
-fn asking(prompt: &str) -> Option<String> {
+fn asking(prompt: &str, besides: &str) -> Option<String> {
     let reply = if prompt.contains("{\"thinking\": \"what is known, what is missing\"") {
         let passages = repeating::below(prompt, "Context").matches("\n\n").count();
         let asked = repeating::below(prompt, "Question");
-        let more = [format!("{asked} ({passages})"), format!("What else, {passages}?")];
-        json!({"thinking": "", "sub_questions": if passages < 2 { more.as_slice() } else { &[] }})
+        let more = [format!("{asked} ({passages})"), format!("What else{besides}, {passages}?")];
+        json!({"thinking": besides, "sub_questions": if passages < 2 { more.as_slice() } else { &[] }})
     } else if prompt.contains("\"question_idx\"") {
         json!({"thinking": "", "question_idx": 1})
     } else if prompt.contains("\"citations\"") {
         let words = repeating::below(prompt, "Context").split_whitespace().rev().take(3);
         let words: Vec<&str> = words.collect();
-        json!({"answer": words.join(" "), "rationale": "", "citations": []})
+        let answer = format!("{}{besides}", words.join(" "));
+        json!({"answer": answer, "rationale": besides, "citations": []})
     } else {
         return None;
     };

@@ -248,6 +248,11 @@ impl Progress for Oracle {
         Ok(())
     }
 
+    async fn release(&self, structure: Structure) -> Result<(), StoreError> {
+        self.state().wanted.remove(&structure);
+        Ok(())
+    }
+
     async fn mark_built(&self, structure: Structure, stamp: &str) -> Result<(), StoreError> {
         if let Some(held) = self.state().wanted.get_mut(&structure) {
             stamp.clone_into(held);

@@ -106,6 +106,8 @@ pub struct Report {
     pub tags: usize,
     /// What kept structures from being built.
     pub lacking: Vec<Lacking>,
+    /// What kept structures of earlier runs from being brought up to date: they stay as they are.
+    pub stale: Vec<Lacking>,
     /// Chunks whose call failed; the next run tries them again: (chunk, reason), the first few.
     pub failed: Vec<(String, String)>,
     /// Calls that failed in all; those that ended the run are not among them.

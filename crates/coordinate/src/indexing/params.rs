@@ -22,6 +22,8 @@ pub struct Params {
     /// What to build over all documents together. What was built once is kept up to date by every
     /// later run.
     pub with: Vec<Structure>,
+    /// What is kept up no longer, though earlier runs or `with` ask for it; what there is stays as it is.
+    pub without: Vec<Structure>,
     /// Which records to read: exactly these are in the base afterwards.
     pub records: Vec<RecordSchema>,
     /// Files on record that are gone from disk. Where this run meets the same bytes under another name, they have
@@ -50,6 +52,7 @@ impl Default for Params {
             tags: TagParams::default(),
             atoms: vec![AtomKind::Sentence],
             with: Vec::new(),
+            without: Vec::new(),
             records: Vec::new(),
             gone: Vec::new(),
             renamed: Vec::new(),

@@ -19,7 +19,7 @@ pub(super) async fn build(
         match job.plan.params.with.contains(&structure) {
             true => report.lacking.push(lacking),
             // Asked for by an earlier run, which had it.
-            false => tracing::warn!("{lacking}: what there is stays as it is"),
+            false => report.stale.push(lacking),
         }
         return Ok(false);
     }

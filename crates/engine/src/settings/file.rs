@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pikerag_coordinate::TagUse;
 use pikerag_coordinate::ingest::Summarized;
@@ -10,7 +10,53 @@ use pikerag_knowledge::{AtomKind, RecordSchema, Role, Structure};
 use pikerag_models::Secret;
 use serde::Deserialize;
 
-use super::{Chunking, RunLimits};
+use super::{Chunking, RunLimits, SettingsError};
+
+/// Reads the text of a settings file. An error names the place and never shows what stands there: it may be a key.
+pub(super) fn parse(path: &Path, text: &str) -> Result<SettingsFile, SettingsError> {
+    toml::from_str(text).map_err(|error| {
+        let at = error.span().map(|span| span.start);
+        let setting = at.and_then(|at| setting_before(text, at));
+        let reason = without_value(error.message());
+        SettingsError::Malformed {
+            path: path.to_owned(),
+            place: at.map(|at| line_and_column(text, at)),
+            reason: match setting {
+                Some(name) => format!("`{name}`: {reason}"),
+                None => reason,
+            },
+        }
+    })
+}
+
+/// The setting whose value begins here: `file_mib` in `file_mib = "much"`.
+fn setting_before(text: &str, at: usize) -> Option<&str> {
+    let line = text.get(..at)?.rsplit('\n').next()?;
+    let name = line.trim_end().strip_suffix('=')?.rsplit(['{', ',']).next()?.trim();
+    let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+    (!name.is_empty() && name.chars().all(is_name)).then_some(name)
+}
+
+/// From 1, columns in characters.
+fn line_and_column(text: &str, at: usize) -> (usize, usize) {
+    let before = text.get(..at).unwrap_or(text);
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    (before.matches('\n').count() + 1, line.chars().count() + 1)
+}
+
+/// `invalid type: string "sk-…", expected u64` without the string: its kind and what is expected say enough.
+fn without_value(message: &str) -> String {
+    let shows = ["invalid type: ", "invalid value: ", "invalid length ", "unknown variant "];
+    let Some(begins) = shows.iter().find(|begins| message.starts_with(**begins)) else {
+        return message.to_owned();
+    };
+    let rest = message.get(begins.len()..).unwrap_or_default();
+    let (found, expected) = rest.rsplit_once(", expected ").unwrap_or((rest, ""));
+    let kind = found.split(['"', '`']).next().unwrap_or_default().trim_end();
+    let said = format!("{begins}{kind}");
+    let said = said.trim_end();
+    if expected.is_empty() { said.to_owned() } else { format!("{said}, expected {expected}") }
+}
 
 /// The settings file, as written.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -107,6 +153,9 @@ pub(super) struct ChatTable {
     pub(super) headers: BTreeMap<String, Secret>,
     /// Further fields of each request's body.
     pub(super) extra: serde_json::Map<String, serde_json::Value>,
+    /// Keys that are not sent, for they were given for another address.
+    #[serde(skip)]
+    pub(super) withheld: Vec<String>,
 }
 
 /// Where vectors come from.
@@ -138,6 +187,9 @@ pub(super) struct EmbedTable {
     pub(super) batch: Option<usize>,
     /// Folder with `model.safetensors`, `tokenizer.json` and `config.json`.
     pub(super) weights: Option<PathBuf>,
+    /// As in [`ChatTable`].
+    #[serde(skip)]
+    pub(super) withheld: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -278,10 +330,20 @@ impl ChatTable {
         let own_place = self.base_url.is_some() && self.base_url != default.base_url;
         let own_key = own_place || self.api_key_env.is_some();
         let inherited = |key: &Option<Secret>| if own_key { None } else { key.clone() };
+        let api_key = self.api_key.clone().or_else(|| inherited(&default.api_key));
+        let mut withheld = self.withheld.clone();
+        if !own_place {
+            withheld.extend(
+                default.withheld.iter().filter(|key| !self.withheld.contains(key)).cloned(),
+            );
+        }
+        // A key in place of those is sent; headers stay behind for themselves.
+        withheld.retain(|key| api_key.is_none() || key.ends_with(".headers"));
         Self {
+            withheld,
             base_url: self.base_url.clone().or_else(|| default.base_url.clone()),
             model: self.model.clone().or_else(|| default.model.clone()),
-            api_key: self.api_key.clone().or_else(|| inherited(&default.api_key)),
+            api_key,
             api_key_env: None,
             azure_api_version: match own_place {
                 true => self.azure_api_version.clone(),

@@ -14,15 +14,15 @@ use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{AtomKind, Origin, Role, TagClass, TagExample};
 use pikerag_models::{Batch, Cap, Endpoint, Limits, Price, RetryParams, Structured};
 
-use super::RunLimits;
 use super::check::check;
-use super::environment::fill_in;
-use super::file::{ChatTable, EmbedKind, EmbedTable, PriceTable, SettingsFile, TagsTable};
-use super::{ChatSettings, EmbedSettings, Environment, Settings, SettingsError, WeightPlaces};
+use super::file::{ChatTable, EmbedKind, EmbedTable, PriceTable, SettingsFile, TagsTable, parse};
+use super::keys::{OPENAI, fill_in};
+use super::{
+    ChatSettings, EmbedSettings, Environment, RunLimits, Settings, SettingsError, WeightPlaces,
+    trust,
+};
 use crate::notice::Notice;
 use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};
-
-const OPENAI: &str = "https://api.openai.com/v1";
 
 /// What is said anew for each run; it goes before everything else.
 #[derive(Clone, Debug, Default)]
@@ -53,12 +53,18 @@ impl Settings {
     /// Reads the settings file, and resolves it with flags and environment.
     ///
     /// # Errors
-    /// The file that was named cannot be read, or something in it cannot be meant.
+    /// The file that was named cannot be read, something in it cannot be meant, or a file that was found sets more
+    /// than plain values without being trusted.
     pub fn load(flags: &Flags, environment: &Environment) -> Result<Self, SettingsError> {
         let (path, is_named) = settings_path(flags, environment);
         let file = match std::fs::read_to_string(&path) {
-            Ok(text) => toml::from_str(&text)
-                .map_err(|source| SettingsError::Malformed { path, source: Box::new(source) })?,
+            Ok(text) => {
+                let file = parse(&path, &text)?;
+                if !is_named {
+                    trust::check(&path, &text, &file, environment)?;
+                }
+                file
+            }
             Err(error) if !is_named && error.kind() == ErrorKind::NotFound => {
                 SettingsFile::default()
             }
@@ -123,7 +129,7 @@ fn resolve(
             tesseract: file.tools.tesseract,
             soffice: file.tools.soffice,
             languages: file.tools.languages,
-            path: std::env::split_paths(environment.get("PATH").unwrap_or_default()).collect(),
+            path: absolute(environment.get("PATH").unwrap_or_default()),
             tessdata: environment.get("TESSDATA_PREFIX").map(PathBuf::from),
         },
         methods,
@@ -134,6 +140,11 @@ fn resolve(
         },
         notices,
     })
+}
+
+/// The folders of the path; one that is relative would find programs in a stranger's folder.
+fn absolute(path: &str) -> Vec<PathBuf> {
+    std::env::split_paths(path).filter(|folder| folder.is_absolute()).collect()
 }
 
 /// The table of each role that has a model: its own, filled up from `[chat]`.
@@ -175,6 +186,7 @@ fn chat(table: &ChatTable) -> ChatSettings {
         headers: table.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
         structured: table.structured.unwrap_or(Structured::Auto),
         extra: table.extra.clone(),
+        withheld: table.withheld.clone(),
         ..endpoint(table.base_url.as_deref(), table.model.as_deref(), table.timeout_seconds)
     };
     let in_flight = table.in_flight.and_then(NonZeroUsize::new);
@@ -221,6 +233,7 @@ fn embed_endpoint(table: &EmbedTable) -> Result<EmbedSettings, SettingsError> {
     let endpoint = Endpoint {
         api_key: table.api_key.clone(),
         azure_api_version: table.azure_api_version.clone(),
+        withheld: table.withheld.clone(),
         ..endpoint(table.base_url.as_deref(), Some(model), table.timeout_seconds)
     };
     let defaults = Batch::default();
@@ -279,6 +292,7 @@ fn ingest(
         tags: tags(&file.tags),
         atoms,
         with: index.with.clone(),
+        without: Vec::new(),
         records: file.records.clone(),
         parsers: file.limits.parsers(),
         in_flight: atomizer.and_then(|chat| chat.in_flight).unwrap_or(defaults.in_flight),

@@ -57,6 +57,11 @@ impl Serialize for AskResponse {
     }
 }
 
+/// Whether there is anything to look for: `???` is no question.
+pub(super) fn has_word(text: &str) -> bool {
+    text.contains(char::is_alphanumeric)
+}
+
 /// An answer with what led to it, as files and programs read it.
 pub(crate) fn traced(answer: &Answer, run: &Finished) -> Value {
     with_trace(answer, &run.events, &run.record)
@@ -83,13 +88,13 @@ impl Engine {
     /// Dropping the future leaves a run without an end; stop it by the request's `cancel` instead.
     pub async fn ask(&self, request: &AskRequest) -> Result<AskResponse> {
         let method = self.method(&request.method)?;
+        let text = request.question.trim();
+        if !has_word(text) {
+            return Err(EngineError::EmptyQuestion);
+        }
         let base = self.base()?;
         let seen = self.snapshot(&base, &request.filter).await?;
         let (ports, notices) = self.ports(&base, seen).await?;
-        let text = request.question.trim();
-        if text.is_empty() {
-            return Err(EngineError::EmptyQuestion);
-        }
         let question = Question { id: "asked".to_owned(), text: text.to_owned() };
         let asking = Asking { question: &question, method, filter: &request.filter, retrace: None };
         let run = self.run(&base, &ports, asking, request).await?;

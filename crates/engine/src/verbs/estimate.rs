@@ -19,6 +19,8 @@ pub struct EstimateRequest {
     pub paths: Vec<PathBuf>,
     /// What would be built over all documents together.
     pub with: Vec<Structure>,
+    /// What would be kept up no longer.
+    pub without: Vec<Structure>,
     /// Who would decide where chunks end.
     pub chunking: Option<Chunking>,
 }
@@ -47,7 +49,7 @@ impl Engine {
             None => self.names_to_be()?,
         };
         let found = files::find(&request.paths, &names);
-        let params = self.ingest_params(&request.with, request.chunking);
+        let params = self.ingest_params(&request.with, &request.without, request.chunking);
         let writer = base.as_ref().map(|base| base as &dyn KnowledgeWriter);
         let (reader, available) = (self.reader_at(names.root()), self.available());
         let mut estimate = estimate(writer, &reader, &found.files, &params, &available).await?;

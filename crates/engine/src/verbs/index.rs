@@ -27,6 +27,8 @@ pub struct IndexRequest<'a> {
     pub retry_refused: bool,
     /// What to build over all documents together.
     pub with: Vec<Structure>,
+    /// What is kept up no longer, though settings or earlier runs ask for it; what there is of it stays as it is.
+    pub without: Vec<Structure>,
     /// Who decides where chunks end.
     pub chunking: Option<Chunking>,
     /// Hears how far it has come.
@@ -84,7 +86,7 @@ impl Engine {
         let mut found = files::find(&request.paths, &names);
         let mut tools = self.tools(&base)?;
         tools.reader = Arc::new(self.reader_at(names.root()));
-        let mut params = self.ingest_params(&request.with, request.chunking);
+        let mut params = self.ingest_params(&request.with, &request.without, request.chunking);
         self.tell_notices(request.progress);
         let mut lost = Lost::of(&names, &found.files);
         params.gone.clone_from(&lost.gone);

@@ -7,6 +7,7 @@ use pikerag_knowledge::{AtomKind, Chunk, ChunkId, Filter};
 use pikerag_retrieve::{AtomHit, Finder, Hit, Search, atoms, hops, hybrid, nearest, search};
 use serde::Serialize;
 
+use super::ask::has_word;
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 use crate::notice::Notice;
@@ -70,11 +71,14 @@ impl Engine {
     /// Finds chunks.
     ///
     /// # Errors
-    /// There is no base, or what the search needs is not at hand.
+    /// The query holds no word, there is no base, or what the search needs is not at hand.
     ///
     /// # Cancel safety
     /// Reads only.
     pub async fn search(&self, request: &SearchRequest) -> Result<SearchResponse> {
+        if !has_word(&request.query) {
+            return Err(EngineError::EmptyQuery);
+        }
         let base = self.base()?;
         let seen = self.snapshot(&base, &request.filter).await?;
         let (ports, notices) = self.ports(&base, seen).await?;

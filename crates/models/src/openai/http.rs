@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use tracing::debug;
 
 use super::trouble::Trouble;
-use super::{Endpoint, wait};
+use super::{Endpoint, extra, wait};
 use crate::secret::Secret;
 
 /// The longest reply we read; 2,048 vectors of 3,072 floats in base64 have 34 MB.
@@ -82,6 +82,7 @@ pub(super) struct Wire {
     headers: HeaderMap,
     timeout: Duration,
     secrets: Vec<Secret>,
+    withheld: Vec<String>,
 }
 
 impl Wire {
@@ -95,10 +96,8 @@ impl Wire {
             |hint: String| ModelError::Unsupported { model: endpoint.model.clone(), hint };
         let url = url(endpoint, path).map_err(unsupported)?;
         let headers = headers(endpoint).map_err(unsupported)?;
-        for field in ["model", "messages", "input", "stream"] {
-            if endpoint.extra.contains_key(field) {
-                return Err(unsupported(format!("`{field}` cannot be an extra field")));
-            }
+        if let Some(reason) = extra::refused(&endpoint.extra) {
+            return Err(unsupported(reason));
         }
         let client = transport.client(route(&url)).map_err(|error| ModelError::Refused {
             model: endpoint.model.clone(),
@@ -106,7 +105,8 @@ impl Wire {
         })?;
         let origin = url.origin().ascii_serialization();
         let (timeout, secrets) = (endpoint.timeout, endpoint.secrets());
-        Ok(Self { client, url, origin, headers, timeout, secrets })
+        let withheld = endpoint.withheld.clone();
+        Ok(Self { client, url, origin, headers, timeout, secrets, withheld })
     }
 
     /// Posts a body and reads the reply to its end.
@@ -129,7 +129,12 @@ impl Wire {
             body = in_place_of_words(status, &headers).into_bytes();
         }
         let retry_after = |said: &str| wait::retry_after(&headers, said);
-        Err(Trouble::status(status.as_u16(), &body, retry_after, &self.secrets))
+        let trouble = Trouble::status(status.as_u16(), &body, retry_after, &self.secrets);
+        Err(match status.as_u16() {
+            // A missing key or header may be why; some servers answer so for what they hide.
+            401 | 403 | 404 if !self.withheld.is_empty() => trouble.without(&self.withheld),
+            _ => trouble,
+        })
     }
 
     /// The trouble in an `error` that came with HTTP 200, as gateways send it.

@@ -23,6 +23,14 @@ pub(crate) enum Trouble {
         /// When it wants to be asked again.
         retry_after: Option<Duration>,
     },
+    /// The endpoint refused, perhaps because it was not sent a key that was given for another address.
+    #[error("{refusal}; not sent here, for it was given for another address: {}", withheld.join(", "))]
+    Withheld {
+        /// What the endpoint said.
+        refusal: Box<Trouble>,
+        /// The settings and variables that hold the keys.
+        withheld: Vec<String>,
+    },
     /// No connection: nothing was sent.
     #[error("{origin} cannot be reached")]
     Unreachable {
@@ -69,6 +77,11 @@ impl Trouble {
         Self::Status { status, message, body: cut(&body, 4_000), retry_after }
     }
 
+    /// The same of a request that some keys were kept from.
+    pub(super) fn without(self, withheld: &[String]) -> Self {
+        Self::Withheld { refusal: Box::new(self), withheld: withheld.to_vec() }
+    }
+
     /// A whole reply that says the wrong thing.
     pub(super) fn wrong(what: impl Into<String>) -> Self {
         Self::Wrong { what: what.into() }
@@ -103,6 +116,7 @@ impl Trouble {
             Self::Wrong { .. } | Self::Garbled { .. } => {
                 ModelError::Broken { model, source: self.into() }
             }
+            Self::Withheld { .. } => ModelError::Refused { model, source: self.into() },
             Self::Status { status, message, body, retry_after } => {
                 if passes(*status, body) {
                     let retry_after = *retry_after;
@@ -135,6 +149,15 @@ fn concerns_every_call(status: u16, message: &str, body: &str) -> bool {
             )
         }
         _ => status < 400,
+    }
+}
+
+/// The settings and variables whose keys a call went without, where it was refused: they were given for another
+/// address. For one error of a chain.
+pub fn withheld_keys<'a>(error: &'a (dyn std::error::Error + 'static)) -> &'a [String] {
+    match error.downcast_ref() {
+        Some(Trouble::Withheld { withheld, .. }) => withheld,
+        _ => &[],
     }
 }
 

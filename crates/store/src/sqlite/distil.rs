@@ -149,6 +149,12 @@ pub(super) fn request(tx: &Transaction<'_>, structure: Structure) -> rusqlite::R
         .map(drop)
 }
 
+pub(super) fn release(tx: &Transaction<'_>, structure: Structure) -> rusqlite::Result<()> {
+    tx.prepare_cached("DELETE FROM meta WHERE key = ?1")?
+        .execute([format!("{WANTED}{structure}")])
+        .map(drop)
+}
+
 pub(super) fn mark_built(
     tx: &Transaction<'_>,
     structure: Structure,

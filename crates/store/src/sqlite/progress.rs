@@ -94,6 +94,10 @@ impl Progress for Base {
         self.writing("noting what is wanted", move |tx| distil::request(tx, structure)).await
     }
 
+    async fn release(&self, structure: Structure) -> Result<(), StoreError> {
+        self.writing("noting what is wanted", move |tx| distil::release(tx, structure)).await
+    }
+
     async fn mark_built(&self, structure: Structure, stamp: &str) -> Result<(), StoreError> {
         let stamp = stamp.to_owned();
         self.writing("noting what is built", move |tx| distil::mark_built(tx, structure, &stamp))

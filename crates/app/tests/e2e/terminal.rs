@@ -1,0 +1,115 @@
+//! Does anything that a stranger wrote reach the terminal as a command? Documents, names of files, replies of
+//! models, words of the command line.
+
+use serde_json::Value;
+
+use crate::common::{Place, Ran};
+use crate::talker::Talker;
+
+/// What each would do, if it got through.
+const SEQUENCES: [(&str, &str); 20] = [
+    ("clears the screen", "\x1b[2J"),
+    ("goes to the first line", "\x1b[H"),
+    ("writes over what stands above", "\x1b[3A\x1b[K"),
+    ("hides what follows", "\x1b[8m"),
+    ("colours", "\x1b[31;1m"),
+    ("sets the window's title", "\x1b]0;owned\x07"),
+    ("makes a link of another address", "\x1b]8;;http:evil\x1b\\"),
+    ("fills the clipboard", "\x1b]52;c;cm0gLXJm\x07"),
+    ("asks the terminal to type its status", "\x1b[6n"),
+    ("asks for its name", "\x1bZ"),
+    ("resets it", "\x1bc"),
+    ("draws lines instead of letters", "\x1b(0"),
+    ("sends a device a string", "\x1bPq#0\x1b\\"),
+    ("begins a command in one byte", "\u{9b}2J"),
+    ("begins a title in one byte", "\u{9d}0;owned\u{9c}"),
+    ("begins the line again", "\rerror: none"),
+    ("rubs out", "good\x08\x08\x08\x08evil"),
+    ("rings, and deletes", "\x07\x7f"),
+    ("turns a line around", "\u{202e}gnp.exe\u{202c}"),
+    ("isolates what it turns around", "\u{2067}abc\u{2069}\u{200f}"),
+];
+
+fn steers(c: char) -> bool {
+    (c.is_control() && c != '\n' && c != '\t')
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Nothing of it steers; what it was is still to be seen.
+fn told(ran: &Ran, what: &str) -> String {
+    let told = format!("{}{}", ran.stdout, ran.stderr);
+    if let Some(at) = told.find(steers) {
+        let (before, after) = told.split_at(at);
+        let before: String =
+            before.chars().rev().take(80).collect::<Vec<_>>().into_iter().rev().collect();
+        panic!(
+            "{what} lets through {:?} behind {before:?}",
+            after.chars().take(8).collect::<String>()
+        );
+    }
+    told
+}
+
+#[test]
+fn no_escape_sequence_reaches_the_terminal() {
+    let talker = Talker::start();
+    let all: String = SEQUENCES.iter().map(|(_, sequence)| *sequence).collect();
+    talker.say(&all);
+    // Also what cannot be read, and is told of by name.
+    let place = talker.place();
+    for (number, (_, sequence)) in SEQUENCES.iter().enumerate() {
+        let text = format!(
+            "---\ntitle: \"Crane {number}\"\n---\n# Crane {number}{sequence} Port\n\nFirm {number}{sequence} makes cranes.\n"
+        );
+        place.write(&format!("docs/{number}{sequence}.md"), text);
+        place.write(&format!("docs/{number}{sequence}.pdf"), "%PDF-1.7\nbroken");
+        let html =
+            format!("<title>Crane{sequence} {number}</title><p>Firm {number}{sequence} lifts.");
+        place.write(&format!("docs/{number}.html"), html);
+    }
+    let mut shown = String::new();
+    let run = |arguments: &[&str]| {
+        told(&place.run(&[&["--base", "base"], arguments].concat()), &format!("{arguments:?}"))
+    };
+    shown += &run(&["-vv", "estimate", "docs"]);
+    shown += &run(&["-vv", "index", "docs"]);
+    shown += &run(&["status"]);
+    shown += &run(&["search", "-k", "40", "crane firm port"]);
+    shown += &run(&["-v", "ask", &format!("Who makes cranes{all}?")]);
+    shown += &run(&["runs"]);
+    let runs = place.run_to(0, &["--base", "base", "--json", "runs"]).json();
+    shown += &run(&["runs", "show", runs[0]["id"].as_str().unwrap()]);
+    shown += &run(&["graph", "--of", &format!("docs/0{}.md", SEQUENCES[0].1)]);
+    for (number, (does, sequence)) in SEQUENCES.iter().enumerate() {
+        let name = format!("docs/{number}{sequence}.md");
+        let parsed = run(&["parse", &name]);
+        assert!(parsed.contains(&format!("Firm {number}")), "{does}: {parsed}");
+        shown += &run(&["parse", &format!("docs/{number}{sequence}.pdf")]);
+        shown += &run(&["parse", &format!("docs/none{sequence}")]);
+        shown += &run(&["ask", "--method", &format!("kar{sequence}"), "Who?"]);
+        shown += &run(&["runs", "show", &format!("x{sequence}")]);
+        shown += &run(&[&format!("--{sequence}"), "status"]);
+        shown += &run(&["tags", "rename", &format!("x{sequence}"), "y"]);
+        shown += &told(&place.run(&["--base", &format!("b{sequence}"), "status"]), does);
+    }
+    shown += &run(&["index", "--prune", "elsewhere"]);
+    shown += &run(&["delete", "docs"]);
+    // Shown, not dropped in silence.
+    for picture in ["␛[2J", "␛]52;c;", "\\u{9b}2J", "␍", "␈", "\\u{202e}gnp.exe"] {
+        assert!(shown.contains(picture), "{picture} is not to be seen");
+    }
+}
+
+/// `--json` is for programs: it says exactly what there is, and steers no terminal either.
+#[test]
+fn json_is_exact() {
+    let place = Place::new();
+    for (number, (does, sequence)) in SEQUENCES.iter().enumerate() {
+        let name = format!("docs/{number}{sequence}.txt");
+        place.write(&name, format!("Firm {number} makes cranes.\n"));
+        let ran = place.run_to(0, &["--json", "index", &name]);
+        told(&ran, does);
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(report["report"]["files"][0][0], name, "{does}");
+    }
+}

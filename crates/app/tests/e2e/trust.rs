@@ -1,0 +1,323 @@
+//! Does a stranger's settings file do any harm, and does a key go only where its giver meant it?
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::{Arc, Mutex};
+
+use crate::common::Place;
+use crate::talker::Talker;
+
+const KEY: &str = "sk-environment-4711";
+const OTHER_KEY: &str = "cloud-secret-0815";
+const FILES_KEY: &str = "sk-of-the-file-2342";
+
+/// A server that notes the head of each request and refuses it.
+struct Trap {
+    address: String,
+    heads: Arc<Mutex<Vec<String>>>,
+}
+
+impl Trap {
+    fn set() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}/v1", listener.local_addr().unwrap());
+        let heads: Arc<Mutex<Vec<String>>> = Arc::default();
+        let noted = heads.clone();
+        std::thread::spawn(move || {
+            for connection in listener.incoming() {
+                let mut connection = connection.unwrap();
+                let mut reader = BufReader::new(connection.try_clone().unwrap());
+                let (mut head, mut length) = (String::new(), 0);
+                while reader.read_line(&mut head).is_ok_and(|read| 2 < read) {
+                    let last = head.lines().last().unwrap_or_default().to_lowercase();
+                    if let Some(value) = last.strip_prefix("content-length:") {
+                        length = value.trim().parse().unwrap();
+                    }
+                }
+                let _ = reader.read_exact(&mut vec![0; length]);
+                noted.lock().unwrap().push(head);
+                let refusal =
+                    "HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno";
+                let _ = connection.write_all(refusal.as_bytes());
+            }
+        });
+        Self { address, heads }
+    }
+
+    fn heads(&self) -> Vec<String> {
+        std::mem::take(&mut self.heads.lock().unwrap())
+    }
+}
+
+/// A folder as it is unpacked from somewhere: documents, a program, settings.
+fn strangers(settings: &str) -> Place {
+    let place = Place::of_a_stranger().set("OPENAI_API_KEY", KEY).set("CLOUD_SECRET", OTHER_KEY);
+    place.write("in/a.md", "# Cranes\n\nFirm Ada makes cranes in Port Brandt.\n");
+    place
+        .write("in/scan.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\x03\x04\x08\0\0\0\0");
+    place.write(
+        "in/old.doc",
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1W\0o\0r\0d\0D\0o\0c\0u\0m\0e\0n\0t\0",
+    );
+    let program =
+        format!("#!/bin/sh\ntouch {}\necho List; echo eng\n", place.path("RAN").display());
+    for name in ["tool", "tessdata.sh"] {
+        place.write(name, &program);
+        std::fs::set_permissions(place.path(name), std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    place.write("pikerag.toml", settings);
+    place
+}
+
+/// What each of them tries, where it tries it (`THERE` is an address of the stranger's), and the settings that give
+/// it away. `mine`: the user has an endpoint, and no model is set.
+const HOSTILE: [(&str, bool, &str, &[&str]); 12] = [
+    (
+        "the key and the documents to an address of its own",
+        false,
+        "[chat]\nbase_url = \"THERE\"\nmodel = \"m\"\n",
+        &["chat.base_url", "chat.model"],
+    ),
+    (
+        "another secret of the environment",
+        false,
+        "[chat]\nbase_url = \"THERE\"\nmodel = \"m\"\napi_key_env = \"CLOUD_SECRET\"\n",
+        &["chat.api_key_env"],
+    ),
+    (
+        "the same for one role",
+        false,
+        "[roles.answer]\nbase_url = \"THERE\"\nmodel = \"m\"\napi_key_env = \"OPENAI_API_KEY\"\n",
+        &["roles.answer.base_url", "roles.answer.api_key_env"],
+    ),
+    (
+        "the documents for embedding",
+        false,
+        "[embed]\nkind = \"openai\"\nbase_url = \"THERE\"\nmodel = \"e\"\napi_key_env = \"OPENAI_API_KEY\"\n",
+        &["embed.base_url", "embed.model", "embed.api_key_env"],
+    ),
+    (
+        "the documents to the user's own endpoint, at the user's cost",
+        true,
+        "[chat]\nmodel = \"the-dearest\"\n",
+        &["chat.model"],
+    ),
+    (
+        "a key of its own, so that its account reads along",
+        true,
+        "[chat]\nmodel = \"m\"\napi_key = \"sk-of-the-file-2342\"\n",
+        &["chat.api_key"],
+    ),
+    (
+        "headers to the user's own endpoint",
+        true,
+        "[chat]\nmodel = \"m\"\n[chat.headers]\nX-Forward-To = \"THERE\"\n",
+        &["chat.headers"],
+    ),
+    (
+        "fields in every request",
+        true,
+        "[chat]\nmodel = \"m\"\nextra = { store = true, max_tokens = 100000 }\n",
+        &["chat.extra"],
+    ),
+    (
+        "a program of its own for pictures",
+        false,
+        "[tools]\ntesseract = \"./tool\"\n",
+        &["tools.tesseract"],
+    ),
+    (
+        "a program of its own for old documents",
+        false,
+        "[tools]\nsoffice = \"./tool\"\n",
+        &["tools.soffice"],
+    ),
+    (
+        "a language model of its own for Tesseract",
+        false,
+        "[tools]\nlanguages = [\"../../in/evil\"]\n",
+        &["tools.languages"],
+    ),
+    (
+        "weights of its own, and prices under which no budget is ever spent",
+        false,
+        "[embed]\nweights = \"in\"\n[prices.m]\nprompt = 0\n",
+        &["embed.weights", "prices"],
+    ),
+];
+
+#[test]
+fn a_strangers_settings_send_nothing_start_nothing_and_show_nothing() {
+    let (there, mine) = (Trap::set(), Trap::set());
+    for (tries, has_endpoint, settings, names) in HOSTILE {
+        let mut place = strangers(&settings.replace("THERE", &there.address));
+        if has_endpoint {
+            place = place.set("OPENAI_BASE_URL", &mine.address);
+        }
+        for arguments in [
+            &["doctor"][..],
+            &["--base", "base", "index", "in"],
+            &["--base", "base", "ask", "Who makes cranes?"],
+            &["--base", "base", "--json", "search", "cranes"],
+            &["-vv", "parse", "in/scan.png"],
+            &["parse", "in/old.doc"],
+        ] {
+            let ran = place.run(arguments);
+            let told = format!("{}{}", ran.stdout, ran.stderr);
+            let sent = [there.heads(), mine.heads()].concat();
+            assert!(sent.is_empty(), "{tries}: {arguments:?} sent {sent:?}");
+            assert!(!place.path("RAN").exists(), "{tries}: {arguments:?} ran it");
+            for key in [KEY, OTHER_KEY, FILES_KEY] {
+                assert!(!told.contains(key), "{tries}: {arguments:?} shows {key}: {told}");
+            }
+            assert_eq!(ran.code, Some(1), "{tries}: {arguments:?}: {told}");
+            assert!(told.contains("`pikerag trust`"), "{tries}: {told}");
+            for name in names {
+                assert!(told.contains(name), "{tries}: {name} is not named: {told}");
+            }
+        }
+        assert!(!place.path("base").exists(), "{tries}");
+    }
+}
+
+#[test]
+fn a_file_is_trusted_by_its_place_and_its_content() {
+    let talker = Talker::start();
+    let settings = format!("[chat]\nbase_url = \"{}\"\nmodel = \"m\"\n", talker.address());
+    let place = strangers(&settings);
+    let index = ["--base", "base", "index", "in/a.md"];
+    place.run_to(1, &index);
+    let trusted = place.run_to(0, &["trust"]).stdout;
+    assert!(trusted.contains("sets chat.base_url, chat.model"), "{trusted}");
+    place.run_to(0, &index);
+    assert!(0 < talker.chats());
+    // It is kept with the user, and nothing of it in the folder.
+    let kept = std::fs::read_dir(place.own_path("pikerag/trusted")).unwrap().count();
+    assert_eq!(kept, 1);
+    assert!(!place.path(".local").exists());
+
+    // Another content is not trusted, and the one of before is still.
+    place.write("pikerag.toml", format!("{settings}in_flight = 2\n"));
+    let changed = place.run_to(1, &index).stderr;
+    assert!(changed.contains("has changed since it was trusted"), "{changed}");
+    let listed = place.run_to(0, &["--json", "trust", "--list"]).json();
+    assert_eq!(listed[0]["state"], "changed");
+    place.write("pikerag.toml", &settings);
+    place.run_to(0, &index);
+    // Nor is the same content in another place.
+    place.write("elsewhere/pikerag.toml", &settings);
+    let elsewhere = place
+        .command(&["--base", "base", "doctor"])
+        .current_dir(place.path("elsewhere"))
+        .output()
+        .unwrap();
+    assert_eq!(elsewhere.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&elsewhere.stderr).contains("is not trusted"));
+
+    // No longer; and once more, as somebody names it.
+    place.run_to(0, &["trust", "--remove"]);
+    place.run_to(1, &["trust", "--remove", "pikerag.toml"]);
+    place.run_to(1, &index);
+    place.run_to(0, &["--config", "pikerag.toml", "--base", "other", "index", "in/a.md"]);
+    // Plain settings need none.
+    place.write("pikerag.toml", "base = \"plain\"\n[index]\nmax_tokens = 100\n");
+    place.run_to(0, &["index", "in/a.md"]);
+    assert!(place.path("plain").exists());
+    assert_eq!(place.run_to(0, &["trust", "--list"]).stdout, "");
+}
+
+#[test]
+fn init_trusts_what_it_wrote() {
+    let place = Place::of_a_stranger();
+    place.run_to(0, &["init"]);
+    let listed = place.run_to(0, &["--json", "trust", "--list"]).json();
+    assert_eq!(listed[0]["state"], "trusted");
+    assert!(listed[0]["path"].as_str().unwrap().ends_with("pikerag.toml"), "{listed}");
+    place.run_to(0, &["doctor"]);
+}
+
+/// The environment's key stays with the environment's address: a file with an address of its own has to name it.
+#[test]
+fn a_key_of_the_environment_does_not_follow_an_address_of_the_file() {
+    let (there, mine) = (Trap::set(), Trap::set());
+    let settings = format!("[chat]\nbase_url = \"{}\"\nmodel = \"m\"\n", there.address);
+    let place = strangers(&settings);
+    place.run_to(0, &["trust"]);
+    let ran = place.run_to(1, &["-vv", "doctor"]);
+    let heads = there.heads();
+    assert!(!heads.is_empty() && heads.iter().all(|head| !head.contains(KEY)), "{heads:?}");
+    assert!(ran.stdout.contains("not sent here") && ran.stdout.contains("OPENAI_API_KEY"));
+    let asked = place.run(&["--base", "base", "index", "in/a.md"]);
+    assert!(asked.stderr.contains("OPENAI_API_KEY"), "{}", asked.stderr);
+    there.heads();
+
+    place.write("pikerag.toml", format!("{settings}api_key_env = \"OPENAI_API_KEY\"\n"));
+    place.run_to(0, &["trust"]);
+    place.run_to(1, &["doctor"]);
+    assert!(there.heads().iter().all(|head| head.contains(KEY)));
+
+    // A key of the file stays there, too, where the environment has another address.
+    place.write("pikerag.toml", format!("{settings}api_key = \"{FILES_KEY}\"\n"));
+    place.run_to(0, &["trust"]);
+    place.run_to(1, &["doctor"]);
+    let heads = there.heads();
+    assert!(heads.iter().all(|head| head.contains(FILES_KEY) && !head.contains(KEY)), "{heads:?}");
+    let place = place.set("OPENAI_BASE_URL", &mine.address);
+    place.run_to(1, &["doctor"]);
+    let heads = mine.heads();
+    assert!(!heads.is_empty() && there.heads().is_empty());
+    assert!(heads.iter().all(|head| head.contains(KEY) && !head.contains(FILES_KEY)), "{heads:?}");
+}
+
+/// The reader of TOML shows the line; ours says where it is.
+#[test]
+fn a_mistake_in_the_file_does_not_show_its_keys() {
+    let place = Place::new();
+    for (line, column, mistake) in [
+        (3, 11, format!("api_key = {FILES_KEY}")),
+        (3, 0, format!("api_key = \"{FILES_KEY}")),
+        (3, 0, format!("api_key = \"{FILES_KEY}\" 1")),
+        (3, 9, format!("api_key {FILES_KEY}")),
+        (3, 11, format!("api_key = [\"{FILES_KEY}\"]")),
+        (3, 11, format!("headers = \"{FILES_KEY}\"")),
+        (3, 13, format!("in_flight = \"{FILES_KEY}\"")),
+        (3, 14, format!("structured = \"{FILES_KEY}\"")),
+        (4, 0, format!("api_key = \"{FILES_KEY}\"\napi_key = \"{FILES_KEY}\"")),
+        (3, 1, format!("apikey = \"{FILES_KEY}\"")),
+        (3, 29, format!("headers = {{ authorization = {FILES_KEY} }}")),
+    ] {
+        place.write("pikerag.toml", format!("# mine\n[chat]\n{mistake}\n"));
+        let stderr = place.run_to(1, &["status"]).stderr;
+        assert!(!stderr.contains(FILES_KEY), "{stderr}");
+        let at = match column {
+            0 => format!("pikerag.toml, line {line}, "),
+            _ => format!("pikerag.toml, line {line}, column {column}: "),
+        };
+        assert!(stderr.contains(&at), "{mistake}: {stderr}");
+        println!("{stderr}");
+    }
+}
+
+/// A call whose reply may be dearer than the budget is not made, and what no budget could count is refused.
+#[test]
+fn a_budget_holds_whatever_extra_says() {
+    let talker = Talker::start();
+    let place = talker.place();
+    place.write("in/a.md", "# Cranes\n\nFirm Ada makes cranes in Port Brandt.\n");
+    let index = ["--base", "base", "--budget-tokens", "50000", "index", "in"];
+    for extra in ["max_tokens = 100000", "options = { num_predict = 100000 }"] {
+        place.write("pikerag.toml", format!("[chat]\nextra = {{ {extra} }}\n"));
+        place.run_to(4, &index);
+        assert_eq!(talker.chats(), 0, "{extra}");
+    }
+    for extra in ["n", "best_of", "tools"] {
+        place.write("pikerag.toml", format!("[chat]\nextra = {{ {extra} = 8 }}\n"));
+        let told = place.run_to(1, &index).stderr;
+        assert!(told.contains(&format!("`{extra}` cannot be an extra field")), "{told}");
+        assert_eq!(talker.chats(), 0, "{extra}");
+    }
+    place.write("pikerag.toml", "[chat]\nextra = { max_tokens = 1000 }\n");
+    place.run_to(0, &index);
+    assert!(0 < talker.chats());
+}

@@ -1,0 +1,276 @@
+//! Which key goes to which address? To the one that was given at the same place: the environment's key to the
+//! environment's address, the file's to the file's. A key that was given for another address is not sent, and
+//! named where the endpoint refuses.
+
+use std::path::PathBuf;
+
+use pikerag_models::Secret;
+
+use super::environment::Environment;
+use super::file::{ChatTable, SettingsFile};
+
+/// The address where nobody gives one.
+pub(super) const OPENAI: &str = "https://api.openai.com/v1";
+
+const CHAT_ADDRESSES: [&str; 4] =
+    ["PIKERAG_CHAT_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE", "AZURE_OPENAI_ENDPOINT"];
+const EMBED_ADDRESS: &str = "PIKERAG_EMBED_BASE_URL";
+const OPENAI_KEY: &str = "OPENAI_API_KEY";
+const AZURE_KEY: &str = "AZURE_OPENAI_API_KEY";
+const EMBED_KEY: &str = "PIKERAG_EMBED_API_KEY";
+
+/// The environment goes before the file; keys stay with their addresses.
+pub(super) fn fill_in(settings: &mut SettingsFile, environment: &Environment) {
+    let first =
+        |names: &[&str]| names.iter().find_map(|name| environment.get(name)).map(str::to_owned);
+    let set = |slot: &mut Option<String>, names: &[&str]| {
+        if let Some(value) = first(names) {
+            *slot = Some(value);
+        }
+    };
+    set(
+        &mut settings.chat.model,
+        &["PIKERAG_CHAT_MODEL", "OPENAI_MODEL", "AZURE_OPENAI_DEPLOYMENT"],
+    );
+    set(&mut settings.chat.azure_api_version, &["OPENAI_API_VERSION", "AZURE_OPENAI_API_VERSION"]);
+    set(&mut settings.embed.model, &["PIKERAG_EMBED_MODEL"]);
+    if let Some(path) = environment.get("PIKERAG_WEIGHTS") {
+        settings.embed.weights = Some(PathBuf::from(path));
+    }
+    let chat = Place { file: settings.chat.base_url.clone(), environment: first(&CHAT_ADDRESSES) };
+    // Azure has no address that would be meant where none is given.
+    let customary: &[&str] = match (&chat.environment, &settings.chat.azure_api_version) {
+        (None, _) => &[OPENAI_KEY],
+        (Some(_), Some(_)) => &[AZURE_KEY, OPENAI_KEY],
+        (Some(_), None) => &[OPENAI_KEY, AZURE_KEY],
+    };
+    chat_key(&mut settings.chat, &chat, "chat", customary, environment);
+    let is_keyless = settings.chat.api_key.is_none() && settings.chat.api_key_env.is_none();
+    if is_keyless && chat.environment.is_none() && environment.get(AZURE_KEY).is_some() {
+        settings.chat.withheld.push(AZURE_KEY.to_owned());
+    }
+    settings.chat.base_url = chat.in_force();
+    for (role, table) in &mut settings.roles {
+        let place = match &table.base_url {
+            Some(own) => Place { file: Some(own.clone()), environment: None },
+            None => chat.clone(),
+        };
+        chat_key(table, &place, &format!("roles.{role}"), &[], environment);
+    }
+    embed_key(settings, &chat, first(&[EMBED_ADDRESS]), environment);
+}
+
+/// Vectors come from the chat's endpoint, key and all, unless they have an address of their own.
+fn embed_key(
+    settings: &mut SettingsFile,
+    chat: &Place,
+    own: Option<String>,
+    environment: &Environment,
+) {
+    let embed = &mut settings.embed;
+    let place = match (&embed.base_url, own) {
+        (None, None) => chat.clone(),
+        (file, environment) => Place { file: file.clone(), environment },
+    };
+    embed.base_url = place.in_force();
+    let own = Own { key: embed.api_key.take(), named: embed.api_key_env.as_deref() };
+    let key = pick(own, &place, "embed.api_key", &[EMBED_KEY], environment);
+    (embed.api_key, embed.withheld) = (key.sent, key.withheld);
+    if same(place.address(), chat.address()) {
+        if embed.azure_api_version.is_none() {
+            embed.azure_api_version.clone_from(&settings.chat.azure_api_version);
+        }
+        if embed.api_key.is_none() && embed.api_key_env.is_none() {
+            embed.api_key.clone_from(&settings.chat.api_key);
+            embed.withheld.extend(settings.chat.withheld.iter().cloned());
+        }
+    }
+    if embed.api_key.is_some() {
+        embed.withheld.clear();
+    }
+}
+
+/// Leaves a table of `[chat]`'s kind only what may go to its address.
+fn chat_key(
+    table: &mut ChatTable,
+    place: &Place,
+    name: &str,
+    customary: &[&str],
+    environment: &Environment,
+) {
+    let own = Own { key: table.api_key.take(), named: table.api_key_env.as_deref() };
+    let key = pick(own, place, &format!("{name}.api_key"), customary, environment);
+    (table.api_key, table.withheld) = (key.sent, key.withheld);
+    // Headers may be keys as well.
+    if !place.is_files() && !table.headers.is_empty() {
+        table.headers.clear();
+        table.withheld.push(format!("{name}.headers"));
+    }
+}
+
+/// Where an address was given.
+#[derive(Clone)]
+struct Place {
+    file: Option<String>,
+    environment: Option<String>,
+}
+
+impl Place {
+    fn in_force(&self) -> Option<String> {
+        self.environment.clone().or_else(|| self.file.clone())
+    }
+
+    fn address(&self) -> &str {
+        self.environment.as_deref().or(self.file.as_deref()).unwrap_or(OPENAI)
+    }
+
+    fn is_files(&self) -> bool {
+        same(self.address(), self.file.as_deref().unwrap_or(OPENAI))
+    }
+
+    fn is_environments(&self) -> bool {
+        same(self.address(), self.environment.as_deref().unwrap_or(OPENAI))
+    }
+}
+
+fn same(a: &str, b: &str) -> bool {
+    a.trim().trim_end_matches('/') == b.trim().trim_end_matches('/')
+}
+
+/// What a table of the file says of its key.
+struct Own<'a> {
+    key: Option<Secret>,
+    /// A variable of the environment, which the file names.
+    named: Option<&'a str>,
+}
+
+struct Key {
+    sent: Option<Secret>,
+    /// Settings and variables that hold keys for another address; none where a key is sent.
+    withheld: Vec<String>,
+}
+
+/// The key that belongs to the address: a variable that the file names; then that of whoever gave the address.
+fn pick(
+    own: Own<'_>,
+    place: &Place,
+    setting: &str,
+    customary: &[&str],
+    environment: &Environment,
+) -> Key {
+    let sent = |key: Option<Secret>| Key { sent: key, withheld: Vec::new() };
+    let mut withheld = Vec::new();
+    if let Some(name) = own.named {
+        // A file that names no address leaves it to the environment, where the variable stands too.
+        if place.is_files() || place.file.is_none() {
+            return sent(environment.get(name).map(Secret::new));
+        }
+        withheld.extend(environment.get(name).map(|_| name.to_owned()));
+    }
+    let own_key = own.key.filter(|_| own.named.is_none());
+    let customary = customary.iter().find_map(|name| Some((*name, environment.get(name)?)));
+    let customary_goes = customary.filter(|_| place.is_environments());
+    let own_goes = own_key.clone().filter(|_| place.is_files());
+    match (own_goes, customary_goes) {
+        (_, Some((_, key))) if place.environment.is_some() => sent(Some(Secret::new(key))),
+        (Some(key), _) => sent(Some(key)),
+        (None, Some((_, key))) => sent(Some(Secret::new(key))),
+        (None, None) => {
+            withheld.extend(own_key.map(|_| setting.to_owned()));
+            withheld.extend(customary.map(|(name, _)| name.to_owned()));
+            withheld.dedup();
+            Key { sent: None, withheld }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHAT: &str = "[chat]\nmodel = \"m\"\n";
+    const HERE: (&str, &str) = ("OPENAI_BASE_URL", "http://here/v1");
+    const KEY: (&str, &str) = ("OPENAI_API_KEY", "environments");
+
+    /// Where a request goes, with which key, and which keys stay behind: chat, then embeddings.
+    fn told(text: &str, variables: &[(&str, &str)]) -> String {
+        let mut file: SettingsFile = toml::from_str(text).unwrap();
+        fill_in(&mut file, &variables.iter().copied().collect());
+        let line = |address: &Option<String>, key: &Option<Secret>, withheld: &[String]| {
+            let address = address.as_deref().unwrap_or(OPENAI);
+            let key = key.as_ref().map_or("none", Secret::expose);
+            match withheld {
+                [] => format!("{address} {key}"),
+                withheld => format!("{address} {key}, not {}", withheld.join(", ")),
+            }
+        };
+        let (chat, embed) = (&file.chat, &file.embed);
+        format!(
+            "{} | {}",
+            line(&chat.base_url, &chat.api_key, &chat.withheld),
+            line(&embed.base_url, &embed.api_key, &embed.withheld)
+        )
+    }
+
+    #[test]
+    fn a_key_goes_to_the_address_of_its_giver() {
+        let there = format!("{CHAT}base_url = \"http://there/v1\"\n");
+        let there_with_key = format!("{there}api_key = \"files\"\n");
+        let named = "api_key_env = \"OPENAI_API_KEY\"\n";
+        let lines = [
+            told(CHAT, &[KEY]),
+            told(CHAT, &[KEY, HERE]),
+            told(&there, &[KEY]),
+            told(&format!("{there}{named}"), &[KEY]),
+            told(&there_with_key, &[KEY]),
+            told(&there_with_key, &[HERE]),
+            told(&there_with_key, &[KEY, HERE]),
+            told(&there_with_key, &[KEY, ("OPENAI_BASE_URL", "http://there/v1/")]),
+            told(&format!("{there}api_key_env = \"MINE\"\n"), &[HERE, ("MINE", "named")]),
+            told(&format!("{CHAT}api_key_env = \"MINE\"\n"), &[HERE, ("MINE", "named")]),
+            told(&format!("{CHAT}api_key = \"files\"\n"), &[KEY]),
+            told(&format!("{CHAT}api_key = \"files\"\n"), &[HERE]),
+            told(CHAT, &[("AZURE_OPENAI_API_KEY", "azures")]),
+            told(&format!("{there}[chat.headers]\nx-key = \"files\"\n"), &[HERE]),
+        ];
+        insta::assert_snapshot!(lines.join("\n"), @"
+        https://api.openai.com/v1 environments | https://api.openai.com/v1 environments
+        http://here/v1 environments | http://here/v1 environments
+        http://there/v1 none, not OPENAI_API_KEY | http://there/v1 none, not OPENAI_API_KEY
+        http://there/v1 environments | http://there/v1 environments
+        http://there/v1 files | http://there/v1 files
+        http://here/v1 none, not chat.api_key | http://here/v1 none, not chat.api_key
+        http://here/v1 environments | http://here/v1 environments
+        http://there/v1/ environments | http://there/v1/ environments
+        http://here/v1 none, not MINE | http://here/v1 none, not MINE
+        http://here/v1 named | http://here/v1 named
+        https://api.openai.com/v1 files | https://api.openai.com/v1 files
+        http://here/v1 none, not chat.api_key | http://here/v1 none, not chat.api_key
+        https://api.openai.com/v1 none, not AZURE_OPENAI_API_KEY | https://api.openai.com/v1 none, not AZURE_OPENAI_API_KEY
+        http://here/v1 none, not chat.headers | http://here/v1 none, not chat.headers
+        ");
+    }
+
+    #[test]
+    fn vectors_have_the_key_of_their_own_address() {
+        let own = "[embed]\nmodel = \"e\"\nbase_url = \"http://vectors/v1\"\n";
+        let elsewhere = ("PIKERAG_EMBED_BASE_URL", "http://elsewhere/v1");
+        let its_key = ("PIKERAG_EMBED_API_KEY", "vectors");
+        let lines = [
+            told(own, &[KEY, its_key]),
+            told(&format!("{own}api_key = \"files\"\n"), &[KEY, HERE]),
+            told(own, &[KEY, HERE, elsewhere]),
+            told(own, &[KEY, HERE, elsewhere, its_key]),
+            told("", &[KEY, HERE, its_key]),
+            told("[chat]\nbase_url = \"http://there/v1\"\n", &[its_key]),
+        ];
+        insta::assert_snapshot!(lines.join("\n"), @"
+        https://api.openai.com/v1 environments | http://vectors/v1 none, not PIKERAG_EMBED_API_KEY
+        http://here/v1 environments | http://vectors/v1 files
+        http://here/v1 environments | http://elsewhere/v1 none
+        http://here/v1 environments | http://elsewhere/v1 vectors
+        http://here/v1 environments | http://here/v1 vectors
+        http://there/v1 none | http://there/v1 none, not PIKERAG_EMBED_API_KEY
+        ");
+    }
+}

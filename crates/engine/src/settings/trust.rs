@@ -1,0 +1,213 @@
+//! May a settings file that was found say where requests go, with which keys, and what is started? Only once
+//! somebody has trusted it: this content in this place. (As direnv does it.)
+
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::SettingsError;
+use super::environment::Environment;
+use super::file::{ChatTable, EmbedKind, SettingsFile, parse};
+
+/// A settings file that is trusted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TrustedFile {
+    /// Its path, links resolved.
+    pub path: PathBuf,
+    /// Whether it is still as it was when it was trusted; only then it counts.
+    pub state: TrustState,
+    /// The settings in it that need trust, by name.
+    pub sets: Vec<String>,
+}
+
+/// What has become of a file since it was trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrustState {
+    /// Nothing.
+    Trusted,
+    /// It holds something else.
+    Changed,
+    /// It cannot be read.
+    Gone,
+}
+
+/// What is on record of a file, in a file of its own.
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    path: PathBuf,
+    hash: String,
+}
+
+/// Trusts a settings file as it is now.
+///
+/// # Errors
+/// It cannot be read, is no settings file, or its trust cannot be kept.
+pub fn trust(path: &Path, environment: &Environment) -> Result<TrustedFile, SettingsError> {
+    let unreadable = |source| SettingsError::Unreadable { path: path.to_owned(), source };
+    let text = fs::read_to_string(path).map_err(unreadable)?;
+    let sets = needing_trust(&parse(path, &text)?);
+    let path = fs::canonicalize(path).map_err(unreadable)?;
+    let folder = folder(environment).ok_or(SettingsError::NoStateFolder)?;
+    let kept = keep(&folder, &Entry { path: path.clone(), hash: hash(&text) });
+    kept.map_err(|source| SettingsError::TrustNotKept { folder, source })?;
+    Ok(TrustedFile { path, state: TrustState::Trusted, sets })
+}
+
+/// All files that were ever trusted and not distrusted since, by path.
+///
+/// # Errors
+/// The record cannot be read.
+pub fn trusted(environment: &Environment) -> Result<Vec<TrustedFile>, SettingsError> {
+    let folder = folder(environment).ok_or(SettingsError::NoStateFolder)?;
+    let unreadable = |source| SettingsError::Unreadable { path: folder.clone(), source };
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(unreadable(source)),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let Some(Entry { path, hash: trusted }) = read(&entry.map_err(unreadable)?.path()) else {
+            continue;
+        };
+        let text = fs::read_to_string(&path).ok();
+        let state = match &text {
+            None => TrustState::Gone,
+            Some(text) if hash(text) == trusted => TrustState::Trusted,
+            Some(_) => TrustState::Changed,
+        };
+        let file = text.and_then(|text| parse(&path, &text).ok());
+        files.push(TrustedFile {
+            path,
+            state,
+            sets: file.as_ref().map(needing_trust).unwrap_or_default(),
+        });
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
+}
+
+/// Trusts a file no longer, whether it is still there or not; whether it was trusted.
+///
+/// # Errors
+/// The record cannot be changed.
+pub fn distrust(path: &Path, environment: &Environment) -> Result<bool, SettingsError> {
+    let folder = folder(environment).ok_or(SettingsError::NoStateFolder)?;
+    let path = fs::canonicalize(path).or_else(|_| gone(path));
+    let path = path.map_err(|source| SettingsError::Unreadable { path: folder.clone(), source })?;
+    match fs::remove_file(entry_of(&folder, &path)) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(source) => Err(SettingsError::TrustNotKept { folder, source }),
+    }
+}
+
+/// A file that was found sets plain values only, or is trusted.
+pub(super) fn check(
+    path: &Path,
+    text: &str,
+    file: &SettingsFile,
+    environment: &Environment,
+) -> Result<(), SettingsError> {
+    let sets = needing_trust(file);
+    if sets.is_empty() {
+        return Ok(());
+    }
+    let full = fs::canonicalize(path);
+    let full =
+        full.map_err(|source| SettingsError::Unreadable { path: path.to_owned(), source })?;
+    let known = folder(environment).and_then(|folder| read(&entry_of(&folder, &full)));
+    match known {
+        // Names of entries are hashes of paths; two that met would not share a content.
+        Some(known) if known.hash == hash(text) && known.path == full => Ok(()),
+        known => {
+            let has_changed = known.is_some();
+            Err(SettingsError::Untrusted { path: path.to_owned(), sets, has_changed })
+        }
+    }
+}
+
+/// The settings of a file that decide where requests go and with what, what is started or unpacked, and what
+/// money is counted with.
+fn needing_trust(file: &SettingsFile) -> Vec<String> {
+    let mut names = of_chat("chat", &file.chat);
+    for (role, table) in &file.roles {
+        names.extend(of_chat(&format!("roles.{role}"), table));
+    }
+    let (embed, tools) = (&file.embed, &file.tools);
+    let rest = [
+        ("embed.kind", embed.kind == EmbedKind::OpenAi),
+        ("embed.base_url", embed.base_url.is_some()),
+        ("embed.model", embed.model.is_some()),
+        ("embed.api_key", embed.api_key.is_some()),
+        ("embed.api_key_env", embed.api_key_env.is_some()),
+        ("embed.azure_api_version", embed.azure_api_version.is_some()),
+        ("embed.weights", embed.weights.is_some()),
+        ("tools.tesseract", tools.tesseract.is_some()),
+        ("tools.languages", !tools.languages.is_empty()),
+        ("tools.soffice", tools.soffice.is_some()),
+        ("prices", !file.prices.is_empty()),
+    ];
+    names.extend(rest.iter().filter(|(_, is_set)| *is_set).map(|(name, _)| (*name).to_owned()));
+    names
+}
+
+fn of_chat(name: &str, table: &ChatTable) -> Vec<String> {
+    let settings = [
+        ("base_url", table.base_url.is_some()),
+        ("model", table.model.is_some()),
+        ("api_key", table.api_key.is_some()),
+        ("api_key_env", table.api_key_env.is_some()),
+        ("azure_api_version", table.azure_api_version.is_some()),
+        ("headers", !table.headers.is_empty()),
+        ("extra", !table.extra.is_empty()),
+    ];
+    let set = settings.iter().filter(|(_, is_set)| *is_set);
+    set.map(|(setting, _)| format!("{name}.{setting}")).collect()
+}
+
+/// Of the user's own, never in a project; relative paths would lead there.
+fn folder(environment: &Environment) -> Option<PathBuf> {
+    let absolute =
+        |name: &str| environment.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME");
+    let state = state.or_else(|| absolute("HOME").map(|home| home.join(".local/state")))?;
+    Some(state.join("pikerag/trusted"))
+}
+
+fn entry_of(folder: &Path, path: &Path) -> PathBuf {
+    let name = blake3::hash(path.as_os_str().as_encoded_bytes()).to_hex();
+    folder.join(format!("{name}.json"))
+}
+
+fn hash(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
+/// An entry that cannot be read trusts nothing.
+fn read(entry: &Path) -> Option<Entry> {
+    serde_json::from_slice(&fs::read(entry).ok()?).ok()
+}
+
+/// In one step, so that no half entry is ever read.
+fn keep(folder: &Path, entry: &Entry) -> std::io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(&serde_json::to_vec(entry)?)?;
+    file.persist(entry_of(folder, &entry.path))?;
+    Ok(())
+}
+
+/// Where a file was that is no longer there: the folder's links resolved, as they were for its entry.
+fn gone(path: &Path) -> std::io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) => {
+            Ok(fs::canonicalize(folder).map_or_else(|_| path.clone(), |folder| folder.join(name)))
+        }
+        _ => Ok(path),
+    }
+}
