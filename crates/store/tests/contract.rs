@@ -611,6 +611,19 @@ async fn what_another_file_held_under_an_identity_goes() {
 }
 
 #[tokio::test]
+async fn where_files_are_is_remembered() {
+    let (_folder, base) = fresh();
+    assert_eq!(base.root().await.unwrap(), None);
+    assert_eq!(base.keep_root("..").await.unwrap(), "..");
+    // The first holds.
+    assert_eq!(base.keep_root("/other").await.unwrap(), "..");
+    let mounts = |folders: [&str; 2]| folders.map(str::to_owned).to_vec();
+    base.add_mounts(mounts(["/b", "/a"])).await.unwrap();
+    base.add_mounts(mounts(["/b", "/c"])).await.unwrap();
+    assert_eq!(base.mounts().await.unwrap(), ["/a", "/b", "/c"]);
+}
+
+#[tokio::test]
 async fn what_waits_for_vectors_is_counted() {
     let (_folder, base) = fresh();
     let pages = put_pages(&base, 3).await;
