@@ -15,6 +15,7 @@ use pikerag_store::Base;
 use self::root::Root;
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
+use crate::presence::Disk;
 use crate::settings::this_folder;
 
 /// What the files of one base are called, and where they are.
@@ -31,6 +32,8 @@ pub(crate) struct Names {
     kept: HashMap<PathBuf, String>,
     /// Files that are on record twice: the name to go, and the one to stay.
     doubles: Vec<(String, String)>,
+    /// Folders in which disks of their own were mounted when files were read from there.
+    mounts: Vec<PathBuf>,
 }
 
 impl Engine {
@@ -42,7 +45,8 @@ impl Engine {
             Some(kept) => Root::kept(&kept, base.folder()),
             None => Root::found(&here, base.folder(), &records),
         };
-        Ok(Names::new(here, root, records))
+        let mounts = base.mounts().await?.into_iter().map(PathBuf::from).collect();
+        Ok(Names { mounts, ..Names::new(here, root, records) })
     }
 
     /// The same, and the base remembers the root from now on, if it is certain.
@@ -56,7 +60,11 @@ impl Engine {
         // Another process may have been first.
         Ok(match kept == written {
             true => names,
-            false => Names::new(names.here, Root::kept(&kept, base.folder()), names.records),
+            false => {
+                let root = Root::kept(&kept, base.folder());
+                let mounts = names.mounts;
+                Names { mounts, ..Names::new(names.here, root, names.records) }
+            }
         })
     }
 
@@ -93,7 +101,7 @@ impl Names {
                 }
             }
         }
-        Self { here, root, records, places, kept, doubles }
+        Self { here, root, records, places, kept, doubles, mounts: Vec::new() }
     }
 
     /// The folder that names count from.
@@ -109,6 +117,11 @@ impl Names {
     /// Files that are on record twice: the name to go, and the one to stay.
     pub(crate) fn doubles(&self) -> &[(String, String)] {
         &self.doubles
+    }
+
+    /// Looks for files of the base.
+    pub(crate) fn disk(&self) -> Disk {
+        Disk::knowing(&self.mounts)
     }
 
     /// Where a file of the base is.
@@ -212,6 +225,7 @@ mod tests {
             fs::create_dir(top.join(inner)).unwrap();
         }
         std::os::unix::fs::symlink("a", top.join("link")).unwrap();
+        std::os::unix::fs::symlink("../a", top.join("b/far")).unwrap();
         let records =
             records.iter().map(|path| record(&path.replace("TOP", top.to_str().unwrap())));
         let root = Root { folder: top.clone(), is_certain: true };
@@ -228,7 +242,7 @@ mod tests {
             assert_eq!(name(typed), "a/x.md", "{typed}");
         }
         // A `..` behind a link leads out of what the link means.
-        assert_eq!(name("../link/../b/y.md"), "b/y.md");
+        assert_eq!(name("../b/far/../y.md"), "y.md");
         assert_eq!(name("../gone/deep/../y.md"), "gone/y.md");
         assert_eq!(name("/nowhere/z.md"), "/nowhere/z.md");
         assert_eq!(

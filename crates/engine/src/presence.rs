@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
@@ -28,6 +29,9 @@ pub enum Doubt {
     /// It holds nothing, as a folder does in whose place nothing is mounted.
     #[error("it is empty, and may be a disk that is not mounted")]
     Empty,
+    /// When files were read from it, a disk was mounted there, and now none is.
+    #[error("it was a disk of its own, which is not mounted")]
+    NotMounted,
     /// It was named, and is not there.
     #[error("it is not there, and may be a disk that is not mounted")]
     Missing,
@@ -44,11 +48,30 @@ impl Serialize for Doubt {
 pub(crate) struct Disk {
     /// What a folder says of what is not in it.
     folders: HashMap<PathBuf, Option<Doubt>>,
+    /// Folders in which disks were mounted that are not mounted now.
+    unmounted: Vec<PathBuf>,
 }
 
 impl Disk {
+    /// With the folders in which disks were mounted once.
+    pub(crate) fn knowing(mounts: &[PathBuf]) -> Self {
+        let unmounted = mounts.iter().filter(|folder| !is_mount(folder)).cloned().collect();
+        Self { unmounted, ..Self::default() }
+    }
+
     /// Whether a file is there. It counts as gone where a folder has taken its place.
     pub(crate) fn look(&mut self, file: &Path) -> Presence {
+        let seen = self.seen(file);
+        let of_disk = self.unmounted.iter().find(|folder| file.starts_with(folder));
+        match of_disk {
+            Some(folder) if seen != Presence::There => {
+                Presence::Unclear(folder.clone(), Doubt::NotMounted)
+            }
+            _ => seen,
+        }
+    }
+
+    fn seen(&mut self, file: &Path) -> Presence {
         match fs::symlink_metadata(file) {
             Ok(about) if about.is_dir() => Presence::Gone,
             Ok(_) => Presence::There,
@@ -76,6 +99,32 @@ impl Disk {
             }
         }
         Presence::Unclear(file.to_owned(), Doubt::Missing)
+    }
+}
+
+/// The folders above some files in which disks of their own are mounted, in order.
+pub(crate) fn mounts_above<'a>(files: impl Iterator<Item = &'a Path>) -> Vec<PathBuf> {
+    let mut folders: HashMap<PathBuf, bool> = HashMap::new();
+    for file in files {
+        for folder in file.ancestors().skip(1) {
+            if folders.contains_key(folder) {
+                break;
+            }
+            folders.insert(folder.to_owned(), is_mount(folder));
+        }
+    }
+    let mut mounts: Vec<PathBuf> =
+        folders.into_iter().filter(|(_, is_mount)| *is_mount).map(|(folder, _)| folder).collect();
+    mounts.sort();
+    mounts
+}
+
+/// Whether a folder lies on another device than the folder above it.
+fn is_mount(folder: &Path) -> bool {
+    let device = |folder: &Path| fs::metadata(folder).map(|about| about.dev()).ok();
+    match (device(folder), folder.parent()) {
+        (Some(own), Some(above)) => device(above).is_some_and(|above| above != own),
+        _ => false,
     }
 }
 
@@ -112,6 +161,29 @@ mod tests {
     use std::fmt::Write;
 
     use super::*;
+
+    /// In the folder of a disk that is not mounted, other files may lie.
+    #[test]
+    fn where_a_disk_was_nothing_is_gone_without_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = folder.path().join("disk");
+        fs::create_dir(&disk).unwrap();
+        fs::write(disk.join("not mounted.txt"), "x").unwrap();
+        assert_eq!(Disk::default().look(&disk.join("a.md")), Presence::Gone);
+        let mut knowing = Disk::knowing(&[disk.clone(), PathBuf::from("/proc")]);
+        let unclear = Presence::Unclear(disk.clone(), Doubt::NotMounted);
+        assert_eq!(knowing.look(&disk.join("a.md")), unclear);
+        assert_eq!(knowing.look(&disk.join("not mounted.txt")), Presence::There);
+        fs::remove_dir_all(&disk).unwrap();
+        fs::write(folder.path().join("b.md"), "x").unwrap();
+        assert_eq!(knowing.look(&disk.join("a.md")), unclear);
+        // What is mounted tells.
+        assert_eq!(
+            mounts_above([Path::new("/proc/self/status")].into_iter()).first(),
+            Some(&PathBuf::from("/proc"))
+        );
+        assert_eq!(knowing.look(Path::new("/proc/none.md")), Presence::Gone);
+    }
 
     #[test]
     fn only_what_a_folder_shows_to_be_gone_is_gone() {

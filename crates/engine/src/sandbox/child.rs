@@ -253,3 +253,19 @@ fn unreadable(error: &std::io::Error) -> FileError {
 fn no_parser(reason: impl std::fmt::Display) -> FileError {
     FileError::NoParser { reason: reason.to_string() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four parsers beside each other hold four such outcomes.
+    #[test]
+    fn what_a_child_hands_over_is_bounded_by_its_memory() {
+        let of = |file_mib: u64, memory_mib: u64| {
+            let time = Duration::from_secs(1);
+            let file_bytes = file_mib << 20;
+            ParserLimits { file_bytes, memory_mib, cpu: time, wall: time }.outcome_bytes() >> 20
+        };
+        assert_eq!((of(256, 512), of(1, 512), of(256, 16)), (512, 512, 64));
+    }
+}

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::status::same;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::presence::{Disk, Presence};
+use crate::presence::Presence;
 
 /// The files that a base is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -67,7 +67,7 @@ impl Engine {
                 same_as.insert(name.clone(), others.collect());
             }
         }
-        let mut disk = Disk::default();
+        let mut disk = names.disk();
         let mut files = Vec::new();
         for counts in base.file_counts().await? {
             let path = names.place(&counts.path);

@@ -13,7 +13,7 @@ use crate::engine::{Cost, Engine};
 use crate::error::Result;
 use crate::files::{self, Found};
 use crate::names::Names;
-use crate::presence::{Disk, Doubt, Presence};
+use crate::presence::{Doubt, Presence, mounts_above};
 use crate::settings::Chunking;
 
 /// What to index, and how, besides what the settings say.
@@ -88,6 +88,9 @@ impl Engine {
         tools.reader = Arc::new(self.reader_at(names.root()));
         let mut params = self.ingest_params(&request.with, &request.without, request.chunking);
         self.tell_notices(request.progress);
+        let places: Vec<PathBuf> = found.files.iter().map(|file| names.place(file)).collect();
+        let mounts = mounts_above(places.iter().map(PathBuf::as_path)).into_iter();
+        base.add_mounts(mounts.filter_map(|at| at.to_str().map(str::to_owned)).collect()).await?;
         let mut lost = Lost::of(&names, &found.files);
         params.gone.clone_from(&lost.gone);
         params.renamed = names.doubles().to_vec();
@@ -149,7 +152,7 @@ impl Lost {
     /// Looks for all files on record, less those that are `there` for certain.
     pub(super) fn of(names: &Names, there: &[String]) -> Self {
         let there: HashSet<&String> = there.iter().collect();
-        let (mut lost, mut disk) = (Self::default(), Disk::default());
+        let (mut lost, mut disk) = (Self::default(), names.disk());
         for file in names.records().iter().filter(|file| !there.contains(&file.path)) {
             match disk.look(&names.place(&file.path)) {
                 Presence::There => {}

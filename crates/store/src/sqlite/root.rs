@@ -3,10 +3,13 @@
 use pikerag_knowledge::StoreError;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Base, rows};
+use super::{Base, put, rows};
 
 /// The key of the root in `meta`.
 const ROOT: &str = "root";
+
+/// The key of the folders with disks of their own in `meta`.
+const MOUNTS: &str = "mounts";
 
 /// How much of a base comes from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +48,38 @@ impl Base {
         .await
     }
 
+    /// The folders in which disks of their own were mounted when files were read from there, in order.
+    ///
+    /// # Errors
+    /// The base cannot be read.
+    pub async fn mounts(&self) -> Result<Vec<String>, StoreError> {
+        self.looking("reading where disks were", mounts).await
+    }
+
+    /// Remembers such folders, besides those that are remembered already.
+    ///
+    /// # Errors
+    /// The base cannot be written.
+    pub async fn add_mounts(&self, folders: Vec<String>) -> Result<(), StoreError> {
+        self.writing("noting where disks are", move |tx| {
+            let known = mounts(tx)?;
+            let mut all = known.clone();
+            all.extend(folders);
+            all.sort();
+            all.dedup();
+            if all == known {
+                return Ok(());
+            }
+            tx.execute(
+                "INSERT INTO meta(key, value) VALUES (?1, ?2)
+                 ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+                params![MOUNTS, put::json(&all)?],
+            )
+            .map(drop)
+        })
+        .await
+    }
+
     /// How much of the base comes from each file, by name.
     ///
     /// # Errors
@@ -71,4 +106,11 @@ fn root(connection: &Connection) -> rusqlite::Result<Option<String>> {
     connection
         .query_row("SELECT value FROM meta WHERE key = ?1", [ROOT], |row| row.get(0))
         .optional()
+}
+
+fn mounts(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    connection
+        .query_row("SELECT value FROM meta WHERE key = ?1", [MOUNTS], |row| rows::json(row, 0))
+        .optional()
+        .map(Option::unwrap_or_default)
 }
