@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use pikerag_coordinate::{Finished, SolveError};
+use pikerag_coordinate::{Finished, Method, Retrace, SolveError};
 use pikerag_knowledge::{Answer, Filter, Question, RunEvent, RunRecord, RunSink};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::keeping::Asking;
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 use crate::notice::Notice;
@@ -27,6 +26,15 @@ pub struct AskRequest {
     /// Stops the run: no model call is begun after that, and those under way are given up. The engine's own
     /// [`Engine::cancel`] stops it too.
     pub cancel: CancellationToken,
+}
+
+/// What is asked, and how.
+pub(super) struct Asking<'a> {
+    pub(super) question: &'a Question,
+    pub(super) method: Method,
+    /// What the ports were filtered by.
+    pub(super) filter: &'a Filter,
+    pub(super) retrace: Option<Retrace>,
 }
 
 /// A run that has ended: with an answer, an error, or because somebody stopped it.

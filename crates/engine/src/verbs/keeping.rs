@@ -6,30 +6,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures::future::join;
-use pikerag_coordinate::{Finished, Method, Ports, Retrace, RunParams, answer};
+use pikerag_coordinate::{Finished, Ports, Retrace, RunParams, answer};
 use pikerag_knowledge::{
-    Filter, Millis, Question, RunEvent, RunId, RunRecord, RunSink, RunStore, StoreError,
-    error_chain,
+    Millis, RunEvent, RunId, RunRecord, RunSink, RunStore, StoreError, error_chain,
 };
 use pikerag_store::Base;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::ask::{AskRequest, AskResponse};
+use super::ask::{AskRequest, AskResponse, Asking};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::notice::Notice;
 
 /// Updates that are written in one transaction, at most.
 const BATCH: usize = 64;
-
-/// What is asked, and how.
-pub(super) struct Asking<'a> {
-    pub(super) question: &'a Question,
-    pub(super) method: Method,
-    /// What the ports were filtered by.
-    pub(super) filter: &'a Filter,
-    pub(super) retrace: Option<Retrace>,
-}
 
 /// What came of a run, and of keeping it.
 pub(super) struct KeptRun {

@@ -12,8 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-use super::ask::{AskRequest, AskResponse};
-use super::keeping::Asking;
+use super::ask::{AskRequest, AskResponse, Asking};
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 use crate::sandbox::is_alive;
