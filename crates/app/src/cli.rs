@@ -7,6 +7,7 @@ mod runs;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use pikerag_engine::knowledge::Condition;
 
 pub(crate) use self::look::{
     Graph, GraphCommand, GraphExport, GraphFormat, Methods, Propose, Records, SchemaCommand, Tags,
@@ -166,6 +167,8 @@ pub(crate) struct Ask {
     /// How to answer it.
     #[arg(long, short, default_value = "kar3")]
     pub(crate) method: String,
+    #[command(flatten)]
+    pub(crate) filters: Filters,
     /// Only the answer with its citations, no reasoning.
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -181,6 +184,17 @@ pub(crate) struct Search {
     /// How many to show.
     #[arg(short, default_value_t = 8)]
     pub(crate) k: usize,
+    #[command(flatten)]
+    pub(crate) filters: Filters,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Filters {
+    /// Look through nothing but what fits: `source=URI`, `folder=NAME`, `date>=2020-01-31`,
+    /// `meta:NAME=VALUE`, `tag:CLASS=TAG`, `record:SCHEMA.FIELD>=VALUE`; with `|` between values of which
+    /// any will do. Given again: all must fit.
+    #[arg(long = "filter", value_name = "FILTER")]
+    pub(crate) conditions: Vec<Condition>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -1,7 +1,7 @@
 //! What is shown of a hit? Atoms by their text, chunks by their title and first words; and the chunks
 //! that candidates lead to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use pikerag_knowledge::{Candidate, Chunk, ChunkId, Via};
 use pikerag_retrieve::{AtomHit, Hit};
@@ -19,9 +19,10 @@ pub(crate) async fn atom_candidates(
     via: Via,
 ) -> Result<Vec<Candidate>, SolveError> {
     let ids: Vec<ChunkId> = found.iter().map(|hit| hit.atom.chunk).collect();
-    let chunks = ports.base.chunks(&ids).await?;
+    let chunks = by_id(ports, &ids).await?;
     let mut all = Vec::with_capacity(found.len());
-    for (hit, chunk) in found.iter().zip(chunks) {
+    for hit in found {
+        let Some(chunk) = chunks.get(&hit.atom.chunk) else { continue };
         all.push(Candidate {
             atom: Some(hit.atom.id),
             text: hit.atom.text.clone(),
@@ -44,9 +45,10 @@ pub(crate) async fn chunk_candidates(
     proposal: &str,
 ) -> Result<Vec<Candidate>, SolveError> {
     let ids: Vec<ChunkId> = hits.iter().map(|hit| hit.chunk).collect();
-    let chunks = ports.base.chunks(&ids).await?;
+    let chunks = by_id(ports, &ids).await?;
     let mut all = Vec::with_capacity(hits.len());
-    for (hit, chunk) in hits.iter().zip(chunks) {
+    for hit in hits {
+        let Some(chunk) = chunks.get(&hit.chunk) else { continue };
         let first: String = chunk
             .text
             .split_whitespace()
@@ -68,6 +70,12 @@ pub(crate) async fn chunk_candidates(
         });
     }
     Ok(all)
+}
+
+/// These chunks; one that is gone is no candidate.
+async fn by_id(ports: &Ports, ids: &[ChunkId]) -> Result<HashMap<ChunkId, Chunk>, SolveError> {
+    let chunks = ports.base.chunks(ids).await?;
+    Ok(chunks.into_iter().map(|chunk| (chunk.id, chunk)).collect())
 }
 
 /// The chunks of candidates, in their order.

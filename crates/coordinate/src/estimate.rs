@@ -162,7 +162,7 @@ async fn count(
     let mut new: Vec<&Chunk> = Vec::new();
     for chunk in graph.chunks.iter().filter(|chunk| !chunk.hidden) {
         let is_stored = match base {
-            Some(base) => base.chunks(&[chunk.id]).await.is_ok(),
+            Some(base) => base.chunks(&[chunk.id]).await.is_ok_and(|held| !held.is_empty()),
             None => false,
         };
         // What is stored is done, or waits and was counted.

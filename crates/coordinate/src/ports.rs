@@ -65,7 +65,7 @@ impl Models {
 /// All that methods may use: ports, never adapters. Shared by all questions, changed by none.
 #[derive(Clone)]
 pub struct Ports {
-    /// The knowledge base, for reading.
+    /// All that the question may see: a snapshot of the base, of which a filter may show a part.
     pub base: Arc<dyn KnowledgeBase>,
     /// The embedder that the base's vectors were made with, if any.
     pub embedder: Option<Arc<dyn Embedder>>,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 use pikerag_knowledge::{
-    Account, Answer, Change, Criterion, Event, ForkPoint, JudgedBy, Millis, Question, Role,
+    Account, Answer, Change, Criterion, Event, Filter, ForkPoint, JudgedBy, Millis, Question, Role,
     RunEvent, RunId, RunRecord, RunSink, RunState, StopReason, error_chain,
 };
 use pikerag_prompt::{AskError, Prompt, Reply, ask, ask_sample};
@@ -31,12 +31,15 @@ pub struct RunParams {
     pub process: u32,
     /// The run that is walked again, wholly or up to a change.
     pub retrace: Option<Retrace>,
+    /// What the base was filtered by that the ports read; kept with the run.
+    pub filter: Filter,
 }
 
 impl Default for RunParams {
     /// Nobody listens, and no time passes.
     fn default() -> Self {
-        Self { id: RunId::default(), clock: Arc::new(|| 0), sink: None, process: 0, retrace: None }
+        let (id, filter) = (RunId::default(), Filter::default());
+        Self { id, clock: Arc::new(|| 0), sink: None, process: 0, retrace: None, filter }
     }
 }
 
@@ -75,6 +78,7 @@ impl Run {
             parameters: method.parameters,
             weights: method.weights,
             question: question.clone(),
+            filter: params.filter.clone(),
             started: (params.clock)(),
             forked: params.retrace.as_ref().and_then(Retrace::fork_point),
             changes: params.retrace.iter().flat_map(|run| run.changes().to_vec()).collect(),

@@ -8,7 +8,9 @@ use pikerag_coordinate::ingest::Params;
 use pikerag_coordinate::methods::kar3;
 use pikerag_coordinate::{Method, Models, Ports};
 use pikerag_doubles::{HashEmbedder, ScriptedChat};
-use pikerag_knowledge::{AtomKind, ChatRequest, Message, Question, Role};
+use pikerag_knowledge::{
+    AtomKind, ChatRequest, CorpusWriter, Filter, Message, Question, Role, Snapshots,
+};
 
 use crate::common::{Answered, Files, Shelf, solve};
 
@@ -62,6 +64,43 @@ async fn questions_asked_at_once_do_not_meet() {
         runs.push(answers);
     }
     assert!(runs.iter().all(|run| *run == runs[0]), "how many are asked at once changes answers");
+}
+
+/// A question reads one state of the base from its beginning to its end; the next one reads another.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_deleted_meanwhile_is_read_to_the_end() {
+    let embedder = Arc::new(HashEmbedder::new(1 << 16));
+    let shelf = Shelf::empty();
+    let mut files = Files::default();
+    files.0.insert("machine00.txt".to_owned(), "Machine00 was built by Maker00.".to_owned());
+    files.0.insert("maker00.txt".to_owned(), "Maker00 was born in Town00.".to_owned());
+    let params = Params { atoms: vec![AtomKind::Question], ..Params::default() };
+    let atomizer = Arc::new(ScriptedChat::by(|request| Ok(atoms(request))));
+    shelf.index(&files, Some(atomizer), Some(embedder.clone()), &params).await;
+    let base = shelf.base.clone();
+    // While the first reply is on its way, somebody deletes what the second hop needs.
+    let chat = ScriptedChat::by_turn(move |turn, request| {
+        let base = base.clone();
+        let delete = move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            assert!(runtime.block_on(base.delete_file("maker00.txt")).unwrap());
+        };
+        if turn == 0 {
+            std::thread::spawn(delete).join().unwrap();
+        }
+        Ok(reply(request))
+    });
+    let models = Models { default: Some(Arc::new(chat)), ..Models::default() };
+    let seen = shelf.base.snapshot(&Filter::default()).await.unwrap();
+    let ports = Ports { base: seen, embedder: Some(embedder), models };
+    let text = "Where was the maker of Machine00 born?".to_owned();
+    let question = Question { id: "0".to_owned(), text };
+    let params = kar3::Params { delta: Some(kar3::DELTA), ..kar3::Params::default() };
+    let answer = solve(&ports, &question, Method::Kar3(params)).await.unwrap();
+    assert_eq!((answer.text.as_str(), answer.context.chunks.len()), ("Town00", 2));
+    assert_eq!(ports.base.chunk_count().await.unwrap(), 2);
+    let next = shelf.base.snapshot(&Filter::default()).await.unwrap();
+    assert_eq!(next.chunk_count().await.unwrap(), 1);
 }
 
 /// One question per page, with words that no other page has.

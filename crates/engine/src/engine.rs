@@ -9,7 +9,9 @@ use std::sync::{Arc, OnceLock};
 
 use pikerag_coordinate::ingest::{Available, Params, Tools};
 use pikerag_coordinate::{Method, Models, Ports};
-use pikerag_knowledge::{ChatModel, CorpusReader, Embedder, Ledger, Role, Structure};
+use pikerag_knowledge::{
+    ChatModel, CorpusReader, Embedder, Filter, KnowledgeBase, Ledger, Role, Snapshots, Structure,
+};
 use pikerag_models::{CallContext, MemoryLedger, Meter, Mode, Transport};
 use pikerag_store::{Base, DATABASE};
 use tokio_util::sync::CancellationToken;
@@ -99,9 +101,29 @@ impl Engine {
         Ok(Base::open_or_create(&self.settings.base)?)
     }
 
-    /// What answering works with, and what to know of it. Vectors are searched only with the embedder that made
-    /// them.
-    pub(crate) async fn ports(&self, base: &Base) -> Result<(Ports, Vec<Notice>)> {
+    /// The base as it stands now, and of it what the filter admits: what a question reads.
+    ///
+    /// # Errors
+    /// The base does not have a field of the filter, or the filter admits nothing.
+    pub(crate) async fn snapshot(
+        &self,
+        base: &Base,
+        filter: &Filter,
+    ) -> Result<Arc<dyn KnowledgeBase>> {
+        let snapshot = base.snapshot(filter).await?;
+        if !filter.is_empty() && snapshot.chunk_count().await? == 0 {
+            return Err(EngineError::NothingAdmitted { filter: filter.clone() });
+        }
+        Ok(snapshot)
+    }
+
+    /// What answering works with, and what to know of it; `seen` is all of the base that it reads. Vectors are
+    /// searched only with the embedder that made them.
+    pub(crate) async fn ports(
+        &self,
+        base: &Base,
+        seen: Arc<dyn KnowledgeBase>,
+    ) -> Result<(Ports, Vec<Notice>)> {
         let mut notices = Vec::new();
         let made_by = base.summary().await?.embedder;
         let mut embedder = match made_by {
@@ -122,7 +144,7 @@ impl Engine {
         if let Some(path) = &self.settings.skr_examples {
             models.labelled = labelled::read(path)?;
         }
-        Ok((Ports { base: Arc::new(base.clone()), embedder, models }, notices))
+        Ok((Ports { base: seen, embedder, models }, notices))
     }
 
     /// What indexing works with.

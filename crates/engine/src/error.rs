@@ -7,7 +7,7 @@ use pikerag_coordinate::ingest::FileError;
 use pikerag_coordinate::methods::BadParameter;
 use pikerag_coordinate::{SolveError, UnknownMethod};
 use pikerag_eval::EvalError;
-use pikerag_knowledge::{ModelError, Role, RunId, RunState, StoreError};
+use pikerag_knowledge::{Filter, ModelError, Role, RunId, RunState, StoreError};
 use pikerag_prompt::{AskError, MarkupError};
 use pikerag_retrieve::{RetrieveError, UnknownSearch};
 
@@ -102,6 +102,9 @@ pub enum EngineError {
     /// The question holds no word.
     #[error("the question is empty")]
     EmptyQuestion,
+    /// A filter admits nothing: there is nothing to look through.
+    #[error("nothing in the base fits the filter {filter}")]
+    NothingAdmitted { filter: Filter },
     /// What is asked for needs vectors, and nothing makes them.
     #[error("there is no embedder")]
     NoEmbedder,
@@ -214,6 +217,8 @@ impl EngineError {
             Self::SettingsExist { .. } => "settings-exist",
             Self::NoProgram(_) => "no-program",
             Self::NoBase { .. } => "no-base",
+            Self::Store(StoreError::NoField { .. }) => "no-such-field",
+            Self::NothingAdmitted { .. } => "nothing-admitted",
             Self::Store(_) | Self::Solve(SolveError::Store(_)) => "base-failed",
             Self::Retrieve(_) | Self::Solve(SolveError::Retrieve(_)) => "retrieval-failed",
             Self::Solve(SolveError::Ask(_)) => "model-failed",

@@ -50,6 +50,7 @@ pub use self::tags::{
 #[cfg(test)]
 mod tests {
     use super::{AskRequest, ProposeRequest, RecordsRequest, SearchPath, SearchRequest};
+    use crate::knowledge::Filter;
     use crate::settings::{Environment, Flags, Settings};
 
     /// What a server answers with can be handed to another thread. Nothing is polled here. (Not so what indexes:
@@ -61,7 +62,7 @@ mod tests {
         let engine = crate::open(settings).unwrap();
         let (query, by) = (String::new(), SearchPath::Hybrid);
         spawnable(engine.ask(&AskRequest::default()));
-        spawnable(engine.search(&SearchRequest { query, by, k: 1 }));
+        spawnable(engine.search(&SearchRequest { query, by, k: 1, filter: Filter::default() }));
         spawnable(engine.status());
         spawnable(engine.records(&RecordsRequest::default()));
         spawnable(engine.propose_schemas(&ProposeRequest::default()));

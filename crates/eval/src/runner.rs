@@ -8,7 +8,8 @@ use std::time::Instant;
 use futures::stream::{self, StreamExt};
 use pikerag_coordinate::{Finished, Method, Ports, RunParams, SolveError, answer};
 use pikerag_knowledge::{
-    Account, Answer, ChatModel, Check, Citation, ModelError, Question, Role, Spent, error_chain,
+    Account, Answer, ChatModel, Check, Citation, Filter, ModelError, Question, Role, RunRecord,
+    Snapshots, Spent, error_chain,
 };
 use pikerag_prompt::AskError;
 
@@ -26,6 +27,8 @@ const REFUSALS: usize = 3;
 pub struct Params<'a> {
     /// The data set's name, for the rows.
     pub data_set: &'a str,
+    /// Each question reads a state of its own.
+    pub snapshots: &'a dyn Snapshots,
     /// Questions asked at a time.
     pub in_flight: usize,
     /// Who looks at the answers.
@@ -73,7 +76,7 @@ pub async fn run<E>(
     }
     let answers = stream::iter(jobs.into_iter().enumerate()).map(
         |(place, (name, method, item))| async move {
-            (place, (name, item, asked(ports, method, item, params.judges).await))
+            (place, (name, item, asked(ports, params.snapshots, method, item, params.judges).await))
         },
     );
     // Unordered, so that one slow question holds no place; handed out in the order asked.
@@ -126,10 +129,26 @@ struct Verdicts {
     account: Account,
 }
 
-async fn asked(ports: &Ports, method: Method, item: &Item, judges: Judges<'_>) -> Asked {
+async fn asked(
+    ports: &Ports,
+    snapshots: &dyn Snapshots,
+    method: Method,
+    item: &Item,
+    judges: Judges<'_>,
+) -> Asked {
     let question = Question { id: item.id.clone(), text: item.question.clone() };
     let began = Instant::now();
-    let mut run = answer(ports, &question, method, RunParams::default(), pending()).await;
+    let mut run = match snapshots.snapshot(&Filter::default()).await {
+        Ok(base) => {
+            let ports = Ports { base, ..ports.clone() };
+            answer(&ports, &question, method, RunParams::default(), pending()).await
+        }
+        Err(error) => Finished {
+            record: RunRecord::default(),
+            events: Vec::new(),
+            result: Err(SolveError::Store(error)),
+        },
+    };
     let seconds = began.elapsed().as_secs_f64();
     let mut verdicts = Verdicts::default();
     if let Ok(answer) = &run.result

@@ -7,9 +7,7 @@ use pikerag_knowledge::{
     Account, ChatModel, Chunk, ChunkId, FoundTag, NameKey, Origin, Role, Schema, TagClass,
     TagExample,
 };
-use pikerag_language::fold::tokens;
-use pikerag_language::names::joined;
-use pikerag_language::stem;
+use pikerag_language::names::tag_words;
 use pikerag_prompt::{
     AskError, Prompt, Reply, Unreadable, ask, index, numbered, object, one_line, passages,
     quiet_headings, text, texts,
@@ -40,8 +38,8 @@ const PAIRS: Prompt = prompt(include_str!("prompts/tag_pairs.md"), 512);
 /// The key of a tag: one for all spellings that differ in case, accents, punctuation or English ending.
 /// `None` where it holds no word.
 pub fn tag_key(tag: &str) -> Option<NameKey> {
-    let words: Vec<String> = tokens(tag).into_iter().map(|token| stem(&token.folded)).collect();
-    (!words.is_empty()).then(|| NameKey::of_folded(&joined(&words)))
+    let words = tag_words(tag);
+    (!words.is_empty()).then(|| NameKey::of_folded(&words))
 }
 
 /// A word under which a passage would be looked up.

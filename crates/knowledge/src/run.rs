@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::answer::{Answer, Question};
+use crate::filter::Filter;
 use crate::ports::{ChatReply, Role};
 use crate::trace::{Event, Spent};
 
@@ -153,6 +154,9 @@ pub struct RunRecord {
     pub weights: Value,
     /// The question, word for word.
     pub question: Question,
+    /// What the base was filtered by; everything could be seen, where there is nothing.
+    #[serde(default, skip_serializing_if = "Filter::is_empty")]
+    pub filter: Filter,
     /// Running until `ended`; a run whose process died stays so.
     pub state: RunState,
     /// When it began, in universal time.

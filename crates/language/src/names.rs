@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::fold::{Token, fold, tokens};
 use crate::language::is_chinese;
 use crate::stop::is_stop_word;
-use crate::words::chinese_words;
+use crate::words::{chinese_words, stem};
 
 /// A name as its folded words, in order.
 pub type Name = Vec<String>;
@@ -35,6 +35,13 @@ fn is_too_long(name: &[String]) -> bool {
 /// A name as one string: what its key is made from.
 pub fn joined(name: &[String]) -> String {
     name.join(" ")
+}
+
+/// What is alike in all spellings of a tag that differ in case, accents, punctuation or English ending.
+/// Empty where it holds no word.
+pub fn tag_words(tag: &str) -> String {
+    let words: Vec<String> = tokens(tag).into_iter().map(|token| stem(&token.folded)).collect();
+    joined(&words)
 }
 
 /// The names that a title stands for, each with its weight in hundredths: the title itself, without

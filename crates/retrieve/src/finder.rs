@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// goes by words alone.
 #[derive(Clone, Copy)]
 pub struct Finder<'a> {
-    /// Where all is looked up; never written to.
+    /// Where all is looked up; it shows what may be found and nothing else, so that no search need filter.
     pub base: &'a dyn KnowledgeBase,
     /// The embedder, if the base has vectors.
     pub embedder: Option<&'a dyn Embedder>,

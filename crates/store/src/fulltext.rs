@@ -1,23 +1,26 @@
 //! Which chunks hold these words? A tantivy index derived from the database. Its commit carries
 //! the generation it stands at, so that a crash can only leave it behind, never out of step.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pikerag_knowledge::StoreError;
 use pikerag_language::query_terms;
-use tantivy::collector::{Collector, Count, SegmentCollector, TopDocs};
+use tantivy::collector::{Collector, Count, SegmentCollector};
 use tantivy::columnar::Column;
-use tantivy::query::{BooleanQuery, Occur, Query, TermQuery};
+use tantivy::query::{BooleanQuery, Occur, Query, TermQuery, Weight};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
 };
 use tantivy::{
-    DocAddress, DocId, Index, IndexReader, IndexWriter, ReloadPolicy, Score, SegmentOrdinal,
+    DocId, Index, IndexReader, IndexWriter, ReloadPolicy, Score, Searcher, SegmentOrdinal,
     SegmentReader, TantivyDocument, Term,
 };
 
 use crate::error::Context;
+use crate::scan::{Best, Near};
 use crate::tokens::Words;
 
 /// Bumped when tokens or fields change: an index of another version is built anew.
@@ -125,8 +128,31 @@ impl FullText {
         self.reader.reload().context("reloading the full-text index")
     }
 
-    /// The `k` best chunks for these words by BM25, best first, ties by id.
-    pub(crate) fn search(&self, query: &str, k: usize) -> Result<Vec<(u64, f32)>, StoreError> {
+    /// The index as this process sees it now, whatever is committed later.
+    pub(crate) fn snapshot(&self) -> TextSnapshot {
+        TextSnapshot { searcher: self.reader.searcher(), body: self.body }
+    }
+}
+
+/// One state of the index.
+#[derive(Clone)]
+pub(crate) struct TextSnapshot {
+    searcher: Searcher,
+    body: Field,
+}
+
+/// The chunks that a search may find; all of them, where it does not say.
+pub(crate) type Seen = Option<Arc<HashSet<u64>>>;
+
+impl TextSnapshot {
+    /// The `k` best chunks for these words by BM25, best first, ties by id. What a word weighs is told from
+    /// all chunks, seen or not.
+    pub(crate) fn search(
+        &self,
+        query: &str,
+        k: usize,
+        seen: Seen,
+    ) -> Result<Vec<(u64, f32)>, StoreError> {
         let terms = query_terms(query);
         if terms.is_empty() || k == 0 {
             return Ok(Vec::new());
@@ -140,35 +166,27 @@ impl FullText {
                 (Occur::Should, query)
             })
             .collect();
-        let searcher = self.reader.searcher();
-        let found = searcher
-            .search(&BooleanQuery::new(clauses), &TopDocs::with_limit(k).order_by_score())
-            .context("searching the full-text index")?;
-        let mut hits: Vec<(u64, f32)> = Vec::with_capacity(found.len());
-        for (score, DocAddress { segment_ord, doc_id }) in found {
-            let segment = searcher.segment_reader(segment_ord);
-            let ids = segment.fast_fields().u64("id").context("reading the full-text index")?;
-            if let Some(id) = ids.first(doc_id) {
-                hits.push((id, score));
-            }
-        }
-        hits.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        Ok(hits)
+        self.searcher
+            .search(&BooleanQuery::new(clauses), &BestChunks { k, seen })
+            .context("searching the full-text index")
     }
 
     /// What one term adds to the score of every chunk that has it, in no order.
-    pub(crate) fn scores(&self, term: &str) -> Result<Vec<(u64, f32)>, StoreError> {
+    pub(crate) fn scores(&self, term: &str, seen: Seen) -> Result<Vec<(u64, f32)>, StoreError> {
         let term = Term::from_field_text(self.body, term);
         let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
-        self.reader.searcher().search(&query, &AllScores).context("searching the full-text index")
+        self.searcher.search(&query, &AllScores { seen }).context("searching the full-text index")
     }
 
     /// In how many chunks a term occurs.
-    pub(crate) fn count(&self, term: &str) -> Result<usize, StoreError> {
+    pub(crate) fn count(&self, term: &str, seen: Seen) -> Result<usize, StoreError> {
+        if seen.is_some() {
+            return Ok(self.scores(term, seen)?.len());
+        }
         let term = Term::from_field_text(self.body, term);
         let query = TermQuery::new(term, IndexRecordOption::Basic);
         // Not `doc_freq`: that counts deleted chunks until their segment is merged.
-        self.reader.searcher().search(&query, &Count).context("searching the full-text index")
+        self.searcher.search(&query, &Count).context("searching the full-text index")
     }
 }
 
@@ -188,10 +206,13 @@ fn turn(path: &Path) -> Result<Turn, StoreError> {
 }
 
 /// Collects every match with its score.
-struct AllScores;
+struct AllScores {
+    seen: Seen,
+}
 
 struct SegmentScores {
     ids: Column<u64>,
+    seen: Seen,
     found: Vec<(u64, f32)>,
 }
 
@@ -204,7 +225,8 @@ impl Collector for AllScores {
         _: SegmentOrdinal,
         segment: &SegmentReader,
     ) -> tantivy::Result<SegmentScores> {
-        Ok(SegmentScores { ids: segment.fast_fields().u64("id")?, found: Vec::new() })
+        let ids = segment.fast_fields().u64("id")?;
+        Ok(SegmentScores { ids, seen: self.seen.clone(), found: Vec::new() })
     }
 
     fn requires_scoring(&self) -> bool {
@@ -220,13 +242,68 @@ impl SegmentCollector for SegmentScores {
     type Fruit = Vec<(u64, f32)>;
 
     fn collect(&mut self, document: DocId, score: Score) {
-        if let Some(id) = self.ids.first(document) {
+        if let Some(id) = self.ids.first(document)
+            && self.seen.as_ref().is_none_or(|seen| seen.contains(&id))
+        {
             self.found.push((id, score));
         }
     }
 
     fn harvest(self) -> Self::Fruit {
         self.found
+    }
+}
+
+/// Collects the `k` best matches that are seen; of equal ones those with the lowest identifiers.
+struct BestChunks {
+    k: usize,
+    seen: Seen,
+}
+
+impl Collector for BestChunks {
+    type Fruit = Vec<(u64, f32)>;
+    type Child = SegmentScores;
+
+    fn for_segment(
+        &self,
+        ordinal: SegmentOrdinal,
+        segment: &SegmentReader,
+    ) -> tantivy::Result<SegmentScores> {
+        AllScores { seen: self.seen.clone() }.for_segment(ordinal, segment)
+    }
+
+    fn requires_scoring(&self) -> bool {
+        true
+    }
+
+    fn merge_fruits(&self, segments: Vec<Self::Fruit>) -> tantivy::Result<Self::Fruit> {
+        let mut best = Best::new(self.k);
+        for (id, score) in segments.into_iter().flatten() {
+            best.offer(Near { id, owner: id, score });
+        }
+        Ok(best.sorted().into_iter().map(|near| (near.id, near.score)).collect())
+    }
+
+    fn collect_segment(
+        &self,
+        weight: &dyn Weight,
+        _: SegmentOrdinal,
+        segment: &SegmentReader,
+    ) -> tantivy::Result<Self::Fruit> {
+        let (ids, alive) = (segment.fast_fields().u64("id")?, segment.alive_bitset());
+        let mut best = Best::new(self.k);
+        // Just below the worst that is held: one as good may have the lower identifier.
+        let threshold = |best: &Best| best.worst().next_down().max(Score::MIN);
+        weight.for_each_pruning(threshold(&best), segment, &mut |document, score| {
+            if alive.is_none_or(|alive| alive.is_alive(document))
+                && let Some(id) = ids.first(document)
+                && self.seen.as_ref().is_none_or(|seen| seen.contains(&id))
+            {
+                best.offer(Near { id, owner: id, score });
+            }
+            threshold(&best)
+        })?;
+        Ok(best.sorted().into_iter().map(|near| (near.id, near.score)).collect())
     }
 }
 
@@ -248,7 +325,13 @@ mod tests {
         let apply = |changes| index.apply(&index.turn().unwrap(), changes).unwrap();
         apply(Changes { stamp: "b:1".to_owned(), gone: None, added });
         let ids = |query: &str| {
-            index.search(query, 9).unwrap().into_iter().map(|hit| hit.0).collect::<Vec<_>>()
+            index
+                .snapshot()
+                .search(query, 9, None)
+                .unwrap()
+                .into_iter()
+                .map(|hit| hit.0)
+                .collect::<Vec<_>>()
         };
         assert_eq!(ids("Crane?"), [3, 1]);
         assert_eq!(ids("起重机"), [2]);

@@ -32,6 +32,38 @@ pub struct Codes {
     pub(crate) unrelated: OnceLock<Vec<f32>>,
 }
 
+/// Some rows of a set of codes, by place.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rows(Vec<u64>);
+
+impl Rows {
+    /// The rows that `admits` by what their vector stands for, and the chunk it leads to.
+    pub fn of(codes: &Codes, admits: impl Fn(u64, u64) -> bool) -> Self {
+        let mut words = vec![0; codes.ids.len().div_ceil(64)];
+        for (row, (id, owner)) in codes.ids.iter().zip(&codes.owners).enumerate() {
+            if admits(*id, *owner)
+                && let Some(word) = words.get_mut(row / 64)
+            {
+                *word |= 1 << (row % 64);
+            }
+        }
+        Self(words)
+    }
+
+    fn contains(&self, row: usize) -> bool {
+        self.0.get(row / 64).is_some_and(|word| word >> (row % 64) & 1 == 1)
+    }
+}
+
+/// What a scan may find.
+#[derive(Clone, Copy)]
+pub struct Among<'a> {
+    /// Nothing that leads to these chunks.
+    pub exclude: &'a HashSet<u64>,
+    /// These rows alone; all, where it does not say.
+    pub rows: Option<&'a Rows>,
+}
+
 /// Something found by a scan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Near {
@@ -63,14 +95,14 @@ impl Codes {
         true
     }
 
-    /// The `k` nearest to each query, best first, ties by id; none whose owner is in `exclude`,
-    /// none clearly below `min_score`. Queries of another length find nothing.
+    /// The `k` nearest to each query, best first, ties by id; none clearly below `min_score`. Queries of
+    /// another length find nothing.
     pub fn nearest(
         &self,
         queries: &[Vec<f32>],
         k: usize,
         min_score: f32,
-        exclude: &HashSet<u64>,
+        among: Among<'_>,
     ) -> Vec<Vec<Near>> {
         if self.dimensions == 0 || k == 0 {
             return vec![Vec::new(); queries.len()];
@@ -95,7 +127,7 @@ impl Codes {
                 for (query, best) in queries.iter().zip(&mut best) {
                     let Some((scale, query)) = query else { continue };
                     simd.dispatch(|| {
-                        self.scan_block(at * BLOCK, block, query, *scale, min_score, exclude, best);
+                        self.scan_block(at * BLOCK, block, query, *scale, min_score, among, best);
                     });
                 }
             }
@@ -183,7 +215,7 @@ impl Codes {
         query: &[i16],
         query_scale: f32,
         min_score: f32,
-        exclude: &HashSet<u64>,
+        among: Among<'_>,
         best: &mut Best,
     ) {
         let rows = block.chunks_exact(self.dimensions).enumerate();
@@ -197,7 +229,8 @@ impl Codes {
             else {
                 continue;
             };
-            if !exclude.contains(&owner) {
+            let is_seen = among.rows.is_none_or(|rows| rows.contains(first + row));
+            if is_seen && !among.exclude.contains(&owner) {
                 best.offer(Near { id, owner, score });
             }
         }
@@ -226,7 +259,7 @@ fn quantize(vector: &[f32]) -> (f32, impl Iterator<Item = u8>) {
 }
 
 /// The best `k` so far.
-struct Best {
+pub(crate) struct Best {
     k: usize,
     worst: f32,
     heap: BinaryHeap<Worst>,
@@ -236,11 +269,16 @@ struct Best {
 struct Worst(Near);
 
 impl Best {
-    fn new(k: usize) -> Self {
+    pub(crate) fn new(k: usize) -> Self {
         Self { k, worst: f32::NEG_INFINITY, heap: BinaryHeap::new() }
     }
 
-    fn offer(&mut self, near: Near) {
+    /// The least score that is held; below all scores while there is room.
+    pub(crate) fn worst(&self) -> f32 {
+        self.worst
+    }
+
+    pub(crate) fn offer(&mut self, near: Near) {
         self.heap.push(Worst(near));
         if self.k < self.heap.len() {
             self.heap.pop();
@@ -250,7 +288,7 @@ impl Best {
         }
     }
 
-    fn sorted(self) -> Vec<Near> {
+    pub(crate) fn sorted(self) -> Vec<Near> {
         let mut all: Vec<Near> = self.heap.into_iter().map(|worst| worst.0).collect();
         all.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
         all
@@ -296,6 +334,10 @@ mod tests {
         vector
     }
 
+    fn all(exclude: &HashSet<u64>) -> Among<'_> {
+        Among { exclude, rows: None }
+    }
+
     fn vectors(n: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Vec<f32>>> {
         prop::collection::vec(prop::collection::vec(-1.0f32..1.0, 48).prop_map(unit), n)
     }
@@ -334,10 +376,12 @@ mod tests {
                 prop_assert!(codes.push(id as u64, id as u64 / 3, vector));
             }
             let exclude = HashSet::from([0, 2]);
-            let found = codes.nearest(&queries, k, min_score, &exclude);
+            let rows = Rows::of(&codes, |id, _| id % 7 != 3);
+            let among = Among { exclude: &exclude, rows: Some(&rows) };
+            let found = codes.nearest(&queries, k, min_score, among);
             for (query, found) in queries.iter().zip(found) {
                 let mut exact: Vec<f32> = stored.iter().enumerate()
-                    .filter(|(id, _)| !exclude.contains(&(*id as u64 / 3)))
+                    .filter(|(id, _)| !exclude.contains(&(*id as u64 / 3)) && id % 7 != 3)
                     .map(|(_, vector)| cosine(query, vector))
                     .filter(|score| min_score <= *score)
                     .collect();
@@ -345,7 +389,7 @@ mod tests {
                 exact.truncate(k);
                 prop_assert!(exact.len() <= found.len());
                 for (near, exact) in found.iter().zip(&exact) {
-                    prop_assert!(!exclude.contains(&near.owner));
+                    prop_assert!(!exclude.contains(&near.owner) && near.id % 7 != 3);
                     let true_score = cosine(query, &stored[near.id as usize]);
                     prop_assert!((true_score - near.score).abs() < 0.02, "{true_score} {near:?}");
                     prop_assert!((near.score - exact).abs() < 0.03, "{near:?} {exact}");
@@ -360,7 +404,7 @@ mod tests {
         for id in [5, 3, 9, 1] {
             assert!(codes.push(id, id, &[1.0, 0.0]));
         }
-        let found = codes.nearest(&[vec![1.0, 0.0]], 3, 0.0, &HashSet::new());
+        let found = codes.nearest(&[vec![1.0, 0.0]], 3, 0.0, all(&HashSet::new()));
         assert_eq!(found[0].iter().map(|near| near.id).collect::<Vec<_>>(), [1, 3, 5]);
     }
 
@@ -381,7 +425,7 @@ mod tests {
         let mut codes = Codes::default();
         assert!(codes.push(1, 1, &[1.0, 0.0]));
         assert!(!codes.push(2, 2, &[1.0]));
-        assert_eq!(codes.nearest(&[vec![1.0]], 3, 0.0, &HashSet::new()), [vec![]]);
-        assert_eq!(Codes::default().nearest(&[vec![1.0]], 3, 0.0, &HashSet::new()), [vec![]]);
+        assert_eq!(codes.nearest(&[vec![1.0]], 3, 0.0, all(&HashSet::new())), [vec![]]);
+        assert_eq!(Codes::default().nearest(&[vec![1.0]], 3, 0.0, all(&HashSet::new())), [vec![]]);
     }
 }

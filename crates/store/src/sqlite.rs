@@ -1,6 +1,7 @@
 //! How is a base opened? A folder with `base.sqlite` (write-ahead log) and the indexes derived
 //! from it; readers never wait for the writer.
 
+mod admit;
 mod counts;
 mod distil;
 mod export;
@@ -17,31 +18,42 @@ mod records;
 mod references;
 mod rows;
 mod runs;
+mod snapshot;
 mod tags;
 mod texts;
 mod tree;
 mod vectors;
 mod write;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use pikerag_knowledge::{Generation, StoreError};
+use pikerag_knowledge::{Generation, StoreError, VectorSet};
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 pub use export::ExportLine;
 pub use layouts::LAYOUT;
 
 use crate::error::Context;
-use crate::fulltext::FullText;
+use crate::fulltext::{FullText, TextSnapshot};
+use crate::scan::{Codes, Rows};
 
 /// The file that makes a folder a knowledge base.
 pub const DATABASE: &str = "base.sqlite";
 
-/// A knowledge base in a folder.
+/// A knowledge base in a folder, as it stands at each call; within a snapshot, as it stood then.
 #[derive(Clone)]
 pub struct Base {
     inner: Arc<Inner>,
+    held: Option<Arc<snapshot::Snapshot>>,
+}
+
+/// What a read sees: one state of the base.
+struct View<'a> {
+    inner: &'a Inner,
+    connection: &'a Connection,
+    snapshot: Option<&'a snapshot::Snapshot>,
 }
 
 struct Inner {
@@ -108,6 +120,7 @@ impl Base {
                 names: names::Borne::default(),
                 ledger: ledger::Queue::default(),
             }),
+            held: None,
         })
     }
 
@@ -122,16 +135,25 @@ impl Base {
         T: Send + 'static,
         F: FnOnce(&Inner, &Connection) -> Result<T, StoreError> + Send + 'static,
     {
-        let inner = Arc::clone(&self.inner);
-        tokio::task::spawn_blocking(move || {
-            inner.with_reader(|connection| {
-                // One snapshot for all statements of a port call, and one taking of the file's lock.
-                let snapshot = connection.unchecked_transaction().context(what)?;
-                work(&inner, &snapshot)
-            })
-        })
-        .await
-        .context(what)?
+        self.viewing(what, move |view| work(view.inner, view.connection)).await
+    }
+
+    /// As [`Base::reading`], for what asks the derived indexes.
+    async fn viewing<T, F>(&self, what: &'static str, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&View<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        let Self { inner, held } = self.clone();
+        let look = move || match held {
+            Some(snapshot) => snapshot.view(what, work),
+            None => inner.with_reader(|connection| {
+                // One state for all statements of a port call, and one taking of the file's lock.
+                let connection = &connection.unchecked_transaction().context(what)?;
+                work(&View { inner: &inner, connection, snapshot: None })
+            }),
+        };
+        tokio::task::spawn_blocking(look).await.context(what)?
     }
 
     /// As [`Base::reading`], for work that needs the database alone.
@@ -159,20 +181,24 @@ impl Inner {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let idle = locked(&self.readers).pop();
-        let connection = match idle {
-            Some(connection) => connection,
-            None => {
-                let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-                let connection = Connection::open_with_flags(self.folder.join(DATABASE), flags)
-                    .context("opening the database to read")?;
-                tune(&connection).context("opening the database to read")?;
-                connection
-            }
-        };
+        let connection = self.reader()?;
         let result = work(&connection);
         locked(&self.readers).push(connection);
         result
+    }
+
+    /// A connection that nobody else has; whoever has it puts it back.
+    fn reader(&self) -> Result<Connection, StoreError> {
+        let idle = locked(&self.readers).pop();
+        if let Some(connection) = idle {
+            return Ok(connection);
+        }
+        let doing = "opening the database to read";
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection =
+            Connection::open_with_flags(self.folder.join(DATABASE), flags).context(doing)?;
+        tune(&connection).context(doing)?;
+        Ok(connection)
     }
 
     fn transaction<T>(
@@ -208,6 +234,30 @@ impl Inner {
 /// A lock whose holder panicked still guards consistent data: every change is a transaction.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl View<'_> {
+    /// Full text in this state, or in the closest that there is.
+    fn text(&self) -> Result<TextSnapshot, StoreError> {
+        if let Some(snapshot) = self.snapshot {
+            return Ok(snapshot.text());
+        }
+        self.inner.follow_text(self.connection)?;
+        Ok(self.inner.fulltext()?.snapshot())
+    }
+
+    /// The chunks that are seen; all of them, where it does not say.
+    fn seen(&self) -> Option<Arc<HashSet<u64>>> {
+        self.snapshot.and_then(snapshot::Snapshot::seen)
+    }
+
+    /// The codes of a set in this state, and which of them are seen.
+    fn codes(&self, set: VectorSet) -> Result<(Arc<Codes>, Option<Arc<Rows>>), StoreError> {
+        match self.snapshot {
+            Some(snapshot) => snapshot.codes(self.connection, set),
+            None => Ok((self.inner.codes(self.connection, set)?, None)),
+        }
+    }
 }
 
 fn tune(connection: &Connection) -> rusqlite::Result<()> {

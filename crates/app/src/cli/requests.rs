@@ -1,6 +1,6 @@
 //! What do the words of the command line ask of the engine?
 
-use pikerag_engine::knowledge::Structure;
+use pikerag_engine::knowledge::{Filter, Structure};
 use pikerag_engine::sandbox;
 use pikerag_engine::settings::{Cap, Chunking, Flags};
 use pikerag_engine::{
@@ -9,7 +9,7 @@ use pikerag_engine::{
 };
 
 use super::{
-    Arguments, ChunkingName, Estimate, Eval, GraphFormat, Index, ParseChild, RunLimited,
+    Arguments, ChunkingName, Estimate, Eval, Filters, GraphFormat, Index, ParseChild, RunLimited,
     SearchPath, StructureName, With,
 };
 
@@ -49,6 +49,12 @@ impl Estimate {
             with: self.with.structures(),
             chunking: self.with.chunking.map(Chunking::from),
         }
+    }
+}
+
+impl Filters {
+    pub(crate) fn filter(&self) -> Filter {
+        Filter { conditions: self.conditions.clone() }
     }
 }
 

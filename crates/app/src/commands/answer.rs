@@ -10,7 +10,9 @@ use crate::{render, words};
 
 pub(crate) async fn ask(engine: &Engine, json: bool, arguments: &Ask) -> anyhow::Result<u8> {
     let (question, method) = (arguments.question.clone(), arguments.method.clone());
-    let response = engine.ask(&AskRequest { question, method, ..AskRequest::default() }).await?;
+    let filter = arguments.filters.filter();
+    let request = AskRequest { question, method, filter, ..AskRequest::default() };
+    let response = engine.ask(&request).await?;
     conclude(engine, json, arguments.quiet, response)
 }
 
@@ -57,8 +59,12 @@ pub(super) fn conclude(
 }
 
 pub(crate) async fn search(engine: &Engine, json: bool, arguments: &Search) -> anyhow::Result<u8> {
-    let request =
-        SearchRequest { query: arguments.query.clone(), by: arguments.by.into(), k: arguments.k };
+    let request = SearchRequest {
+        query: arguments.query.clone(),
+        by: arguments.by.into(),
+        k: arguments.k,
+        filter: arguments.filters.filter(),
+    };
     let response = engine.search(&request).await?;
     for notice in &response.notices {
         tell_notice(notice);

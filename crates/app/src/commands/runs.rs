@@ -81,6 +81,9 @@ fn show(json: bool, response: &RunResponse) -> anyhow::Result<u8> {
             run.parameters.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         say(&format!("parameters: {}", set.join(", ")));
     }
+    if !run.filter.is_empty() {
+        say(&format!("filter: {}", run.filter));
+    }
     say(render::numbered(&response.events).trim_end());
     match (&run.answer, &run.error) {
         (Some(answer), _) => say(render::conclusion(answer, &run.cost.spent).trim_end()),

@@ -14,6 +14,8 @@ mod faults;
 #[cfg(test)]
 mod files;
 #[cfg(test)]
+mod filters;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod kill;

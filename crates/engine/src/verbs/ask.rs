@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use pikerag_coordinate::{Finished, SolveError};
-use pikerag_knowledge::{Answer, Question, RunEvent, RunRecord, RunSink};
+use pikerag_coordinate::{Finished, Method, Retrace, SolveError};
+use pikerag_knowledge::{Answer, Filter, Question, RunEvent, RunRecord, RunSink};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -19,11 +19,22 @@ pub struct AskRequest {
     pub question: String,
     /// A method or variant by name (`kar3`), with parameters if need be (`kar3:n=3`).
     pub method: String,
+    /// What of the base may be seen. A run that is walked again sees what it saw.
+    pub filter: Filter,
     /// Hears what happens while it happens.
     pub listener: Option<Arc<dyn RunSink>>,
     /// Stops the run: no model call is begun after that, and those under way are given up. The engine's own
     /// [`Engine::cancel`] stops it too.
     pub cancel: CancellationToken,
+}
+
+/// What is asked, and how.
+pub(super) struct Asking<'a> {
+    pub(super) question: &'a Question,
+    pub(super) method: Method,
+    /// What the ports were filtered by.
+    pub(super) filter: &'a Filter,
+    pub(super) retrace: Option<Retrace>,
 }
 
 /// A run that has ended: with an answer, an error, or because somebody stopped it.
@@ -81,13 +92,15 @@ impl Engine {
     pub async fn ask(&self, request: &AskRequest) -> Result<AskResponse> {
         let method = self.method(&request.method)?;
         let base = self.base()?;
-        let (ports, notices) = self.ports(&base).await?;
+        let seen = self.snapshot(&base, &request.filter).await?;
+        let (ports, notices) = self.ports(&base, seen).await?;
         let text = request.question.trim();
         if text.is_empty() {
             return Err(EngineError::EmptyQuestion);
         }
         let question = Question { id: "asked".to_owned(), text: text.to_owned() };
-        let run = self.run(&base, &ports, &question, method, None, request).await?;
+        let asking = Asking { question: &question, method, filter: &request.filter, retrace: None };
+        let run = self.run(&base, &ports, asking, request).await?;
         Ok(run.response(notices))
     }
 }

@@ -10,12 +10,14 @@ mod searches;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pikerag_coordinate::{Method, Ports, SolveError};
 use pikerag_eval::presets::{Preset, presets};
 use pikerag_eval::report::{self, Report, Row};
 use pikerag_eval::runner::{Judges, Params, RunError, run};
 use pikerag_knowledge::{Role, error_chain};
+use pikerag_store::Base;
 use serde::{Serialize, Serializer};
 
 pub use self::dry_run::{DryRunResponse, Forecast, ForecastUsd, IndexingForecast};
@@ -115,12 +117,14 @@ impl Engine {
             methods.push((named.label.clone(), plan::method(self, named)?));
         }
         make_folder(&plan.out)?;
-        let mut ports = Vec::new();
+        let (mut bases, mut ports) = (Vec::new(), Vec::new());
         let mut corpora = Vec::new();
         for set in &plan.sets {
             let (base, corpus) = self.base_of(request, &plan, set).await?;
             corpora.extend(corpus);
-            ports.push(self.told_ports(&base, request.progress).await?);
+            let read = self.told_ports(&base, request.progress).await?;
+            bases.push(base);
+            ports.push(read);
         }
         check_judges(&plan, &ports)?;
         let header = header(self.settings(), &plan, &ports, corpora);
@@ -128,8 +132,9 @@ impl Engine {
         let mut rows = Rows::open(&plan.out, &header, only, request.fresh)?;
         rows.all.retain(|row| row.failed.is_none() && is_judged(row, &plan));
         let mut stopped = None;
-        for (set, ports) in plan.sets.iter().zip(&ports) {
-            stopped = self.ask_set(request, &plan, set, ports, &methods, &mut rows).await?;
+        for ((set, base), ports) in plan.sets.iter().zip(&bases).zip(&ports) {
+            let of = (set, base, ports);
+            stopped = self.ask_set(request, &plan, of, &methods, &mut rows).await?;
             if stopped.is_some() {
                 break;
             }
@@ -147,12 +152,9 @@ impl Engine {
     }
 
     /// What answering works with; what there is to know of it is told.
-    async fn told_ports(
-        &self,
-        base: &pikerag_store::Base,
-        progress: OnProgress<'_>,
-    ) -> Result<Ports> {
-        let (ports, notices) = self.ports(base).await?;
+    async fn told_ports(&self, base: &Base, progress: OnProgress<'_>) -> Result<Ports> {
+        // Each question takes a snapshot of its own.
+        let (ports, notices) = self.ports(base, Arc::new(base.clone())).await?;
         for notice in notices {
             progress(Progress::Notice(notice));
         }
@@ -164,8 +166,7 @@ impl Engine {
         &self,
         request: &EvalRequest<'_>,
         plan: &Plan,
-        set: &Set,
-        ports: &Ports,
+        (set, base, ports): (&Set, &Base, &Ports),
         methods: &[(String, Method)],
         rows: &mut Rows,
     ) -> Result<Option<SolveError>> {
@@ -178,6 +179,7 @@ impl Engine {
         let prices = self.settings().prices_by_role();
         let params = Params {
             data_set: &set.name,
+            snapshots: base,
             in_flight: request.concurrency,
             judges: Judges {
                 right: ports.models.of(Role::Judge).filter(|_| plan.judge),

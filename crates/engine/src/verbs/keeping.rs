@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures::future::join;
-use pikerag_coordinate::{Finished, Method, Ports, Retrace, RunParams, answer};
+use pikerag_coordinate::{Finished, Ports, Retrace, RunParams, answer};
 use pikerag_knowledge::{
-    Millis, Question, RunEvent, RunId, RunRecord, RunSink, RunStore, StoreError, error_chain,
+    Millis, RunEvent, RunId, RunRecord, RunSink, RunStore, StoreError, error_chain,
 };
 use pikerag_store::Base;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::ask::{AskRequest, AskResponse};
+use super::ask::{AskRequest, AskResponse, Asking};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::notice::Notice;
@@ -42,11 +42,10 @@ impl Engine {
         &self,
         base: &Base,
         ports: &Ports,
-        question: &Question,
-        method: Method,
-        retrace: Option<Retrace>,
+        asking: Asking<'_>,
         request: &AskRequest,
     ) -> Result<KeptRun> {
+        let Asking { question, method, filter, retrace } = asking;
         let keep = self.settings().runs;
         // What only repeats a run tells nothing new.
         let is_kept = 0 < keep.number && retrace.as_ref().is_none_or(Retrace::is_fork);
@@ -58,6 +57,7 @@ impl Engine {
             sink: Some(Arc::new(sink)),
             process: std::process::id(),
             retrace,
+            filter: filter.clone(),
         };
         let cancelled = async {
             tokio::select! {

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-use super::ask::{AskRequest, AskResponse};
+use super::ask::{AskRequest, AskResponse, Asking};
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 use crate::sandbox::is_alive;
@@ -118,11 +118,12 @@ impl Engine {
     pub async fn replay_run(&self, name: &str, request: &AskRequest) -> Result<AskResponse> {
         let base = self.base()?;
         let (run, events) = self.ended(&base, name).await?;
-        let (mut ports, notices) = self.ports(&base).await?;
+        let seen = self.snapshot(&base, &run.filter).await?;
+        let (mut ports, notices) = self.ports(&base, seen).await?;
         ports.models = self.recorded_models(&base, &ports)?;
         let retrace = Retrace::whole(&run, &events);
-        let method = self.method_of(&run)?;
-        let again = self.run(&base, &ports, &run.question, method, Some(retrace), request).await?;
+        let asking = self.asking_again(&run, retrace)?;
+        let again = self.run(&base, &ports, asking, request).await?;
         Ok(again.response(notices))
     }
 
@@ -140,15 +141,15 @@ impl Engine {
         if !decisions.contains(&request.at) {
             return Err(EngineError::NoDecision { run: run.id, seq: request.at, decisions });
         }
-        let (mut ports, notices) = self.ports(&base).await?;
+        let seen = self.snapshot(&base, &run.filter).await?;
+        let (mut ports, notices) = self.ports(&base, seen).await?;
         let recorded = self.recorded_models(&base, &ports)?;
         let fork =
             ForkPoint { run: run.id.clone(), seq: request.at, change: request.change.clone() };
         let retrace = Retrace::up_to(&run, &events, fork);
         ports.models = retrace.models(&ports.models, &recorded);
-        let method = self.method_of(&run)?;
-        let forked =
-            self.run(&base, &ports, &run.question, method, Some(retrace), &request.ask).await?;
+        let asking = self.asking_again(&run, retrace)?;
+        let forked = self.run(&base, &ports, asking, &request.ask).await?;
         Ok(forked.response(notices))
     }
 
@@ -177,6 +178,11 @@ impl Engine {
             first: first.summary,
             second: second.summary,
         })
+    }
+
+    fn asking_again<'a>(&self, run: &'a RunRecord, retrace: Retrace) -> Result<Asking<'a>> {
+        let (question, filter) = (&run.question, &run.filter);
+        Ok(Asking { question, method: self.method_of(run)?, filter, retrace: Some(retrace) })
     }
 
     async fn ended(&self, base: &Base, name: &str) -> Result<(RunRecord, Vec<RunEvent>)> {

@@ -1,9 +1,9 @@
 //! `search`: chunks, each with how its score came about.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use pikerag_coordinate::Ports;
-use pikerag_knowledge::{AtomKind, Chunk};
+use pikerag_knowledge::{AtomKind, Chunk, ChunkId, Filter};
 use pikerag_retrieve::{AtomHit, Finder, Hit, Search, atoms, hops, hybrid, nearest, search};
 use serde::Serialize;
 
@@ -20,6 +20,8 @@ pub struct SearchRequest {
     pub by: SearchPath,
     /// How many to find, at most.
     pub k: usize,
+    /// What of the base may be seen.
+    pub filter: Filter,
 }
 
 /// How to look.
@@ -74,16 +76,16 @@ impl Engine {
     /// Reads only.
     pub async fn search(&self, request: &SearchRequest) -> Result<SearchResponse> {
         let base = self.base()?;
-        let (ports, notices) = self.ports(&base).await?;
+        let seen = self.snapshot(&base, &request.filter).await?;
+        let (ports, notices) = self.ports(&base, seen).await?;
         let (hits, mut atoms) = self.unless_cancelled(self.look_up(&ports, request)).await?;
         let ids: Vec<_> = hits.iter().map(|hit| hit.chunk).collect();
         let chunks = ports.base.chunks(&ids).await?;
+        let chunks: HashMap<ChunkId, Chunk> =
+            chunks.into_iter().map(|chunk| (chunk.id, chunk)).collect();
         atoms.resize(hits.len(), None);
-        let hits = hits.into_iter().zip(chunks).zip(atoms).map(|((hit, chunk), atom)| SearchHit {
-            score: hit.score,
-            parts: hit.parts,
-            atom,
-            chunk,
+        let hits = hits.into_iter().zip(atoms).filter_map(|(Hit { chunk, score, parts }, atom)| {
+            Some(SearchHit { score, parts, atom, chunk: chunks.get(&chunk)?.clone() })
         });
         Ok(SearchResponse { hits: hits.collect(), notices })
     }

@@ -27,7 +27,7 @@ pub trait CorpusReader: Send + Sync {
     /// The text of a source that all spans count in.
     async fn source_text(&self, source: SourceId) -> Result<String, StoreError>;
 
-    /// These chunks, in the order asked for.
+    /// These chunks, in the order asked for; those that are gone are left out.
     async fn chunks(&self, ids: &[ChunkId]) -> Result<Vec<Chunk>, StoreError>;
 
     /// The first chunks of a source in reading order, at most `limit`; those that nobody sees are left out.

@@ -10,6 +10,7 @@
     reason = "a benchmark prints, and ends where a step fails"
 )]
 
+mod filtered;
 mod measure;
 mod opening;
 mod synthetic;
@@ -22,7 +23,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use divan::Bencher;
 use pikerag_knowledge::SearchIndex;
 use pikerag_store::Base;
-use pikerag_store::scan::{Codes, Near};
+use pikerag_store::scan::{Among, Codes, Near};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tokio::runtime::{Builder, Runtime};
 
@@ -103,7 +104,9 @@ fn scan(bencher: Bencher<'_, '_>, case: Scan) {
 }
 
 fn scan_once(codes: &Codes, pool: &ThreadPool, queries: &[Vec<f32>]) -> Vec<Vec<Near>> {
-    pool.install(|| codes.nearest(queries, SCANNED, -1.0, &HashSet::new()))
+    pool.install(|| {
+        codes.nearest(queries, SCANNED, -1.0, Among { exclude: &HashSet::new(), rows: None })
+    })
 }
 
 /// The same through the port, the best fifty scored again from the stored vectors.

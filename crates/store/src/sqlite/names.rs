@@ -9,7 +9,7 @@ use rusqlite::{Connection, params};
 
 use super::{TEXT_GENERATION, counter, locked, rows};
 
-/// The names that some chunk bears, as of a generation.
+/// The names that some chunk bears, seen or not, as of a generation.
 #[derive(Default)]
 pub(super) struct Borne {
     loaded: Mutex<Option<(i64, Arc<HashSet<i64>>)>>,
@@ -48,11 +48,14 @@ impl Borne {
             return Ok(Arc::clone(borne));
         }
         let borne: HashSet<i64> = connection
-            .prepare("SELECT key FROM names WHERE how > 0")?
+            .prepare("SELECT key FROM main.names WHERE how > 0")?
             .query_map([], |row| row.get(0))?
             .collect::<rusqlite::Result<_>>()?;
         let borne = Arc::new(borne);
-        *loaded = Some((generation, Arc::clone(&borne)));
+        // A snapshot may be older than what others look at.
+        if loaded.as_ref().is_none_or(|(latest, _)| *latest < generation) {
+            *loaded = Some((generation, Arc::clone(&borne)));
+        }
         Ok(borne)
     }
 }

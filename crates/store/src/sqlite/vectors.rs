@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use pikerag_knowledge::{AtomKind, NodeId, StoreError, VectorSet};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{Inner, VECTOR_GENERATION, counter, locked, rows};
+use super::{Inner, VECTOR_GENERATION, View, counter, locked, rows};
 use crate::error::Context;
-use crate::scan::{Codes, Near, cosine};
+use crate::scan::{Among, Codes, Near, cosine};
 use crate::sidecar;
 
 /// Found by codes before the exact scores decide.
@@ -21,22 +21,22 @@ pub(super) struct Loaded {
     sets: Mutex<BTreeMap<VectorSet, (i64, Arc<Codes>)>>,
 }
 
-impl Inner {
+impl View<'_> {
     /// The `k` nearest of a set with exact scores, per query.
     pub(super) fn nearest(
         &self,
-        connection: &Connection,
         set: VectorSet,
         queries: &[Vec<f32>],
         k: usize,
         min_score: f32,
         exclude: &HashSet<u64>,
     ) -> Result<Vec<Vec<Near>>, StoreError> {
-        let codes = self.codes(connection, set)?;
+        let (codes, rows) = self.codes(set)?;
+        let among = Among { exclude, rows: rows.as_deref() };
         let wanted = if k == 0 { 0 } else { RESCORED.max(4 * k) };
-        let mut lists = codes.nearest(queries, wanted, min_score, exclude);
+        let mut lists = codes.nearest(queries, wanted, min_score, among);
         let sql = format!("SELECT vector FROM {} WHERE node = ?1", table(set));
-        let mut statement = connection.prepare_cached(&sql).context("reading vectors")?;
+        let mut statement = self.connection.prepare_cached(&sql).context("reading vectors")?;
         for (list, query) in lists.iter_mut().zip(queries) {
             for near in &mut *list {
                 let vector = statement
@@ -54,8 +54,10 @@ impl Inner {
         }
         Ok(lists)
     }
+}
 
-    /// The codes of a set as the database stands now.
+impl Inner {
+    /// The codes of a set as this connection sees the database, without any filter.
     pub(super) fn codes(
         &self,
         connection: &Connection,
@@ -64,10 +66,15 @@ impl Inner {
         let generation =
             counter(connection, VECTOR_GENERATION).context("reading the generation")?;
         let mut sets = locked(&self.vectors.sets);
+        let latest = sets.get(&set).map(|(loaded, _)| *loaded);
         if let Some((loaded, codes)) = sets.get(&set)
             && *loaded == generation
         {
             return Ok(Arc::clone(codes));
+        }
+        // A snapshot may be older than what others look at: it keeps its own.
+        if latest.is_some_and(|latest| generation < latest) {
+            return read_codes(connection, set).map(Arc::new);
         }
         let stamp = self.stamp(generation);
         let path = self.folder.join(format!("{}.codes", set_name(set)));
@@ -87,14 +94,15 @@ impl Inner {
     }
 }
 
-/// All vectors of a set as codes, in the order of their identifiers.
+/// All vectors of a set as codes, in the order of their identifiers; not through the views of a filter, for
+/// all questions share them.
 fn read_codes(connection: &Connection, set: VectorSet) -> Result<Codes, StoreError> {
     let sql = match set {
         VectorSet::Chunks => {
-            "SELECT node, node, vector FROM chunk_vectors ORDER BY node".to_owned()
+            "SELECT node, node, vector FROM main.chunk_vectors ORDER BY node".to_owned()
         }
         VectorSet::Atoms(kind) => format!(
-            "SELECT v.node, a.chunk, v.vector FROM atom_vectors v CROSS JOIN atoms a ON a.id = v.node
+            "SELECT v.node, a.chunk, v.vector FROM main.atom_vectors v CROSS JOIN main.atoms a ON a.id = v.node
              WHERE a.kind = '{}' ORDER BY v.node",
             kind.as_str()
         ),
@@ -102,7 +110,7 @@ fn read_codes(connection: &Connection, set: VectorSet) -> Result<Codes, StoreErr
         | VectorSet::Summaries
         | VectorSet::Sources
         | VectorSet::Sections => {
-            format!("SELECT node, node, vector FROM {} ORDER BY node", table(set))
+            format!("SELECT node, node, vector FROM main.{} ORDER BY node", table(set))
         }
     };
     let mut statement = connection.prepare(&sql).context("reading vectors")?;
@@ -161,6 +169,14 @@ pub(super) fn stored(
     let vector = |row: &rusqlite::Row<'_>| Ok(rows::floats(row.get_ref(0)?.as_blob()?));
     let of = |node: &NodeId| statement.query_row([node.0.cast_signed()], vector).optional();
     nodes.iter().map(of).collect()
+}
+
+/// The nodes of a set that are seen.
+pub(super) fn seen(connection: &Connection, set: VectorSet) -> rusqlite::Result<HashSet<u64>> {
+    connection
+        .prepare_cached(&format!("SELECT node FROM {}", table(set)))?
+        .query_map([], |row| rows::id(row, 0))?
+        .collect()
 }
 
 fn set_name(set: VectorSet) -> &'static str {

@@ -1,6 +1,8 @@
 //! What do tables show, what can be seen on figures? One call each; what a model says is stored as what it
 //! says, and found by (PIKE-RAG §5.1.2).
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use pikerag_knowledge::{
     ChatModel, ChunkId, ChunkKind, Image, InChunk, KnowledgeWriter, Role, Stage as Mark, StoreError,
@@ -78,9 +80,13 @@ impl ByPiece for Figures {
         }
         let total = ids.len();
         let pieces = paged(&ids, self.0, async move |page: Vec<ChunkId>| {
-            let images = base.figures(&page).await?;
-            let shown = shown(base, &page).await?.into_iter();
-            Ok(shown.zip(images).map(|(shown, image)| Shown { image, ..shown }).collect())
+            let images = page.iter().copied().zip(base.figures(&page).await?);
+            let mut images: BTreeMap<ChunkId, Option<Image>> = images.collect();
+            let shown = shown(base, &page).await?.into_iter().map(|shown| {
+                let image = images.remove(&shown.chunk.id).flatten();
+                Shown { image, ..shown }
+            });
+            Ok(shown.collect())
         });
         Ok(Waiting { total, pieces, passed })
     }

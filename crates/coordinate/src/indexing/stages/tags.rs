@@ -205,8 +205,9 @@ impl ByPiece for Tags<'_> {
         let total = missing.len();
         let pieces = paged(&missing, PAGE, async move |page: Vec<(ChunkId, Vec<usize>)>| {
             let ids: Vec<ChunkId> = page.iter().map(|(chunk, _)| *chunk).collect();
-            let chunks = base.chunks(&ids).await?.into_iter().zip(page);
-            let untagged = chunks.map(|(chunk, (_, places))| {
+            let mut places: BTreeMap<ChunkId, Vec<usize>> = page.into_iter().collect();
+            let untagged = base.chunks(&ids).await?.into_iter().map(|chunk| {
+                let places = places.remove(&chunk.id).unwrap_or_default();
                 let classes = places.iter().filter_map(|place| classes.get(*place).cloned());
                 Untagged { chunk, classes: classes.collect() }
             });

@@ -9,7 +9,9 @@ use pikerag_coordinate::Ports;
 use pikerag_eval::datasets::Item;
 use pikerag_eval::methods::named;
 use pikerag_eval::recall::{DEPTH, Line, LookedUp, lines, table};
+use pikerag_knowledge::{Filter, Snapshots};
 use pikerag_retrieve::{Search, SearchParams, search};
+use pikerag_store::Base;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, Error as _};
 use toml::Table;
@@ -68,7 +70,7 @@ impl Engine {
                 tell(Notice::EvidenceNotIndexed { data_set, questions, of: gold });
             }
             for search in &wanted {
-                all.extend(look_up(request, set, &ports, search).await?);
+                all.extend(look_up(request, set, &base, &ports, search).await?);
             }
         }
         let lines = lines(&all);
@@ -103,11 +105,12 @@ fn after_last(uri: &str, sign: char) -> &str {
 async fn look_up(
     request: &EvalRequest<'_>,
     set: &Set,
+    base: &Base,
     ports: &Ports,
     search: &Named,
 ) -> Result<Vec<LookedUp>> {
     let items = set.items.iter().filter(|item| !item.supporting.is_empty());
-    let calls: Vec<_> = items.map(|item| one(ports, set, search, item)).collect();
+    let calls: Vec<_> = items.map(|item| one(base, ports, set, search, item)).collect();
     let total = calls.len();
     let name = format!("{} {}", search.label, set.name);
     let mut found = Vec::with_capacity(total);
@@ -121,8 +124,15 @@ async fn look_up(
     Ok(found)
 }
 
-async fn one(ports: &Ports, set: &Set, named: &Named, item: &Item) -> Result<Option<LookedUp>> {
+async fn one(
+    base: &Base,
+    ports: &Ports,
+    set: &Set,
+    named: &Named,
+    item: &Item,
+) -> Result<Option<LookedUp>> {
     let began = Instant::now();
+    let ports = &Ports { base: base.snapshot(&Filter::default()).await?, ..ports.clone() };
     let hits = search(ports.finder(), named.by, item.query(), DEPTH, named.params).await?;
     let seconds = began.elapsed().as_secs_f64();
     let ids: Vec<_> = hits.iter().map(|hit| hit.chunk).collect();

@@ -53,13 +53,8 @@ impl CorpusReader for Base {
             let mut statement = connection.prepare_cached(&sql).context("reading chunks")?;
             let mut chunks = Vec::with_capacity(ids.len());
             for id in ids {
-                let chunk = statement
-                    .query_row([id.0.cast_signed()], rows::chunk)
-                    .optional()
-                    .context("reading chunks")?;
-                chunks.push(
-                    chunk.ok_or_else(|| StoreError::Missing { what: format!("chunk {id}") })?,
-                );
+                let chunk = statement.query_row([id.0.cast_signed()], rows::chunk).optional();
+                chunks.extend(chunk.context("reading chunks")?);
             }
             Ok(chunks)
         })

@@ -21,10 +21,8 @@ impl SearchIndex for Base {
         min_score: f32,
     ) -> Result<Vec<Vec<Scored<ChunkId>>>, StoreError> {
         let queries = queries.to_vec();
-        self.reading("searching chunks", move |inner, connection| {
-            let none = HashSet::new();
-            let found =
-                inner.nearest(connection, VectorSet::Chunks, &queries, k, min_score, &none)?;
+        self.viewing("searching chunks", move |view| {
+            let found = view.nearest(VectorSet::Chunks, &queries, k, min_score, &HashSet::new())?;
             let chunks = |list: Vec<Near>| {
                 list.into_iter()
                     .map(|near| Scored { item: ChunkId(near.id), score: near.score })
@@ -44,16 +42,10 @@ impl SearchIndex for Base {
         exclude: &[ChunkId],
     ) -> Result<Vec<Vec<Scored<Atom>>>, StoreError> {
         let (queries, exclude) = (queries.to_vec(), exclude.iter().map(|chunk| chunk.0).collect());
-        self.reading("searching atoms", move |inner, connection| {
-            let found = inner.nearest(
-                connection,
-                VectorSet::Atoms(kind),
-                &queries,
-                k,
-                min_score,
-                &exclude,
-            )?;
-            let mut statement = connection
+        self.viewing("searching atoms", move |view| {
+            let found = view.nearest(VectorSet::Atoms(kind), &queries, k, min_score, &exclude)?;
+            let mut statement = view
+                .connection
                 .prepare_cached("SELECT id, chunk, kind, text FROM atoms WHERE id = ?1")
                 .context("reading atoms")?;
             let mut lists = Vec::with_capacity(found.len());
@@ -80,9 +72,8 @@ impl SearchIndex for Base {
         min_score: f32,
     ) -> Result<Vec<Vec<Scored<NodeId>>>, StoreError> {
         let queries = queries.to_vec();
-        self.reading("searching vectors", move |inner, connection| {
-            let none = HashSet::new();
-            let found = inner.nearest(connection, set, &queries, k, min_score, &none)?;
+        self.viewing("searching vectors", move |view| {
+            let found = view.nearest(set, &queries, k, min_score, &HashSet::new())?;
             let scored = |near: Near| Scored { item: NodeId(near.id), score: near.score };
             Ok(found.into_iter().map(|list| list.into_iter().map(scored).collect()).collect())
         })
@@ -105,10 +96,17 @@ impl SearchIndex for Base {
         chunks: &[ChunkId],
     ) -> Result<Vec<f32>, StoreError> {
         let (query, chunks) = (query.clone(), chunks.to_vec());
-        self.reading("comparing chunks", move |inner, connection| {
-            let codes = inner.codes(connection, VectorSet::Chunks)?;
+        self.viewing("comparing chunks", move |view| {
+            let (codes, _) = view.codes(VectorSet::Chunks)?;
+            let seen = view.seen();
             let chunks: Vec<u64> = chunks.iter().map(|chunk| chunk.0).collect();
-            Ok(codes.similarities(&query, &chunks))
+            let mut similarities = codes.similarities(&query, &chunks);
+            for (similarity, chunk) in similarities.iter_mut().zip(&chunks) {
+                if seen.as_ref().is_some_and(|seen| !seen.contains(chunk)) {
+                    *similarity = 0.0;
+                }
+            }
+            Ok(similarities)
         })
         .await
     }
@@ -118,8 +116,8 @@ impl SearchIndex for Base {
         kind: AtomKind,
         share: f32,
     ) -> Result<Option<f32>, StoreError> {
-        self.reading("comparing atoms", move |inner, connection| {
-            Ok(inner.codes(connection, VectorSet::Atoms(kind))?.unrelated_similarity(share))
+        self.viewing("comparing atoms", move |view| {
+            Ok(view.codes(VectorSet::Atoms(kind))?.0.unrelated_similarity(share))
         })
         .await
     }
@@ -130,13 +128,13 @@ impl SearchIndex for Base {
         k: usize,
     ) -> Result<Vec<Scored<ChunkId>>, StoreError> {
         let words = words.to_owned();
-        self.reading("searching words", move |inner, connection| {
-            inner.follow_text(connection)?;
-            let mut statement = connection
+        self.viewing("searching words", move |view| {
+            let mut statement = view
+                .connection
                 .prepare_cached("SELECT 1 FROM chunks WHERE id = ?1")
                 .context("reading chunks")?;
             let mut hits = Vec::new();
-            for (id, score) in inner.fulltext()?.search(&words, k)? {
+            for (id, score) in view.text()?.search(&words, k, view.seen())? {
                 // Another process may be ahead of the index that this one sees.
                 if statement.exists([id.cast_signed()]).context("reading chunks")? {
                     hits.push(Scored { item: ChunkId(id), score });
@@ -149,13 +147,12 @@ impl SearchIndex for Base {
 
     async fn term_scores(&self, terms: &[String]) -> Result<Vec<Vec<Scored<ChunkId>>>, StoreError> {
         let terms = terms.to_vec();
-        self.reading("searching words", move |inner, connection| {
-            inner.follow_text(connection)?;
-            let index = inner.fulltext()?;
+        self.viewing("searching words", move |view| {
+            let text = view.text()?;
             let mut lists = Vec::with_capacity(terms.len());
             for term in terms {
                 let scored = |(id, score)| Scored { item: ChunkId(id), score };
-                lists.push(index.scores(&term)?.into_iter().map(scored).collect());
+                lists.push(text.scores(&term, view.seen())?.into_iter().map(scored).collect());
             }
             Ok(lists)
         })
@@ -164,10 +161,9 @@ impl SearchIndex for Base {
 
     async fn term_counts(&self, terms: &[String]) -> Result<Vec<usize>, StoreError> {
         let terms = terms.to_vec();
-        self.reading("counting words", move |inner, connection| {
-            inner.follow_text(connection)?;
-            let index = inner.fulltext()?;
-            terms.iter().map(|term| index.count(term)).collect()
+        self.viewing("counting words", move |view| {
+            let text = view.text()?;
+            terms.iter().map(|term| text.count(term, view.seen())).collect()
         })
         .await
     }

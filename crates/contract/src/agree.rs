@@ -1,0 +1,62 @@
+//! Does a store answer as the oracle does, whatever has happened, and whatever a filter admits?
+
+mod happen;
+mod reads;
+
+use std::collections::BTreeSet;
+
+use pikerag_knowledge::{Filter, Snapshots as _};
+
+use self::happen::{begin, happen};
+use self::reads::{Words, same_progress, same_reads};
+use crate::history::Operation;
+use crate::{Oracle, Store};
+
+/// Conditions of each kind, alone and together.
+const FILTERS: [&[&str]; 9] = [
+    &[],
+    &["folder=law"],
+    &["date>=2020", "folder=law|tea"],
+    &["meta:author=Ada"],
+    &["source=law/0.md|tea/1.md"],
+    &["tag:Drug=crane|quay"],
+    &["record:approval.year>=2"],
+    &["tag:Place=harbour", "meta:author=Eve"],
+    &["date<2000"],
+];
+
+/// Lets a history happen to a store and to the oracle, and compares all that can be read of them, as a
+/// whole and through filters.
+pub async fn agree(store: &impl Store, history: &[Operation]) {
+    let oracle = Oracle::default();
+    begin(store).await;
+    begin(&oracle).await;
+    // Until something goes, words weigh exactly as the definition says.
+    let (mut held, mut words) = (BTreeSet::new(), Words::Exact);
+    for operation in history {
+        happen(store, operation).await;
+        happen(&oracle, operation).await;
+        let is_new = match operation {
+            Operation::Put { file, .. } => held.insert(*file),
+            Operation::Delete { file } => !held.contains(file),
+            Operation::Summed { .. } => false,
+            _ => true,
+        };
+        if !is_new {
+            words = Words::Found;
+        }
+    }
+    same_progress(store, &oracle).await;
+    same_reads(store, &oracle, &oracle, words).await;
+    for conditions in FILTERS {
+        let conditions = conditions.iter().map(|condition| condition.parse().unwrap()).collect();
+        let filter = Filter { conditions };
+        match (store.snapshot(&filter).await, oracle.snapshot(&filter).await) {
+            (Ok(one), Ok(other)) => {
+                same_reads(one.as_ref(), other.as_ref(), &oracle, words).await;
+            }
+            (Err(one), Err(other)) => assert_eq!(one.to_string(), other.to_string()),
+            (one, other) => panic!("{filter}: {:?}, {:?}", one.err(), other.err()),
+        }
+    }
+}

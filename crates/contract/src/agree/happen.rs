@@ -1,0 +1,231 @@
+//! How does something happen to a base? What it does is told by what the base itself shows.
+
+use pikerag_knowledge::{
+    Atom, AtomId, AtomKind, Child, ChunkId, ChunkTags, Community, CommunityId, CommunityReport,
+    EntityId, EntityMention, ExtractBy, Extraction, FoundTag, InChunk, KeyedClass, NodeId,
+    NodeVector, Origin, Record, RecordField, RecordId, RecordOrigin, RelationId, RelationMention,
+    Report, SchemaHash, ShortDescription, SourceSummary, Span, Stage, Summary, SummaryId, TagClass,
+    Value, Vector, VectorSet, records::Quantity,
+};
+
+use crate::history::{Operation, documents, name, path, word};
+use crate::{Store, record};
+
+/// More than there is.
+pub(super) const ALL: usize = 999;
+
+/// Every set that is filled.
+pub(super) const SETS: [VectorSet; 6] = [
+    VectorSet::Chunks,
+    VectorSet::Atoms(AtomKind::Question),
+    VectorSet::Entities,
+    VectorSet::Summaries,
+    VectorSet::Sources,
+    VectorSet::Sections,
+];
+
+/// Classes that are there from the beginning.
+const CLASSES: [&str; 2] = ["Drug", "Place"];
+
+fn class(n: u8) -> TagClass {
+    TagClass::new(CLASSES[usize::from(n) % 2], "", Vec::new(), Origin::Declared)
+}
+
+fn class_key(n: u8) -> pikerag_knowledge::NameKey {
+    pikerag_knowledge::NameKey::of_folded(&CLASSES[usize::from(n) % 2].to_lowercase())
+}
+
+pub(super) async fn begin(base: &impl Store) {
+    let classes = [0, 1].map(|n| KeyedClass { key: class_key(n), class: class(n) });
+    base.put_tag_classes(classes.to_vec()).await.unwrap();
+}
+
+/// Every chunk, by identifier.
+pub(super) async fn chunks(base: &impl Store) -> Vec<ChunkId> {
+    base.pending(&Stage("all".to_owned()), None, ALL).await.unwrap()
+}
+
+/// A vector that a node has for ever.
+pub(super) fn vector(node: NodeId) -> Vector {
+    let spread = node.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let part = |shift: u32| ((spread >> shift) & 0xff) as f32 / 127.5 - 1.0;
+    let raw = [part(0), part(8), part(16), part(24) + 0.1];
+    let length = raw.iter().map(|x| x * x).sum::<f32>().sqrt();
+    raw.iter().map(|x| x / length).collect()
+}
+
+pub(super) async fn happen(base: &impl Store, operation: &Operation) {
+    let all = chunks(base).await;
+    let picked = |n: u8| all.get(usize::from(n) % all.len().max(1)).copied();
+    match operation {
+        Operation::Put { file, year, paragraphs } => {
+            let file_record = record(&path(*file), &format!("{year} {paragraphs:?}"));
+            base.put_file(&file_record, documents(*file, *year, paragraphs)).await.unwrap();
+        }
+        Operation::Delete { file } => {
+            base.delete_file(&path(*file)).await.unwrap();
+        }
+        Operation::Atoms { chunk, words } => {
+            let Some(chunk) = picked(*chunk) else { return };
+            let kind = AtomKind::Question;
+            let mut atoms: Vec<Atom> = Vec::new();
+            for text in words.iter().map(|n| format!("Where is the {}?", word(*n))) {
+                let id = AtomId::of(chunk, kind.as_str(), &text);
+                if atoms.iter().all(|atom| atom.id != id) {
+                    atoms.push(Atom { id, chunk, kind, text });
+                }
+            }
+            // Once each: what comes again stands where it stood.
+            if base.atoms_of(kind, &[chunk]).await.unwrap().is_empty() {
+                let found = vec![InChunk { chunk, found: atoms }];
+                base.put_atoms(&Stage::atomize(kind), found).await.unwrap();
+            }
+        }
+        Operation::Vectors { set, most } => {
+            let set = SETS[usize::from(*set) % SETS.len()];
+            let waiting = base.without_vector(set, "e", None, *most).await.unwrap();
+            let nodes = waiting.into_iter().map(|text| text.node);
+            let vectors = nodes.map(|node| NodeVector { node, vector: vector(node) }).collect();
+            base.put_vectors(set, "e", vectors).await.unwrap();
+        }
+        Operation::Tags { chunk, class: n, tags } => {
+            let Some(chunk) = picked(*chunk) else { return };
+            let of = class(*n).id;
+            let tag = |n: &u8| FoundTag { class: of, key: tag_key(*n), text: word(*n).to_owned() };
+            let tags = tags.iter().map(tag).collect();
+            base.put_chunk_tags(vec![ChunkTags { chunk, classes: vec![of], tags }]).await.unwrap();
+        }
+        Operation::DropClass { class } => {
+            base.drop_tag_class(class_key(*class)).await.unwrap();
+        }
+        Operation::Records { chunk, years, of_document } => {
+            let Some(chunk) = picked(*chunk) else { return };
+            put_records(base, chunk, years, *of_document).await;
+        }
+        Operation::Said { chunk, entities } => {
+            let Some(chunk) = picked(*chunk) else { return };
+            let found = vec![InChunk { chunk, found: extraction(chunk, entities) }];
+            base.put_extractions(ExtractBy::Model, found).await.unwrap();
+        }
+        Operation::Described => {
+            let long = base.long_descriptions(12).await.unwrap();
+            let short = long.iter().map(|long| ShortDescription {
+                node: long.node,
+                made_from: long.key(),
+                text: format!("In short {}.", long.name),
+            });
+            base.put_descriptions(short.collect()).await.unwrap();
+        }
+        Operation::Communities { at } => put_communities(base, *at).await,
+        Operation::Tree { wide } => put_tree(base, &all, usize::from(*wide)).await,
+        Operation::Summed { chunk } => {
+            let Some(chunk) = picked(*chunk) else { return };
+            let held = base.chunks(&[chunk]).await.unwrap().remove(0);
+            let source = base.sources_by_id(&[held.source]).await.unwrap().remove(0);
+            let summary = format!("About {}.", source.title);
+            let of = SourceSummary { source: source.id, hash: source.hash, summary };
+            base.put_source_summaries(vec![of]).await.unwrap();
+            let found = vec![InChunk { chunk, found: Some("It is a quay.".to_owned()) }];
+            base.put_chunk_summaries(&Stage("sum".to_owned()), found).await.unwrap();
+        }
+    }
+}
+
+/// As tags are folded: English words by their stems.
+pub(super) fn tag_key(n: u8) -> pikerag_knowledge::NameKey {
+    pikerag_knowledge::NameKey::of_folded(&pikerag_language::names::tag_words(word(n)))
+}
+
+async fn put_records(base: &impl Store, chunk: ChunkId, years: &[u8], of_document: bool) {
+    let held = base.chunks(&[chunk]).await.unwrap().remove(0);
+    let origin = if of_document { RecordOrigin::Metadata } else { RecordOrigin::Lines };
+    let mut records: Vec<Record> = Vec::new();
+    for (nth, year) in (0_u32..).zip(years) {
+        let amount = f64::from(*year);
+        let value = Some(Value::Number(Quantity { amount, unit: None }));
+        let field = RecordField { name: "year".to_owned(), raw: year.to_string(), value };
+        records.push(Record {
+            id: RecordId::of("approval", chunk, &year.to_string(), nth),
+            schema: "approval".to_owned(),
+            chunk,
+            source: held.source,
+            uri: held.uri.clone(),
+            page: held.page,
+            span: Span { start: held.span.start, end: held.span.start + nth as usize },
+            origin,
+            fields: vec![field],
+        });
+    }
+    let stage = Stage("records:approval:0000000000000007:rules".to_owned());
+    let found = vec![InChunk { chunk, found: records }];
+    base.put_records(&stage, SchemaHash(7), found).await.unwrap();
+}
+
+/// Each entity is related to the next; what is said of it depends on the chunk.
+fn extraction(chunk: ChunkId, entities: &[u8]) -> Extraction {
+    let mention = |n: &u8| EntityMention {
+        id: EntityId(name(*n).0),
+        name: if chunk.0.is_multiple_of(2) { word(*n).to_owned() } else { word(*n).to_uppercase() },
+        kind: ["", "thing"][(chunk.0 % 2) as usize].to_owned(),
+        description: format!("A {} of {}.", word(*n), chunk.0 % 3),
+    };
+    let mut ids: Vec<u8> = entities.to_vec();
+    ids.sort_unstable();
+    ids.dedup();
+    let entities: Vec<EntityMention> = ids.iter().map(mention).collect();
+    let relation = |pair: &[EntityMention]| RelationMention {
+        id: RelationId::of(pair[0].id, pair[1].id),
+        subject: pair[0].id,
+        object: pair[1].id,
+        description: format!("near {}", chunk.0 % 2),
+        weight: 1.0 + (chunk.0 % 4) as f64,
+    };
+    Extraction { relations: entities.windows(2).map(relation).collect(), entities }
+}
+
+/// All entities in one community, and two parts of it.
+async fn put_communities(base: &impl Store, at: u8) {
+    let outline = base.outline().await.unwrap();
+    let all: Vec<EntityId> = outline.entities.iter().map(|entity| entity.id).collect();
+    let (one, other) = all.split_at(usize::from(at) % (all.len() + 1));
+    let of = |id, level, parent: Option<u64>, members: &[EntityId]| Community {
+        id: CommunityId(id),
+        level,
+        parent: parent.map(CommunityId),
+        members: members.to_vec(),
+        report: None,
+    };
+    let communities = vec![of(1, 0, None, &all), of(2, 1, Some(1), one), of(3, 1, Some(1), other)];
+    let current = base.put_communities(outline.generation, communities).await.unwrap();
+    assert!(current, "nothing was written since");
+    let report = |id| CommunityReport {
+        community: CommunityId(id),
+        report: Report { title: format!("Report {id} on {at}"), ..Report::default() },
+    };
+    base.put_reports(vec![report(1), report(3), report(9)]).await.unwrap();
+}
+
+/// Summaries over so many chunks each, and one above them all.
+async fn put_tree(base: &impl Store, chunks: &[ChunkId], wide: usize) {
+    let summary = |level, children: Vec<Child>| {
+        let ids: Vec<u64> = children
+            .iter()
+            .map(|child| match child {
+                Child::Chunk(id) => id.0,
+                Child::Summary(id) => id.0,
+            })
+            .collect();
+        Summary { id: SummaryId::of(&ids), level, text: format!("Sum of {}.", ids.len()), children }
+    };
+    let group =
+        |chunks: &[ChunkId]| summary(1, chunks.iter().map(|id| Child::Chunk(*id)).collect());
+    let leaves: Vec<Summary> = chunks.chunks(wide.max(1)).map(group).collect();
+    let above = leaves.iter().map(|leaf| Child::Summary(leaf.id)).collect::<Vec<_>>();
+    let ids: Vec<SummaryId> = leaves.iter().map(|leaf| leaf.id).collect();
+    base.keep_summaries(1, &ids).await.unwrap();
+    base.keep_summaries(2, &[]).await.unwrap();
+    base.put_summaries(leaves).await.unwrap();
+    if !above.is_empty() {
+        base.put_summaries(vec![summary(2, above)]).await.unwrap();
+    }
+}

@@ -1,0 +1,173 @@
+//! What can happen to a base? Random histories of what indexing and people do.
+
+use std::collections::BTreeMap;
+
+use pikerag_knowledge::{
+    Chunk, ChunkId, ChunkKind, DocumentGraph, NameKey, NameUse, Section, SectionId, Source,
+    SourceId, Span,
+};
+use proptest::prelude::*;
+
+/// One thing that happens. Numbers pick from what is there: any number is fine.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "a field is what its variant picks")]
+pub enum Operation {
+    /// A file takes the place of what it was: paragraphs of words, below headings.
+    Put { file: u8, year: u8, paragraphs: Vec<Paragraph> },
+    /// A file goes.
+    Delete { file: u8 },
+    /// A chunk gets atoms, of which each has words.
+    Atoms { chunk: u8, words: Vec<u8> },
+    /// Texts of a set that wait get vectors.
+    Vectors { set: u8, most: usize },
+    /// A chunk is looked through for tags of a class.
+    Tags { chunk: u8, class: u8, tags: Vec<u8> },
+    /// A class and its tags are dropped for good.
+    DropClass { class: u8 },
+    /// A chunk holds records.
+    Records { chunk: u8, years: Vec<u8>, of_document: bool },
+    /// A chunk speaks of entities.
+    Said { chunk: u8, entities: Vec<u8> },
+    /// What much is said of is put in short.
+    Described,
+    /// Entities that are there fall into communities, with reports.
+    Communities { at: u8 },
+    /// A tree grows over the chunks.
+    Tree { wide: u8 },
+    /// A document is summed up; a chunk, too.
+    Summed { chunk: u8 },
+}
+
+/// Words below a heading.
+#[derive(Clone, Debug)]
+pub struct Paragraph {
+    heading: u8,
+    words: Vec<u8>,
+    mentions: u8,
+    is_hidden: bool,
+}
+
+/// Histories of a few steps over a few files.
+pub fn histories() -> impl Strategy<Value = Vec<Operation>> {
+    prop::collection::vec(operation(), 1..24)
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let few = || prop::collection::vec(0..6_u8, 0..4);
+    let paragraph =
+        (0..3_u8, prop::collection::vec(0..6_u8, 1..6), 0..6_u8, prop::bool::weighted(0.1));
+    let paragraph = paragraph.prop_map(|(heading, words, mentions, is_hidden)| Paragraph {
+        heading,
+        words,
+        mentions,
+        is_hidden,
+    });
+    prop_oneof![
+        5 => (0..4_u8, 0..4_u8, prop::collection::vec(paragraph, 0..4))
+            .prop_map(|(file, year, paragraphs)| Operation::Put { file, year, paragraphs }),
+        1 => (0..4_u8).prop_map(|file| Operation::Delete { file }),
+        2 => (any::<u8>(), few()).prop_map(|(chunk, words)| Operation::Atoms { chunk, words }),
+        3 => (any::<u8>(), 1..9_usize).prop_map(|(set, most)| Operation::Vectors { set, most }),
+        2 => (any::<u8>(), 0..2_u8, few())
+            .prop_map(|(chunk, class, tags)| Operation::Tags { chunk, class, tags }),
+        1 => (0..2_u8).prop_map(|class| Operation::DropClass { class }),
+        2 => (any::<u8>(), few(), any::<bool>()).prop_map(|(chunk, years, of_document)| {
+            Operation::Records { chunk, years, of_document }
+        }),
+        3 => (any::<u8>(), few()).prop_map(|(chunk, entities)| Operation::Said { chunk, entities }),
+        1 => Just(Operation::Described),
+        1 => any::<u8>().prop_map(|at| Operation::Communities { at }),
+        1 => (1..4_u8).prop_map(|wide| Operation::Tree { wide }),
+        1 => any::<u8>().prop_map(|chunk| Operation::Summed { chunk }),
+    ]
+}
+
+/// A word, in two languages.
+pub(crate) fn word(n: u8) -> &'static str {
+    ["crane", "harbour", "起重机", "sensor", "letter", "quay"][usize::from(n) % 6]
+}
+
+/// A name that chunks bear and mention.
+pub(crate) fn name(n: u8) -> NameKey {
+    NameKey::of_folded(word(n))
+}
+
+/// The path of a file: two folders of two.
+pub(crate) fn path(file: u8) -> String {
+    format!("{}/{file}.md", if file.is_multiple_of(2) { "law" } else { "tea" })
+}
+
+/// The document of a file, or none where nothing stands in it.
+pub(crate) fn documents(file: u8, year: u8, paragraphs: &[Paragraph]) -> Vec<DocumentGraph> {
+    if paragraphs.is_empty() {
+        return Vec::new();
+    }
+    let uri = path(file);
+    let id = SourceId::of(&uri);
+    let title = format!("Title {}", word(file));
+    let (mut text, mut chunks, mut sections) = (String::new(), Vec::new(), Vec::<Section>::new());
+    let mut names = Vec::new();
+    for (ordinal, paragraph) in (0_u32..).zip(paragraphs) {
+        let heading = format!("Part {}", word(paragraph.heading));
+        let section = match sections.iter().find(|section| section.heading == heading) {
+            Some(section) => section.id,
+            None => {
+                let place = sections.len() as u32;
+                let section = SectionId::of(id, place);
+                sections.push(Section {
+                    id: section,
+                    source: id,
+                    parent: sections.first().map(|first| first.id),
+                    ordinal: place,
+                    level: 1,
+                    heading: heading.clone(),
+                });
+                section
+            }
+        };
+        let words: Vec<&str> = paragraph.words.iter().map(|n| word(*n)).collect();
+        let start = text.len();
+        text.push_str(&words.join(" "));
+        let span = Span { start, end: text.len() };
+        text.push_str("\n\n");
+        let own = words.join(" ");
+        let nth = chunks.iter().filter(|held: &&Chunk| held.text == own).count() as u32;
+        let chunk = ChunkId::of(id, "", &own, nth);
+        names.push((chunk, NameUse::Mentions(name(paragraph.mentions))));
+        names.push((chunk, NameUse::Bears { key: name(paragraph.heading), weight: 80 }));
+        names.push((chunk, NameUse::Links(name(paragraph.mentions.wrapping_add(1)))));
+        chunks.push(Chunk {
+            id: chunk,
+            source: id,
+            uri: uri.clone(),
+            title: title.clone(),
+            section: Some(section),
+            headings: vec![heading],
+            ordinal,
+            kind: ChunkKind::Text,
+            text: own,
+            span,
+            page: None,
+            area: None,
+            table: None,
+            summary: None,
+            hidden: paragraph.is_hidden,
+        });
+    }
+    let metadata = BTreeMap::from([
+        ("author".to_owned(), ["Ada", "Eve"][usize::from(year) % 2].to_owned()),
+        ("date".to_owned(), format!("{}-03", 2018 + u32::from(year))),
+    ]);
+    let source = Source {
+        id,
+        uri,
+        title,
+        media_type: "text/markdown".to_owned(),
+        hash: text.clone(),
+        language: None,
+        metadata,
+        summary: None,
+    };
+    let (links, figures, known_as) = (Vec::new(), Vec::new(), Vec::new());
+    vec![DocumentGraph { source, text, sections, chunks, links, figures, names, known_as }]
+}

@@ -1,0 +1,82 @@
+//! What must every store do? A suite of what the ports promise, and random histories whose every read is
+//! compared with the plainest store there is. A dev-dependency only.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::missing_panics_doc,
+    reason = "a suite of tests fails by panics"
+)]
+
+mod agree;
+mod history;
+pub mod oracle;
+pub mod suite;
+
+use pikerag_knowledge::{DocumentGraph, FileRecord, KnowledgeWriter, PutReport, Snapshots};
+
+pub use agree::agree;
+pub use history::{Operation, histories};
+pub use oracle::Oracle;
+
+/// All that the suite asks of a store.
+pub trait Store: KnowledgeWriter + Snapshots {}
+
+impl<T: KnowledgeWriter + Snapshots> Store for T {}
+
+/// A store without anything in it, and how files become documents.
+pub struct Shelf<S> {
+    /// What is tested.
+    pub store: S,
+    /// The documents of a file by its path and text, as the product reads it.
+    pub documents: fn(&str, &str) -> Vec<DocumentGraph>,
+}
+
+impl<S: Store> Shelf<S> {
+    /// Stores a file.
+    pub async fn put(&self, path: &str, text: &str) -> PutReport {
+        self.store.put_file(&record(path, text), (self.documents)(path, text)).await.unwrap()
+    }
+}
+
+/// What is known of a file with this text.
+pub fn record(path: &str, text: &str) -> FileRecord {
+    FileRecord { path: path.to_owned(), hash: text.to_owned(), recipe: "r".to_owned() }
+}
+
+/// A test of each promise, for the store that `$fresh` makes: it returns what has to live as long as the
+/// store, and the [`Shelf`].
+#[macro_export]
+macro_rules! contract {
+    ($fresh:path) => {
+        $crate::contract!(@each $fresh:
+            the_nearest_chunks_in_order,
+            the_nearest_atoms_in_order_without_those_of_some_chunks,
+            atoms_come_by_chunk_in_their_own_order,
+            words_find_chunks_best_first,
+            equal_matches_go_by_identifier,
+            terms_are_counted_in_what_is_there,
+            what_is_missing_is_left_out,
+            names_are_borne_mentioned_and_linked,
+            storing_a_file_says_what_changed,
+            deleting_takes_all_that_derives_from_a_file,
+            chunks_wait_for_each_stage_page_by_page,
+            vectors_of_another_embedder_are_missing_ones,
+            entities_live_by_their_mentions,
+            what_was_made_of_a_deleted_chunk_goes_at_once,
+            structures_are_wanted_until_they_are_built_anew,
+            a_snapshot_stays_as_it_was,
+            a_filter_shows_what_it_admits_and_nothing_else,
+            a_filter_by_an_unknown_field_says_which_there_are,
+        );
+    };
+    (@each $fresh:path: $($promise:ident,)*) => {
+        $(
+            #[tokio::test]
+            async fn $promise() {
+                let (_kept, shelf) = $fresh();
+                $crate::suite::$promise(&shelf).await;
+            }
+        )*
+    };
+}

@@ -1,0 +1,111 @@
+//! What is the plainest store that keeps the ports' promises? Lists in memory, every answer worked out by
+//! its definition. Real stores are compared with it.
+
+mod admitted;
+mod corpus;
+mod derived;
+mod graph;
+mod search;
+mod tags;
+mod write;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use pikerag_knowledge::{
+    Atom, Chunk, ChunkId, Community, CommunityId, DocumentGraph, Extraction, FileRecord, Filter,
+    FoundTag, KnowledgeBase, NameKey, NodeId, Record, SchemaHash, Snapshots, Source, SourceId,
+    StoreError, Structure, Summary, SummaryId, TagClass, TagPair, Vector, VectorSet,
+};
+
+/// A base in memory; copies share it.
+#[derive(Clone, Default)]
+pub struct Oracle(Arc<Mutex<State>>);
+
+/// All that a base holds.
+#[derive(Clone, Default)]
+struct State {
+    files: BTreeMap<String, FileRecord>,
+    documents: BTreeMap<SourceId, Document>,
+    /// Advances with every change of documents.
+    generation: u64,
+    atoms: BTreeMap<ChunkId, Vec<Atom>>,
+    records: Vec<HeldRecord>,
+    /// Stage and chunk.
+    done: BTreeSet<(String, ChunkId)>,
+    said: BTreeMap<ChunkId, Extraction>,
+    descriptions: BTreeMap<NodeId, String>,
+    communities: BTreeMap<CommunityId, Community>,
+    summaries: BTreeMap<SummaryId, Summary>,
+    vectors: BTreeMap<(VectorSet, NodeId), (String, Vector)>,
+    classes: Vec<HeldClass>,
+    tags: BTreeMap<ChunkId, Vec<FoundTag>>,
+    pairs: BTreeMap<(NameKey, NameKey), HeldPair>,
+    wanted: BTreeMap<Structure, String>,
+    /// Where the rarity of words is told from; what is here, unless a filter takes a part.
+    whole: Option<Arc<State>>,
+}
+
+/// A document with the file it came from.
+#[derive(Clone)]
+struct Document {
+    file: String,
+    graph: DocumentGraph,
+}
+
+/// A record in the order of its chunk; its span counts from the chunk's beginning.
+#[derive(Clone)]
+struct HeldRecord {
+    declared: SchemaHash,
+    ordinal: usize,
+    record: Record,
+}
+
+#[derive(Clone)]
+struct HeldClass {
+    key: NameKey,
+    class: TagClass,
+    is_dropped: bool,
+}
+
+#[derive(Clone)]
+struct HeldPair {
+    pair: TagPair,
+    samples: BTreeSet<u64>,
+}
+
+impl Oracle {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Every chunk with its document, by document and place.
+    fn chunks(&self) -> impl Iterator<Item = &Chunk> {
+        self.documents.values().flat_map(|document| &document.graph.chunks)
+    }
+
+    fn chunk(&self, id: ChunkId) -> Option<&Chunk> {
+        self.chunks().find(|chunk| chunk.id == id)
+    }
+
+    fn source(&self, id: SourceId) -> Option<&Source> {
+        self.documents.get(&id).map(|document| &document.graph.source)
+    }
+
+    /// Mentions are read in this order.
+    fn reading_order(&self, chunk: ChunkId) -> (String, u32, ChunkId) {
+        self.chunk(chunk)
+            .map_or((String::new(), 0, chunk), |held| (held.uri.clone(), held.ordinal, chunk))
+    }
+}
+
+#[async_trait]
+impl Snapshots for Oracle {
+    async fn snapshot(&self, filter: &Filter) -> Result<Arc<dyn KnowledgeBase>, StoreError> {
+        let state = self.state().admitted(filter)?;
+        Ok(Arc::new(Self(Arc::new(Mutex::new(state)))))
+    }
+}

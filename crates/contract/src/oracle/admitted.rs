@@ -1,0 +1,130 @@
+//! What is left of a base where a filter admits some chunks: everything else is taken out of a copy.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use pikerag_knowledge::filter::document_date;
+use pikerag_knowledge::{
+    Child, Chunk, ChunkId, Condition, Filter, FilterField, NameKey, RecordOrigin, StoreError,
+    TagClassId,
+};
+use pikerag_language::names::tag_words;
+
+use super::State;
+
+impl State {
+    /// A copy of what the filter admits.
+    pub(super) fn admitted(&self, filter: &Filter) -> Result<Self, StoreError> {
+        let mut part = self.clone();
+        if filter.is_empty() {
+            return Ok(part);
+        }
+        let known = self.fields();
+        for condition in &filter.conditions {
+            let is_known = match &condition.field {
+                FilterField::Tag(name) => self.class_named(name).is_some(),
+                field => known.contains(field),
+            };
+            if !is_known {
+                let field = condition.field.clone();
+                return Err(StoreError::NoField { field, known: known.into_iter().collect() });
+            }
+        }
+        let fits = |chunk: &Chunk| filter.conditions.iter().all(|it| self.fits(it, chunk));
+        let chunks: BTreeSet<ChunkId> =
+            self.chunks().filter(|chunk| fits(chunk)).map(|chunk| chunk.id).collect();
+        let all = |of: BTreeSet<ChunkId>| of.is_subset(&chunks);
+        part.communities.retain(|_, community| {
+            community.members.iter().all(|member| {
+                all(self.mentions_of(*member).iter().map(|(chunk, _)| *chunk).collect())
+            })
+        });
+        part.summaries.retain(|id, _| all(self.leaves(Child::Summary(*id))));
+        part.descriptions.retain(|node, _| {
+            let of_entity = self.mentions_of(pikerag_knowledge::EntityId(node.0));
+            let of_relation = self.statements_of(pikerag_knowledge::RelationId(node.0));
+            all(of_entity.iter().map(|(chunk, _)| *chunk).collect())
+                && all(of_relation.iter().map(|(chunk, _)| *chunk).collect())
+        });
+        for document in part.documents.values_mut() {
+            let graph = &mut document.graph;
+            if !graph.chunks.iter().all(|chunk| chunks.contains(&chunk.id)) {
+                graph.source.summary = None;
+            }
+            graph.chunks.retain(|chunk| chunks.contains(&chunk.id));
+            graph.names.retain(|(chunk, _)| chunks.contains(chunk));
+            graph.figures.retain(|(chunk, _)| chunks.contains(chunk));
+            graph.links.retain(|(chunk, _)| chunks.contains(chunk));
+            let sections: BTreeSet<_> =
+                graph.chunks.iter().filter_map(|chunk| chunk.section).collect();
+            graph.sections.retain(|section| sections.contains(&section.id));
+        }
+        part.documents.retain(|_, document| !document.graph.chunks.is_empty());
+        let files: BTreeSet<&String> =
+            part.documents.values().map(|document| &document.file).collect();
+        part.files.retain(|path, _| files.contains(path));
+        part.said.retain(|chunk, _| chunks.contains(chunk));
+        part.prune();
+        part.prune_found();
+        part.whole = Some(Arc::new(self.clone()));
+        Ok(part)
+    }
+
+    /// Every field that a filter can ask for.
+    fn fields(&self) -> BTreeSet<FilterField> {
+        let mut fields =
+            BTreeSet::from([FilterField::Source, FilterField::Folder, FilterField::Date]);
+        for document in self.documents.values() {
+            fields.extend(document.graph.source.metadata.keys().cloned().map(FilterField::Meta));
+        }
+        let classes = self.classes.iter().filter(|held| !held.is_dropped);
+        fields.extend(classes.map(|held| FilterField::Tag(held.class.name.clone())));
+        for held in &self.records {
+            let schema = &held.record.schema;
+            fields.extend(held.record.fields.iter().map(|field| FilterField::Record {
+                schema: schema.clone(),
+                field: field.name.clone(),
+            }));
+        }
+        fields
+    }
+
+    fn class_named(&self, name: &str) -> Option<TagClassId> {
+        let key = NameKey::of_folded(&tag_words(name));
+        let held = self.classes.iter().find(|held| held.key == key && !held.is_dropped);
+        held.map(|held| held.class.id)
+    }
+
+    fn fits(&self, condition: &Condition, chunk: &Chunk) -> bool {
+        let Some(source) = self.source(chunk.source) else { return false };
+        match &condition.field {
+            FilterField::Source | FilterField::Folder => condition.fits_uri(&source.uri),
+            FilterField::Date => {
+                document_date(&source.metadata).is_some_and(|date| condition.fits_date(&date))
+            }
+            FilterField::Meta(name) => {
+                source.metadata.get(name).is_some_and(|value| condition.fits_text(value))
+            }
+            FilterField::Tag(class) => {
+                let Some(class) = self.class_named(class) else { return false };
+                let keys: Vec<NameKey> = condition
+                    .any_of
+                    .iter()
+                    .map(|tag| NameKey::of_folded(&tag_words(tag)))
+                    .collect();
+                let mut tags = self.tags.get(&chunk.id).into_iter().flatten();
+                tags.any(|tag| tag.class == class && keys.contains(&tag.key))
+            }
+            FilterField::Record { schema, field } => self.records.iter().any(|held| {
+                let record = &held.record;
+                let of_document = record.origin == RecordOrigin::Metadata;
+                let is_here = match self.chunk(record.chunk) {
+                    Some(at) if of_document => at.source == chunk.source,
+                    _ => record.chunk == chunk.id,
+                };
+                let said = record.field(field).filter(|_| record.schema == *schema);
+                is_here && said.is_some_and(|it| condition.fits_value(&it.raw, it.value.as_ref()))
+            }),
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Entities, relations, communities and summaries, put together anew for every question.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use pikerag_knowledge::{
+    ChunkId, Community, CommunityReport, Entity, EntityId, ExtractBy, Extraction, Generation,
+    GraphReader, GraphWriter, InChunk, LongDescription, Mentions, NodeId, Outline, OutlineEntity,
+    OutlineRelation, Relation, RelationId, ShortDescription, Stage, StoreError, Summary, SummaryId,
+    VectorSet, distilled::said_key,
+};
+
+use super::derived::at_most;
+use super::{Oracle, State};
+
+#[async_trait]
+impl GraphReader for Oracle {
+    async fn entities(&self, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError> {
+        let state = self.state();
+        Ok(ids.iter().filter_map(|id| state.entity(*id)).collect())
+    }
+
+    async fn relations_of(&self, entities: &[EntityId]) -> Result<Vec<Relation>, StoreError> {
+        Ok(self.state().relations_of(entities))
+    }
+
+    async fn related_to(
+        &self,
+        entities: &[EntityId],
+        limit: usize,
+    ) -> Result<Vec<EntityId>, StoreError> {
+        let heaviest = self.state().relations_of(entities).into_iter().take(limit);
+        let mut others: Vec<EntityId> = Vec::new();
+        for relation in heaviest {
+            for end in [relation.subject, relation.object] {
+                if !entities.contains(&end) && !others.contains(&end) {
+                    others.push(end);
+                }
+            }
+        }
+        Ok(others)
+    }
+
+    async fn chunks_mentioning(
+        &self,
+        entities: &[EntityId],
+    ) -> Result<Vec<Vec<ChunkId>>, StoreError> {
+        let state = self.state();
+        let chunks =
+            |id: &EntityId| state.mentions_of(*id).iter().map(|(chunk, _)| *chunk).collect();
+        Ok(entities.iter().map(chunks).collect())
+    }
+
+    async fn entity_mentions(
+        &self,
+        entities: &[EntityId],
+        limit: usize,
+    ) -> Result<Vec<Mentions>, StoreError> {
+        let state = self.state();
+        let mentions = |id: &EntityId| {
+            at_most(state.mentions_of(*id).iter().map(|(chunk, _)| *chunk).collect(), limit)
+        };
+        Ok(entities.iter().map(mentions).collect())
+    }
+
+    async fn entities_in(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<EntityId>>, StoreError> {
+        let state = self.state();
+        let entities = |chunk: &ChunkId| {
+            let said = state.said.get(chunk).into_iter().flat_map(|said| &said.entities);
+            said.map(|it| it.id).collect::<BTreeSet<_>>().into_iter().collect()
+        };
+        Ok(chunks.iter().map(entities).collect())
+    }
+
+    async fn communities(&self) -> Result<Vec<Community>, StoreError> {
+        let mut all: Vec<Community> = self.state().communities.values().cloned().collect();
+        all.sort_by_key(|community| (community.level, community.id));
+        Ok(all)
+    }
+
+    async fn communities_of(&self, entities: &[EntityId]) -> Result<Vec<Community>, StoreError> {
+        let mut all = self.communities().await?;
+        all.retain(|community| community.members.iter().any(|member| entities.contains(member)));
+        Ok(all)
+    }
+
+    async fn summaries(&self, ids: &[SummaryId]) -> Result<Vec<Summary>, StoreError> {
+        let state = self.state();
+        Ok(ids.iter().filter_map(|id| state.summaries.get(id).cloned()).collect())
+    }
+}
+
+#[async_trait]
+impl GraphWriter for Oracle {
+    async fn put_extractions(
+        &self,
+        by: ExtractBy,
+        found: Vec<InChunk<Extraction>>,
+    ) -> Result<(), StoreError> {
+        let mut state = self.state();
+        for InChunk { chunk, found } in found {
+            if state.chunk(chunk).is_none() {
+                continue;
+            }
+            state.forget_said(chunk);
+            state.add_said(chunk, found);
+            state.done.insert((Stage::extract(ExtractBy::Names).0, chunk));
+            if by == ExtractBy::Model {
+                state.done.insert((Stage::extract(by).0, chunk));
+            }
+        }
+        state.prune();
+        Ok(())
+    }
+
+    async fn long_descriptions(&self, bytes: usize) -> Result<Vec<LongDescription>, StoreError> {
+        let state = self.state();
+        let name = |id| state.entity(id).map(|entity| entity.name).unwrap_or_default();
+        let mut nodes: Vec<(NodeId, String)> = Vec::new();
+        nodes.extend(state.entity_ids().into_iter().map(|id| (id.into(), name(id))));
+        for id in state.relation_ids() {
+            let Some(relation) = state.relation(id) else { continue };
+            let ends = format!("{} → {}", name(relation.subject), name(relation.object));
+            nodes.push((id.into(), ends));
+        }
+        let mut long = Vec::new();
+        for (node, name) in nodes {
+            let said = state.said_of(node);
+            let is_long = bytes < said.iter().map(String::len).sum();
+            if is_long && !state.descriptions.contains_key(&node) {
+                long.push(LongDescription { node, name, said });
+            }
+        }
+        Ok(long)
+    }
+
+    async fn put_descriptions(&self, made: Vec<ShortDescription>) -> Result<(), StoreError> {
+        let mut state = self.state();
+        for ShortDescription { node, made_from, text } in made {
+            let current = said_key(state.said_of(node).iter().map(String::as_str));
+            if current == made_from && !state.descriptions.contains_key(&node) {
+                state.descriptions.insert(node, text);
+                state.vectors.remove(&(VectorSet::Entities, node));
+            }
+        }
+        Ok(())
+    }
+
+    async fn outline(&self) -> Result<Outline, StoreError> {
+        let state = self.state();
+        let entity = |id| OutlineEntity { id, said: state.entity_key(id) };
+        let relation = |id: RelationId| {
+            let mentions = state.statements_of(id);
+            let words = mentions.iter().map(|(_, it)| it.description.as_str());
+            let Relation { subject, object, weight, .. } = state.relation(id)?;
+            Some(OutlineRelation { id, subject, object, weight, said: said_key(words) })
+        };
+        Ok(Outline {
+            generation: Generation(state.generation),
+            entities: state.entity_ids().into_iter().map(entity).collect(),
+            relations: state.relation_ids().into_iter().filter_map(relation).collect(),
+        })
+    }
+
+    async fn put_communities(
+        &self,
+        generation: Generation,
+        communities: Vec<Community>,
+    ) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        if generation.0 != state.generation {
+            return Ok(false);
+        }
+        let before = std::mem::take(&mut state.communities);
+        for mut community in communities {
+            community.report = before.get(&community.id).and_then(|held| held.report.clone());
+            state.communities.insert(community.id, community);
+        }
+        Ok(true)
+    }
+
+    async fn put_reports(&self, reports: Vec<CommunityReport>) -> Result<(), StoreError> {
+        let mut state = self.state();
+        for CommunityReport { community, report } in reports {
+            if let Some(held) = state.communities.get_mut(&community) {
+                held.report = Some(report);
+            }
+        }
+        Ok(())
+    }
+
+    async fn put_summaries(&self, summaries: Vec<Summary>) -> Result<(), StoreError> {
+        let mut state = self.state();
+        for summary in summaries {
+            state.summaries.entry(summary.id).or_insert(summary);
+            state.prune();
+        }
+        Ok(())
+    }
+
+    async fn keep_summaries(&self, level: u8, ids: &[SummaryId]) -> Result<(), StoreError> {
+        let mut state = self.state();
+        state.summaries.retain(|id, summary| summary.level != level || ids.contains(id));
+        state.prune();
+        Ok(())
+    }
+}
+
+impl State {
+    /// Heaviest first, ties by identifier.
+    fn relations_of(&self, entities: &[EntityId]) -> Vec<Relation> {
+        let all = self.relation_ids().into_iter().filter_map(|id| self.relation(id));
+        let touches =
+            |it: &Relation| entities.contains(&it.subject) || entities.contains(&it.object);
+        let mut found: Vec<Relation> = all.filter(touches).collect();
+        found.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.id.cmp(&b.id)));
+        found
+    }
+
+    /// What a chunk says from now on; only relations between entities that it mentions.
+    fn add_said(&mut self, chunk: ChunkId, mut found: Extraction) {
+        let ends: BTreeSet<EntityId> = found.entities.iter().map(|it| it.id).collect();
+        found.relations.retain(|it| ends.contains(&it.subject) && ends.contains(&it.object));
+        for id in &ends {
+            self.descriptions.remove(&(*id).into());
+            self.vectors.remove(&(VectorSet::Entities, (*id).into()));
+        }
+        for relation in &found.relations {
+            self.descriptions.remove(&relation.id.into());
+        }
+        self.said.insert(chunk, found);
+    }
+}

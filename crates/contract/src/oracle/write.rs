@@ -1,0 +1,393 @@
+//! What indexing writes, put into lists; what hangs on something that is gone goes at once.
+
+use async_trait::async_trait;
+use pikerag_knowledge::{
+    Atom, Chunk, ChunkId, ChunkKind, CorpusWriter, DeclaredSchema, DocumentGraph, FileRecord,
+    Generation, InChunk, NodeId, NodeVector, Progress, PutReport, Record, SchemaHash, SearchWriter,
+    SourceId, SourceSummary, Stage, StoreError, Structure, TextToEmbed, VectorSet, Wanted,
+};
+
+use super::{Document, HeldRecord, Oracle, State};
+
+/// What embedders see of a source, section or entity, in characters.
+const LONGEST: usize = 2000;
+
+#[async_trait]
+impl CorpusWriter for Oracle {
+    async fn file(&self, path: &str) -> Result<Option<FileRecord>, StoreError> {
+        Ok(self.state().files.get(path).cloned())
+    }
+
+    async fn files(&self) -> Result<Vec<FileRecord>, StoreError> {
+        Ok(self.state().files.values().cloned().collect())
+    }
+
+    async fn put_file(
+        &self,
+        file: &FileRecord,
+        documents: Vec<DocumentGraph>,
+    ) -> Result<PutReport, StoreError> {
+        let mut state = self.state();
+        let before: Vec<Chunk> = state.chunks_of_file(&file.path);
+        let after: Vec<ChunkId> =
+            documents.iter().flat_map(|graph| &graph.chunks).map(|chunk| chunk.id).collect();
+        let kept = before.iter().filter(|chunk| after.contains(&chunk.id)).count();
+        let report = PutReport { added: after.len() - kept, kept, removed: before.len() - kept };
+        let same_recipe =
+            state.files.get(&file.path).is_some_and(|held| held.recipe == file.recipe);
+        let sources: Vec<SourceId> = documents.iter().map(|graph| graph.source.id).collect();
+        state.documents.retain(|id, held| held.file != file.path || sources.contains(id));
+        for graph in documents {
+            state.put_document(&file.path, graph, same_recipe);
+        }
+        state.files.insert(file.path.clone(), file.clone());
+        state.generation += 1;
+        state.prune();
+        state.prune_found();
+        Ok(report)
+    }
+
+    async fn delete_file(&self, path: &str) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        let was_there = state.files.remove(path).is_some();
+        state.documents.retain(|_, held| held.file != path);
+        state.generation += 1;
+        state.prune();
+        state.prune_found();
+        Ok(was_there)
+    }
+
+    async fn put_source_summaries(&self, summaries: Vec<SourceSummary>) -> Result<(), StoreError> {
+        let mut state = self.state();
+        for SourceSummary { source, hash, summary } in summaries {
+            let Some(document) = state.documents.get_mut(&source) else { continue };
+            if document.graph.source.hash != hash {
+                continue;
+            }
+            if document.graph.source.summary.as_ref() != Some(&summary) {
+                document.graph.source.summary = Some(summary);
+                state.vectors.remove(&(VectorSet::Sources, source.into()));
+            }
+        }
+        Ok(())
+    }
+
+    async fn put_chunk_summaries(
+        &self,
+        stage: &Stage,
+        summaries: Vec<InChunk<Option<String>>>,
+    ) -> Result<(), StoreError> {
+        let mut held = self.state();
+        held.generation += 1;
+        for InChunk { chunk, found } in summaries {
+            if held.chunk(chunk).is_none() {
+                continue;
+            }
+            if found.is_some() && held.say(chunk, found) {
+                held.make_again(chunk);
+            }
+            held.done.insert((stage.0.clone(), chunk));
+        }
+        Ok(())
+    }
+
+    async fn put_atoms(
+        &self,
+        stage: &Stage,
+        atoms: Vec<InChunk<Vec<Atom>>>,
+    ) -> Result<(), StoreError> {
+        let mut held = self.state();
+        for InChunk { chunk, found } in atoms {
+            if held.chunk(chunk).is_none() {
+                continue;
+            }
+            let atoms = held.atoms.entry(chunk).or_default();
+            for atom in found {
+                if !atoms.iter().any(|it| it.id == atom.id) {
+                    atoms.push(atom);
+                }
+            }
+            held.done.insert((stage.0.clone(), chunk));
+        }
+        Ok(())
+    }
+
+    async fn put_records(
+        &self,
+        stage: &Stage,
+        declared: SchemaHash,
+        found: Vec<InChunk<Vec<Record>>>,
+    ) -> Result<(), StoreError> {
+        let mut held = self.state();
+        for InChunk { chunk, found } in found {
+            let Some(start) = held.chunk(chunk).map(|held| held.span.start) else { continue };
+            for (ordinal, mut record) in found.into_iter().enumerate() {
+                record.span.start -= start;
+                record.span.end -= start;
+                held.records.retain(|held| held.record.id != record.id);
+                held.records.push(HeldRecord { declared, ordinal, record });
+            }
+            held.done.insert((stage.0.clone(), chunk));
+        }
+        Ok(())
+    }
+
+    async fn keep_records(&self, declared: &[DeclaredSchema]) -> Result<usize, StoreError> {
+        let mut state = self.state();
+        let before = state.records.len();
+        state.records.retain(|held| {
+            let stands =
+                |it: &DeclaredSchema| it.name == held.record.schema && it.hash == held.declared;
+            declared.iter().any(stands)
+        });
+        let begins: Vec<String> =
+            declared.iter().map(|it| format!("records:{}:{:016x}:", it.name, it.hash.0)).collect();
+        state.done.retain(|(stage, _)| {
+            !stage.starts_with("records:") || begins.iter().any(|it| stage.starts_with(it))
+        });
+        Ok(before - state.records.len())
+    }
+}
+
+#[async_trait]
+impl SearchWriter for Oracle {
+    async fn put_vectors(
+        &self,
+        set: VectorSet,
+        embedder: &str,
+        vectors: Vec<NodeVector>,
+    ) -> Result<(), StoreError> {
+        let mut state = self.state();
+        for NodeVector { node, vector } in vectors {
+            state.vectors.insert((set, node), (embedder.to_owned(), vector));
+        }
+        state.prune();
+        Ok(())
+    }
+
+    async fn refresh(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Progress for Oracle {
+    async fn pending(
+        &self,
+        stage: &Stage,
+        after: Option<ChunkId>,
+        limit: usize,
+    ) -> Result<Vec<ChunkId>, StoreError> {
+        Ok(self.state().waiting(stage, after, limit, Chunk::is_searchable))
+    }
+
+    async fn pending_of(
+        &self,
+        stage: &Stage,
+        kind: ChunkKind,
+        after: Option<ChunkId>,
+        limit: usize,
+    ) -> Result<Vec<ChunkId>, StoreError> {
+        Ok(self.state().waiting(stage, after, limit, |it| it.kind == kind && !it.hidden))
+    }
+
+    async fn without_vector(
+        &self,
+        set: VectorSet,
+        embedder: &str,
+        after: Option<NodeId>,
+        limit: usize,
+    ) -> Result<Vec<TextToEmbed>, StoreError> {
+        let state = self.state();
+        let mut texts = state.texts(set);
+        texts.retain(|text| {
+            let held = state.vectors.get(&(set, text.node));
+            held.is_none_or(|held| held.0 != embedder)
+                && after.is_none_or(|after| after < text.node)
+        });
+        texts.sort_by_key(|text| text.node);
+        texts.truncate(limit);
+        Ok(texts)
+    }
+
+    async fn generation(&self) -> Result<Generation, StoreError> {
+        Ok(Generation(self.state().generation))
+    }
+
+    async fn structures(&self) -> Result<Vec<Wanted>, StoreError> {
+        let state = self.state();
+        let wanted = |(structure, stamp): (&Structure, &String)| Wanted {
+            structure: *structure,
+            stamp: stamp.clone(),
+        };
+        Ok(state.wanted.iter().map(wanted).collect())
+    }
+
+    async fn request(&self, structure: Structure) -> Result<(), StoreError> {
+        self.state().wanted.entry(structure).or_default();
+        Ok(())
+    }
+
+    async fn mark_built(&self, structure: Structure, stamp: &str) -> Result<(), StoreError> {
+        if let Some(held) = self.state().wanted.get_mut(&structure) {
+            stamp.clone_into(held);
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    fn chunks_of_file(&self, path: &str) -> Vec<Chunk> {
+        let of = self.documents.values().filter(|held| held.file == path);
+        of.flat_map(|held| &held.graph.chunks).cloned().collect()
+    }
+
+    /// Puts a document in place of what it was; what a model said of it stays where it still fits.
+    fn put_document(&mut self, file: &str, mut graph: DocumentGraph, same_recipe: bool) {
+        let id = graph.source.id;
+        if let Some(held) = self.documents.get(&id) {
+            let before = &held.graph;
+            let as_it_was = |it: &DocumentGraph| {
+                let source = it.source.clone();
+                pikerag_knowledge::Source { summary: None, uri: String::new(), ..source }
+            };
+            if same_recipe && as_it_was(before) == as_it_was(&graph) {
+                graph.source.summary.clone_from(&before.source.summary);
+                graph.sections.clone_from(&before.sections);
+            } else {
+                let is_called =
+                    |it: &DocumentGraph| (it.source.title.clone(), it.source.summary.clone());
+                if is_called(before) != is_called(&graph) {
+                    self.vectors.remove(&(VectorSet::Sources, id.into()));
+                }
+                for section in &before.sections {
+                    self.vectors.remove(&(VectorSet::Sections, section.id.into()));
+                }
+            }
+        }
+        let before: Vec<Chunk> =
+            self.documents.get(&id).map(|held| held.graph.chunks.clone()).unwrap_or_default();
+        let retold = self.documents.get(&id);
+        let retold = retold.is_some_and(|held| held.graph.source.metadata != graph.source.metadata);
+        for held in &before {
+            // Records are read from cells, and from what the document says of itself.
+            let now = graph.chunks.iter().find(|chunk| chunk.id == held.id);
+            let is_other = now.is_some_and(|now| {
+                now.table != held.table
+                    || now.kind != held.kind
+                    || (now.ordinal == 0) != (held.ordinal == 0)
+            });
+            if retold || is_other {
+                self.records.retain(|record| record.record.chunk != held.id);
+                self.done.retain(|(stage, of)| *of != held.id || !stage.starts_with("records:"));
+            }
+        }
+        for chunk in &mut graph.chunks {
+            let Some(held) = before.iter().find(|held| held.id == chunk.id) else { continue };
+            let said_later = matches!(chunk.kind, ChunkKind::Table | ChunkKind::Figure);
+            if chunk.summary.is_none() && said_later {
+                chunk.summary.clone_from(&held.summary);
+            } else if chunk.summary != held.summary {
+                self.vectors.remove(&(VectorSet::Chunks, chunk.id.into()));
+            }
+        }
+        self.documents.insert(id, Document { file: file.to_owned(), graph });
+    }
+
+    /// Puts what a model says of a chunk in place of what it said before; whether that is another thing.
+    fn say(&mut self, id: ChunkId, summary: Option<String>) -> bool {
+        let mut all = self.documents.values_mut().flat_map(|held| &mut held.graph.chunks);
+        let chunk = all.find(|chunk| chunk.id == id && chunk.summary != summary);
+        let Some(chunk) = chunk else { return false };
+        chunk.summary = summary;
+        self.vectors.remove(&(VectorSet::Chunks, id.into()));
+        true
+    }
+
+    /// A figure that there is something to see on now is read again.
+    fn make_again(&mut self, id: ChunkId) {
+        if self.chunk(id).is_some_and(|chunk| chunk.kind == ChunkKind::Figure) {
+            self.done.retain(|(stage, chunk)| *chunk != id || stage.starts_with("describe:"));
+            self.atoms.remove(&id);
+            self.tags.remove(&id);
+            self.prune();
+            self.prune_found();
+        }
+    }
+
+    fn waiting(
+        &self,
+        stage: &Stage,
+        after: Option<ChunkId>,
+        limit: usize,
+        fits: impl Fn(&Chunk) -> bool,
+    ) -> Vec<ChunkId> {
+        let fits = |chunk: &&Chunk| {
+            let is_done = self.done.contains(&(stage.0.clone(), chunk.id));
+            fits(chunk) && !is_done && after.is_none_or(|after| after < chunk.id)
+        };
+        let mut ids: Vec<ChunkId> = self.chunks().filter(fits).map(|chunk| chunk.id).collect();
+        ids.sort_unstable();
+        ids.truncate(limit);
+        ids
+    }
+
+    /// All that is embedded, as embedders see it.
+    fn texts(&self, set: VectorSet) -> Vec<TextToEmbed> {
+        let text = |node: NodeId, text: String| TextToEmbed { node, text };
+        let cut = |text: String| text.chars().take(LONGEST).collect::<String>();
+        match set {
+            VectorSet::Chunks => {
+                let searchable = self.chunks().filter(|chunk| chunk.is_searchable());
+                let seen = |it: &Chunk| format!("{}\n{}", it.full_title(), it.searched_text());
+                searchable.map(|chunk| text(chunk.id.into(), seen(chunk))).collect()
+            }
+            VectorSet::Atoms(kind) => {
+                let atoms = self.atoms.values().flatten().filter(|atom| atom.kind == kind);
+                atoms.map(|atom| text(atom.id.into(), atom.text.clone())).collect()
+            }
+            VectorSet::Entities => {
+                let all = self.entity_ids().into_iter().filter_map(|id| self.entity(id));
+                all.map(|it| text(it.id.into(), cut(format!("{}: {}", it.name, it.description))))
+                    .collect()
+            }
+            VectorSet::Summaries => {
+                let all = self.summaries.values();
+                all.map(|summary| text(summary.id.into(), summary.text.clone())).collect()
+            }
+            VectorSet::Sources => {
+                let told = |held: &Document| {
+                    let source = &held.graph.source;
+                    let about = source.summary.as_deref().filter(|about| !about.is_empty());
+                    let told = about.map(|about| format!("{}\n{about}", source.title));
+                    text(source.id.into(), cut(told.unwrap_or_else(|| source.title.clone())))
+                };
+                self.documents.values().map(told).collect()
+            }
+            VectorSet::Sections => {
+                let mut all = Vec::new();
+                for held in self.documents.values() {
+                    for section in &held.graph.sections {
+                        all.push(text(section.id.into(), cut(path(&held.graph, section))));
+                    }
+                }
+                all
+            }
+        }
+    }
+}
+
+/// The headings that lead to a section, below the title of its source.
+fn path(graph: &DocumentGraph, section: &pikerag_knowledge::Section) -> String {
+    let mut headings = vec![section.heading.clone()];
+    let mut above = section.parent;
+    while let Some(parent) = above.and_then(|id| graph.sections.iter().find(|it| it.id == id)) {
+        headings.insert(0, parent.heading.clone());
+        above = parent.parent;
+    }
+    let title = &graph.source.title;
+    match headings.first() {
+        Some(outermost) if outermost == title => headings.join(" › "),
+        _ => format!("{title} › {}", headings.join(" › ")),
+    }
+}

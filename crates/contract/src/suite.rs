@@ -1,0 +1,13 @@
+//! What do the ports promise? A test for each promise, whatever the store.
+#![expect(missing_docs, reason = "a test is named by what holds")]
+
+mod fixture;
+mod graph;
+mod part;
+mod read;
+mod write;
+
+pub use graph::*;
+pub use part::*;
+pub use read::*;
+pub use write::*;

@@ -1,0 +1,143 @@
+//! Do entities, communities and summaries live as long as what they were made from?
+
+use pikerag_knowledge::{
+    Child, ChunkId, Community, CommunityId, CommunityReport, Entity, EntityId, ExtractBy,
+    Generation, Report, SaidKey, Stage, SummaryId, VectorSet,
+};
+
+use super::fixture::{
+    at, community, entity, extraction, fill_vectors, found_in, put_pages, short, summary,
+};
+use crate::{Shelf, Store};
+
+/// An entity is what its chunks say together, in reading order, and lives while one of them mentions it.
+pub async fn entities_live_by_their_mentions(shelf: &Shelf<impl Store>) {
+    let base = &shelf.store;
+    let chunks = put_pages(shelf, 3).await;
+    let found = vec![
+        found_in(chunks[2], extraction(&[("Oslo", "town", "On a fjord."), ("Bergen", "", "")])),
+        found_in(
+            chunks[0],
+            extraction(&[("Oslo", "city", "A capital."), ("Bergen", "town", "Rainy.")]),
+        ),
+        found_in(chunks[1], extraction(&[("OSLO", "city", "A capital.")])),
+    ];
+    base.put_extractions(ExtractBy::Model, found).await.unwrap();
+    for by in [ExtractBy::Model, ExtractBy::Names] {
+        assert_eq!(base.pending(&Stage::extract(by), None, 9).await.unwrap(), []);
+    }
+    let ids = [entity("bergen"), EntityId(7), entity("oslo")];
+    let told = async || -> Vec<String> {
+        let found = base.entities(&ids).await.unwrap();
+        let line = |e: Entity| format!("{} ({}): {}", e.name, e.kind, e.description);
+        found.into_iter().map(line).collect()
+    };
+    assert_eq!(told().await, ["Bergen (town): Rainy.", "Oslo (city): A capital. On a fjord."]);
+    let related = async || {
+        let found = base.relations_of(&[entity("bergen")]).await.unwrap();
+        found.into_iter().map(|relation| relation.weight).collect::<Vec<_>>()
+    };
+    assert_eq!(related().await, [4.0]);
+    for (of, other) in [("oslo", "bergen"), ("bergen", "oslo")] {
+        assert_eq!(base.related_to(&[entity(of)], 9).await.unwrap(), [entity(other)]);
+    }
+    assert_eq!(base.related_to(&ids[..1], 0).await.unwrap(), []);
+    assert_eq!(base.related_to(&ids, 9).await.unwrap(), []);
+    let mentioning = base.chunks_mentioning(&ids).await.unwrap();
+    assert_eq!(mentioning, [vec![chunks[0], chunks[2]], vec![], chunks.clone()]);
+    assert_eq!(base.entities_in(&chunks[1..2]).await.unwrap(), [vec![entity("oslo")]]);
+    // What a chunk said before is forgotten when it is read again.
+    let again = vec![found_in(chunks[0], extraction(&[("Oslo", "city", "A capital.")]))];
+    base.put_extractions(ExtractBy::Model, again).await.unwrap();
+    assert_eq!(related().await, [2.0]);
+    base.delete_file("02.txt").await.unwrap();
+    // Of two spellings used alike, the first in the alphabet.
+    assert_eq!(told().await, ["OSLO (city): A capital."]);
+    assert_eq!(related().await, Vec::<f64>::new());
+    let outline = base.outline().await.unwrap();
+    assert_eq!((outline.entities.len(), outline.relations.len()), (1, 0));
+    // A chunk that is gone says nothing.
+    let gone = vec![found_in(chunks[2], extraction(&[("Rome", "", "")]))];
+    base.put_extractions(ExtractBy::Model, gone).await.unwrap();
+    assert_eq!(base.entities(&[entity("rome")]).await.unwrap(), []);
+}
+
+/// All that was made of what a chunk said goes with it; what was made of the rest stays.
+pub async fn what_was_made_of_a_deleted_chunk_goes_at_once(shelf: &Shelf<impl Store>) {
+    let base = &shelf.store;
+    let chunks = put_pages(shelf, 3).await;
+    let found = vec![
+        found_in(chunks[0], extraction(&[("Oslo", "", "One."), ("Bergen", "", "")])),
+        found_in(chunks[1], extraction(&[("Oslo", "", "Two.")])),
+        found_in(chunks[2], extraction(&[("Rome", "", "Three."), ("Milan", "", "")])),
+    ];
+    base.put_extractions(ExtractBy::Names, found).await.unwrap();
+    let long = base.long_descriptions(7).await.unwrap();
+    let named: Vec<&str> = long.iter().map(|long| long.name.as_str()).collect();
+    assert!(named.contains(&"Oslo"), "{named:?}");
+    let made = long.iter().map(|long| short(long.node, long.key(), "In short.")).collect();
+    base.put_descriptions(made).await.unwrap();
+    assert_eq!(base.long_descriptions(7).await.unwrap(), []);
+    // Made of something else than what is said now.
+    base.put_descriptions(vec![short(entity("rome").into(), SaidKey(7), "Wrong.")]).await.unwrap();
+    fill_vectors(base, VectorSet::Entities, "e").await;
+
+    let generation = base.generation().await.unwrap();
+    let before = Generation(generation.0 - 1);
+    let north = community(1, 0, None, &["oslo", "bergen"]);
+    let communities = vec![
+        north.clone(),
+        community(2, 1, Some(1), &["oslo"]),
+        community(3, 0, None, &["rome", "milan"]),
+    ];
+    assert!(!base.put_communities(before, communities.clone()).await.unwrap());
+    assert!(base.put_communities(generation, communities.clone()).await.unwrap());
+    let report = |title: &str| Report { title: title.to_owned(), ..Report::default() };
+    let reports = [(1, "north"), (2, "town"), (3, "south"), (4, "nowhere")];
+    let reports = reports
+        .map(|(id, title)| CommunityReport { community: CommunityId(id), report: report(title) });
+    let reports = reports.to_vec();
+    base.put_reports(reports).await.unwrap();
+    // Communities that stay keep their reports.
+    assert!(base.put_communities(generation, communities).await.unwrap());
+    let titles = async || -> Vec<String> {
+        let held = base.communities().await.unwrap();
+        held.into_iter().map(|held| held.report.unwrap().title).collect()
+    };
+    assert_eq!(titles().await, ["north", "south", "town"]);
+    let of = base.communities_of(&[entity("bergen")]).await.unwrap();
+    assert_eq!(of, [Community { report: Some(report("north")), ..north }]);
+
+    let leaf = |n: u64, chunks: &[ChunkId]| summary(n, 1, chunks.iter().map(|c| Child::Chunk(*c)));
+    let above = |n, level, below: &[u64]| {
+        summary(n, level, below.iter().map(|id| Child::Summary(SummaryId(*id))))
+    };
+    let tree = vec![
+        leaf(11, &chunks[..2]),
+        leaf(12, &chunks[2..]),
+        above(21, 2, &[11]),
+        above(22, 2, &[12]),
+        above(31, 3, &[21, 22]),
+        above(32, 3, &[99]),
+    ];
+    base.put_summaries(tree).await.unwrap();
+    fill_vectors(base, VectorSet::Summaries, "e").await;
+    let held = async || -> Vec<u64> {
+        let ids = [11, 12, 21, 22, 31, 32].map(SummaryId);
+        base.summaries(&ids).await.unwrap().into_iter().map(|summary| summary.id.0).collect()
+    };
+    assert_eq!(held().await, [11, 12, 21, 22, 31]);
+    assert_eq!(base.nearest(VectorSet::Summaries, &[at(1.0)], 9, -1.0).await.unwrap()[0].len(), 5);
+
+    base.delete_file("01.txt").await.unwrap();
+    assert_eq!(titles().await, ["south"]);
+    assert_eq!(held().await, [12, 22]);
+    let oslo = base.entities(&[entity("oslo")]).await.unwrap();
+    assert_eq!(oslo[0].description, "One.");
+    let vectors =
+        base.vectors(VectorSet::Entities, &[entity("oslo").into(), entity("rome").into()]).await;
+    assert_eq!(vectors.unwrap(), [None, Some(at(1.0))]);
+    assert_eq!(base.nearest(VectorSet::Summaries, &[at(1.0)], 9, -1.0).await.unwrap()[0].len(), 2);
+    base.keep_summaries(1, &[]).await.unwrap();
+    assert_eq!(held().await, Vec::<u64>::new());
+}

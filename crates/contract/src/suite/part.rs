@@ -1,0 +1,111 @@
+//! Does a snapshot show one state of the base, and of it what a filter admits?
+
+use pikerag_knowledge::{
+    ChunkId, ChunkTags, Filter, FoundTag, KeyedClass, KnowledgeBase, NameKey, Origin, StoreError,
+    TagClass, VectorSet,
+};
+
+use super::fixture::{at, fill_vectors, put_pages, with};
+use crate::{Shelf, Store};
+
+/// What is written and deleted later changes nothing of what is read, whichever way it is looked for.
+pub async fn a_snapshot_stays_as_it_was(shelf: &Shelf<impl Store>) {
+    let base = &shelf.store;
+    let chunks = put_pages(shelf, 3).await;
+    fill_vectors(base, VectorSet::Chunks, "e").await;
+    let held = base.snapshot(&Filter::default()).await.unwrap();
+    base.delete_file("01.txt").await.unwrap();
+    shelf.put("new.txt", "A new page is here.").await;
+    fill_vectors(base, VectorSet::Chunks, "e").await;
+    base.refresh().await.unwrap();
+    let seen = async |base: &dyn KnowledgeBase| {
+        let hits = base.matching_chunks("page", 9).await.unwrap();
+        let near = base.nearest_chunks(&[at(1.0)], 9, -1.0).await.unwrap().remove(0);
+        let texts = base.chunks(&chunks).await.unwrap();
+        let mut words: Vec<ChunkId> = hits.into_iter().map(|hit| hit.item).collect();
+        words.sort_unstable();
+        (words, near.len(), texts.len(), base.chunk_count().await.unwrap())
+    };
+    let mut all = chunks.clone();
+    all.sort_unstable();
+    assert_eq!(seen(held.as_ref()).await, (all, 3, 3, 3));
+    let now = base.snapshot(&Filter::default()).await.unwrap();
+    let (words, near, texts, count) = seen(now.as_ref()).await;
+    assert_eq!((words.len(), near, texts, count), (3, 3, 2, 3));
+    assert!(!words.contains(&chunks[1]));
+}
+
+/// The `k` best are taken among what is admitted; what is not admitted is in no list, count or text.
+pub async fn a_filter_shows_what_it_admits_and_nothing_else(shelf: &Shelf<impl Store>) {
+    let base = &shelf.store;
+    for (path, text) in [
+        (
+            "law/a.md",
+            "---\nauthor: Brandt\ndate: 2019-05-01\n---\n# Big Crane\n\nThe crane is big.",
+        ),
+        (
+            "law/b.md",
+            "---\nauthor: Ada, Brandt\ndate: 2021\n---\n# Crane\n\nSee [it](a.md). A crane.",
+        ),
+        ("tea.md", "# Tea\n\nNo crane, nor the Big Crane."),
+    ] {
+        shelf.put(path, text).await;
+    }
+    let sources = base.sources().await.unwrap();
+    let ids: Vec<_> = sources.iter().map(|source| source.id).collect();
+    let lists = base.chunks_in_sources(&ids, 9).await.unwrap();
+    let first: Vec<ChunkId> = lists.iter().map(|list| list[0]).collect();
+    let vectors = first.iter().zip([0.1, 0.5, 0.9]).map(|(chunk, near)| with(*chunk, at(near)));
+    base.put_vectors(VectorSet::Chunks, "e", vectors.collect()).await.unwrap();
+    let class = TagClass::new("Drug", "", Vec::new(), Origin::Declared);
+    let (of, key) = (class.id, NameKey::of_folded("aspirin"));
+    let keyed = KeyedClass { key: NameKey::of_folded("drug"), class };
+    base.put_tag_classes(vec![keyed]).await.unwrap();
+    let tags = vec![FoundTag { class: of, key, text: "Aspirin".to_owned() }];
+    let tagged = ChunkTags { chunk: first[2], classes: vec![of], tags };
+    base.put_chunk_tags(vec![tagged]).await.unwrap();
+
+    let found = async |conditions: &[&str]| -> Vec<usize> {
+        let conditions = conditions.iter().map(|condition| condition.parse().unwrap()).collect();
+        let part = base.snapshot(&Filter { conditions }).await.unwrap();
+        let chunks = part.chunks(&first).await.unwrap();
+        let near = part.nearest_chunks(&[at(1.0)], 1, -1.0).await.unwrap().remove(0);
+        let words = part.matching_chunks("crane", 9).await.unwrap();
+        let terms = part.term_counts(&["crane".to_owned()]).await.unwrap();
+        let names = part.chunks_by_title(&[NameKey::of_folded("big crane")]).await.unwrap();
+        assert_eq!(part.sources().await.unwrap().len(), chunks.len());
+        assert_eq!(part.chunk_count().await.unwrap(), chunks.len());
+        assert_eq!((words.len(), terms[0]), (chunks.len(), chunks.len()));
+        let last = chunks.iter().map(|chunk| chunk.id).next_back();
+        assert_eq!(near.first().map(|hit| hit.item), last, "the nearest of those admitted");
+        let borne = chunks.iter().any(|chunk| chunk.id == first[0]);
+        assert_eq!(names[0].len(), usize::from(borne));
+        let place = |id| first.iter().position(|held| *held == id).unwrap();
+        chunks.iter().map(|chunk| place(chunk.id)).collect()
+    };
+    assert_eq!(found(&[]).await, [0, 1, 2]);
+    assert_eq!(found(&["folder=law"]).await, [0, 1]);
+    assert_eq!(found(&["folder=law", "date>=2020"]).await, [1]);
+    assert_eq!(found(&["meta:author=brandt"]).await, [0, 1]);
+    assert_eq!(found(&["meta:author=Ada|Eve"]).await, [1]);
+    assert_eq!(found(&["date<2021"]).await, [0]);
+    assert_eq!(found(&["tag:Drug=ASPIRIN"]).await, [2]);
+    assert_eq!(found(&["source=tea.md|law/a.md"]).await, [0, 2]);
+    assert_eq!(found(&["tag:Drug=Aspirin", "folder=law"]).await, [0_usize; 0]);
+}
+
+pub async fn a_filter_by_an_unknown_field_says_which_there_are(shelf: &Shelf<impl Store>) {
+    shelf.put("a.md", "---\nauthor: Brandt\n---\nA crane.").await;
+    for unknown in ["meta:auther=Brandt", "tag:Drug=Aspirin", "record:approval.year=2019"] {
+        let filter = Filter { conditions: vec![unknown.parse().unwrap()] };
+        let Err(error) = shelf.store.snapshot(&filter).await else { panic!("{unknown}") };
+        assert!(matches!(error, StoreError::NoField { .. }), "{error:?}");
+        let (field, _) = unknown.split_once('=').unwrap();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "`{field}` is no field of this base; there are: source, folder, date, meta:author"
+            )
+        );
+    }
+}

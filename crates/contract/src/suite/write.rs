@@ -1,0 +1,108 @@
+//! Does a store keep what indexing writes, and let go what derives from what is gone?
+
+use pikerag_knowledge::{AtomKind, PutReport, Stage, Structure, VectorSet, Wanted};
+
+use super::fixture::{
+    at, atom, fill_vectors, found_in, matching, near, one_of, put_pages, questions, with,
+};
+use crate::{Shelf, Store, record};
+
+pub async fn storing_a_file_says_what_changed(shelf: &Shelf<impl Store>) {
+    let base = &shelf.store;
+    let report = |added, kept, removed| PutReport { added, kept, removed };
+    let three = "# A\n\nOne.\n\n# B\n\nTwo.\n\n# C\n\nThree.";
+    let other = "# A\n\nOne.\n\n# C\n\nThree.\n\n# D\n\nFour.\n\n# E\n\nFive.";
+    assert_eq!(shelf.put("a.md", three).await, report(3, 0, 0));
+    assert_eq!(shelf.put("a.md", three).await, report(0, 3, 0));
+    let kept = one_of(base, "Three").await;
+    base.put_atoms(&questions(), vec![found_in(kept, vec![atom(kept, "q?")])]).await.unwrap();
+    assert_eq!(shelf.put("a.md", other).await, report(2, 2, 1));
+    assert_eq!(base.atoms_of(AtomKind::Question, &[kept]).await.unwrap().len(), 1);
+    assert_eq!(base.chunk_count().await.unwrap(), 4);
+    assert_eq!(base.files().await.unwrap(), [record("a.md", other)]);
+    assert_eq!(base.file("a.md").await.unwrap(), Some(record("a.md", other)));
+    assert_eq!(base.file("b.md").await.unwrap(), None);
+    // A file of records that loses one.
+    let two = "{\"id\": \"x\", \"text\": \"One.\"}\n{\"id\": \"y\", \"text\": \"Two.\"}\n";
+    assert_eq!(shelf.put("r.jsonl", two).await, report(2, 0, 0));
+    let (first, _) = two.split_once('\n').unwrap();
+    assert_eq!(shelf.put("r.jsonl", first).await, report(0, 1, 1));
+    let uris: Vec<String> = base.sources().await.unwrap().into_iter().map(|it| it.uri).collect();
+    assert_eq!(uris, ["a.md", "r.jsonl#x"]);
+}
+
+pub async fn deleting_takes_all_that_derives_from_a_file(shelf: &Shelf<impl Store>) {
+    let base = &shelf.store;
+    let chunks = put_pages(shelf, 1).await;
+    base.put_atoms(&questions(), vec![found_in(chunks[0], vec![atom(chunks[0], "q?")])])
+        .await
+        .unwrap();
+    fill_vectors(base, VectorSet::Chunks, "e").await;
+    fill_vectors(base, VectorSet::Atoms(AtomKind::Question), "e").await;
+    assert_eq!(base.summary().await.unwrap().vectors, 2);
+    assert!(base.delete_file("00.txt").await.unwrap());
+    assert!(!base.delete_file("00.txt").await.unwrap());
+    assert_eq!(base.summary().await.unwrap(), pikerag_knowledge::BaseSummary::default());
+    assert_eq!(near(base, &[at(1.0)], 9, -1.0).await, [vec![]]);
+    assert_eq!(matching(base, "page", 9).await, Vec::<String>::new());
+    // Results that come too late for it are dropped.
+    base.put_atoms(&questions(), vec![found_in(chunks[0], vec![atom(chunks[0], "q?")])])
+        .await
+        .unwrap();
+    base.put_vectors(VectorSet::Chunks, "e", vec![with(chunks[0], at(1.0))]).await.unwrap();
+    assert_eq!(base.summary().await.unwrap(), pikerag_knowledge::BaseSummary::default());
+}
+
+pub async fn chunks_wait_for_each_stage_page_by_page(shelf: &Shelf<impl Store>) {
+    let base = &shelf.store;
+    let mut chunks = put_pages(shelf, 7).await;
+    chunks.sort_unstable();
+    let (stage, other) = (questions(), Stage::atomize(AtomKind::Sentence));
+    assert_eq!(base.pending(&stage, None, 3).await.unwrap(), chunks[..3]);
+    assert_eq!(base.pending(&stage, Some(chunks[2]), 3).await.unwrap(), chunks[3..6]);
+    assert_eq!(base.pending(&stage, Some(chunks[5]), 3).await.unwrap(), chunks[6..]);
+    assert_eq!(base.pending(&stage, Some(chunks[6]), 3).await.unwrap(), []);
+    assert_eq!(base.pending(&stage, None, 0).await.unwrap(), []);
+    // Done is done, even without an atom; the other stage does not know.
+    base.put_atoms(&stage, vec![found_in(chunks[1], vec![])]).await.unwrap();
+    assert_eq!(base.pending(&stage, None, 2).await.unwrap(), [chunks[0], chunks[2]]);
+    assert_eq!(base.pending(&other, None, usize::MAX).await.unwrap(), chunks);
+    assert_eq!(base.summary().await.unwrap().pending, [(stage.0, 6)]);
+}
+
+pub async fn vectors_of_another_embedder_are_missing_ones(shelf: &Shelf<impl Store>) {
+    let base = &shelf.store;
+    let chunks = put_pages(shelf, 3).await;
+    fill_vectors(base, VectorSet::Chunks, "old").await;
+    assert_eq!(base.without_vector(VectorSet::Chunks, "old", None, 99).await.unwrap(), []);
+    let missing = base.without_vector(VectorSet::Chunks, "new", None, 2).await.unwrap();
+    assert_eq!(missing.len(), 2);
+    assert!(missing.iter().all(|it| it.text.contains("Page")), "{missing:?}");
+    let after = missing.last().map(|it| it.node);
+    let rest = base.without_vector(VectorSet::Chunks, "new", after, 99).await.unwrap();
+    assert_eq!(rest.len(), 1);
+    assert!(!missing.contains(&rest[0]), "{rest:?}");
+    // Of another length, too: what was made anew is found, what was not is left out.
+    let all = base.without_vector(VectorSet::Chunks, "new", None, 99).await.unwrap();
+    let vectors = all.iter().map(|it| with(it.node, vec![0.0, 0.0, 1.0])).collect();
+    base.put_vectors(VectorSet::Chunks, "new", vectors).await.unwrap();
+    assert_eq!(base.without_vector(VectorSet::Chunks, "new", None, 99).await.unwrap(), []);
+    assert_eq!(near(base, &[vec![0.0, 0.0, 1.0]], 9, 0.9).await[0].len(), chunks.len());
+    assert_eq!(near(base, &[at(1.0)], 9, -1.0).await, [vec![]]);
+    let summary = base.summary().await.unwrap();
+    assert_eq!((summary.vectors, summary.embedder.as_deref()), (3, Some("new")));
+}
+
+pub async fn structures_are_wanted_until_they_are_built_anew(shelf: &Shelf<impl Store>) {
+    let base = &shelf.store;
+    assert_eq!(base.structures().await.unwrap(), []);
+    base.mark_built(Structure::Graph, "1").await.unwrap();
+    assert_eq!(base.structures().await.unwrap(), []);
+    base.request(Structure::Tree).await.unwrap();
+    base.request(Structure::Graph).await.unwrap();
+    base.mark_built(Structure::Graph, "1").await.unwrap();
+    base.request(Structure::Graph).await.unwrap();
+    let wanted = [(Structure::Graph, "1"), (Structure::Tree, "")]
+        .map(|(structure, stamp)| Wanted { structure, stamp: stamp.to_owned() });
+    assert_eq!(base.structures().await.unwrap(), wanted);
+}

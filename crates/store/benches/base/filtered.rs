@@ -1,0 +1,72 @@
+//! How long does a question take that may see a hundredth, a tenth, or all of a base?
+
+use std::fmt;
+use std::sync::Arc;
+
+use divan::Bencher;
+use pikerag_knowledge::{Condition, Filter, KnowledgeBase, Snapshots};
+
+use crate::{FOUND, base, chunks, queries, questions, runtime};
+
+/// So many of a hundred documents' files are admitted; of 100, by a condition that all fit.
+#[derive(Clone, Copy)]
+struct Part {
+    chunks: usize,
+    percent: Option<usize>,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = self.percent.map_or("no filter".to_owned(), |percent| format!("{percent} %"));
+        write!(f, "{} chunks, {part}", self.chunks)
+    }
+}
+
+fn parts() -> Vec<Part> {
+    let percents = [None, Some(1), Some(10), Some(100)];
+    let of = |chunks| percents.map(|percent| Part { chunks, percent });
+    chunks().into_iter().flat_map(of).collect()
+}
+
+impl Part {
+    /// Files hold a thousand chunks each, in the order of their numbers.
+    fn filter(self) -> Filter {
+        let Some(percent) = self.percent else { return Filter::default() };
+        let files = (self.chunks * percent / 100).div_ceil(1_000);
+        let named: Vec<String> = (0..files).map(|file| format!("file-{file:04}.jsonl")).collect();
+        let condition: Condition = format!("source={}", named.join("|")).parse().expect("a filter");
+        Filter { conditions: vec![condition] }
+    }
+
+    fn snapshot(self) -> Arc<dyn KnowledgeBase> {
+        runtime().block_on(base(self.chunks).snapshot(&self.filter())).expect("a snapshot")
+    }
+}
+
+/// What comes before the first search: the state is fixed, and what it admits is told.
+#[divan::bench(args = parts(), max_time = 5)]
+fn snapshot(bencher: Bencher<'_, '_>, part: Part) {
+    bencher.bench_local(|| part.snapshot());
+}
+
+#[divan::bench(args = parts(), max_time = 5)]
+fn nearest_in_part(bencher: Bencher<'_, '_>, part: Part) {
+    let (seen, runtime, queries) = (part.snapshot(), runtime(), queries(1));
+    bencher.bench_local(|| runtime.block_on(seen.nearest_chunks(&queries, 8, -1.0)));
+}
+
+#[divan::bench(args = parts(), max_time = 5)]
+fn words_in_part(bencher: Bencher<'_, '_>, part: Part) {
+    let (seen, runtime, mut all) = (part.snapshot(), runtime(), questions());
+    bencher.with_inputs(|| all.next().unwrap_or_default()).bench_local_values(|words| {
+        runtime.block_on(seen.matching_chunks(&words.join(" "), FOUND))
+    });
+}
+
+#[divan::bench(args = parts(), max_time = 5)]
+fn terms_in_part(bencher: Bencher<'_, '_>, part: Part) {
+    let (seen, runtime, mut all) = (part.snapshot(), runtime(), questions());
+    bencher
+        .with_inputs(|| all.next().unwrap_or_default())
+        .bench_local_values(|words| runtime.block_on(seen.term_scores(&words)));
+}

@@ -1,0 +1,189 @@
+//! Which chunks does a filter admit? They are told once, when a snapshot is taken, and put where the views
+//! of `scope.sql` look.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use pikerag_knowledge::filter::document_date;
+use pikerag_knowledge::{
+    Condition, Filter, FilterField, NameKey, RecordField, RecordOrigin, StoreError,
+};
+use pikerag_language::names::tag_words;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::rows;
+use crate::error::Context;
+
+const VIEWS: &str = include_str!("scope.sql");
+const DOING: &str = "reading what a filter admits";
+
+/// What fits one condition: whole documents, and chunks of others.
+#[derive(Default)]
+struct Fitting {
+    sources: HashSet<u64>,
+    chunks: HashSet<u64>,
+}
+
+/// Shows in this transaction, from now on, nothing but what the filter admits; the chunks.
+pub(super) fn admit(connection: &Connection, filter: &Filter) -> Result<HashSet<u64>, StoreError> {
+    let mut fitting = Vec::with_capacity(filter.conditions.len());
+    for condition in &filter.conditions {
+        let found = fits(connection, condition).context(DOING)?;
+        let Some(found) = found else {
+            let known = fields(connection).context(DOING)?.into_iter().collect();
+            return Err(StoreError::NoField { field: condition.field.clone(), known });
+        };
+        fitting.push(found);
+    }
+    let admitted = chunks(connection, &fitting).context(DOING)?;
+    show(connection, &admitted).context(DOING)?;
+    Ok(admitted.into_iter().collect())
+}
+
+/// The chunks that fit all conditions, by identifier.
+fn chunks(connection: &Connection, fitting: &[Fitting]) -> rusqlite::Result<Vec<u64>> {
+    let mut statement =
+        connection.prepare_cached("SELECT id, source FROM main.chunks ORDER BY id")?;
+    let mut found = statement.query([])?;
+    let mut admitted = Vec::new();
+    while let Some(row) = found.next()? {
+        let (chunk, source) = (rows::id(row, 0)?, rows::id(row, 1)?);
+        if fitting.iter().all(|it| it.sources.contains(&source) || it.chunks.contains(&chunk)) {
+            admitted.push(chunk);
+        }
+    }
+    Ok(admitted)
+}
+
+fn show(connection: &Connection, admitted: &[u64]) -> rusqlite::Result<()> {
+    connection.execute_batch("CREATE TEMP TABLE admitted (chunk INTEGER PRIMARY KEY)")?;
+    let mut insert = connection.prepare("INSERT INTO temp.admitted(chunk) VALUES (?1)")?;
+    for chunk in admitted {
+        insert.execute([chunk.cast_signed()])?;
+    }
+    connection.execute_batch(VIEWS)
+}
+
+/// What fits a condition; `None` where its field is none of this base.
+fn fits(connection: &Connection, condition: &Condition) -> rusqlite::Result<Option<Fitting>> {
+    match &condition.field {
+        FilterField::Source | FilterField::Folder => by_uri(connection, condition).map(Some),
+        FilterField::Date => {
+            let date = |metadata: &BTreeMap<String, String>| {
+                let date = document_date(metadata);
+                Some(date.is_some_and(|date| condition.fits_date(&date)))
+            };
+            by_metadata(connection, date).map(|(_, found)| Some(found))
+        }
+        FilterField::Meta(name) => {
+            let said = |metadata: &BTreeMap<String, String>| {
+                Some(condition.fits_text(metadata.get(name)?))
+            };
+            let (is_known, found) = by_metadata(connection, said)?;
+            Ok(is_known.then_some(found))
+        }
+        FilterField::Tag(class) => by_tags(connection, condition, class),
+        FilterField::Record { schema, field } => by_records(connection, condition, schema, field),
+    }
+}
+
+fn by_uri(connection: &Connection, condition: &Condition) -> rusqlite::Result<Fitting> {
+    let mut found = Fitting::default();
+    let mut statement = connection.prepare_cached("SELECT id, uri FROM main.sources")?;
+    let mut sources = statement.query([])?;
+    while let Some(row) = sources.next()? {
+        if condition.fits_uri(row.get_ref(1)?.as_str()?) {
+            found.sources.insert(rows::id(row, 0)?);
+        }
+    }
+    Ok(found)
+}
+
+/// The documents that say what fits, and whether any says anything (`Some`).
+fn by_metadata(
+    connection: &Connection,
+    fits: impl Fn(&BTreeMap<String, String>) -> Option<bool>,
+) -> rusqlite::Result<(bool, Fitting)> {
+    let (mut is_known, mut found) = (false, Fitting::default());
+    let mut statement = connection.prepare_cached("SELECT id, metadata FROM main.sources")?;
+    let mut sources = statement.query([])?;
+    while let Some(row) = sources.next()? {
+        let metadata: BTreeMap<String, String> = rows::json(row, 1)?;
+        if let Some(fits) = fits(&metadata) {
+            is_known = true;
+            if fits {
+                found.sources.insert(rows::id(row, 0)?);
+            }
+        }
+    }
+    Ok((is_known, found))
+}
+
+fn by_tags(
+    connection: &Connection,
+    condition: &Condition,
+    class: &str,
+) -> rusqlite::Result<Option<Fitting>> {
+    let key = |words: &str| NameKey::of_folded(&tag_words(words)).0.cast_signed();
+    let class: Option<i64> = connection
+        .prepare_cached("SELECT id FROM main.tag_classes WHERE key = ?1 AND origin <> 'dropped'")?
+        .query_row([key(class)], |row| row.get(0))
+        .optional()?;
+    let Some(class) = class else { return Ok(None) };
+    let mut found = Fitting::default();
+    let mut bearing = connection
+        .prepare_cached("SELECT chunk FROM main.chunk_tags WHERE key = ?1 AND class = ?2")?;
+    for tag in &condition.any_of {
+        for chunk in bearing.query_map([key(tag), class], |row| rows::id(row, 0))? {
+            found.chunks.insert(chunk?);
+        }
+    }
+    Ok(Some(found))
+}
+
+/// A record of what a document says of itself speaks for all of it; another one for its chunk.
+fn by_records(
+    connection: &Connection,
+    condition: &Condition,
+    schema: &str,
+    field: &str,
+) -> rusqlite::Result<Option<Fitting>> {
+    let (mut is_known, mut found) = (false, Fitting::default());
+    let mut statement = connection.prepare_cached(
+        "SELECT r.chunk, c.source, r.origin, r.fields
+         FROM main.records r JOIN main.chunks c ON c.id = r.chunk WHERE r.schema = ?1",
+    )?;
+    let mut records = statement.query(params![schema])?;
+    while let Some(row) = records.next()? {
+        let fields: Vec<RecordField> = rows::json(row, 3)?;
+        let Some(said) = fields.iter().find(|it| it.name == field) else { continue };
+        is_known = true;
+        if condition.fits_value(&said.raw, said.value.as_ref()) {
+            match row.get_ref(2)?.as_str()? == RecordOrigin::Metadata.as_str() {
+                true => found.sources.insert(rows::id(row, 1)?),
+                false => found.chunks.insert(rows::id(row, 0)?),
+            };
+        }
+    }
+    Ok(is_known.then_some(found))
+}
+
+/// Every field that a filter can ask for in this base.
+fn fields(connection: &Connection) -> rusqlite::Result<BTreeSet<FilterField>> {
+    let mut fields = BTreeSet::from([FilterField::Source, FilterField::Folder, FilterField::Date]);
+    let texts = |sql: &str| -> rusqlite::Result<Vec<String>> {
+        connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+    };
+    let names = texts("SELECT DISTINCT j.key FROM main.sources s, json_each(s.metadata) j")?;
+    fields.extend(names.into_iter().map(FilterField::Meta));
+    let classes = texts("SELECT name FROM main.tag_classes WHERE origin <> 'dropped'")?;
+    fields.extend(classes.into_iter().map(FilterField::Tag));
+    let sql = "SELECT DISTINCT r.schema, json_extract(j.value, '$.name') FROM main.records r, json_each(r.fields) j";
+    let mut statement = connection.prepare(sql)?;
+    let record = |row: &rusqlite::Row<'_>| {
+        Ok(FilterField::Record { schema: row.get(0)?, field: row.get(1)? })
+    };
+    for field in statement.query_map([], record)? {
+        fields.insert(field?);
+    }
+    Ok(fields)
+}

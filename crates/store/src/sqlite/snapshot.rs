@@ -1,0 +1,160 @@
+//! How does a question see one state of the base? By a read transaction that is held, by full text as it
+//! stood when that began, and, where there is a filter, through views that show what it admits.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use pikerag_knowledge::{Filter, KnowledgeBase, Snapshots, StoreError, VectorSet};
+use rusqlite::Connection;
+
+use super::{Base, Inner, TEXT_GENERATION, View, admit, counter, locked, rows, vectors};
+use crate::error::Context;
+use crate::fulltext::TextSnapshot;
+use crate::scan::{Codes, Rows};
+
+/// One state of the base. When it is dropped, its connection is free for others.
+pub(super) struct Snapshot {
+    inner: Arc<Inner>,
+    /// In a transaction from the beginning to the end of the snapshot.
+    connection: Mutex<Option<Connection>>,
+    text: TextSnapshot,
+    /// The chunks that are seen; all of them, where it does not say.
+    seen: Option<Arc<HashSet<u64>>>,
+    codes: Mutex<BTreeMap<VectorSet, Looked>>,
+}
+
+/// The codes of a set, and which of them are seen.
+type Looked = (Arc<Codes>, Option<Arc<Rows>>);
+
+#[async_trait]
+impl Snapshots for Base {
+    async fn snapshot(&self, filter: &Filter) -> Result<Arc<dyn KnowledgeBase>, StoreError> {
+        let (inner, filter) = (Arc::clone(&self.inner), filter.clone());
+        let doing = "taking a snapshot of the base";
+        let taken = tokio::task::spawn_blocking(move || Snapshot::take(inner, &filter));
+        let snapshot = Arc::new(taken.await.context(doing)??);
+        Ok(Arc::new(Self { inner: Arc::clone(&self.inner), held: Some(snapshot) }))
+    }
+}
+
+impl Snapshot {
+    fn take(inner: Arc<Inner>, filter: &Filter) -> Result<Self, StoreError> {
+        let doing = "taking a snapshot of the base";
+        let connection = inner.reader()?;
+        connection.execute_batch("BEGIN").context(doing)?;
+        // The first read fixes the state.
+        let generation = counter(&connection, TEXT_GENERATION).context(doing)?;
+        inner.follow_text(&connection)?;
+        let text = inner.fulltext()?.snapshot();
+        let stamp = inner.stamp(generation);
+        let seen = match filter.is_empty() {
+            false => Some(admit::admit(&connection, filter)?),
+            // Somebody wrote since: what full text knows besides is not there yet.
+            true if inner.fulltext()?.stamp() != stamp => Some(all(&connection).context(doing)?),
+            true => None,
+        };
+        Ok(Self {
+            inner,
+            connection: Mutex::new(Some(connection)),
+            text,
+            seen: seen.map(Arc::new),
+            codes: Mutex::default(),
+        })
+    }
+
+    pub(super) fn view<T>(
+        &self,
+        what: &str,
+        work: impl FnOnce(&View<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let connection = locked(&self.connection);
+        // It is taken out only when nobody can ask any more.
+        let Some(connection) = connection.as_ref() else {
+            return Err(StoreError::Missing { what: format!("the snapshot for {what}") });
+        };
+        work(&View { inner: &self.inner, connection, snapshot: Some(self) })
+    }
+
+    pub(super) fn text(&self) -> TextSnapshot {
+        self.text.clone()
+    }
+
+    pub(super) fn seen(&self) -> Option<Arc<HashSet<u64>>> {
+        self.seen.clone()
+    }
+
+    /// The codes of this state, and which of them are seen; found once for all questions of a set.
+    pub(super) fn codes(
+        &self,
+        connection: &Connection,
+        set: VectorSet,
+    ) -> Result<Looked, StoreError> {
+        if let Some(held) = locked(&self.codes).get(&set) {
+            return Ok(held.clone());
+        }
+        let codes = self.inner.codes(connection, set)?;
+        let rows = match &self.seen {
+            None => None,
+            Some(seen) if matches!(set, VectorSet::Chunks | VectorSet::Atoms(_)) => {
+                Some(Rows::of(&codes, |_, owner| seen.contains(&owner)))
+            }
+            Some(_) => {
+                let nodes = vectors::seen(connection, set).context("reading vectors")?;
+                Some(Rows::of(&codes, |id, _| nodes.contains(&id)))
+            }
+        };
+        let found = (codes, rows.map(Arc::new));
+        locked(&self.codes).insert(set, found.clone());
+        Ok(found)
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        let connection = locked(&self.connection).take();
+        // Views and what they show go with the transaction; a connection that cannot end it is closed.
+        if let Some(connection) = connection
+            && connection.execute_batch("ROLLBACK").is_ok()
+        {
+            locked(&self.inner.readers).push(connection);
+        }
+    }
+}
+
+fn all(connection: &Connection) -> rusqlite::Result<HashSet<u64>> {
+    connection
+        .prepare_cached("SELECT id FROM chunks")?
+        .query_map([], |row| rows::id(row, 0))?
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table that is added is seen through the filter, or it is said here why it need not be.
+    #[test]
+    fn every_table_is_seen_through_a_filter() {
+        /// Nothing of documents: counters, the ledger, runs; pairs of words take their samples along.
+        const OTHERS: [&str; 6] = ["calls", "gone", "meta", "run_events", "runs", "tag_samples"];
+        let folder = tempfile::tempdir().unwrap();
+        let base = Base::open_or_create(folder.path()).unwrap();
+        let connection = base.inner.reader().unwrap();
+        let none = Filter { conditions: vec!["folder=nowhere".parse().unwrap()] };
+        connection.execute_batch("BEGIN").unwrap();
+        assert_eq!(admit::admit(&connection, &none).unwrap().len(), 0);
+        let names = |schema: &str, kind: &str| -> Vec<String> {
+            let sql = format!("SELECT name FROM {schema} WHERE type = '{kind}' ORDER BY name");
+            let mut statement = connection.prepare(&sql).unwrap();
+            statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+        };
+        let views = names("temp.sqlite_schema", "view");
+        let mut tables = names("main.sqlite_schema", "table");
+        tables.retain(|table| !views.contains(table) && !table.starts_with("sqlite_"));
+        assert_eq!(tables, OTHERS);
+        for view in views {
+            connection.prepare(&format!("SELECT * FROM {view}")).unwrap();
+        }
+    }
+}

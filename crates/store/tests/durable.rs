@@ -1,0 +1,258 @@
+//! What does a base in a folder promise beyond the ports? That it outlives its process, and that several
+//! may use it at once.
+#![cfg(test)]
+
+use futures::future::join_all;
+use pikerag_extract::{ChunkParams, document_graph};
+use pikerag_knowledge::{
+    CallRecord, ChunkId, CorpusReader, CorpusWriter, FileRecord, Ledger, NameKey, NodeId,
+    NodeVector, Progress, PutReport, SearchIndex, SearchWriter, StoreError, Usage, Vector,
+    VectorSet,
+};
+use pikerag_parse::{Limits, parse};
+use pikerag_store::Base;
+use tempfile::TempDir;
+
+// What stays when the process goes.
+
+/// Nothing was refreshed before the end: the next process finds it all the same.
+#[tokio::test]
+async fn the_indexes_follow_a_crash() {
+    let (folder, base) = fresh();
+    put(&base, "a.txt", "A crane.").await;
+    base.refresh().await.unwrap();
+    put(&base, "b.txt", "A heron.").await;
+    base.delete_file("a.txt").await.unwrap();
+    fill_vectors(&base, VectorSet::Chunks, "e").await;
+    drop(base);
+    let base = Base::open(folder.path()).unwrap();
+    assert_eq!(matching(&base, "heron", 9).await, ["b.txt"]);
+    assert_eq!(matching(&base, "crane", 9).await, Vec::<String>::new());
+    assert_eq!(near(&base, &[at(1.0)], 9, -1.0).await[0].len(), 1);
+    drop(base);
+    // They are derived: without them, or with damaged ones, they are made anew.
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            std::fs::remove_dir_all(path).unwrap();
+        } else if path.extension().is_some_and(|ending| ending == "codes") {
+            std::fs::write(path, "damaged").unwrap();
+        }
+    }
+    let base = Base::open(folder.path()).unwrap();
+    assert_eq!(matching(&base, "heron", 9).await, ["b.txt"]);
+    assert_eq!(near(&base, &[at(1.0)], 9, -1.0).await[0].len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn sixty_four_calls_are_kept_at_once() {
+    let (folder, base) = fresh();
+    let mut tasks = Vec::new();
+    for n in 0..64 {
+        let base = base.clone();
+        tasks.push(tokio::spawn(async move {
+            let call = call(n, "first");
+            base.keep(&call).await.unwrap();
+            // Kept means kept: whoever awaited it can read it at once.
+            assert_eq!(base.find(&call.key).await.unwrap(), Some(call));
+        }));
+    }
+    join_all(tasks).await.into_iter().for_each(Result::unwrap);
+    base.keep(&call(5, "second")).await.unwrap();
+    assert_eq!(base.find("key 5").await.unwrap(), Some(call(5, "first")));
+    assert_eq!(base.find("key 64").await.unwrap(), None);
+    drop(base);
+    let base = Base::open(folder.path()).unwrap();
+    assert_eq!(base.find("key 63").await.unwrap(), Some(call(63, "first")));
+    let summary = base.summary().await.unwrap();
+    assert_eq!((summary.calls, summary.usage.prompt_tokens), (64, 64 * 3));
+}
+
+#[test]
+fn what_is_not_ours_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("base.sqlite");
+    let refused = |reason: &str| {
+        let Err(error) = Base::open(folder.path()) else { panic!("opened: {reason}") };
+        assert!(matches!(error, StoreError::NotOurs { .. }), "{error:?}");
+        let error = error.to_string();
+        assert!(error.contains(reason), "{error}");
+    };
+    refused("there is no knowledge base yet");
+    assert!(!path.exists(), "opening makes nothing");
+
+    let letter = "Dear reader, this is no database at all, however long it may be.".repeat(99);
+    std::fs::write(&path, &letter).unwrap();
+    refused("file is not a database");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), letter);
+    std::fs::remove_file(&path).unwrap();
+
+    drop(Base::open_or_create(folder.path()).unwrap());
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let layout: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+    connection.pragma_update(None, "user_version", layout + 1).unwrap();
+    drop(connection);
+    let newer = layout + 1;
+    refused(&format!(
+        "it has layout {newer}, and this version of pikerag knows layouts up to {layout}"
+    ));
+}
+
+/// Somebody else's database gets no tables of ours.
+#[test]
+fn a_foreign_database_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("base.sqlite");
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.execute_batch("CREATE TABLE notes (text TEXT)").unwrap();
+    for version in [0, 1] {
+        connection.pragma_update(None, "user_version", version).unwrap();
+        let Err(error) = Base::open(folder.path()) else { panic!("opened") };
+        assert!(matches!(error, StoreError::NotOurs { .. }), "{error:?}");
+    }
+    drop(connection);
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
+    assert_eq!(tables, 1);
+}
+
+#[tokio::test]
+async fn an_export_depends_on_the_content_alone() {
+    let files = [
+        ("b.md", "# B\n\nSee [a](a.md).\n\n## Part\n\nMore."),
+        ("a.md", "# A\n\nText."),
+        ("c.csv", "name,born\nAda,1815\n"),
+    ];
+    let mut exports = Vec::new();
+    for order in [[0, 1, 2], [2, 1, 0]] {
+        let (folder, base) = fresh();
+        for n in order {
+            put(&base, files[n].0, files[n].1).await;
+        }
+        exports.push(export(&base));
+        drop(base);
+        exports.push(export(&Base::open(folder.path()).unwrap()));
+    }
+    assert!(exports.iter().all(|export| *export == exports[0]));
+    let uris: Vec<&str> = exports[0]
+        .iter()
+        .filter(|line| line["node"] == "source")
+        .map(|line| line["uri"].as_str().unwrap())
+        .collect();
+    assert_eq!(uris, ["a.md", "b.md", "c.csv"]);
+    let count = |edge: &str| exports[0].iter().filter(|line| line["edge"] == edge).count();
+    assert_eq!((count("refers_to"), count("next")), (1, 1));
+    // Nodes first, then edges.
+    assert!(exports[0].is_sorted_by_key(|line| line.get("edge").is_some()));
+}
+
+/// Each handle sees at its next call what the other has committed.
+#[tokio::test]
+async fn two_handles_see_each_other() {
+    let (folder, one) = fresh();
+    let other = Base::open(folder.path()).unwrap();
+    put(&one, "a.txt", "A crane.").await;
+    assert_eq!(matching(&other, "crane", 9).await, ["a.txt"]);
+    put(&other, "heron.txt", "A crane, too.").await;
+    assert_eq!(matching(&one, "crane", 9).await.len(), 2);
+    fill_vectors(&other, VectorSet::Chunks, "e").await;
+    assert_eq!(near(&one, &[at(1.0)], 9, -1.0).await[0].len(), 2);
+    let key = [NameKey::of_folded("heron")];
+    assert_eq!(one.chunks_by_title(&key).await.unwrap()[0].len(), 1);
+    one.delete_file("heron.txt").await.unwrap();
+    assert_eq!(other.chunks_by_title(&key).await.unwrap()[0].len(), 0);
+    assert_eq!(matching(&other, "crane", 9).await, ["a.txt"]);
+    assert_eq!(near(&other, &[at(1.0)], 9, -1.0).await[0].len(), 1);
+    one.keep(&call(1, "x")).await.unwrap();
+    assert_eq!(other.find("key 1").await.unwrap(), Some(call(1, "x")));
+}
+
+/// Both write at the same time, and nothing is lost.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn two_handles_write_at_once() {
+    let (folder, one) = fresh();
+    let other = Base::open(folder.path()).unwrap();
+    let mut tasks = Vec::new();
+    for n in 0..16 {
+        let base = if n % 2 == 0 { one.clone() } else { other.clone() };
+        tasks.push(tokio::spawn(async move {
+            put(&base, &format!("{n}.txt"), "A crane.").await;
+            base.keep(&call(n, "x")).await.unwrap();
+            matching(&base, "crane", 99).await
+        }));
+    }
+    join_all(tasks).await.into_iter().for_each(|task| drop(task.unwrap()));
+    for base in [one, other] {
+        assert_eq!(matching(&base, "crane", 99).await.len(), 16);
+        assert_eq!(base.summary().await.unwrap().calls, 16);
+    }
+}
+
+// The fixture.
+
+fn fresh() -> (TempDir, Base) {
+    let folder = tempfile::tempdir().unwrap();
+    let base = Base::open_or_create(folder.path()).unwrap();
+    (folder, base)
+}
+
+fn record(path: &str, text: &str) -> FileRecord {
+    let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
+    FileRecord { path: path.to_owned(), hash, recipe: "r".to_owned() }
+}
+
+async fn put(base: &Base, path: &str, text: &str) -> PutReport {
+    let parsed = parse(path, text.as_bytes(), &Limits::default(), &pikerag_parse::NoTools).unwrap();
+    let graph = |document| document_graph(path, document, ChunkParams::default());
+    let graphs = parsed.documents.into_iter().map(graph).collect();
+    base.put_file(&record(path, text), graphs).await.unwrap()
+}
+
+fn with(node: impl Into<NodeId>, vector: Vector) -> NodeVector {
+    NodeVector { node: node.into(), vector }
+}
+
+/// A unit vector with this cosine to the first axis.
+fn at(cosine: f32) -> Vector {
+    vec![cosine, (1.0 - cosine * cosine).sqrt()]
+}
+
+async fn fill_vectors(base: &Base, set: VectorSet, embedder: &str) {
+    let missing = base.without_vector(set, embedder, None, 99).await.unwrap();
+    let vectors = missing.into_iter().map(|it| with(it.node, at(1.0))).collect();
+    base.put_vectors(set, embedder, vectors).await.unwrap();
+}
+
+async fn near(base: &Base, queries: &[Vector], k: usize, min_score: f32) -> Vec<Vec<ChunkId>> {
+    let lists = base.nearest_chunks(queries, k, min_score).await.unwrap();
+    lists.into_iter().map(|list| list.into_iter().map(|hit| hit.item).collect()).collect()
+}
+
+/// The URIs of the chunks that words find.
+async fn matching(base: &Base, words: &str, k: usize) -> Vec<String> {
+    let hits = base.matching_chunks(words, k).await.unwrap();
+    let ids: Vec<ChunkId> = hits.into_iter().map(|hit| hit.item).collect();
+    base.chunks(&ids).await.unwrap().into_iter().map(|chunk| chunk.uri).collect()
+}
+
+fn call(n: u64, reply: &str) -> CallRecord {
+    CallRecord {
+        key: format!("key {n}"),
+        role: "answer".to_owned(),
+        model: "m".to_owned(),
+        request: "{}".to_owned(),
+        reply: reply.to_owned(),
+        usage: Usage { prompt_tokens: 3, completion_tokens: n },
+    }
+}
+
+fn export(base: &Base) -> Vec<pikerag_store::ExportLine> {
+    let mut lines = Vec::new();
+    base.export(|line| {
+        lines.push(line);
+        Ok(())
+    })
+    .unwrap();
+    lines
+}
