@@ -23,6 +23,7 @@ pub mod limit;
 pub mod local;
 pub mod meter;
 pub mod openai;
+pub mod prefix;
 pub mod retry;
 pub mod secret;
 pub mod single_flight;
@@ -35,7 +36,10 @@ pub use ledger::{MemoryLedger, Mode, Recorded, RecordedEmbedder};
 pub use limit::{Limit, Limiter, Limits};
 pub use meter::{Cap, Meter, Price, Prices, Spending, Usd};
 pub use openai::{EmbeddingParams, Endpoint, OpenAiChat, OpenAiEmbedder, Structured, Transport};
+pub use prefix::{Prefixed, Prefixes};
 pub use retry::{Retry, RetryParams};
 pub use secret::Secret;
 pub use single_flight::SingleFlight;
-pub use stack::{CallContext, StackParams, chat_stack, embed_stack, wrap_chat, wrap_embedder};
+pub use stack::{
+    CallContext, StackParams, chat_stack, embed_stack, endpoint_identity, wrap_chat, wrap_embedder,
+};

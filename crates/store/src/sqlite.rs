@@ -253,6 +253,16 @@ mod tests {
 
     use super::*;
 
+    #[tokio::test]
+    async fn what_was_recorded_under_a_bare_name_goes_to_the_first_that_asks() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = Base::open_or_create(folder.path()).unwrap();
+        assert!(base.inherits("m", "one").await.unwrap());
+        assert!(!base.inherits("m", "other").await.unwrap());
+        assert!(base.inherits("m", "one").await.unwrap());
+        assert!(base.inherits("n", "other").await.unwrap());
+    }
+
     /// Keys are hashes: each record meets another page. Read and written anew for each of them, the pages of
     /// the key's index alone would be many times the file.
     #[tokio::test]

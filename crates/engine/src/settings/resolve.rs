@@ -18,7 +18,9 @@ use super::RunLimits;
 use super::check::check;
 use super::environment::fill_in;
 use super::file::{ChatTable, EmbedKind, EmbedTable, PriceTable, SettingsFile, TagsTable};
-use super::{ChatSettings, EmbedSettings, Environment, Settings, SettingsError, WeightPlaces};
+use super::{
+    ChatSettings, EmbedPrefixes, EmbedSettings, Environment, Settings, SettingsError, WeightPlaces,
+};
 use crate::notice::Notice;
 use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};
 
@@ -98,6 +100,10 @@ fn resolve(
         program: None,
         chat: shared(&tables),
         embed: embed(&file.embed, flags.offline)?,
+        embed_prefixes: EmbedPrefixes {
+            query: file.embed.query_prefix.clone(),
+            document: file.embed.document_prefix.clone(),
+        },
         weights: weights(file.embed.weights, environment),
         min_tokens,
         ingest,

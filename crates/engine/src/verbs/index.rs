@@ -52,7 +52,7 @@ impl Engine {
     pub async fn index(&self, request: &IndexRequest<'_>) -> Result<IndexResponse> {
         let found = files::find(&request.paths);
         let base = self.base_or_create()?;
-        let tools = self.tools(&base)?;
+        let tools = self.tools(&base).await?;
         let params = self.ingest_params(&request.with, request.chunking);
         self.tell_notices(request.progress);
         let pruned = match request.prune {

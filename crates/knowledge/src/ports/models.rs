@@ -312,6 +312,15 @@ pub trait Embedder: Send + Sync {
     /// # Errors
     /// See [`ModelError`]. Never fewer vectors than texts.
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError>;
+
+    /// The same for what is looked for, not found: questions, sub-questions, searches. Many models are trained
+    /// on pairs of a query and a document, and want to be told which they see; for others there is no difference.
+    ///
+    /// # Errors
+    /// As [`Embedder::embed`].
+    async fn embed_queries(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
+        self.embed(texts).await
+    }
 }
 
 /// One recorded call: a chat reply, or the vector of one text.
@@ -339,6 +348,13 @@ pub trait Ledger: Send + Sync {
 
     /// Keeps calls for good; a second record under the same key is ignored.
     async fn keep_all(&self, calls: Vec<CallRecord>) -> Result<(), StoreError>;
+
+    /// Whether what was recorded under the bare name of a model is this endpoint's. So calls were recorded before
+    /// endpoints were told apart; they go to the first endpoint that asks for them, and stay with it. A ledger
+    /// that has no such records may say yes to all.
+    async fn inherits(&self, _model: &str, _endpoint: &str) -> Result<bool, StoreError> {
+        Ok(true)
+    }
 
     /// The recorded call under a key, if any.
     async fn find(&self, key: &str) -> Result<Option<CallRecord>, StoreError> {

@@ -47,7 +47,7 @@ impl Engine {
         if let Some((path, reason)) = found.left_out.into_iter().next() {
             return Err(EngineError::CorpusUnreadable { path, reason });
         }
-        let tools = self.tools(&base)?;
+        let tools = self.tools(&base).await?;
         self.tell_notices(request.progress);
         let before = atomizing(&self.cost());
         let watch = |progress| self.tell(request.progress, progress);
