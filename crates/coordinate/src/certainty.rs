@@ -2,7 +2,9 @@
 //! setting says so, by a grade that it gives itself.
 
 use pikerag_knowledge::{JudgedBy, Role, Schema, TokenLogprob, mean_probability};
-use pikerag_prompt::{Prompt, Prose, Reply, Unreadable, ask_scored, object, quiet_headings};
+use pikerag_prompt::{
+    Prompt, Prose, Reply, Unreadable, ask_scored, object, quiet_headings, quiet_prompt,
+};
 use serde_json::json;
 
 use crate::ports::{Certainty, Ports, SolveError};
@@ -59,7 +61,7 @@ pub(crate) async fn ask_surely(
             let Some(Prose(text)) = run.ask::<Prose>(ports, prompt, inputs).await? else {
                 return Ok(None);
             };
-            let task = quiet_headings(&prompt.render(inputs)?);
+            let task = quiet_prompt(&prompt.render(inputs)?);
             let reply = quiet_headings(&text);
             let asked = [("task", task.as_str()), ("reply", reply.as_str())];
             // A grade that cannot be read is no assurance.

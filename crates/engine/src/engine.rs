@@ -3,6 +3,7 @@
 mod cost;
 mod endpoints;
 mod labelled;
+mod named;
 mod weights;
 
 use std::path::{Path, PathBuf};
@@ -134,7 +135,7 @@ impl Engine {
         let mut notices = Vec::new();
         let made_by = base.summary().await?.embedder;
         let mut embedder = match made_by {
-            Some(_) => self.embedder_on(base)?,
+            Some(_) => self.embedder_on(base).await?,
             None => None,
         };
         if let Some(made_by) = made_by {
@@ -155,12 +156,12 @@ impl Engine {
     }
 
     /// What indexing works with.
-    pub(crate) fn tools(&self, base: &Base) -> Result<Tools> {
+    pub(crate) async fn tools(&self, base: &Base) -> Result<Tools> {
         Ok(Tools {
             base: Arc::new(base.clone()),
             reader: self.reader.clone(),
             models: self.models(Arc::new(base.clone()))?,
-            embedder: self.embedder_on(base)?,
+            embedder: self.embedder_on(base).await?,
         })
     }
 
@@ -232,8 +233,11 @@ impl Engine {
         self.embedder_with(Arc::new(MemoryLedger::default()))
     }
 
-    fn embedder_on(&self, base: &Base) -> Result<Option<Arc<dyn Embedder>>> {
-        self.embedder_with(Arc::new(base.clone()))
+    async fn embedder_on(&self, base: &Base) -> Result<Option<Arc<dyn Embedder>>> {
+        match self.embedder_with(Arc::new(base.clone()))? {
+            Some(embedder) => Ok(Some(named::on(&self.settings, embedder, base).await?)),
+            None => Ok(None),
+        }
     }
 
     fn embedder_with(&self, ledger: Arc<dyn Ledger>) -> Result<Option<Arc<dyn Embedder>>> {

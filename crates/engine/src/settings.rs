@@ -49,6 +49,8 @@ pub struct Settings {
     chat: BTreeMap<Role, Arc<ChatSettings>>,
     /// Where vectors come from.
     pub embed: EmbedSettings,
+    /// What is set to go before texts that are embedded.
+    pub embed_prefixes: EmbedPrefixes,
     /// Where weights of local models may lie.
     pub weights: WeightPlaces,
     /// How to index; what a request asks for besides is added to a copy.
@@ -154,6 +156,15 @@ pub enum EmbedSettings {
         /// Whether it is an error that there are none.
         required: bool,
     },
+}
+
+/// What is set to go before texts that are embedded; what is not set is as the model's card has it.
+#[derive(Clone, Debug, Default)]
+pub struct EmbedPrefixes {
+    /// Before questions, sub-questions and searches.
+    pub query: Option<String>,
+    /// Before all that is found.
+    pub document: Option<String>,
 }
 
 /// Where weights of local models may lie.

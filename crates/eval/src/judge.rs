@@ -71,7 +71,7 @@ mod tests {
         let (_, sections) = prompts[0].split_once("# Question\n").unwrap();
         insta::assert_snapshot!(sections, @r#"
         Where?
-         # Answer
+        > # Answer
         No
 
         # Correct answer labels

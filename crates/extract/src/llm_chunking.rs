@@ -100,7 +100,8 @@ async fn walked(
     let mut walk = Walk { text: &document.text, params, before: None, drafts: Vec::new() };
     for run in outline.runs {
         let below = run.section.and_then(|place| paths.get(place)).map(|path| path.join(" › "));
-        let title = one_line(&format!("{} {}", document.title, below.unwrap_or_default()));
+        let title = format!("{} {}", document.title, below.unwrap_or_default());
+        let title = quiet_headings(&one_line(&title));
         for mut stretch in stretches(run.pieces) {
             match stretch.first() {
                 Some(first) if is_prose(first) => {

@@ -14,7 +14,7 @@ mod key;
 mod memory;
 
 pub use embedder::RecordedEmbedder;
-pub(crate) use key::{canonical, key};
+pub(crate) use key::{canonical, key, served};
 pub use memory::MemoryLedger;
 
 /// What to do about a request that was never recorded.
@@ -39,12 +39,38 @@ pub struct Recorded<M> {
     inner: M,
     ledger: Arc<dyn Ledger>,
     mode: Mode,
+    endpoint: Option<String>,
 }
 
 impl<M> Recorded<M> {
     /// Records the calls of a model.
     pub fn new(inner: M, ledger: Arc<dyn Ledger>, mode: Mode) -> Self {
-        Self { inner, ledger, mode }
+        Self { inner, ledger, mode, endpoint: None }
+    }
+
+    /// The same for the model of one endpoint, told apart by what [`crate::endpoint_identity`] says
+    /// of it: another that has a model of this name has its own records.
+    #[must_use]
+    pub fn served_by(self, endpoint: String) -> Self {
+        Self { endpoint: Some(endpoint), ..self }
+    }
+}
+
+impl<M: ChatModel> Recorded<M> {
+    /// The call under this key; else one from before endpoints were told apart, if it is ours.
+    async fn find(
+        &self,
+        key: &str,
+        kind: &str,
+        json: &str,
+    ) -> Result<Option<CallRecord>, StoreError> {
+        let found = self.ledger.find(key).await?;
+        let (None, Some(endpoint)) = (&found, &self.endpoint) else { return Ok(found) };
+        let model = self.inner.name();
+        match self.ledger.find(&self::key(kind, model, json)).await? {
+            Some(call) if self.ledger.inherits(model, endpoint).await? => Ok(Some(call)),
+            _ => Ok(None),
+        }
     }
 }
 
@@ -57,8 +83,8 @@ impl<M: ChatModel> ChatModel for Recorded<M> {
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let model = self.inner.name();
         let (kind, json) = recorded_as(request)?;
-        let key = key(kind, model, &json);
-        if let Some(call) = self.ledger.find(&key).await.map_err(ledger_error)? {
+        let key = key(kind, &served(model, self.endpoint.as_deref()), &json);
+        if let Some(call) = self.find(&key, kind, &json).await.map_err(ledger_error)? {
             return read(&call, true);
         }
         if self.mode == Mode::ReplayOnly {
@@ -170,6 +196,29 @@ mod tests {
           }
         ]
         "#);
+    }
+
+    /// Two that call a model by one name have nothing in common, but for what was recorded before they were told
+    /// apart.
+    #[tokio::test]
+    async fn endpoints_share_no_reply() {
+        let ledger = Arc::new(MemoryLedger::default());
+        let chat = ScriptedChat::in_order(["old", "here", "there"]);
+        let ask = async |endpoint: Option<&str>, text: &str| {
+            let recorded = Recorded::new(&chat, ledger.clone(), Mode::Record);
+            let recorded = match endpoint {
+                Some(endpoint) => recorded.served_by(endpoint.to_owned()),
+                None => recorded,
+            };
+            recorded.complete(&request(text)).await.unwrap().text
+        };
+        assert_eq!(ask(None, "a").await, "old");
+        assert_eq!(ask(Some("1"), "a").await, "old");
+        for _ in 0..2 {
+            assert_eq!(ask(Some("1"), "b").await, "here");
+            assert_eq!(ask(Some("2"), "b").await, "there");
+        }
+        assert_eq!(chat.requests().len(), 3);
     }
 
     #[tokio::test]

@@ -24,6 +24,7 @@ pub mod limit;
 pub mod local;
 pub mod meter;
 pub mod openai;
+pub mod prefix;
 pub mod retry;
 pub mod secret;
 pub mod single_flight;
@@ -38,7 +39,10 @@ pub use meter::{Cap, Meter, Price, Prices, Spending, Usd};
 pub use openai::{
     EmbeddingParams, Endpoint, OpenAiChat, OpenAiEmbedder, Structured, Transport, withheld_keys,
 };
+pub use prefix::{Prefixed, Prefixes};
 pub use retry::{Retry, RetryParams};
 pub use secret::Secret;
 pub use single_flight::SingleFlight;
-pub use stack::{CallContext, StackParams, chat_stack, embed_stack, wrap_chat, wrap_embedder};
+pub use stack::{
+    CallContext, StackParams, chat_stack, embed_stack, endpoint_identity, wrap_chat, wrap_embedder,
+};

@@ -3,6 +3,7 @@
 
 mod config;
 mod gemm;
+mod later;
 mod math;
 mod model;
 mod tensors;
@@ -23,6 +24,7 @@ use pikerag_knowledge::{Embedder, ModelError, Vector};
 use rayon::prelude::*;
 use tokenizers::{PostProcessor, Tokenizer, TruncationParams};
 
+pub use later::LaterEmbedder;
 pub use weights::{Looked, NotFound, Places, Weights, find_weights};
 
 use model::{Model, Scratch};

@@ -92,6 +92,11 @@ impl Endpoint {
         }
     }
 
+    /// The address as it may be shown: without user, password and query.
+    pub fn address(&self) -> String {
+        http::shown(&self.base_url)
+    }
+
     /// All that must never be shown: the key, and the values of all headers.
     pub(crate) fn secrets(&self) -> Vec<Secret> {
         let headers = self.headers.iter().map(|(_, secret)| secret.clone());
@@ -103,7 +108,7 @@ impl fmt::Debug for Endpoint {
     /// Shows neither keys nor what may hold one: passwords and queries of the address, extra fields.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint")
-            .field("base_url", &http::shown(&self.base_url))
+            .field("base_url", &self.address())
             .field("api_key", &self.api_key)
             .field("model", &self.model)
             .field("azure_api_version", &self.azure_api_version)

@@ -6,7 +6,7 @@ use pikerag_knowledge::{ChatModel, Embedder, Ledger, ModelError};
 
 use crate::batch::Batch;
 use crate::budget::Budget;
-use crate::ledger::{Mode, Recorded, RecordedEmbedder};
+use crate::ledger::{Mode, Recorded, RecordedEmbedder, canonical};
 use crate::limit::{Limit, Limiter, Limits};
 use crate::meter::Meter;
 use crate::openai::{EmbeddingParams, Endpoint, Extra, OpenAiChat, OpenAiEmbedder, Transport};
@@ -42,6 +42,14 @@ impl Default for StackParams {
     }
 }
 
+/// Tells endpoints apart that call a model by one name: by the address, without user, password and query, and
+/// by what is sent besides. The same after the key was changed.
+pub fn endpoint_identity(endpoint: &Endpoint) -> String {
+    let address = endpoint.address();
+    let told = canonical(&(address.trim_end_matches('/'), &endpoint.extra)).unwrap_or_default();
+    blake3::hash(told.as_bytes()).to_hex().chars().take(16).collect()
+}
+
 /// A chat model behind an endpoint, in all its wrappers. Build it once per model, and share it
 /// between roles.
 ///
@@ -53,8 +61,10 @@ pub fn chat_stack(
     params: &StackParams,
 ) -> Result<Arc<dyn ChatModel>, ModelError> {
     let extra = Extra::new(&endpoint.extra);
+    let identity = endpoint_identity(&endpoint);
     let model = OpenAiChat::new(endpoint, &calls.transport)?;
-    Ok(wrap(calls, Budget::new(model, calls.meter.clone()).with_extra(extra), params))
+    let model = Budget::new(model, calls.meter.clone()).with_extra(extra);
+    Ok(Arc::new(SingleFlight::new(within(calls, model, params).served_by(identity))))
 }
 
 /// Any chat model in all its wrappers.
@@ -63,18 +73,19 @@ pub fn wrap_chat<M: ChatModel + 'static>(
     model: M,
     params: &StackParams,
 ) -> Arc<dyn ChatModel> {
-    wrap(calls, Budget::new(model, calls.meter.clone()), params)
+    let model = Budget::new(model, calls.meter.clone());
+    Arc::new(SingleFlight::new(within(calls, model, params)))
 }
 
-fn wrap<M: ChatModel + 'static>(
+/// All wrappers but the outermost.
+fn within<M: ChatModel>(
     calls: &CallContext,
     model: Budget<M>,
     params: &StackParams,
-) -> Arc<dyn ChatModel> {
+) -> Recorded<Retry<Limit<Budget<M>>>> {
     let model = Limit::new(model, params.limiter.clone());
     let model = Retry::new(model, params.retry);
-    let model = Recorded::new(model, calls.ledger.clone(), calls.mode);
-    Arc::new(SingleFlight::new(model))
+    Recorded::new(model, calls.ledger.clone(), calls.mode)
 }
 
 /// An embedding model behind an endpoint, in all its wrappers.
@@ -87,8 +98,9 @@ pub fn embed_stack(
     embedding: EmbeddingParams,
     params: &StackParams,
 ) -> Result<Arc<dyn Embedder>, ModelError> {
+    let identity = endpoint_identity(&endpoint);
     let model = OpenAiEmbedder::new(endpoint, &calls.transport, embedding)?;
-    Ok(wrap_embedder(calls, model, embedding.batch, params))
+    Ok(Arc::new(embedder_within(calls, model, embedding.batch, params).served_by(identity)))
 }
 
 /// Any embedding model in all its wrappers.
@@ -98,10 +110,19 @@ pub fn wrap_embedder<E: Embedder + 'static>(
     batch: Batch,
     params: &StackParams,
 ) -> Arc<dyn Embedder> {
+    Arc::new(embedder_within(calls, model, batch, params))
+}
+
+fn embedder_within<E: Embedder>(
+    calls: &CallContext,
+    model: E,
+    batch: Batch,
+    params: &StackParams,
+) -> RecordedEmbedder<Retry<Limit<Budget<E>>>> {
     let model = Budget::new(model, calls.meter.clone());
     let model = Limit::new(model, params.limiter.clone());
     let model = Retry::new(model, params.retry);
-    Arc::new(RecordedEmbedder::new(model, calls.ledger.clone(), calls.mode, batch))
+    RecordedEmbedder::new(model, calls.ledger.clone(), calls.mode, batch)
 }
 
 #[cfg(test)]
@@ -115,6 +136,22 @@ mod tests {
     use crate::ledger::MemoryLedger;
     use crate::meter::{Cap, Prices};
     use pikerag_doubles::{ScriptedChat, busy, request};
+
+    #[test]
+    fn an_endpoint_is_its_address_and_what_is_sent_besides() {
+        let identity = |base_url: &str, extra: serde_json::Value| {
+            let mut endpoint = Endpoint::new(base_url, "m");
+            endpoint.extra = extra.as_object().cloned().unwrap_or_default();
+            endpoint.api_key = Some(crate::Secret::new(base_url));
+            endpoint_identity(&endpoint)
+        };
+        let none = serde_json::json!({});
+        let one = identity("https://a.example/v1", none.clone());
+        assert_eq!(identity("https://me:secret@a.example/v1/?key=secret", none.clone()), one);
+        assert_ne!(identity("https://b.example/v1", none.clone()), one);
+        assert_ne!(identity("https://a.example/v2", none), one);
+        assert_ne!(identity("https://a.example/v1", serde_json::json!({"dimensions": 256})), one);
+    }
 
     #[tokio::test]
     async fn the_wrappers_work_together() {

@@ -4,6 +4,7 @@ use pikerag_knowledge::{
     Account, ChatModel, ChatReply, ChatRequest, Message, ModelError, Role, Schema, TokenLogprob,
 };
 
+use crate::foreign::quiet_prompt;
 use crate::read::Unreadable;
 
 /// A template with the settings of its call. Kept next to the step that uses it.
@@ -31,15 +32,17 @@ impl Prompt {
         Prompt { temperature, ..self }
     }
 
-    /// Fills the template in.
+    /// Fills the template in. Whoever forgot to make foreign text fit to be shown is not trusted: nothing that
+    /// is filled in holds a token of a chat template, what is not seen, or a line that begins with `#`.
     ///
     /// # Errors
     /// The template does not compile or names a variable that `inputs` lacks.
     pub fn render(&self, inputs: &[(&str, &str)]) -> Result<String, AskError> {
         let mut environment = minijinja::Environment::new();
         environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+        let inputs = inputs.iter().map(|(name, text)| (*name, quiet_prompt(text)));
         environment
-            .render_str(self.template, minijinja::Value::from_pairs(inputs.iter().copied()))
+            .render_str(self.template, minijinja::Value::from_pairs(inputs))
             .map_err(|source| AskError::Template { role: self.role, source: Box::new(source) })
     }
 }

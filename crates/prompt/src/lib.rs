@@ -2,6 +2,7 @@
 //! once more with the error, and else fails honestly. Pages are filled in by templates, too.
 
 mod ask;
+mod foreign;
 mod json;
 mod markup;
 mod passages;
@@ -9,8 +10,9 @@ mod prose;
 mod read;
 
 pub use ask::{AskError, Prompt, Reply, ask, ask_about, ask_read, ask_sample, ask_scored};
+pub use foreign::{Shown, quiet_headings, quiet_prompt, quiet_words};
 pub use json::{Found, find_json};
 pub use markup::{Markup, MarkupError};
-pub use passages::{numbered, one_line, passages, quiet_headings, shown_text};
+pub use passages::{numbered, one_line, passages, seen_text, shown_text};
 pub use prose::{Prose, YesNo};
 pub use read::{Unreadable, index, list_items, object, text, texts, without_thinking};

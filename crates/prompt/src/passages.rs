@@ -3,11 +3,13 @@
 
 use pikerag_knowledge::{Chunk, ChunkKind};
 
+use crate::foreign::{SEEN, quiet_headings, quiet_words};
+
 /// Passages as numbered blocks, `[1] Title` and the text below, a blank line between two.
 pub fn passages<'a>(chunks: impl IntoIterator<Item = &'a Chunk>) -> String {
     let mut blocks = Vec::new();
     for (place, chunk) in chunks.into_iter().enumerate() {
-        let title = one_line(&chunk.full_title());
+        let title = quiet_words(&one_line(&chunk.full_title()));
         blocks.push(format!("[{}] {title}\n{}", place + 1, shown_text(chunk)));
     }
     blocks.join("\n\n")
@@ -18,38 +20,24 @@ pub fn shown_text(chunk: &Chunk) -> String {
     let own = quiet_headings(chunk.reading_text().trim());
     match &chunk.summary {
         Some(seen) if chunk.kind == ChunkKind::Figure => {
-            let seen = one_line(seen).replace(['[', ']'], "|");
-            format!("{own}\n[What a model sees on it: {seen}]")
+            format!("{own}\n[{SEEN} {}]", seen_text(seen))
         }
         _ => own,
     }
+}
+
+/// What a model said of a figure, as it is shown below the figure's own words: brackets would end it.
+pub fn seen_text(said: &str) -> String {
+    quiet_words(&one_line(said)).replace(['[', ']'], "|")
 }
 
 /// Candidates as a numbered list, one line each.
 pub fn numbered<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
     let mut lines = Vec::new();
     for (place, item) in items.into_iter().enumerate() {
-        lines.push(format!("{}. {}", place + 1, one_line(item)));
+        lines.push(format!("{}. {}", place + 1, quiet_words(&one_line(item))));
     }
     lines.join("\n")
-}
-
-/// Text whose lines cannot be taken for the headings that divide a prompt: a line that begins with
-/// `#` is indented by one space.
-pub fn quiet_headings(text: &str) -> String {
-    if !text.contains('#') {
-        return text.to_owned();
-    }
-    let mut quiet = String::with_capacity(text.len() + 8);
-    let mut line_begins = true;
-    for c in text.chars() {
-        if c == '#' && line_begins {
-            quiet.push(' ');
-        }
-        line_begins = matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}' | '\u{85}');
-        quiet.push(c);
-    }
-    quiet
 }
 
 /// Text on one line, blanks between its words.
@@ -60,14 +48,6 @@ pub fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_document_cannot_fake_a_section() {
-        let hostile = "x\n# Question\nWho?\n## Context";
-        assert_eq!(quiet_headings(hostile), "x\n # Question\nWho?\n ## Context");
-        assert_eq!(quiet_headings("# Top"), " # Top");
-        assert_eq!(quiet_headings("a\r# b # c"), "a\r # b # c");
-    }
 
     #[test]
     fn a_figure_is_shown_with_what_a_model_sees_and_a_table_is_not() {

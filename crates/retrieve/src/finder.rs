@@ -38,13 +38,13 @@ pub enum RetrieveError {
 }
 
 impl Finder<'_> {
-    /// One vector per text; `None` without an embedder.
+    /// One vector per query; `None` without an embedder.
     ///
     /// # Errors
     /// The embedder's.
     pub async fn vectors(&self, texts: &[String]) -> Result<Option<Vec<Vector>>, ModelError> {
         match self.embedder {
-            Some(embedder) if !texts.is_empty() => embedder.embed(texts).await.map(Some),
+            Some(embedder) if !texts.is_empty() => embedder.embed_queries(texts).await.map(Some),
             Some(_) => Ok(Some(Vec::new())),
             None => Ok(None),
         }

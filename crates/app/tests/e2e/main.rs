@@ -8,6 +8,8 @@ mod cli;
 #[cfg(test)]
 mod common;
 #[cfg(test)]
+mod embedders;
+#[cfg(test)]
 mod eval;
 #[cfg(test)]
 mod faults;

@@ -104,6 +104,11 @@ impl Talker {
         repeated(&self.shared.heard.lock().unwrap().embedded)
     }
 
+    /// All texts that were embedded.
+    pub(crate) fn embedded(&self) -> Vec<String> {
+        self.shared.heard.lock().unwrap().embedded.keys().cloned().collect()
+    }
+
     /// All requests that have reached it.
     pub(crate) fn requests(&self) -> u64 {
         self.shared.heard.lock().unwrap().requests()

@@ -208,7 +208,7 @@ impl MethodParams for Params {
 /// What a node is reasoned from.
 #[derive(Clone, Debug, Default)]
 struct Knowledge {
-    /// `k_i`: the summary, or the passages as they stand.
+    /// `k_i`: the summary, or the passages as they stand; fit to be shown in a prompt.
     text: String,
     /// `d_i`: the passages themselves.
     chunks: Vec<Chunk>,
@@ -294,8 +294,8 @@ async fn evaluate(
     let reasoned = knowledge.iter().enumerate().map(|(node, known)| {
         let mut part = run.part();
         async move {
-            let (step, text) = (quiet_headings(graph.text(node)), quiet_headings(&known.text));
-            let inputs = [("step", step.as_str()), ("knowledge", text.as_str())];
+            let step = quiet_headings(graph.text(node));
+            let inputs = [("step", step.as_str()), ("knowledge", known.text.as_str())];
             (ask_surely(ports, &mut part, &EVALUATE, &inputs).await, part)
         }
     });

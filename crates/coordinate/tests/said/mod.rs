@@ -4,5 +4,6 @@
 mod chunks;
 mod estimates;
 mod fixture;
+mod hostile;
 mod repeating;
 mod tags;

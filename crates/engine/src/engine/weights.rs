@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pikerag_knowledge::{Embedder, error_chain};
-use pikerag_models::local::{LocalEmbedder, Places, find_weights};
+use pikerag_models::local::{LaterEmbedder, Places, find_weights};
 
 use crate::settings::WeightPlaces;
 
-/// Opens local weights; the reason, for a person, where there are none.
+/// Local weights, loaded when the first text comes; the reason, for a person, where there are none.
 pub(super) fn open(places: &WeightPlaces) -> Result<Arc<dyn Embedder>, String> {
     let places = Places {
         configured: places.configured.clone(),
@@ -19,7 +19,7 @@ pub(super) fn open(places: &WeightPlaces) -> Result<Arc<dyn Embedder>, String> {
     };
     let weights = find_weights(&places).map_err(|error| error.to_string())?;
     tracing::info!(folder = %weights.folder.display(), "local weights");
-    let embedder = LocalEmbedder::open(&weights).map_err(|error| error_chain(&error))?;
+    let embedder = LaterEmbedder::new(weights).map_err(|error| error_chain(&error))?;
     Ok(Arc::new(embedder))
 }
 

@@ -185,6 +185,10 @@ pub(super) struct EmbedTable {
     pub(super) timeout_seconds: Option<u64>,
     pub(super) in_flight: Option<usize>,
     pub(super) batch: Option<usize>,
+    /// What goes before queries; default: as the model's card has it.
+    pub(super) query_prefix: Option<String>,
+    /// What goes before documents; the same.
+    pub(super) document_prefix: Option<String>,
     /// Folder with `model.safetensors`, `tokenizer.json` and `config.json`.
     pub(super) weights: Option<PathBuf>,
     /// As in [`ChatTable`].

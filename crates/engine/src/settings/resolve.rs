@@ -18,8 +18,8 @@ use super::check::check;
 use super::file::{ChatTable, EmbedKind, EmbedTable, PriceTable, SettingsFile, TagsTable, parse};
 use super::keys::{OPENAI, fill_in};
 use super::{
-    ChatSettings, EmbedSettings, Environment, RunLimits, Settings, SettingsError, WeightPlaces,
-    trust,
+    ChatSettings, EmbedPrefixes, EmbedSettings, Environment, RunLimits, Settings, SettingsError,
+    WeightPlaces, trust,
 };
 use crate::notice::Notice;
 use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};
@@ -104,6 +104,10 @@ fn resolve(
         program: None,
         chat: shared(&tables),
         embed: embed(&file.embed, flags.offline)?,
+        embed_prefixes: EmbedPrefixes {
+            query: file.embed.query_prefix.clone(),
+            document: file.embed.document_prefix.clone(),
+        },
         weights: weights(file.embed.weights, environment),
         min_tokens,
         ingest,

@@ -84,7 +84,7 @@ impl Engine {
         let base = self.base_or_create()?;
         let names = self.settled_names(&base).await?;
         let mut found = files::find(&request.paths, &names);
-        let mut tools = self.tools(&base)?;
+        let mut tools = self.tools(&base).await?;
         tools.reader = Arc::new(self.reader_at(names.root()));
         let mut params = self.ingest_params(&request.with, &request.without, request.chunking);
         self.tell_notices(request.progress);

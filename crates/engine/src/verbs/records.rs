@@ -83,7 +83,7 @@ impl Engine {
         let ids = base.pending(&Stage("propose".to_owned()), None, usize::MAX).await?;
         let mut proposed = from_tables(base, &ids, &wanted).await?;
         proposed.extend(from_metadata(base, &wanted).await?);
-        if let Some(model) = self.tools(base)?.models.of(Role::Extract) {
+        if let Some(model) = self.tools(base).await?.models.of(Role::Extract) {
             let sample = sample(base, &ids, &wanted).await?;
             if !sample.is_empty() {
                 let by_model = propose_by_model(model, &sample, &mut Account::default()).await;

@@ -204,7 +204,7 @@ impl Engine {
                 supporting: item.supporting,
             })
             .collect();
-        let tools = self.tools(&base)?;
+        let tools = self.tools(&base).await?;
         let watch = |progress| self.tell(request.progress, progress);
         let learning = Box::pin(learn(&tools, samples, self.settings().ingest.in_flight, &watch));
         let learned = self.unless_cancelled(async { Ok(learning.await?) }).await?;

@@ -31,6 +31,13 @@ pub trait Ledger: Send + Sync {
     /// Keeps calls for good; a second record under the same key is ignored.
     async fn keep_all(&self, calls: Vec<CallRecord>) -> Result<(), StoreError>;
 
+    /// Whether what was recorded under the bare name of a model is this endpoint's. So calls were recorded before
+    /// endpoints were told apart; they go to the first endpoint that asks for them, and stay with it. A ledger
+    /// that has no such records may say yes to all.
+    async fn inherits(&self, _model: &str, _endpoint: &str) -> Result<bool, StoreError> {
+        Ok(true)
+    }
+
     /// The recorded call under a key, if any.
     async fn find(&self, key: &str) -> Result<Option<CallRecord>, StoreError> {
         Ok(self.find_all(&[key.to_owned()]).await?.pop().flatten())

@@ -319,6 +319,15 @@ pub trait Embedder: Send + Sync {
     /// # Errors
     /// See [`ModelError`]. Never fewer vectors than texts.
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError>;
+
+    /// The same for what is looked for, not found: questions, sub-questions, searches. Many models are trained
+    /// on pairs of a query and a document, and want to be told which they see; for others there is no difference.
+    ///
+    /// # Errors
+    /// As [`Embedder::embed`].
+    async fn embed_queries(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
+        self.embed(texts).await
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use futures::stream::{self, StreamExt};
 use pikerag_knowledge::{CallRecord, Embedder, Ledger, ModelError, Usage, Vector};
 use tokio::sync::OwnedMutexGuard;
 
-use super::{Mode, failed, key, ledger_error, not_recorded};
+use super::{Mode, failed, key, ledger_error, not_recorded, served};
 use crate::batch::{Batch, batches};
 use crate::estimate::estimate_tokens;
 use crate::openai::{from_base64, to_base64};
@@ -25,6 +25,7 @@ pub struct RecordedEmbedder<E> {
     mode: Mode,
     batch: Batch,
     under_way: Claims,
+    endpoint: Option<String>,
 }
 
 /// One lock per text that is being embedded: who comes second waits, and then finds the record.
@@ -71,7 +72,37 @@ impl Drop for Claimed<'_> {
 impl<E: Embedder> RecordedEmbedder<E> {
     /// Records the vectors of a model.
     pub fn new(inner: E, ledger: Arc<dyn Ledger>, mode: Mode, batch: Batch) -> Self {
-        Self { inner, ledger, mode, batch, under_way: Claims::default() }
+        Self { inner, ledger, mode, batch, under_way: Claims::default(), endpoint: None }
+    }
+
+    /// As [`Recorded::served_by`](super::Recorded::served_by).
+    #[must_use]
+    pub fn served_by(self, endpoint: String) -> Self {
+        Self { endpoint: Some(endpoint), ..self }
+    }
+
+    fn key_of(&self, text: &str) -> String {
+        key("embed", &served(self.name(), self.endpoint.as_deref()), &json(text))
+    }
+
+    /// The vectors of these texts from before endpoints were told apart, by key of today, if they are ours.
+    async fn inherited(
+        &self,
+        missing: &[(&String, &String)],
+    ) -> Result<HashMap<String, Vector>, ModelError> {
+        let Some(endpoint) = self.endpoint.as_deref().filter(|_| !missing.is_empty()) else {
+            return Ok(HashMap::new());
+        };
+        let model = self.name();
+        let keys: Vec<_> =
+            missing.iter().map(|(_, text)| key("embed", model, &json(text))).collect();
+        let found = self.ledger.find_all(&keys).await.map_err(ledger_error)?;
+        let found: Vec<_> =
+            missing.iter().zip(found).filter_map(|(it, call)| Some((it.0, call?))).collect();
+        if found.is_empty() || !self.ledger.inherits(model, endpoint).await.map_err(ledger_error)? {
+            return Ok(HashMap::new());
+        }
+        found.iter().map(|(key, call)| Ok(((*key).clone(), recorded_vector(call)?))).collect()
     }
 
     /// Embeds one batch and records it.
@@ -82,7 +113,10 @@ impl<E: Embedder> RecordedEmbedder<E> {
             return Err(ModelError::Broken { model: self.name().to_owned(), source: what.into() });
         }
         let pairs = texts.iter().zip(&vectors);
-        let calls: Vec<_> = pairs.map(|(text, vector)| record(self.name(), text, vector)).collect();
+        let record = |(text, vector): (&String, &Vector)| {
+            record(self.key_of(text), self.name(), text, vector)
+        };
+        let calls: Vec<_> = pairs.map(record).collect();
         let keys: Vec<String> = calls.iter().map(|call| call.key.clone()).collect();
         self.ledger.keep_all(calls).await.map_err(ledger_error)?;
         Ok(keys.into_iter().zip(vectors).collect())
@@ -116,7 +150,7 @@ impl<E: Embedder> Embedder for RecordedEmbedder<E> {
     }
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
-        let keys: Vec<String> = texts.iter().map(|text| key_of(self.name(), text)).collect();
+        let keys: Vec<String> = texts.iter().map(|text| self.key_of(text)).collect();
         // Each text once, in the order asked for, so that equal runs send equal batches.
         let mut seen = HashSet::new();
         let mut unique: Vec<(&String, &String)> = keys.iter().zip(texts).collect();
@@ -132,9 +166,12 @@ impl<E: Embedder> Embedder for RecordedEmbedder<E> {
                 Some(call) => {
                     vectors.insert(key.clone(), recorded_vector(&call)?);
                 }
-                None => missing.push(text.clone()),
+                None => missing.push((key, text)),
             }
         }
+        vectors.extend(self.inherited(&missing).await?);
+        missing.retain(|(key, _)| !vectors.contains_key(*key));
+        let missing: Vec<String> = missing.into_iter().map(|(_, text)| text.clone()).collect();
         if !missing.is_empty() && self.mode == Mode::ReplayOnly {
             return Err(not_recorded("embed", self.name()));
         }
@@ -144,13 +181,9 @@ impl<E: Embedder> Embedder for RecordedEmbedder<E> {
     }
 }
 
-fn key_of(model: &str, text: &str) -> String {
-    key("embed", model, &json(text))
-}
-
-fn record(model: &str, text: &str, vector: &[f32]) -> CallRecord {
+fn record(key: String, model: &str, text: &str, vector: &[f32]) -> CallRecord {
     CallRecord {
-        key: key_of(model, text),
+        key,
         role: "embed".to_owned(),
         model: model.to_owned(),
         request: json(text),
@@ -257,6 +290,22 @@ mod tests {
           }
         }
         "#);
+    }
+
+    /// As for chats.
+    #[tokio::test]
+    async fn endpoints_share_no_vector() {
+        let ledger = Arc::new(MemoryLedger::default());
+        let model = ScriptedEmbedder::by(|texts| Ok(HashEmbedder::new(8).vectors(texts)));
+        let recorded =
+            || RecordedEmbedder::new(&model, ledger.clone(), Mode::Record, Batch::default());
+        recorded().embed(&texts(&["a"])).await.unwrap();
+        for endpoint in ["1", "2", "1", "2"] {
+            let vectors =
+                recorded().served_by(endpoint.to_owned()).embed(&texts(&["a", "b"])).await;
+            assert_eq!(vectors.unwrap(), HashEmbedder::new(8).vectors(&texts(&["a", "b"])));
+        }
+        assert_eq!(model.requests(), [texts(&["a"]), texts(&["b"]), texts(&["b"])]);
     }
 
     #[tokio::test]

@@ -10,6 +10,14 @@ pub(crate) fn canonical(value: &impl Serialize) -> Result<String, serde_json::Er
     Ok(value.to_string())
 }
 
+/// A model as its endpoint serves it: two that call a model by one name have nothing in common.
+pub(crate) fn served(model: &str, endpoint: Option<&str>) -> String {
+    match endpoint {
+        Some(endpoint) => format!("{model}#{endpoint}"),
+        None => model.to_owned(),
+    }
+}
+
 /// The hash of `[kind, model, request]` in canonical JSON, in hexadecimal.
 pub(crate) fn key(kind: &str, model: &str, request: &str) -> String {
     let (kind, model) = (serde_json::Value::from(kind), serde_json::Value::from(model));

@@ -1,7 +1,10 @@
 //! Named tensors of a `model.safetensors`, as `f32` in row order.
 
+use std::collections::HashMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use pikerag_knowledge::ports::Cause;
 use safetensors::{Dtype, SafeTensors};
 
 use super::WeightsError;
@@ -61,6 +64,36 @@ impl<'a> Tensors<'a> {
             .replace("LayerNorm.bias", "LayerNorm.beta");
         self.file.tensor(&name).or_else(|_| self.file.tensor(&old)).ok()
     }
+}
+
+/// Whether a file is as long as its header says: a download that broke off is not.
+pub(super) fn check_length(path: &Path) -> Result<(), WeightsError> {
+    let unreadable = |source| WeightsError::Unreadable { path: path.to_owned(), source };
+    let malformed = |source: Cause| WeightsError::Malformed { path: path.to_owned(), source };
+    let mut file = std::fs::File::open(path).map_err(unreadable)?;
+    let length = file.metadata().map_err(unreadable)?.len();
+    let mut head = [0; 8];
+    file.read_exact(&mut head).map_err(|error| malformed(error.into()))?;
+    let head = u64::from_le_bytes(head);
+    if length < head.saturating_add(8) {
+        return Err(malformed("it ends within its header".into()));
+    }
+    let mut header = Vec::new();
+    file.take(head).read_to_end(&mut header).map_err(unreadable)?;
+    let tensors: HashMap<String, Entry> =
+        serde_json::from_slice(&header).map_err(|error| malformed(error.into()))?;
+    let ends = tensors.values().filter_map(|entry| entry.data_offsets.map(|offsets| offsets[1]));
+    let wanted = ends.max().unwrap_or(0).saturating_add(head).saturating_add(8);
+    match length == wanted {
+        true => Ok(()),
+        false => Err(malformed(format!("it has {length} bytes, not {wanted}").into())),
+    }
+}
+
+/// What the header says of a tensor; its `__metadata__` has no place in the file.
+#[derive(serde::Deserialize)]
+struct Entry {
+    data_offsets: Option<[u64; 2]>,
 }
 
 fn from_bf16(bytes: [u8; 2]) -> f32 {

@@ -45,6 +45,28 @@ fn equals_a_naive_bert() {
     }
 }
 
+/// Weights that only loading can find wrong are no matter for whoever embeds nothing.
+#[tokio::test]
+async fn weights_are_loaded_when_the_first_text_comes() {
+    let folder = write(&PLAIN, &random_tensors());
+    let path = folder.path().join("model.safetensors");
+    let whole = std::fs::read(&path).unwrap();
+    let later = LaterEmbedder::new(weights(&folder)).unwrap();
+    let now = LocalEmbedder::open(&weights(&folder)).unwrap();
+    assert_eq!(later.embed(&texts()).await.unwrap(), now.embed_now(&texts()).unwrap());
+
+    let later = LaterEmbedder::new(weights(&folder)).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(later.embed(&[]).await.unwrap(), Vec::<Vec<f32>>::new());
+    let error = later.embed(&texts()).await.unwrap_err();
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert!(cause.starts_with("cannot read "), "{cause}");
+    // A download that broke off is known at once.
+    std::fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+    let error = LaterEmbedder::new(weights(&folder)).err().unwrap().to_string();
+    assert!(error.ends_with("is malformed"), "{error}");
+}
+
 #[tokio::test]
 async fn a_vector_does_not_depend_on_its_batch() {
     let folder = write(&PLAIN, &random_tensors());

@@ -45,6 +45,20 @@ impl Ledger for Base {
         .await
     }
 
+    async fn inherits(&self, model: &str, endpoint: &str) -> Result<bool, StoreError> {
+        let (name, endpoint) = (format!("served:{model}"), endpoint.to_owned());
+        self.writing("finding out whose replies these are", move |tx| {
+            tx.execute(
+                "INSERT INTO meta(key, value) VALUES (?1, ?2) ON CONFLICT(key) DO NOTHING",
+                [&name, &endpoint],
+            )?;
+            let heir: String =
+                tx.query_row("SELECT value FROM meta WHERE key = ?1", [&name], |row| row.get(0))?;
+            Ok(heir == endpoint)
+        })
+        .await
+    }
+
     async fn keep_all(&self, calls: Vec<CallRecord>) -> Result<(), StoreError> {
         let number = {
             let mut waiting = locked(&self.inner.ledger.waiting);

@@ -213,8 +213,10 @@ async fn encode(ports: &Ports, text: &str) -> Result<Code, SolveError> {
     let Some(embedder) = &ports.embedder else {
         return Ok(Code::Words(content_words(text).into_iter().collect()));
     };
-    let vectors =
-        embedder.embed(&[text.to_owned()]).await.map_err(pikerag_retrieve::RetrieveError::Model)?;
+    let vectors = embedder
+        .embed_queries(&[text.to_owned()])
+        .await
+        .map_err(pikerag_retrieve::RetrieveError::Model)?;
     Ok(Code::Vector(vectors.into_iter().next().unwrap_or_default()))
 }
 

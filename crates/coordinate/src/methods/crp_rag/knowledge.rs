@@ -39,7 +39,7 @@ pub(super) async fn retrieve_and_aggregate(
         let texts: BTreeMap<usize, String> = spoilt.into_iter().zip(texts).collect();
         for (node, text) in texts {
             if let Some(known) = all.get_mut(node) {
-                known.text = text;
+                known.text = quiet_headings(&text);
             }
         }
     }
@@ -71,7 +71,7 @@ async fn aggregate(
     for (node, (known, said)) in all.iter_mut().zip(said).enumerate() {
         if let Some(Prose(summary)) = said {
             run.push(Event::Thought { step: node + 1, text: summary.clone() });
-            known.text = summary;
+            known.text = quiet_headings(&summary);
         }
     }
     Ok(())

@@ -36,11 +36,11 @@ impl Steps<'_> {
             let (step, known) = (self.graph.text(*node), self.known(*node));
             let conditions = listed(&condition);
             let asked = quiet_headings(&self.question.text);
-            let (quiet_step, known) = (quiet_headings(step), quiet_headings(known));
+            let quiet_step = quiet_headings(step);
             let inputs = [
                 ("question", asked.as_str()),
                 ("conditions", conditions.as_str()),
-                ("knowledge", known.as_str()),
+                ("knowledge", known),
                 ("step", quiet_step.as_str()),
             ];
             let Some(Prose(result)) = run.ask(self.ports, &REASON, &inputs).await? else {
@@ -68,11 +68,11 @@ impl Steps<'_> {
     ) -> Result<Option<Reading>, SolveError> {
         let conditions = listed(condition);
         let asked = quiet_headings(&self.question.text);
-        let (step, known) = (quiet_headings(step), quiet_headings(known));
+        let step = quiet_headings(step);
         let inputs = [
             ("question", asked.as_str()),
             ("conditions", conditions.as_str()),
-            ("knowledge", known.as_str()),
+            ("knowledge", known),
             ("step", step.as_str()),
         ];
         Ok(run.ask::<Concluded>(self.ports, &CONCLUDE, &inputs).await?.map(|said| said.0))

@@ -49,7 +49,7 @@ impl Engine {
         if let Some((path, reason)) = found.left_out.into_iter().next() {
             return Err(EngineError::CorpusUnreadable { path, reason });
         }
-        let mut tools = self.tools(&base)?;
+        let mut tools = self.tools(&base).await?;
         tools.reader = Arc::new(self.reader_at(names_of_files.root()));
         self.tell_notices(request.progress);
         let before = atomizing(&self.cost());

@@ -1,0 +1,50 @@
+//! Under which name are vectors stored, and what goes before their texts? Vectors of two endpoints, or of two
+//! prefixes, do not compare, even if the model has one name.
+
+use std::sync::Arc;
+
+use pikerag_knowledge::{CorpusReader, Embedder, Ledger, StoreError};
+use pikerag_models::{Prefixed, Prefixes, endpoint_identity};
+use pikerag_store::Base;
+
+use crate::settings::{EmbedSettings, Settings};
+
+/// The embedder as this base knows it: by its model's name and what it is told apart by. A base whose vectors
+/// bear the bare name was made before names told endpoints apart, without prefixes: it stays with the first
+/// endpoint that asks, as it is, unless prefixes are set.
+///
+/// # Errors
+/// The base cannot be read.
+pub(super) async fn on(
+    settings: &Settings,
+    embedder: Arc<dyn Embedder>,
+    base: &Base,
+) -> Result<Arc<dyn Embedder>, StoreError> {
+    let model = embedder.name().to_owned();
+    let set = &settings.embed_prefixes;
+    let known = Prefixes::of_model(&model);
+    let prefixes = Prefixes {
+        query: set.query.clone().unwrap_or(known.query),
+        document: set.document.clone().unwrap_or(known.document),
+    };
+    let endpoint = match &settings.embed {
+        EmbedSettings::Endpoint { endpoint, .. } => Some(endpoint_identity(endpoint)),
+        _ => None,
+    };
+    if endpoint.is_none() && prefixes.is_empty() {
+        return Ok(embedder);
+    }
+    let is_set = set.query.is_some() || set.document.is_some();
+    if !is_set && base.summary().await?.embedder.as_deref() == Some(model.as_str()) {
+        let is_ours = match &endpoint {
+            Some(endpoint) => base.inherits(&model, endpoint).await?,
+            None => true,
+        };
+        if is_ours {
+            return Ok(embedder);
+        }
+    }
+    let told = serde_json::json!([endpoint, prefixes.query, prefixes.document]).to_string();
+    let told: String = blake3::hash(told.as_bytes()).to_hex().chars().take(8).collect();
+    Ok(Arc::new(Prefixed::new(embedder, format!("{model}#{told}"), prefixes)))
+}

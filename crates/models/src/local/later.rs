@@ -1,0 +1,50 @@
+//! When are weights loaded? When the first text comes: most commands have none to embed.
+
+use std::sync::{Arc, OnceLock};
+
+use async_trait::async_trait;
+use pikerag_knowledge::{Embedder, ModelError, Vector};
+
+use super::{LocalEmbedder, Weights, WeightsError, config, tensors};
+
+/// A sentence model that is loaded on first use, once.
+#[derive(Clone)]
+pub struct LaterEmbedder {
+    weights: Weights,
+    opened: Arc<OnceLock<Result<LocalEmbedder, Arc<WeightsError>>>>,
+}
+
+impl LaterEmbedder {
+    /// Looks whether there is a model that we can run, and whether its file is whole; nothing is loaded.
+    ///
+    /// # Errors
+    /// See [`WeightsError`]. What only loading can tell comes with the first text, as
+    /// [`ModelError::Broken`].
+    pub fn new(weights: Weights) -> Result<Self, WeightsError> {
+        config::read_shape(&weights.folder)?;
+        tensors::check_length(&weights.folder.join("model.safetensors"))?;
+        Ok(Self { weights, opened: Arc::default() })
+    }
+}
+
+#[async_trait]
+impl Embedder for LaterEmbedder {
+    fn name(&self) -> &str {
+        &self.weights.name
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let broken = |source| ModelError::Broken { model: self.weights.name.clone(), source };
+        let this = self.clone();
+        let open = move || {
+            let load = || LocalEmbedder::open(&this.weights).map_err(Arc::new);
+            this.opened.get_or_init(load).clone()
+        };
+        let opened = tokio::task::spawn_blocking(open).await;
+        let opened = opened.map_err(|cause| broken(cause.into()))?;
+        opened.map_err(|cause| broken(Box::new(cause)))?.embed(texts).await
+    }
+}

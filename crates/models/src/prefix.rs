@@ -1,0 +1,126 @@
+//! What goes before a text that is embedded? Models that are trained on pairs of query and document tell the
+//! two apart by it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use pikerag_knowledge::{Embedder, ModelError, Vector};
+
+/// What goes before queries, and before documents; nothing, where a model makes no difference.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prefixes {
+    /// Before questions, sub-questions and searches.
+    pub query: String,
+    /// Before all that is found.
+    pub document: String,
+}
+
+/// As the cards of the instructed models ask a web search.
+const TASK: &str =
+    "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:";
+
+impl Prefixes {
+    /// What the model's card asks for, by the model's name, whoever publishes or serves it; nothing, if it is
+    /// not known.
+    pub fn of_model(name: &str) -> Self {
+        let name = name.to_ascii_lowercase();
+        let name = name.rsplit('/').next().unwrap_or_default();
+        let made = |query: &str, document: &str| Self {
+            query: query.to_owned(),
+            document: document.to_owned(),
+        };
+        let is_e5 = name.starts_with("e5-") || name.starts_with("multilingual-e5-");
+        match () {
+            () if is_e5 && (name.contains("instruct") || name.contains("mistral")) => {
+                made(&format!("{TASK} "), "")
+            }
+            () if is_e5 => made("query: ", "passage: "),
+            () if name.starts_with("nomic-embed-text") => {
+                made("search_query: ", "search_document: ")
+            }
+            () if name.starts_with("qwen3-embedding") => made(TASK, ""),
+            () => Self::default(),
+        }
+    }
+
+    /// Whether queries and documents go as they are.
+    pub fn is_empty(&self) -> bool {
+        self.query.is_empty() && self.document.is_empty()
+    }
+}
+
+/// An embedder under a name of its own, with prefixes before its texts. Outermost of all wrappers: what is
+/// recorded, counted and paid is what is sent.
+pub struct Prefixed {
+    inner: Arc<dyn Embedder>,
+    name: String,
+    prefixes: Prefixes,
+}
+
+impl Prefixed {
+    /// The vectors of `inner` are stored under `name`.
+    pub fn new(inner: Arc<dyn Embedder>, name: String, prefixes: Prefixes) -> Self {
+        Self { inner, name, prefixes }
+    }
+}
+
+#[async_trait]
+impl Embedder for Prefixed {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
+        self.inner.embed(&after(&self.prefixes.document, texts)).await
+    }
+
+    async fn embed_queries(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
+        self.inner.embed_queries(&after(&self.prefixes.query, texts)).await
+    }
+}
+
+fn after(prefix: &str, texts: &[String]) -> Vec<String> {
+    texts.iter().map(|text| format!("{prefix}{text}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use pikerag_doubles::{HashEmbedder, ScriptedEmbedder};
+
+    use super::*;
+
+    #[test]
+    fn what_the_cards_ask_for() {
+        for (name, query, document) in [
+            ("intfloat/multilingual-e5-large", "query: ", "passage: "),
+            ("e5-base-v2", "query: ", "passage: "),
+            ("nomic-embed-text:v1.5", "search_query: ", "search_document: "),
+            ("Qwen/Qwen3-Embedding-0.6B", TASK, ""),
+            ("qwen3-embedding:8b", TASK, ""),
+            ("text-embedding-3-small", "", ""),
+            ("all-MiniLM-L6-v2", "", ""),
+            ("bge-m3", "", ""),
+        ] {
+            let prefixes = Prefixes::of_model(name);
+            assert_eq!(
+                (prefixes.query.as_str(), prefixes.document.as_str()),
+                (query, document),
+                "{name}"
+            );
+        }
+        let instructed = Prefixes::of_model("intfloat/multilingual-e5-large-instruct");
+        assert_eq!((instructed.query, instructed.document), (format!("{TASK} "), String::new()));
+    }
+
+    #[tokio::test]
+    async fn queries_and_documents_go_out_apart() {
+        let model = ScriptedEmbedder::by(|texts| Ok(HashEmbedder::new(4).vectors(texts)));
+        let model: &'static ScriptedEmbedder = Box::leak(Box::new(model));
+        let prefixes = Prefixes::of_model("e5-small");
+        let embedder = Prefixed::new(Arc::new(model), "e5-small#1".to_owned(), prefixes);
+        embedder.embed(&["a".to_owned()]).await.unwrap();
+        embedder.embed_queries(&["a".to_owned()]).await.unwrap();
+        assert_eq!(model.requests().concat(), ["passage: a", "query: a"]);
+        assert_eq!(embedder.name(), "e5-small#1");
+    }
+}

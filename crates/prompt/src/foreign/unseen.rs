@@ -1,0 +1,78 @@
+//! Which characters does no reader see? Zero width, marks of direction, tags, controls: a model reads them all.
+
+use super::Placed;
+
+/// The text without them, but for those that its script or an emoji needs where they stand.
+pub(super) fn left_out(text: &str) -> Vec<Placed> {
+    let mut seen: Vec<Placed> = Vec::with_capacity(text.len());
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let before = seen.last().map(|placed| placed.c);
+        let after = chars.peek().map(|(_, next)| *next);
+        if !is_unseen(c) || is_needed(c, before, after) {
+            seen.push(Placed { c, of: at..at + c.len_utf8() });
+        }
+    }
+    seen
+}
+
+pub(super) fn is_unseen(c: char) -> bool {
+    match c {
+        '\t' | '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' => false,
+        '\u{ad}'
+        | '\u{34f}'
+        | '\u{61c}'
+        | '\u{115f}'..='\u{1160}'
+        | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}' => true,
+        c => c.is_control(),
+    }
+}
+
+/// Persian, Hindi and their like spell with joiners; emoji are joined and coloured; Chinese and Mongolian
+/// have variants of a character. One such mark behind what it belongs to, never a row of them: bytes can be
+/// hidden in rows.
+fn is_needed(c: char, before: Option<char>, after: Option<char>) -> bool {
+    let Some(before) = before else { return false };
+    let after = after.unwrap_or('\n');
+    let coloured = matches!(before, '\u{fe0e}' | '\u{fe0f}') || is_skin(before);
+    match c {
+        '\u{200c}' => is_joining(before) && is_joining(after),
+        '\u{200d}' => {
+            (is_joining(before) && is_joining(after))
+                || ((is_pictured(before) || coloured) && is_pictured(after))
+        }
+        '\u{fe0e}' | '\u{fe0f}' => is_pictured(before) || after == '\u{20e3}',
+        '\u{180b}'..='\u{180e}' => ('\u{1820}'..='\u{18aa}').contains(&before),
+        '\u{fe00}'..='\u{fe02}' | '\u{e0100}'..='\u{e01ef}' => is_han(before),
+        _ => false,
+    }
+}
+
+fn is_joining(c: char) -> bool {
+    matches!(c, '\u{620}'..='\u{109f}' | '\u{1780}'..='\u{17b3}' | '\u{17b6}'..='\u{180a}' | '\u{1820}'..='\u{18aa}')
+        && !is_unseen(c)
+}
+
+fn is_pictured(c: char) -> bool {
+    matches!(c, '\u{a9}' | '\u{ae}' | '\u{203c}'..='\u{2049}' | '\u{2100}'..='\u{2bff}' | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
+}
+
+fn is_skin(c: char) -> bool {
+    matches!(c, '\u{1f3fb}'..='\u{1f3ff}')
+}
+
+fn is_han(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
