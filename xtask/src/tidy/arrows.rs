@@ -8,8 +8,8 @@ use super::{Finding, Tree};
 
 /// Our crates, by folder, and those that each may depend on. Tests may see anything.
 ///
-/// [`DOUBLES`] stands on the right of no line.
-const ARROWS: [(&str, &[&str]); 17] = [
+/// Those [`FOR_TESTS`] stand on the right of no line.
+const ARROWS: [(&str, &[&str]); 18] = [
     ("knowledge", &[]),
     ("language", &[]),
     ("prompt", &["knowledge"]),
@@ -29,6 +29,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("engine", ALL_BUT_FACES),
     ("app", &["engine"]),
     ("doubles", &["knowledge"]),
+    ("test-support", &[]),
     ("xtask", &[]),
 ];
 
@@ -48,8 +49,8 @@ const ALL_BUT_FACES: &[&str] = &[
     "eval",
 ];
 
-/// The test doubles, which are a dev-dependency only.
-const DOUBLES: &str = "doubles";
+/// What tests alone use: a dev-dependency only.
+const FOR_TESTS: [&str; 2] = ["doubles", "test-support"];
 
 /// Foreign crates that only some of ours may depend on.
 const RESERVED: [(&str, &[&str]); 7] = [
@@ -108,9 +109,9 @@ fn problems(
         if let Some(target) = ours.get(package)
             && !allowed.contains(target)
         {
-            let problem = match *target {
-                DOUBLES => format!("`{target}` is for tests: name it under `dev-dependencies`"),
-                target => format!("`{folder}` must not depend on `{target}`"),
+            let problem = match FOR_TESTS.contains(target) {
+                true => format!("`{target}` is for tests: name it under `dev-dependencies`"),
+                false => format!("`{folder}` must not depend on `{target}`"),
             };
             problems.push((key.to_owned(), problem));
         }

@@ -1,14 +1,9 @@
-//! A model server within the test, for what the stub of `../shared` does not know: chat by
-//! [`repeating`](crate::repeating), embeddings of hashed words. It counts what reaches it.
+//! A model server that understands nothing: chat by [`repeating`](crate::repeating), embeddings of hashed words.
 
-use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use pikerag_test_support::{Faults, Said, Server};
+use serde_json::json;
 
 use crate::common::Place;
 use crate::repeating;
@@ -18,148 +13,58 @@ const LATENCY: Duration = Duration::from_millis(2);
 const DIMENSIONS: usize = 16;
 
 /// Serves as long as the test runs.
-pub(crate) struct Talker {
-    port: u16,
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    heard: Mutex<Heard>,
-    /// Requests that are answered; later ones wait until there are more.
-    answered: AtomicU64,
-}
-
-/// How often each request was made, by its bytes.
-#[derive(Default)]
-struct Heard {
-    chats: HashMap<Vec<u8>, u64>,
-    embedded: HashMap<String, u64>,
-    embeddings: u64,
-}
-
-impl Heard {
-    fn requests(&self) -> u64 {
-        self.chats.values().sum::<u64>() + self.embeddings
-    }
-}
-
-fn repeated<K>(counts: &HashMap<K, u64>) -> u64 {
-    counts.values().map(|times| times - 1).sum()
-}
+pub(crate) struct Talker(Server);
 
 impl Talker {
     pub(crate) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let shared =
-            Arc::new(Shared { heard: Mutex::default(), answered: AtomicU64::new(u64::MAX) });
-        let serving = shared.clone();
-        std::thread::spawn(move || {
-            for connection in listener.incoming() {
-                let shared = serving.clone();
-                // A client that was killed leaves its connection broken.
-                std::thread::spawn(move || connection.and_then(|it| serve(it, &shared)));
-            }
-        });
-        Self { port, shared }
+        let mind = |prompt: &str| {
+            let text = asking(prompt).unwrap_or_else(|| repeating::reply(prompt));
+            Said { kind: "any", text }
+        };
+        Self(Server::with_dimensions(mind, Faults::default(), LATENCY, DIMENSIONS))
     }
 
     /// A folder whose settings name this server, chat and embeddings.
     pub(crate) fn place(&self) -> Place {
         Place::new()
-            .set("OPENAI_BASE_URL", &format!("http://127.0.0.1:{}/v1", self.port))
+            .set("OPENAI_BASE_URL", &self.0.url())
             .set("OPENAI_MODEL", "talker")
             .set("PIKERAG_EMBED_MODEL", "talker-embedding")
     }
 
     pub(crate) fn chats(&self) -> u64 {
-        self.shared.heard.lock().unwrap().chats.values().sum()
+        self.0.heard().chats
     }
 
     /// Chat requests that had been made before, word for word.
     pub(crate) fn repeated_chats(&self) -> u64 {
-        repeated(&self.shared.heard.lock().unwrap().chats)
+        self.0.heard().repeated_chats
     }
 
     /// Texts that had been embedded before.
     pub(crate) fn repeated_texts(&self) -> u64 {
-        repeated(&self.shared.heard.lock().unwrap().embedded)
+        self.0.heard().repeated_texts
     }
 
     /// All requests that have reached it.
     pub(crate) fn requests(&self) -> u64 {
-        self.shared.heard.lock().unwrap().requests()
+        self.0.heard().requests()
     }
 
     /// Answers the first `n` requests and lets later ones wait, so that a run cannot end behind them.
     pub(crate) fn answer_only(&self, n: u64) {
-        self.shared.answered.store(n, Ordering::Relaxed);
+        self.0.answer_only(n);
     }
 
     /// Answers all requests.
     pub(crate) fn answer_all(&self) {
-        self.answer_only(u64::MAX);
+        self.0.answer_all();
     }
 
     /// Forgets what it has heard.
     pub(crate) fn reset(&self) {
-        *self.shared.heard.lock().unwrap() = Heard::default();
+        self.0.reset();
     }
-}
-
-/// Answers the one request of a connection.
-fn serve(mut connection: TcpStream, shared: &Shared) -> std::io::Result<()> {
-    let mut reader = BufReader::new(connection.try_clone()?);
-    let (mut path, mut length) = (String::new(), 0);
-    reader.read_line(&mut path)?;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        match line.to_ascii_lowercase().split_once(':') {
-            Some(("content-length", value)) => length = value.trim().parse().unwrap(),
-            Some(_) => {}
-            None => break,
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
-    if body.is_empty() {
-        return Ok(()); // killed before it had asked
-    }
-    let asked: Value = serde_json::from_slice(&body).unwrap();
-    let (reply, place) = {
-        let mut heard = shared.heard.lock().unwrap();
-        let reply = if path.contains("/embeddings") {
-            embed(&asked, &mut heard)
-        } else {
-            *heard.chats.entry(body).or_default() += 1;
-            chat(&asked)
-        };
-        (reply, heard.requests())
-    };
-    std::thread::sleep(LATENCY);
-    while shared.answered.load(Ordering::Relaxed) < place {
-        std::thread::sleep(LATENCY);
-    }
-    let reply = reply.to_string();
-    write!(
-        connection,
-        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
-         Connection: close\r\n\r\n{reply}",
-        reply.len()
-    )
-}
-
-fn chat(asked: &Value) -> Value {
-    let content = &asked["messages"][0]["content"];
-    // With pictures it is a list of parts, the words first.
-    let prompt = content.as_str().or_else(|| content[0]["text"].as_str()).unwrap();
-    let reply = asking(prompt).unwrap_or_else(|| repeating::reply(prompt));
-    let (read, written) = (prompt.split(' ').count(), reply.split(' ').count());
-    json!({
-        "choices": [{"message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": read, "completion_tokens": written}
-    })
 }
 
 /// The reply to a prompt of KAR³: another sub-question as long as there are fewer than three passages, the first
@@ -180,26 +85,4 @@ fn asking(prompt: &str) -> Option<String> {
         return None;
     };
     Some(reply.to_string())
-}
-
-fn embed(asked: &Value, heard: &mut Heard) -> Value {
-    heard.embeddings += 1;
-    let mut data = Vec::new();
-    for (index, text) in asked["input"].as_array().unwrap().iter().enumerate() {
-        let text = text.as_str().unwrap();
-        *heard.embedded.entry(text.to_owned()).or_default() += 1;
-        data.push(json!({"index": index, "embedding": vector(text)}));
-    }
-    json!({"data": data, "usage": {"prompt_tokens": 1, "total_tokens": 1}})
-}
-
-fn vector(text: &str) -> Vec<f32> {
-    let mut vector = [0.01_f32; DIMENSIONS];
-    for word in text.split_whitespace() {
-        let hash =
-            word.bytes().fold(7_usize, |hash, byte| hash.wrapping_mul(31) ^ usize::from(byte));
-        vector[hash % DIMENSIONS] += 1.0;
-    }
-    let length = vector.iter().map(|part| part * part).sum::<f32>().sqrt();
-    vector.iter().map(|part| part / length).collect()
 }
