@@ -17,7 +17,7 @@ const CASES: &str = "PIKERAG_FUZZ_CASES";
 /// From which number they are drawn.
 const SEED: &str = "PIKERAG_FUZZ_SEED";
 /// How many unless it is said.
-const FEW: u64 = 16;
+const FEW: u64 = 32;
 
 /// Pieces that mean something in one format or another.
 const PIECES: [&[u8]; 36] = [
