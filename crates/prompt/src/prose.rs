@@ -50,6 +50,9 @@ impl Reply for YesNo {
     }
 }
 
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_prose: Prose, reply_yes_no: YesNo }
+
 /// What stands inside the code fence that encloses all of `text`, if one does.
 fn without_fence(text: &str) -> &str {
     let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));

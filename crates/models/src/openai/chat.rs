@@ -296,3 +296,16 @@ fn counted(usage: Option<&Value>, field: &str) -> Option<u64> {
     let count = usage?.get(field)?.as_u64()?;
     (0 < count && u32::try_from(count).is_ok()).then_some(count)
 }
+
+#[cfg(test)]
+pikerag_test_support::fuzz_targets! {
+    chat_reply in "corpus/chat" => |bytes: &[u8]| {
+        let endpoint = Endpoint::new("http://127.0.0.1:9/v1", "m");
+        let model = OpenAiChat::new(endpoint, &Transport::default()).unwrap();
+        let choice = serde_json::from_slice(bytes).map(|completion| model.first_choice(completion));
+        if let Ok(Ok(choice)) = choice {
+            let reply = choice.into_reply(&pikerag_doubles::request("a"));
+            assert!(0 < reply.usage.prompt_tokens);
+        }
+    };
+}
