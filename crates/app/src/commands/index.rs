@@ -1,7 +1,7 @@
 //! `index`, `estimate`, `delete`: what goes into the base and what leaves it.
 
 use pikerag_engine::knowledge::Problem;
-use pikerag_engine::parts::Outcome;
+use pikerag_engine::parts::{IndexReport, Outcome};
 use pikerag_engine::{DeleteRequest, Engine, IndexResponse};
 
 use super::files::{tell_gone, tell_unseen};
@@ -35,6 +35,36 @@ pub(crate) async fn index(engine: &Engine, json: bool, arguments: &Index) -> any
         false if report.over_budget => exit::OVER_BUDGET,
         false => exit::INCOMPLETE,
     })
+}
+
+/// What models and rules made besides atoms.
+fn tell_made(report: &IndexReport) {
+    if report.records + report.unread_records > 0 {
+        say(&format!(
+            "{} read; {} kept untyped; {} of the model not in the text, dropped; {} unreadable",
+            count(report.records, "record"),
+            count(report.untyped_values, "value"),
+            count(report.invented_values, "value"),
+            count(report.unread_records, "reply"),
+        ));
+    }
+    if report.extracted + report.reports + report.summaries > 0 {
+        say(&format!(
+            "entities of {} found; {} and {} written",
+            count(report.extracted, "chunk"),
+            count(report.reports, "report"),
+            count(report.summaries, "summary"),
+        ));
+    }
+    if report.described > 0 {
+        say(&format!(
+            "{} described or summed up",
+            count(report.described, "table, figure or document")
+        ));
+    }
+    if report.tagged > 0 {
+        say(&format!("{} in {}", count(report.tags, "tag"), count(report.tagged, "chunk")));
+    }
 }
 
 fn tell(response: &IndexResponse) {
@@ -90,32 +120,7 @@ fn tell(response: &IndexResponse) {
         count(report.atoms, "atom"),
         count(report.vectors, "vector"),
     ));
-    if report.records + report.unread_records > 0 {
-        say(&format!(
-            "{} read; {} kept untyped; {} of the model not in the text, dropped; {} unreadable",
-            count(report.records, "record"),
-            count(report.untyped_values, "value"),
-            count(report.invented_values, "value"),
-            count(report.unread_records, "reply"),
-        ));
-    }
-    if report.extracted + report.reports + report.summaries > 0 {
-        say(&format!(
-            "entities of {} found; {} and {} written",
-            count(report.extracted, "chunk"),
-            count(report.reports, "report"),
-            count(report.summaries, "summary"),
-        ));
-    }
-    if report.described > 0 {
-        say(&format!(
-            "{} described or summed up",
-            count(report.described, "table, figure or document")
-        ));
-    }
-    if report.tagged > 0 {
-        say(&format!("{} in {}", count(report.tags, "tag"), count(report.tagged, "chunk")));
-    }
+    tell_made(report);
     if report.undecided > 0 {
         note(&format!(
             "{} stayed unreadable: structure decided, or nothing was said",
