@@ -233,7 +233,8 @@ impl Engine {
         self.embedder_with(Arc::new(MemoryLedger::default()))
     }
 
-    async fn embedder_on(&self, base: &Base) -> Result<Option<Arc<dyn Embedder>>> {
+    /// The embedder with a record, by the name that this base knows it by.
+    pub(crate) async fn embedder_on(&self, base: &Base) -> Result<Option<Arc<dyn Embedder>>> {
         match self.embedder_with(Arc::new(base.clone()))? {
             Some(embedder) => Ok(Some(named::on(&self.settings, embedder, base).await?)),
             None => Ok(None),
