@@ -32,11 +32,11 @@ pub use id::{
 };
 pub use names::{NameKey, NameUse};
 pub use ports::{
-    BaseSummary, CallRecord, CallRef, ChatModel, ChatReply, ChatRequest, ChunkTags, Embedder,
-    ExtractBy, FileRecord, FinishReason, KeyedPair, KnowledgeBase, KnowledgeWriter, Ledger,
-    Mentions, Message, ModelError, PutReport, RecordsBy, Refusal, RefusalCause,
-    RefusalCount, RefusalWriter, Role, Schema, Scored, Stage, StoreError,
-    TagReader, TagWriter, TokenLogprob, Usage, Vector, VectorSet, mean_probability,
+    BaseSummary, CallRecord, CallRef, ChatModel, ChatReply, ChatRequest, ChunkTags, Claim,
+    Embedder, ExtractBy, FileRecord, FinishReason, KeyedPair, KnowledgeBase, KnowledgeWriter,
+    Ledger, Mentions, Message, ModelError, PutReport, RecordsBy, Refusal, RefusalCause,
+    RefusalCount, RefusalWriter, Role, Schema, Scored, Stage, StoreError, TagReader, TagWriter,
+    TokenLogprob, Usage, Vector, VectorSet, mean_probability,
 };
 pub use records::{Record, RecordField, RecordOrigin, RecordSchema, Value};
 pub use references::{Reference, ReferenceKind};

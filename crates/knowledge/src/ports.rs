@@ -11,7 +11,7 @@ mod writer;
 pub use base::{BaseSummary, KnowledgeBase, Mentions, Scored, VectorSet};
 pub use error::StoreError;
 pub use models::{
-    CallRecord, CallRef, ChatModel, ChatReply, ChatRequest, Embedder, FinishReason, Ledger,
+    CallRecord, CallRef, ChatModel, ChatReply, ChatRequest, Claim, Embedder, FinishReason, Ledger,
     Message, ModelError, Role, Schema, TokenLogprob, Usage, Vector, mean_probability,
 };
 pub use refusals::{Refusal, RefusalCause, RefusalCount, RefusalWriter};

@@ -99,17 +99,25 @@ impl<M> Retry<M> {
                     match wait.filter(|wait| elapsed.saturating_add(*wait) <= self.params.total) {
                         Some(wait) => (wait, source, true),
                         None => {
-                            return Err(self.give_up(model, attempts, elapsed, retry_after, source));
+                            return Err(self.give_up(
+                                model,
+                                attempts,
+                                elapsed,
+                                retry_after,
+                                source,
+                            ));
                         }
                     }
                 }
-                Err(ModelError::Unreachable { source, .. }) => match self.params.reconnect(attempts) {
-                    Some(wait) => (wait + self.params.spread(&request, wait), source, false),
-                    None => {
-                        self.circuit.open(error_chain(source.as_ref()));
-                        return Err(out_of_reach(model, source));
+                Err(ModelError::Unreachable { source, .. }) => {
+                    match self.params.reconnect(attempts) {
+                        Some(wait) => (wait + self.params.spread(&request, wait), source, false),
+                        None => {
+                            self.circuit.open(error_chain(source.as_ref()));
+                            return Err(out_of_reach(model, source));
+                        }
                     }
-                },
+                }
                 // An endpoint that refuses is there.
                 done => {
                     self.circuit.answered();
@@ -384,7 +392,10 @@ mod tests {
     #[tokio::test]
     async fn nobody_there_is_said_soon_and_then_at_once() {
         let chat = ScriptedChat::by(|_| Err(unreachable()));
-        let retry = Retry::new(&chat, RetryParams { first_wait: QUICK.first_wait, ..RetryParams::default() });
+        let retry = Retry::new(
+            &chat,
+            RetryParams { first_wait: QUICK.first_wait, ..RetryParams::default() },
+        );
         for _ in 0..3 {
             let error = retry.complete(&request("a")).await.unwrap_err();
             assert!(matches!(error, ModelError::Unreachable { .. }), "{error:?}");

@@ -1,6 +1,7 @@
 //! How is a base opened? A folder with `base.sqlite` (write-ahead log) and the indexes derived
 //! from it; readers never wait for the writer.
 
+mod claims;
 mod counts;
 mod distil;
 mod export;
@@ -56,6 +57,7 @@ struct Inner {
     vectors: vectors::Loaded,
     names: names::Borne,
     ledger: ledger::Queue,
+    who: claims::Who,
 }
 
 impl Base {
@@ -107,6 +109,7 @@ impl Base {
                 vectors: vectors::Loaded::default(),
                 names: names::Borne::default(),
                 ledger: ledger::Queue::default(),
+                who: claims::Who::this_process(),
             }),
         })
     }
@@ -188,6 +191,25 @@ impl Inner {
         let result = work(&transaction).context(what)?;
         transaction.commit().context(what)?;
         Ok(result)
+    }
+
+    /// As [`Inner::transaction`], for what may be lost with the power: it waits for no disk.
+    fn fleeting<T>(
+        &self,
+        what: &str,
+        work: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let mut writer = locked(&self.writer);
+        writer.pragma_update(None, "synchronous", "NORMAL").context(what)?;
+        let done = (|| {
+            let behavior = rusqlite::TransactionBehavior::Immediate;
+            let transaction = writer.transaction_with_behavior(behavior)?;
+            let result = work(&transaction)?;
+            transaction.commit()?;
+            Ok::<T, rusqlite::Error>(result)
+        })();
+        writer.pragma_update(None, "synchronous", "FULL").context(what)?;
+        done.context(what)
     }
 
     /// The full-text index, opened on first use: most commands need none.

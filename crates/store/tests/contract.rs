@@ -4,9 +4,9 @@
 use futures::future::join_all;
 use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::{
-    Atom, AtomId, AtomKind, CallRecord, Child, ChunkId, Community, CommunityId, Entity, EntityId,
-    EntityMention, ExtractBy, Extraction, FileRecord, KnowledgeBase, KnowledgeWriter, Ledger,
-    NameKey, PutReport, RelationId, RelationMention, Report, SourceId, Stage, StoreError,
+    Atom, AtomId, AtomKind, CallRecord, Child, ChunkId, Claim, Community, CommunityId, Entity,
+    EntityId, EntityMention, ExtractBy, Extraction, FileRecord, KnowledgeBase, KnowledgeWriter,
+    Ledger, NameKey, PutReport, RelationId, RelationMention, Report, SourceId, Stage, StoreError,
     Structure, Summary, SummaryId, Usage, Vector, VectorSet,
 };
 use pikerag_parse::{Limits, parse};
@@ -706,6 +706,40 @@ fn call(n: u64, reply: &str) -> CallRecord {
         request: "{}".to_owned(),
         reply: reply.to_owned(),
         usage: Usage { prompt_tokens: 3, completion_tokens: n },
+        unusable: false,
+    }
+}
+
+/// Two openings of one base, as two processes have them.
+#[tokio::test]
+async fn a_call_is_claimed_by_one_until_it_is_recorded_or_given_up() {
+    let (folder, ours) = fresh();
+    let theirs = Base::open(folder.path()).unwrap();
+    let keys = [1, 2, 3].map(|n| call(n, "").key);
+    let claimed = ours.claim_all(1, &keys[..2]).await.unwrap();
+    assert_eq!(claimed, [Claim::Ours, Claim::Ours]);
+    let claimed = theirs.claim_all(2, &keys).await.unwrap();
+    assert_eq!(claimed, [Claim::Theirs, Claim::Theirs, Claim::Ours]);
+    ours.keep(&call(1, "said")).await.unwrap();
+    assert_eq!(theirs.claim_all(2, &keys[..2]).await.unwrap(), [Claim::Recorded, Claim::Theirs]);
+    ours.release(1, &keys[1..2]);
+    drop(ours);
+    assert_eq!(theirs.claim_all(2, &keys[1..2]).await.unwrap(), [Claim::Ours]);
+}
+
+#[tokio::test]
+async fn the_last_reply_to_a_request_is_found_and_each_by_its_own_key() {
+    let (_folder, base) = fresh();
+    let record = |key: &str| CallRecord { key: key.to_owned(), ..call(1, key) };
+    let keys = ["k", "k#1", "k#2", "k#10", "k1"];
+    base.keep_all(keys.map(record).to_vec()).await.unwrap();
+    assert_eq!(base.latest("k").await.unwrap().unwrap().key, "k#10");
+    assert_eq!(base.latest("k1").await.unwrap().unwrap().key, "k1");
+    assert_eq!(base.latest("other").await.unwrap(), None);
+    base.mark_unusable(&["k#2".to_owned()]).await.unwrap();
+    for key in keys {
+        let found = base.find(key).await.unwrap().unwrap();
+        assert_eq!((found.reply.as_str(), found.unusable), (key, key == "k#2"));
     }
 }
 

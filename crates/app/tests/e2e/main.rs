@@ -36,3 +36,5 @@ mod stub_workload;
 mod tags;
 #[cfg(test)]
 mod talker;
+#[cfg(test)]
+mod together;

@@ -81,8 +81,7 @@ pub async fn learn(
         let result = pairs_of(base, model, classes, by_name, &sample).await;
         (sample, result)
     };
-    let name =
-        |sample: &Sample| Named { label: sample.question.clone(), place: Place::Needed };
+    let name = |sample: &Sample| Named { label: sample.question.clone(), place: Place::Needed };
     let samples = stream::iter(samples.into_iter().map(Ok)).boxed_local();
     let counts = &mut learned;
     run_calls(batch, samples, ask, name, &mut report, async |came, _| {

@@ -126,8 +126,13 @@ fn concerns_every_call(status: u16, message: &str, body: &str) -> bool {
         403 => !any(&body, &["moderation", "flagged", "content_filter", "content policy"]),
         401 | 402 | 404 | 405 | 407 | 410 | 429 | 501 => true,
         400 | 422 => {
-            any(&body, &["model_not_found", "invalid_model", "invalid_api_key", "insufficient_quota"])
-                || any(&message, &["api key not valid", "invalid api key", "unknown model", "invalid model"])
+            any(
+                &body,
+                &["model_not_found", "invalid_model", "invalid_api_key", "insufficient_quota"],
+            ) || any(
+                &message,
+                &["api key not valid", "invalid api key", "unknown model", "invalid model"],
+            )
         }
         _ => status < 400,
     }

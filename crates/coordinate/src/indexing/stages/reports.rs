@@ -7,7 +7,8 @@ use std::ops::ControlFlow;
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use pikerag_knowledge::{
-    Community, CommunityId, KnowledgeBase, Report as Written, Role, Stage as Mark, StoreError, Usage,
+    Community, CommunityId, KnowledgeBase, Report as Written, Role, Stage as Mark, StoreError,
+    Usage,
 };
 
 use super::report::{quoted, write};

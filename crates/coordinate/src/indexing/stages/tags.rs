@@ -155,8 +155,7 @@ async fn find_classes(row: &Row, job: &Job<'_>, report: &mut Report) -> Result<(
     let (known, factors) = (&known, &factors);
     let ask =
         |()| async move { ((), tag_classes(model, factors, known, &mut Account::default()).await) };
-    let name =
-        |(): &()| Named { label: "classes of tags".to_owned(), place: Place::Dispensable };
+    let name = |(): &()| Named { label: "classes of tags".to_owned(), place: Place::Dispensable };
     let once = stream::iter([Ok(())]).boxed_local();
     run_calls(calls, once, ask, name, report, async |came, report| {
         for ((), found) in came {

@@ -10,7 +10,8 @@ use std::ops::ControlFlow;
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use pikerag_knowledge::{
-    Child, Chunk, ChunkId, KnowledgeWriter, Role, Stage as Mark, StoreError, Summary, SummaryId, Usage, VectorSet,
+    Child, Chunk, ChunkId, KnowledgeWriter, Role, Stage as Mark, StoreError, Summary, SummaryId,
+    Usage, VectorSet,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_organize::cluster::{self, clusters};
