@@ -5,6 +5,7 @@ mod base;
 mod error;
 mod models;
 mod refusals;
+mod stage;
 mod tags;
 mod writer;
 
@@ -15,8 +16,9 @@ pub use models::{
     Message, ModelError, Role, Schema, TokenLogprob, Usage, Vector, mean_probability,
 };
 pub use refusals::{Refusal, RefusalCause, RefusalCount, RefusalWriter};
+pub use stage::{ExtractBy, RecordsBy, Stage};
 pub use tags::{ChunkTags, KeyedPair, TagReader, TagWriter};
-pub use writer::{ExtractBy, FileRecord, KnowledgeWriter, PutReport, RecordsBy, Stage};
+pub use writer::{FileRecord, KnowledgeWriter, PutReport};
 
 /// The cause of an error, kept for the chain.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;
