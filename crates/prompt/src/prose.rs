@@ -48,6 +48,10 @@ impl Reply for YesNo {
             }),
         }
     }
+
+    fn bears_a_cut() -> bool {
+        true
+    }
 }
 
 /// What stands inside the code fence that encloses all of `text`, if one does.

@@ -47,4 +47,6 @@ mod talker;
 #[cfg(test)]
 mod terminal;
 #[cfg(test)]
+mod together;
+#[cfg(test)]
 mod trust;
