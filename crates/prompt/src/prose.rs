@@ -48,6 +48,10 @@ impl Reply for YesNo {
             }),
         }
     }
+
+    fn bears_a_cut() -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! from it; readers never wait for the writer.
 
 mod admit;
+mod claims;
 mod codes;
 mod counts;
 mod distil;
@@ -88,6 +89,7 @@ struct Inner {
     vectors: codes::Loaded,
     names: names::Borne,
     ledger: ledger::Queue,
+    who: claims::Who,
 }
 
 impl Base {
@@ -148,6 +150,7 @@ impl Base {
                 vectors: codes::Loaded::default(),
                 names: names::Borne::default(),
                 ledger: ledger::Queue::default(),
+                who: claims::Who::this_process(),
             }),
             held: None,
         })
@@ -243,6 +246,25 @@ impl Inner {
         let result = work(&transaction).context(what)?;
         transaction.commit().context(what)?;
         Ok(result)
+    }
+
+    /// As [`Inner::transaction`], for what may be lost with the power: it waits for no disk.
+    fn fleeting<T>(
+        &self,
+        what: &str,
+        work: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let mut writer = locked(&self.writer);
+        writer.pragma_update(None, "synchronous", "NORMAL").context(what)?;
+        let done = (|| {
+            let behavior = rusqlite::TransactionBehavior::Immediate;
+            let transaction = writer.transaction_with_behavior(behavior)?;
+            let result = work(&transaction)?;
+            transaction.commit()?;
+            Ok::<T, rusqlite::Error>(result)
+        })();
+        writer.pragma_update(None, "synchronous", "FULL").context(what)?;
+        done.context(what)
     }
 
     /// The full-text index, opened on first use: most commands need none.
@@ -368,6 +390,7 @@ mod tests {
             request: "x".repeat(100),
             reply: "y".repeat(100),
             usage: Usage::default(),
+            unusable: false,
         };
         base.keep_all((0..40_000).map(call).collect()).await.unwrap();
         drop(base);

@@ -20,7 +20,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("reason", &["knowledge", "language", "prompt"]),
     ("retrieve", &["knowledge", "language"]),
     ("store", &["knowledge", "language"]),
-    ("models", &["knowledge"]),
+    ("models", &["knowledge", "language"]),
     (
         "coordinate",
         &["knowledge", "language", "prompt", "parse", "extract", "organize", "retrieve", "reason"],

@@ -93,15 +93,7 @@ fn tell(response: &IndexResponse) {
     if let Some(more) = report.problems.len().checked_sub(LISTED + 1) {
         note(&format!("… and {} (all with --json)", count(more + 1, "more problem")));
     }
-    for (chunk, reason) in &report.failed {
-        note(&format!("failed: {chunk}: {reason}"));
-    }
-    for (chunk, reason) in &report.refusals {
-        note(&format!("refused: {chunk}: {reason}"));
-    }
-    if 0 < report.refused {
-        note(&format!("{} refused; {}", count(report.refused, "call"), advice::REFUSED));
-    }
+    tell_unanswered(report);
     for path in pruned {
         say(&format!("removed {}: it is gone from disk", one_line(path)));
     }
@@ -155,6 +147,19 @@ fn tell(response: &IndexResponse) {
     }
     if report.stopped.is_some() || report.failures > 0 {
         note(&advice::unfinished(report));
+    }
+}
+
+/// Calls that failed, and those that a model refused.
+fn tell_unanswered(report: &IndexReport) {
+    for (chunk, reason) in &report.failed {
+        note(&format!("failed: {chunk}: {reason}"));
+    }
+    for (chunk, reason) in &report.refusals {
+        note(&format!("refused: {chunk}: {reason}"));
+    }
+    if 0 < report.refused {
+        note(&format!("{} refused; {}", count(report.refused, "call"), advice::REFUSED));
     }
 }
 

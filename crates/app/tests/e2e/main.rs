@@ -49,4 +49,6 @@ mod talker;
 #[cfg(test)]
 mod terminal;
 #[cfg(test)]
+mod together;
+#[cfg(test)]
 mod trust;

@@ -5,13 +5,14 @@ use pikerag_knowledge::{
     ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, Schema, TokenLogprob,
     Usage,
 };
+use pikerag_language::estimate_tokens;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::http::Wire;
 use super::quirks::{Dialect, Quirks};
 use super::{Endpoint, Structured, Transport, Trouble};
-use crate::estimate::{estimate_prompt, estimate_tokens};
+use crate::estimate::estimate_prompt;
 
 /// A chat model behind an OpenAI-compatible endpoint.
 pub struct OpenAiChat {
