@@ -188,21 +188,27 @@ async fn put_communities(base: &impl Store, at: u8) {
     let outline = base.outline().await.unwrap();
     let all: Vec<EntityId> = outline.entities.iter().map(|entity| entity.id).collect();
     let (one, other) = all.split_at(usize::from(at) % (all.len() + 1));
-    let of = |id, level, parent: Option<u64>, members: &[EntityId]| Community {
-        id: CommunityId(id),
+    // As in life, an identity stands for its members.
+    let named = |place: u64, members: &[EntityId]| {
+        CommunityId(members.iter().fold(place, |id, of| id.rotate_left(7) ^ of.0))
+    };
+    let [top, left, right] = [named(1, &all), named(2, one), named(3, other)];
+    let of = |id, level, parent, members: &[EntityId]| Community {
+        id,
         level,
-        parent: parent.map(CommunityId),
+        parent,
         members: members.to_vec(),
         report: None,
     };
-    let communities = vec![of(1, 0, None, &all), of(2, 1, Some(1), one), of(3, 1, Some(1), other)];
+    let communities =
+        vec![of(top, 0, None, &all), of(left, 1, Some(top), one), of(right, 1, Some(top), other)];
     let current = base.put_communities(outline.generation, communities).await.unwrap();
     assert!(current, "nothing was written since");
-    let report = |id| CommunityReport {
-        community: CommunityId(id),
-        report: Report { title: format!("Report {id} on {at}"), ..Report::default() },
+    let report = |community| CommunityReport {
+        community,
+        report: Report { title: format!("A report on {at}"), ..Report::default() },
     };
-    base.put_reports(vec![report(1), report(3), report(9)]).await.unwrap();
+    base.put_reports(vec![report(top), report(right), report(CommunityId(9))]).await.unwrap();
 }
 
 /// Summaries over so many chunks each, and one above them all.
