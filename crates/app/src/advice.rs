@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use pikerag_engine::knowledge::ModelError;
-use pikerag_engine::parts::{EvalError, FileError, Lacking, SolveError};
+use pikerag_engine::parts::{BaseProblem, EvalError, FileError, Lacking, SolveError};
 use pikerag_engine::settings::SettingsError;
 use pikerag_engine::{DoctorCheck, DoctorFinding, EngineError, Notice};
 
@@ -95,6 +95,15 @@ fn about(error: &(dyn Error + 'static)) -> Option<String> {
         return about_file(error);
     }
     match error.downcast_ref() {
+        Some(BaseProblem::ReadOnly { .. }) => {
+            return fixed("`ask`, `search`, `export` and `backup` work without writing");
+        }
+        Some(BaseProblem::Busy { .. }) => return fixed("run it again when the other is done"),
+        Some(BaseProblem::Exists { .. }) => return fixed("`--base DIR` names another folder"),
+        Some(BaseProblem::DamagedDatabase { .. }) => return fixed("try an older backup"),
+        None => {}
+    }
+    match error.downcast_ref() {
         Some(ModelError::OverBudget { .. }) => fixed("raise it and run again to go on"),
         Some(ModelError::NoLogprobs { .. }) => fixed(SELF_ASSESSMENT),
         _ => None,
@@ -109,6 +118,10 @@ fn engine(error: &EngineError) -> Option<String> {
         EngineError::Solve(error) => return solve(error),
         EngineError::Eval(EvalError::UnknownFormat { .. }) => "name one with `--format`",
         EngineError::SettingsExist { .. } => "`--config FILE` names another",
+        EngineError::NoFile { .. } => "`pikerag export` lists what there is",
+        EngineError::NoOriginal { .. } => {
+            "index it again with `index.originals = true`; larger ones need `index.originals_mib`"
+        }
         EngineError::NoBase { .. } => "make one with `pikerag index PATH…`",
         EngineError::NoEmbedder | EngineError::NoChat { .. } => "see `pikerag doctor`",
         EngineError::NotUtf8 { .. } => "rename it",

@@ -76,7 +76,27 @@ pub(crate) enum Command {
     /// Say what indexing would cost, without paying.
     Estimate(Estimate),
     /// Remove files and all that derives from them.
-    Delete(Paths),
+    Delete(Delete),
+    /// Write the base to one new file, also while others write to it.
+    Backup {
+        /// The file; it must not be there yet.
+        #[arg(value_name = "FILE")]
+        to: PathBuf,
+    },
+    /// Make a base of a backup, where there is none.
+    Restore {
+        /// The backup, or the folder of another base.
+        #[arg(value_name = "FILE")]
+        from: PathBuf,
+    },
+    /// Give back a file as it was read when it was indexed.
+    Original(Original),
+    /// Check that the base is whole: database, full text, vector codes. Exit code 1 where something is damaged.
+    Check {
+        /// Make again what is derived from the database and damaged; what was paid for is not touched.
+        #[arg(long)]
+        repair: bool,
+    },
     /// Write the whole graph as JSON lines.
     Export(Export),
     /// Show what reading makes of a file: its pieces, pages, tables, and what could not be read.
@@ -109,6 +129,25 @@ pub(crate) struct Paths {
     /// Files and folders.
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Delete {
+    #[command(flatten)]
+    pub(crate) paths: Paths,
+    /// Remove also the model calls and runs that hold their text, and overwrite what was freed.
+    #[arg(long)]
+    pub(crate) forget: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Original {
+    /// The file, as it was called when it was indexed.
+    #[arg(value_name = "PATH")]
+    pub(crate) path: PathBuf,
+    /// The file to write; standard output, if none.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

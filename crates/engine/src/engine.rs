@@ -103,6 +103,9 @@ impl Engine {
     /// them.
     pub(crate) async fn ports(&self, base: &Base) -> Result<(Ports, Vec<Notice>)> {
         let mut notices = Vec::new();
+        if base.is_read_only() {
+            notices.push(Notice::ReadOnly { folder: base.folder().to_owned() });
+        }
         let made_by = base.summary().await?.embedder;
         let mut embedder = match made_by {
             Some(_) => self.embedder_on(base)?,

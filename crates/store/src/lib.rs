@@ -3,9 +3,13 @@
 
 mod error;
 mod fulltext;
+mod phrases;
 pub mod scan;
 mod sidecar;
 mod sqlite;
 mod tokens;
 
-pub use sqlite::{Base, DATABASE, ExportLine, LAYOUT};
+pub use error::BaseProblem;
+pub use sqlite::{
+    Base, Copied, DATABASE, ExportLine, Finding, Health, LAYOUT, Originals, Part, Remains, Repair,
+};

@@ -1,15 +1,21 @@
 //! How is a base opened? A folder with `base.sqlite` (write-ahead log) and the indexes derived
 //! from it; readers never wait for the writer.
 
+mod backup;
+mod check;
 mod counts;
 mod distil;
 mod export;
 mod follow;
+mod forget;
 mod graph;
+mod header;
 mod layers;
 mod layouts;
 mod ledger;
 mod names;
+mod opening;
+mod originals;
 mod put;
 mod read;
 mod records;
@@ -23,15 +29,19 @@ mod vectors;
 mod write;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pikerag_knowledge::StoreError;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
+pub use backup::Copied;
+pub use check::{Finding, Health, Part, Repair};
 pub use export::ExportLine;
+pub use forget::Remains;
 pub use layouts::LAYOUT;
+pub use originals::Originals;
 
-use crate::error::Context;
+use crate::error::{BaseProblem, Context};
 use crate::fulltext::FullText;
 
 /// The file that makes a folder a knowledge base.
@@ -48,10 +58,10 @@ struct Inner {
     /// Told from other bases that may once have stood in this folder.
     identity: String,
     readers: Mutex<Vec<Connection>>,
-    /// Closed last: only the last connection folds the write-ahead log into the database.
-    writer: Mutex<Connection>,
-    fulltext: OnceLock<FullText>,
-    fulltext_opening: Mutex<()>,
+    /// Closed last: only the last connection folds the write-ahead log into the database. `None` where nothing
+    /// can be written.
+    writer: Option<Mutex<Connection>>,
+    fulltext: Mutex<Option<Arc<FullText>>>,
     vectors: vectors::Loaded,
     names: names::Borne,
     ledger: ledger::Queue,
@@ -61,17 +71,22 @@ impl Base {
     /// Opens the base in `folder`, or makes an empty one there.
     ///
     /// # Errors
-    /// [`StoreError::NotOurs`] where the file is no base of this layout.
+    /// [`StoreError::NotOurs`] where the file is no base of a layout that is known: it is left as it is, to the
+    /// byte. [`BaseProblem::ReadOnly`].
     pub fn open_or_create(folder: &Path) -> Result<Self, StoreError> {
         std::fs::create_dir_all(folder)
             .context(&format!("creating the folder {}", folder.display()))?;
-        Self::connect(folder)
+        let base = Self::connect(folder)?;
+        match base.is_read_only() {
+            true => Err(base.inner.read_only("opening the base to write")),
+            false => Ok(base),
+        }
     }
 
-    /// Opens the base in `folder`.
+    /// Opens the base in `folder`, to read alone where it cannot be written.
     ///
     /// # Errors
-    /// [`StoreError::NotOurs`] where there is none.
+    /// [`StoreError::NotOurs`] where there is none, or none of a layout that is known.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         if folder.join(DATABASE).is_file() {
             return Self::connect(folder);
@@ -84,25 +99,26 @@ impl Base {
 
     fn connect(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join(DATABASE);
-        let not_ours =
-            |reason: String| StoreError::NotOurs { path: path.display().to_string(), reason };
-        let mut writer = Connection::open(&path).map_err(|error| not_ours(error.to_string()))?;
-        tune(&writer).map_err(|error| not_ours(error.to_string()))?;
-        writer
-            .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
-            .map_err(|error| not_ours(error.to_string()))?;
-        layouts::bring_up_to_date(&path, &mut writer)?;
-        let identity = writer
-            .query_row("SELECT value FROM meta WHERE key = 'identity'", [], |row| row.get(0))
-            .map_err(|error| not_ours(error.to_string()))?;
+        let writer = opening::to_write(&path)?;
+        let identity = |connection: &Connection| {
+            connection
+                .query_row("SELECT value FROM meta WHERE key = 'identity'", [], |row| row.get(0))
+        };
+        let identity = match &writer {
+            Some(writer) => identity(writer),
+            None => identity(&opening::reader(&path)?),
+        };
+        let identity = identity.map_err(|error| StoreError::NotOurs {
+            path: path.display().to_string(),
+            reason: error.to_string(),
+        })?;
         Ok(Self {
             inner: Arc::new(Inner {
                 folder: folder.to_owned(),
                 identity,
-                writer: Mutex::new(writer),
+                writer: writer.map(Mutex::new),
                 readers: Mutex::default(),
-                fulltext: OnceLock::new(),
-                fulltext_opening: Mutex::default(),
+                fulltext: Mutex::default(),
                 vectors: vectors::Loaded::default(),
                 names: names::Borne::default(),
                 ledger: ledger::Queue::default(),
@@ -113,6 +129,11 @@ impl Base {
     /// The folder of the base.
     pub fn folder(&self) -> &Path {
         &self.inner.folder
+    }
+
+    /// Whether it can be asked and not changed. What is paid for is then kept in memory alone.
+    pub fn is_read_only(&self) -> bool {
+        self.inner.writer.is_none()
     }
 
     /// Runs `work` on a connection for reading, off the async threads.
@@ -158,14 +179,19 @@ impl Inner {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        let path = self.folder.join(DATABASE);
+        if self.writer.is_none() {
+            // A new one each time: somebody who can write may have begun to.
+            return work(&opening::reader(&path)?);
+        }
         let idle = locked(&self.readers).pop();
         let connection = match idle {
             Some(connection) => connection,
             None => {
+                let doing = "opening the database to read";
                 let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-                let connection = Connection::open_with_flags(self.folder.join(DATABASE), flags)
-                    .context("opening the database to read")?;
-                tune(&connection).context("opening the database to read")?;
+                let connection = Connection::open_with_flags(path, flags).context(doing)?;
+                tune(&connection).context(doing)?;
                 connection
             }
         };
@@ -179,7 +205,8 @@ impl Inner {
         what: &str,
         work: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        let mut writer = locked(&self.writer);
+        let writer = self.writer.as_ref().ok_or_else(|| self.read_only(what))?;
+        let mut writer = locked(writer);
         // Immediate: a transaction that begins by reading must not fail when it turns to writing.
         let transaction = writer
             .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
@@ -189,14 +216,9 @@ impl Inner {
         Ok(result)
     }
 
-    /// The full-text index, opened on first use: most commands need none.
-    fn fulltext(&self) -> Result<&FullText, StoreError> {
-        let _one_opener = locked(&self.fulltext_opening);
-        if let Some(index) = self.fulltext.get() {
-            return Ok(index);
-        }
-        let index = FullText::open(&self.folder)?;
-        Ok(self.fulltext.get_or_init(|| index))
+    fn read_only(&self, what: &str) -> StoreError {
+        let problem = BaseProblem::ReadOnly { folder: self.folder.clone() };
+        StoreError::Failed { what: what.to_owned(), source: problem.into() }
     }
 
     fn stamp(&self, generation: i64) -> String {

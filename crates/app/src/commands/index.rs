@@ -1,11 +1,11 @@
-//! `index`, `estimate`, `delete`: what goes into the base and what leaves it.
+//! `index` and `estimate`: what goes into the base.
 
 use pikerag_engine::knowledge::Problem;
 use pikerag_engine::parts::Outcome;
-use pikerag_engine::{DeleteRequest, Engine, IndexResponse};
+use pikerag_engine::{Engine, IndexResponse};
 
 use crate::advice::{self, go_on};
-use crate::cli::{Estimate, Index, Paths};
+use crate::cli::{Estimate, Index};
 use crate::exit;
 use crate::output::{Bar, note, say, say_json, tell_notice};
 use crate::render::{self, count};
@@ -57,6 +57,9 @@ fn tell(response: &IndexResponse) {
     }
     for (chunk, reason) in &report.failed {
         note(&format!("failed: {chunk}: {reason}"));
+    }
+    for path in &response.originals.too_large {
+        note(&format!("not kept as it is, too large for `index.originals_mib`: {path}"));
     }
     for path in pruned {
         say(&format!("removed {path}: it is gone from disk"));
@@ -127,23 +130,6 @@ fn tell(response: &IndexResponse) {
     if report.stopped.is_some() || report.failures > 0 {
         note(go_on(report.over_budget));
     }
-}
-
-pub(crate) async fn delete(engine: &Engine, json: bool, arguments: &Paths) -> anyhow::Result<u8> {
-    let response = engine.delete(&DeleteRequest { paths: arguments.paths.clone() }).await?;
-    if json {
-        say_json(&response)?;
-    } else {
-        for name in &response.deleted {
-            say(&format!("deleted {name}"));
-        }
-        if response.deleted.is_empty() {
-            note(
-                "nothing in the base is named so; `pikerag status` counts, `pikerag export` lists what there is",
-            );
-        }
-    }
-    Ok(if response.deleted.is_empty() { exit::FAILED } else { 0 })
 }
 
 pub(crate) async fn estimate(

@@ -17,7 +17,7 @@ pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
         say_json(&response)?;
         return Ok(0);
     }
-    let StatusResponse { base, summary } = response;
+    let StatusResponse { base, summary, originals } = response;
     say(&format!("knowledge base in {}", base.display()));
     say(&format!(
         "  {}, {}, {}, {}",
@@ -59,6 +59,14 @@ pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
         summary.usage.prompt_tokens,
         summary.usage.completion_tokens
     ));
+    if originals.files + originals.without > 0 {
+        say(&format!(
+            "  {} kept as they were read, {:.1} MiB; {} not",
+            count(originals.files, "file"),
+            originals.bytes as f64 / f64::from(1 << 20),
+            originals.without
+        ));
+    }
     for (stage, chunks) in &summary.pending {
         say(&format!(
             "  {} wait for {}; run `pikerag index` again to go on",

@@ -16,6 +16,8 @@ mod files;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod keep;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod layouts;

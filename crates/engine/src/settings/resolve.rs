@@ -22,6 +22,9 @@ use super::{ChatSettings, EmbedSettings, Environment, Settings, SettingsError, W
 use crate::notice::Notice;
 use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};
 
+/// The largest file whose bytes are kept.
+const ORIGINALS_MIB: u64 = 64;
+
 const OPENAI: &str = "https://api.openai.com/v1";
 
 /// What is said anew for each run; it goes before everything else.
@@ -100,6 +103,11 @@ fn resolve(
         embed: embed(&file.embed, flags.offline)?,
         weights: weights(file.embed.weights, environment),
         min_tokens,
+        originals: file
+            .index
+            .originals
+            .unwrap_or(true)
+            .then(|| file.index.originals_mib.unwrap_or(ORIGINALS_MIB).saturating_mul(1 << 20)),
         ingest,
         prices: file.prices.iter().map(|(model, set)| (model.clone(), price(set))).collect(),
         cap: Cap {

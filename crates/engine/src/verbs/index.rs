@@ -6,6 +6,7 @@ use pikerag_coordinate::ingest::{Outcome, Report, ingest};
 use pikerag_knowledge::{FileRecord, KnowledgeWriter, Structure};
 use serde::Serialize;
 
+use super::original::KeptOriginals;
 use super::progress::{OnProgress, Progress};
 use crate::engine::{Cost, Engine};
 use crate::error::Result;
@@ -34,6 +35,8 @@ pub struct IndexResponse {
     pub report: Report,
     /// Files removed, for they are gone from disk.
     pub pruned: Vec<String>,
+    /// Files whose bytes are kept since.
+    pub originals: KeptOriginals,
     /// What was paid, models and embeddings.
     pub spent: Cost,
     /// Folder of the base.
@@ -62,10 +65,12 @@ impl Engine {
         let watch = |progress| self.tell(request.progress, progress);
         let ingesting = Box::pin(ingest(&tools, &found.files, &params, &watch));
         let mut report = self.unless_cancelled(async { Ok(ingesting.await?) }).await?;
+        let originals = self.keep_originals(&base, &found.files).await?;
         (request.progress)(Progress::Ended);
         let left_out = found.left_out.into_iter();
         report.files.extend(left_out.map(|(file, reason)| (file, Outcome::Failed { reason })));
-        Ok(IndexResponse { report, pruned, spent: self.cost(), base: base.folder().to_owned() })
+        let base = base.folder().to_owned();
+        Ok(IndexResponse { report, pruned, originals, spent: self.cost(), base })
     }
 }
 

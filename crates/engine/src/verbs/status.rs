@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use pikerag_knowledge::{BaseSummary, KnowledgeBase};
+use pikerag_store::Originals;
 use serde::Serialize;
 
 use crate::engine::Engine;
@@ -15,6 +16,8 @@ pub struct StatusResponse {
     pub base: PathBuf,
     /// Its nodes, its ledger, and what waits.
     pub summary: BaseSummary,
+    /// Bytes of files that are kept.
+    pub originals: Originals,
 }
 
 impl Engine {
@@ -25,6 +28,7 @@ impl Engine {
     pub async fn status(&self) -> Result<StatusResponse> {
         let base = self.base()?;
         let summary = base.summary().await?;
-        Ok(StatusResponse { base: base.folder().to_owned(), summary })
+        let originals = base.originals().await?;
+        Ok(StatusResponse { base: base.folder().to_owned(), summary, originals })
     }
 }

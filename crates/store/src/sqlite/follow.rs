@@ -1,40 +1,137 @@
 //! How does full text follow the database? It is stamped with the generation that it stands at; what
 //! was added and what went since is applied in one commit, one writer at a time.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use pikerag_knowledge::{Chunk, StoreError};
 use rusqlite::Connection;
 
-use super::{Inner, TEXT_GENERATION, counter, rows};
+use super::{Inner, TEXT_GENERATION, counter, locked, rows};
 use crate::error::Context;
-use crate::fulltext::Changes;
+use crate::fulltext::{Access, Changes, FullText, SEARCHING, Turn, guarded, turn_in};
 
 impl Inner {
-    /// Brings full text up to the database before it is searched: at once if this process may
-    /// write it, else by looking at what another process committed.
-    pub(super) fn follow_text(&self, connection: &Connection) -> Result<(), StoreError> {
-        let generation = counter(connection, TEXT_GENERATION).context("reading the generation")?;
-        let index = self.fulltext()?;
-        if index.stamp() == self.stamp(generation) {
-            return index.reload();
+    /// Searches full text as the database stands now. An index that proves to be damaged is made again.
+    pub(super) fn in_text<T>(
+        &self,
+        connection: &Connection,
+        search: impl Fn(&FullText) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let doing = "searching the full-text index";
+        let index = self.text_at(connection)?;
+        match guarded(doing, || search(&index)) {
+            Ok(found) => Ok(found),
+            Err(error) if index.damaged().is_ok_and(|damaged| damaged.is_empty()) => Err(error),
+            Err(error) => {
+                tracing::warn!(error = ?error, "the full-text index is damaged; it is made again");
+                guarded(doing, || search(self.make_text(SEARCHING)?.as_ref()))
+            }
         }
-        if let Err(error) = self.refresh_text() {
-            tracing::warn!(error = ?error, "full text is behind the database; searching it as it is");
-            return index.reload();
-        }
-        Ok(())
     }
 
-    /// Commits to full text what changed since its last commit, or all if it cannot be followed.
-    pub(super) fn refresh_text(&self) -> Result<(), StoreError> {
+    /// Full text, brought up to the database before it is searched: at once if this process may write it,
+    /// else by looking at what another process committed.
+    fn text_at(&self, connection: &Connection) -> Result<Arc<FullText>, StoreError> {
+        let generation = counter(connection, TEXT_GENERATION).context("reading the generation")?;
+        let stamp = self.stamp(generation);
+        if self.writer.is_none() {
+            return self.text_in_memory(connection, &stamp);
+        }
+        let index = self.text(SEARCHING)?;
+        if index.stamp() == stamp {
+            match index.reload() {
+                Ok(()) => return Ok(index),
+                Err(error) => {
+                    tracing::warn!(error = ?error, "full text cannot be opened; it is made again");
+                }
+            }
+            return self.make_text(SEARCHING);
+        }
+        match self.refresh_text(SEARCHING) {
+            Ok(index) => Ok(index),
+            Err(error) => {
+                tracing::warn!(error = ?error, "full text is behind the database; searching it as it is");
+                index.reload()?;
+                Ok(index)
+            }
+        }
+    }
+
+    /// Full text of a base that cannot be written: as it lies there if it is up to date, else made in memory.
+    fn text_in_memory(
+        &self,
+        connection: &Connection,
+        stamp: &str,
+    ) -> Result<Arc<FullText>, StoreError> {
+        let mut held = locked(&self.fulltext);
+        if let Some(index) = held.as_ref().filter(|index| index.stamp() == stamp) {
+            return Ok(Arc::clone(index));
+        }
+        let index = match FullText::existing(&self.folder, Access::Read) {
+            Some(index) if index.stamp() == stamp => index,
+            _ => {
+                tracing::warn!(
+                    "full text is not up to date and cannot be written: made in memory, each time anew"
+                );
+                match self.changes(connection, "").context("reading chunks")? {
+                    Some(all) => FullText::in_memory(&self.folder, all)?,
+                    None => return Err("no stamp is empty").context("reading chunks"),
+                }
+            }
+        };
+        let index = Arc::new(index);
+        *held = Some(Arc::clone(&index));
+        Ok(index)
+    }
+
+    /// The full-text index, opened on first use: most commands need none.
+    fn text(&self, patience: Duration) -> Result<Arc<FullText>, StoreError> {
+        let mut held = locked(&self.fulltext);
+        if let Some(index) = held.as_ref() {
+            return Ok(Arc::clone(index));
+        }
+        let index = Arc::new(FullText::open(&self.folder, patience)?);
+        *held = Some(Arc::clone(&index));
+        Ok(index)
+    }
+
+    /// Commits to full text what changed since its last commit, or all if it cannot be followed; all of it
+    /// anew where that proves it damaged.
+    pub(super) fn refresh_text(&self, patience: Duration) -> Result<Arc<FullText>, StoreError> {
+        let index = self.text(patience)?;
+        let turn = index.turn(patience)?;
+        match self.catch_up(&index, &turn) {
+            Ok(()) => Ok(index),
+            Err(error) if index.damaged().is_ok_and(|damaged| damaged.is_empty()) => Err(error),
+            Err(error) => {
+                tracing::warn!(error = ?error, "the full-text index is damaged; it is made again");
+                self.make_text_in(&turn)
+            }
+        }
+    }
+
+    /// Makes full text from the database, whatever stands there.
+    pub(super) fn make_text(&self, patience: Duration) -> Result<Arc<FullText>, StoreError> {
+        let turn = turn_in(&self.folder, patience)?;
+        self.make_text_in(&turn)
+    }
+
+    fn make_text_in(&self, turn: &Turn) -> Result<Arc<FullText>, StoreError> {
+        let index = Arc::new(FullText::create(&self.folder, turn)?);
+        self.catch_up(&index, turn)?;
+        *locked(&self.fulltext) = Some(Arc::clone(&index));
+        Ok(index)
+    }
+
+    fn catch_up(&self, index: &FullText, turn: &Turn) -> Result<(), StoreError> {
         let doing = "following the database with full text";
-        let index = self.fulltext()?;
-        let turn = index.turn()?;
         // A snapshot taken now: whoever had the turn before may have committed later changes than
         // the caller's snapshot knows.
         self.with_reader(|connection| {
             let snapshot = connection.unchecked_transaction().context(doing)?;
             match self.changes(&snapshot, &index.stamp()).context(doing)? {
-                Some(changes) => index.apply(&turn, changes),
+                Some(changes) => index.apply(turn, changes),
                 None => index.reload(),
             }
         })

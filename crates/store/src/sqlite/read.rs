@@ -105,12 +105,11 @@ impl KnowledgeBase for Base {
     ) -> Result<Vec<Scored<ChunkId>>, StoreError> {
         let words = words.to_owned();
         self.reading("searching words", move |inner, connection| {
-            inner.follow_text(connection)?;
             let mut statement = connection
                 .prepare_cached("SELECT 1 FROM chunks WHERE id = ?1")
                 .context("reading chunks")?;
             let mut hits = Vec::new();
-            for (id, score) in inner.fulltext()?.search(&words, k)? {
+            for (id, score) in inner.in_text(connection, |index| index.search(&words, k))? {
                 // Another process may be ahead of the index that this one sees.
                 if statement.exists([id.cast_signed()]).context("reading chunks")? {
                     hits.push(Scored { item: ChunkId(id), score });
@@ -181,14 +180,11 @@ impl KnowledgeBase for Base {
     async fn term_scores(&self, terms: &[String]) -> Result<Vec<Vec<Scored<ChunkId>>>, StoreError> {
         let terms = terms.to_vec();
         self.reading("searching words", move |inner, connection| {
-            inner.follow_text(connection)?;
-            let index = inner.fulltext()?;
-            let mut lists = Vec::with_capacity(terms.len());
-            for term in terms {
-                let scored = |(id, score)| Scored { item: ChunkId(id), score };
-                lists.push(index.scores(&term)?.into_iter().map(scored).collect());
-            }
-            Ok(lists)
+            let scored = |(id, score)| Scored { item: ChunkId(id), score };
+            let list = |found: Vec<(u64, f32)>| found.into_iter().map(scored).collect();
+            inner.in_text(connection, |index| {
+                terms.iter().map(|term| Ok(list(index.scores(term)?))).collect()
+            })
         })
         .await
     }
@@ -196,9 +192,7 @@ impl KnowledgeBase for Base {
     async fn term_counts(&self, terms: &[String]) -> Result<Vec<usize>, StoreError> {
         let terms = terms.to_vec();
         self.reading("counting words", move |inner, connection| {
-            inner.follow_text(connection)?;
-            let index = inner.fulltext()?;
-            terms.iter().map(|term| index.count(term)).collect()
+            inner.in_text(connection, |index| terms.iter().map(|term| index.count(term)).collect())
         })
         .await
     }

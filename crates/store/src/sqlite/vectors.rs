@@ -2,6 +2,7 @@
 //! database's generation at every search, and scored again from the stored vectors.
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use pikerag_knowledge::{AtomKind, StoreError, VectorSet};
@@ -15,10 +16,22 @@ use crate::sidecar;
 /// Found by codes before the exact scores decide.
 const RESCORED: usize = 50;
 
+/// All sets of vectors.
+pub(super) const SETS: [VectorSet; 8] = [
+    VectorSet::Chunks,
+    VectorSet::Atoms(AtomKind::Question),
+    VectorSet::Atoms(AtomKind::Sentence),
+    VectorSet::Atoms(AtomKind::Statement),
+    VectorSet::Entities,
+    VectorSet::Summaries,
+    VectorSet::Sources,
+    VectorSet::Sections,
+];
+
 /// The codes in memory, each with the generation it was made from.
 #[derive(Default)]
 pub(super) struct Loaded {
-    sets: Mutex<BTreeMap<VectorSet, (i64, Arc<Codes>)>>,
+    pub(super) sets: Mutex<BTreeMap<VectorSet, (i64, Arc<Codes>)>>,
 }
 
 impl Inner {
@@ -70,12 +83,14 @@ impl Inner {
             return Ok(Arc::clone(codes));
         }
         let stamp = self.stamp(generation);
-        let path = self.folder.join(format!("{}.codes", set_name(set)));
+        let path = sidecar_of(&self.folder, set);
         let codes = match sidecar::load(&path, &stamp) {
             Some(codes) => codes,
             None => {
                 let codes = read_codes(connection, set)?;
-                if let Err(error) = sidecar::save(&path, &stamp, &codes) {
+                if self.writer.is_some()
+                    && let Err(error) = sidecar::save(&path, &stamp, &codes)
+                {
                     tracing::warn!(path = %path.display(), %error, "vector codes are not kept; the next start builds them again");
                 }
                 codes
@@ -87,8 +102,13 @@ impl Inner {
     }
 }
 
+/// The file that keeps the codes of a set.
+pub(super) fn sidecar_of(base: &Path, set: VectorSet) -> PathBuf {
+    base.join(format!("{}.codes", set_name(set)))
+}
+
 /// All vectors of a set as codes, in the order of their identifiers.
-fn read_codes(connection: &Connection, set: VectorSet) -> Result<Codes, StoreError> {
+pub(super) fn read_codes(connection: &Connection, set: VectorSet) -> Result<Codes, StoreError> {
     let sql = match set {
         VectorSet::Chunks => {
             "SELECT node, node, vector FROM chunk_vectors ORDER BY node".to_owned()
@@ -162,7 +182,7 @@ pub(super) fn stored(
     nodes.iter().map(|node| statement.query_row([node.cast_signed()], vector).optional()).collect()
 }
 
-fn set_name(set: VectorSet) -> &'static str {
+pub(super) fn set_name(set: VectorSet) -> &'static str {
     match set {
         VectorSet::Chunks => "chunks",
         VectorSet::Atoms(AtomKind::Question) => "questions",

@@ -13,6 +13,7 @@ use super::{
     texts, tree, vectors,
 };
 use crate::error::Context;
+use crate::fulltext::WRITING;
 
 #[async_trait]
 impl KnowledgeWriter for Base {
@@ -321,17 +322,8 @@ impl KnowledgeWriter for Base {
 
     async fn refresh(&self) -> Result<(), StoreError> {
         self.reading("refreshing the derived indexes", |inner, connection| {
-            inner.refresh_text()?;
-            for set in [
-                VectorSet::Chunks,
-                VectorSet::Atoms(pikerag_knowledge::AtomKind::Question),
-                VectorSet::Atoms(pikerag_knowledge::AtomKind::Sentence),
-                VectorSet::Atoms(pikerag_knowledge::AtomKind::Statement),
-                VectorSet::Entities,
-                VectorSet::Summaries,
-                VectorSet::Sources,
-                VectorSet::Sections,
-            ] {
+            inner.refresh_text(WRITING)?;
+            for set in vectors::SETS {
                 inner.codes(connection, set)?;
             }
             Ok(())
