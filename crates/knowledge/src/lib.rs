@@ -21,7 +21,9 @@ pub use distilled::{
     Child, Community, Entity, EntityMention, Extraction, LongDescription, Outline, OutlineRelation,
     Relation, RelationMention, Report, Structure, Summary,
 };
-pub use document::{Area, Block, BlockKind, Chunking, Document, Image, Link, Problem, Span, Table};
+pub use document::{
+    Area, Block, BlockKind, Chunking, Document, Image, Link, PageBox, Problem, Span, Table,
+};
 pub use error_chain::error_chain;
 pub use graph::{
     Atom, AtomKind, Chunk, ChunkKind, DocumentGraph, EdgeKind, LayerKind, NodeKind, Section, Source,

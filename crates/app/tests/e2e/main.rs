@@ -4,6 +4,8 @@
 //! One test binary, so that it is linked once and what the tests share is no dead code in any.
 
 #[cfg(test)]
+mod boxes;
+#[cfg(test)]
 mod cli;
 #[cfg(test)]
 mod common;
