@@ -32,7 +32,7 @@ const VERSION: u32 = 3;
 const WRITER_BYTES: usize = 64 << 20;
 
 /// How long a search waits for another writer; then it searches the index as it is.
-pub(crate) const SEARCHING: Duration = Duration::from_secs(10);
+pub(crate) const SEARCHING: Duration = Duration::from_secs(3);
 /// How long one who has to write waits.
 pub(crate) const WRITING: Duration = Duration::from_mins(10);
 

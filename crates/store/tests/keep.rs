@@ -156,6 +156,77 @@ async fn damaged_codes_are_made_again() {
     assert_eq!(health(&base, Repair::No, &part).await, (Health::Sound, false));
 }
 
+/// Somebody else writes full text, and does not come to an end: it is searched as it stands.
+#[tokio::test]
+async fn a_search_does_not_wait_for_ever_for_another_writer() {
+    let (folder, base) = fresh();
+    put(&base, "a.txt", "A crane.").await;
+    base.refresh().await.unwrap();
+    put(&base, "b.txt", "Another crane.").await;
+    let lock = text_folder(folder.path()).with_extension("lock");
+    let lock = fs::File::options().append(true).open(lock).unwrap();
+    lock.lock().unwrap();
+    assert_eq!(found(&base, "crane").await, ["a.txt"]);
+    let busy = base.check(Repair::No).await.unwrap_err();
+    assert!(matches!(problem(&busy), BaseProblem::Busy { .. }), "{busy:?}");
+    lock.unlock().unwrap();
+    assert_eq!(found(&base, "crane").await, ["a.txt", "b.txt"]);
+}
+
+// Forgetting.
+
+/// What a process that was killed had begun; and what plain deletes had left in freed pages.
+#[tokio::test]
+async fn what_was_begun_to_be_forgotten_is_finished() {
+    const SENTENCE: &str = "Adaeze Okonkwo keeps the green book of lifts.";
+    let (folder, base) = fresh();
+    put(&base, "a.txt", &format!("{SENTENCE} 绿皮书由她保管，从不外借。")).await;
+    put(&base, "b.txt", "A crane.").await;
+    base.delete_file("a.txt").await.unwrap();
+    let holds = |text: &str| {
+        let is_in = |bytes: &Vec<u8>| bytes.windows(text.len()).any(|at| at == text.as_bytes());
+        files(folder.path()).values().any(is_in)
+    };
+    assert!(holds(SENTENCE));
+    assert!(!base.finish_forgetting().await.unwrap(), "nothing was to be forgotten");
+    let connection = Connection::open(folder.path().join(DATABASE)).unwrap();
+    connection.execute_batch("INSERT INTO meta VALUES ('forgetting', '1')").unwrap();
+    drop(connection);
+    assert_eq!(health(&base, Repair::No, &Part::Forgetting).await, (Health::Damaged, false));
+    assert_eq!(health(&base, Repair::Yes, &Part::Forgetting).await, (Health::Sound, true));
+    assert!(!holds(SENTENCE) && !holds("绿皮书由她保管，从不外借。"));
+    assert_eq!(found(&base, "crane").await, ["b.txt"]);
+    assert_eq!(found(&base, "book").await, Vec::<String>::new());
+}
+
+/// Calls of other documents stay, and so do those that share a sentence with it.
+#[tokio::test]
+async fn only_what_holds_the_text_is_forgotten() {
+    let (_folder, base) = fresh();
+    put(&base, "a.txt", "The secret crane lifts nine tons. The harbour is closed at night.").await;
+    put(&base, "b.txt", "The open crane lifts two tons. The harbour is closed at night.").await;
+    let with = |key: &str, request: &str, reply: &str| CallRecord {
+        request: serde_json::json!({ "text": request }).to_string(),
+        reply: serde_json::json!({ "text": serde_json::json!([reply]).to_string() }).to_string(),
+        ..call(key)
+    };
+    let calls = vec![
+        with("asked", "Read: The secret crane\nlifts nine tons. Well?", "[]"),
+        with("said", "Well?", "the book: The secret crane lifts nine tons."),
+        with("shared", "Read: The harbour is closed at night.", "[]"),
+        with("other", "Read: The open crane lifts two tons.", "[]"),
+        with("near", "The secret crane lifts", "nine tons"),
+    ];
+    base.keep_all(calls).await.unwrap();
+    let files = ["a.txt".to_owned()];
+    assert_eq!(base.remains_of(&files).await.unwrap().calls, 2);
+    assert_eq!(base.forget_files(&files, 7).await.unwrap().calls, 2);
+    let keys = ["asked", "said", "shared", "other", "near"].map(str::to_owned);
+    let left = base.find_all(&keys).await.unwrap();
+    let left: Vec<bool> = left.iter().map(Option::is_some).collect();
+    assert_eq!(left, [false, false, true, true, true]);
+}
+
 // Copies.
 
 /// Tells the writer of the next test to end.

@@ -175,6 +175,19 @@ fn a_base_that_cannot_be_written_is_asked() {
     }
 }
 
+/// Its log would have to be read by writing beside it: told, and not read as if there were none.
+#[test]
+fn a_base_that_was_not_closed_and_cannot_be_written_is_refused() {
+    let place = Place::new();
+    place.write("docs/rules.md", KEPT);
+    place.run_to(0, &["--base", "base", "index", "docs"]);
+    fs::write(place.path("base/base.sqlite-wal"), "what a process that was killed left").unwrap();
+    let _locked = Locked::new(&place);
+    let ran = unprivileged(&place, &["--base", "base", "status"]);
+    assert_eq!(ran.status.code(), Some(1));
+    assert!(text(&ran.stderr).contains("it was not closed in order"), "{}", text(&ran.stderr));
+}
+
 #[test]
 fn a_base_is_backed_up_checked_repaired_and_restored() {
     let place = Place::new();

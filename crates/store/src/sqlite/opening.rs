@@ -115,7 +115,13 @@ pub(super) fn to_read(path: &Path) -> rusqlite::Result<Connection> {
 
 /// A read-only connection to a base that this process may have to read without being able to write.
 pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
-    to_read(path).context("opening the database to read")
+    match to_read(path) {
+        Err(_) if header::has_log(path) => {
+            let reason = "it was not closed in order, and its log cannot be read without writing";
+            Err(not_ours(path, reason.to_owned()))
+        }
+        opened => opened.context("opening the database to read"),
+    }
 }
 
 fn unchanging(path: &Path) -> OsString {
