@@ -393,19 +393,21 @@ mod tests {
             assert_eq!(FullText::open(folder.path(), WRITING).unwrap().stamp(), "b:1");
         };
         made();
-        let files = std::fs::read_dir(folder_of(folder.path())).unwrap();
-        let files = files.map(|file| file.unwrap().path()).filter(|file| {
-            let name = file.file_name().unwrap().to_str().unwrap();
-            !name.starts_with('.') && !name.starts_with("sound")
-        });
-        let endings: BTreeSet<_> = files.map(|file| file.extension().unwrap().to_owned()).collect();
+        // Not what tantivy and we note besides.
+        let files = || {
+            let files = std::fs::read_dir(folder_of(folder.path())).unwrap();
+            files.map(|file| file.unwrap().path()).filter(|file| {
+                let name = file.file_name().unwrap().to_str().unwrap();
+                !name.starts_with('.') && !name.starts_with("sound")
+            })
+        };
+        let endings: BTreeSet<_> =
+            files().map(|file| file.extension().unwrap().to_owned()).collect();
         assert!(5 < endings.len(), "{endings:?}");
         for ending in endings {
             for whole in [false, true] {
                 made();
-                let files = std::fs::read_dir(folder_of(folder.path())).unwrap();
-                let mut files = files.map(|file| file.unwrap().path());
-                let file = files.find(|file| file.extension() == Some(&ending)).unwrap();
+                let file = files().find(|file| file.extension() == Some(&ending)).unwrap();
                 let mut bytes = std::fs::read(&file).unwrap();
                 match whole {
                     true => std::fs::remove_file(&file).unwrap(),
@@ -415,8 +417,9 @@ mod tests {
                     }
                 }
                 let index = FullText::open(folder.path(), WRITING).unwrap();
-                // Only the list of deleted documents may be missing.
-                assert_eq!(index.stamp(), "", "{ending:?} {whole}");
+                // Positions are not kept: without their file nothing is missing.
+                let is_missed = !(whole && ending == "pos");
+                assert_eq!(index.stamp().is_empty(), is_missed, "{ending:?} {whole}");
             }
         }
     }

@@ -35,10 +35,10 @@ impl Phrases {
             if let Some(begins) = begin(bytes).and_then(|at| phrases.begins.get_mut(at)) {
                 *begins = true;
             }
-            if let Some(head) = bytes.first_chunk() {
-                phrases.long.entry(*head).or_default().push(number);
-            } else if let Some(head) = bytes.first_chunk() {
-                phrases.short.entry(*head).or_default().push(number);
+            match (bytes.first_chunk::<LONG>(), bytes.first_chunk::<SHORTEST>()) {
+                (Some(head), _) => phrases.long.entry(*head).or_default().push(number),
+                (None, Some(head)) => phrases.short.entry(*head).or_default().push(number),
+                (None, None) => {}
             }
         }
         phrases
@@ -176,7 +176,8 @@ mod tests {
             let units: Vec<_> = text.encode_utf16().map(|unit| format!("u{unit:04x}")).collect();
             let ascii = format!("\\{}", units.join("\\"));
             assert!(phrases.any_in_json(&ascii), "{ascii}");
-            assert!(!phrases.any_in_json(&text[..text.len() - 4]));
+            let (last, _) = text.char_indices().next_back().unwrap();
+            assert!(!phrases.any_in_json(&text[..last]));
         }
         assert!(!phrases.any_in_json("short \\"));
     }

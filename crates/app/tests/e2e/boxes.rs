@@ -1,5 +1,7 @@
 //! Is it told where on which page a chunk and a citation stand, line by line?
 
+use std::fmt::Write;
+
 use serde_json::Value;
 
 use crate::common::Place;
@@ -72,9 +74,9 @@ fn pdf(pages: &[&[&str]]) -> Vec<u8> {
         vec!["<</Type/Catalog/Pages 2 0 R>>".to_owned(), String::new(), font.to_owned()];
     let mut kids = String::new();
     for (page, lines) in pages.iter().enumerate() {
-        let shown: String = lines.iter().map(|line| format!("({line}) Tj T*\n")).collect();
-        let content = format!("BT /F1 12 Tf 14 TL 50 {} Td\n{shown}ET\n", 700 - 100 * page);
-        kids += &format!("{} 0 R ", objects.len() + 1);
+        let shown = format!("({}) Tj T*", lines.join(") Tj T*\n("));
+        let content = format!("BT /F1 12 Tf 14 TL 50 {} Td\n{shown}\nET\n", 700 - 100 * page);
+        write!(kids, "{} 0 R ", objects.len() + 1).unwrap();
         objects.push(format!(
             "<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F1 3 0 R>>>>/Contents {} 0 R>>",
             objects.len() + 2
@@ -85,13 +87,11 @@ fn pdf(pages: &[&[&str]]) -> Vec<u8> {
     let mut file = "%PDF-1.7\n".to_owned();
     let mut offsets = String::new();
     for (number, object) in (1..).zip(&objects) {
-        offsets += &format!("{:010} 00000 n \n", file.len());
-        file += &format!("{number} 0 obj\n{object}\nendobj\n");
+        writeln!(offsets, "{:010} 00000 n ", file.len()).unwrap();
+        write!(file, "{number} 0 obj\n{object}\nendobj\n").unwrap();
     }
     let (start, size) = (file.len(), objects.len() + 1);
-    file += &format!(
-        "xref\n0 {size}\n0000000000 65535 f \n{offsets}trailer\n<</Size {size}/Root 1 0 R>>\n"
-    );
-    file += &format!("startxref\n{start}\n%%EOF");
+    write!(file, "xref\n0 {size}\n0000000000 65535 f \n{offsets}trailer\n").unwrap();
+    write!(file, "<</Size {size}/Root 1 0 R>>\nstartxref\n{start}\n%%EOF").unwrap();
     file.into_bytes()
 }
