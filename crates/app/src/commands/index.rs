@@ -1,12 +1,12 @@
-//! `index`, `estimate`, `delete`: what goes into the base and what leaves it.
+//! `index` and `estimate`: what goes into the base.
 
 use pikerag_engine::knowledge::Problem;
 use pikerag_engine::parts::Outcome;
-use pikerag_engine::{DeleteRequest, Engine, IndexResponse};
+use pikerag_engine::{Engine, IndexResponse};
 
 use super::files::{tell_gone, tell_unseen};
 use crate::advice;
-use crate::cli::{Estimate, Index, Paths};
+use crate::cli::{Estimate, Index};
 use crate::exit;
 use crate::output::{Bar, note, say, say_json, tell_notice};
 use crate::plain::one_line;
@@ -37,22 +37,8 @@ pub(crate) async fn index(engine: &Engine, json: bool, arguments: &Index) -> any
     })
 }
 
-fn tell(response: &IndexResponse) {
-    let IndexResponse { report, pruned, retried, gone, spent, .. } = response;
-    let (mut stored, mut unchanged, mut chunks) = (0, 0, 0);
-    for (path, outcome) in &report.files {
-        match outcome {
-            Outcome::Stored { report, .. } => {
-                stored += 1;
-                chunks += report.added;
-            }
-            Outcome::Unchanged => unchanged += 1,
-            Outcome::Waiting { reason } => note(&format!("waits: {}: {reason}", one_line(path))),
-            Outcome::Failed { reason } => {
-                note(&format!("left out: {}: {}", one_line(path), advice::file(reason)));
-            }
-        }
-    }
+/// What could not be read, understood or kept.
+fn tell_trouble(IndexResponse { report, originals, .. }: &IndexResponse) {
     for (path, Problem { place, reason }) in report.problems.iter().take(LISTED) {
         note(&format!(
             "problem: {}{}{place}: {reason}",
@@ -72,6 +58,31 @@ fn tell(response: &IndexResponse) {
     if 0 < report.refused {
         note(&format!("{} refused; {}", count(report.refused, "call"), advice::REFUSED));
     }
+    for path in &originals.too_large {
+        note(&format!(
+            "not kept as it is, too large for `index.originals_mib`: {}",
+            one_line(path)
+        ));
+    }
+}
+
+fn tell(response: &IndexResponse) {
+    let IndexResponse { report, pruned, retried, gone, spent, .. } = response;
+    let (mut stored, mut unchanged, mut chunks) = (0, 0, 0);
+    for (path, outcome) in &report.files {
+        match outcome {
+            Outcome::Stored { report, .. } => {
+                stored += 1;
+                chunks += report.added;
+            }
+            Outcome::Unchanged => unchanged += 1,
+            Outcome::Waiting { reason } => note(&format!("waits: {}: {reason}", one_line(path))),
+            Outcome::Failed { reason } => {
+                note(&format!("left out: {}: {}", one_line(path), advice::file(reason)));
+            }
+        }
+    }
+    tell_trouble(response);
     for path in pruned {
         say(&format!("removed {}: it is gone from disk", one_line(path)));
     }
@@ -151,21 +162,6 @@ fn tell(response: &IndexResponse) {
     if report.stopped.is_some() || report.failures > 0 {
         note(&advice::unfinished(report));
     }
-}
-
-pub(crate) async fn delete(engine: &Engine, json: bool, arguments: &Paths) -> anyhow::Result<u8> {
-    let response = engine.delete(&DeleteRequest { paths: arguments.paths.clone() }).await?;
-    if json {
-        say_json(&response)?;
-    } else {
-        for name in &response.deleted {
-            say(&format!("deleted {}", one_line(name)));
-        }
-        if response.deleted.is_empty() {
-            note("nothing in the base is named so; `pikerag files` lists what there is");
-        }
-    }
-    Ok(if response.deleted.is_empty() { exit::FAILED } else { 0 })
 }
 
 pub(crate) async fn estimate(

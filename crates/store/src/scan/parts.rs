@@ -215,7 +215,7 @@ mod tests {
                     parts.nearest(&queries, k, -1.0, &exclude, None),
                     whole.nearest(&queries, k, -1.0, Among { exclude: &exclude, rows: None })
                 );
-                let even = |id: u64, _| id % 2 == 0;
+                let even = |id: u64, _| id.is_multiple_of(2);
                 let (of_parts, of_whole) = (parts.rows(even), Rows::of(&whole, even));
                 prop_assert_eq!(
                     parts.nearest(&queries, k, -1.0, &exclude, Some(&of_parts)),

@@ -1,5 +1,6 @@
 //! Where are paid replies kept? In the `calls` table, many callers' records in one transaction.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -15,6 +16,8 @@ use crate::error::Context;
 pub(super) struct Queue {
     waiting: Mutex<Waiting>,
     flushing: Mutex<()>,
+    /// Records of a base that cannot be written: nothing is paid twice while this process runs.
+    unwritten: Mutex<HashMap<String, CallRecord>>,
 }
 
 #[derive(Default)]
@@ -29,7 +32,7 @@ struct Waiting {
 impl Ledger for Base {
     async fn find_all(&self, keys: &[String]) -> Result<Vec<Option<CallRecord>>, StoreError> {
         let keys = keys.to_vec();
-        self.reading("reading the ledger", move |_, connection| {
+        self.reading("reading the ledger", move |inner, connection| {
             let mut statement = connection
                 .prepare_cached(
                     "SELECT key, role, model, request, reply, prompt_tokens, completion_tokens
@@ -38,7 +41,9 @@ impl Ledger for Base {
                 .context("reading the ledger")?;
             keys.iter()
                 .map(|key| {
-                    statement.query_row([key], record).optional().context("reading the ledger")
+                    let kept = statement.query_row([key], record).optional();
+                    let kept = kept.context("reading the ledger")?;
+                    Ok(kept.or_else(|| locked(&inner.ledger.unwritten).get(key).cloned()))
                 })
                 .collect()
         })
@@ -47,6 +52,19 @@ impl Ledger for Base {
 
     async fn inherits(&self, model: &str, endpoint: &str) -> Result<bool, StoreError> {
         let (name, endpoint) = (format!("served:{model}"), endpoint.to_owned());
+        if self.is_read_only() {
+            let doing = "finding out whose replies these are";
+            return self
+                .looking(doing, move |connection| {
+                    let heir: Option<String> = connection
+                        .query_row("SELECT value FROM meta WHERE key = ?1", [&name], |row| {
+                            row.get(0)
+                        })
+                        .optional()?;
+                    Ok(heir.is_none_or(|heir| heir == endpoint))
+                })
+                .await;
+        }
         self.writing("finding out whose replies these are", move |tx| {
             tx.execute(
                 "INSERT INTO meta(key, value) VALUES (?1, ?2) ON CONFLICT(key) DO NOTHING",
@@ -60,6 +78,11 @@ impl Ledger for Base {
     }
 
     async fn keep_all(&self, calls: Vec<CallRecord>) -> Result<(), StoreError> {
+        if self.is_read_only() {
+            let mut unwritten = locked(&self.inner.ledger.unwritten);
+            unwritten.extend(calls.into_iter().map(|call| (call.key.clone(), call)));
+            return Ok(());
+        }
         let number = {
             let mut waiting = locked(&self.inner.ledger.waiting);
             waiting.taken += calls.len() as u64;
