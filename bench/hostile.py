@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What do hostile files cost? Time and peak memory of reading each file of a folder.
 
-    python3 ../shared/tools/badcorpus.py /tmp/bad && python3 bench/hostile.py BINARY /tmp/bad
+    cargo run -p pikerag-test-support --example hostile -- /tmp/bad && python3 bench/hostile.py BINARY /tmp/bad
 
 BINARY is pikerag. Per file: wall seconds, the largest resident set of any of its processes (the
 kernel's count, `wait4`), and what came of it. Ends with 1 if a file was neither read nor refused for a

@@ -1,5 +1,6 @@
 //! What has to pass before a change is done? The same steps here as in CI, cheapest first.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -7,7 +8,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::deny::deny;
-use crate::program::{cargo, is_installed, run, timed, tool};
+use crate::program::{cargo, is_installed, run, target_folder, timed, tool};
 use crate::tidy::tidy;
 
 /// How much to check.
@@ -29,12 +30,14 @@ pub(crate) fn check(root: &Path, extent: Extent) -> Result<()> {
     timed("deny", "licences, versions and sources of dependencies", || deny(root))?;
     let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     run("clippy", cargo(&clippy))?;
-    if is_installed(cargo(&["nextest", "--version"])) {
-        run("tests", cargo(&["nextest", "run", "--workspace"]))?;
+    let left_out = target_folder(root)?.join("left-out.txt");
+    let tests = if is_installed(cargo(&["nextest", "--version"])) {
+        cargo(&["nextest", "run", "--workspace"])
     } else {
         println!("note: cargo-nextest is not installed, `cargo test` takes its place");
-        run("tests", cargo(&["test", "--workspace", "--lib", "--bins", "--tests"]))?;
-    }
+        cargo(&["test", "--workspace", "--lib", "--bins", "--tests"])
+    };
+    run_tests(tests, &left_out)?;
     if extent == Extent::Whole {
         run("doctests", cargo(&["test", "--workspace", "--doc"]))?;
         let mut docs = cargo(&["doc", "--workspace", "--no-deps"]);
@@ -43,8 +46,34 @@ pub(crate) fn check(root: &Path, extent: Extent) -> Result<()> {
     }
     run_if_installed("typos", tool(root, "typos", &["--version"]), tool(root, "typos", &[]))?;
     run_if_installed("machete", cargo(&["machete", "--version"]), cargo(&["machete"]))?;
-    println!("\nall good, after {:.1} s", began.elapsed().as_secs_f64());
+    let left_out = tell_left_out(&left_out)?;
+    println!("\nall good, {left_out}after {:.1} s", began.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// Tests write there what they leave out: the output of a test that passes is not shown.
+fn run_tests(mut tests: Command, left_out: &Path) -> Result<()> {
+    if let Some(folder) = left_out.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(left_out, "")?;
+    tests.env("PIKERAG_LEFT_OUT", left_out);
+    run("tests", tests)
+}
+
+/// Prints each test that was left out, and says how many there are.
+fn tell_left_out(list: &Path) -> Result<String> {
+    let list = fs::read_to_string(list)?;
+    let mut lines: Vec<&str> = list.lines().collect();
+    lines.sort_unstable();
+    lines.dedup();
+    for line in &lines {
+        println!("{line}");
+    }
+    Ok(match lines.len() {
+        0 => String::new(),
+        n => format!("but for {n} tests or parts of tests LEFT OUT (above), "),
+    })
 }
 
 /// Tools that CI does not compile.
@@ -59,8 +88,22 @@ fn run_if_installed(name: &str, version: Command, work: Command) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::run_if_installed;
+    use super::{run_if_installed, run_tests, tell_left_out};
     use crate::program::tool;
+
+    #[test]
+    fn what_tests_leave_out_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let list = folder.path().join("target/left-out.txt");
+        let says = "for n in b a b; do echo LEFT OUT: $n >> $PIKERAG_LEFT_OUT; done";
+        run_tests(tool(folder.path(), "sh", &["-c", says]), &list).unwrap();
+        assert_eq!(
+            tell_left_out(&list).unwrap(),
+            "but for 2 tests or parts of tests LEFT OUT (above), "
+        );
+        run_tests(tool(folder.path(), "true", &[]), &list).unwrap();
+        assert_eq!(tell_left_out(&list).unwrap(), "");
+    }
 
     #[test]
     fn a_missing_tool_is_a_note() {

@@ -1,12 +1,13 @@
 //! Do the properties hold for longer than CI looks? Random inputs until the time is over.
 //!
 //! cargo-fuzz needs a nightly compiler, and the toolchain is a pinned stable one. The properties of
-//! the tests (proptest) draw new inputs in every run, so running them again is fuzzing, if without
-//! a look at which code an input reaches.
+//! the tests (proptest) draw new inputs in every run, and the targets (`fuzz_targets!`, `fuzz_replies!`)
+//! meet mutants of their corpus, others in each round: running them again is fuzzing, if without a look
+//! at which code an input reaches.
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -17,11 +18,14 @@ use crate::tidy::{Tree, has_ending, read};
 pub(crate) const HELP: &str = "\
 usage: cargo xtask fuzz [--minutes N] [--cases N] [PART…]
 
-Runs the property tests, or those with PART in their names, in rounds until the minutes are over
-(5 without a word; a round that has begun is ended). Each round draws inputs of its own. --cases
-sets how many a test draws in a round (PROPTEST_CASES); tests that state a number themselves keep
-it. What fails is made small, printed, and kept by most tests in `proptest-regressions`: commit that
-file with the mend. Needs cargo-nextest.";
+Runs the property tests and the targets that meet mutants of a corpus, or those with PART in their
+names, in rounds until the minutes are over (5 without a word; a round that has begun is ended). Each
+round draws inputs of its own. --cases sets how many a test draws in a round; properties that state a
+number themselves keep it. What fails is printed and kept, by properties in `proptest-regressions`, by
+targets as `found-…` in their corpus: commit that file with the mend. Needs cargo-nextest.";
+
+/// Mutants that a target meets in a round, unless it is said.
+const MUTANTS: u32 = 200;
 
 #[derive(Debug, PartialEq, Eq)]
 struct Params<'a> {
@@ -47,7 +51,7 @@ pub(crate) fn fuzz(root: &Path, arguments: &[&str]) -> Result<()> {
     ensure!(!properties.is_empty(), "no property has such a name");
     let n_fixed = properties.iter().filter(|property| property.is_fixed).count();
     println!(
-        "{} properties, {n_fixed} of them with a number of cases of their own",
+        "{} properties and targets, {n_fixed} of them with a number of cases of their own",
         properties.len()
     );
 
@@ -69,7 +73,11 @@ pub(crate) fn fuzz(root: &Path, arguments: &[&str]) -> Result<()> {
     let mut n_rounds = 0;
     while n_rounds == 0 || began.elapsed() < time {
         n_rounds += 1;
-        run(&format!("round {n_rounds}"), command(&["--filterset", &filter]))?;
+        let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(n_rounds, |d| d.as_secs());
+        let mut round = command(&["--filterset", &filter]);
+        round.env("PIKERAG_FUZZ_SEED", seed.to_string());
+        round.env("PIKERAG_FUZZ_CASES", cases.unwrap_or(MUTANTS).to_string());
+        run(&format!("round {n_rounds}, seed {seed}"), round)?;
     }
     println!("\nall held, {n_rounds} rounds in {:.1} s", began.elapsed().as_secs_f64());
     Ok(())
@@ -95,7 +103,8 @@ fn params<'a>(arguments: &[&'a str]) -> Result<Params<'a>> {
     Ok(params)
 }
 
-/// The functions inside `proptest! { … }` in the crates.
+/// The functions inside `proptest! { … }` in the crates, and the targets inside `fuzz_targets! { … }` and
+/// `fuzz_replies! { … }`.
 fn properties(tree: &Tree) -> Vec<Property> {
     let mut found = BTreeSet::new();
     for (path, text) in tree.iter().filter(|(path, _)| has_ending(path, "rs")) {
@@ -114,8 +123,33 @@ fn properties(tree: &Tree) -> Vec<Property> {
                 found.insert(Property { package, name, is_fixed });
             }
         }
+        for (opening, names) in
+            [("fuzz_targets! {", target as Names), ("fuzz_replies! {", reply as Names)]
+        {
+            for (at, _) in code.match_indices(opening) {
+                let block = block(code.get(at + opening.len()..).unwrap_or_default());
+                for name in block.lines().flat_map(names) {
+                    let name = format!("{name}::mutants");
+                    found.insert(Property { package: package.clone(), name, is_fixed: false });
+                }
+            }
+        }
     }
     found.into_iter().collect()
+}
+
+/// The names in a line.
+type Names = fn(&str) -> Vec<&str>;
+
+/// `NAME in "corpus" => …`, which begins a line.
+fn target(line: &str) -> Vec<&str> {
+    let name = line.trim_start().split_once(" in ").map(|(name, _)| name);
+    name.filter(|name| !name.is_empty() && name.chars().all(is_word)).into_iter().collect()
+}
+
+/// `NAME: Type, NAME: Type`.
+fn reply(line: &str) -> Vec<&str> {
+    line.split(',').filter_map(|part| Some(part.split_once(':')?.0.trim())).collect()
 }
 
 /// What stands before the `}` that ends the block.
@@ -180,7 +214,9 @@ mod tests {
         let text = "#[test]\nfn a() {}\nproptest! {\n    #![proptest_config(C::with_cases(9))]\n    \
                     /// fn b()\n    #[test]\n    fn c(d in 0..9) { if d == 0 { \"}\" } }\n    #[test]\n    \
                     fn e(f in 0..9) {}\n}\n#[test]\nfn g() {}\n";
-        let plain = "mod tests { proptest! {\n#[test]\nfn h(i in 0..9) { cases }\n} }\n";
+        let plain = "mod tests { proptest! {\n#[test]\nfn h(i in 0..9) { cases }\n} }\n\
+                     pikerag_test_support::fuzz_replies! { reply_a: A, reply_b: B }\n\
+                     fuzz_targets! {\n    html in \"corpus/html\" => |bytes| { for x in bytes {} };\n}\n";
         let tree: Tree = [
             ("crates/app/src/a.rs", text),
             ("crates/y/tests/b.rs", plain),
@@ -194,8 +230,15 @@ mod tests {
         let line = |p: &super::Property| format!("{} {} {}", p.package, p.name, p.is_fixed);
         assert_eq!(
             found.iter().map(line).collect::<Vec<_>>(),
-            ["pikerag c true", "pikerag e true", "pikerag-y h false"]
+            [
+                "pikerag c true",
+                "pikerag e true",
+                "pikerag-y h false",
+                "pikerag-y html::mutants false",
+                "pikerag-y reply_a::mutants false",
+                "pikerag-y reply_b::mutants false",
+            ]
         );
-        assert_eq!(filter(&found), "test(/(^|::)(c|e|h)$/)");
+        assert_eq!(filter(&found[..4]), "test(/(^|::)(c|e|h|html::mutants)$/)");
     }
 }

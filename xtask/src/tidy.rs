@@ -17,6 +17,7 @@ mod machine;
 mod named;
 pub(crate) mod rust;
 mod shape;
+mod targets;
 
 /// The project's files: their text by their path from the root, with `/` on every system. Files
 /// that are not UTF-8 are there with an empty text.
@@ -49,6 +50,7 @@ pub(crate) fn tidy(root: &Path) -> Result<()> {
         named::check,
         elsewhere::check,
         circles::check,
+        targets::check,
     ];
     let findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(&tree)).collect();
     for finding in &findings {

@@ -5,6 +5,7 @@ mod admitted;
 mod corpus;
 mod derived;
 mod graph;
+mod progress;
 mod refusals;
 mod search;
 mod tags;

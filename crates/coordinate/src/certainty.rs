@@ -116,6 +116,9 @@ impl Reply for Grade {
 }
 
 #[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_grade: Grade }
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

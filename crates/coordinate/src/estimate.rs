@@ -4,7 +4,7 @@
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{document_graph, enhanced_forecast};
 use pikerag_knowledge::{
-    Chunk, Document, DocumentGraph, KnowledgeWriter, Role, StoreError, TagClass,
+    Chunk, ChunkId, Document, DocumentGraph, KnowledgeWriter, Role, StoreError, TagClass,
 };
 use pikerag_parse::Parsed;
 
@@ -151,6 +151,11 @@ async fn graph_of(
     }
 }
 
+/// Whether the base holds a chunk. What cannot be read is not taken for new.
+async fn holds(base: &dyn KnowledgeWriter, chunk: ChunkId) -> Result<bool, StoreError> {
+    Ok(!base.chunks(&[chunk]).await?.is_empty())
+}
+
 /// Adds what a document will take: of its chunks, those that the base does not hold.
 async fn count(
     bill: &mut Bill,
@@ -163,7 +168,7 @@ async fn count(
     let mut new: Vec<&Chunk> = Vec::new();
     for chunk in graph.chunks.iter().filter(|chunk| !chunk.hidden) {
         let is_stored = match base {
-            Some(base) => base.chunks(&[chunk.id]).await.is_ok_and(|held| !held.is_empty()),
+            Some(base) => holds(base, chunk.id).await?,
             None => false,
         };
         // What is stored is done, or waits and was counted.

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Change, Changed, ChatModel, ChatReply, ChatRequest, Event, ForkPoint, ModelError, RunEvent,
-    RunRecord,
+    CallRef, Change, Changed, ChatModel, ChatReply, ChatRequest, Event, ForkPoint, ModelError,
+    RunEvent, RunRecord,
 };
 
 use crate::ports::Models;
@@ -130,6 +130,13 @@ impl ChatModel for Switch {
         match self.is_live.load(Ordering::SeqCst) {
             true => self.live.complete(request).await,
             false => self.recorded.complete(request).await,
+        }
+    }
+
+    async fn discard(&self, calls: &[CallRef]) -> Result<(), ModelError> {
+        match self.is_live.load(Ordering::SeqCst) {
+            true => self.live.discard(calls).await,
+            false => self.recorded.discard(calls).await,
         }
     }
 }

@@ -16,7 +16,7 @@ use pikerag_doubles::{HashEmbedder, ScriptedChat, ScriptedEmbedder, busy};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
     AtomKind, ChatModel, ChunkId, CorpusReader, CorpusWriter, Embedder, ModelError, PutReport,
-    RefusalWriter, Scored, SearchIndex, SearchWriter,
+    RefusalWriter, Scored, SearchIndex, SearchWriter, StoreError,
 };
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
 use pikerag_parse::{Limits, NoTools, parse};
@@ -391,6 +391,22 @@ async fn refused_chunks_are_marked_and_asked_about_on_request() {
     let fresh = Shelf::empty();
     fresh.index(&files, Some(recorded(&fresh, asking())), embedder(), &params).await;
     assert_eq!(shelf.export(), fresh.export());
+}
+
+/// Chunks that cannot be read are not taken for new ones: there is no bill then.
+#[tokio::test]
+async fn a_base_that_cannot_be_read_gives_no_bill() {
+    let mut files = Files::from_iter([("a.md", "# A\n\nThe crane lifts forty tons.")]);
+    let shelf = Shelf::empty();
+    index(&shelf, &files, asking()).await;
+    let database = shelf.base.folder().join(pikerag_store::DATABASE);
+    let connection = rusqlite::Connection::open(database).unwrap();
+    connection.execute("UPDATE chunks SET headings = 'no list'", []).unwrap();
+    files.0.get_mut("a.md").unwrap().push_str("\n\n# B\n\nThe tea is hot.");
+    let paths = ["a.md".to_owned()];
+    let (params, available) = (params(), Available::all());
+    let bill = estimate(Some(&*shelf.base), &files, &paths, &params, &available).await;
+    assert!(matches!(bill, Err(StoreError::Failed { .. })), "{bill:?}");
 }
 
 #[tokio::test]

@@ -12,9 +12,10 @@ use std::sync::{Arc, OnceLock};
 use pikerag_coordinate::ingest::{Available, Params, Tools};
 use pikerag_coordinate::{Method, Models, Ports};
 use pikerag_knowledge::{
-    ChatModel, CorpusReader, Embedder, Filter, KnowledgeBase, Ledger, Role, Snapshots, Structure,
+    ChatModel, CorpusReader, Embedder, Filter, KnowledgeBase, Ledger, Role, RunEvent, Snapshots,
+    Structure,
 };
-use pikerag_models::{CallContext, MemoryLedger, Meter, Mode, Transport};
+use pikerag_models::{CallContext, MemoryLedger, Meter, Mode, Pins, Transport};
 use pikerag_store::{Base, DATABASE};
 use tokio_util::sync::CancellationToken;
 
@@ -202,7 +203,7 @@ impl Engine {
     fn calls(&self, ledger: Arc<dyn Ledger>, mode: Mode) -> CallContext {
         let mode = if self.settings.replay { Mode::ReplayOnly } else { mode };
         let (meter, transport) = (Arc::clone(&self.meter), self.transport.clone());
-        CallContext { ledger, mode, meter, transport }
+        CallContext { ledger, mode, pins: Pins::default(), meter, transport }
     }
 
     /// Which roles have a chat model, and whether there is an embedder.
@@ -217,8 +218,11 @@ impl Engine {
         self.settings.chat(role).is_some()
     }
 
-    pub(crate) fn models_in(&self, base: &Base, mode: Mode) -> Result<Models> {
-        endpoints::models(&self.settings, &self.calls(Arc::new(base.clone()), mode))
+    /// Models that answer with the recorded replies that a run had.
+    pub(crate) fn models_of_run(&self, base: &Base, events: &[RunEvent]) -> Result<Models> {
+        let pins = Pins::all(events.iter().flat_map(|event| event.calls.iter().cloned()));
+        let calls = self.calls(Arc::new(base.clone()), Mode::ReplayOnly);
+        endpoints::models(&self.settings, &CallContext { pins, ..calls })
     }
 
     fn models(&self, ledger: Arc<dyn Ledger>) -> Result<Models> {
@@ -236,7 +240,8 @@ impl Engine {
         self.embedder_with(Arc::new(MemoryLedger::default()))
     }
 
-    async fn embedder_on(&self, base: &Base) -> Result<Option<Arc<dyn Embedder>>> {
+    /// The embedder with a record, by the name that this base knows it by.
+    pub(crate) async fn embedder_on(&self, base: &Base) -> Result<Option<Arc<dyn Embedder>>> {
         match self.embedder_with(Arc::new(base.clone()))? {
             Some(embedder) => Ok(Some(named::on(&self.settings, embedder, base).await?)),
             None => Ok(None),

@@ -195,6 +195,20 @@ fn each_once(values: impl IntoIterator<Item = String>) -> Vec<String> {
 }
 
 #[cfg(test)]
+pikerag_test_support::fuzz_targets! {
+    dataset in "corpus/datasets" => |bytes: &[u8]| {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.json", "a.jsonl"] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            if let Ok(data) = read(&path, None) {
+                assert!(data.items.iter().all(|item| !item.answers.is_empty()));
+            }
+        }
+    };
+}
+
+#[cfg(test)]
 mod tests {
     use std::error::Error;
     use std::io::Write;
@@ -347,37 +361,41 @@ mod tests {
     /// Files of questions beside the checkout.
     #[test]
     fn reads_the_real_files() {
-        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
         for (path, n) in [
-            ("../shared/data/multihop/hotpotqa.questions.jsonl", 500),
-            ("../shared/data/multihop/2wiki.questions.jsonl", 360),
-            ("../shared/data/multihop/musique.questions.jsonl", 350),
-            ("../shared/data/singlehop/nq.questions.jsonl", 500),
-            ("../shared/data/singlehop/multihoprag.questions.jsonl", 500),
-            ("../shared/data/singlehop/fever.claims.jsonl", 500),
-            ("../shared/data/singlehop/popqa.questions.jsonl", 500),
-            ("../shared/data/singlehop/strategyqa.questions.jsonl", 150),
-            ("../shared/data/singlehop/triviaqa.questions.jsonl", 100),
-            ("../shared/data/singlehop/webquestions.questions.jsonl", 500),
-            ("../shared/data/multihop_train/hotpotqa_train.questions.jsonl", 100),
-            ("../shared/data/multihop_train/musique_train.questions.jsonl", 100),
-            ("../shared/data/lawbench/1-1.questions.jsonl", 250),
-            ("../shared/data/lawbench/1-2.questions.jsonl", 250),
-            ("../shared/data/lawbench/3-1.questions.jsonl", 250),
-            ("../shared/data/lawbench/3-2.questions.jsonl", 250),
-            ("../shared/data/lawbench/3-6.questions.jsonl", 250),
-            ("../shared/data/lawbench/3-8.questions.jsonl", 250),
-            ("../shared/tools/llm_stub/workload/questions.jsonl", 50),
+            ("data/multihop/hotpotqa.questions.jsonl", 500),
+            ("data/multihop/2wiki.questions.jsonl", 360),
+            ("data/multihop/musique.questions.jsonl", 350),
+            ("data/singlehop/nq.questions.jsonl", 500),
+            ("data/singlehop/multihoprag.questions.jsonl", 500),
+            ("data/singlehop/fever.claims.jsonl", 500),
+            ("data/singlehop/popqa.questions.jsonl", 500),
+            ("data/singlehop/strategyqa.questions.jsonl", 150),
+            ("data/singlehop/triviaqa.questions.jsonl", 100),
+            ("data/singlehop/webquestions.questions.jsonl", 500),
+            ("data/multihop_train/hotpotqa_train.questions.jsonl", 100),
+            ("data/multihop_train/musique_train.questions.jsonl", 100),
+            ("data/lawbench/1-1.questions.jsonl", 250),
+            ("data/lawbench/1-2.questions.jsonl", 250),
+            ("data/lawbench/3-1.questions.jsonl", 250),
+            ("data/lawbench/3-2.questions.jsonl", 250),
+            ("data/lawbench/3-6.questions.jsonl", 250),
+            ("data/lawbench/3-8.questions.jsonl", 250),
         ] {
-            let path = format!("{root}{path}");
-            if !std::fs::exists(&path).unwrap() {
-                eprintln!("skipped: no {path}");
-                continue;
-            }
-            let items = read_file(path.as_ref(), None).unwrap().items;
+            let Some(file) = pikerag_test_support::optional(path) else { continue };
+            let items = read_file(&file, None).unwrap().items;
             assert_eq!(items.len(), n, "{path}");
             assert!(!path.contains("multihop/") || items.iter().all(|i| !i.supporting.is_empty()));
         }
+    }
+
+    #[test]
+    fn reads_the_world_of_the_tests() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("questions.jsonl");
+        std::fs::write(&path, pikerag_test_support::World::workload().questions()).unwrap();
+        let items = read_file(&path, None).unwrap().items;
+        assert_eq!(items.len(), 50);
+        assert!(items.iter().all(|item| !item.supporting.is_empty() && item.answers.len() == 1));
     }
 
     #[test]

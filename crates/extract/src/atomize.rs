@@ -115,6 +115,9 @@ impl Reply for Questions {
     }
 }
 
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_questions: Questions }
+
 /// Whether a question names nothing that it could be found by: a pronoun, and no name or number.
 pub(crate) fn only_pronouns(question: &str) -> bool {
     const ENGLISH: [&str; 18] = [

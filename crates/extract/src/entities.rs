@@ -234,6 +234,9 @@ impl Reply for RawReply {
     }
 }
 
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_raw_reply: RawReply }
+
 /// The list under the first of these keys that is there; none where they all lack.
 fn list<'a>(object: &'a Value, keys: &[&'static str]) -> Result<&'a [Value], Unreadable> {
     match keys.iter().find_map(|key| Some((key, object.get(key)?))) {

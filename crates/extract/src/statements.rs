@@ -83,6 +83,9 @@ impl Reply for Statements {
 }
 
 #[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_statements: Statements }
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

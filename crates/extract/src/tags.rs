@@ -274,6 +274,9 @@ impl Reply for Listed {
     }
 }
 
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_listed: Listed }
+
 fn flat(by_class: &serde_json::Map<String, Value>) -> Vec<Value> {
     let mut items = Vec::new();
     for (class, tags) in by_class {

@@ -37,7 +37,7 @@ pub use id::{
 };
 pub use names::{NameKey, NameUse};
 pub use ports::{
-    BaseSummary, Bearer, CallRecord, CallRef, ChatModel, ChatReply, ChatRequest, ChunkTags,
+    BaseSummary, Bearer, CallRecord, CallRef, ChatModel, ChatReply, ChatRequest, ChunkTags, Claim,
     CommunityReport, CorpusReader, CorpusWriter, Embedder, ExtractBy, FileRecord, FinishReason,
     FoundTag, GraphReader, GraphWriter, InChunk, KeyedClass, KeyedPair, KnowledgeBase,
     KnowledgeWriter, Ledger, Mentions, Message, ModelError, NodeVector, Progress, PutReport,

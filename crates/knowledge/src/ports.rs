@@ -11,6 +11,7 @@ mod progress;
 mod refusals;
 mod search;
 mod snapshot;
+mod stage;
 mod tags;
 mod writer;
 
@@ -18,15 +19,16 @@ pub use base::{KnowledgeBase, KnowledgeWriter};
 pub use corpus::{BaseSummary, CorpusReader};
 pub use error::StoreError;
 pub use graph::{CommunityReport, GraphReader, GraphWriter, ShortDescription};
-pub use ledger::{CallRecord, Ledger};
+pub use ledger::{CallRecord, Claim, Ledger};
 pub use models::{
     CallRef, ChatModel, ChatReply, ChatRequest, Embedder, FinishReason, Message, ModelError, Role,
     Schema, TokenLogprob, Usage, Vector, mean_probability,
 };
-pub use progress::{ExtractBy, Progress, RecordsBy, Stage, TextToEmbed, Wanted};
+pub use progress::{Progress, TextToEmbed, Wanted};
 pub use refusals::{Refusal, RefusalCause, RefusalCount, RefusalWriter};
 pub use search::{Bearer, Mentions, NodeVector, Scored, SearchIndex, SearchWriter, VectorSet};
 pub use snapshot::Snapshots;
+pub use stage::{ExtractBy, RecordsBy, Stage};
 pub use tags::{ChunkTags, FoundTag, KeyedClass, KeyedPair, TagReader, TagWriter};
 pub use writer::{CorpusWriter, FileRecord, InChunk, PutReport, SourceSummary};
 

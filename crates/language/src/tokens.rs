@@ -1,7 +1,7 @@
 //! About how many tokens will a model count?
 
-/// An estimate without a tokenizer: four characters of an alphabetic script to a token, two tokens
-/// to three Chinese characters, one to each other sign. Within about a fifth for prose.
+/// An estimate without a tokenizer: four letters to a token, two signs, and of other scripts three tokens to four
+/// characters. Within about a fifth for prose. The one rule: chunks, budgets and forecasts all go by it.
 pub fn estimate_tokens(text: &str) -> u64 {
     let (mut letters, mut signs) = (0u64, 0u64);
     for c in text.chars() {
@@ -12,7 +12,7 @@ pub fn estimate_tokens(text: &str) -> u64 {
         } else if c.is_ascii() {
             signs += 2;
         } else {
-            // Chinese at 2/3 of a token, other scripts likewise: quarters of tokens below.
+            // Chinese at 3/4 of a token, other scripts likewise: quarters of tokens below.
             signs += 3;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU64, NonZeroUsize};
 
-use crate::estimate::estimate_tokens;
+use pikerag_language::estimate_tokens;
 
 /// How much goes into one embedding request; whatever is reached first ends a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

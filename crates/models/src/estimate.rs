@@ -1,6 +1,7 @@
 //! About how many tokens does a text have, and how many can it have at most?
 
 use pikerag_knowledge::{ChatRequest, Message, Usage};
+use pikerag_language::estimate_tokens;
 
 /// What chat templates add to each message, about.
 const PER_MESSAGE: u64 = 4;
@@ -11,19 +12,7 @@ const PER_IMAGE: u64 = 1_000;
 /// The dearest image of the dearest counting we know (GPT-4o mini: 2,833 + 8 × 5,667).
 const PER_IMAGE_AT_MOST: u64 = 50_000;
 
-/// About how many tokens a text has: a quarter of a token per character, one per CJK character.
-pub fn estimate_tokens(text: &str) -> u64 {
-    let (wide, narrow) = if text.is_ascii() {
-        (0, text.len() as u64)
-    } else {
-        text.chars().fold((0, 0), |(wide, narrow), character| {
-            if is_wide(character) { (wide + 1, narrow) } else { (wide, narrow + 1) }
-        })
-    };
-    wide + narrow.div_ceil(4)
-}
-
-/// About how many tokens the prompt of a request has.
+/// About how many tokens the prompt of a request has: its words as chunks and forecasts count them.
 pub fn estimate_prompt(request: &ChatRequest) -> u64 {
     let mut tokens = 0;
     for message in &request.messages {
@@ -65,24 +54,21 @@ fn parts(message: &Message) -> (&str, u64) {
     }
 }
 
-/// Chinese, Japanese, Korean, and the full-width forms.
-fn is_wide(character: char) -> bool {
-    matches!(character,
-        '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7af}'
-        | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// A prompt costs what the forecast says and what chunks are cut by, whatever its script.
     #[test]
-    fn counts_about_right() {
-        // GPT-4o: 9, 7 (o200k) and 0 tokens.
-        assert_eq!(estimate_tokens("The quick brown fox jumps over the lazy dog"), 11);
-        assert_eq!(estimate_tokens("知识库里有什么?"), 8);
-        assert_eq!(estimate_tokens(""), 0);
-        assert_eq!(estimate_tokens("naïve"), 2);
+    fn the_budget_counts_as_chunks_and_forecasts_do() {
+        for text in ["The quick brown fox jumps over the lazy dog", "知识库里有什么?", "", "naïve"]
+        {
+            let request = pikerag_doubles::request(text);
+            let words = estimate_prompt(&request) - PER_MESSAGE;
+            assert_eq!(words, estimate_tokens(text), "{text}");
+            let texts = [text.to_owned()];
+            assert_eq!(estimate_embedding(&texts).prompt_tokens, words, "{text}");
+        }
     }
 
     #[test]

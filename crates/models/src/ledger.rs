@@ -9,13 +9,19 @@ use pikerag_knowledge::{
 };
 use serde::Deserialize;
 
+mod claims;
 mod embedder;
 mod key;
 mod memory;
+mod pins;
 
 pub use embedder::RecordedEmbedder;
 pub(crate) use key::{canonical, key, served};
 pub use memory::MemoryLedger;
+pub use pins::Pins;
+
+use claims::{Claimant, Patience};
+use key::following;
 
 /// What to do about a request that was never recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,7 +36,8 @@ pub enum Mode {
 /// A chat model whose every reply is in the ledger before anybody sees it.
 ///
 /// A reply that was just recorded is read back from its record, so that a replay cannot differ from
-/// the run, and two processes that asked the same at once go on with the same reply.
+/// the run, and two processes that asked the same at once go on with the same reply: the second waits until the first
+/// has it. A reply that could not be used stays on record, and the next run asks anew.
 ///
 /// # Cancel safety
 /// Dropping the future between the reply and the end of `keep` loses that one reply; the next run
@@ -40,12 +47,19 @@ pub struct Recorded<M> {
     ledger: Arc<dyn Ledger>,
     mode: Mode,
     endpoint: Option<String>,
+    pins: Pins,
+    claimant: Claimant,
 }
 
 impl<M> Recorded<M> {
     /// Records the calls of a model.
     pub fn new(inner: M, ledger: Arc<dyn Ledger>, mode: Mode) -> Self {
-        Self { inner, ledger, mode, endpoint: None }
+        Self::pinned(inner, ledger, mode, Pins::default())
+    }
+
+    /// The same, where some requests have their replies already.
+    pub fn pinned(inner: M, ledger: Arc<dyn Ledger>, mode: Mode, pins: Pins) -> Self {
+        Self { inner, ledger, mode, endpoint: None, pins, claimant: Claimant::new() }
     }
 
     /// The same for the model of one endpoint, told apart by what [`crate::endpoint_identity`] says
@@ -57,20 +71,54 @@ impl<M> Recorded<M> {
 }
 
 impl<M: ChatModel> Recorded<M> {
-    /// The call under this key; else one from before endpoints were told apart, if it is ours.
-    async fn find(
+    /// The keys of a request: of today, and where endpoints are told apart also that from before they were.
+    fn keys(&self, kind: &str, json: &str) -> (String, Option<String>) {
+        let model = self.inner.name();
+        let bare = key(kind, model, json);
+        match self.endpoint.as_deref() {
+            Some(endpoint) => (key(kind, &served(model, Some(endpoint)), json), Some(bare)),
+            None => (bare, None),
+        }
+    }
+
+    /// The reply that a request has, or the key that its next one will have: by its own key, else by the one from
+    /// before endpoints were told apart, if what was recorded then is ours.
+    async fn known(
         &self,
         key: &str,
-        kind: &str,
-        json: &str,
-    ) -> Result<Option<CallRecord>, StoreError> {
-        let found = self.ledger.find(key).await?;
-        let (None, Some(endpoint)) = (&found, &self.endpoint) else { return Ok(found) };
-        let model = self.inner.name();
-        match self.ledger.find(&self::key(kind, model, json)).await? {
-            Some(call) if self.ledger.inherits(model, endpoint).await? => Ok(Some(call)),
-            _ => Ok(None),
+        before: Option<&str>,
+    ) -> Result<Result<CallRecord, String>, ModelError> {
+        let mut last = self.last(key).await?;
+        if let (None, Some(before), Some(endpoint)) = (&last, before, &self.endpoint)
+            && let Some(call) = self.last(before).await?
+            && self.ledger.inherits(self.inner.name(), endpoint).await.map_err(ledger_error)?
+        {
+            last = Some(call);
         }
+        Ok(match last {
+            // What happened last, whatever came of it.
+            Some((call, is_pinned))
+                if is_pinned || !call.unusable || self.mode == Mode::ReplayOnly =>
+            {
+                Ok(call)
+            }
+            Some((call, _)) => Err(following(&call.key)),
+            None => Err(key.to_owned()),
+        })
+    }
+
+    /// The call that a request goes on with under this key, and whether it is pinned to it.
+    async fn last(&self, key: &str) -> Result<Option<(CallRecord, bool)>, ModelError> {
+        if let Some(pinned) = self.pins.of(key)
+            && let Some(call) = self.ledger.find(&pinned).await.map_err(ledger_error)?
+        {
+            return Ok(Some((call, true)));
+        }
+        if self.pins.are_all() {
+            return Ok(None);
+        }
+        let latest = self.ledger.latest(key).await.map_err(ledger_error)?;
+        Ok(latest.map(|call| (call, false)))
     }
 }
 
@@ -83,14 +131,33 @@ impl<M: ChatModel> ChatModel for Recorded<M> {
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let model = self.inner.name();
         let (kind, json) = recorded_as(request)?;
-        let key = key(kind, &served(model, self.endpoint.as_deref()), &json);
-        if let Some(call) = self.find(&key, kind, &json).await.map_err(ledger_error)? {
-            return read(&call, true);
-        }
-        if self.mode == Mode::ReplayOnly {
-            return Err(not_recorded(request.role.as_str(), model));
-        }
-        let reply = self.inner.complete(request).await?;
+        let (request_key, before) = self.keys(kind, &json);
+        let mut patience = Patience::default();
+        let held = loop {
+            let key = match self.known(&request_key, before.as_deref()).await? {
+                Ok(call) => return read(&call, true),
+                Err(key) => key,
+            };
+            if self.mode == Mode::ReplayOnly {
+                return Err(not_recorded(request.role.as_str(), model));
+            }
+            let (held, is_free) =
+                self.claimant.take(self.ledger.as_ref(), &[key]).await.map_err(ledger_error)?;
+            if !held.keys().is_empty() {
+                break held;
+            }
+            if !is_free {
+                patience.wait().await;
+            }
+        };
+        let reply = match held.during(self.inner.complete(request)).await {
+            Ok(reply) => reply,
+            Err(error) => {
+                held.give_up().await.map_err(ledger_error)?;
+                return Err(error);
+            }
+        };
+        let key = held.keys().first().cloned().unwrap_or(request_key);
         let call = CallRecord {
             role: request.role.to_string(),
             model: model.to_owned(),
@@ -99,10 +166,23 @@ impl<M: ChatModel> ChatModel for Recorded<M> {
             reply: serde_json::to_string(&reply)
                 .map_err(|error| failed("writing down a reply", error))?,
             key,
+            unusable: false,
         };
         self.ledger.keep(&call).await.map_err(ledger_error)?;
+        held.kept();
         let kept = self.ledger.find(&call.key).await.map_err(ledger_error)?;
         read(&kept.unwrap_or(call), false)
+    }
+
+    async fn discard(&self, calls: &[CallRef]) -> Result<(), ModelError> {
+        if self.mode == Mode::ReplayOnly {
+            return Ok(());
+        }
+        let keys: Vec<String> = calls.iter().map(|call| call.key.clone()).collect();
+        for key in &keys {
+            self.pins.pin(key);
+        }
+        self.ledger.mark_unusable(&keys).await.map_err(ledger_error)
     }
 }
 
@@ -150,7 +230,7 @@ fn not_recorded(role: &str, model: &str) -> ModelError {
 
 #[cfg(test)]
 mod tests {
-    use pikerag_knowledge::{Schema, Usage};
+    use pikerag_knowledge::{Claim, Schema, Usage};
     use serde_json::json;
 
     use super::*;
@@ -221,6 +301,67 @@ mod tests {
         assert_eq!(chat.requests().len(), 3);
     }
 
+    /// What could not be used stays, and is asked for again by whoever comes later; within a run, and where that
+    /// run is told again, it is what it was.
+    #[tokio::test]
+    async fn an_unusable_reply_is_kept_and_asked_for_again() {
+        let ledger = Arc::new(MemoryLedger::default());
+        let chat = ScriptedChat::in_order(["bad", "worse", "good"]);
+        let run = || Recorded::new(&chat, ledger.clone(), Mode::Record);
+        let (first, asked) = (run(), request("a"));
+        let bad = first.complete(&asked).await.unwrap();
+        let call = bad.call.clone().unwrap();
+        first.discard(std::slice::from_ref(&call)).await.unwrap();
+        assert_eq!(first.complete(&asked).await.unwrap().text, "bad");
+        let second = run();
+        let worse = second.complete(&asked).await.unwrap();
+        second.discard(&[worse.call.clone().unwrap()]).await.unwrap();
+        for _ in 0..2 {
+            assert_eq!(run().complete(&asked).await.unwrap().text, "good");
+        }
+        let keys: Vec<String> = ledger.calls().into_iter().map(|call| call.key).collect();
+        assert_eq!(keys, [call.key.clone(), format!("{}#1", call.key), format!("{}#2", call.key)]);
+
+        let replay = |pins| Recorded::pinned(&chat, ledger.clone(), Mode::ReplayOnly, pins);
+        assert_eq!(replay(Pins::default()).complete(&asked).await.unwrap().text, "good");
+        for (nth, text) in [("", "bad"), ("#1", "worse"), ("#2", "good")] {
+            let pins = Pins::all([format!("{}{nth}", call.key)]);
+            assert_eq!(replay(pins).complete(&asked).await.unwrap().text, text);
+        }
+        let error = replay(Pins::all([])).complete(&asked).await.unwrap_err();
+        assert!(matches!(error, ModelError::NotRecorded { .. }));
+    }
+
+    /// What was recorded before endpoints were told apart is marked, asked for again, pinned and claimed by the key it has.
+    #[tokio::test]
+    async fn an_inherited_reply_that_is_unusable_is_asked_for_again() {
+        let ledger = Arc::new(MemoryLedger::default());
+        let chat = ScriptedChat::in_order(["bad", "good"]);
+        let asked = request("a");
+        let bare = Recorded::new(&chat, ledger.clone(), Mode::Record);
+        let old = bare.complete(&asked).await.unwrap().call.unwrap().key;
+        let of = |mode, pins| {
+            Recorded::pinned(&chat, ledger.clone(), mode, pins).served_by("1".to_owned())
+        };
+        let first = of(Mode::Record, Pins::default());
+        let bad = first.complete(&asked).await.unwrap();
+        assert_eq!(bad.text, "bad");
+        first.discard(&[bad.call.unwrap()]).await.unwrap();
+        assert_eq!(first.complete(&asked).await.unwrap().text, "bad");
+        for _ in 0..2 {
+            let good = of(Mode::Record, Pins::default()).complete(&asked).await.unwrap();
+            assert_eq!(
+                (good.text, good.call.unwrap().key),
+                ("good".to_owned(), format!("{old}#1"))
+            );
+        }
+        for (nth, text) in [("", "bad"), ("#1", "good")] {
+            let replay = of(Mode::ReplayOnly, Pins::all([format!("{old}{nth}")]));
+            assert_eq!(replay.complete(&asked).await.unwrap().text, text);
+        }
+        assert_eq!(chat.requests().len(), 2);
+    }
+
     #[tokio::test]
     async fn a_failed_call_is_not_recorded() {
         let ledger = Arc::new(MemoryLedger::default());
@@ -242,6 +383,22 @@ mod tests {
                 keys: &[String],
             ) -> Result<Vec<Option<CallRecord>>, StoreError> {
                 self.0.find_all(keys).await
+            }
+            async fn latest(&self, key: &str) -> Result<Option<CallRecord>, StoreError> {
+                self.0.latest(key).await
+            }
+            async fn mark_unusable(&self, keys: &[String]) -> Result<(), StoreError> {
+                self.0.mark_unusable(keys).await
+            }
+            async fn claim_all(
+                &self,
+                holder: u64,
+                keys: &[String],
+            ) -> Result<Vec<Claim>, StoreError> {
+                self.0.claim_all(holder, keys).await
+            }
+            fn release(&self, holder: u64, keys: &[String]) {
+                self.0.release(holder, keys);
             }
             async fn keep_all(&self, calls: Vec<CallRecord>) -> Result<(), StoreError> {
                 let their = |call: &CallRecord| call.reply.replace("ours", "theirs");
@@ -267,7 +424,8 @@ mod tests {
         let reply = r#"[{"text":"one","usage":{"prompt_tokens":5,"completion_tokens":1}},[{"token":"one","logprob":-0.5}]]"#;
         let (role, model) = ("answer".to_owned(), "fake".to_owned());
         let key = key(kind, &model, &json);
-        let call = CallRecord { key, role, model, request: json, reply: reply.to_owned(), usage };
+        let reply = reply.to_owned();
+        let call = CallRecord { key, role, model, request: json, reply, usage, unusable: false };
         ledger.keep(&call).await.unwrap();
         let chat = ScriptedChat::in_order(Vec::<String>::new());
         let recorded = Recorded::new(&chat, ledger, Mode::Record);

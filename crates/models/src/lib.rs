@@ -32,8 +32,8 @@ pub mod stack;
 
 pub use batch::Batch;
 pub use budget::Budget;
-pub use estimate::{estimate_prompt, estimate_tokens};
-pub use ledger::{MemoryLedger, Mode, Recorded, RecordedEmbedder};
+pub use estimate::estimate_prompt;
+pub use ledger::{MemoryLedger, Mode, Pins, Recorded, RecordedEmbedder};
 pub use limit::{Limit, Limiter, Limits};
 pub use meter::{Cap, Meter, Price, Prices, Spending, Usd};
 pub use openai::{

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use pikerag_knowledge::{ChatModel, ChatReply, ChatRequest, ModelError};
+use pikerag_knowledge::{CallRef, ChatModel, ChatReply, ChatRequest, ModelError};
 use tokio::sync::OnceCell;
 
 use crate::ledger::{canonical, key};
@@ -41,6 +41,10 @@ impl<M: ChatModel> ChatModel for SingleFlight<M> {
         };
         let seat = Seat::take(&self.flights, key("chat", self.name(), &json));
         seat.flight.get_or_try_init(|| self.inner.complete(request)).await.cloned()
+    }
+
+    async fn discard(&self, calls: &[CallRef]) -> Result<(), ModelError> {
+        self.inner.discard(calls).await
     }
 }
 

@@ -6,7 +6,7 @@ use pikerag_knowledge::{ChatModel, Embedder, Ledger, ModelError};
 
 use crate::batch::Batch;
 use crate::budget::Budget;
-use crate::ledger::{Mode, Recorded, RecordedEmbedder, canonical};
+use crate::ledger::{Mode, Pins, Recorded, RecordedEmbedder, canonical};
 use crate::limit::{Limit, Limiter, Limits};
 use crate::meter::Meter;
 use crate::openai::{EmbeddingParams, Endpoint, Extra, OpenAiChat, OpenAiEmbedder, Transport};
@@ -20,6 +20,8 @@ pub struct CallContext {
     pub ledger: Arc<dyn Ledger>,
     /// What to do about a call that is not in it.
     pub mode: Mode,
+    /// The replies that requests have had already.
+    pub pins: Pins,
     /// The bill, and its cap.
     pub meter: Arc<Meter>,
     /// The connections, shared by all endpoints.
@@ -85,7 +87,7 @@ fn within<M: ChatModel>(
 ) -> Recorded<Retry<Limit<Budget<M>>>> {
     let model = Limit::new(model, params.limiter.clone());
     let model = Retry::new(model, params.retry);
-    Recorded::new(model, calls.ledger.clone(), calls.mode)
+    Recorded::pinned(model, calls.ledger.clone(), calls.mode, calls.pins.clone())
 }
 
 /// An embedding model behind an endpoint, in all its wrappers.
@@ -158,6 +160,7 @@ mod tests {
         let calls = CallContext {
             ledger: Arc::new(MemoryLedger::default()),
             mode: Mode::Record,
+            pins: Pins::default(),
             meter: Arc::new(Meter::new(Prices::new(), Cap { calls: Some(2), ..Cap::default() })),
             transport: Transport::default(),
         };

@@ -16,6 +16,33 @@ fn survives(name: &str, bytes: &[u8]) {
     }
 }
 
+// A target for each format; those before 2007 are read through LibreOffice.
+pikerag_test_support::fuzz_targets! {
+    text in "corpus/text" => |bytes: &[u8]| survives("a.txt", bytes);
+    markdown in "corpus/markdown" => |bytes: &[u8]| survives("a.md", bytes);
+    html in "corpus/html" => |bytes: &[u8]| survives("a.html", bytes);
+    json in "corpus/json" => |bytes: &[u8]| survives("a.json", bytes);
+    jsonl in "corpus/jsonl" => |bytes: &[u8]| survives("a.jsonl", bytes);
+    csv in "corpus/csv" => |bytes: &[u8]| survives("a.csv", bytes);
+    tsv in "corpus/tsv" => |bytes: &[u8]| survives("a.tsv", bytes);
+    xml in "corpus/xml" => |bytes: &[u8]| survives("a.xml", bytes);
+    eml in "corpus/eml" => |bytes: &[u8]| survives("a.eml", bytes);
+    rtf in "corpus/rtf" => |bytes: &[u8]| survives("a.rtf", bytes);
+    subtitles in "corpus/subtitles" => |bytes: &[u8]| survives("a.srt", bytes);
+    rst in "corpus/rst" => |bytes: &[u8]| survives("a.rst", bytes);
+    asciidoc in "corpus/asciidoc" => |bytes: &[u8]| survives("a.adoc", bytes);
+    org in "corpus/org" => |bytes: &[u8]| survives("a.org", bytes);
+    docx in "corpus/docx" => |bytes: &[u8]| survives("a.docx", bytes);
+    pptx in "corpus/pptx" => |bytes: &[u8]| survives("a.pptx", bytes);
+    xlsx in "corpus/xlsx" => |bytes: &[u8]| survives("a.xlsx", bytes);
+    odt in "corpus/odt" => |bytes: &[u8]| survives("a.odt", bytes);
+    ods in "corpus/ods" => |bytes: &[u8]| survives("a.ods", bytes);
+    odp in "corpus/odp" => |bytes: &[u8]| survives("a.odp", bytes);
+    epub in "corpus/epub" => |bytes: &[u8]| survives("a.epub", bytes);
+    pdf in "corpus/pdf" => |bytes: &[u8]| survives("a.pdf", bytes);
+    picture in "corpus/picture" => |bytes: &[u8]| survives("a.png", bytes);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 

@@ -1,11 +1,15 @@
 //! How is a typed reply asked for? Once, and once more with the error.
 
 use pikerag_knowledge::{
-    Account, ChatModel, ChatReply, ChatRequest, Message, ModelError, Role, Schema, TokenLogprob,
+    Account, CallRef, ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, Role,
+    Schema, TokenLogprob,
 };
 
 use crate::foreign::quiet_prompt;
 use crate::read::Unreadable;
+
+/// How many times the room of a reply that was cut off the next one has.
+const MORE_ROOM: u32 = 4;
 
 /// A template with the settings of its call. Kept next to the step that uses it.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +61,11 @@ pub trait Reply: Sized {
     /// # Errors
     /// The reply lacks what was asked for; the reason is shown to the model when it is asked again.
     fn read(reply: &str) -> Result<Self, Unreadable>;
+
+    /// Whether a reply that was cut off can still say all that was asked for: a verdict at its beginning.
+    fn bears_a_cut() -> bool {
+        false
+    }
 }
 
 /// Why a step got no usable reply.
@@ -91,8 +100,9 @@ pub enum AskError {
     },
 }
 
-/// Asks `model` for a typed reply: one call, or two where the first reply cannot be read. Every
-/// call is booked to `account`, readable or not.
+/// Asks `model` for a typed reply: one call, or two where the first reply cannot be read (with the error) or was cut
+/// off (with more room). Every call is booked to `account`, readable or not; replies that could not be used are
+/// discarded ([`ChatModel::discard`]).
 ///
 /// # Errors
 /// See [`AskError`].
@@ -162,22 +172,38 @@ pub async fn ask_read<R>(
     read: impl Fn(&str) -> Result<R, Unreadable> + Send + Sync,
     account: &mut Account,
 ) -> Result<R, AskError> {
-    let sending = Sending { prompt, images: &[], schema, sample: 0, logprobs: false };
+    let sending = Sending { schema, ..Sending::plain(prompt) };
     Ok(exchange(model, &sending, inputs, read, account).await?.0)
 }
 
 /// What goes out beside the inputs.
+#[derive(Clone)]
 struct Sending<'a> {
     prompt: &'a Prompt,
     images: &'a [String],
     schema: Option<Schema>,
     sample: u32,
     logprobs: bool,
+    /// The most tokens the reply may have.
+    room: u32,
+    bears_a_cut: bool,
 }
 
 impl<'a> Sending<'a> {
     fn of<R: Reply>(prompt: &'a Prompt) -> Self {
-        Self { prompt, images: &[], schema: R::schema(), sample: 0, logprobs: false }
+        Self { schema: R::schema(), bears_a_cut: R::bears_a_cut(), ..Self::plain(prompt) }
+    }
+
+    fn plain(prompt: &'a Prompt) -> Self {
+        Self {
+            prompt,
+            images: &[],
+            schema: None,
+            sample: 0,
+            logprobs: false,
+            room: prompt.max_tokens,
+            bears_a_cut: false,
+        }
     }
 }
 
@@ -191,8 +217,28 @@ async fn exchange<R>(
     let rendered = sending.prompt.render(inputs)?;
     let role = sending.prompt.role;
     let first = send(model, sending, rendered.clone(), account).await?;
+    let is_readable = read(&first.text).is_ok();
+    let is_cut = first.finish == Some(FinishReason::Length);
+    if is_cut && !(is_readable && sending.bears_a_cut) {
+        let roomy = Sending { room: sending.room.saturating_mul(MORE_ROOM), ..sending.clone() };
+        tracing::debug!(%role, max_tokens = roomy.room, "a reply was cut off, asking with more room");
+        match send(model, &roomy, rendered.clone(), account).await {
+            Ok(second) if is_readable && read(&second.text).is_err() => {}
+            Ok(second) => return last(model, &roomy, [first, second], read).await,
+            // No more room than that, or a run from before there was this question: on with what there is.
+            Err(AskError::Model {
+                source: ModelError::Refused { .. } | ModelError::NotRecorded { .. },
+                ..
+            }) => {}
+            Err(AskError::Model { source: ModelError::OverBudget { .. }, .. }) if is_readable => {}
+            Err(error) => return Err(error),
+        }
+    }
     let reason = match read(&first.text) {
-        Ok(reply) => return Ok((reply, first)),
+        Ok(reply) => {
+            warn_of_a_cut(sending, &first);
+            return Ok((reply, first));
+        }
         Err(reason) => reason,
     };
     tracing::debug!(%role, %reason, "unreadable reply, asking again");
@@ -201,12 +247,39 @@ async fn exchange<R>(
          Reply again, with nothing but the format asked for above."
     );
     let second = send(model, sending, again, account).await?;
-    match read(&second.text) {
-        Ok(reply) => Ok((reply, second)),
-        Err(reason) => {
-            let reply = second.text.chars().take(200).collect();
-            Err(AskError::Unreadable { role, reply, reason })
+    last(model, sending, [first, second], read).await
+}
+
+/// What the second reply says. If nobody can use that either, both are asked for anew another time.
+async fn last<R>(
+    model: &dyn ChatModel,
+    sending: &Sending<'_>,
+    replies: [ChatReply; 2],
+    read: impl Fn(&str) -> Result<R, Unreadable> + Send + Sync,
+) -> Result<(R, ChatReply), AskError> {
+    let role = sending.prompt.role;
+    let [_, second] = &replies;
+    let mut reason = match read(&second.text) {
+        Ok(reply) => {
+            warn_of_a_cut(sending, second);
+            let [_, second] = replies;
+            return Ok((reply, second));
         }
+        Err(reason) => reason,
+    };
+    if second.finish == Some(FinishReason::Length) {
+        reason = Unreadable::CutOff { max_tokens: sending.room };
+    }
+    let reply = second.text.chars().take(200).collect();
+    let calls: Vec<CallRef> = replies.into_iter().filter_map(|reply| reply.call).collect();
+    model.discard(&calls).await.map_err(|source| AskError::Model { role, source })?;
+    Err(AskError::Unreadable { role, reply, reason })
+}
+
+fn warn_of_a_cut(sending: &Sending<'_>, reply: &ChatReply) {
+    if reply.finish == Some(FinishReason::Length) && !sending.bears_a_cut {
+        let (role, max_tokens) = (sending.prompt.role, sending.room);
+        tracing::warn!(%role, max_tokens, "a reply was cut off; what there is of it is used");
     }
 }
 
@@ -221,7 +294,7 @@ async fn send(
         role: prompt.role,
         messages: vec![Message::User { text, images: sending.images.to_vec() }],
         temperature: prompt.temperature,
-        max_tokens: prompt.max_tokens,
+        max_tokens: sending.room,
         schema: sending.schema.clone(),
         sample: sending.sample,
         logprobs: sending.logprobs,
@@ -236,6 +309,8 @@ async fn send(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use pikerag_doubles::ScriptedChat;
 
     use super::*;
@@ -288,6 +363,95 @@ mod tests {
         let (colour, prompts, _) = run(vec!["", "blue"]).await;
         assert!(matches!(colour, Err(AskError::Unreadable { .. })));
         assert_eq!(prompts.len(), 2);
+    }
+
+    /// A model that replies as told, that says why it stopped, and hears what is discarded.
+    struct Cutting {
+        replies: Vec<(&'static str, FinishReason)>,
+        rooms: Mutex<Vec<(u32, bool)>>,
+        discarded: Mutex<Vec<String>>,
+    }
+
+    #[async_trait::async_trait]
+    impl ChatModel for Cutting {
+        fn name(&self) -> &'static str {
+            "cutting"
+        }
+
+        async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+            let mut rooms = self.rooms.lock().unwrap();
+            let corrects = format!("{:?}", request.messages).contains("# Correction");
+            rooms.push((request.max_tokens, corrects));
+            let Some((text, finish)) = self.replies.get(rooms.len() - 1) else {
+                let source = "max_tokens is too large".into();
+                return Err(ModelError::Refused { model: "cutting".to_owned(), source });
+            };
+            let call = Some(CallRef { key: format!("{}", rooms.len()), replayed: false });
+            let reply = ChatReply::new(*text, pikerag_knowledge::Usage::default());
+            Ok(ChatReply { finish: Some(*finish), call, ..reply })
+        }
+
+        async fn discard(&self, calls: &[CallRef]) -> Result<(), ModelError> {
+            self.discarded.lock().unwrap().extend(calls.iter().map(|call| call.key.clone()));
+            Ok(())
+        }
+    }
+
+    /// The reply or why there is none; each call's room and whether it corrects; what was discarded.
+    async fn cut(
+        replies: Vec<(&'static str, FinishReason)>,
+    ) -> (Result<String, String>, Vec<(u32, bool)>, Vec<String>) {
+        let model = Cutting { replies, rooms: Mutex::default(), discarded: Mutex::default() };
+        let mut account = Account::default();
+        let colour = ask::<Colour>(&model, &PROMPT, &[("thing", "the sea")], &mut account).await;
+        let colour = colour.map(|colour| colour.0).map_err(|error| match error {
+            AskError::Unreadable { reason, .. } => reason.to_string(),
+            other => format!("{other:?}"),
+        });
+        (colour, model.rooms.into_inner().unwrap(), model.discarded.into_inner().unwrap())
+    }
+
+    const WHOLE: (&str, FinishReason) = (r#"{"colour": "blue"}"#, FinishReason::Stop);
+    const HALF: (&str, FinishReason) = (r#"{"colour": "bl"#, FinishReason::Length);
+    const NOTHING: (&str, FinishReason) = ("<think>The sea, well", FinishReason::Length);
+
+    #[tokio::test]
+    async fn a_reply_that_was_cut_off_is_asked_for_with_more_room() {
+        for first in [HALF, NOTHING] {
+            let (colour, rooms, discarded) = cut(vec![first, WHOLE]).await;
+            assert_eq!((colour.as_deref(), rooms), (Ok("blue"), vec![(9, false), (36, false)]));
+            assert_eq!(discarded, Vec::<String>::new());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_reply_that_is_cut_off_again_is_said_to_be() {
+        let (colour, rooms, discarded) = cut(vec![NOTHING, NOTHING]).await;
+        assert_eq!(colour, Err("it was cut off at 36 tokens".to_owned()));
+        assert_eq!((rooms.len(), discarded), (2, vec!["1".to_owned(), "2".to_owned()]));
+    }
+
+    /// Where the model has no more room, the format may still be kept within what there is.
+    #[tokio::test]
+    async fn without_more_room_it_is_corrected() {
+        let room_refused = |first, rooms: Vec<(u32, bool)>| async move {
+            let (colour, asked, _) = cut(vec![first]).await;
+            assert_eq!(asked, rooms);
+            colour
+        };
+        let readable = (r#"{"colour": "blue", "shade": "li"#, FinishReason::Length);
+        assert_eq!(room_refused(readable, vec![(9, false), (36, false)]).await.unwrap(), "blue");
+        let (colour, _, discarded) = cut(vec![readable, NOTHING]).await;
+        assert_eq!((colour.as_deref(), discarded.len()), (Ok("blue"), 0));
+        let corrected = vec![(9, false), (36, false), (9, true)];
+        assert!(room_refused(NOTHING, corrected).await.unwrap_err().contains("too large"));
+    }
+
+    #[tokio::test]
+    async fn two_unreadable_replies_are_discarded_and_one_is_not() {
+        let bad = ("Blue.", FinishReason::Stop);
+        assert_eq!(cut(vec![bad, bad]).await.2, ["1", "2"]);
+        assert_eq!(cut(vec![bad, WHOLE]).await.2, Vec::<String>::new());
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! How does a step talk to a model? It renders a prompt, asks, reads the reply tolerantly, asks
 //! once more with the error, and else fails honestly. Pages are filled in by templates, too.
 
+#[cfg(test)]
+extern crate self as pikerag_prompt; // the macro of the tests names it so
+
 mod ask;
 mod foreign;
 mod json;

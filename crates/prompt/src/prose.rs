@@ -48,7 +48,14 @@ impl Reply for YesNo {
             }),
         }
     }
+
+    fn bears_a_cut() -> bool {
+        true
+    }
 }
+
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_prose: Prose, reply_yes_no: YesNo }
 
 /// What stands inside the code fence that encloses all of `text`, if one does.
 fn without_fence(text: &str) -> &str {

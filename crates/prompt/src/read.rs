@@ -10,6 +10,12 @@ pub enum Unreadable {
     /// Nothing was said, or nothing but thoughts.
     #[error("it was empty")]
     Empty,
+    /// The limit of tokens was reached, with more room too.
+    #[error("it was cut off at {max_tokens} tokens")]
+    CutOff {
+        /// The most tokens that it could have.
+        max_tokens: u32,
+    },
     /// No object with the key that matters.
     #[error("no JSON object with `{keys}` was found in it")]
     NoObject {

@@ -91,6 +91,9 @@ impl Reply for RawReply {
     }
 }
 
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_raw_reply: RawReply }
+
 /// Citations in any of the shapes that models give them; what is no citation is left out.
 fn quotes(object: &Value) -> Vec<(usize, String)> {
     let Some(Value::Array(items)) = object.get("citations") else { return Vec::new() };

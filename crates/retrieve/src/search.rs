@@ -124,10 +124,10 @@ pub async fn search(
     }
 }
 
-/// The chunks of the best atoms: questions where the base has any, else sentences.
+/// The chunks of the best atoms: questions where the base has any, else statements, else sentences.
 async fn by_atoms(finder: Finder<'_>, query: &str, k: usize) -> Result<Vec<Hit>, RetrieveError> {
     let asked = [query.to_owned()];
-    for kind in [AtomKind::Question, AtomKind::Sentence] {
+    for kind in [AtomKind::Question, AtomKind::Statement, AtomKind::Sentence] {
         // Several atoms may lead to one chunk.
         let found = atoms(finder, kind, &asked, 4 * k, -1.0, &[]).await?;
         let mut hits: Vec<Hit> = Vec::new();

@@ -3,7 +3,12 @@
 
 mod common;
 
-use pikerag_knowledge::CorpusReader;
+use pikerag_extract::{ChunkParams, document_graph};
+use pikerag_knowledge::{
+    Atom, AtomId, AtomKind, CorpusReader, CorpusWriter, FileRecord, InChunk, Progress,
+    SearchWriter, Stage,
+};
+use pikerag_parse::{Limits, NoTools, parse};
 use pikerag_retrieve::{Hit, LayerParams, Search, SearchParams, Spread, layers, search};
 
 use common::{Embedding, Shelf};
@@ -138,4 +143,27 @@ async fn told(embedding: Embedding, params: LayerParams) -> String {
         lines.push(format!("{} {:.2}: {}", chunk.full_title(), hit.score, parts.join(" + ")));
     }
     lines.join("\n")
+}
+
+/// A base whose atoms are statements is searched by them.
+#[tokio::test]
+async fn without_questions_the_statements_are_searched() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = pikerag_store::Base::open_or_create(folder.path()).unwrap();
+    let parsed = parse("a.md", b"# Crane\n\nIt lifts.", &Limits::default(), &NoTools).unwrap();
+    let graph = |document| document_graph("a.md", document, ChunkParams::default());
+    let file = FileRecord { path: "a.md".to_owned(), hash: String::new(), recipe: String::new() };
+    base.put_file(&file, parsed.documents.into_iter().map(graph).collect()).await.unwrap();
+    let stage = Stage::atomize(AtomKind::Statement);
+    let chunk = base.pending(&stage, None, 1).await.unwrap()[0];
+    let text = "The crane lifts forty tons.";
+    let id = AtomId::of(chunk, "statement", text);
+    let atom = Atom { id, chunk, kind: AtomKind::Statement, text: text.to_owned() };
+    base.put_atoms(&stage, vec![InChunk { chunk, found: vec![atom] }]).await.unwrap();
+    base.refresh().await.unwrap();
+    let finder = pikerag_retrieve::Finder { base: &base, embedder: None };
+    let hits =
+        search(finder, Search::Atoms, "What does the crane lift?", 4, SearchParams::default());
+    let found: Vec<_> = hits.await.unwrap().into_iter().map(|hit| hit.chunk).collect();
+    assert_eq!(found, [chunk]);
 }

@@ -4,6 +4,7 @@
 mod admit;
 mod backup;
 mod check;
+mod claims;
 mod codes;
 mod counts;
 mod distil;
@@ -98,6 +99,7 @@ struct Inner {
     vectors: codes::Loaded,
     names: names::Borne,
     ledger: ledger::Queue,
+    who: claims::Who,
 }
 
 impl Base {
@@ -166,6 +168,7 @@ impl Base {
                 vectors: codes::Loaded::default(),
                 names: names::Borne::default(),
                 ledger: ledger::Queue::default(),
+                who: claims::Who::this_process(),
             }),
             held: None,
         })
@@ -282,6 +285,26 @@ impl Inner {
     fn read_only(&self, what: &str) -> StoreError {
         let problem = BaseProblem::ReadOnly { folder: self.folder.clone() };
         StoreError::Failed { what: what.to_owned(), source: problem.into() }
+    }
+
+    /// As [`Inner::transaction`], for what may be lost with the power: it waits for no disk.
+    fn fleeting<T>(
+        &self,
+        what: &str,
+        work: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let writer = self.writer.as_ref().ok_or_else(|| self.read_only(what))?;
+        let mut writer = locked(writer);
+        writer.pragma_update(None, "synchronous", "NORMAL").context(what)?;
+        let done = (|| {
+            let behavior = rusqlite::TransactionBehavior::Immediate;
+            let transaction = writer.transaction_with_behavior(behavior)?;
+            let result = work(&transaction)?;
+            transaction.commit()?;
+            Ok::<T, rusqlite::Error>(result)
+        })();
+        writer.pragma_update(None, "synchronous", "FULL").context(what)?;
+        done.context(what)
     }
 
     fn stamp(&self, generation: i64) -> String {
@@ -411,6 +434,7 @@ mod tests {
             request: "x".repeat(100),
             reply: "y".repeat(100),
             usage: Usage::default(),
+            unusable: false,
         };
         base.keep_all((0..40_000).map(call).collect()).await.unwrap();
         drop(base);

@@ -244,6 +244,7 @@ fn call(n: u64, reply: &str) -> CallRecord {
         request: "{}".to_owned(),
         reply: reply.to_owned(),
         usage: Usage { prompt_tokens: 3, completion_tokens: n },
+        unusable: false,
     }
 }
 

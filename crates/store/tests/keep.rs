@@ -463,6 +463,7 @@ fn call(key: &str) -> CallRecord {
         request: "{}".to_owned(),
         reply: "{}".to_owned(),
         usage: Usage { prompt_tokens: 1, completion_tokens: 1 },
+        unusable: false,
     }
 }
 

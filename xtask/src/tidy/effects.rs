@@ -43,8 +43,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Rust files in a crate's `src`: neither `build.rs` nor `examples`.
+/// Rust files in a crate's `src`: neither `build.rs` nor `examples`, nor what only tests use.
 fn is_source(path: &str) -> bool {
+    if path.starts_with("crates/test-support/") {
+        return false;
+    }
     let place = path.strip_prefix("crates/").and_then(|path| path.split_once('/'));
     let Some((_, rest)) = place else { return false };
     rest.starts_with("src/") && has_ending(rest, "rs") && !is_test_file(rest)
@@ -102,6 +105,7 @@ mod tests {
                 ("crates/a/benches/b.rs", print),
                 ("crates/a/build.rs", print),
                 ("crates/a/src/b/tests.rs", print),
+                ("crates/test-support/src/a.rs", print),
                 ("crates/a/src/lib.rs", &tests),
                 ("crates/a/tests/b.rs", print),
                 ("crates/app/src/output.rs", "fn a() { println!() }\n"),

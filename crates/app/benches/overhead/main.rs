@@ -6,17 +6,17 @@
 mod bare;
 mod process;
 mod proxy;
-mod stub;
 
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use pikerag_test_support::{Faults, Server, World, oracle};
 
 use crate::process::{Used, load, run};
 use crate::proxy::{Call, Proxy};
-use crate::stub::Stub;
 
 /// Each measures all four: what is compared ran within seconds of each other.
 const ROUNDS: usize = 7;
@@ -32,16 +32,12 @@ fn main() -> Result<()> {
         println!("skipped: processor time and memory are read from /proc");
         return Ok(());
     }
-    let stub = match Stub::start(20) {
-        Ok(stub) => stub,
-        Err(reason) => {
-            println!("skipped: {reason}");
-            return Ok(());
-        }
-    };
+    let stub = Server::start(oracle, Faults::default(), Duration::from_millis(20));
     let scratch = tempfile::tempdir()?;
-    let place =
-        Place { folder: scratch.path().to_owned(), workload: stub::tools().join("workload") };
+    let place = Place { folder: scratch.path().to_owned() };
+    let world = World::workload();
+    fs::write(place.folder.join("corpus.jsonl"), world.corpus())?;
+    fs::write(place.folder.join("questions.jsonl"), world.questions())?;
     let work = record(&place, &stub)?;
     println!(
         "{} calls to index, {} calls for {} questions; load {}",
@@ -62,7 +58,6 @@ fn main() -> Result<()> {
 /// Where things lie.
 struct Place {
     folder: PathBuf,
-    workload: PathBuf,
 }
 
 /// The requests that pikerag sends.
@@ -73,8 +68,8 @@ struct Work {
 }
 
 /// Runs everything once through the proxy. Leaves behind the indexed base that rounds copy.
-fn record(place: &Place, stub: &Stub) -> Result<Work> {
-    let proxy = Proxy::start(stub.port)?;
+fn record(place: &Place, stub: &Server) -> Result<Work> {
+    let proxy = Proxy::start(stub.port())?;
     index(place, proxy.port, &place.folder.join("indexed"))?;
     let indexing = proxy.take();
     ask(place, proxy.port, "recorded", 1)?;
@@ -99,12 +94,12 @@ struct Round {
     bare_ask: Used,
 }
 
-fn round(place: &Place, stub: &Stub, work: &Work, number: usize) -> Result<Round> {
+fn round(place: &Place, stub: &Server, work: &Work, number: usize) -> Result<Round> {
     let name = format!("round-{number}");
-    let index_ours = || index(place, stub.port, &place.folder.join(format!("{name}-base")));
-    let index_bare = || bare::index(stub.port, &work.indexing, IN_FLIGHT, EMBEDS_IN_FLIGHT);
-    let ask_ours = || ask(place, stub.port, &name, CONCURRENCY);
-    let ask_bare = || bare::ask(stub.port, &work.questions, CONCURRENCY);
+    let index_ours = || index(place, stub.port(), &place.folder.join(format!("{name}-base")));
+    let index_bare = || bare::index(stub.port(), &work.indexing, IN_FLIGHT, EMBEDS_IN_FLIGHT);
+    let ask_ours = || ask(place, stub.port(), &name, CONCURRENCY);
+    let ask_bare = || bare::ask(stub.port(), &work.questions, CONCURRENCY);
     // Who goes first changes, so that neither always finds the machine as the other left it.
     Ok(if number.is_multiple_of(2) {
         let (index, bare_index) = (index_ours()?, index_bare()?);
@@ -118,7 +113,7 @@ fn round(place: &Place, stub: &Stub, work: &Work, number: usize) -> Result<Round
 
 /// Indexes the corpus into a new base.
 fn index(place: &Place, port: u16, base: &Path) -> Result<Used> {
-    let (in_flight, corpus) = (IN_FLIGHT.to_string(), place.workload.join("corpus.jsonl"));
+    let (in_flight, corpus) = (IN_FLIGHT.to_string(), place.folder.join("corpus.jsonl"));
     let arguments: [&OsStr; 6] = [
         "index".as_ref(),
         corpus.as_ref(),
@@ -135,7 +130,7 @@ fn ask(place: &Place, port: u16, name: &str, concurrency: usize) -> Result<Used>
     let base = place.folder.join(format!("{name}-asked"));
     copy(&place.folder.join("indexed"), &base)?;
     let (questions, out) =
-        (place.workload.join("questions.jsonl"), place.folder.join(format!("{name}-out")));
+        (place.folder.join("questions.jsonl"), place.folder.join(format!("{name}-out")));
     let concurrency = concurrency.to_string();
     let arguments: [&OsStr; 11] = [
         "eval".as_ref(),

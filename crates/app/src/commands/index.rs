@@ -1,7 +1,7 @@
 //! `index` and `estimate`: what goes into the base.
 
 use pikerag_engine::knowledge::Problem;
-use pikerag_engine::parts::Outcome;
+use pikerag_engine::parts::{IndexReport, Outcome};
 use pikerag_engine::{Engine, IndexResponse};
 
 use super::files::{tell_gone, tell_unseen};
@@ -37,70 +37,8 @@ pub(crate) async fn index(engine: &Engine, json: bool, arguments: &Index) -> any
     })
 }
 
-/// What could not be read, understood or kept.
-fn tell_trouble(IndexResponse { report, originals, .. }: &IndexResponse) {
-    for (path, Problem { place, reason }) in report.problems.iter().take(LISTED) {
-        note(&format!(
-            "problem: {}{}{place}: {reason}",
-            one_line(path),
-            if place.is_empty() { "" } else { ", " }
-        ));
-    }
-    if let Some(more) = report.problems.len().checked_sub(LISTED + 1) {
-        note(&format!("… and {} (all with --json)", count(more + 1, "more problem")));
-    }
-    for (chunk, reason) in &report.failed {
-        note(&format!("failed: {chunk}: {reason}"));
-    }
-    for (chunk, reason) in &report.refusals {
-        note(&format!("refused: {chunk}: {reason}"));
-    }
-    if 0 < report.refused {
-        note(&format!("{} refused; {}", count(report.refused, "call"), advice::REFUSED));
-    }
-    for path in &originals.too_large {
-        note(&format!(
-            "not kept as it is, too large for `index.originals_mib`: {}",
-            one_line(path)
-        ));
-    }
-}
-
-fn tell(response: &IndexResponse) {
-    let IndexResponse { report, pruned, retried, gone, spent, .. } = response;
-    let (mut stored, mut unchanged, mut chunks) = (0, 0, 0);
-    for (path, outcome) in &report.files {
-        match outcome {
-            Outcome::Stored { report, .. } => {
-                stored += 1;
-                chunks += report.added;
-            }
-            Outcome::Unchanged => unchanged += 1,
-            Outcome::Waiting { reason } => note(&format!("waits: {}: {reason}", one_line(path))),
-            Outcome::Failed { reason } => {
-                note(&format!("left out: {}: {}", one_line(path), advice::file(reason)));
-            }
-        }
-    }
-    tell_trouble(response);
-    for path in pruned {
-        say(&format!("removed {}: it is gone from disk", one_line(path)));
-    }
-    for (old, new) in &report.moved {
-        say(&format!("removed {old}: it is called {new} now"));
-    }
-    tell_gone(gone);
-    if 0 < *retried {
-        say(&format!("{} asked about again", count(*retried, "refused piece")));
-    }
-    say(&format!(
-        "{} read, {unchanged} unchanged, {} left out; {} new; {}, {} made",
-        count(stored, "file"),
-        report.failed_files(),
-        count(chunks, "chunk"),
-        count(report.atoms, "atom"),
-        count(report.vectors, "vector"),
-    ));
+/// What models and rules made besides atoms.
+fn tell_made(report: &IndexReport) {
     if report.records + report.unread_records > 0 {
         say(&format!(
             "{} read; {} kept untyped; {} of the model not in the text, dropped; {} unreadable",
@@ -127,6 +65,60 @@ fn tell(response: &IndexResponse) {
     if report.tagged > 0 {
         say(&format!("{} in {}", count(report.tags, "tag"), count(report.tagged, "chunk")));
     }
+}
+
+fn tell(response: &IndexResponse) {
+    let IndexResponse { report, pruned, retried, gone, spent, .. } = response;
+    let (mut stored, mut unchanged, mut chunks) = (0, 0, 0);
+    for (path, outcome) in &report.files {
+        match outcome {
+            Outcome::Stored { report, .. } => {
+                stored += 1;
+                chunks += report.added;
+            }
+            Outcome::Unchanged => unchanged += 1,
+            Outcome::Waiting { reason } => note(&format!("waits: {}: {reason}", one_line(path))),
+            Outcome::Failed { reason } => {
+                note(&format!("left out: {}: {}", one_line(path), advice::file(reason)));
+            }
+        }
+    }
+    for (path, Problem { place, reason }) in report.problems.iter().take(LISTED) {
+        note(&format!(
+            "problem: {}{}{place}: {reason}",
+            one_line(path),
+            if place.is_empty() { "" } else { ", " }
+        ));
+    }
+    if let Some(more) = report.problems.len().checked_sub(LISTED + 1) {
+        note(&format!("… and {} (all with --json)", count(more + 1, "more problem")));
+    }
+    tell_unanswered(report);
+    for path in &response.originals.too_large {
+        note(&format!(
+            "not kept as it is, too large for `index.originals_mib`: {}",
+            one_line(path)
+        ));
+    }
+    for path in pruned {
+        say(&format!("removed {}: it is gone from disk", one_line(path)));
+    }
+    for (old, new) in &report.moved {
+        say(&format!("removed {old}: it is called {new} now"));
+    }
+    tell_gone(gone);
+    if 0 < *retried {
+        say(&format!("{} asked about again", count(*retried, "refused piece")));
+    }
+    say(&format!(
+        "{} read, {unchanged} unchanged, {} left out; {} new; {}, {} made",
+        count(stored, "file"),
+        report.failed_files(),
+        count(chunks, "chunk"),
+        count(report.atoms, "atom"),
+        count(report.vectors, "vector"),
+    ));
+    tell_made(report);
     if report.undecided > 0 {
         note(&format!(
             "{} stayed unreadable: structure decided, or nothing was said",
@@ -161,6 +153,19 @@ fn tell(response: &IndexResponse) {
     }
     if report.stopped.is_some() || report.failures > 0 {
         note(&advice::unfinished(report));
+    }
+}
+
+/// Calls that failed, and those that a model refused.
+fn tell_unanswered(report: &IndexReport) {
+    for (chunk, reason) in &report.failed {
+        note(&format!("failed: {chunk}: {reason}"));
+    }
+    for (chunk, reason) in &report.refusals {
+        note(&format!("refused: {chunk}: {reason}"));
+    }
+    if 0 < report.refused {
+        note(&format!("{} refused; {}", count(report.refused, "call"), advice::REFUSED));
     }
 }
 

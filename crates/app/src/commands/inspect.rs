@@ -15,6 +15,11 @@ use crate::output::{say, say_json};
 use crate::plain::Shown;
 use crate::render::{count, short};
 
+/// An embedder as people know it, without what tells its endpoints apart.
+fn model(embedder: &str) -> &str {
+    embedder.rsplit_once('#').map_or(embedder, |(model, _)| model)
+}
+
 pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
     let response = engine.status().await?;
     if json {
@@ -57,8 +62,8 @@ pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
         say(&format!("  {}", count(summary.tags, "tag")));
     }
     let made_by = match (&summary.embedder, embedder) {
-        (Some(made_by), _) => made_by.clone(),
-        (None, Some(embedder)) => format!("{embedder} makes them"),
+        (Some(made_by), _) => model(made_by).to_owned(),
+        (None, Some(embedder)) => format!("{} makes them", model(&embedder)),
         (None, None) => "no embedder: words alone".to_owned(),
     };
     say(&format!("  {} ({made_by})", count(summary.vectors, "vector")));

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{Place, Stub, shared, workload};
+use crate::common::{Place, good_stub};
 
 /// A place with the example documents in `docs`.
 fn harbour(place: Place) -> Place {
@@ -236,7 +236,7 @@ fn what_is_deleted_was_never_there() {
 
 #[test]
 fn an_estimate_is_free_and_right() {
-    let Some(stub) = Stub::start(&[]) else { return };
+    let stub = good_stub();
     let place = harbour(Place::with(&stub));
     let estimate = place.run_to(0, &["--json", "estimate", "docs"]).json()["estimate"].clone();
     assert_eq!((&estimate["files"], &estimate["unchanged"]), (&14.into(), &0.into()));
@@ -244,11 +244,11 @@ fn an_estimate_is_free_and_right() {
     let chunks = estimate["chunks"].as_u64().unwrap();
     assert_eq!(estimate["calls"].as_u64(), Some(chunks + 11));
     let tokens = estimate["usage"]["prompt_tokens"].as_u64().unwrap();
-    assert_eq!(stub.requests(), 0);
+    assert_eq!(stub.heard().requests(), 0);
     assert!(!place.path(".pikerag").exists(), "an estimate leaves nothing behind");
 
     let report = place.run_to(0, &["--json", "index", "docs"]).json();
-    assert_eq!(estimate["calls"], stub.count("/chat_requests"));
+    assert_eq!(estimate["calls"], stub.heard().chats);
     let parts = report["spent"]["parts"].as_array().unwrap();
     let asked =
         parts.iter().filter(|part| part["role"] == "atomize" || part["role"] == "summarize");
@@ -264,7 +264,7 @@ fn an_estimate_is_free_and_right() {
     let question = "Who supervises the hall in which the KX-40 is assembled?";
     place.run_to(0, &["--offline", "--base", "other", "index", "docs"]);
     place.run_to(0, &["--offline", "--base", "other", "ask", question]);
-    assert_eq!(stub.requests(), 0);
+    assert_eq!(stub.heard().requests(), 0);
 }
 
 const KEY: &str = "sk-secret-test-4711";
@@ -329,13 +329,12 @@ fn the_key_is_never_shown() {
 
 #[test]
 fn an_evaluation_goes_on_where_it_was_left() {
-    let Some(_) = shared("tools/llm_stub/workload") else { return };
     let place = Place::new();
-    let (questions, corpus) = (workload("questions.jsonl"), workload("corpus.jsonl"));
-    let eval: Vec<&str> = "eval --json --methods naive-rag --limit 6 --out out --questions"
-        .split(' ')
-        .chain([questions.as_str(), "--corpus", corpus.as_str()])
-        .collect();
+    place.write_workload();
+    let eval: Vec<&str> =
+        "eval --json --methods naive-rag --limit 6 --out out --questions questions.jsonl --corpus corpus.jsonl"
+            .split(' ')
+            .collect();
     place.run_to(0, &eval);
     let rows = place.read("out/rows.jsonl");
     assert_eq!(rows.lines().count(), 7, "a header and six rows");

@@ -1,11 +1,11 @@
 //! How do these tests run the program, and the model server that it talks to?
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use pikerag_test_support::{Faults, Server, World, oracle};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -14,97 +14,17 @@ const DEADLINE: Duration = Duration::from_secs(400);
 
 const SETTINGS: &str = "pikerag.toml";
 
-/// A path of the tools beside the repository; `None`, and the reason on the terminal, without them.
-pub(crate) fn shared(path: &str) -> Option<PathBuf> {
-    let full = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(path);
-    if !full.exists() {
-        println!("skipped: {} is not there", full.display());
-        return None;
-    }
-    Some(full.canonicalize().unwrap())
+/// How long the server of models thinks before it replies.
+const LATENCY: Duration = Duration::from_millis(1);
+
+/// A server of models that knows what it is shown of the world, and misbehaves as told.
+pub(crate) fn stub(faults: impl Into<Faults>) -> Server {
+    Server::start(oracle, faults.into(), LATENCY)
 }
 
-/// A path of the stub's workload, as an argument.
-pub(crate) fn workload(file: &str) -> String {
-    shared("tools/llm_stub/workload").unwrap().join(file).display().to_string()
-}
-
-/// The stub server; it ends with its owner.
-pub(crate) struct Stub {
-    child: Child,
-    pub(crate) port: u16,
-}
-
-impl Stub {
-    /// Starts it with further arguments; `None`, and the reason on the terminal, where it cannot run.
-    pub(crate) fn start(arguments: &[&str]) -> Option<Self> {
-        let script = shared("tools/llm_stub/stub_server.py")?;
-        let import = Command::new("python3").args(["-c", "import aiohttp"]).output();
-        if !import.is_ok_and(|output| output.status.success()) {
-            println!("skipped: there is no python3 with aiohttp");
-            return None;
-        }
-        // Another process may take the port before the stub does: then once more.
-        for _ in 0..5 {
-            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-            let child = Command::new("python3")
-                .arg(&script)
-                .args(["--port", &port.to_string(), "--latency-ms", "1"])
-                .args(arguments)
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap();
-            let mut stub = Self { child, port };
-            let began = Instant::now();
-            while began.elapsed() < Duration::from_mins(1) {
-                if stub.child.try_wait().unwrap().is_some() {
-                    break;
-                }
-                if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                    return Some(stub);
-                }
-                std::thread::sleep(Duration::from_millis(20));
-            }
-        }
-        panic!("the stub does not start");
-    }
-
-    /// What it has counted since the last reset.
-    pub(crate) fn stats(&self) -> Value {
-        let reply = self.http("GET /stats HTTP/1.0\r\n\r\n");
-        serde_json::from_str(reply.split_once("\r\n\r\n").unwrap().1).unwrap()
-    }
-
-    /// One of its counters, named by a JSON pointer; 0 where it has not counted such a thing.
-    pub(crate) fn count(&self, pointer: &str) -> u64 {
-        self.stats().pointer(pointer).map_or(0, |count| count.as_u64().unwrap())
-    }
-
-    /// All requests that have reached it.
-    pub(crate) fn requests(&self) -> u64 {
-        self.count("/chat_requests") + self.count("/embedding_requests")
-    }
-
-    pub(crate) fn reset(&self) {
-        self.http("POST /reset HTTP/1.0\r\nContent-Length: 0\r\n\r\n");
-    }
-
-    fn http(&self, request: &str) -> String {
-        let mut connection = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        connection.write_all(request.as_bytes()).unwrap();
-        let mut reply = String::new();
-        connection.read_to_string(&mut reply).unwrap();
-        assert!(reply.contains(" 200 "), "{reply}");
-        reply
-    }
-}
-
-impl Drop for Stub {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// The same without faults.
+pub(crate) fn good_stub() -> Server {
+    stub(Faults::default())
 }
 
 /// A folder in which the program runs, with nothing of this machine in its environment.
@@ -141,9 +61,9 @@ impl Place {
     }
 
     /// With the stub's chat model and embedder.
-    pub(crate) fn with(stub: &Stub) -> Self {
+    pub(crate) fn with(stub: &Server) -> Self {
         Self::new()
-            .set("OPENAI_BASE_URL", &format!("http://127.0.0.1:{}/v1", stub.port))
+            .set("OPENAI_BASE_URL", &stub.url())
             .set("OPENAI_MODEL", "stub")
             .set("PIKERAG_EMBED_MODEL", "stub-embedding")
     }
@@ -156,6 +76,14 @@ impl Place {
     /// A path of the user's own.
     pub(crate) fn own_path(&self, name: &str) -> PathBuf {
         self.user.path().join(name)
+    }
+
+    /// Writes the world that most tests ask about: `corpus.jsonl` of 500 paragraphs, `questions.jsonl` of 50.
+    pub(crate) fn write_workload(&self) -> World {
+        let world = World::workload();
+        self.write("corpus.jsonl", world.corpus());
+        self.write("questions.jsonl", world.questions());
+        world
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -225,6 +153,14 @@ impl Place {
     /// The graph of a base as lines.
     pub(crate) fn export(&self, base: &str) -> String {
         self.run_to(0, &["--base", base, "export"]).stdout
+    }
+
+    /// The same without the marks that tell the addresses of model servers apart.
+    pub(crate) fn export_of_any_server(&self, base: &str) -> String {
+        let export = self.export(base);
+        let mut parts = export.split("-embedding#");
+        let first = parts.next().unwrap().to_owned();
+        parts.fold(first, |told, part| told + "-embedding" + part.get(8..).unwrap())
     }
 }
 

@@ -1,8 +1,9 @@
 //! Does `eval` read, judge, count, forecast and report as it says?
 
+use pikerag_test_support::optional;
 use serde_json::Value;
 
-use crate::common::{Place, Stub, shared, thousandths, workload};
+use crate::common::{Place, good_stub, thousandths};
 
 /// HotpotQA as published; the words are ours.
 const HOTPOTQA: &str = r#"[
@@ -20,23 +21,23 @@ const CORPUS: &str = "{\"id\": \"c1\", \"title\": \"Rusk\", \"text\": \"Rusk is 
 /// again, and one that judges what another left out pays for nothing else.
 #[test]
 fn the_judge_has_an_account_of_its_own() {
-    let Some(stub) = Stub::start(&[]) else { return };
+    let stub = good_stub();
     let place = Place::with(&stub);
     place.write("pikerag.toml", "[prices.stub]\nprompt = 2.0\ncompletion = 8.0\n");
-    let (questions, corpus) = (workload("questions.jsonl"), workload("corpus.jsonl"));
-    let eval: Vec<&str> = "eval --json --methods kar3,naive-rag --limit 10 --out out --questions"
-        .split(' ')
-        .chain([questions.as_str(), "--corpus", corpus.as_str()])
-        .collect();
+    place.write_workload();
+    let eval: Vec<&str> =
+        "eval --json --methods kar3,naive-rag --limit 10 --out out --questions questions.jsonl --corpus corpus.jsonl"
+            .split(' ')
+            .collect();
     let bare = place.run_to(0, &eval).json();
-    assert_eq!(stub.count("/chat_by_kind/judge"), 0);
+    assert_eq!(stub.heard().kind("judge"), 0);
     assert!(bare["report"]["overall"][0]["further"].get("acc").is_none());
-    let answered = stub.requests();
+    let answered = stub.heard().requests();
     let judging = [&eval[..], &["--judge"]].concat();
     let report = place.run_to(0, &judging).json();
-    let judged = stub.count("/chat_by_kind/judge");
+    let judged = stub.heard().kind("judge");
     assert!((1..=20).contains(&judged), "{judged}");
-    assert_eq!(stub.requests(), answered + judged, "only judging was paid");
+    assert_eq!(stub.heard().requests(), answered + judged, "only judging was paid");
     let first = |pointer: &str| thousandths(&report, &format!("/report/overall/0/{pointer}"));
     assert_eq!((first("further/acc/mean"), first("em/mean")), (1000, 1000));
     assert_eq!(first("judge/calls"), 1000);
@@ -48,15 +49,15 @@ fn the_judge_has_an_account_of_its_own() {
     assert!(0.0 < report["report"]["overall"][0]["usd"].as_f64().unwrap());
     // Nothing is left to do.
     let again = place.run_to(0, &judging).json();
-    assert_eq!((&again["report"], stub.requests()), (&report["report"], answered + judged));
-    // A closer look pays for that look alone; the stub judges nothing to stem from its passages.
+    assert_eq!((&again["report"], stub.heard().requests()), (&report["report"], answered + judged));
+    // A closer look pays for that look alone; what kar3 answers stands in its passages.
     let closer = [&judging[..], &["--consistency", "--perplexity"]].concat();
     let closer = place.run_to(0, &closer).json();
     let further = &closer["report"]["overall"][0]["further"];
-    assert_eq!(thousandths(further, "/consistency/mean"), 0);
+    assert_eq!(thousandths(further, "/consistency/mean"), 1000);
     assert!(1000 < thousandths(further, "/perplexity/mean"), "{further}");
     assert_eq!(thousandths(further, "/acc/mean"), 1000);
-    assert!(stub.requests() <= answered + judged + 40, "{}", stub.requests());
+    assert!(stub.heard().requests() <= answered + judged + 40, "{}", stub.heard().requests());
     let comparisons = report["report"]["significance"].as_array().unwrap();
     assert!(comparisons.iter().any(|c| c["metric"] == "acc" && c["method"] == "naive-rag"));
     let page = place.read("out/report.html");
@@ -107,19 +108,18 @@ fn published_questions_bring_their_corpus_and_data_sets_stand_apart() {
 /// A forecast costs nothing, leaves nothing, and holds.
 #[test]
 fn a_dry_run_is_free_and_its_bounds_hold() {
-    let Some(stub) = Stub::start(&[]) else { return };
+    let stub = good_stub();
     let place = Place::with(&stub);
-    let (questions, corpus) = (workload("questions.jsonl"), workload("corpus.jsonl"));
+    place.write_workload();
     let eval: Vec<&str> =
         "eval --json --judge --methods kar3,kar3:n=2,naive-rag,hop-rag,self-ask-hr,ircot,iter-retgen,\
          searchain,probtree,least-to-most-r,replug,self-rag,think-then-act,tree-of-thought,ra-isf,crp-rag \
-         --limit 12 --questions"
+         --limit 12 --questions questions.jsonl --corpus corpus.jsonl"
             .split(' ')
-            .chain([questions.as_str(), "--corpus", corpus.as_str()])
             .collect();
     let forecast = place.run_to(0, &[&eval[..], &["--dry-run"]].concat()).json();
-    assert_eq!(stub.requests(), 0);
-    assert_eq!(std::fs::read_dir(place.path("")).unwrap().count(), 0, "nothing is left behind");
+    assert_eq!(stub.heard().requests(), 0);
+    assert_eq!(std::fs::read_dir(place.path("")).unwrap().count(), 2, "nothing is left behind");
     assert_eq!(forecast["indexing"][0]["calls"], 500);
     let report = place.run_to(0, &[&eval[..], &["--out", "out"]].concat()).json();
     let mut compared = 0;
@@ -140,8 +140,8 @@ fn a_dry_run_is_free_and_its_bounds_hold() {
         }
     }
     assert_eq!(compared, 3 * 16);
-    let ran =
-        place.run_to(2, &["eval", "--dry-run", "--methods", "guess", "--questions", &questions]);
+    let guess = ["eval", "--dry-run", "--methods", "guess", "--questions", "questions.jsonl"];
+    let ran = place.run_to(2, &guess);
     assert!(ran.stderr.contains("no method `guess`"), "{}", ran.stderr);
 }
 
@@ -171,7 +171,7 @@ fn presets_are_listed_and_run() {
 /// A table of the papers on real questions, without a model: figures beside figures.
 #[test]
 fn a_preset_puts_the_papers_beside() {
-    let Some(data) = shared("data/multihop/hotpotqa.questions.jsonl") else { return };
+    let Some(data) = optional("data/multihop/hotpotqa.questions.jsonl") else { return };
     let data = data.parent().unwrap();
     let place = Place::new();
     place.write("pikerag.toml", "[embed]\nkind = \"none\"\n");

@@ -1,31 +1,34 @@
 //! What do answers cost in quality when the model server misbehaves, and what does a budget stop?
 
 use std::net::TcpListener;
+use std::time::Duration;
 
+use pikerag_test_support::{Fault, Faults, Server, When};
 use serde_json::{Value, json};
 
-use crate::common::{Place, Stub, thousandths, workload};
+use crate::common::{Place, good_stub, stub, thousandths};
 use crate::talker::Talker;
 
 #[test]
 fn damaged_replies_cost_almost_nothing() {
-    let Some(stub) = Stub::start(&["--pmalformed", "0.1"]) else { return };
+    let stub = stub(vec![(Fault::AnyMalformed, When::Share(0.1))]);
     let report = workload_run(&Place::with(&stub), &stub, "damaged replies");
-    assert!(0 < stub.count("/faults/malformed:truncated"));
-    assert!(980 <= thousandths(&report, "/overall/0/em/mean"));
+    assert!(0 < stub.heard().fault("Malformed(Truncated)"));
+    // Three of fifty at most: a list that is cut off lacks its last questions.
+    assert!(940 <= thousandths(&report, "/overall/0/em/mean"));
 }
 
 /// KAR³ Table 9: with a weak model the loop falls below simpler methods. Ours has a net.
 #[test]
 fn a_model_that_fails_half_of_its_formats_is_no_worse_than_naive_rag() {
-    let Some(stub) = Stub::start(&[]) else { return };
-    let place = Place::with(&stub);
-    place.run_to(0, &["--base", "base", "index", &workload("corpus.jsonl")]);
-    let Some(weak) = Stub::start(&["--pmalformed", "0.5"]) else { return };
-    let place = place.set("OPENAI_BASE_URL", &format!("http://127.0.0.1:{}/v1", weak.port));
-    let questions = workload("questions.jsonl");
+    let good = good_stub();
+    let place = Place::with(&good);
+    place.write_workload();
+    place.run_to(0, &["--base", "base", "index", "corpus.jsonl"]);
+    let weak = stub(vec![(Fault::AnyMalformed, When::Share(0.5))]);
+    let place = place.set("OPENAI_BASE_URL", &weak.url());
     let eval = ["--base", "base", "--json", "eval", "--methods", "naive-rag,kar3", "--out", "out"];
-    let ran = place.run_to(0, &[&eval[..], &["--questions", &questions]].concat());
+    let ran = place.run_to(0, &[&eval[..], &["--questions", "questions.jsonl"]].concat());
     let report = ran.json()["report"].clone();
     let naive = thousandths(&report, "/overall/0/em/mean");
     let kar3 = thousandths(&report, "/overall/1/em/mean");
@@ -38,17 +41,17 @@ fn a_model_that_fails_half_of_its_formats_is_no_worse_than_naive_rag() {
 
 #[test]
 fn a_busy_server_costs_nothing() {
-    let faults = ["--p429", "0.1", "--p500", "0.1", "--retry-after", "0"];
-    let Some(stub) = Stub::start(&faults) else { return };
+    let stub = stub(vec![(Fault::Busy, When::Share(0.1)), (Fault::Broken, When::Share(0.1))]);
     let report = workload_run(&Place::with(&stub), &stub, "429 and 500");
-    assert!(50 < stub.count("/faults/429") && 50 < stub.count("/faults/500"));
+    let heard = stub.heard();
+    assert!(50 < heard.fault("Busy") && 50 < heard.fault("Broken"));
     assert_eq!(thousandths(&report, "/overall/0/em/mean"), 1000);
 }
 
 /// The report of an evaluation whose indexing must have lost nothing.
-fn workload_run(place: &Place, stub: &Stub, name: &str) -> Value {
-    let corpus = workload("corpus.jsonl");
-    place.run_to(0, &["--base", "base", "index", &corpus]);
+fn workload_run(place: &Place, stub: &Server, name: &str) -> Value {
+    place.write_workload();
+    place.run_to(0, &["--base", "base", "index", "corpus.jsonl"]);
     let summary = status(place);
     assert_eq!(summary["chunks"], 500);
     assert_eq!(summary["pending"], json!([]));
@@ -59,14 +62,13 @@ fn workload_run(place: &Place, stub: &Stub, name: &str) -> Value {
         .map(|atom| atom["chunk"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(of.len(), 500, "a chunk has no atom");
-    let questions = workload("questions.jsonl");
     let eval = ["--base", "base", "--json", "eval", "--methods", "kar3", "--out", "out"];
-    let ran = place.run_to(0, &[&eval[..], &["--questions", &questions]].concat());
+    let ran = place.run_to(0, &[&eval[..], &["--questions", "questions.jsonl"]].concat());
     let report = ran.json()["report"].clone();
     println!(
         "{name}: EM {}/1000, faults {}",
         thousandths(&report, "/overall/0/em/mean"),
-        stub.stats()["faults"]
+        json!(stub.heard().faults)
     );
     report
 }
@@ -77,29 +79,27 @@ fn status(place: &Place) -> Value {
 
 #[test]
 fn a_cap_on_calls_stops_and_the_next_run_goes_on() {
-    let Some(stub) = Stub::start(&[]) else { return };
+    let stub = good_stub();
     let place = Place::with(&stub);
-    let ran = place.run_to(
-        4,
-        &["--base", "base", "index", &workload("corpus.jsonl"), "--budget-calls", "200"],
-    );
+    place.write_workload();
+    let ran =
+        place.run_to(4, &["--base", "base", "index", "corpus.jsonl", "--budget-calls", "200"]);
     assert!(ran.stderr.contains("stopped: ") && ran.stderr.contains("budget"), "{}", ran.stderr);
     // Vectors are made on the way, and count.
-    assert_eq!(stub.requests(), 200);
-    let left = 500 - stub.count("/chat_requests");
+    let heard = stub.heard();
+    assert_eq!(heard.requests(), 200);
+    let left = 500 - heard.chats;
     assert_eq!(status(&place)["pending"], json!([["atomize:question", left]]));
     goes_on(&place, &stub);
 }
 
 #[test]
 fn a_cap_on_tokens_is_never_passed() {
-    let Some(stub) = Stub::start(&[]) else { return };
+    let stub = good_stub();
     let place = Place::with(&stub);
-    place.run_to(
-        4,
-        &["--base", "base", "index", &workload("corpus.jsonl"), "--budget-tokens", "50000"],
-    );
-    let used = stub.count("/prompt_tokens") + stub.count("/completion_tokens");
+    place.write_workload();
+    place.run_to(4, &["--base", "base", "index", "corpus.jsonl", "--budget-tokens", "50000"]);
+    let used = stub.heard().prompt_tokens + stub.heard().completion_tokens;
     println!("used {used} of 50000 tokens");
     // What a call may take is set aside before it is made: a little stays unused.
     assert!((40_000..=50_000).contains(&used), "{used}");
@@ -107,11 +107,81 @@ fn a_cap_on_tokens_is_never_passed() {
 }
 
 /// Without a cap, the rest is done; over both runs, each chunk was asked about once.
-fn goes_on(place: &Place, stub: &Stub) {
-    place.run_to(0, &["--base", "base", "index", &workload("corpus.jsonl")]);
+fn goes_on(place: &Place, stub: &Server) {
+    place.run_to(0, &["--base", "base", "index", "corpus.jsonl"]);
     assert_eq!(status(place)["pending"], json!([]));
-    assert_eq!(stub.count("/chat_requests"), 500);
-    assert_eq!(stub.count("/chat_repeated_prompts"), 0);
+    assert_eq!((stub.heard().chats, stub.heard().repeated_chats), (500, 0));
+}
+
+/// Whatever goes wrong on the wire when a request comes for the first time, the second time is enough.
+#[test]
+fn a_fault_on_the_wire_is_tried_again_and_leaves_no_trace() {
+    let index = ["--base", "base", "index", "docs"];
+    let place = |server: &Server| {
+        let place = Place::with(server);
+        place.write("pikerag.toml", "[chat]\ntimeout_seconds = 1\n[embed]\ntimeout_seconds = 1\n");
+        for n in 0..6 {
+            place.write(
+                &format!("docs/{n}.md"),
+                format!("The captain of the ship Tern {n} is Cora {n}.\n"),
+            );
+        }
+        place
+    };
+    let good = good_stub();
+    let undisturbed = place(&good);
+    undisturbed.run_to(0, &index);
+    for fault in [
+        Fault::Busy,
+        Fault::Broken,
+        Fault::Hang,
+        Fault::Slow,
+        Fault::Dropped,
+        Fault::Cut,
+        Fault::ReorderedVectors,
+    ] {
+        let rules = vec![(fault, When::FirstTime)];
+        let faulty = stub(Faults { rules, hang: Duration::from_secs(3), ..Faults::default() });
+        let disturbed = place(&faulty);
+        disturbed.run_to(0, &index);
+        assert!(
+            disturbed.export_of_any_server("base") == undisturbed.export_of_any_server("base"),
+            "{fault:?}"
+        );
+        let heard = faulty.heard();
+        assert!(0 < heard.fault(&format!("{fault:?}")), "{fault:?}: {heard:?}");
+    }
+}
+
+/// What is no reply at all ends in words, and the next run, with a good server, goes on.
+#[test]
+fn a_server_that_makes_no_sense_is_named_and_nothing_of_it_stays() {
+    let index = ["--base", "base", "index", "docs"];
+    let good = good_stub();
+    let text = "The captain of the ship Tern is Cora.\n";
+    let undisturbed = Place::with(&good);
+    undisturbed.write("docs/a.md", text);
+    undisturbed.run_to(0, &index);
+    for fault in
+        [Fault::Html, Fault::Nothing, Fault::HalfJson, Fault::MissingVector, Fault::ZeroVectors]
+    {
+        let faulty = stub(vec![(fault, When::Always)]);
+        let place = Place::with(&faulty);
+        // What is no JSON is tried again, for a minute where only vectors are asked for.
+        let embed = if fault.is_of_vectors() { "" } else { "[embed]\nkind = \"none\"\n" };
+        place.write("pikerag.toml", format!("[chat]\nmax_attempts = 2\n{embed}"));
+        place.write("docs/a.md", text);
+        let ran = place.run(&index);
+        assert_ne!(ran.code, Some(0), "{fault:?}: {}", ran.stdout);
+        assert!(ran.stderr.contains("stub") && !ran.stderr.contains("panicked"), "{}", ran.stderr);
+        let place = place.set("OPENAI_BASE_URL", &good.url());
+        place.write("pikerag.toml", "");
+        place.run_to(0, &index);
+        assert!(
+            place.export_of_any_server("base") == undisturbed.export_of_any_server("base"),
+            "{fault:?}"
+        );
+    }
 }
 
 /// Nobody listens where the models are set to be: each command says so once, with what to do; nothing is lost,

@@ -6,7 +6,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use crate::common::{Place, Ran, shared};
+use pikerag_test_support::absent;
+use pikerag_test_support::hostile::{self, CANARY};
+
+use crate::common::{Place, Ran};
 
 /// The files of a report by outcome: stored or unchanged, and left out with the reason.
 type Outcomes = (Vec<String>, BTreeMap<String, String>);
@@ -58,7 +61,7 @@ fn bad_files_are_named_and_good_ones_go_in() {
     let locked = place.path("in/locked.md");
     std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o000)).unwrap();
     if std::fs::read(&locked).is_ok() {
-        println!("skipped: permissions do not hold for this user");
+        absent("permissions", "do not hold for this user");
         std::fs::remove_file(&locked).unwrap();
     } else {
         expected.insert("in/locked.md", "cannot be read");
@@ -129,18 +132,9 @@ fn a_file_that_needs_too_much_is_named() {
 /// What the text formats of the hostile corpus come to: read, or left out for a reason.
 #[test]
 fn the_hostile_corpus_does_no_harm() {
-    let Some(script) = shared("tools/badcorpus.py") else { return };
     let place = Place::new();
-    // Only the lines that write text: the others squeeze gigabytes into archives, which takes long.
-    let text = std::fs::read_to_string(script).unwrap();
-    let mut lines = text.lines();
-    let mut program: Vec<&str> = lines.by_ref().take_while(|l| !l.starts_with("def pdf")).collect();
-    program.extend(lines.filter(|line| line.starts_with("w(\"") && !line.contains(".pdf")));
-    let program = program.join("\n");
-    let made = Command::new("python3").args(["-c", &program]).arg(place.path("in")).output();
-    if !made.as_ref().is_ok_and(|output| output.status.success()) {
-        println!("skipped: the corpus is not made: {made:?}");
-        return;
+    for (name, bytes) in hostile::texts() {
+        place.write(&format!("in/{name}"), bytes);
     }
     place.write("pikerag.toml", "[limits]\nfile_mib = 8\n");
     let ran = place.run_to(3, &["--base", "base", "index", "in", "--json"]);
@@ -149,7 +143,7 @@ fn the_hostile_corpus_does_no_harm() {
     let expected = BTreeMap::from([
         ("in/deep.json", "recursion limit"),
         ("in/nul.txt", "not text"),
-        ("in/one_line_50m.txt", "more than 8 MiB"),
+        ("in/long-line.txt", "more than 8 MiB"),
     ]);
     assert!(bad.keys().eq(expected.keys()), "{bad:#?}");
     for (file, reason) in &expected {
@@ -159,8 +153,8 @@ fn the_hostile_corpus_does_no_harm() {
 
     // What came in reads as it was meant, whatever its encoding; what the page hides stays out.
     let export = place.export("base");
-    for words in ["héllo 检索", "检索增强生成系统", "café naïve", "Visible"] {
+    for words in ["Hafen heißt 港口", "检索增强生成的系统", "café naïve", "Visible"] {
         assert!(export.contains(words), "{words}");
     }
-    assert!(!export.contains("CANARY-5512"));
+    assert!(!export.contains(CANARY));
 }

@@ -1,5 +1,5 @@
 //! Does the program do what it says, from end to end? Each test runs the real binary in a folder and
-//! an environment of its own; models are played by the stub of `../shared/tools`, where it is there, or within the test.
+//! an environment of its own; models are played within the test.
 //!
 //! One test binary, so that it is linked once and what the tests share is no dead code in any.
 
@@ -45,10 +45,14 @@ mod runs;
 #[cfg(test)]
 mod stub_workload;
 #[cfg(test)]
+mod syscalls;
+#[cfg(test)]
 mod tags;
 #[cfg(test)]
 mod talker;
 #[cfg(test)]
 mod terminal;
+#[cfg(test)]
+mod together;
 #[cfg(test)]
 mod trust;

@@ -197,7 +197,17 @@ fn an_earlier_base_is_met_where_its_files_are() {
     let report = run_in(
         &place,
         "elsewhere",
-        &["--base", "../base", "--offline", "--json", "index", "docs", "../docs"],
+        &[
+            "--config",
+            "pikerag.toml",
+            "--base",
+            "../base",
+            "--offline",
+            "--json",
+            "index",
+            "docs",
+            "../docs",
+        ],
     )
     .json();
     let outcomes: Vec<(&str, &str)> = report["report"]["files"]

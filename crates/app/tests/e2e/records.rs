@@ -1,6 +1,8 @@
 //! Do tables become typed records, and can the graph be looked at? From the command line.
 
-use crate::common::{Place, shared};
+use pikerag_test_support::optional;
+
+use crate::common::Place;
 
 const SETTINGS: &str = r#"
 [embed]
@@ -126,8 +128,8 @@ fn the_graph_is_summed_up_shown_and_exported() {
 #[test]
 fn the_approvals_are_counted_by_year() {
     let (Some(csv), Some(corpus)) = (
-        shared("data/tabular/fda_novel_drug_approvals_2010_2019.csv"),
-        shared("data/tabular/fda_novel_drug_approvals_2010_2019.corpus.jsonl"),
+        optional("data/tabular/fda_novel_drug_approvals_2010_2019.csv"),
+        optional("data/tabular/fda_novel_drug_approvals_2010_2019.corpus.jsonl"),
     ) else {
         return;
     };

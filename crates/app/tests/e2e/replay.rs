@@ -2,30 +2,27 @@
 
 use std::net::TcpListener;
 
-use crate::common::{Place, Stub, workload};
+use crate::common::{Place, good_stub};
 
 #[test]
 fn replays_are_the_same_bytes_without_network() {
-    let Some(stub) = Stub::start(&[]) else { return };
+    let stub = good_stub();
     let place = Place::with(&stub);
-    let corpus = std::fs::read_to_string(workload("corpus.jsonl")).unwrap();
-    place.write("corpus.jsonl", corpus);
+    let world = place.write_workload();
     place.run_to(0, &["--base", "base", "index", "corpus.jsonl"]);
-    let known = "What is the country of the headquarters city of the company Fenba Works?";
+    let (known, _) = world.question(2);
     let ask = ["--base", "base", "--json", "ask", known];
     let asked = place.run_to(0, &ask).stdout;
-    let questions = workload("questions.jsonl");
     let eval: Vec<&str> =
-        "eval --corpus corpus.jsonl --methods kar3,naive-rag --limit 12 --out out --questions"
+        "eval --corpus corpus.jsonl --methods kar3,naive-rag --limit 12 --out out --questions questions.jsonl"
             .split(' ')
-            .chain([questions.as_str()])
             .collect();
     place.run_to(0, &eval);
     let answers = place.read("out/answers.jsonl");
     assert_eq!(answers.lines().count(), 24);
 
     // Where the stub was, somebody listens who never answers.
-    let port = stub.port;
+    let port = stub.port();
     drop(stub);
     let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
     listener.set_nonblocking(true).unwrap();

@@ -242,3 +242,30 @@ fn a_replay_goes_by_the_weights_of_its_run() {
     let scores = |run: &Value| run["answer"]["trace"].clone();
     assert_ne!(scores(&other), scores(&first), "the weights make a difference");
 }
+
+/// A reply that nobody could use is asked for again by the next run; the run that had it is walked again as it was,
+/// byte for byte.
+#[test]
+fn what_could_not_be_read_is_asked_anew_and_the_old_run_stays_what_it_was() {
+    let talker = Talker::start();
+    let place = firms(&talker);
+    talker.garble(Some("what is known, what is missing"));
+    let bad = run(&place, 0, &["ask", QUESTION]);
+    let name = bad["run"].as_str().unwrap();
+    assert!(bad["answer"]["trace"].to_string().contains("unreadable"), "{bad:#}");
+
+    talker.garble(None);
+    talker.reset();
+    let good = run(&place, 0, &["ask", QUESTION]);
+    assert!(!good["answer"]["trace"].to_string().contains("unreadable"), "{good:#}");
+    assert!(0 < talker.chats());
+
+    talker.reset();
+    for (name, told) in [(name, &bad), (good["run"].as_str().unwrap(), &good)] {
+        let again = run(&place, 0, &["runs", "replay", name]);
+        assert_eq!(again["answer"].to_string(), told["answer"].to_string());
+    }
+    let once_more = run(&place, 0, &["ask", QUESTION]);
+    assert_eq!(once_more["answer"].to_string(), good["answer"].to_string());
+    assert_eq!(talker.chats(), 0);
+}

@@ -29,6 +29,8 @@ struct Shared {
     answered: AtomicU64,
     /// Prompts with this word in them are refused.
     refused: Mutex<Option<String>>,
+    /// Prompts with this word in them get a reply that nobody can read.
+    garbled: Mutex<Option<String>>,
     /// What it says in every answer to a question.
     besides: Mutex<String>,
 }
@@ -59,6 +61,7 @@ impl Talker {
             heard: Mutex::default(),
             answered: AtomicU64::new(u64::MAX),
             refused: Mutex::default(),
+            garbled: Mutex::default(),
             besides: Mutex::default(),
         });
         let serving = shared.clone();
@@ -124,6 +127,11 @@ impl Talker {
         *self.shared.refused.lock().unwrap() = word.map(str::to_owned);
     }
 
+    /// Replies to prompts that hold a word with what nobody can read, or to none.
+    pub(crate) fn garble(&self, word: Option<&str>) {
+        *self.shared.garbled.lock().unwrap() = word.map(str::to_owned);
+    }
+
     /// Answers all requests.
     pub(crate) fn answer_all(&self) {
         self.answer_only(u64::MAX);
@@ -156,6 +164,8 @@ fn serve(mut connection: TcpStream, shared: &Shared) -> std::io::Result<()> {
     }
     let asked: Value = serde_json::from_slice(&body).unwrap();
     let refused = shared.refused.lock().unwrap().clone();
+    let garbled = shared.garbled.lock().unwrap().clone();
+    let is_garbled = garbled.is_some_and(|word| asked["messages"].to_string().contains(&word));
     let is_refused = refused.is_some_and(|word| asked["messages"].to_string().contains(&word));
     let (reply, place) = {
         let mut heard = shared.heard.lock().unwrap();
@@ -163,7 +173,7 @@ fn serve(mut connection: TcpStream, shared: &Shared) -> std::io::Result<()> {
             embed(&asked, &mut heard)
         } else {
             *heard.chats.entry(body).or_default() += 1;
-            chat(&asked, &shared.besides.lock().unwrap())
+            chat(&asked, &shared.besides.lock().unwrap(), is_garbled)
         };
         (reply, heard.requests())
     };
@@ -187,11 +197,14 @@ fn serve(mut connection: TcpStream, shared: &Shared) -> std::io::Result<()> {
     )
 }
 
-fn chat(asked: &Value, besides: &str) -> Value {
+fn chat(asked: &Value, besides: &str, is_garbled: bool) -> Value {
     let content = &asked["messages"][0]["content"];
     // With pictures it is a list of parts, the words first.
     let prompt = content.as_str().or_else(|| content[0]["text"].as_str()).unwrap();
-    let reply = asking(prompt, besides).unwrap_or_else(|| repeating::reply(prompt));
+    let reply = match is_garbled {
+        true => "As I was saying".to_owned(),
+        false => asking(prompt, besides).unwrap_or_else(|| repeating::reply(prompt)),
+    };
     let (read, written) = (prompt.split(' ').count(), reply.split(' ').count());
     json!({
         "choices": [{"message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}],

@@ -2,10 +2,9 @@
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Atom, AtomKind, Chunk, ChunkId, ChunkKind, CorpusWriter, DeclaredSchema, DocumentGraph,
-    FileRecord, Generation, InChunk, NodeId, NodeVector, Progress, PutReport, Record, SchemaHash,
-    SearchWriter, SourceId, SourceSummary, Stage, StoreError, Structure, TextToEmbed, VectorSet,
-    Wanted,
+    Atom, Chunk, ChunkId, ChunkKind, CorpusWriter, DeclaredSchema, DocumentGraph, FileRecord,
+    InChunk, NodeId, NodeVector, PutReport, Record, SchemaHash, SearchWriter, SourceId,
+    SourceSummary, Stage, StoreError, TextToEmbed, VectorSet,
 };
 
 use super::{Document, HeldRecord, Oracle, State};
@@ -171,96 +170,6 @@ impl SearchWriter for Oracle {
     }
 }
 
-#[async_trait]
-impl Progress for Oracle {
-    async fn pending(
-        &self,
-        stage: &Stage,
-        after: Option<ChunkId>,
-        limit: usize,
-    ) -> Result<Vec<ChunkId>, StoreError> {
-        Ok(self.state().waiting(stage, after, limit, Chunk::is_searchable))
-    }
-
-    async fn pending_of(
-        &self,
-        stage: &Stage,
-        kind: ChunkKind,
-        after: Option<ChunkId>,
-        limit: usize,
-    ) -> Result<Vec<ChunkId>, StoreError> {
-        Ok(self.state().waiting(stage, after, limit, |it| it.kind == kind && !it.hidden))
-    }
-
-    async fn count_without_vector(&self, embedder: &str) -> Result<usize, StoreError> {
-        let state = self.state();
-        let kinds = [AtomKind::Question, AtomKind::Sentence, AtomKind::Statement];
-        let sets = kinds.map(VectorSet::Atoms).into_iter().chain([
-            VectorSet::Chunks,
-            VectorSet::Entities,
-            VectorSet::Summaries,
-            VectorSet::Sources,
-            VectorSet::Sections,
-        ]);
-        let lacks = |set| {
-            let texts = state.texts(set).into_iter();
-            let of_other =
-                |node| state.vectors.get(&(set, node)).is_none_or(|held| held.0 != embedder);
-            texts.filter(|text| of_other(text.node)).count()
-        };
-        Ok(sets.map(lacks).sum())
-    }
-
-    async fn without_vector(
-        &self,
-        set: VectorSet,
-        embedder: &str,
-        after: Option<NodeId>,
-        limit: usize,
-    ) -> Result<Vec<TextToEmbed>, StoreError> {
-        let state = self.state();
-        let mut texts = state.texts(set);
-        texts.retain(|text| {
-            let held = state.vectors.get(&(set, text.node));
-            held.is_none_or(|held| held.0 != embedder)
-                && after.is_none_or(|after| after < text.node)
-        });
-        texts.sort_by_key(|text| text.node);
-        texts.truncate(limit);
-        Ok(texts)
-    }
-
-    async fn generation(&self) -> Result<Generation, StoreError> {
-        Ok(Generation(self.state().generation))
-    }
-
-    async fn structures(&self) -> Result<Vec<Wanted>, StoreError> {
-        let state = self.state();
-        let wanted = |(structure, stamp): (&Structure, &String)| Wanted {
-            structure: *structure,
-            stamp: stamp.clone(),
-        };
-        Ok(state.wanted.iter().map(wanted).collect())
-    }
-
-    async fn request(&self, structure: Structure) -> Result<(), StoreError> {
-        self.state().wanted.entry(structure).or_default();
-        Ok(())
-    }
-
-    async fn release(&self, structure: Structure) -> Result<(), StoreError> {
-        self.state().wanted.remove(&structure);
-        Ok(())
-    }
-
-    async fn mark_built(&self, structure: Structure, stamp: &str) -> Result<(), StoreError> {
-        if let Some(held) = self.state().wanted.get_mut(&structure) {
-            stamp.clone_into(held);
-        }
-        Ok(())
-    }
-}
-
 impl State {
     fn chunks_of_file(&self, path: &str) -> Vec<Chunk> {
         let of = self.documents.values().filter(|held| held.file == path);
@@ -340,7 +249,7 @@ impl State {
         }
     }
 
-    fn waiting(
+    pub(super) fn waiting(
         &self,
         stage: &Stage,
         after: Option<ChunkId>,
@@ -358,7 +267,7 @@ impl State {
     }
 
     /// All that is embedded, as embedders see it.
-    fn texts(&self, set: VectorSet) -> Vec<TextToEmbed> {
+    pub(super) fn texts(&self, set: VectorSet) -> Vec<TextToEmbed> {
         let text = |node: NodeId, text: String| TextToEmbed { node, text };
         let cut = |text: String| text.chars().take(LONGEST).collect::<String>();
         match set {

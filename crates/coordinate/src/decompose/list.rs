@@ -22,3 +22,6 @@ impl Reply for SubQuestions {
         Ok(Self(listed))
     }
 }
+
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_sub_questions: SubQuestions }

@@ -105,3 +105,6 @@ impl Reply for Proposals {
         Ok(Self { thinking: text(&object, "thinking").unwrap_or_default(), questions })
     }
 }
+
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_proposals: Proposals }

@@ -103,6 +103,9 @@ impl Reply for ChunkPlace {
     }
 }
 
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_atom_place: AtomPlace, reply_chunk_place: ChunkPlace }
+
 /// No prompt lists more candidates than this; the real bound is checked by the caller.
 const MOST: usize = 100_000;
 

@@ -67,7 +67,14 @@ where
     let calls = pieces.map(|item| async move {
         match item {
             Ok(_) if ending.load(Ordering::Relaxed) => None,
-            Ok(item) => Some(Ok(ask(item).await)),
+            Ok(item) => {
+                let (item, result) = ask(item).await;
+                // At once: what waits to be stored may be followed by calls that nobody could record.
+                if result.as_ref().is_err_and(ends_the_run) {
+                    ending.store(true, Ordering::Relaxed);
+                }
+                Some(Ok((item, result)))
+            }
             Err(error) => Some(Err(error)),
         }
     });
@@ -100,7 +107,7 @@ where
                     },
                 }
             }
-            ending.store(report.stopped.is_some(), Ordering::Relaxed);
+            ending.fetch_or(report.stopped.is_some(), Ordering::Relaxed);
             if !refused.is_empty() || !answered.is_empty() {
                 // Before what stands in for it: a refusal is never taken for a reply.
                 batch.base.put_refusals(refused, answered).await?;

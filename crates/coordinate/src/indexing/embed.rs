@@ -28,8 +28,8 @@ pub(crate) async fn follow(
     let Some(embedder) = &tools.embedder else { return Ok(0) };
     let mut report = Report::default();
     let silent = Job { watch: &|_| (), fresh: None, ..*job };
-    if embed_set(&silent, VectorSet::Chunks, &mut report).await?.is_err() {
-        return Ok(report.vectors);
+    if let Err(error) = embed_set(&silent, VectorSet::Chunks, &mut report).await? {
+        return recordable(error).map(|()| report.vectors);
     }
     let calls = fresh.chunks(params.embed_batch.max(1)).map(|batch| async move {
         let texts: Vec<String> = batch.iter().map(|atom| atom.text.clone()).collect();
@@ -37,7 +37,10 @@ pub(crate) async fn follow(
     });
     let mut results = std::pin::pin!(calls.buffered(params.embeds_in_flight.max(1)));
     while let Some((batch, vectors)) = results.next().await {
-        let Ok(vectors) = vectors else { break };
+        let vectors = match vectors {
+            Ok(vectors) => vectors,
+            Err(error) => return recordable(error).map(|()| report.vectors),
+        };
         report.vectors += vectors.len();
         let mut by_kind: BTreeMap<AtomKind, Vec<NodeVector>> = BTreeMap::new();
         for (atom, vector) in batch.into_iter().zip(vectors) {
@@ -48,6 +51,15 @@ pub(crate) async fn follow(
         }
     }
     Ok(report.vectors)
+}
+
+/// An error after which it may be tried again: what can be had is put on record. Otherwise it would be paid
+/// for again each time.
+fn recordable(error: ModelError) -> Result<(), StoreError> {
+    match error {
+        ModelError::Ledger { source } => Err(*source),
+        _ => Ok(()),
+    }
 }
 
 /// Makes the vectors that are missing, of every layer, up to the first call that fails: that ends the run.

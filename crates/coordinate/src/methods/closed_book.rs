@@ -148,6 +148,9 @@ impl Reply for StepByStep {
     }
 }
 
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_at_once: AtOnce, reply_step_by_step: StepByStep }
+
 fn recalled(reply: &str) -> Result<Recalled, Unreadable> {
     let object = object(reply, &["answer"])?;
     let rationale = text(&object, "rationale").unwrap_or_default();

@@ -207,6 +207,9 @@ impl Reply for Reasoned {
 }
 
 #[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_reasoned: Reasoned }
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

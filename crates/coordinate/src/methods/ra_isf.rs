@@ -343,6 +343,9 @@ impl Reply for Numbers {
 }
 
 #[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_numbers: Numbers }
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -338,6 +338,9 @@ impl Reply for Consistent {
 }
 
 #[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_chain: Chain, reply_consistent: Consistent }
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

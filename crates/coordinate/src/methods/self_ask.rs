@@ -295,6 +295,9 @@ impl Reply for Continuation {
     }
 }
 
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_continuation: Continuation }
+
 /// The question behind `Follow up:`, wherever in a line that stands.
 fn follow_up(line: &str) -> Option<String> {
     let lower = line.to_ascii_lowercase();

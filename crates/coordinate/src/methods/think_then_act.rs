@@ -172,6 +172,9 @@ impl Reply for Rewritten {
 }
 
 #[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_judged: Judged, reply_rewritten: Rewritten }
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -236,6 +236,9 @@ impl Reply for Worth {
 }
 
 #[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_thoughts: Thoughts, reply_worth: Worth }
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

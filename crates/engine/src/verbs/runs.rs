@@ -6,7 +6,6 @@ use pikerag_coordinate::{Method, Overrides, Retrace};
 use pikerag_knowledge::{
     Change, ChunkId, Event, ForkPoint, RunEvent, RunId, RunRecord, RunState, RunStore,
 };
-use pikerag_models::Mode;
 use pikerag_store::Base;
 use serde::Serialize;
 use serde_json::Value;
@@ -120,7 +119,7 @@ impl Engine {
         let (run, events) = self.ended(&base, name).await?;
         let seen = self.snapshot(&base, &run.filter).await?;
         let (mut ports, notices) = self.ports(&base, seen).await?;
-        ports.models = self.recorded_models(&base, &ports)?;
+        ports.models = self.recorded_models(&base, &ports, &events)?;
         let retrace = Retrace::whole(&run, &events);
         let asking = self.asking_again(&run, retrace)?;
         let again = self.run(&base, &ports, asking, request).await?;
@@ -143,7 +142,7 @@ impl Engine {
         }
         let seen = self.snapshot(&base, &run.filter).await?;
         let (mut ports, notices) = self.ports(&base, seen).await?;
-        let recorded = self.recorded_models(&base, &ports)?;
+        let recorded = self.recorded_models(&base, &ports, &events)?;
         let fork =
             ForkPoint { run: run.id.clone(), seq: request.at, change: request.change.clone() };
         let retrace = Retrace::up_to(&run, &events, fork);
@@ -198,8 +197,9 @@ impl Engine {
         &self,
         base: &Base,
         ports: &pikerag_coordinate::Ports,
+        events: &[RunEvent],
     ) -> Result<pikerag_coordinate::Models> {
-        let mut models = self.models_in(base, Mode::ReplayOnly)?;
+        let mut models = self.models_of_run(base, events)?;
         models.labelled = ports.models.labelled.clone();
         Ok(models)
     }

@@ -26,7 +26,7 @@ pub struct StatusResponse {
     pub root: PathBuf,
     /// Its nodes, its ledger, and what waits for stages that were begun.
     pub summary: BaseSummary,
-    /// The embedder that the next run would use, if any.
+    /// The embedder that the next run would use, if any; behind `#` what tells its endpoint and prefixes apart.
     pub embedder: Option<String>,
     /// All that the next run of indexing would do, in its order: the name of the stage, and what waits for it (chunks,
     /// or texts that wait for vectors).
@@ -51,7 +51,7 @@ impl Engine {
         let summary = base.summary().await?;
         let names = self.names(&base).await?;
         let lost = Lost::of(&names, &[]);
-        let embedder = self.bare_embedder().ok().flatten().map(|it| it.name().to_owned());
+        let embedder = self.embedder_on(&base).await.ok().flatten().map(|it| it.name().to_owned());
         Ok(StatusResponse {
             base: base.folder().to_owned(),
             root: names.root().to_owned(),

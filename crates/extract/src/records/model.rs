@@ -219,3 +219,6 @@ impl Reply for Filled {
         Ok(Self(objects.collect()))
     }
 }
+
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_filled: Filled }

@@ -174,6 +174,9 @@ impl Reply for RawReply {
 }
 
 #[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_raw_reply: RawReply }
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

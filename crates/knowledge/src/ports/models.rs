@@ -284,6 +284,15 @@ pub trait ChatModel: Send + Sync {
     /// # Cancel safety
     /// Dropping the future gives up the call; it may have been billed all the same.
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError>;
+
+    /// Hears that whoever asked could make nothing of the replies of these calls: who keeps replies asks anew when
+    /// the same is wanted another time. Wrappers hand it on; a model without a ledger has nothing to do.
+    ///
+    /// # Errors
+    /// [`ModelError::Ledger`].
+    async fn discard(&self, _calls: &[CallRef]) -> Result<(), ModelError> {
+        Ok(())
+    }
 }
 
 /// One token of a scored text.

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
-use super::progress::Stage;
+use super::stage::Stage;
 use crate::id::NodeId;
 
 /// Why there is nothing of a model's own.

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::StoreError;
-use super::progress::Stage;
+use super::stage::Stage;
 use crate::graph::{Atom, DocumentGraph};
 use crate::id::{ChunkId, SourceId};
 use crate::records::{DeclaredSchema, Record, SchemaHash};

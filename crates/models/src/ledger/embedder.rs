@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use pikerag_knowledge::{CallRecord, Embedder, Ledger, ModelError, Usage, Vector};
+use pikerag_language::estimate_tokens;
 use tokio::sync::OwnedMutexGuard;
 
+use super::claims::{Claimant, Patience};
 use super::{Mode, failed, key, ledger_error, not_recorded, served};
 use crate::batch::{Batch, batches};
-use crate::estimate::estimate_tokens;
 use crate::openai::{from_base64, to_base64};
 
 /// An embedding model whose every vector is in the ledger, text by text, before anybody sees it.
@@ -24,31 +25,32 @@ pub struct RecordedEmbedder<E> {
     ledger: Arc<dyn Ledger>,
     mode: Mode,
     batch: Batch,
-    under_way: Claims,
+    under_way: UnderWay,
+    claimant: Claimant,
     endpoint: Option<String>,
 }
 
 /// One lock per text that is being embedded: who comes second waits, and then finds the record.
 #[derive(Default)]
-struct Claims(Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>);
+struct UnderWay(Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>);
 
 /// Holds the locks of some texts; dropping it, also by cancelling, lets the next one go on.
-struct Claimed<'a> {
-    claims: &'a Claims,
+struct Locked<'a> {
+    under_way: &'a UnderWay,
     held: Vec<(String, OwnedMutexGuard<()>)>,
 }
 
-impl Claims {
+impl UnderWay {
     /// Waits until nobody else embeds any of these texts. Locks are taken in one order by all, so
     /// nobody waits in a circle.
-    async fn take(&self, mut keys: Vec<String>) -> Claimed<'_> {
+    async fn take(&self, mut keys: Vec<String>) -> Locked<'_> {
         keys.sort_unstable();
-        let mut claimed = Claimed { claims: self, held: Vec::with_capacity(keys.len()) };
+        let mut locked = Locked { under_way: self, held: Vec::with_capacity(keys.len()) };
         for key in keys {
             let lock = Arc::clone(self.locks().entry(key.clone()).or_default());
-            claimed.held.push((key, lock.lock_owned().await));
+            locked.held.push((key, lock.lock_owned().await));
         }
-        claimed
+        locked
     }
 
     fn locks(&self) -> MutexGuard<'_, HashMap<String, Arc<tokio::sync::Mutex<()>>>> {
@@ -56,9 +58,9 @@ impl Claims {
     }
 }
 
-impl Drop for Claimed<'_> {
+impl Drop for Locked<'_> {
     fn drop(&mut self) {
-        let mut locks = self.claims.locks();
+        let mut locks = self.under_way.locks();
         for (key, guard) in self.held.drain(..) {
             drop(guard);
             // Ours is the map's own: nobody waits, and nobody can come while the map is held.
@@ -72,7 +74,15 @@ impl Drop for Claimed<'_> {
 impl<E: Embedder> RecordedEmbedder<E> {
     /// Records the vectors of a model.
     pub fn new(inner: E, ledger: Arc<dyn Ledger>, mode: Mode, batch: Batch) -> Self {
-        Self { inner, ledger, mode, batch, under_way: Claims::default(), endpoint: None }
+        Self {
+            inner,
+            ledger,
+            mode,
+            batch,
+            under_way: UnderWay::default(),
+            claimant: Claimant::new(),
+            endpoint: None,
+        }
     }
 
     /// As [`Recorded::served_by`](super::Recorded::served_by).
@@ -85,10 +95,26 @@ impl<E: Embedder> RecordedEmbedder<E> {
         key("embed", &served(self.name(), self.endpoint.as_deref()), &json(text))
     }
 
+    /// Takes the vectors that are on record; what is left is missing.
+    async fn found(
+        &self,
+        mut wanted: Vec<(String, String)>,
+        vectors: &mut HashMap<String, Vector>,
+    ) -> Result<Vec<(String, String)>, ModelError> {
+        let keys: Vec<String> = wanted.iter().map(|(key, _)| key.clone()).collect();
+        for call in self.ledger.find_all(&keys).await.map_err(ledger_error)?.iter().flatten() {
+            vectors.insert(call.key.clone(), recorded_vector(call)?);
+        }
+        wanted.retain(|(key, _)| !vectors.contains_key(key));
+        vectors.extend(self.inherited(&wanted).await?);
+        wanted.retain(|(key, _)| !vectors.contains_key(key));
+        Ok(wanted)
+    }
+
     /// The vectors of these texts from before endpoints were told apart, by key of today, if they are ours.
     async fn inherited(
         &self,
-        missing: &[(&String, &String)],
+        missing: &[(String, String)],
     ) -> Result<HashMap<String, Vector>, ModelError> {
         let Some(endpoint) = self.endpoint.as_deref().filter(|_| !missing.is_empty()) else {
             return Ok(HashMap::new());
@@ -98,7 +124,7 @@ impl<E: Embedder> RecordedEmbedder<E> {
             missing.iter().map(|(_, text)| key("embed", model, &json(text))).collect();
         let found = self.ledger.find_all(&keys).await.map_err(ledger_error)?;
         let found: Vec<_> =
-            missing.iter().zip(found).filter_map(|(it, call)| Some((it.0, call?))).collect();
+            missing.iter().zip(found).filter_map(|(it, call)| Some((&it.0, call?))).collect();
         if found.is_empty() || !self.ledger.inherits(model, endpoint).await.map_err(ledger_error)? {
             return Ok(HashMap::new());
         }
@@ -157,26 +183,43 @@ impl<E: Embedder> Embedder for RecordedEmbedder<E> {
         unique.retain(|(key, _)| seen.insert(*key));
         // Somebody may be embedding some of them at this moment: wait, and find them recorded.
         let wanted: Vec<String> = unique.iter().map(|(key, _)| (*key).clone()).collect();
-        let claimed = self.under_way.take(wanted.clone()).await;
-        let found = self.ledger.find_all(&wanted).await.map_err(ledger_error)?;
+        let locked = self.under_way.take(wanted.clone()).await;
         let mut vectors = HashMap::new();
-        let mut missing = Vec::new();
-        for ((key, text), call) in unique.into_iter().zip(found) {
-            match call {
-                Some(call) => {
-                    vectors.insert(key.clone(), recorded_vector(&call)?);
-                }
-                None => missing.push((key, text)),
+        let mut missing: Vec<(String, String)> =
+            unique.into_iter().map(|(key, text)| (key.clone(), text.clone())).collect();
+        let mut patience = Patience::default();
+        loop {
+            missing = self.found(missing, &mut vectors).await?;
+            if missing.is_empty() {
+                break;
             }
+            if self.mode == Mode::ReplayOnly {
+                return Err(not_recorded("embed", self.name()));
+            }
+            // Another process may be at it.
+            let wanted: Vec<String> = missing.iter().map(|(key, _)| key.clone()).collect();
+            let ledger = self.ledger.as_ref();
+            let (held, is_free) =
+                self.claimant.take(ledger, &wanted).await.map_err(ledger_error)?;
+            let ours: HashSet<&String> = held.keys().iter().collect();
+            let ours = missing.iter().filter(|(key, _)| ours.contains(key));
+            let texts: Vec<String> = ours.map(|(_, text)| text.clone()).collect();
+            if !texts.is_empty() {
+                let made = held.during(self.embed_all(&texts)).await;
+                match made {
+                    Ok(made) => vectors.extend(made),
+                    Err(error) => {
+                        held.give_up().await.map_err(ledger_error)?;
+                        return Err(error);
+                    }
+                }
+                held.kept();
+            } else if !is_free {
+                patience.wait().await;
+            }
+            missing.retain(|(key, _)| !vectors.contains_key(key));
         }
-        vectors.extend(self.inherited(&missing).await?);
-        missing.retain(|(key, _)| !vectors.contains_key(*key));
-        let missing: Vec<String> = missing.into_iter().map(|(_, text)| text.clone()).collect();
-        if !missing.is_empty() && self.mode == Mode::ReplayOnly {
-            return Err(not_recorded("embed", self.name()));
-        }
-        vectors.extend(self.embed_all(&missing).await?);
-        drop(claimed);
+        drop(locked);
         Ok(keys.iter().filter_map(|key| vectors.get(key).cloned()).collect())
     }
 }
@@ -189,6 +232,7 @@ fn record(key: String, model: &str, text: &str, vector: &[f32]) -> CallRecord {
         request: json(text),
         reply: json(&to_base64(vector)),
         usage: Usage { prompt_tokens: estimate_tokens(text), completion_tokens: 0 },
+        unusable: false,
     }
 }
 

@@ -23,3 +23,14 @@ pub(crate) fn key(kind: &str, model: &str, request: &str) -> String {
     let (kind, model) = (serde_json::Value::from(kind), serde_json::Value::from(model));
     blake3::hash(format!("[{kind},{model},{request}]").as_bytes()).to_hex().to_string()
 }
+
+/// The key of the request that a call belongs to: its own, or that of an earlier reply.
+pub(crate) fn request_key(call: &str) -> &str {
+    call.split_once('#').map_or(call, |(key, _)| key)
+}
+
+/// The key of the reply that is asked for after this one.
+pub(crate) fn following(call: &str) -> String {
+    let nth = call.split_once('#').and_then(|(_, nth)| nth.parse::<u64>().ok()).unwrap_or_default();
+    format!("{}#{}", request_key(call), nth + 1)
+}

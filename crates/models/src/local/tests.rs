@@ -180,7 +180,7 @@ fn minilm() -> Option<LocalEmbedder> {
     match find_weights(&places) {
         Ok(weights) => Some(LocalEmbedder::open(&weights).unwrap()),
         Err(reason) => {
-            eprintln!("skipped: {reason}");
+            pikerag_test_support::absent("weights", &format!("of MiniLM: {reason}"));
             None
         }
     }

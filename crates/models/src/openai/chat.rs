@@ -5,13 +5,14 @@ use pikerag_knowledge::{
     ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, Schema, TokenLogprob,
     Usage,
 };
+use pikerag_language::estimate_tokens;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::http::Wire;
 use super::quirks::{Dialect, Quirks};
 use super::{Endpoint, Structured, Transport, Trouble};
-use crate::estimate::{estimate_prompt, estimate_tokens};
+use crate::estimate::estimate_prompt;
 
 /// A chat model behind an OpenAI-compatible endpoint.
 pub struct OpenAiChat {
@@ -295,4 +296,17 @@ impl TokenScore {
 fn counted(usage: Option<&Value>, field: &str) -> Option<u64> {
     let count = usage?.get(field)?.as_u64()?;
     (0 < count && u32::try_from(count).is_ok()).then_some(count)
+}
+
+#[cfg(test)]
+pikerag_test_support::fuzz_targets! {
+    chat_reply in "corpus/chat" => |bytes: &[u8]| {
+        let endpoint = Endpoint::new("http://127.0.0.1:9/v1", "m");
+        let model = OpenAiChat::new(endpoint, &Transport::default()).unwrap();
+        let choice = serde_json::from_slice(bytes).map(|completion| model.first_choice(completion));
+        if let Ok(Ok(choice)) = choice {
+            let reply = choice.into_reply(&pikerag_doubles::request("a"));
+            assert!(0 < reply.usage.prompt_tokens);
+        }
+    };
 }

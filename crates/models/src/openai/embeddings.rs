@@ -212,6 +212,20 @@ pub(crate) fn from_base64(text: &str) -> Option<Vector> {
 }
 
 #[cfg(test)]
+pikerag_test_support::fuzz_targets! {
+    vectors_reply in "corpus/vectors" => |bytes: &[u8]| {
+        let endpoint = Endpoint::new("http://127.0.0.1:9/v1", "m");
+        let params = EmbeddingParams::default();
+        let model = OpenAiEmbedder::new(endpoint, &Transport::default(), params).unwrap();
+        let vectors = serde_json::from_slice(bytes).map(|reply| model.vectors(reply, 2));
+        for vector in vectors.into_iter().flatten().flatten() {
+            let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+            assert!((length - 1.0).abs() < 1e-3, "{length}");
+        }
+    };
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

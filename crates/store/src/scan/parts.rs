@@ -53,6 +53,7 @@ impl Parts {
         }
         self.0.retain(|part| 0 < part.live());
         self.add(came);
+        self.settle();
     }
 
     fn add(&mut self, codes: Codes) {
@@ -60,14 +61,21 @@ impl Parts {
             return;
         }
         self.0.push(Part { codes: Arc::new(codes), dead: Arc::default() });
-        // Each part is more than twice as large as the next: a code is moved a few times in its life.
-        while let [.., large, small] = self.0.as_slice()
-            && large.live() <= 2 * small.live()
-            && large.codes.dimensions == small.codes.dimensions
+    }
+
+    /// Merges until each part is more than twice as large as the next: a code is moved a few times in its life.
+    fn settle(&mut self) {
+        let too_close = |two: &[Part]| match two {
+            [large, small] => {
+                large.live() <= 2 * small.live() && large.codes.dimensions == small.codes.dimensions
+            }
+            _ => false,
+        };
+        while let Some(place) = self.0.windows(2).rposition(too_close)
+            && let Some([large, small]) = self.0.get(place..place + 2)
         {
-            let merged = merged(large, small);
-            self.0.truncate(self.0.len() - 2);
-            self.0.push(Part { codes: Arc::new(merged), dead: Arc::default() });
+            let whole = Part { codes: Arc::new(merged(large, small)), dead: Arc::default() };
+            self.0.splice(place..place + 2, [whole]);
         }
     }
 

@@ -74,7 +74,7 @@ struct Set {
 }
 
 impl Inner {
-    /// The codes of a set as the database stands now, or later.
+    /// The codes of a set as this connection sees the database.
     pub(super) fn codes(
         &self,
         connection: &Connection,
@@ -84,7 +84,10 @@ impl Inner {
         let slot = Arc::clone(locked(&self.vectors.sets).entry(set).or_default());
         let mut held = locked(&slot);
         if let Some(held) = held.as_ref().filter(|held| now <= held.seq) {
-            return Ok(held.parts.clone());
+            return match now == held.seq {
+                true => Ok(held.parts.clone()),
+                false => self.codes_of_before(connection, set, held, now),
+            };
         }
         let floor = counter(connection, &floor(set)).context("reading the log of vectors")?;
         let mut next = match held.take() {
@@ -95,6 +98,26 @@ impl Inner {
             step(connection, set, &mut next, now).context("reading vectors")?;
         }
         Ok(held.insert(next).parts.clone())
+    }
+
+    /// What a snapshot sees that is older than the codes: what changed since is put back as it stands there.
+    fn codes_of_before(
+        &self,
+        connection: &Connection,
+        set: VectorSet,
+        held: &Set,
+        then: i64,
+    ) -> Result<Parts, StoreError> {
+        let doing = "reading the log of vectors";
+        let since = self.with_reader(|latest| {
+            let is_whole = counter(latest, &floor(set)).context(doing)? <= then;
+            let since = changed(latest, set, then, held.seq).context(doing)?;
+            Ok(is_whole.then_some(since))
+        })?;
+        let Some(since) = since else { return read_codes(connection, set).map(Parts::of) };
+        let mut parts = held.parts.clone();
+        parts.step(&since, vectors_of(connection, set, &since).context("reading vectors")?);
+        Ok(parts)
     }
 
     /// From the file beside the database if the log goes on from there, else from all vectors.
@@ -243,18 +266,34 @@ fn log_end(connection: &Connection) -> rusqlite::Result<i64> {
 
 /// Takes over what the log says of a set up to `now`.
 fn step(connection: &Connection, set: VectorSet, held: &mut Set, now: i64) -> rusqlite::Result<()> {
-    let changed: Vec<u64> = connection
-        .prepare_cached(
-            "SELECT DISTINCT node FROM main.vector_log WHERE ?1 < seq AND vectors = ?2",
-        )?
-        .query_map(params![held.seq, table(set)], |row| rows::id(row, 0))?
-        .collect::<rusqlite::Result<_>>()?;
+    let changed = changed(connection, set, held.seq, now)?;
     held.seq = now;
-    if changed.is_empty() {
-        return Ok(());
+    if !changed.is_empty() {
+        held.changed += changed.len();
+        held.parts.step(&changed, vectors_of(connection, set, &changed)?);
     }
-    let mut changed = changed;
+    Ok(())
+}
+
+/// The nodes that the log names behind one entry up to another, in order.
+fn changed(
+    connection: &Connection,
+    set: VectorSet,
+    behind: i64,
+    to: i64,
+) -> rusqlite::Result<Vec<u64>> {
+    let sql =
+        "SELECT DISTINCT node FROM main.vector_log WHERE ?1 < seq AND seq <= ?2 AND vectors = ?3";
+    let mut changed: Vec<u64> = connection
+        .prepare_cached(sql)?
+        .query_map(params![behind, to, table(set)], |row| rows::id(row, 0))?
+        .collect::<rusqlite::Result<_>>()?;
     changed.sort_unstable();
+    Ok(changed)
+}
+
+/// The codes of those of these nodes that have a vector; in their order.
+fn vectors_of(connection: &Connection, set: VectorSet, nodes: &[u64]) -> rusqlite::Result<Codes> {
     let (sql, kind) = match set {
         VectorSet::Atoms(kind) => (
             "SELECT a.chunk, v.vector FROM main.atom_vectors v CROSS JOIN main.atoms a ON a.id = v.node
@@ -262,13 +301,14 @@ fn step(connection: &Connection, set: VectorSet, held: &mut Set, now: i64) -> ru
                 .to_owned(),
             kind.as_str(),
         ),
-        other => {
-            (format!("SELECT node, vector FROM main.{} WHERE node = ?1 AND ?2 = ''", table(other)), "")
-        }
+        other => (
+            format!("SELECT node, vector FROM main.{} WHERE node = ?1 AND ?2 = ''", table(other)),
+            "",
+        ),
     };
     let mut vector = connection.prepare_cached(&sql)?;
     let mut came = Codes::default();
-    for node in &changed {
+    for node in nodes {
         let found = vector
             .query_row(params![node.cast_signed(), kind], |row| {
                 Ok((rows::id(row, 0)?, rows::floats(row.get_ref(1)?.as_blob()?)))
@@ -280,9 +320,7 @@ fn step(connection: &Connection, set: VectorSet, held: &mut Set, now: i64) -> ru
             tracing::warn!(node, "a vector of another length was left out; indexing makes it anew");
         }
     }
-    held.changed += changed.len();
-    held.parts.step(&changed, came);
-    Ok(())
+    Ok(came)
 }
 
 /// All vectors of a set as codes, in the order of their identifiers; not through the views of a filter, for

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use pikerag_knowledge::{CallRecord, Ledger, StoreError, Usage};
+use pikerag_knowledge::{CallRecord, Claim, Ledger, StoreError, Usage};
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::{Base, locked, rows};
+use super::{Base, Inner, claims, locked, rows};
 use crate::error::Context;
 
 /// Records that wait for the next transaction. Whoever gets the writer first takes them all along,
@@ -18,6 +18,8 @@ pub(super) struct Queue {
     flushing: Mutex<()>,
     /// Records of a base that cannot be written: nothing is paid twice while this process runs.
     unwritten: Mutex<HashMap<String, CallRecord>>,
+    /// Claims that were given up: (holder, key).
+    released: Mutex<Vec<(u64, String)>>,
 }
 
 #[derive(Default)]
@@ -33,12 +35,8 @@ impl Ledger for Base {
     async fn find_all(&self, keys: &[String]) -> Result<Vec<Option<CallRecord>>, StoreError> {
         let keys = keys.to_vec();
         self.reading("reading the ledger", move |inner, connection| {
-            let mut statement = connection
-                .prepare_cached(
-                    "SELECT key, role, model, request, reply, prompt_tokens, completion_tokens
-                     FROM calls WHERE key = ?1",
-                )
-                .context("reading the ledger")?;
+            let sql = format!("SELECT {COLUMNS} FROM calls WHERE key = ?1");
+            let mut statement = connection.prepare_cached(&sql).context("reading the ledger")?;
             keys.iter()
                 .map(|key| {
                     let kept = statement.query_row([key], record).optional();
@@ -75,6 +73,58 @@ impl Ledger for Base {
             Ok(heir == endpoint)
         })
         .await
+    }
+
+    async fn latest(&self, key: &str) -> Result<Option<CallRecord>, StoreError> {
+        let key = key.to_owned();
+        self.reading("reading the ledger", move |inner, connection| {
+            // `$` follows `#`: between them lie the keys of this request alone.
+            let sql = format!(
+                "SELECT {COLUMNS} FROM calls WHERE key = ?1 OR (?1 || '#' < key AND key < ?1 || '$')
+                 ORDER BY length(key) DESC, key DESC LIMIT 1"
+            );
+            let mut statement = connection.prepare_cached(&sql).context("reading the ledger")?;
+            let kept = statement.query_row([&key], record).optional();
+            let kept = kept.context("reading the ledger")?;
+            Ok(kept.or_else(|| locked(&inner.ledger.unwritten).get(&key).cloned()))
+        })
+        .await
+    }
+
+    async fn mark_unusable(&self, keys: &[String]) -> Result<(), StoreError> {
+        if self.is_read_only() {
+            // They go with this process; nobody else reads them.
+            return Ok(());
+        }
+        let keys = keys.to_vec();
+        self.writing("marking replies", move |tx| {
+            let mut mark =
+                tx.prepare_cached("UPDATE calls SET unusable = 1 WHERE key = ?1 AND NOT unusable")?;
+            keys.iter().try_for_each(|key| mark.execute([key]).map(drop))
+        })
+        .await
+    }
+
+    async fn claim_all(&self, holder: u64, keys: &[String]) -> Result<Vec<Claim>, StoreError> {
+        if self.is_read_only() {
+            return Ok(vec![Claim::Ours; keys.len()]);
+        }
+        let (inner, keys) = (Arc::clone(&self.inner), keys.to_vec());
+        let doing = "claiming calls";
+        tokio::task::spawn_blocking(move || {
+            let released = std::mem::take(&mut *locked(&inner.ledger.released));
+            inner.fleeting(doing, |tx| {
+                claims::release(tx, &released)?;
+                keys.iter().map(|key| claims::claim(tx, &inner.who, holder, key)).collect()
+            })
+        })
+        .await
+        .context(doing)?
+    }
+
+    fn release(&self, holder: u64, keys: &[String]) {
+        let claims = keys.iter().map(|key| (holder, key.clone()));
+        locked(&self.inner.ledger.released).extend(claims);
     }
 
     async fn keep_all(&self, calls: Vec<CallRecord>) -> Result<(), StoreError> {
@@ -119,12 +169,31 @@ impl Ledger for Base {
     }
 }
 
+impl Drop for Inner {
+    /// Whoever waits for a claim that was given up need not wait until it expires.
+    fn drop(&mut self) {
+        let released = std::mem::take(&mut *locked(&self.ledger.released));
+        if !released.is_empty()
+            && let Err(error) =
+                self.fleeting("releasing claims", |tx| claims::release(tx, &released))
+        {
+            tracing::warn!(%error, "claims are not released, and expire");
+        }
+    }
+}
+
+/// As [`record`] reads them.
+const COLUMNS: &str =
+    "key, role, model, request, reply, prompt_tokens, completion_tokens, unusable";
+
 fn insert(tx: &Transaction<'_>, records: &[CallRecord]) -> rusqlite::Result<()> {
     let mut statement = tx.prepare_cached(
         "INSERT INTO calls(key, role, model, request, reply, prompt_tokens, completion_tokens)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(key) DO NOTHING",
     )?;
+    let mut ended = tx.prepare_cached("DELETE FROM claims WHERE key = ?1")?;
     for call in records {
+        ended.execute([&call.key])?;
         statement.execute(params![
             call.key,
             call.role,
@@ -146,5 +215,6 @@ fn record(row: &rusqlite::Row<'_>) -> rusqlite::Result<CallRecord> {
         request: row.get(3)?,
         reply: row.get(4)?,
         usage: Usage { prompt_tokens: rows::id(row, 5)?, completion_tokens: rows::id(row, 6)? },
+        unusable: row.get(7)?,
     })
 }

@@ -216,6 +216,9 @@ impl Reply for RawReply {
     }
 }
 
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_raw_reply: RawReply }
+
 /// A finding as a sentence, or as GraphRAG has it: a summary with its explanation.
 fn finding(item: &serde_json::Value) -> Option<String> {
     match item {

@@ -272,6 +272,9 @@ impl Reply for Step {
 }
 
 #[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_step: Step }
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

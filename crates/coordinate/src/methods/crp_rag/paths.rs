@@ -133,3 +133,6 @@ impl Reply for Concluded {
         }))
     }
 }
+
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_concluded: Concluded }

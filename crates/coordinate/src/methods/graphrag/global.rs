@@ -229,6 +229,9 @@ impl Reply for Partial {
 }
 
 #[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_partial: Partial }
+
+#[cfg(test)]
 mod tests {
     use pikerag_knowledge::{CommunityId, Report};
 

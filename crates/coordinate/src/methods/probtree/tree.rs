@@ -98,6 +98,9 @@ impl Reply for Tree {
     }
 }
 
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_tree: Tree }
+
 /// Written out level by level: few endpoints enforce a schema that refers to itself.
 fn shape(levels: usize) -> Value {
     let mut shape = json!({

@@ -96,6 +96,9 @@ impl Reply for Usefulness {
 }
 
 #[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_retrieval: Retrieval, reply_relevance: Relevance, reply_support: Support, reply_usefulness: Usefulness }
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

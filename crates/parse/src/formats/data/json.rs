@@ -156,8 +156,6 @@ fn malformed(file: &TextFile, format: &str, reason: String) -> ParseError {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use pikerag_knowledge::Chunking;
 
     use crate::test_support::{check, run, run_within};
@@ -278,12 +276,9 @@ mod tests {
 
     #[test]
     fn a_real_corpus_is_read_whole() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../../../shared/data/multihop/hotpotqa.corpus.jsonl");
-        let Ok(bytes) = std::fs::read(&path) else {
-            println!("skipped: {} is not here", path.display());
-            return;
-        };
+        let path = pikerag_test_support::optional("data/multihop/hotpotqa.corpus.jsonl");
+        let Some(path) = path else { return };
+        let bytes = std::fs::read(path).unwrap();
         let parsed = parse("hotpotqa.corpus.jsonl", &bytes, &Limits::default(), &NoTools).unwrap();
         check(&parsed);
         assert_eq!((parsed.documents.len(), parsed.problems.len()), (4_967, 0));

@@ -1,0 +1,81 @@
+//! Do two processes on one base make each call once?
+
+use std::fmt::Write as _;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::Place;
+use crate::talker::Talker;
+
+const INDEX: [&str; 4] = ["--base", "base", "index", "docs"];
+const IN_FLIGHT: u64 = 4;
+const SETTINGS: &str = "[chat]\nin_flight = 4\n[embed]\nbatch = 8\nin_flight = 2\n";
+const FIRMS: u64 = 40;
+
+fn firms(talker: &Talker) -> Place {
+    let place = talker.place();
+    place.write("pikerag.toml", SETTINGS);
+    let mut corpus = String::new();
+    for n in 0..FIRMS {
+        let text = format!("Firm {n} makes cranes of {n} tons in Port {}.", n % 7);
+        let record = serde_json::json!({"title": format!("Firm {n}"), "text": text});
+        writeln!(corpus, "{record}").unwrap();
+    }
+    place.write("docs/corpus.jsonl", corpus);
+    place
+}
+
+fn indexing(place: &Place) -> Child {
+    place.command(&INDEX).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Waits until so many requests have come, all of which wait for their replies.
+fn until(talker: &Talker, requests: u64) {
+    let began = Instant::now();
+    while talker.requests() < requests {
+        assert!(began.elapsed() < Duration::from_mins(5), "{} requests", talker.requests());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn two_processes_on_one_base_make_each_call_once() {
+    let talker = Talker::start();
+    let place = firms(&talker);
+    place.run_to(0, &INDEX);
+    let (alone, calls) = (place.export("base"), talker.chats());
+    std::fs::remove_dir_all(place.path("base")).unwrap();
+    talker.reset();
+
+    talker.answer_only(0);
+    let mut children = [indexing(&place), indexing(&place)];
+    until(&talker, IN_FLIGHT);
+    // Long enough for the second to ask the same, if it were to.
+    std::thread::sleep(Duration::from_secs(2));
+    talker.answer_all();
+    for child in &mut children {
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+    assert_eq!((talker.repeated_chats(), talker.repeated_texts()), (0, 0));
+    assert_eq!((calls, talker.chats()), (FIRMS, FIRMS));
+    assert!(place.export("base") == alone, "another base");
+}
+
+/// Who waits for the calls of a process that is killed makes them itself.
+#[test]
+fn who_waits_for_a_process_that_is_gone_takes_over() {
+    let talker = Talker::start();
+    let place = firms(&talker);
+    talker.answer_only(0);
+    let mut first = indexing(&place);
+    until(&talker, IN_FLIGHT);
+    let mut second = indexing(&place);
+    std::thread::sleep(Duration::from_millis(500));
+    first.kill().unwrap();
+    first.wait().unwrap();
+    talker.answer_all();
+    assert_eq!(second.wait().unwrap().code(), Some(0));
+    // The replies to what was under way are lost, and no others.
+    assert!(talker.repeated_chats() <= IN_FLIGHT, "{}", talker.repeated_chats());
+    assert_eq!(talker.chats() - talker.repeated_chats(), FIRMS);
+}

@@ -1,0 +1,153 @@
+//! Who makes a call just now? Claims, so that two processes on one base do not make, and pay, the same call twice.
+//! A claim is believed until it expires, or until its process is gone.
+
+use std::fs;
+
+use pikerag_knowledge::Claim;
+use rusqlite::{OptionalExtension, Transaction, params};
+
+/// How long a claim is believed that nobody renews, in seconds.
+const BELIEVED: i64 = 60;
+
+/// This process, as others tell whether it is still there.
+pub(super) struct Who {
+    /// The machine since it was started, and the view of its processes that a container has; empty where that is
+    /// not known.
+    place: String,
+    process: u32,
+    /// When the process began: numbers of processes come again.
+    began: u64,
+}
+
+impl Who {
+    pub(super) fn this_process() -> Self {
+        let process = std::process::id();
+        let place = fs::read_to_string("/proc/sys/kernel/random/boot_id")
+            .and_then(|boot| Ok((boot, fs::read_link("/proc/self/ns/pid")?)))
+            .map(|(boot, view)| format!("{} {}", boot.trim(), view.display()));
+        match (place, began(process)) {
+            (Ok(place), Some(began)) => Self { place, process, began },
+            _ => Self { place: String::new(), process, began: 0 },
+        }
+    }
+
+    /// Whether a process is surely no longer there. Of another machine or container nobody here knows.
+    fn knows_gone(&self, place: &str, process: u32, then: u64) -> bool {
+        !place.is_empty() && place == self.place && began(process) != Some(then)
+    }
+}
+
+/// When a process began, in the system's ticks; `None` where there is none.
+fn began(process: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The second field is a name in brackets, with whatever in it; the start is the 22nd.
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(19)?.parse().ok()
+}
+
+/// Claims one call, unless it is on record or somebody else makes it.
+pub(super) fn claim(
+    tx: &Transaction<'_>,
+    who: &Who,
+    holder: u64,
+    key: &str,
+) -> rusqlite::Result<Claim> {
+    if tx.prepare_cached("SELECT 1 FROM calls WHERE key = ?1")?.exists([key])? {
+        return Ok(Claim::Recorded);
+    }
+    let taken = tx
+        .prepare_cached(
+            "SELECT holder, place, process, began, until < unixepoch() FROM claims WHERE key = ?1",
+        )?
+        .query_row([key], |row| {
+            let is_ours = row.get::<_, i64>(0)? == holder.cast_signed();
+            let place: String = row.get(1)?;
+            let began = row.get::<_, i64>(3)?.cast_unsigned();
+            let is_over = row.get::<_, bool>(4)?;
+            Ok(!is_ours && !is_over && !who.knows_gone(&place, row.get(2)?, began))
+        })
+        .optional()?;
+    if taken == Some(true) {
+        return Ok(Claim::Theirs);
+    }
+    tx.prepare_cached(
+        "INSERT INTO claims(key, holder, place, process, began, until)
+         VALUES (?1, ?2, ?3, ?4, ?5, unixepoch() + ?6)
+         ON CONFLICT(key) DO UPDATE SET holder = excluded.holder, place = excluded.place,
+           process = excluded.process, began = excluded.began, until = excluded.until",
+    )?
+    .execute(params![
+        key,
+        holder.cast_signed(),
+        who.place,
+        who.process,
+        who.began.cast_signed(),
+        BELIEVED
+    ])?;
+    Ok(Claim::Ours)
+}
+
+/// Ends a holder's claims.
+pub(super) fn release(tx: &Transaction<'_>, claims: &[(u64, String)]) -> rusqlite::Result<()> {
+    let mut delete = tx.prepare_cached("DELETE FROM claims WHERE key = ?1 AND holder = ?2")?;
+    for (holder, key) in claims {
+        delete.execute(params![key, holder.cast_signed()])?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    fn database() -> Connection {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(include_str!("layouts/3.sql")).unwrap();
+        connection.execute_batch(include_str!("layouts/5.sql")).unwrap();
+        connection
+    }
+
+    fn claimed(connection: &mut Connection, who: &Who, holder: u64) -> Claim {
+        let tx = connection.transaction().unwrap();
+        let claimed = claim(&tx, who, holder, "k").unwrap();
+        tx.commit().unwrap();
+        claimed
+    }
+
+    #[test]
+    fn a_claim_holds_until_it_is_released_expires_or_its_process_is_gone() {
+        let mut connection = database();
+        let who = Who::this_process();
+        assert_eq!(claimed(&mut connection, &who, 1), Claim::Ours);
+        assert_eq!(claimed(&mut connection, &who, 1), Claim::Ours);
+        assert_eq!(claimed(&mut connection, &who, 2), Claim::Theirs);
+        let tx = connection.transaction().unwrap();
+        release(&tx, &[(2, "k".to_owned())]).unwrap();
+        tx.commit().unwrap();
+        assert_eq!(claimed(&mut connection, &who, 2), Claim::Theirs);
+        let tx = connection.transaction().unwrap();
+        release(&tx, &[(1, "k".to_owned())]).unwrap();
+        tx.commit().unwrap();
+        assert_eq!(claimed(&mut connection, &who, 2), Claim::Ours);
+
+        connection.execute("UPDATE claims SET until = unixepoch() - 1", []).unwrap();
+        assert_eq!(claimed(&mut connection, &who, 3), Claim::Ours);
+        // Another process had the number before.
+        connection.execute("UPDATE claims SET began = began - 1", []).unwrap();
+        assert_eq!(claimed(&mut connection, &who, 4), Claim::Ours);
+        // Of another machine's processes nobody knows here.
+        connection.execute("UPDATE claims SET place = 'elsewhere', began = 0", []).unwrap();
+        assert_eq!(claimed(&mut connection, &who, 5), Claim::Theirs);
+    }
+
+    #[test]
+    fn what_is_on_record_is_not_claimed() {
+        let mut connection = database();
+        connection
+            .execute("INSERT INTO calls VALUES ('k', 'answer', 'm', '{}', '{}', 0, 0, 0)", [])
+            .unwrap();
+        assert_eq!(claimed(&mut connection, &Who::this_process(), 1), Claim::Recorded);
+    }
+}

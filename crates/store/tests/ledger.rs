@@ -1,0 +1,57 @@
+//! Does the base keep calls, claims on them, and what came of them, as `Ledger` promises?
+#![cfg(test)]
+
+use pikerag_knowledge::{CallRecord, Claim, Ledger, Usage};
+use pikerag_store::Base;
+use tempfile::TempDir;
+
+/// Two openings of one base, as two processes have them.
+#[tokio::test]
+async fn a_call_is_claimed_by_one_until_it_is_recorded_or_given_up() {
+    let (folder, ours) = fresh();
+    let theirs = Base::open(folder.path()).unwrap();
+    let keys = [1, 2, 3].map(|n| call(n, "").key);
+    let claimed = ours.claim_all(1, &keys[..2]).await.unwrap();
+    assert_eq!(claimed, [Claim::Ours, Claim::Ours]);
+    let claimed = theirs.claim_all(2, &keys).await.unwrap();
+    assert_eq!(claimed, [Claim::Theirs, Claim::Theirs, Claim::Ours]);
+    ours.keep(&call(1, "said")).await.unwrap();
+    assert_eq!(theirs.claim_all(2, &keys[..2]).await.unwrap(), [Claim::Recorded, Claim::Theirs]);
+    ours.release(1, &keys[1..2]);
+    drop(ours);
+    assert_eq!(theirs.claim_all(2, &keys[1..2]).await.unwrap(), [Claim::Ours]);
+}
+
+#[tokio::test]
+async fn the_last_reply_to_a_request_is_found_and_each_by_its_own_key() {
+    let (_folder, base) = fresh();
+    let record = |key: &str| CallRecord { key: key.to_owned(), ..call(1, key) };
+    let keys = ["k", "k#1", "k#2", "k#10", "k1"];
+    base.keep_all(keys.map(record).to_vec()).await.unwrap();
+    assert_eq!(base.latest("k").await.unwrap().unwrap().key, "k#10");
+    assert_eq!(base.latest("k1").await.unwrap().unwrap().key, "k1");
+    assert_eq!(base.latest("other").await.unwrap(), None);
+    base.mark_unusable(&["k#2".to_owned()]).await.unwrap();
+    for key in keys {
+        let found = base.find(key).await.unwrap().unwrap();
+        assert_eq!((found.reply.as_str(), found.unusable), (key, key == "k#2"));
+    }
+}
+
+fn fresh() -> (TempDir, Base) {
+    let folder = tempfile::tempdir().unwrap();
+    let base = Base::open_or_create(folder.path()).unwrap();
+    (folder, base)
+}
+
+fn call(n: u64, reply: &str) -> CallRecord {
+    CallRecord {
+        key: format!("key {n}"),
+        role: "answer".to_owned(),
+        model: "m".to_owned(),
+        request: "{}".to_owned(),
+        reply: reply.to_owned(),
+        usage: Usage { prompt_tokens: 3, completion_tokens: n },
+        unusable: false,
+    }
+}

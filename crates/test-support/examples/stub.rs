@@ -1,0 +1,27 @@
+//! How is the model server of the tests used by hand? It writes the world of the tests into a folder and
+//! serves until it is stopped: `cargo run -p pikerag-test-support --example stub -- FOLDER`.
+
+#![expect(clippy::print_stdout, reason = "it says where it listens")]
+
+use std::io::{Error, Result};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use pikerag_test_support::{Faults, Server, World, oracle};
+
+fn main() -> Result<()> {
+    let folder = std::env::args_os().nth(1).map(PathBuf::from);
+    let folder = folder.ok_or_else(|| Error::other("into which folder?"))?;
+    std::fs::create_dir_all(&folder)?;
+    let world = World::workload();
+    std::fs::write(folder.join("corpus.jsonl"), world.corpus())?;
+    std::fs::write(folder.join("questions.jsonl"), world.questions())?;
+    let server = Server::start(oracle, Faults::default(), Duration::ZERO);
+    println!(
+        "export OPENAI_BASE_URL={} OPENAI_MODEL=stub PIKERAG_EMBED_MODEL=stub-embedding",
+        server.url()
+    );
+    loop {
+        std::thread::park();
+    }
+}

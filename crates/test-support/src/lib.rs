@@ -1,0 +1,36 @@
+//! What do tests need around the program? A model server that misbehaves when told to, a small world
+//! to ask about, hostile files, and system calls that kill or fail.
+//!
+//! A dev-dependency only. All of it is generated, so that a clone of the project proves what it
+//! promises without any other file.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "only tests use this: what goes wrong here is to end the test"
+)]
+#![expect(
+    clippy::format_push_string,
+    clippy::format_collect,
+    reason = "what is generated reads best as it is written"
+)]
+
+mod absent;
+#[doc(hidden)]
+pub mod fuzz;
+pub mod hostile;
+mod interpose;
+mod oracle;
+mod random;
+mod server;
+mod sweep;
+mod words;
+mod world;
+
+pub use absent::{absent, optional};
+pub use interpose::{Interposer, Trouble};
+pub use oracle::{Said, oracle};
+pub use server::{Fault, Faults, Heard, Malformed, Server, When};
+pub use sweep::{Point, Sweep, Tally};
+pub use world::{Sizes, World};

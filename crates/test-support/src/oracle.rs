@@ -1,0 +1,376 @@
+//! What does a model say that knows nothing but what it is shown? It reads facts of the [`World`](crate::World)
+//! out of a prompt and follows the question along them: an answer is right only where retrieval and
+//! context were right. What it does not understand gets a well-formed reply all the same.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use crate::world::relations::{Kind, Language, RELATIONS, fill, language_of, parts};
+
+/// A reply, and what was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// What kind of prompt it was: `atomize`, `propose`, `select`, `answer`, `judge` …
+    pub kind: &'static str,
+    /// The reply.
+    pub text: String,
+}
+
+/// The reply to a prompt; the prompt alone decides.
+#[must_use]
+pub fn oracle(prompt: &str) -> Said {
+    let object = |kind, object: Value| Said { kind, text: object.to_string() };
+    if prompt.contains("{\"questions\":") {
+        object("atomize", json!({"questions": atoms(section(prompt, "Content"))}))
+    } else if prompt.contains("\"sub_questions\"") {
+        object("propose", propose(prompt))
+    } else if prompt.contains("\"question_idx\"") {
+        object("select", select(prompt, "Sub-questions", "question_idx"))
+    } else if prompt.contains("\"paragraph_idx\"") {
+        object("select_chunk", select(prompt, "Paragraphs", "paragraph_idx"))
+    } else if prompt.contains("\"next_rationale\"") {
+        object("ircot", rationale(prompt))
+    } else if prompt.contains("only be \"Yes\" or \"No\"") {
+        let text = if yes(prompt) { "Yes" } else { "No" };
+        Said { kind: "judge", text: text.to_owned() }
+    } else if prompt.contains("Are follow up questions needed here") {
+        Said { kind: "self_ask", text: self_ask(prompt) }
+    } else if prompt.contains("\"answer\"") {
+        object("answer", answer(prompt))
+    } else {
+        Said { kind: "other", text: "Ships, companies, people and ports are told of.".to_owned() }
+    }
+}
+
+/// A fact as it was read.
+#[derive(Debug)]
+struct Fact {
+    object: String,
+    sentence: String,
+    /// The number of its passage, where passages are numbered.
+    passage: Option<u64>,
+}
+
+/// The facts of a text, by subject and relation.
+#[derive(Debug, Default)]
+pub(crate) struct Context(HashMap<(String, usize), Fact>);
+
+impl Context {
+    /// A sentence tells a fact, a line `[n] …` begins a passage.
+    pub(crate) fn read(text: &str) -> Self {
+        let (mut context, mut passage) = (Self::default(), None);
+        for line in text.lines() {
+            let heading = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+            passage = heading.and_then(|(n, _)| n.parse().ok()).or(passage);
+            for sentence in line.split_inclusive(['.', '。']).map(str::trim) {
+                let sentence = unnumbered(sentence);
+                for (relation, subject, object) in told(sentence) {
+                    let sentence = sentence.to_owned();
+                    let fact = Fact { object: object.to_owned(), sentence, passage };
+                    context.0.entry((subject.to_owned(), relation)).or_insert(fact);
+                }
+            }
+        }
+        context
+    }
+}
+
+/// Without a number or a mark of a list before it.
+fn unnumbered(sentence: &str) -> &str {
+    let rest = sentence.trim_start_matches(|c: char| c.is_ascii_digit());
+    let rest = rest.strip_prefix(['.', ':']).unwrap_or(sentence);
+    rest.trim_start_matches(['-', '*', ' '])
+}
+
+/// The facts that a sentence tells.
+fn told(sentence: &str) -> Vec<(usize, &str, &str)> {
+    let mut facts = Vec::new();
+    for (place, relation) in RELATIONS.iter().enumerate() {
+        for language in [Language::English, Language::Chinese] {
+            if let Some((subject, object)) = parts(relation.words(language).says, sentence) {
+                facts.push((place, subject, object));
+            }
+        }
+    }
+    facts
+}
+
+/// What a question asks: relations one after the other, from a thing on.
+fn chain(question: &str) -> Option<(String, Vec<usize>)> {
+    let question = question.trim();
+    for (place, relation) in RELATIONS.iter().enumerate() {
+        for language in [Language::English, Language::Chinese] {
+            for asks in relation.words(language).asks {
+                if let Some((subject, _)) = parts(asks, question) {
+                    return Some((subject.to_owned(), vec![place]));
+                }
+            }
+        }
+    }
+    english_chain(question).or_else(|| chinese_chain(question))
+}
+
+fn english_chain(question: &str) -> Option<(String, Vec<usize>)> {
+    let mut rest = question.strip_prefix("What is the ")?.strip_suffix('?')?;
+    let mut relations = Vec::new();
+    loop {
+        let next = RELATIONS.iter().enumerate().find_map(|(place, relation)| {
+            let rest = rest.strip_prefix(relation.words(Language::English).name)?;
+            Some((place, rest.strip_prefix(" of the ")?))
+        });
+        let Some((relation, after)) = next else { break };
+        relations.insert(0, relation);
+        rest = after;
+    }
+    let mut kinds = Kind::ALL.iter().map(|kind| kind.name(Language::English));
+    let subject = kinds.find_map(|kind| rest.strip_prefix(kind)?.strip_prefix(' '))?;
+    (!relations.is_empty()).then(|| (subject.to_owned(), relations))
+}
+
+fn chinese_chain(question: &str) -> Option<(String, Vec<usize>)> {
+    let mut words = question.strip_suffix("是什么？")?.split('的');
+    let start = words.next()?;
+    let mut kinds = Kind::ALL.iter().map(|kind| kind.name(Language::Chinese));
+    let subject = kinds.find_map(|kind| start.strip_prefix(kind))?;
+    let relation = |name| RELATIONS.iter().position(|r| r.words(Language::Chinese).name == name);
+    let relations: Vec<usize> = words.map(relation).collect::<Option<_>>()?;
+    (!relations.is_empty()).then(|| (subject.to_owned(), relations))
+}
+
+/// How far the facts lead.
+pub(crate) struct Walk<'a> {
+    facts: Vec<&'a Fact>,
+    /// At the end of the chain.
+    pub(crate) answer: Option<String>,
+    /// Of what the next relation is unknown.
+    missing: Option<(String, usize)>,
+}
+
+/// Follows a question; `None` if it is none of this world.
+pub(crate) fn walk<'a>(question: &str, context: &'a Context) -> Option<Walk<'a>> {
+    let (mut at, relations) = chain(question)?;
+    let mut facts = Vec::new();
+    for relation in relations {
+        match context.0.get(&(at.clone(), relation)) {
+            Some(fact) => {
+                at.clone_from(&fact.object);
+                facts.push(fact);
+            }
+            None => return Some(Walk { facts, answer: None, missing: Some((at, relation)) }),
+        }
+    }
+    Some(Walk { facts, answer: Some(at), missing: None })
+}
+
+/// The question for a fact, in the first or the second form.
+fn asked(subject: &str, relation: usize, form: usize) -> String {
+    fill(RELATIONS[relation].words(language_of(subject)).asks[form], subject, "")
+}
+
+fn atoms(content: &str) -> Vec<String> {
+    let mut atoms = Vec::new();
+    for line in content.lines() {
+        for sentence in line.split_inclusive(['.', '。']).map(str::trim) {
+            atoms.extend(told(sentence).into_iter().map(|(relation, s, _)| asked(s, relation, 0)));
+        }
+    }
+    if atoms.is_empty() {
+        // Something else is told of: a question from the first words of each line.
+        let lines = content.lines().filter(|line| !line.trim().is_empty());
+        let begins =
+            lines.map(|line| line.split_whitespace().take(7).collect::<Vec<_>>().join(" "));
+        atoms.extend(begins.take(8).map(|words| format!("What is said of {words}?")));
+    }
+    atoms
+}
+
+fn propose(prompt: &str) -> Value {
+    let context = Context::read(section(prompt, "Context"));
+    let question = question(prompt);
+    let proposals = match walk(question, &context) {
+        Some(Walk { missing: Some((subject, relation)), .. }) => {
+            vec![asked(&subject, relation, 1), asked(&subject, relation, 0)]
+        }
+        // Of another world: once around the question itself.
+        None if section(prompt, "Context").len() < 20 => vec![question.to_owned()],
+        _ => Vec::new(),
+    };
+    json!({"thinking": "One step after the other.", "sub_questions": proposals})
+}
+
+fn select(prompt: &str, heading: &str, key: &str) -> Value {
+    let candidates: Vec<(u64, &str)> = section(prompt, heading)
+        .lines()
+        .filter_map(|line| line.split_once(". "))
+        .filter_map(|(n, text)| Some((n.parse().ok()?, text)))
+        .collect();
+    let context = Context::read(section(prompt, "Context"));
+    let chosen = match walk(question(prompt), &context) {
+        Some(Walk { missing: Some((subject, relation)), .. }) => {
+            candidates.iter().find(|(_, text)| {
+                let asks = |form| asked(&subject, relation, form) == text.trim();
+                asks(0)
+                    || asks(1)
+                    || Context::read(text).0.contains_key(&(subject.clone(), relation))
+            })
+        }
+        Some(_) => None,
+        None => candidates.first(),
+    };
+    json!({"thinking": "What is missing.", key: chosen.map(|(n, _)| n)})
+}
+
+fn answer(prompt: &str) -> Value {
+    let shown = section(prompt, "Context");
+    let context = Context::read(shown);
+    match walk(question(prompt), &context) {
+        Some(Walk { answer: Some(answer), facts, .. }) => {
+            let citations: Vec<Value> = facts
+                .iter()
+                .filter_map(|fact| Some(json!({"passage": fact.passage?, "quote": fact.sentence})))
+                .collect();
+            json!({"answer": answer, "rationale": "Read step by step.", "citations": citations})
+        }
+        Some(_) => json!({"answer": "unknown", "rationale": "A step is missing.", "citations": []}),
+        None => {
+            let last = shown.split_whitespace().next_back().unwrap_or("unknown");
+            json!({"answer": last, "rationale": "The last word.", "citations": []})
+        }
+    }
+}
+
+fn rationale(prompt: &str) -> Value {
+    let context = Context::read(section(prompt, "Reference context for your question"));
+    match walk(question(prompt), &context) {
+        Some(Walk { missing: Some((subject, relation)), .. }) => {
+            let next = format!("It has to be known: {}", asked(&subject, relation, 0));
+            match prompt.contains("Rationale so far")
+                && section(prompt, "Rationale so far").contains(&next)
+            {
+                true => json!({"next_rationale": null, "answer": "unknown"}),
+                false => json!({"next_rationale": next, "answer": null}),
+            }
+        }
+        walked => {
+            let answer = walked.and_then(|walked| walked.answer);
+            json!({"next_rationale": null, "answer": answer.as_deref().unwrap_or("unknown")})
+        }
+    }
+}
+
+/// An answer is marked by its labels; whether it stems from passages, by their words; all else is denied.
+fn yes(prompt: &str) -> bool {
+    let plain = |text: &str| crate::words::words(text).join(" ");
+    let said = plain(section(prompt, "Answer").lines().next().unwrap_or_default());
+    let holds = |text: &str| !said.is_empty() && plain(text).contains(&said);
+    let labels = section(prompt, "Correct answer labels");
+    let is_label = |label: &str| !plain(label).is_empty() && said.contains(&plain(label));
+    labels.lines().any(is_label) || (labels.is_empty() && holds(section(prompt, "Passages")))
+}
+
+/// The next lines of a transcript of self-ask.
+fn self_ask(prompt: &str) -> String {
+    let transcript = prompt.rsplit("Question: ").next().unwrap_or_default();
+    let question = transcript.lines().next().unwrap_or_default();
+    let mut context = Context::default();
+    let mut followed = None;
+    for line in transcript.lines() {
+        if let Some(asked) = line.strip_prefix("Follow up: ") {
+            followed = chain(asked);
+        } else if let Some(object) = line.strip_prefix("Intermediate answer: ")
+            && let Some((subject, relations)) = followed.take()
+            && let [relation] = relations.as_slice()
+        {
+            let (object, sentence) = (object.trim().to_owned(), String::new());
+            context.0.insert((subject, *relation), Fact { object, sentence, passage: None });
+        }
+    }
+    let walked = walk(question, &context);
+    let answer = walked.as_ref().and_then(|walked| walked.answer.clone());
+    let ends = transcript.trim_end().ends_with("So the final answer is:");
+    match walked.and_then(|walked| walked.missing) {
+        Some((subject, relation)) if !ends => {
+            format!("Yes.\nFollow up: {}", asked(&subject, relation, 0))
+        }
+        _ if ends => answer.unwrap_or_else(|| "unknown".to_owned()),
+        _ => format!("No.\nSo the final answer is: {}", answer.as_deref().unwrap_or("unknown")),
+    }
+}
+
+/// What stands below a heading of the prompt, up to the next; empty if there is no such heading.
+fn section<'a>(prompt: &'a str, heading: &str) -> &'a str {
+    let heading = format!("# {heading}\n");
+    let at = match prompt.rfind(&format!("\n{heading}")) {
+        Some(at) => at + 1,
+        None if prompt.starts_with(&heading) => 0,
+        None => return "",
+    };
+    let rest = prompt.get(at + heading.len()..).unwrap_or_default();
+    let end = if rest.starts_with("# ") { Some(0) } else { rest.find("\n# ") };
+    rest.get(..end.unwrap_or(rest.len())).unwrap_or_default().trim()
+}
+
+fn question(prompt: &str) -> &str {
+    section(prompt, "Question").lines().next().unwrap_or_default().trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{chain, oracle, section};
+
+    const CONTEXT: &str = "# Context\n[1] Grey Tern Vela\nThe captain of the ship Grey Tern Vela is Cora Dunba. \
+        Letters call it bold.\n\n[2] 沈青川\n船员沈青川出生在恒秋港。\n\n# Question\n";
+
+    #[test]
+    fn questions_are_understood_in_both_languages() {
+        let two = chain("What is the birthplace of the captain of the ship Grey Tern Vela?");
+        assert_eq!(two, Some(("Grey Tern Vela".to_owned(), vec![1, 6])));
+        let two = chain("轮船飞若号的船长的出生地是什么？");
+        assert_eq!(two, Some(("飞若号".to_owned(), vec![1, 6])));
+        assert_eq!(chain("Where was Cora Dunba born?"), Some(("Cora Dunba".to_owned(), vec![6])));
+        assert_eq!(chain("Who was Ada?"), None);
+    }
+
+    #[test]
+    fn it_proposes_what_is_missing_and_chooses_it() {
+        let question = "What is the birthplace of the captain of the ship Grey Tern Vela?";
+        let said = oracle(&format!("{{\"sub_questions\"}}\n\n{CONTEXT}{question}"));
+        assert_eq!(said.kind, "propose");
+        assert!(said.text.contains("Where was Cora Dunba born?"), "{said:?}");
+        let listed = "# Sub-questions\n1. Who?\n2. In which port was Cora Dunba born?";
+        let said = oracle(&format!("{{\"question_idx\"}}\n\n{listed}\n\n{CONTEXT}{question}"));
+        assert!(said.text.contains("\"question_idx\":2"), "{said:?}");
+    }
+
+    #[test]
+    fn it_answers_with_the_words_of_a_passage() {
+        let said = oracle(&format!("{{\"answer\"}}\n\n{CONTEXT}船员沈青川的出生地是什么？"));
+        let reply: serde_json::Value = serde_json::from_str(&said.text).unwrap();
+        assert_eq!(reply["answer"], "恒秋港");
+        assert_eq!(reply["citations"][0]["passage"], 2);
+        assert_eq!(reply["citations"][0]["quote"], "船员沈青川出生在恒秋港。");
+    }
+
+    #[test]
+    fn it_judges_by_labels_and_by_passages() {
+        let asks = "The reply must only be \"Yes\" or \"No\".\n\n";
+        for (rest, reply) in [
+            ("# Correct answer labels\nthe Velahaven\n\n# Answer\nVelahaven, the port", "No"),
+            ("# Correct answer labels\nVelahaven\n\n# Answer\nVelahaven, the port", "Yes"),
+            ("# Passages\nIt lies in Velahaven.\n\n# Answer\nVelahaven", "Yes"),
+            ("# Passages\nIt lies there.\n\n# Answer\nVelahaven", "No"),
+            ("# Question\nWho?", "No"),
+        ] {
+            assert_eq!(oracle(&format!("{asks}{rest}")).text, reply, "{rest}");
+        }
+    }
+
+    #[test]
+    fn sections_end_at_the_next_heading() {
+        assert_eq!(section("# A\nx\n\n# B\ny\nz", "A"), "x");
+        assert_eq!(section("# A\nx\n\n# B\ny\nz", "B"), "y\nz");
+        assert_eq!(section("# A\n\n# B\ny", "A"), "");
+        assert_eq!(section("# A\nx", "C"), "");
+    }
+}

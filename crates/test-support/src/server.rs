@@ -1,0 +1,350 @@
+//! How does a model server answer: rightly, late, wrongly, or not at all? One within the test's process,
+//! that speaks as OpenAI's do, and counts what reaches it.
+
+mod faults;
+mod http;
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::BufReader;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{JoinHandle, sleep, spawn};
+use std::time::Duration;
+
+use base64::Engine;
+use serde_json::{Value, json};
+
+pub use faults::{Fault, Faults, Malformed, When};
+
+use crate::oracle::Said;
+use crate::words::{tokens, vector};
+use faults::Drawn;
+use http::{Request, Response};
+
+/// Numbers in a vector, unless it was started otherwise.
+const DIMENSIONS: usize = 384;
+/// How often a waiting request looks whether it may be answered.
+const PATIENCE: Duration = Duration::from_millis(1);
+
+/// What is asked is what decides the reply.
+type Mind = dyn Fn(&str) -> Said + Send + Sync;
+
+/// A model server on a free port; it ends when it is dropped.
+pub struct Server {
+    port: u16,
+    shared: Arc<Shared>,
+    accepting: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    mind: Box<Mind>,
+    faults: Faults,
+    latency: Duration,
+    dimensions: usize,
+    heard: Mutex<Counts>,
+    /// Requests that are answered; later ones wait until there are more.
+    answered: AtomicU64,
+    is_over: AtomicBool,
+}
+
+/// What has reached it, as it was counted.
+#[derive(Default)]
+struct Counts {
+    heard: Heard,
+    /// How often each request was seen, for the draws of faults.
+    seen: HashMap<blake3::Hash, u64>,
+    /// How often each was answered, or is going to be.
+    chats: HashMap<blake3::Hash, u64>,
+    texts: HashMap<blake3::Hash, u64>,
+}
+
+/// What has reached the server since it was started or reset.
+#[derive(Clone, Debug, Default)]
+pub struct Heard {
+    /// Chat requests.
+    pub chats: u64,
+    /// Requests for vectors.
+    pub embeddings: u64,
+    /// Chat requests that had been made before, word for word, and answered then.
+    pub repeated_chats: u64,
+    /// Texts that had been embedded before.
+    pub repeated_texts: u64,
+    /// Tokens of the chat requests that were answered, and of the texts embedded.
+    pub prompt_tokens: u64,
+    /// Tokens of the replies.
+    pub completion_tokens: u64,
+    /// Chat requests by kind of prompt.
+    pub kinds: BTreeMap<String, u64>,
+    /// What went wrong on purpose, by name.
+    pub faults: BTreeMap<String, u64>,
+}
+
+impl Heard {
+    /// All requests.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.chats + self.embeddings
+    }
+
+    /// Chat requests of a kind.
+    #[must_use]
+    pub fn kind(&self, kind: &str) -> u64 {
+        self.kinds.get(kind).copied().unwrap_or_default()
+    }
+
+    /// Faults of a name.
+    #[must_use]
+    pub fn fault(&self, name: &str) -> u64 {
+        self.faults.get(name).copied().unwrap_or_default()
+    }
+}
+
+impl Server {
+    /// Starts one that replies as `mind` says.
+    ///
+    /// # Panics
+    /// There is no free port.
+    pub fn start(
+        mind: impl Fn(&str) -> Said + Send + Sync + 'static,
+        faults: Faults,
+        latency: Duration,
+    ) -> Self {
+        Self::with_dimensions(mind, faults, latency, DIMENSIONS)
+    }
+
+    /// The same with vectors of another length.
+    ///
+    /// # Panics
+    /// There is no free port.
+    pub fn with_dimensions(
+        mind: impl Fn(&str) -> Said + Send + Sync + 'static,
+        faults: Faults,
+        latency: Duration,
+        dimensions: usize,
+    ) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let shared = Arc::new(Shared {
+            mind: Box::new(mind),
+            faults,
+            latency,
+            dimensions,
+            heard: Mutex::default(),
+            answered: AtomicU64::new(u64::MAX),
+            is_over: AtomicBool::new(false),
+        });
+        let serving = Arc::clone(&shared);
+        let accepting = spawn(move || {
+            for connection in listener.incoming() {
+                if serving.is_over.load(Ordering::Relaxed) {
+                    return;
+                }
+                let shared = Arc::clone(&serving);
+                // A client that was killed leaves its connection broken.
+                spawn(move || connection.and_then(|connection| shared.serve(connection)));
+            }
+        });
+        Self { port, shared, accepting: Some(accepting) }
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The address that clients are given.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/v1", self.port)
+    }
+
+    /// What has reached it.
+    #[must_use]
+    pub fn heard(&self) -> Heard {
+        self.shared.counts().heard.clone()
+    }
+
+    /// Forgets what has reached it.
+    pub fn reset(&self) {
+        *self.shared.counts() = Counts::default();
+    }
+
+    /// Answers the first `n` requests and lets later ones wait, so that a run cannot end behind them.
+    pub fn answer_only(&self, n: u64) {
+        self.shared.answered.store(n, Ordering::Relaxed);
+    }
+
+    /// Answers all requests.
+    pub fn answer_all(&self) {
+        self.answer_only(u64::MAX);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.is_over.store(true, Ordering::Relaxed);
+        self.answer_all();
+        // Wakes the thread that accepts; then the port is free.
+        drop(TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)));
+        drop(self.accepting.take().map(JoinHandle::join));
+    }
+}
+
+impl Shared {
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers the requests of a connection, one after the other.
+    fn serve(&self, connection: TcpStream) -> std::io::Result<()> {
+        connection.set_nodelay(true)?;
+        let mut reader = BufReader::new(connection.try_clone()?);
+        let mut writer = connection;
+        while let Some(request) = http::read(&mut reader)? {
+            if self.is_over.load(Ordering::Relaxed) {
+                break;
+            }
+            if !self.answer(&request, &mut writer)? {
+                break;
+            }
+        }
+        writer.shutdown(std::net::Shutdown::Both)
+    }
+
+    /// Answers one request; whether the connection goes on.
+    fn answer(&self, request: &Request, writer: &mut TcpStream) -> std::io::Result<bool> {
+        let asked: Value = match serde_json::from_slice(&request.body) {
+            Ok(asked) => asked,
+            Err(_) if request.path.ends_with("/models") => Value::Null,
+            Err(error) => {
+                let error = json!({"error": {"message": error.to_string()}});
+                return Response::json(400, &error).write(writer);
+            }
+        };
+        if request.path.ends_with("/models") {
+            let list = json!({"object": "list", "data": [{"id": "stub", "object": "model"}]});
+            return Response::json(200, &list).write(writer);
+        }
+        let is_chat = !request.path.ends_with("/embeddings");
+        let (reply, drawn, place) = {
+            let mut counts = self.counts();
+            let drawn = counts.draw(&self.faults, &request.body, is_chat);
+            let reply = match is_chat {
+                true => self.chat(&asked, &request.body, drawn, &mut counts),
+                false => self.embed(&asked, drawn, &mut counts),
+            };
+            (reply, drawn, counts.heard.requests())
+        };
+        sleep(self.latency);
+        while self.answered.load(Ordering::Relaxed) < place {
+            sleep(PATIENCE);
+        }
+        drawn.write(&self.faults, &reply, writer)
+    }
+
+    fn chat(&self, asked: &Value, body: &[u8], drawn: Drawn, counts: &mut Counts) -> Value {
+        let prompt = prompt(asked);
+        let Said { kind, text } = (self.mind)(&prompt);
+        counts.heard.chats += 1;
+        *counts.heard.kinds.entry(kind.to_owned()).or_default() += 1;
+        let content = drawn.content(text);
+        let (read, written) = (tokens(&prompt), tokens(content.as_deref().unwrap_or_default()));
+        if drawn.is_answered() {
+            counts.heard.repeated_chats += seen(&mut counts.chats, body);
+            counts.heard.prompt_tokens += read;
+            counts.heard.completion_tokens += written;
+        }
+        let logprobs =
+            (asked["logprobs"] == true).then(|| logprobs(content.as_deref().unwrap_or_default()));
+        json!({
+            "object": "chat.completion",
+            "model": asked["model"],
+            "choices": [{
+                "index": 0,
+                "message": {"role": "assistant", "content": content},
+                "finish_reason": "stop",
+                "logprobs": logprobs,
+            }],
+            "usage": {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written},
+        })
+    }
+
+    fn embed(&self, asked: &Value, drawn: Drawn, counts: &mut Counts) -> Value {
+        let texts: Vec<&str> = match &asked["input"] {
+            Value::String(text) => vec![text],
+            Value::Array(texts) => texts.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        };
+        counts.heard.embeddings += 1;
+        let packed = asked["encoding_format"] == "base64";
+        let mut data = Vec::new();
+        for (index, text) in texts.iter().enumerate() {
+            let vector = drawn.vector(vector(text, self.dimensions));
+            data.push(json!({"index": index, "embedding": embedding(&vector, packed)}));
+        }
+        let read = texts.iter().map(|text| tokens(text)).sum::<u64>();
+        if drawn.is_answered() {
+            for text in &texts {
+                counts.heard.repeated_texts += seen(&mut counts.texts, text.as_bytes());
+            }
+            counts.heard.prompt_tokens += read;
+        }
+        drawn.list(&mut data);
+        json!({"object": "list", "data": data, "usage": {"prompt_tokens": read, "total_tokens": read}})
+    }
+}
+
+impl Counts {
+    fn draw(&mut self, faults: &Faults, body: &[u8], is_chat: bool) -> Drawn {
+        let key = blake3::hash(body);
+        let nth = self.seen.entry(key).or_default();
+        let drawn = faults.draw(&key, *nth, is_chat);
+        *nth += 1;
+        if let Some(name) = drawn.name() {
+            *self.heard.faults.entry(name).or_default() += 1;
+        }
+        drawn
+    }
+}
+
+/// Counts what was seen; 1 if it had been before.
+fn seen(counts: &mut HashMap<blake3::Hash, u64>, bytes: &[u8]) -> u64 {
+    let times = counts.entry(blake3::hash(bytes)).or_default();
+    *times += 1;
+    u64::from(1 < *times)
+}
+
+/// The words of all messages; with pictures a message is a list of parts.
+fn prompt(asked: &Value) -> String {
+    let messages = asked["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut parts = Vec::new();
+    for message in messages {
+        match &message["content"] {
+            Value::Array(list) => {
+                parts.extend(list.iter().filter_map(|part| part["text"].as_str()));
+            }
+            content => parts.extend(content.as_str()),
+        }
+    }
+    parts.join("\n")
+}
+
+fn embedding(vector: &[f32], packed: bool) -> Value {
+    if !packed {
+        return json!(vector);
+    }
+    let bytes: Vec<u8> = vector.iter().flat_map(|part| part.to_le_bytes()).collect();
+    base64::engine::general_purpose::STANDARD.encode(bytes).into()
+}
+
+/// How sure it was of each word; the same each time.
+fn logprobs(content: &str) -> Value {
+    let mut scores = Vec::new();
+    for token in content.split_inclusive(' ') {
+        let draw = f64::from(u32::from(blake3::hash(token.as_bytes()).as_bytes()[0])) / 255.0;
+        scores.push(json!({"token": token, "logprob": -0.01 - 0.5 * draw, "top_logprobs": []}));
+    }
+    json!({"content": scores})
+}

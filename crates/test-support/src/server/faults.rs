@@ -1,0 +1,272 @@
+//! What can go wrong with a model server, and when does it?
+
+use std::io::Result;
+use std::net::TcpStream;
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::http::Response;
+
+/// What goes wrong with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// HTTP 429.
+    Busy,
+    /// HTTP 500.
+    Broken,
+    /// No reply for [`Faults::hang`], then the connection ends.
+    Hang,
+    /// The reply comes after [`Faults::hang`].
+    Slow,
+    /// The connection ends without a reply.
+    Dropped,
+    /// The connection ends within the reply.
+    Cut,
+    /// HTTP 200 with a page of a gateway.
+    Html,
+    /// HTTP 200 with nothing.
+    Nothing,
+    /// HTTP 200 with half of the JSON.
+    HalfJson,
+    /// A reply that is not of the form that was asked for. Chat only.
+    Malformed(Malformed),
+    /// A reply malformed in one way or another. Chat only.
+    AnyMalformed,
+    /// A vector less than texts. Vectors only.
+    MissingVector,
+    /// Vectors in another order, named by their index. Vectors only: and no fault at all.
+    ReorderedVectors,
+    /// Vectors without a direction. Vectors only.
+    ZeroVectors,
+}
+
+/// How a reply is not of the form that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// It ends within.
+    Truncated,
+    /// Words instead of JSON.
+    Prose,
+    /// Values of other types.
+    WrongTypes,
+    /// Nothing.
+    Empty,
+    /// JSON within a fence, and words around it.
+    Fenced,
+    /// A comma too many.
+    TrailingComma,
+    /// `null` for content.
+    Null,
+}
+
+impl Malformed {
+    const ALL: [Self; 7] = [
+        Self::Truncated,
+        Self::Prose,
+        Self::WrongTypes,
+        Self::Empty,
+        Self::Fenced,
+        Self::TrailingComma,
+        Self::Null,
+    ];
+}
+
+/// When something goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum When {
+    /// Each request in this share of its attempts, by a draw of its own.
+    Share(f64),
+    /// Each request when it comes for the first time.
+    FirstTime,
+    /// Always.
+    Always,
+}
+
+/// What goes wrong, and when; the same in each run, at any concurrency.
+#[derive(Clone, Debug)]
+pub struct Faults {
+    /// The first rule that holds decides.
+    pub rules: Vec<(Fault, When)>,
+    /// `Retry-After` of [`Fault::Busy`], in seconds; without it nothing is said.
+    pub retry_after: Option<u32>,
+    /// How long [`Fault::Hang`] and [`Fault::Slow`] take.
+    pub hang: Duration,
+}
+
+impl Default for Faults {
+    fn default() -> Self {
+        Self { rules: Vec::new(), retry_after: Some(0), hang: Duration::from_mins(2) }
+    }
+}
+
+impl From<Vec<(Fault, When)>> for Faults {
+    fn from(rules: Vec<(Fault, When)>) -> Self {
+        Self { rules, ..Self::default() }
+    }
+}
+
+impl Faults {
+    /// What goes wrong with a request that comes for the `nth` time, from 0.
+    pub(super) fn draw(&self, key: &blake3::Hash, nth: u64, is_chat: bool) -> Drawn {
+        let drawn = blake3::hash(&[key.as_bytes().as_slice(), &nth.to_le_bytes()].concat());
+        let number =
+            |at: usize| u32::from_le_bytes(std::array::from_fn(|i| drawn.as_bytes()[at + i]));
+        let mut share = f64::from(number(0)) / f64::from(u32::MAX);
+        for (fault, when) in &self.rules {
+            if !fault.concerns(is_chat) {
+                continue;
+            }
+            let holds = match when {
+                When::Share(part) => {
+                    let holds = share < *part;
+                    share -= part;
+                    holds
+                }
+                When::FirstTime => nth == 0,
+                When::Always => true,
+            };
+            if holds {
+                let fault = match fault {
+                    Fault::AnyMalformed => {
+                        Fault::Malformed(Malformed::ALL[number(4) as usize % Malformed::ALL.len()])
+                    }
+                    fault => *fault,
+                };
+                return Drawn(Some(fault));
+            }
+        }
+        Drawn(None)
+    }
+}
+
+impl Fault {
+    /// Whether it concerns requests for vectors alone.
+    #[must_use]
+    pub fn is_of_vectors(self) -> bool {
+        matches!(self, Self::MissingVector | Self::ReorderedVectors | Self::ZeroVectors)
+    }
+
+    fn concerns(self, is_chat: bool) -> bool {
+        match self {
+            Self::Malformed(_) | Self::AnyMalformed => is_chat,
+            other => !(is_chat && other.is_of_vectors()),
+        }
+    }
+}
+
+/// What was drawn for a request.
+#[derive(Clone, Copy)]
+pub(super) struct Drawn(Option<Fault>);
+
+impl Drawn {
+    pub(super) fn name(self) -> Option<String> {
+        self.0.map(|fault| format!("{fault:?}"))
+    }
+
+    /// Whether the client has a reply that can be read, and has to pay for it.
+    pub(super) fn is_answered(self) -> bool {
+        matches!(
+            self.0,
+            None | Some(
+                Fault::Slow | Fault::Malformed(_) | Fault::AnyMalformed | Fault::ReorderedVectors
+            )
+        )
+    }
+
+    /// The words of a chat reply.
+    pub(super) fn content(self, text: String) -> Option<String> {
+        let Some(Fault::Malformed(how)) = self.0 else { return Some(text) };
+        Some(match how {
+            Malformed::Truncated => text.chars().take(text.chars().count() * 2 / 3).collect(),
+            Malformed::Prose => "I cannot put it like that. {here is some text}".to_owned(),
+            Malformed::WrongTypes => other_types(&text),
+            Malformed::Empty => String::new(),
+            Malformed::Fenced => format!("Of course:\n```json\n{text}\n```\nIs that all?"),
+            Malformed::TrailingComma => match text.char_indices().next_back() {
+                Some((last, end @ ('}' | ']'))) => format!("{},{end}", text.get(..last)?),
+                _ => text,
+            },
+            Malformed::Null => return None,
+        })
+    }
+
+    pub(super) fn vector(self, vector: Vec<f32>) -> Vec<f32> {
+        match self.0 {
+            Some(Fault::ZeroVectors) => vec![0.0; vector.len()],
+            _ => vector,
+        }
+    }
+
+    pub(super) fn list(self, data: &mut Vec<Value>) {
+        match self.0 {
+            Some(Fault::MissingVector) => drop(data.pop()),
+            Some(Fault::ReorderedVectors) => data.reverse(),
+            _ => {}
+        }
+    }
+
+    /// Replies, or does not; whether the connection goes on.
+    pub(super) fn write(
+        self,
+        faults: &Faults,
+        reply: &Value,
+        writer: &mut TcpStream,
+    ) -> Result<bool> {
+        let whole = Response::json(200, reply);
+        let error = |message: &str| json!({"error": {"message": message, "type": "on_purpose"}});
+        match self.0 {
+            Some(Fault::Busy) => {
+                let mut busy = Response::json(429, &error("Too many requests."));
+                if let Some(seconds) = faults.retry_after {
+                    busy.head += &format!("Retry-After: {seconds}\r\n");
+                }
+                busy.write(writer)
+            }
+            Some(Fault::Broken) => Response::json(500, &error("Broken.")).write(writer),
+            Some(Fault::Hang) => {
+                sleep(faults.hang);
+                Ok(false)
+            }
+            Some(Fault::Slow) => {
+                sleep(faults.hang);
+                whole.write(writer)
+            }
+            Some(Fault::Dropped) => Ok(false),
+            Some(Fault::Cut) => whole.cut(writer),
+            Some(Fault::Html) => {
+                let head = "Content-Type: text/html\r\n".to_owned();
+                let body = b"<html><body>Gateway</body></html>".to_vec();
+                Response { status: 200, head, body }.write(writer)
+            }
+            Some(Fault::Nothing) => Response { body: Vec::new(), ..whole }.write(writer),
+            Some(Fault::HalfJson) => {
+                let half = whole.body.get(..whole.body.len() / 2).unwrap_or_default().to_vec();
+                Response { body: half, ..whole }.write(writer)
+            }
+            _ => whole.write(writer),
+        }
+    }
+}
+
+/// Numbers as words, lists as words, words as objects.
+fn other_types(text: &str) -> String {
+    let Ok(Value::Object(mut object)) = serde_json::from_str(text) else {
+        return format!("1. {text}");
+    };
+    for value in object.values_mut() {
+        *value = match value.take() {
+            Value::Number(number) => number.to_string().into(),
+            Value::Array(list) => {
+                let plain =
+                    |item: &Value| item.as_str().map_or_else(|| item.to_string(), str::to_owned);
+                let words: Vec<String> = list.iter().map(plain).collect();
+                words.join("; ").into()
+            }
+            Value::String(text) => json!({ "text": text }),
+            other => other,
+        };
+    }
+    Value::Object(object).to_string()
+}

@@ -1,0 +1,73 @@
+//! How are requests read and replies written? As much of HTTP/1.1 as clients of models use.
+
+use std::io::{BufRead, Error, Result, Write};
+
+use serde_json::Value;
+
+/// A request.
+pub(super) struct Request {
+    pub(super) path: String,
+    pub(super) body: Vec<u8>,
+}
+
+/// The next request; `None` where the client has none.
+pub(super) fn read(reader: &mut impl BufRead) -> Result<Option<Request>> {
+    let (mut first, mut length) = (String::new(), 0);
+    if reader.read_line(&mut first)? == 0 {
+        return Ok(None);
+    }
+    loop {
+        let mut line = String::new();
+        // A client that was killed amid its head.
+        if reader.read_line(&mut line)? == 0 {
+            return Ok(None);
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().map_err(Error::other)?;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
+    Ok(Some(Request { path, body }))
+}
+
+/// A reply.
+pub(super) struct Response {
+    pub(super) status: u16,
+    pub(super) head: String,
+    pub(super) body: Vec<u8>,
+}
+
+impl Response {
+    pub(super) fn json(status: u16, body: &Value) -> Self {
+        let head = "Content-Type: application/json\r\n".to_owned();
+        Self { status, head, body: body.to_string().into_bytes() }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let head = format!(
+            "HTTP/1.1 {} As said\r\n{}Content-Length: {}\r\n\r\n",
+            self.status,
+            self.head,
+            self.body.len()
+        );
+        [head.as_bytes(), &self.body].concat()
+    }
+
+    /// Writes it whole; the connection goes on.
+    pub(super) fn write(&self, writer: &mut impl Write) -> Result<bool> {
+        writer.write_all(&self.bytes())?;
+        Ok(true)
+    }
+
+    /// Writes half of it, and no more.
+    pub(super) fn cut(&self, writer: &mut impl Write) -> Result<bool> {
+        let bytes = self.bytes();
+        writer.write_all(bytes.get(..bytes.len() - self.body.len() / 2).unwrap_or_default())?;
+        Ok(false)
+    }
+}
