@@ -4,7 +4,7 @@ use std::error::Error;
 
 use pikerag_engine::knowledge::{ModelError, Structure};
 use pikerag_engine::parts::{
-    EvalError, FileError, IndexReport, Lacking, SolveError, withheld_keys,
+    BaseProblem, EvalError, FileError, IndexReport, Lacking, SolveError, withheld_keys,
 };
 use pikerag_engine::settings::SettingsError;
 use pikerag_engine::{DoctorCheck, DoctorFinding, EngineError, Notice};
@@ -130,6 +130,15 @@ fn about(error: &(dyn Error + 'static)) -> Option<String> {
         return about_file(error);
     }
     match error.downcast_ref() {
+        Some(BaseProblem::ReadOnly { .. }) => {
+            return fixed("`ask`, `search`, `export` and `backup` work without writing");
+        }
+        Some(BaseProblem::Busy { .. }) => return fixed("run it again when the other is done"),
+        Some(BaseProblem::Exists { .. }) => return fixed("`--base DIR` names another folder"),
+        Some(BaseProblem::DamagedDatabase { .. }) => return fixed("try an older backup"),
+        None => {}
+    }
+    match error.downcast_ref() {
         Some(ModelError::OverBudget { .. }) => fixed("raise it and run again to go on"),
         Some(ModelError::NoLogprobs { .. }) => fixed(SELF_ASSESSMENT),
         Some(ModelError::Unreachable { .. }) => fixed(OUT_OF_REACH),
@@ -173,6 +182,10 @@ fn engine(error: &EngineError) -> Option<String> {
         EngineError::NoMethod(_) => "`pikerag methods` says what each does",
         EngineError::Eval(EvalError::UnknownFormat { .. }) => "name one with `--format`",
         EngineError::SettingsExist { .. } => "`--config FILE` names another",
+        EngineError::NoFile { .. } => "`pikerag files` lists what there is",
+        EngineError::NoOriginal { .. } => {
+            "index it again with `index.originals = true`; larger ones need `index.originals_mib`"
+        }
         EngineError::NoBase { .. } => "make one with `pikerag index PATH…`",
         EngineError::NoEmbedder | EngineError::NoChat { .. } => "see `pikerag doctor`",
         EngineError::NotUtf8 { .. } => "rename it",

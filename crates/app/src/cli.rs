@@ -1,5 +1,6 @@
 //! Which words does the command line know?
 
+mod keep;
 mod look;
 mod requests;
 mod runs;
@@ -11,6 +12,7 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use pikerag_engine::knowledge::Condition;
 
+pub(crate) use self::keep::{Delete, Original, Paths, Trust};
 pub(crate) use self::look::{
     Graph, GraphCommand, GraphExport, GraphFormat, Methods, Propose, Records, SchemaCommand, Tags,
     TagsVerb,
@@ -127,7 +129,27 @@ pub(crate) enum Command {
     /// Say what indexing would cost, without paying.
     Estimate(Estimate),
     /// Remove files and all that derives from them.
-    Delete(Paths),
+    Delete(Delete),
+    /// Write the base to one new file, also while others write to it.
+    Backup {
+        /// The file; it must not be there yet.
+        #[arg(value_name = "FILE")]
+        to: PathBuf,
+    },
+    /// Make a base of a backup, where there is none.
+    Restore {
+        /// The backup, or the folder of another base.
+        #[arg(value_name = "FILE")]
+        from: PathBuf,
+    },
+    /// Give back a file as it was read when it was indexed.
+    Original(Original),
+    /// Check that the base is whole: database, full text, vector codes. Exit code 1 where something is damaged.
+    Check {
+        /// Make again what is derived from the database and damaged; what was paid for is not touched.
+        #[arg(long)]
+        repair: bool,
+    },
     /// Write the whole graph as JSON lines.
     Export(Export),
     /// Show what reading makes of a file: its pieces, pages, tables, and what could not be read.
@@ -153,26 +175,6 @@ pub(crate) enum Command {
     /// Becomes another program under limits (used by the program itself).
     #[command(hide = true, name = "run-limited")]
     RunLimited(RunLimited),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Paths {
-    /// Files and folders.
-    #[arg(required = true, value_name = "PATH")]
-    pub(crate) paths: Vec<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Trust {
-    /// The file; `pikerag.toml` here, if none. A change of it has to be trusted again.
-    #[arg(value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
-    /// List the files that are trusted.
-    #[arg(long, conflicts_with_all = ["file", "remove"])]
-    pub(crate) list: bool,
-    /// Trust the file no longer.
-    #[arg(long)]
-    pub(crate) remove: bool,
 }
 
 #[derive(Debug, Args)]

@@ -7,6 +7,7 @@ mod files;
 mod graph;
 mod index;
 mod inspect;
+mod keep;
 mod methods;
 mod parse;
 mod records;
@@ -49,7 +50,11 @@ async fn verb(engine: &Engine, json: bool, command: &Command) -> anyhow::Result<
         }
         Command::Index(index) => index::index(engine, json, index).await,
         Command::Estimate(estimate) => index::estimate(engine, json, estimate).await,
-        Command::Delete(paths) => index::delete(engine, json, paths).await,
+        Command::Delete(delete) => keep::delete(engine, json, delete).await,
+        Command::Backup { to } => keep::backup(engine, json, to).await,
+        Command::Restore { from } => keep::restore(engine, json, from).await,
+        Command::Check { repair } => keep::check(engine, json, *repair).await,
+        Command::Original(original) => keep::original(engine, json, original).await,
         Command::Ask(ask) => answer::ask(engine, json, ask).await,
         Command::Runs(runs) => runs::runs(engine, json, runs).await,
         Command::Methods(methods) => methods::methods(engine, json, methods),

@@ -149,6 +149,7 @@ pub(crate) fn documents(file: u8, year: u8, paragraphs: &[Paragraph]) -> Vec<Doc
             span,
             page: None,
             area: None,
+            boxes: Vec::new(),
             table: None,
             summary: None,
             hidden: paragraph.is_hidden,

@@ -134,6 +134,9 @@ impl Engine {
         seen: Arc<dyn KnowledgeBase>,
     ) -> Result<(Ports, Vec<Notice>)> {
         let mut notices = Vec::new();
+        if base.is_read_only() {
+            notices.push(Notice::ReadOnly { folder: base.folder().to_owned() });
+        }
         let made_by = base.summary().await?.embedder;
         let mut embedder = match made_by {
             Some(_) => self.embedder_on(base).await?,

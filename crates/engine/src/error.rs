@@ -7,9 +7,10 @@ use pikerag_coordinate::ingest::FileError;
 use pikerag_coordinate::methods::BadParameter;
 use pikerag_coordinate::{SolveError, UnknownMethod};
 use pikerag_eval::EvalError;
-use pikerag_knowledge::{Filter, ModelError, Role, RunId, RunState, StoreError};
+use pikerag_knowledge::{Filter, Millis, ModelError, Role, RunId, RunState, StoreError};
 use pikerag_prompt::{AskError, MarkupError};
 use pikerag_retrieve::{RetrieveError, UnknownSearch};
+use pikerag_store::BaseProblem;
 
 use crate::settings::SettingsError;
 
@@ -38,6 +39,18 @@ pub enum EngineError {
         /// Where it was looked for.
         folder: PathBuf,
     },
+    /// The base has no such file.
+    #[error("{path} is not in the knowledge base")]
+    NoFile { path: String },
+    /// The bytes of the file are not kept.
+    #[error("the bytes of {path} are not kept")]
+    NoOriginal { path: String },
+    /// There is no such backup.
+    #[error("{path} is not there")]
+    NoBackup { path: PathBuf },
+    /// The run held the text of a document that was forgotten.
+    #[error("the run {run} held the text of a document, and was forgotten with it")]
+    RunForgotten { run: RunId, forgotten: Millis },
     /// The base cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -207,6 +220,17 @@ pub enum EngineError {
     },
 }
 
+fn base_failed(error: &StoreError) -> &'static str {
+    let StoreError::Failed { source, .. } = error else { return "base-failed" };
+    match source.downcast_ref() {
+        Some(BaseProblem::ReadOnly { .. }) => "base-read-only",
+        Some(BaseProblem::Busy { .. }) => "base-busy",
+        Some(BaseProblem::Exists { .. }) => "base-exists",
+        Some(BaseProblem::DamagedDatabase { .. }) => "base-damaged",
+        None => "base-failed",
+    }
+}
+
 fn listed(numbers: &[u32]) -> String {
     match numbers {
         [] => "none".to_owned(),
@@ -226,7 +250,11 @@ impl EngineError {
             Self::NoBase { .. } => "no-base",
             Self::Store(StoreError::NoField { .. }) => "no-such-field",
             Self::NothingAdmitted { .. } => "nothing-admitted",
-            Self::Store(_) | Self::Solve(SolveError::Store(_)) => "base-failed",
+            Self::NoFile { .. } => "no-such-file",
+            Self::NoOriginal { .. } => "no-original",
+            Self::NoBackup { .. } => "no-such-backup",
+            Self::RunForgotten { .. } => "run-forgotten",
+            Self::Store(error) | Self::Solve(SolveError::Store(error)) => base_failed(error),
             Self::Retrieve(_) | Self::Solve(SolveError::Retrieve(_)) => "retrieval-failed",
             Self::Solve(SolveError::Ask(_)) => "model-failed",
             Self::Solve(SolveError::NoModel { .. }) | Self::NoChat { .. } => "no-model",

@@ -16,6 +16,8 @@ pub enum Notice {
     OtherVectors { made_by: String, in_use: String },
     /// The embedder that made the base's vectors is not at hand.
     NoEmbedder { made_by: String },
+    /// The base can be asked and not changed.
+    ReadOnly { folder: PathBuf },
     /// A run could not be kept; its answer is not worth less for that.
     RunNotKept { reason: String },
     /// Atoms are asked for that a model writes, and none is in use.
@@ -38,6 +40,11 @@ impl fmt::Display for Notice {
             Self::NoEmbedder { made_by } => write!(
                 f,
                 "the vectors were made by {made_by}, which is not at hand: searching by words alone"
+            ),
+            Self::ReadOnly { folder } => write!(
+                f,
+                "{} cannot be written: neither runs nor replies of models are kept",
+                folder.display()
             ),
             Self::RunNotKept { reason } => write!(f, "the run could not be kept: {reason}"),
             Self::NoAtomizer => f.write_str(

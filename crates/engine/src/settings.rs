@@ -55,6 +55,8 @@ pub struct Settings {
     pub weights: WeightPlaces,
     /// How to index; what a request asks for besides is added to a copy.
     pub ingest: Params,
+    /// The most bytes of a file that are kept as they were read; `None` keeps none.
+    pub originals: Option<u64>,
     /// The fewest tokens of a chunk that a model ends.
     pub min_tokens: u64,
     /// Dollars per million tokens, by model.

@@ -2,6 +2,8 @@
 //! [`Engine`](crate::Engine).
 
 pub(crate) mod ask;
+mod backup;
+mod check;
 mod delete;
 mod doctor;
 mod estimate;
@@ -13,6 +15,7 @@ mod index;
 mod init;
 mod keeping;
 mod methods;
+mod original;
 mod parse;
 mod progress;
 mod records;
@@ -22,6 +25,8 @@ mod status;
 mod tags;
 
 pub use self::ask::{AskRequest, AskResponse};
+pub use self::backup::BackupResponse;
+pub use self::check::{CheckRequest, CheckResponse};
 pub use self::delete::{DeleteRequest, DeleteResponse};
 pub use self::doctor::{DoctorCheck, DoctorFinding};
 pub use self::estimate::{EstimateRequest, EstimateResponse};
@@ -38,6 +43,7 @@ pub use self::graph::{
 pub use self::index::{IndexRequest, IndexResponse, Unseen};
 pub use self::init::{InitResponse, init};
 pub use self::methods::MethodResponse;
+pub use self::original::{KeptOriginals, OriginalResponse};
 pub use self::parse::ParseRequest;
 pub use self::progress::{OnProgress, Progress};
 pub use self::records::{ProposeRequest, ProposeResponse, RecordsRequest};

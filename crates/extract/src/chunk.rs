@@ -2,8 +2,8 @@
 //! heading along, and never cuts a table row; then at size. What stands in for PIKE-RAG §5.2.1 without a model.
 
 use pikerag_knowledge::{
-    Block, BlockKind, Chunk, ChunkId, ChunkKind, Chunking, Document, DocumentGraph, Image, Section,
-    SectionId, Source, SourceId, Span, document_uri,
+    Area, Block, BlockKind, Chunk, ChunkId, ChunkKind, Chunking, Document, DocumentGraph, Image,
+    PageBox, Section, SectionId, Source, SourceId, Span, document_uri,
 };
 use pikerag_language::language_of;
 
@@ -181,6 +181,7 @@ fn identified(
             span: draft.span,
             page: draft.page,
             area: draft.area,
+            boxes: boxes(document, draft.span, draft.hidden),
             table: draft.table,
             summary: draft.summary,
             hidden: draft.hidden,
@@ -203,6 +204,31 @@ fn identified(
         chunks.push(chunk);
     }
     (chunks, figures)
+}
+
+/// Where the text under a span stands: line by line where the format says so, else block by block.
+fn boxes(document: &Document, span: Span, hidden: bool) -> Vec<PageBox> {
+    let first = document.blocks.partition_point(|block| block.span.end <= span.start);
+    let mut boxes = Vec::new();
+    for block in document.blocks.iter().skip(first) {
+        if span.end <= block.span.start {
+            break;
+        }
+        if block.hidden != hidden {
+            continue;
+        }
+        let whole = block.area.map(|area| PageBox { span: block.span, page: block.page, area });
+        let whole = whole.filter(|_| block.boxes.is_empty());
+        boxes.extend(block.boxes.iter().copied().chain(whole).filter_map(|line| line.within(span)));
+    }
+    // A tenth of a point is less than anybody sees.
+    let rounded = |x: f32| (x * 10.0).round() / 10.0;
+    for PageBox { area: Area { left, top, right, bottom }, .. } in &mut boxes {
+        for edge in [left, top, right, bottom] {
+            *edge = rounded(*edge);
+        }
+    }
+    boxes
 }
 
 /// Headings from the outermost down to each section, in the sections' order.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::Span;
+use crate::document::{PageBox, Span};
 use crate::graph::Chunk;
 use crate::id::ChunkId;
 
@@ -87,10 +87,14 @@ pub struct Citation {
     pub uri: String,
     /// Title of the document, then the headings above the chunk.
     pub title: String,
-    /// Page, from 1, where the format has pages.
+    /// Page that the quote begins on, from 1, where the format has pages.
     pub page: Option<u32>,
     /// Where the quote stands in the source's text; the whole chunk where it was not found.
     pub span: Span,
+    /// The lines or other pieces that the quote stands on, with their pages and places; of the whole chunk where it
+    /// was not found. Empty where they are not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub boxes: Vec<PageBox>,
     /// As the source has it under `span` if it was found, else as it was claimed.
     pub quote: String,
     /// Whether they are there.

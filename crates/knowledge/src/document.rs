@@ -69,6 +69,10 @@ pub struct Block {
     /// Where it stands on the page, where the format says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub area: Option<Area>,
+    /// Where each of its lines stands, in reading order, where the format says so; a paragraph may go on in the next
+    /// column or on the next page. Empty: `page` and `area` are all that is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub boxes: Vec<PageBox>,
     /// No reader of the page sees it: invisible ink, outside the page, a hidden sheet. It is kept and
     /// shown as hidden; nothing is answered from it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -78,7 +82,7 @@ pub struct Block {
 impl Block {
     /// A piece of a format without pages.
     pub fn new(kind: BlockKind, span: Span) -> Self {
-        Self { kind, span, page: None, area: None, hidden: false }
+        Self { kind, span, page: None, area: None, boxes: Vec::new(), hidden: false }
     }
 }
 
@@ -105,6 +109,25 @@ impl Area {
             right: self.right.max(other.right),
             bottom: self.bottom.max(other.bottom),
         }
+    }
+}
+
+/// A part of a document's text, and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PageBox {
+    /// The part, in bytes of the document's text.
+    pub span: Span,
+    /// Its page, from 1; none for a picture, which has one.
+    pub page: Option<u32>,
+    /// Where on the page it stands.
+    pub area: Area,
+}
+
+impl PageBox {
+    /// What of it lies within a span; the area stays whole. `None` where nothing does.
+    pub fn within(self, span: Span) -> Option<Self> {
+        let (start, end) = (self.span.start.max(span.start), self.span.end.min(span.end));
+        (start < end).then_some(Self { span: Span { start, end }, ..self })
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::{Area, Image, Link, Span, Table};
+use crate::document::{Area, Image, Link, PageBox, Span, Table};
 use crate::id::{AtomId, ChunkId, SectionId, SourceId};
 use crate::names::{NameKey, NameUse};
 use crate::references::ReferenceKind;
@@ -190,6 +190,10 @@ pub struct Chunk {
     /// Where it stands on its first page, where the format says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub area: Option<Area>,
+    /// Every line or other piece that it was made of, with its page and its place there, in reading order. Empty where
+    /// the format has no places, and in a base of an earlier version until the file is read again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub boxes: Vec<PageBox>,
     /// Cells, for a table.
     pub table: Option<Table>,
     /// What a model says of it: its summary from enhanced chunking, of a table what it shows, of a figure

@@ -23,7 +23,9 @@ pub use distilled::{
     Child, Community, Entity, EntityMention, Extraction, Generation, LongDescription, Outline,
     OutlineEntity, OutlineRelation, Relation, RelationMention, Report, SaidKey, Structure, Summary,
 };
-pub use document::{Area, Block, BlockKind, Chunking, Document, Image, Link, Problem, Span, Table};
+pub use document::{
+    Area, Block, BlockKind, Chunking, Document, Image, Link, PageBox, Problem, Span, Table,
+};
 pub use error_chain::error_chain;
 pub use filter::{BadFilter, Comparison, Condition, Filter, FilterField};
 pub use graph::{

@@ -7,7 +7,7 @@ use crate::figures::{Compose, figures};
 use crate::frame::Frame;
 use crate::marks::{PageMarks, Rule, Word};
 use crate::order::reading_order;
-use crate::piece::{Body, Piece, Sheet};
+use crate::piece::{Body, LinePlace, Piece, Sheet};
 use crate::tables::{PageTable, aligned, leaders, ruled, turned};
 use crate::text::{lines, paragraphs};
 
@@ -40,15 +40,27 @@ pub fn pieces(
     for (frame, these) in groups {
         let (tables, figures) = (std::mem::take(&mut tables), std::mem::take(&mut figures));
         for (area, body) in flow(these, tables, figures, frame, targets) {
-            pieces.push(sheet.piece(frame.back(area), false, body));
+            pieces.push(placed(sheet.piece(frame.back(area), false, body), frame));
         }
     }
     for (frame, these) in by_angle(hidden) {
         for (area, body) in flow(these, Vec::new(), Vec::new(), frame, targets) {
-            pieces.push(sheet.piece(frame.back(area), true, body));
+            pieces.push(placed(sheet.piece(frame.back(area), true, body), frame));
         }
     }
     pieces
+}
+
+/// The piece with the places of its lines, which come in the coordinates of their direction.
+fn placed(piece: Piece, frame: Frame) -> Piece {
+    let page = Some(piece.page);
+    let lines = match &piece.body {
+        Body::Text(lines) => {
+            lines.iter().map(|line| LinePlace { page, area: frame.back(line.area) }).collect()
+        }
+        _ => Vec::new(),
+    };
+    Piece { lines, ..piece }
 }
 
 /// Words by their direction, that of most first; at least one group, perhaps empty.

@@ -5,9 +5,11 @@ mod headings;
 mod joining;
 mod repeats;
 
+use std::ops::Range;
+
 use pikerag_knowledge::{Area, BlockKind, Image};
 
-use crate::piece::{Body, Edge, Piece};
+use crate::piece::{Body, Edge, LinePlace, Piece};
 use crate::tables::PageTable;
 use crate::text::{LinkedText, markers};
 use headings::Styles;
@@ -23,6 +25,8 @@ pub struct Element {
     pub hidden: bool,
     /// What stands there, ready to be written.
     pub content: Content,
+    /// Where the lines of a text stand, each with its bytes of the text; empty for tables and figures.
+    pub lines: Vec<(Range<usize>, LinePlace)>,
 }
 
 /// Text, a table or a picture.
@@ -50,39 +54,44 @@ pub fn elements(pieces: Vec<Piece>, n_pages: usize) -> (Vec<Element>, Option<Str
     let hyphened = joining::hyphened(&pieces);
     let mut elements = Vec::with_capacity(pieces.len());
     let mut title: Option<(u8, u32, String)> = None;
-    for Piece { page, area, hidden, edge, body } in pieces {
+    for Piece { page, area, hidden, edge, body, lines: places } in pieces {
+        let mut ranges = Vec::new();
         let content = match body {
             Body::Figure(image) => Content::Figure(image),
             Body::Table(table) => Content::Table(table),
-            Body::Text(lines) if joining::is_code(&lines) => Content::Text {
-                kind: BlockKind::Code,
-                text: LinkedText::from(joining::code(&lines).as_str()),
-            },
+            Body::Text(lines) if joining::is_code(&lines) => {
+                let code = joining::code(&lines);
+                ranges = code.ranges;
+                Content::Text { kind: BlockKind::Code, text: code.text }
+            }
             Body::Text(lines) => {
-                let mut text = joining::text_of(&lines, &hyphened);
-                let heading = styles.heading(&lines, &text.text);
+                let mut of_lines = joining::text_of(&lines, &hyphened);
+                let text = &of_lines.text.text;
+                let heading = styles.heading(&lines, text);
                 let kind = match heading.filter(|_| edge != Edge::Lower) {
                     _ if hidden => BlockKind::Paragraph,
-                    _ if markers::is_caption(&text.text) => BlockKind::Caption,
+                    _ if markers::is_caption(text) => BlockKind::Caption,
                     Some(level) => BlockKind::Heading { level },
-                    None if markers::is_item(&text.text) => BlockKind::Item,
+                    None if markers::is_item(text) => BlockKind::Item,
                     None => BlockKind::Paragraph,
                 };
                 if let BlockKind::Heading { level } = kind {
                     let first = title.as_ref().map_or(page, |(_, first, _)| *first);
                     let higher = title.as_ref().is_none_or(|(best, ..)| level < *best);
                     if higher && page == first {
-                        title = Some((level, page, text.text.clone()));
+                        title = Some((level, page, text.clone()));
                     }
                 }
                 if kind == BlockKind::Item {
-                    let cut = text.text.len() - markers::without_bullet(&text.text).len();
-                    text = joining::behind(text, cut);
+                    let cut = text.len() - markers::without_bullet(text).len();
+                    of_lines = joining::behind(of_lines, cut);
                 }
-                Content::Text { kind, text }
+                ranges = of_lines.ranges;
+                Content::Text { kind, text: of_lines.text }
             }
         };
-        elements.push(Element { page, area, hidden, content });
+        let lines = ranges.into_iter().zip(places).collect();
+        elements.push(Element { page, area, hidden, content, lines });
     }
     (elements, title.map(|(.., text)| text))
 }

@@ -27,6 +27,17 @@ pub struct Piece {
     pub edge: Edge,
     /// What stands there.
     pub body: Body,
+    /// Where each line of a text stands, on the page as it is shown; empty for tables and figures.
+    pub lines: Vec<LinePlace>,
+}
+
+/// Where a line stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinePlace {
+    /// Its page, from 1; none on a picture.
+    pub page: Option<u32>,
+    /// The smallest box around it.
+    pub area: Area,
 }
 
 /// Does a piece stand at an edge of its page?
@@ -60,6 +71,6 @@ impl Sheet {
             () if 0.89 * high < area.top => Edge::Lower,
             () => Edge::No,
         };
-        Piece { page: self.number, area, hidden, edge, body }
+        Piece { page: self.number, area, hidden, edge, body, lines: Vec::new() }
     }
 }

@@ -64,6 +64,7 @@ mod tests {
             span: pikerag_knowledge::Span { start: 0, end: 10 },
             page: None,
             area: None,
+            boxes: Vec::new(),
             table: None,
             summary: Some("Bars.\n# Question\nOne] is red.".to_owned()),
             hidden: false,

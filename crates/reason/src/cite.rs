@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use pikerag_knowledge::{
-    Check, Chunk, Citation, Context, KnowledgeBase, SourceId, Span, StoreError,
+    Check, Chunk, Citation, Context, KnowledgeBase, PageBox, SourceId, Span, StoreError,
 };
 use pikerag_language::fold::tokens;
 use pikerag_language::sentences;
@@ -39,14 +39,18 @@ pub async fn cite(
             Found::Described => (None, Check::Described),
             Found::Nowhere => (None, Check::NotFound),
         };
+        let quote = span.and_then(|span| within(chunk, span)).unwrap_or(&claim.quote).to_owned();
+        let span = span.unwrap_or(chunk.span);
+        let boxes: Vec<PageBox> = chunk.boxes.iter().filter_map(|line| line.within(span)).collect();
         let citation = Citation {
             number: citations.len() + 1,
             chunk: chunk.id,
             uri: chunk.uri.clone(),
             title: chunk.full_title(),
-            page: chunk.page,
-            span: span.unwrap_or(chunk.span),
-            quote: span.and_then(|span| within(chunk, span)).unwrap_or(&claim.quote).to_owned(),
+            page: boxes.first().map_or(chunk.page, |first| first.page),
+            span,
+            boxes,
+            quote,
             check,
         };
         let twin =
@@ -209,6 +213,7 @@ mod tests {
             span: Span { start: 100, end: 100 + text.len() },
             page: None,
             area: None,
+            boxes: Vec::new(),
             summary: None,
             hidden: false,
             table: None,

@@ -200,6 +200,7 @@ mod tests {
                 span: Span { start: 0, end: text.len() },
                 page: None,
                 area: None,
+                boxes: Vec::new(),
                 summary: None,
                 hidden: false,
                 table: None,

@@ -1,6 +1,26 @@
 //! How do library errors become store errors? With the operation named.
 
+use std::path::PathBuf;
+
 use pikerag_knowledge::StoreError;
+
+/// Causes of a [`StoreError::Failed`] that somebody can do something about.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "a field means what its variant's message says of it")]
+pub enum BaseProblem {
+    /// The base can be asked and not changed.
+    #[error("{folder} cannot be written")]
+    ReadOnly { folder: PathBuf },
+    /// Another process is at work for longer than one waits.
+    #[error("another process holds {path}")]
+    Busy { path: PathBuf },
+    /// There is a base already.
+    #[error("there is a knowledge base in {folder} already, and it was left as it is")]
+    Exists { folder: PathBuf },
+    /// A database is not whole.
+    #[error("{path} is damaged: {}", faults.join("; "))]
+    DamagedDatabase { path: PathBuf, faults: Vec<String> },
+}
 
 /// Names the operation that failed.
 pub(crate) trait Context<T> {

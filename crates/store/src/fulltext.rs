@@ -1,31 +1,48 @@
 //! Which chunks hold these words? A tantivy index derived from the database. Its commit carries
 //! the generation it stands at, so that a crash can only leave it behind, never out of step.
 
-use std::collections::HashSet;
-use std::fs::File;
+mod collect;
+mod place;
+mod sound;
+
+use std::collections::{BTreeSet, HashSet};
+use std::fs::{File, TryLockError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use pikerag_knowledge::StoreError;
 use pikerag_language::query_terms;
-use tantivy::collector::{Collector, Count, SegmentCollector};
-use tantivy::columnar::Column;
-use tantivy::query::{BooleanQuery, Occur, Query, TermQuery, Weight};
+use tantivy::collector::Count;
+use tantivy::query::{AllQuery, BooleanQuery, Occur, Query, TermQuery};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
 };
 use tantivy::{
-    DocId, Index, IndexReader, IndexWriter, ReloadPolicy, Score, Searcher, SegmentOrdinal,
-    SegmentReader, TantivyDocument, Term,
+    Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, Term,
 };
 
-use crate::error::Context;
-use crate::scan::{Best, Near};
+use self::collect::{AllScores, BestChunks};
+use self::place::Place;
+use crate::error::{BaseProblem, Context};
 use crate::tokens::Words;
 
 /// Bumped when tokens or fields change: an index of another version is built anew.
 const VERSION: u32 = 3;
 const WRITER_BYTES: usize = 64 << 20;
+
+/// How long a search waits for another writer; then it searches the index as it is.
+pub(crate) const SEARCHING: Duration = Duration::from_secs(3);
+/// How long one who has to write waits.
+pub(crate) const WRITING: Duration = Duration::from_mins(10);
+
+/// Whether the folder of the index can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Write,
+    Read,
+}
 
 /// The index, opened for reading; writers take turns by `lock`.
 pub(crate) struct FullText {
@@ -33,6 +50,7 @@ pub(crate) struct FullText {
     reader: IndexReader,
     id: Field,
     body: Field,
+    folder: PathBuf,
     lock: PathBuf,
 }
 
@@ -51,37 +69,91 @@ pub(crate) struct Changes {
 }
 
 impl FullText {
-    /// Opens or creates the index in `folder`; one that cannot be read is made anew.
-    pub(crate) fn open(folder: &Path) -> Result<Self, StoreError> {
-        let lock = folder.join(format!("fulltext-v{VERSION}.lock"));
-        let folder = folder.join(format!("fulltext-v{VERSION}"));
-        let mut schema = Schema::builder();
-        let id = schema.add_u64_field("id", FAST | INDEXED);
-        let indexing = TextFieldIndexing::default()
-            .set_tokenizer("words")
-            .set_index_option(IndexRecordOption::WithFreqs);
-        let body =
-            schema.add_text_field("body", TextOptions::default().set_indexing_options(indexing));
-        let schema = schema.build();
-        let existing = || Index::open_in_dir(&folder).ok().filter(|index| index.schema() == schema);
-        let index = match existing() {
-            Some(index) => index,
+    /// Opens or creates the index in a base's folder; one that is damaged is made anew.
+    pub(crate) fn open(base: &Path, patience: Duration) -> Result<Self, StoreError> {
+        match Self::existing(base, Access::Write) {
+            Some(index) => Ok(index),
+            // Another process may be at it: looked at once more when nobody is.
             None => {
-                let _turn = turn(&lock)?;
-                match existing() {
-                    Some(made_meanwhile) => made_meanwhile,
-                    None => create(&folder, &schema)?,
+                let turn = turn(&lock_of(base), patience)?;
+                match Self::existing(base, Access::Write) {
+                    Some(index) => Ok(index),
+                    None => Self::create(base, &turn),
                 }
             }
-        };
+        }
+    }
+
+    /// The index in a base's folder as it is; `None` where there is none, or it is damaged.
+    pub(crate) fn existing(base: &Path, access: Access) -> Option<Self> {
+        let index = Self::opened(base, access)?;
+        let doing = "comparing checksums";
+        let is_sound = || sound::is_sound(&index.index, &index.folder).context(doing);
+        match guarded(doing, is_sound) {
+            Ok(true) => Some(index),
+            Ok(false) => {
+                tracing::warn!(folder = %index.folder.display(), "the full-text index is damaged");
+                None
+            }
+            Err(_) => None,
+        }
+    }
+
+    /// The index whatever its checksums say; `None` where it cannot be opened.
+    pub(crate) fn opened(base: &Path, access: Access) -> Option<Self> {
+        let index = Index::open(Place::open(&folder_of(base), access).ok()?).ok()?;
+        if index.schema() != fields().0 {
+            return None;
+        }
+        Self::on(index, base).ok()
+    }
+
+    /// An empty index in place of what stands there.
+    pub(crate) fn create(base: &Path, _turn: &Turn) -> Result<Self, StoreError> {
+        let folder = folder_of(base);
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder).context("clearing the full-text folder")?;
+        }
+        std::fs::create_dir_all(&folder).context("creating the full-text folder")?;
+        let place = Place::open(&folder, Access::Write).context("creating the full-text index")?;
+        let index = Index::create(place, fields().0, IndexSettings::default())
+            .context("creating the full-text index")?;
+        Self::on(index, base)
+    }
+
+    /// An index that nobody keeps, for a base that cannot be written.
+    pub(crate) fn in_memory(base: &Path, changes: Changes) -> Result<Self, StoreError> {
+        let index = Self::on(Index::create_in_ram(fields().0), base)?;
+        index.write(changes)?;
+        Ok(index)
+    }
+
+    fn on(index: Index, base: &Path) -> Result<Self, StoreError> {
         index.tokenizers().register("words", Words::default());
-        let reader = index
-            .reader_builder()
-            .reload_policy(ReloadPolicy::Manual)
-            .doc_store_cache_num_blocks(0)
-            .try_into()
-            .context("opening the full-text index")?;
-        Ok(Self { index, reader, id, body, lock })
+        let reader = guarded("opening the full-text index", || {
+            index
+                .reader_builder()
+                .reload_policy(ReloadPolicy::Manual)
+                .doc_store_cache_num_blocks(0)
+                .try_into()
+                .context("opening the full-text index")
+        })?;
+        let (_, id, body) = fields();
+        Ok(Self { index, reader, id, body, folder: folder_of(base), lock: lock_of(base) })
+    }
+
+    /// The files whose checksum is wrong.
+    pub(crate) fn damaged(&self) -> Result<Vec<PathBuf>, StoreError> {
+        sound::damaged(&self.index, &self.folder).context("comparing checksums")
+    }
+
+    /// All chunks that it holds.
+    pub(crate) fn chunks(&self) -> Result<BTreeSet<u64>, StoreError> {
+        let found = guarded("reading the full-text index", || {
+            let all = self.reader.searcher().search(&AllQuery, &AllScores { seen: None });
+            all.context("reading the full-text index")
+        })?;
+        Ok(found.into_iter().map(|(id, _)| id).collect())
     }
 
     /// The generation that the last commit stands at; empty for a new index.
@@ -90,12 +162,19 @@ impl FullText {
     }
 
     /// Waits until no other thread or process writes.
-    pub(crate) fn turn(&self) -> Result<Turn, StoreError> {
-        turn(&self.lock)
+    ///
+    /// # Errors
+    /// [`BaseProblem::Busy`] after so long.
+    pub(crate) fn turn(&self, patience: Duration) -> Result<Turn, StoreError> {
+        turn(&self.lock, patience)
     }
 
     /// Applies changes in one commit.
     pub(crate) fn apply(&self, _turn: &Turn, changes: Changes) -> Result<(), StoreError> {
+        guarded("writing the full-text index", || self.write(changes))
+    }
+
+    fn write(&self, changes: Changes) -> Result<(), StoreError> {
         let mut writer: IndexWriter<TantivyDocument> = self
             .index
             .writer_with_num_threads(1, WRITER_BYTES)
@@ -190,120 +269,57 @@ impl TextSnapshot {
     }
 }
 
-fn create(folder: &Path, schema: &Schema) -> Result<Index, StoreError> {
-    if folder.exists() {
-        std::fs::remove_dir_all(folder).context("clearing the full-text folder")?;
-    }
-    std::fs::create_dir_all(folder).context("creating the full-text folder")?;
-    Index::create_in_dir(folder, schema.clone()).context("creating the full-text index")
+/// What is indexed of a chunk: its identifier, and its words.
+fn fields() -> (Schema, Field, Field) {
+    let mut schema = Schema::builder();
+    let id = schema.add_u64_field("id", FAST | INDEXED);
+    let indexing = TextFieldIndexing::default()
+        .set_tokenizer("words")
+        .set_index_option(IndexRecordOption::WithFreqs);
+    let body = schema.add_text_field("body", TextOptions::default().set_indexing_options(indexing));
+    (schema.build(), id, body)
 }
 
-fn turn(path: &Path) -> Result<Turn, StoreError> {
+/// The folder of the index in a base's folder.
+pub(crate) fn folder_of(base: &Path) -> PathBuf {
+    base.join(format!("fulltext-v{VERSION}"))
+}
+
+fn lock_of(base: &Path) -> PathBuf {
+    base.join(format!("fulltext-v{VERSION}.lock"))
+}
+
+/// Waits, so long at most, for the right to write the index of a base.
+pub(crate) fn turn_in(base: &Path, patience: Duration) -> Result<Turn, StoreError> {
+    turn(&lock_of(base), patience)
+}
+
+fn turn(path: &Path, patience: Duration) -> Result<Turn, StoreError> {
     let doing = "waiting to write full text";
     let file = File::options().create(true).append(true).open(path).context(doing)?;
-    file.lock().context(doing)?;
-    Ok(Turn(file))
-}
-
-/// Collects every match with its score.
-struct AllScores {
-    seen: Seen,
-}
-
-struct SegmentScores {
-    ids: Column<u64>,
-    seen: Seen,
-    found: Vec<(u64, f32)>,
-}
-
-impl Collector for AllScores {
-    type Fruit = Vec<(u64, f32)>;
-    type Child = SegmentScores;
-
-    fn for_segment(
-        &self,
-        _: SegmentOrdinal,
-        segment: &SegmentReader,
-    ) -> tantivy::Result<SegmentScores> {
-        let ids = segment.fast_fields().u64("id")?;
-        Ok(SegmentScores { ids, seen: self.seen.clone(), found: Vec::new() })
-    }
-
-    fn requires_scoring(&self) -> bool {
-        true
-    }
-
-    fn merge_fruits(&self, segments: Vec<Self::Fruit>) -> tantivy::Result<Self::Fruit> {
-        Ok(segments.concat())
-    }
-}
-
-impl SegmentCollector for SegmentScores {
-    type Fruit = Vec<(u64, f32)>;
-
-    fn collect(&mut self, document: DocId, score: Score) {
-        if let Some(id) = self.ids.first(document)
-            && self.seen.as_ref().is_none_or(|seen| seen.contains(&id))
-        {
-            self.found.push((id, score));
-        }
-    }
-
-    fn harvest(self) -> Self::Fruit {
-        self.found
-    }
-}
-
-/// Collects the `k` best matches that are seen; of equal ones those with the lowest identifiers.
-struct BestChunks {
-    k: usize,
-    seen: Seen,
-}
-
-impl Collector for BestChunks {
-    type Fruit = Vec<(u64, f32)>;
-    type Child = SegmentScores;
-
-    fn for_segment(
-        &self,
-        ordinal: SegmentOrdinal,
-        segment: &SegmentReader,
-    ) -> tantivy::Result<SegmentScores> {
-        AllScores { seen: self.seen.clone() }.for_segment(ordinal, segment)
-    }
-
-    fn requires_scoring(&self) -> bool {
-        true
-    }
-
-    fn merge_fruits(&self, segments: Vec<Self::Fruit>) -> tantivy::Result<Self::Fruit> {
-        let mut best = Best::new(self.k);
-        for (id, score) in segments.into_iter().flatten() {
-            best.offer(Near { id, owner: id, score });
-        }
-        Ok(best.sorted().into_iter().map(|near| (near.id, near.score)).collect())
-    }
-
-    fn collect_segment(
-        &self,
-        weight: &dyn Weight,
-        _: SegmentOrdinal,
-        segment: &SegmentReader,
-    ) -> tantivy::Result<Self::Fruit> {
-        let (ids, alive) = (segment.fast_fields().u64("id")?, segment.alive_bitset());
-        let mut best = Best::new(self.k);
-        // Just below the worst that is held: one as good may have the lower identifier.
-        let threshold = |best: &Best| best.worst().next_down().max(Score::MIN);
-        weight.for_each_pruning(threshold(&best), segment, &mut |document, score| {
-            if alive.is_none_or(|alive| alive.is_alive(document))
-                && let Some(id) = ids.first(document)
-                && self.seen.as_ref().is_none_or(|seen| seen.contains(&id))
-            {
-                best.offer(Near { id, owner: id, score });
+    let began = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Turn(file)),
+            Err(TryLockError::WouldBlock) if began.elapsed() < patience => {
+                std::thread::sleep(Duration::from_millis(5));
             }
-            threshold(&best)
-        })?;
-        Ok(best.sorted().into_iter().map(|near| (near.id, near.score)).collect())
+            Err(TryLockError::WouldBlock) => {
+                return Err(BaseProblem::Busy { path: path.to_owned() }).context(doing);
+            }
+            Err(TryLockError::Error(error)) => return Err(error).context(doing),
+        }
+    }
+}
+
+/// Damaged files may make tantivy panic: that is an error like any other.
+pub(crate) fn guarded<T>(
+    doing: &str,
+    work: impl FnOnce() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(done) => done,
+        Err(_) => Err("the full-text index cannot be read").context(doing),
     }
 }
 
@@ -318,11 +334,11 @@ mod tests {
     #[test]
     fn finds_in_two_languages_and_forgets() {
         let folder = tempfile::tempdir().unwrap();
-        let index = FullText::open(folder.path()).unwrap();
+        let index = FullText::open(folder.path(), WRITING).unwrap();
         assert_eq!(index.stamp(), "");
         let added =
             vec![text(1, "the harbour crane"), text(2, "港口起重机的维护"), text(3, "crane crane")];
-        let apply = |changes| index.apply(&index.turn().unwrap(), changes).unwrap();
+        let apply = |changes| index.apply(&index.turn(WRITING).unwrap(), changes).unwrap();
         apply(Changes { stamp: "b:1".to_owned(), gone: None, added });
         let ids = |query: &str| {
             index
@@ -339,15 +355,63 @@ mod tests {
         apply(Changes { stamp: "b:2".to_owned(), gone: Some(vec![3]), added: vec![] });
         assert_eq!(ids("crane"), [1]);
         drop(index);
-        assert_eq!(FullText::open(folder.path()).unwrap().stamp(), "b:2");
+        assert_eq!(FullText::open(folder.path(), WRITING).unwrap().stamp(), "b:2");
     }
 
+    /// A byte of any file, and any file whole: what does not open, or has another checksum, is made anew.
     #[test]
     fn a_damaged_index_is_made_anew() {
         let folder = tempfile::tempdir().unwrap();
-        drop(FullText::open(folder.path()).unwrap());
-        let meta = folder.path().join(format!("fulltext-v{VERSION}/meta.json"));
-        std::fs::write(&meta, "{").unwrap();
-        assert_eq!(FullText::open(folder.path()).unwrap().stamp(), "");
+        let made = || {
+            let _ = std::fs::remove_dir_all(folder_of(folder.path()));
+            let index = FullText::open(folder.path(), WRITING).unwrap();
+            let added = (0..300).map(|id| text(id, &format!("crane {id} of harbour {}", id % 7)));
+            let changes = Changes { stamp: "b:1".to_owned(), gone: None, added: added.collect() };
+            index.apply(&index.turn(WRITING).unwrap(), changes).unwrap();
+            drop(index);
+            assert_eq!(FullText::open(folder.path(), WRITING).unwrap().stamp(), "b:1");
+        };
+        made();
+        // Not what tantivy and we note besides.
+        let files = || {
+            let files = std::fs::read_dir(folder_of(folder.path())).unwrap();
+            files.map(|file| file.unwrap().path()).filter(|file| {
+                let name = file.file_name().unwrap().to_str().unwrap();
+                !name.starts_with('.') && !name.starts_with("sound")
+            })
+        };
+        let endings: BTreeSet<_> =
+            files().map(|file| file.extension().unwrap().to_owned()).collect();
+        assert!(5 < endings.len(), "{endings:?}");
+        for ending in endings {
+            for whole in [false, true] {
+                made();
+                let file = files().find(|file| file.extension() == Some(&ending)).unwrap();
+                let mut bytes = std::fs::read(&file).unwrap();
+                match whole {
+                    true => std::fs::remove_file(&file).unwrap(),
+                    false => {
+                        bytes[0] ^= 0x55;
+                        std::fs::write(&file, bytes).unwrap();
+                    }
+                }
+                let index = FullText::open(folder.path(), WRITING).unwrap();
+                // Positions are not kept: without their file nothing is missing.
+                let is_missed = !(whole && ending == "pos");
+                assert_eq!(index.stamp().is_empty(), is_missed, "{ending:?} {whole}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_waits_for_a_turn_waits_so_long_and_no_longer() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = FullText::open(folder.path(), WRITING).unwrap();
+        let held = index.turn(WRITING).unwrap();
+        let busy = index.turn(Duration::from_millis(20)).err().unwrap();
+        let cause = std::error::Error::source(&busy).unwrap();
+        assert!(matches!(cause.downcast_ref(), Some(BaseProblem::Busy { .. })), "{cause}");
+        drop(held);
+        index.turn(Duration::ZERO).unwrap();
     }
 }

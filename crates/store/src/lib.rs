@@ -3,9 +3,14 @@
 
 mod error;
 mod fulltext;
+mod phrases;
 pub mod scan;
 mod sidecar;
 mod sqlite;
 mod tokens;
 
-pub use sqlite::{Base, DATABASE, ExportLine, FileCounts, Freshness, LAYOUT};
+pub use error::BaseProblem;
+pub use sqlite::{
+    Base, Copied, DATABASE, ExportLine, FileCounts, Finding, Freshness, Health, LAYOUT, Originals,
+    Part, Remains, Repair,
+};

@@ -2,18 +2,23 @@
 //! generation they were made from; any doubt means: build them again.
 
 use std::fs;
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, ErrorKind, Read, Write};
 use std::path::Path;
+
+use blake3::Hasher;
 
 use crate::scan::Codes;
 
-const MAGIC: &[u8; 8] = b"pkvec\x00\x00\x01";
+const MAGIC: &[u8; 8] = b"pkvec\x00\x00\x02";
+
+/// The hash of all that stands before it.
+const CHECKSUM: usize = blake3::OUT_LEN;
 
 /// Writes codes so that a crash leaves either the old file or the new one.
 pub(crate) fn save(path: &Path, stamp: &str, codes: &Codes) -> std::io::Result<()> {
     // Two processes may save at once: each its own draft, and the last rename wins.
     let draft = path.with_extension(format!("draft{}", std::process::id()));
-    let mut file = BufWriter::new(fs::File::create(&draft)?);
+    let mut file = Hashed { file: BufWriter::new(fs::File::create(&draft)?), hash: Hasher::new() };
     file.write_all(MAGIC)?;
     for number in [stamp.len(), codes.dimensions, codes.ids.len()] {
         file.write_all(&(number as u64).to_le_bytes())?;
@@ -26,47 +31,110 @@ pub(crate) fn save(path: &Path, stamp: &str, codes: &Codes) -> std::io::Result<(
         file.write_all(&scale.to_le_bytes())?;
     }
     file.write_all(&codes.codes)?;
+    let Hashed { mut file, hash } = file;
+    file.write_all(hash.finalize().as_bytes())?;
     file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()?;
     fs::rename(&draft, path)
 }
 
-/// Codes with their stamp; `None` where the file is absent or damaged, or its stamp is not accepted.
+/// What a file of codes is worth.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Sidecar {
+    /// There is none.
+    Absent,
+    /// It was made from another state of the base, or by another version.
+    Stale,
+    /// Its bytes are not those that were written.
+    Damaged,
+    /// Codes, with a stamp that is accepted.
+    Codes(String, Codes),
+}
+
+/// Codes with their stamp; `None` where the file is absent, foreign or damaged, or its stamp is not accepted.
 pub(crate) fn load(path: &Path, accept: impl FnOnce(&str) -> bool) -> Option<(String, Codes)> {
-    let mut file = fs::File::open(path).ok()?;
-    let length = file.metadata().ok()?.len();
+    match look(path, accept) {
+        Sidecar::Codes(stamp, codes) => Some((stamp, codes)),
+        Sidecar::Damaged => {
+            tracing::warn!(path = %path.display(), "the vector codes are damaged; they are made again");
+            None
+        }
+        Sidecar::Absent | Sidecar::Stale => None,
+    }
+}
+
+/// What the file under `path` is worth.
+pub(crate) fn look(path: &Path, accept: impl FnOnce(&str) -> bool) -> Sidecar {
+    match fs::File::open(path) {
+        Ok(file) => read_all(file, accept).unwrap_or(Sidecar::Damaged),
+        Err(error) if error.kind() == ErrorKind::NotFound => Sidecar::Absent,
+        Err(_) => Sidecar::Damaged,
+    }
+}
+
+fn read_all(mut file: fs::File, accept: impl FnOnce(&str) -> bool) -> Option<Sidecar> {
+    let length = usize::try_from(file.metadata().ok()?.len()).ok()?;
     let mut magic = [0; 8];
     file.read_exact(&mut magic).ok()?;
+    if &magic != MAGIC {
+        let is_older = magic.starts_with(b"pkvec");
+        return is_older.then_some(Sidecar::Stale);
+    }
+    let mut hash = Hasher::new();
+    hash.update(&magic);
     let mut head = [[0; 8]; 3];
     for number in &mut head {
         file.read_exact(number).ok()?;
+        hash.update(number);
     }
-    let [stamp_length, dimensions, count] = head.map(u64::from_le_bytes);
-    let expected = dimensions
-        .checked_mul(count)?
-        .checked_add(count.checked_mul(20)?)?
-        .checked_add(32 + stamp_length)?;
-    if &magic != MAGIC || expected != length {
+    let [stamp_length, dimensions, count] = head.map(|it| usize::try_from(u64::from_le_bytes(it)));
+    let (stamp_length, dimensions, count) = (stamp_length.ok()?, dimensions.ok()?, count.ok()?);
+    let body = dimensions.checked_mul(count)?.checked_add(count.checked_mul(20)?)?;
+    let expected = body.checked_add(stamp_length)?.checked_add(32 + CHECKSUM)?;
+    if expected != length {
         return None;
     }
-    let stamp = String::from_utf8(read(&mut file, usize::try_from(stamp_length).ok()?)?).ok()?;
+    let stamp = String::from_utf8(read(&mut file, &mut hash, stamp_length)?).ok()?;
     if !accept(&stamp) {
+        return Some(Sidecar::Stale);
+    }
+    let mut ids = numbers(&read(&mut file, &mut hash, count * 16)?, u64::from_le_bytes);
+    let owners = ids.split_off(count);
+    let scales = numbers(&read(&mut file, &mut hash, count * 4)?, f32::from_le_bytes);
+    let codes = read(&mut file, &mut hash, count * dimensions)?;
+    let mut checksum = [0; CHECKSUM];
+    file.read_exact(&mut checksum).ok()?;
+    if hash.finalize() != checksum {
         return None;
     }
-    let count = usize::try_from(count).ok()?;
-    let mut bytes = read(&mut file, count * 16)?;
-    let mut ids = numbers(&bytes, u64::from_le_bytes);
-    let owners = ids.split_off(count);
-    bytes = read(&mut file, count * 4)?;
-    let scales = numbers(&bytes, f32::from_le_bytes);
-    let dimensions = usize::try_from(dimensions).ok()?;
-    let codes = read(&mut file, count * dimensions)?;
-    Some((stamp, Codes { dimensions, ids, owners, scales, codes, ..Codes::default() }))
+    Some(Sidecar::Codes(
+        stamp,
+        Codes { dimensions, ids, owners, scales, codes, ..Codes::default() },
+    ))
 }
 
-fn read(file: &mut fs::File, length: usize) -> Option<Vec<u8>> {
+fn read(file: &mut fs::File, hash: &mut Hasher, length: usize) -> Option<Vec<u8>> {
     let mut bytes = vec![0; length];
     file.read_exact(&mut bytes).ok()?;
+    hash.update(&bytes);
     Some(bytes)
+}
+
+/// Hashes what it writes.
+struct Hashed<W> {
+    file: W,
+    hash: Hasher,
+}
+
+impl<W: Write> Write for Hashed<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.hash.update(bytes.get(..written).unwrap_or_default());
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
 }
 
 fn numbers<const N: usize, T>(bytes: &[u8], decode: impl Fn([u8; N]) -> T) -> Vec<T> {
@@ -90,7 +158,17 @@ mod tests {
         let bytes = fs::read(&path).unwrap();
         fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
         assert_eq!(load("base:3"), None);
+        assert_eq!(look(&path, |found| found == "base:3"), Sidecar::Damaged);
         fs::write(&path, b"").unwrap();
         assert_eq!(load("base:3"), None);
+        // Whichever byte it is; one of the stamp makes it look older, which is as good.
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1;
+            fs::write(&path, damaged).unwrap();
+            assert_eq!(load("base:3"), None, "{at}");
+        }
+        fs::remove_file(&path).unwrap();
+        assert_eq!(look(&path, |found| found == "base:3"), Sidecar::Absent);
     }
 }

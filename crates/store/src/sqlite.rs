@@ -2,17 +2,23 @@
 //! from it; readers never wait for the writer.
 
 mod admit;
+mod backup;
+mod check;
 mod claims;
 mod codes;
 mod counts;
 mod distil;
 mod export;
 mod follow;
+mod forget;
 mod graph;
+mod header;
 mod layers;
 mod layouts;
 mod ledger;
 mod names;
+mod opening;
+mod originals;
 mod progress;
 mod put;
 mod read;
@@ -31,18 +37,22 @@ mod write;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use pikerag_knowledge::{Generation, StoreError, VectorSet};
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
+pub use backup::Copied;
+pub use check::{Finding, Health, Part, Repair};
 pub use export::ExportLine;
+pub use forget::Remains;
 pub use layouts::LAYOUT;
+pub use originals::Originals;
 pub use root::FileCounts;
 
-use crate::error::Context;
-use crate::fulltext::{FullText, TextSnapshot};
+use crate::error::{BaseProblem, Context};
+use crate::fulltext::{FullText, Seen, TextSnapshot, guarded};
 
 /// The file that makes a folder a knowledge base.
 pub const DATABASE: &str = "base.sqlite";
@@ -82,10 +92,10 @@ struct Inner {
     /// Told from other bases that may once have stood in this folder.
     identity: String,
     readers: Mutex<Vec<Connection>>,
-    /// Closed last: only the last connection folds the write-ahead log into the database.
-    writer: Mutex<Connection>,
-    fulltext: OnceLock<FullText>,
-    fulltext_opening: Mutex<()>,
+    /// Closed last: only the last connection folds the write-ahead log into the database. `None` where nothing
+    /// can be written.
+    writer: Option<Mutex<Connection>>,
+    fulltext: Mutex<Option<Arc<FullText>>>,
     vectors: codes::Loaded,
     names: names::Borne,
     ledger: ledger::Queue,
@@ -96,17 +106,22 @@ impl Base {
     /// Opens the base in `folder`, or makes an empty one there.
     ///
     /// # Errors
-    /// [`StoreError::NotOurs`] where the file is no base of this layout.
+    /// [`StoreError::NotOurs`] where the file is no base of a layout that is known: it is left as it is, to the
+    /// byte. [`BaseProblem::ReadOnly`].
     pub fn open_or_create(folder: &Path) -> Result<Self, StoreError> {
         std::fs::create_dir_all(folder)
             .context(&format!("creating the folder {}", folder.display()))?;
-        Self::connect(folder, Freshness::Now)
+        let base = Self::connect(folder, Freshness::Now)?;
+        match base.is_read_only() {
+            true => Err(base.inner.read_only("opening the base to write")),
+            false => Ok(base),
+        }
     }
 
-    /// Opens the base in `folder`.
+    /// Opens the base in `folder`, to read alone where it cannot be written.
     ///
     /// # Errors
-    /// [`StoreError::NotOurs`] where there is none.
+    /// [`StoreError::NotOurs`] where there is none, or none of a layout that is known.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         Self::open_with(folder, Freshness::Now)
     }
@@ -127,15 +142,19 @@ impl Base {
 
     fn connect(folder: &Path, freshness: Freshness) -> Result<Self, StoreError> {
         let path = folder.join(DATABASE);
-        let not_ours =
-            |reason: String| StoreError::NotOurs { path: path.display().to_string(), reason };
-        let mut writer = Connection::open(&path).map_err(|error| not_ours(error.to_string()))?;
-        tune(&writer).map_err(|error| not_ours(error.to_string()))?;
-        writer.execute_batch(WRITING).map_err(|error| not_ours(error.to_string()))?;
-        layouts::bring_up_to_date(&path, &mut writer)?;
-        let identity = writer
-            .query_row("SELECT value FROM meta WHERE key = 'identity'", [], |row| row.get(0))
-            .map_err(|error| not_ours(error.to_string()))?;
+        let writer = opening::to_write(&path)?;
+        let identity = |connection: &Connection| {
+            connection
+                .query_row("SELECT value FROM meta WHERE key = 'identity'", [], |row| row.get(0))
+        };
+        let identity = match &writer {
+            Some(writer) => identity(writer),
+            None => identity(&opening::reader(&path)?),
+        };
+        let identity = identity.map_err(|error| StoreError::NotOurs {
+            path: path.display().to_string(),
+            reason: error.to_string(),
+        })?;
         Ok(Self {
             inner: Arc::new_cyclic(|me| Inner {
                 me: Weak::clone(me),
@@ -143,10 +162,9 @@ impl Base {
                 freshness,
                 catching_up: follow::CatchingUp::default(),
                 identity,
-                writer: Mutex::new(writer),
+                writer: writer.map(Mutex::new),
                 readers: Mutex::default(),
-                fulltext: OnceLock::new(),
-                fulltext_opening: Mutex::default(),
+                fulltext: Mutex::default(),
                 vectors: codes::Loaded::default(),
                 names: names::Borne::default(),
                 ledger: ledger::Queue::default(),
@@ -159,6 +177,11 @@ impl Base {
     /// The folder of the base.
     pub fn folder(&self) -> &Path {
         &self.inner.folder
+    }
+
+    /// Whether it can be asked and not changed. What is paid for is then kept in memory alone.
+    pub fn is_read_only(&self) -> bool {
+        self.inner.writer.is_none()
     }
 
     /// Runs `work` on a connection for reading, off the async threads.
@@ -215,22 +238,32 @@ impl Inner {
     ) -> Result<T, StoreError> {
         let connection = self.reader()?;
         let result = work(&connection);
-        locked(&self.readers).push(connection);
+        self.put_back(connection);
         result
     }
 
     /// A connection that nobody else has; whoever has it puts it back.
     fn reader(&self) -> Result<Connection, StoreError> {
+        let path = self.folder.join(DATABASE);
+        if self.writer.is_none() {
+            // A new one each time: somebody who can write may have begun to.
+            return opening::reader(&path);
+        }
         let idle = locked(&self.readers).pop();
         if let Some(connection) = idle {
             return Ok(connection);
         }
         let doing = "opening the database to read";
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection =
-            Connection::open_with_flags(self.folder.join(DATABASE), flags).context(doing)?;
+        let connection = Connection::open_with_flags(path, flags).context(doing)?;
         tune(&connection).context(doing)?;
         Ok(connection)
+    }
+
+    fn put_back(&self, connection: Connection) {
+        if self.writer.is_some() {
+            locked(&self.readers).push(connection);
+        }
     }
 
     fn transaction<T>(
@@ -238,7 +271,8 @@ impl Inner {
         what: &str,
         work: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        let mut writer = locked(&self.writer);
+        let writer = self.writer.as_ref().ok_or_else(|| self.read_only(what))?;
+        let mut writer = locked(writer);
         // Immediate: a transaction that begins by reading must not fail when it turns to writing.
         let transaction = writer
             .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
@@ -248,13 +282,19 @@ impl Inner {
         Ok(result)
     }
 
+    fn read_only(&self, what: &str) -> StoreError {
+        let problem = BaseProblem::ReadOnly { folder: self.folder.clone() };
+        StoreError::Failed { what: what.to_owned(), source: problem.into() }
+    }
+
     /// As [`Inner::transaction`], for what may be lost with the power: it waits for no disk.
     fn fleeting<T>(
         &self,
         what: &str,
         work: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        let mut writer = locked(&self.writer);
+        let writer = self.writer.as_ref().ok_or_else(|| self.read_only(what))?;
+        let mut writer = locked(writer);
         writer.pragma_update(None, "synchronous", "NORMAL").context(what)?;
         let done = (|| {
             let behavior = rusqlite::TransactionBehavior::Immediate;
@@ -265,16 +305,6 @@ impl Inner {
         })();
         writer.pragma_update(None, "synchronous", "FULL").context(what)?;
         done.context(what)
-    }
-
-    /// The full-text index, opened on first use: most commands need none.
-    fn fulltext(&self) -> Result<&FullText, StoreError> {
-        let _one_opener = locked(&self.fulltext_opening);
-        if let Some(index) = self.fulltext.get() {
-            return Ok(index);
-        }
-        let index = FullText::open(&self.folder)?;
-        Ok(self.fulltext.get_or_init(|| index))
     }
 
     fn stamp(&self, generation: i64) -> String {
@@ -297,13 +327,27 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl View<'_> {
-    /// Full text in this state, or in the closest that there is.
-    fn text(&self) -> Result<TextSnapshot, StoreError> {
-        if let Some(snapshot) = self.snapshot {
-            return Ok(snapshot.text());
-        }
-        self.inner.follow_text(self.connection)?;
-        Ok(self.inner.fulltext()?.snapshot())
+    /// Searches full text in this state, or in the closest that there is, for chunks that are seen. An index that
+    /// proves to be damaged is made again.
+    fn in_text<T>(
+        &self,
+        search: impl Fn(&TextSnapshot, Seen) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let doing = "searching the full-text index";
+        let (text, seen) = match self.snapshot {
+            Some(snapshot) => snapshot.text(),
+            None => (self.inner.text_at(self.connection)?.snapshot(), None),
+        };
+        let failed = match guarded(doing, || search(&text, seen)) {
+            Ok(found) => return Ok(found),
+            Err(error) => error,
+        };
+        let remade = self.inner.remade_text(failed)?.snapshot();
+        let (text, seen) = match self.snapshot {
+            Some(snapshot) => snapshot.replace_text(self.connection, remade)?,
+            None => (remade, None),
+        };
+        guarded(doing, || search(&text, seen))
     }
 
     /// The chunks that are seen; all of them, where it does not say.

@@ -83,7 +83,7 @@ fn what_is_not_ours_is_left_alone() {
 
     let letter = "Dear reader, this is no database at all, however long it may be.".repeat(99);
     std::fs::write(&path, &letter).unwrap();
-    refused("file is not a database");
+    refused("it is no database");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), letter);
     std::fs::remove_file(&path).unwrap();
 

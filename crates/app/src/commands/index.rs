@@ -1,12 +1,12 @@
-//! `index`, `estimate`, `delete`: what goes into the base and what leaves it.
+//! `index` and `estimate`: what goes into the base.
 
 use pikerag_engine::knowledge::Problem;
 use pikerag_engine::parts::{IndexReport, Outcome};
-use pikerag_engine::{DeleteRequest, Engine, IndexResponse};
+use pikerag_engine::{Engine, IndexResponse};
 
 use super::files::{tell_gone, tell_unseen};
 use crate::advice;
-use crate::cli::{Estimate, Index, Paths};
+use crate::cli::{Estimate, Index};
 use crate::exit;
 use crate::output::{Bar, note, say, say_json, tell_notice};
 use crate::plain::one_line;
@@ -94,6 +94,12 @@ fn tell(response: &IndexResponse) {
         note(&format!("… and {} (all with --json)", count(more + 1, "more problem")));
     }
     tell_unanswered(report);
+    for path in &response.originals.too_large {
+        note(&format!(
+            "not kept as it is, too large for `index.originals_mib`: {}",
+            one_line(path)
+        ));
+    }
     for path in pruned {
         say(&format!("removed {}: it is gone from disk", one_line(path)));
     }
@@ -161,21 +167,6 @@ fn tell_unanswered(report: &IndexReport) {
     if 0 < report.refused {
         note(&format!("{} refused; {}", count(report.refused, "call"), advice::REFUSED));
     }
-}
-
-pub(crate) async fn delete(engine: &Engine, json: bool, arguments: &Paths) -> anyhow::Result<u8> {
-    let response = engine.delete(&DeleteRequest { paths: arguments.paths.clone() }).await?;
-    if json {
-        say_json(&response)?;
-    } else {
-        for name in &response.deleted {
-            say(&format!("deleted {}", one_line(name)));
-        }
-        if response.deleted.is_empty() {
-            note("nothing in the base is named so; `pikerag files` lists what there is");
-        }
-    }
-    Ok(if response.deleted.is_empty() { exit::FAILED } else { 0 })
 }
 
 pub(crate) async fn estimate(

@@ -26,7 +26,8 @@ pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
         say_json(&response)?;
         return Ok(0);
     }
-    let StatusResponse { base, root, summary, embedder, waiting, gone, unseen, same } = response;
+    let StatusResponse { base, root, summary, originals, embedder, waiting, gone, unseen, same } =
+        response;
     say(&format!("knowledge base in {}, of files in {}", base.display(), root.display()));
     say(&format!(
         "  {}, {}, {}, {}",
@@ -72,6 +73,14 @@ pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
         summary.usage.prompt_tokens,
         summary.usage.completion_tokens
     ));
+    if originals.files + originals.without > 0 {
+        say(&format!(
+            "  {} kept as they were read, {:.1} MiB; {} not",
+            count(originals.files, "file"),
+            originals.bytes as f64 / f64::from(1 << 20),
+            originals.without
+        ));
+    }
     for (stage, left) in &waiting {
         let what = if stage == "vectors" { "text" } else { "chunk" };
         let wait = if *left == 1 { "waits" } else { "wait" };

@@ -80,8 +80,13 @@ fn a_base_of_layout_3_resumes_and_pays_nothing_again() {
     let report = place.run_to(0, &["--json", "index", "docs"]).json()["report"].clone();
     assert_eq!(report["failures"], 0, "{report:#}");
     assert_eq!((&report["atoms"], &report["vectors"]), (&0.into(), &0.into()), "{report:#}");
+    // What later layouts keep besides is kept from now on: nothing is read again for it.
+    let read = report["files"].as_array().unwrap();
+    assert!(read.iter().all(|file| file[1]["outcome"] == "unchanged"), "{report:#}");
     let status = place.run_to(0, &["--json", "status"]).json();
     assert_eq!(status["summary"]["pending"], Value::Array(Vec::new()), "{status:#}");
+    let originals = (&status["originals"]["files"], &status["originals"]["without"]);
+    assert_eq!(originals, (&read.len().into(), &0.into()), "{status:#}");
     // What goes and comes back is read from the record: descriptions, questions, vectors of chunks. Then the graph
     // is another for a while, and its vectors would be new.
     place.run_to(0, &["delete", "docs/company-guide.md"]);

@@ -4,6 +4,8 @@
 //! One test binary, so that it is linked once and what the tests share is no dead code in any.
 
 #[cfg(test)]
+mod boxes;
+#[cfg(test)]
 mod cli;
 #[cfg(test)]
 mod common;
@@ -19,6 +21,8 @@ mod files;
 mod filters;
 #[cfg(test)]
 mod hostile;
+#[cfg(test)]
+mod keep;
 #[cfg(test)]
 mod kill;
 #[cfg(test)]

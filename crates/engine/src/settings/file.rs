@@ -213,6 +213,10 @@ pub(super) struct IndexTable {
     pub(super) atoms: Option<Vec<AtomsSetting>>,
     /// What to build over all documents together.
     pub(super) with: Vec<Structure>,
+    /// Whether the bytes of files are kept as they were read; default: yes.
+    pub(super) originals: Option<bool>,
+    /// The largest file whose bytes are kept.
+    pub(super) originals_mib: Option<u64>,
 }
 
 /// What is known of tags beforehand.

@@ -24,6 +24,9 @@ use super::{
 use crate::notice::Notice;
 use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};
 
+/// The largest file whose bytes are kept.
+const ORIGINALS_MIB: u64 = 64;
+
 /// What is said anew for each run; it goes before everything else.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
@@ -110,6 +113,11 @@ fn resolve(
         },
         weights: weights(file.embed.weights, environment),
         min_tokens,
+        originals: file
+            .index
+            .originals
+            .unwrap_or(true)
+            .then(|| file.index.originals_mib.unwrap_or(ORIGINALS_MIB).saturating_mul(1 << 20)),
         ingest,
         prices: file.prices.iter().map(|(model, set)| (model.clone(), price(set))).collect(),
         cap: Cap {

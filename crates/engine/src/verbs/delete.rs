@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use pikerag_knowledge::{CorpusWriter, SearchWriter};
+use pikerag_store::Remains;
 use serde::Serialize;
 
+use super::keeping::now;
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 
@@ -13,6 +15,8 @@ use crate::error::{EngineError, Result};
 pub struct DeleteRequest {
     /// Files, and folders with all that lies below them; they need not exist any more.
     pub paths: Vec<PathBuf>,
+    /// Whether the calls and runs that hold their text go too, and what was freed is overwritten.
+    pub forget: bool,
 }
 
 /// The files whose documents are gone.
@@ -20,23 +24,47 @@ pub struct DeleteRequest {
 pub struct DeleteResponse {
     /// The files; none, where nothing in the base is named so.
     pub deleted: Vec<String>,
+    /// Calls and runs that hold their text, and are still there.
+    pub remains: Remains,
+    /// Calls and runs that held it, and are gone; `None` where that was not asked for.
+    pub forgotten: Option<Remains>,
+    /// Whether what an earlier call had begun to forget was overwritten now.
+    pub finished: bool,
 }
 
 impl Engine {
     /// Removes files and all that derives from them.
     ///
     /// # Errors
-    /// There is no base, or it cannot be written.
+    /// There is no base, or it cannot be written. What was to be forgotten may then be gone and not overwritten:
+    /// `check` says so, and the next call goes on.
     pub async fn delete(&self, request: &DeleteRequest) -> Result<DeleteResponse> {
         let base = self.base()?;
         let names = self.names(&base).await?;
         let under = names.under(&request.paths).into_iter();
-        let paths: Vec<String> = under.map(|file| file.path.clone()).collect();
-        for path in &paths {
-            let deleted = base.delete_file(path).await;
-            deleted.map_err(|source| EngineError::NotDeleted { path: path.clone(), source })?;
+        let deleted: Vec<String> = under.map(|file| file.path.clone()).collect();
+        let mut response = DeleteResponse {
+            deleted,
+            remains: Remains::default(),
+            forgotten: None,
+            finished: false,
+        };
+        let deleted = &response.deleted;
+        if request.forget {
+            response.finished = base.finish_forgetting().await?;
+            let forgotten = match deleted.is_empty() {
+                true => Remains::default(),
+                false => base.forget_files(deleted, now()).await?,
+            };
+            response.forgotten = Some(forgotten);
+        } else {
+            response.remains = base.remains_of(deleted).await?;
+            for path in deleted {
+                let deleted = base.delete_file(path).await;
+                deleted.map_err(|source| EngineError::NotDeleted { path: path.clone(), source })?;
+            }
         }
         base.refresh().await?;
-        Ok(DeleteResponse { deleted: paths })
+        Ok(response)
     }
 }

@@ -8,6 +8,7 @@ use pikerag_coordinate::ingest::{FileError, Outcome, Report, ingest};
 use pikerag_knowledge::{CorpusWriter, RefusalWriter, Structure};
 use serde::Serialize;
 
+use super::original::KeptOriginals;
 use super::progress::{OnProgress, Progress};
 use crate::engine::{Cost, Engine};
 use crate::error::Result;
@@ -48,6 +49,8 @@ pub struct IndexResponse {
     pub gone: Vec<String>,
     /// Files that are not seen and may be there all the same. They are never removed.
     pub unseen: Vec<Unseen>,
+    /// Files whose bytes are kept since.
+    pub originals: KeptOriginals,
     /// What was paid, models and embeddings.
     pub spent: Cost,
     /// Folder of the base.
@@ -112,6 +115,7 @@ impl Engine {
         let watch = |progress| self.tell(request.progress, progress);
         let ingesting = Box::pin(ingest(&tools, &found.files, &params, &watch));
         let mut report = self.unless_cancelled(async { Ok(ingesting.await?) }).await?;
+        let originals = self.keep_originals(&base, &names, &found.files).await?;
         (request.progress)(Progress::Ended);
         report.files.extend(failures(found.left_out));
         lost.forget(report.moved.iter().map(|(old, _)| old));
@@ -119,6 +123,7 @@ impl Engine {
             unseen: lost.unseen(),
             report,
             pruned,
+            originals,
             retried,
             gone: lost.gone,
             spent: self.cost(),
@@ -130,8 +135,8 @@ impl Engine {
     fn nothing_read(&self, found: Found) -> IndexResponse {
         let report = Report { files: failures(found.left_out).collect(), ..Report::default() };
         let base = self.settings().base.clone();
-        let (gone, unseen, pruned, retried) = Default::default();
-        IndexResponse { report, pruned, retried, gone, unseen, spent: self.cost(), base }
+        let (gone, unseen, pruned, originals, retried) = Default::default();
+        IndexResponse { report, pruned, originals, retried, gone, unseen, spent: self.cost(), base }
     }
 }
 

@@ -48,7 +48,9 @@ impl Engine {
         let Asking { question, method, filter, retrace } = asking;
         let keep = self.settings().runs;
         // What only repeats a run tells nothing new.
-        let is_kept = 0 < keep.number && retrace.as_ref().is_none_or(Retrace::is_fork);
+        let is_kept = 0 < keep.number
+            && !base.is_read_only()
+            && retrace.as_ref().is_none_or(Retrace::is_fork);
         let (sender, updates) = unbounded_channel();
         let sink = Fan { keeper: is_kept.then_some(sender), listener: request.listener.clone() };
         let params = RunParams {
@@ -69,6 +71,7 @@ impl Engine {
         let asking = answer(ports, question, method, params, cancelled);
         let (finished, kept) = join(asking, keep_all(base, updates)).await;
         let kept = match kept {
+            Ok(()) if base.is_read_only() => Ok(()),
             Ok(()) => base.prune_runs(keep.oldest(now()), keep.number).await.map(drop),
             Err(error) => Err(error),
         };
@@ -78,7 +81,7 @@ impl Engine {
 }
 
 /// Milliseconds since 1970.
-fn now() -> Millis {
+pub(super) fn now() -> Millis {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
 }

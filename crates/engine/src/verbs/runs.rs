@@ -235,7 +235,10 @@ async fn named(base: &Base, name: &str) -> Result<RunRecord> {
         Ok([run]) => Ok(run),
         Err(several) => match several.iter().find(|run| is_exact(run)) {
             Some(exact) => Ok(exact.clone()),
-            None if several.is_empty() => Err(EngineError::NoRun { name: name.to_owned() }),
+            None if several.is_empty() => match base.forgotten_run(name.trim()).await? {
+                Some((run, forgotten)) => Err(EngineError::RunForgotten { run, forgotten }),
+                None => Err(EngineError::NoRun { name: name.to_owned() }),
+            },
             None => Err(EngineError::UnclearRun { name: name.to_owned() }),
         },
     }

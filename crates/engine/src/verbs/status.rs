@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use pikerag_coordinate::ingest::mark_in_words;
 use pikerag_coordinate::waiting::waiting;
 use pikerag_knowledge::{BaseSummary, CorpusReader, Progress};
-use pikerag_store::Base;
+use pikerag_store::{Base, Originals};
 use serde::Serialize;
 
 use super::index::{Lost, Unseen};
@@ -37,6 +37,8 @@ pub struct StatusResponse {
     pub unseen: Vec<Unseen>,
     /// Names of files with the same bytes, each list in order.
     pub same: Vec<Vec<String>>,
+    /// Bytes of files that are kept.
+    pub originals: Originals,
 }
 
 impl Engine {
@@ -57,6 +59,7 @@ impl Engine {
             unseen: lost.unseen(),
             gone: lost.gone,
             same: same(&names),
+            originals: base.originals().await?,
             embedder,
             summary,
         })

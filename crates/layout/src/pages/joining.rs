@@ -2,6 +2,7 @@
 //! and words that only the end of a line cut.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use crate::piece::{Body, Edge, Piece};
 use crate::text::script::is_wide;
@@ -23,10 +24,11 @@ pub(crate) fn joined(pieces: Vec<Piece>) -> Vec<Piece> {
             _ => false,
         };
         match joined.last_mut().filter(|_| goes_on) {
-            // Its box is that of the first part.
-            Some(Piece { body: Body::Text(before), .. }) => {
+            // Its box is that of the first part; its lines keep their own.
+            Some(Piece { body: Body::Text(before), lines: places, .. }) => {
                 if let Body::Text(lines) = piece.body {
                     before.extend(lines);
+                    places.extend(piece.lines);
                 }
             }
             _ => joined.push(piece),
@@ -67,14 +69,24 @@ pub(crate) fn hyphened(pieces: &[Piece]) -> HashSet<String> {
     words
 }
 
+/// A text, and where in it each of its lines stands, in bytes.
+pub(crate) struct OfLines {
+    pub(crate) text: LinkedText,
+    pub(crate) ranges: Vec<Range<usize>>,
+}
+
 /// The lines of a paragraph as one text, with their links.
-pub(crate) fn text_of(lines: &[Line], hyphened: &HashSet<String>) -> LinkedText {
+pub(crate) fn text_of(lines: &[Line], hyphened: &HashSet<String>) -> OfLines {
     let mut text = LinkedText::default();
+    let mut ranges: Vec<Range<usize>> = Vec::with_capacity(lines.len());
     for line in lines {
         let next = &line.text.text;
         if let Some(cut) = hyphen(&text.text, next, hyphened) {
             text.text.truncate(cut);
             text.links.iter_mut().for_each(|(_, end, _)| *end = (*end).min(cut));
+            for range in &mut ranges {
+                range.end = range.end.min(cut);
+            }
         } else {
             let wide = |c: Option<char>| c.is_some_and(is_wide);
             let close = wide(text.text.chars().last()) && wide(next.chars().next())
@@ -87,12 +99,13 @@ pub(crate) fn text_of(lines: &[Line], hyphened: &HashSet<String>) -> LinkedText 
         }
         let start = text.text.len();
         text.text.push_str(next);
+        ranges.push(start..text.text.len());
         let moved = line.text.links.iter();
         text.links
             .extend(moved.map(|(from, to, target)| (start + from, start + to, target.clone())));
     }
     text.links.retain(|(from, to, _)| from < to);
-    text
+    OfLines { text, ranges }
 }
 
 /// Where the hyphen stands that only the line's end put there.
@@ -111,13 +124,14 @@ fn hyphen(text: &str, next: &str, hyphened: &HashSet<String>) -> Option<usize> {
 }
 
 /// The text from `cut` on.
-pub(crate) fn behind(text: LinkedText, cut: usize) -> LinkedText {
+pub(crate) fn behind(OfLines { text, ranges }: OfLines, cut: usize) -> OfLines {
     let rest = text.text.get(cut..).unwrap_or_default().to_owned();
     let links = (text.links.into_iter())
         .filter(|(_, to, _)| cut < *to)
         .map(|(from, to, target)| (from.saturating_sub(cut), to - cut, target))
         .collect();
-    LinkedText { text: rest, links }
+    let shifted = ranges.iter().map(|it| it.start.saturating_sub(cut)..it.end.saturating_sub(cut));
+    OfLines { text: LinkedText { text: rest, links }, ranges: shifted.collect() }
 }
 
 pub(crate) fn is_code(lines: &[Line]) -> bool {
@@ -125,9 +139,10 @@ pub(crate) fn is_code(lines: &[Line]) -> bool {
 }
 
 /// Program text, a line each, with its indentation told from where lines begin.
-pub(crate) fn code(lines: &[Line]) -> String {
+pub(crate) fn code(lines: &[Line]) -> OfLines {
     let left = lines.iter().map(|line| line.area.left).fold(f32::MAX, f32::min);
     let mut text = String::new();
+    let mut ranges = Vec::with_capacity(lines.len());
     for line in lines {
         if !text.is_empty() {
             text.push('\n');
@@ -136,7 +151,9 @@ pub(crate) fn code(lines: &[Line]) -> String {
             (line.area.right - line.area.left) / line.text.text.chars().count().max(1) as f32;
         let indent = ((line.area.left - left) / width.max(1.0)).round().clamp(0.0, 200.0) as usize;
         text.extend(std::iter::repeat_n(' ', indent));
+        let start = text.len();
         text.push_str(&line.text.text);
+        ranges.push(start..text.len());
     }
-    text
+    OfLines { text: LinkedText::from(text.as_str()), ranges }
 }

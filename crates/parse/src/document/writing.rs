@@ -2,8 +2,10 @@
 //! gate for all binary formats, so that spans, tables and figures come out alike.
 
 use std::fmt::Write;
+use std::ops::Range;
 
-use pikerag_knowledge::{Area, Block, BlockKind, Document, Image, Link, Span, Table};
+use pikerag_knowledge::{Area, Block, BlockKind, Document, Image, Link, PageBox, Span, Table};
+use pikerag_layout::piece::LinePlace;
 
 pub(crate) use pikerag_layout::text::LinkedText;
 
@@ -41,6 +43,16 @@ impl Writing {
 
     /// Writes a heading, paragraph, item, caption or program text; nothing where it is blank.
     pub(crate) fn piece(&mut self, kind: BlockKind, text: &LinkedText) {
+        self.lines(kind, text, &[]);
+    }
+
+    /// As [`Writing::piece`], where it is known on which bytes of the text its lines stand, and where those are.
+    pub(crate) fn lines(
+        &mut self,
+        kind: BlockKind,
+        text: &LinkedText,
+        lines: &[(Range<usize>, LinePlace)],
+    ) {
         let body = text.text.trim_end();
         let lead = body.len() - body.trim_start().len();
         if body.len() == lead {
@@ -49,6 +61,15 @@ impl Writing {
         let start = self.open();
         self.text.push_str(body.get(lead..).unwrap_or_default());
         self.close(kind, start);
+        let within = |at: usize| start + at.clamp(lead, body.len()) - lead;
+        if let Some(block) = self.blocks.last_mut() {
+            for (range, LinePlace { page, area }) in lines {
+                let span = Span { start: within(range.start), end: within(range.end) };
+                if span.start < span.end {
+                    block.boxes.push(PageBox { span, page: *page, area: *area });
+                }
+            }
+        }
         for (from, to, target) in &text.links {
             let (from, to) = (from.max(&lead) - lead, to.min(&body.len()).saturating_sub(lead));
             if from < to {
@@ -175,6 +196,7 @@ impl Writing {
         for mut block in blocks {
             block.span = moved(block.span);
             block.page = block.page.or(self.place.page);
+            block.boxes.iter_mut().for_each(|line| line.span = moved(line.span));
             block.hidden |= self.place.hidden;
             match &mut block.kind {
                 BlockKind::Table(table) => {
@@ -200,7 +222,7 @@ impl Writing {
         let span = Span { start, end: self.text.len() };
         let Place { page, area, hidden } = self.place;
         self.n_figures += usize::from(is_figure(&kind));
-        self.blocks.push(Block { kind, span, page, area, hidden });
+        self.blocks.push(Block { kind, span, page, area, boxes: Vec::new(), hidden });
     }
 }
 

@@ -142,6 +142,7 @@ fn chunk(id: u64, title: &str, text: &str) -> Chunk {
         span: Span { start: 0, end: text.len() },
         page: None,
         area: None,
+        boxes: Vec::new(),
         table: None,
         summary: None,
         hidden: false,

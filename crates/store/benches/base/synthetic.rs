@@ -215,6 +215,7 @@ fn document(uri: &str, random: &mut Random) -> DocumentGraph {
         text: text.clone(),
         page: None,
         area: None,
+        boxes: Vec::new(),
         summary: None,
         hidden: false,
         table: None,

@@ -2,7 +2,7 @@
 //! log of vectors that came, changed and went.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use pikerag_knowledge::{AtomKind, StoreError, VectorSet};
@@ -12,7 +12,7 @@ use super::vectors::table;
 use super::{Inner, counter, locked, rows};
 use crate::error::Context;
 use crate::scan::{Codes, Parts};
-use crate::sidecar;
+use crate::sidecar::{self, Sidecar};
 
 /// The sets, by the table that their vectors stand in.
 const SETS: [&[VectorSet]; 6] = [
@@ -27,6 +27,12 @@ const SETS: [&[VectorSet]; 6] = [
     &[VectorSet::Sources],
     &[VectorSet::Sections],
 ];
+
+/// All sets of vectors.
+pub(super) fn sets() -> impl Iterator<Item = VectorSet> {
+    SETS.into_iter().flatten().copied()
+}
+
 /// Codes are saved again when more than one in so many has changed since.
 const RESAVED: usize = 8;
 
@@ -34,6 +40,27 @@ const RESAVED: usize = 8;
 #[derive(Default)]
 pub(super) struct Loaded {
     sets: Mutex<BTreeMap<VectorSet, Arc<Mutex<Option<Set>>>>>,
+}
+
+impl Loaded {
+    /// What is held of a set; the next search loads it anew.
+    pub(super) fn forget(&self, set: VectorSet) {
+        locked(&self.sets).remove(&set);
+    }
+}
+
+/// What the file of a set is worth.
+pub(super) enum SavedCodes {
+    /// There is none.
+    Absent,
+    /// The log does not go on from there.
+    Stale,
+    /// Its bytes are not those that were written.
+    Damaged,
+    /// With what the log says besides, it does not give the vectors of the database.
+    Wrong,
+    /// So many vectors.
+    Sound(usize),
 }
 
 struct Set {
@@ -101,20 +128,50 @@ impl Inner {
         floor: i64,
         now: i64,
     ) -> Result<Set, StoreError> {
-        let follows =
-            |stamp: &str| self.seq_of(stamp).is_some_and(|seq| (floor..=now).contains(&seq));
-        let path = self.codes_file(set);
-        if let Some((stamp, codes)) = sidecar::load(&path, follows) {
+        let path = sidecar_of(&self.folder, set);
+        if let Some((stamp, codes)) = sidecar::load(&path, |stamp| self.follows(stamp, floor, now))
+        {
             let seq = self.seq_of(&stamp).unwrap_or_default();
             return Ok(Set { seq, saved: seq, changed: 0, parts: Parts::of(codes) });
         }
         let codes = read_codes(connection, set)?;
-        let saved = match self.save(set, now, &codes) {
+        let saved = match self.writer.is_some() && self.save(set, now, &codes) {
             true => now,
             // Nothing is dropped from the log on the strength of it.
             false => floor,
         };
         Ok(Set { seq: now, saved, changed: 0, parts: Parts::of(codes) })
+    }
+
+    /// Compares the file of a set, and what the log says besides, with the database.
+    pub(super) fn saved_codes(
+        &self,
+        connection: &Connection,
+        set: VectorSet,
+    ) -> Result<SavedCodes, StoreError> {
+        let doing = "reading the log of vectors";
+        let now = log_end(connection).context(doing)?;
+        let floor = counter(connection, &floor(set)).context(doing)?;
+        let path = sidecar_of(&self.folder, set);
+        let (stamp, codes) = match sidecar::look(&path, |stamp| self.follows(stamp, floor, now)) {
+            Sidecar::Absent => return Ok(SavedCodes::Absent),
+            Sidecar::Stale => return Ok(SavedCodes::Stale),
+            Sidecar::Damaged => return Ok(SavedCodes::Damaged),
+            Sidecar::Codes(stamp, codes) => (stamp, codes),
+        };
+        let seq = self.seq_of(&stamp).unwrap_or_default();
+        let mut held = Set { seq, saved: seq, changed: 0, parts: Parts::of(codes) };
+        step(connection, set, &mut held, now).context("reading vectors")?;
+        let codes = held.parts.compact();
+        Ok(match codes == read_codes(connection, set)? {
+            true => SavedCodes::Sound(codes.ids.len()),
+            false => SavedCodes::Wrong,
+        })
+    }
+
+    /// Whether the log goes on from codes with this stamp.
+    fn follows(&self, stamp: &str, floor: i64, now: i64) -> bool {
+        self.seq_of(stamp).is_some_and(|seq| (floor..=now).contains(&seq))
     }
 
     /// Brings all codes up to the database; saves those that have changed much, and drops from the log what
@@ -175,7 +232,7 @@ impl Inner {
 
     /// Whether the file could be written.
     fn save(&self, set: VectorSet, seq: i64, codes: &Codes) -> bool {
-        let path = self.codes_file(set);
+        let path = sidecar_of(&self.folder, set);
         match sidecar::save(&path, &format!("{}:log:{seq}", self.identity), codes) {
             Ok(()) => true,
             Err(error) => {
@@ -188,10 +245,11 @@ impl Inner {
     fn seq_of(&self, stamp: &str) -> Option<i64> {
         stamp.strip_prefix(&self.identity)?.strip_prefix(":log:")?.parse().ok()
     }
+}
 
-    fn codes_file(&self, set: VectorSet) -> PathBuf {
-        self.folder.join(format!("{}.codes", set_name(set)))
-    }
+/// The file that keeps the codes of a set.
+pub(super) fn sidecar_of(base: &Path, set: VectorSet) -> PathBuf {
+    base.join(format!("{}.codes", set_name(set)))
 }
 
 /// The key under which `meta` holds the last entry of the log that was dropped.
@@ -306,7 +364,7 @@ fn read_codes(connection: &Connection, set: VectorSet) -> Result<Codes, StoreErr
     Ok(codes)
 }
 
-fn set_name(set: VectorSet) -> &'static str {
+pub(super) fn set_name(set: VectorSet) -> &'static str {
     match set {
         VectorSet::Chunks => "chunks",
         VectorSet::Atoms(AtomKind::Question) => "questions",

@@ -1,15 +1,15 @@
 //! How does full text follow the database? It is stamped with the generation that it stands at; what
 //! was added and what went since is applied in one commit, one writer at a time.
 
-use std::sync::Mutex;
-use std::time::Instant;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use pikerag_knowledge::{Chunk, StoreError};
 use rusqlite::Connection;
 
 use super::{Freshness, Inner, TEXT_GENERATION, counter, locked, rows};
 use crate::error::Context;
-use crate::fulltext::Changes;
+use crate::fulltext::{Access, Changes, FullText, SEARCHING, Turn, WRITING, turn_in};
 
 /// When full text was last caught up with behind a search; `None` while it is.
 pub(super) struct CatchingUp(Mutex<Option<Instant>>);
@@ -21,50 +21,143 @@ impl Default for CatchingUp {
 }
 
 impl Inner {
-    /// Brings full text up to the database before it is searched: at once if this process may
-    /// write it, else by looking at what another process committed. Where searches may be behind, it is
-    /// searched as it is, and caught up with meanwhile.
-    pub(super) fn follow_text(&self, connection: &Connection) -> Result<(), StoreError> {
-        let generation = counter(connection, TEXT_GENERATION).context("reading the generation")?;
-        let index = self.fulltext()?;
-        if index.stamp() == self.stamp(generation) {
-            return index.reload();
+    /// Full text made again where a search that failed so proves it damaged.
+    ///
+    /// # Errors
+    /// The same error where nothing is damaged.
+    pub(super) fn remade_text(&self, failed: StoreError) -> Result<Arc<FullText>, StoreError> {
+        let index = self.text(SEARCHING)?;
+        if index.damaged().is_ok_and(|damaged| damaged.is_empty()) {
+            return Err(failed);
         }
-        if let Freshness::Within(lag) = self.freshness
-            && index.stamp().starts_with(&self.identity)
-        {
-            let mut last = locked(&self.catching_up.0);
-            if let Some(me) = self.me.upgrade()
-                && last.is_some_and(|last| lag <= last.elapsed())
-            {
-                *last = None;
-                std::thread::spawn(move || {
-                    if let Err(error) = me.refresh_text() {
-                        tracing::warn!(error = ?error, "full text is behind the database");
-                    }
-                    *locked(&me.catching_up.0) = Some(Instant::now());
-                });
-            }
-            return index.reload();
-        }
-        if let Err(error) = self.refresh_text() {
-            tracing::warn!(error = ?error, "full text is behind the database; searching it as it is");
-            return index.reload();
-        }
-        Ok(())
+        tracing::warn!(error = ?failed, "the full-text index is damaged; it is made again");
+        self.make_text(SEARCHING)
     }
 
-    /// Commits to full text what changed since its last commit, or all if it cannot be followed.
-    pub(super) fn refresh_text(&self) -> Result<(), StoreError> {
+    /// Full text, brought up to the database before it is searched: at once if this process may write it,
+    /// else by looking at what another process committed. Where searches may be behind, it is as it is, and
+    /// caught up with meanwhile.
+    pub(super) fn text_at(&self, connection: &Connection) -> Result<Arc<FullText>, StoreError> {
+        let generation = counter(connection, TEXT_GENERATION).context("reading the generation")?;
+        let stamp = self.stamp(generation);
+        if self.writer.is_none() {
+            return self.text_in_memory(connection, &stamp);
+        }
+        let index = self.text(SEARCHING)?;
+        if index.stamp() == stamp || self.catches_up_behind(&index) {
+            match index.reload() {
+                Ok(()) => return Ok(index),
+                Err(error) => {
+                    tracing::warn!(error = ?error, "full text cannot be opened; it is made again");
+                }
+            }
+            return self.make_text(SEARCHING);
+        }
+        match self.refresh_text(SEARCHING) {
+            Ok(index) => Ok(index),
+            Err(error) => {
+                tracing::warn!(error = ?error, "full text is behind the database; searching it as it is");
+                index.reload()?;
+                Ok(index)
+            }
+        }
+    }
+
+    /// Whether a search may be behind; then full text is caught up with meanwhile, if it is time.
+    fn catches_up_behind(&self, index: &FullText) -> bool {
+        let Freshness::Within(lag) = self.freshness else { return false };
+        if !index.stamp().starts_with(&self.identity) {
+            return false;
+        }
+        let mut last = locked(&self.catching_up.0);
+        if let Some(me) = self.me.upgrade()
+            && last.is_some_and(|last| lag <= last.elapsed())
+        {
+            *last = None;
+            std::thread::spawn(move || {
+                if let Err(error) = me.refresh_text(WRITING) {
+                    tracing::warn!(error = ?error, "full text is behind the database");
+                }
+                *locked(&me.catching_up.0) = Some(Instant::now());
+            });
+        }
+        true
+    }
+
+    /// Full text of a base that cannot be written: as it lies there if it is up to date, else made in memory.
+    fn text_in_memory(
+        &self,
+        connection: &Connection,
+        stamp: &str,
+    ) -> Result<Arc<FullText>, StoreError> {
+        let mut held = locked(&self.fulltext);
+        if let Some(index) = held.as_ref().filter(|index| index.stamp() == stamp) {
+            return Ok(Arc::clone(index));
+        }
+        let index = match FullText::existing(&self.folder, Access::Read) {
+            Some(index) if index.stamp() == stamp => index,
+            _ => {
+                tracing::warn!(
+                    "full text is not up to date and cannot be written: made in memory, each time anew"
+                );
+                match self.changes(connection, "").context("reading chunks")? {
+                    Some(all) => FullText::in_memory(&self.folder, all)?,
+                    None => return Err("no stamp is empty").context("reading chunks"),
+                }
+            }
+        };
+        let index = Arc::new(index);
+        *held = Some(Arc::clone(&index));
+        Ok(index)
+    }
+
+    /// The full-text index, opened on first use: most commands need none.
+    fn text(&self, patience: Duration) -> Result<Arc<FullText>, StoreError> {
+        let mut held = locked(&self.fulltext);
+        if let Some(index) = held.as_ref() {
+            return Ok(Arc::clone(index));
+        }
+        let index = Arc::new(FullText::open(&self.folder, patience)?);
+        *held = Some(Arc::clone(&index));
+        Ok(index)
+    }
+
+    /// Commits to full text what changed since its last commit, or all if it cannot be followed; all of it
+    /// anew where that proves it damaged.
+    pub(super) fn refresh_text(&self, patience: Duration) -> Result<Arc<FullText>, StoreError> {
+        let index = self.text(patience)?;
+        let turn = index.turn(patience)?;
+        match self.catch_up(&index, &turn) {
+            Ok(()) => Ok(index),
+            Err(error) if index.damaged().is_ok_and(|damaged| damaged.is_empty()) => Err(error),
+            Err(error) => {
+                tracing::warn!(error = ?error, "the full-text index is damaged; it is made again");
+                self.make_text_in(&turn)
+            }
+        }
+    }
+
+    /// Makes full text from the database, whatever stands there.
+    pub(super) fn make_text(&self, patience: Duration) -> Result<Arc<FullText>, StoreError> {
+        let turn = turn_in(&self.folder, patience)?;
+        self.make_text_in(&turn)
+    }
+
+    fn make_text_in(&self, turn: &Turn) -> Result<Arc<FullText>, StoreError> {
+        let index = Arc::new(FullText::create(&self.folder, turn)?);
+        self.catch_up(&index, turn)?;
+        *locked(&self.fulltext) = Some(Arc::clone(&index));
+        Ok(index)
+    }
+
+    fn catch_up(&self, index: &FullText, turn: &Turn) -> Result<(), StoreError> {
         let doing = "following the database with full text";
-        let index = self.fulltext()?;
-        let turn = index.turn()?;
         // A snapshot taken now: whoever had the turn before may have committed later changes than
         // the caller's snapshot knows.
         self.with_reader(|connection| {
             let snapshot = connection.unchecked_transaction().context(doing)?;
             match self.changes(&snapshot, &index.stamp()).context(doing)? {
-                Some(changes) => index.apply(&turn, changes),
+                Some(changes) => index.apply(turn, changes),
                 None => index.reload(),
             }
         })

@@ -10,7 +10,11 @@ use rusqlite_migration::{M, Migrations};
 /// The layout that this version reads and writes.
 pub const LAYOUT: i64 = 5;
 /// The oldest that it can make into today's.
-const OLDEST: i64 = 3;
+pub(super) const OLDEST: i64 = 3;
+/// What the file says whose it is: `PIKE`, from layout 5 on.
+pub(super) const APPLICATION: u32 = 0x5049_4b45;
+/// Why a database without our tables is left alone.
+pub(super) const FOREIGN: &str = "it is the database of another program";
 
 /// The step to each layout, from the first on. There were bases of 1 and 2, but never one in use.
 const STEPS: &[M<'_>] = &[
@@ -20,6 +24,20 @@ const STEPS: &[M<'_>] = &[
     M::up(include_str!("layouts/4.sql")),
     M::up(include_str!("layouts/5.sql")),
 ];
+
+/// Why a base of this layout is not opened; `None` where it is.
+pub(super) fn refused(layout: i64) -> Option<String> {
+    match layout {
+        OLDEST..=LAYOUT => None,
+        other if LAYOUT < other => Some(format!(
+            "it has layout {other}, and this version of pikerag knows layouts up to {LAYOUT}: a newer version \
+             wrote it"
+        )),
+        other => Some(format!(
+            "it has layout {other}, which was never released; layouts from {OLDEST} on are read"
+        )),
+    }
+}
 
 /// Brings the database at `path` to today's layout: an empty file, or a base of an older one.
 ///
@@ -38,21 +56,15 @@ pub(super) fn bring_up_to_date(path: &Path, connection: &mut Connection) -> Resu
         0 if number(connection, "SELECT count(*) FROM sqlite_schema")? != 0 => {
             // Another process may be at it: then it is a base by now.
             if number(connection, "PRAGMA user_version")? != LAYOUT {
-                return Err(not_ours("it is the database of another program".to_owned()));
+                return Err(not_ours(FOREIGN.to_owned()));
             }
             return Ok(());
         }
-        0 | OLDEST..LAYOUT => {}
-        other if LAYOUT < other => {
-            return Err(not_ours(format!(
-                "it has layout {other}, and this version of pikerag knows layouts up to {LAYOUT}: a newer \
-                 version wrote it"
-            )));
-        }
+        0 => {}
         other => {
-            return Err(not_ours(format!(
-                "it has layout {other}, which was never released; layouts from {OLDEST} on are read"
-            )));
+            if let Some(reason) = refused(other) {
+                return Err(not_ours(reason));
+            }
         }
     }
     match Migrations::from_slice(STEPS).to_latest(connection) {

@@ -7,7 +7,7 @@ use pikerag_knowledge::{Chunk, ChunkKind, DocumentGraph, FileRecord, InChunk, Na
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::references;
-use super::rows::limit_of;
+use super::rows::{limit_of, packed};
 use super::{TEXT_GENERATION, advance};
 
 pub(super) fn put_file(
@@ -157,6 +157,8 @@ fn put_source(
 fn put_chunk(tx: &Transaction<'_>, chunk: &Chunk, generation: i64) -> rusqlite::Result<()> {
     let cells = chunk.table.as_ref().map(json).transpose()?;
     let area = chunk.area.as_ref().map(json).transpose()?;
+    let boxes = packed(&chunk.boxes)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
     let id = chunk.id.0.cast_signed();
     // What is said of text comes with the chunk, or is not said; of tables and figures a later stage says
     // it, and that stays.
@@ -167,11 +169,12 @@ fn put_chunk(tx: &Transaction<'_>, chunk: &Chunk, generation: i64) -> rusqlite::
     // A chunk that stays keeps its generation: full text has it already.
     tx.prepare_cached(
         "INSERT INTO chunks(id, source, section, headings, ordinal, kind, text, span_start, span_end, page,
-           cells, generation, area, summary, hidden)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+           cells, generation, area, summary, hidden, boxes)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
          ON CONFLICT(id) DO UPDATE SET section = excluded.section, headings = excluded.headings,
            ordinal = excluded.ordinal, kind = excluded.kind, span_start = excluded.span_start, span_end = excluded.span_end,
-           page = excluded.page, cells = excluded.cells, area = excluded.area, hidden = excluded.hidden",
+           page = excluded.page, cells = excluded.cells, area = excluded.area, hidden = excluded.hidden,
+           boxes = excluded.boxes",
     )?
     .execute(params![
         id,
@@ -188,7 +191,8 @@ fn put_chunk(tx: &Transaction<'_>, chunk: &Chunk, generation: i64) -> rusqlite::
         generation,
         area,
         chunk.summary,
-        chunk.hidden
+        chunk.hidden,
+        boxes
     ])
     .map(drop)
 }

@@ -1,14 +1,15 @@
 //! How do rows become nodes?
 
 use pikerag_knowledge::{
-    Atom, AtomId, AtomKind, Chunk, ChunkId, ChunkKind, SectionId, Source, SourceId, Span,
+    Area, Atom, AtomId, AtomKind, Chunk, ChunkId, ChunkKind, PageBox, SectionId, Source, SourceId,
+    Span,
 };
 use rusqlite::Row;
 use rusqlite::types::Type;
 
 /// The columns that [`chunk`] reads, from `chunks c JOIN sources s ON s.id = c.source`.
 pub(super) const CHUNK_COLUMNS: &str = "c.id, c.source, s.uri, s.title, c.section, c.headings, c.ordinal, \
-     c.kind, c.text, c.span_start, c.span_end, c.page, c.cells, c.area, c.summary, c.hidden";
+     c.kind, c.text, c.span_start, c.span_end, c.page, c.cells, c.area, c.summary, c.hidden, c.boxes";
 
 /// [`Chunk::is_searchable`] of `chunks c`.
 pub(super) const SEARCHABLE: &str = "NOT c.hidden AND (c.summary IS NOT NULL OR c.kind <> 'figure' \
@@ -41,7 +42,33 @@ pub(super) fn chunk(row: &Row<'_>) -> rusqlite::Result<Chunk> {
         },
         summary: row.get(14)?,
         hidden: row.get(15)?,
+        boxes: match row.get_ref(16)?.as_str_or_null()? {
+            Some(boxes) => unpacked(boxes).map_err(|error| bad(16, error))?,
+            None => Vec::new(),
+        },
     })
+}
+
+/// Span, page, left, top, right, bottom: there are many of them.
+type Packed = (usize, usize, Option<u32>, f32, f32, f32, f32);
+
+/// Places as they are stored; `None` where there are none.
+pub(super) fn packed(boxes: &[PageBox]) -> serde_json::Result<Option<String>> {
+    let pack = |PageBox { span, page, area }: &PageBox| -> Packed {
+        (span.start, span.end, *page, area.left, area.top, area.right, area.bottom)
+    };
+    let packed: Vec<Packed> = boxes.iter().map(pack).collect();
+    (!packed.is_empty()).then(|| serde_json::to_string(&packed)).transpose()
+}
+
+fn unpacked(text: &str) -> serde_json::Result<Vec<PageBox>> {
+    let packed: Vec<Packed> = serde_json::from_str(text)?;
+    let unpack = |(start, end, page, left, top, right, bottom)| PageBox {
+        span: Span { start, end },
+        page,
+        area: Area { left, top, right, bottom },
+    };
+    Ok(packed.into_iter().map(unpack).collect())
 }
 
 /// Reads `id, chunk, kind, text`.

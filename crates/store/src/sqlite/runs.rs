@@ -13,6 +13,13 @@ use super::rows::{bad, limit_of};
 impl RunStore for Base {
     async fn keep_run(&self, run: RunRecord, events: Vec<RunEvent>) -> Result<(), StoreError> {
         self.writing("keeping a run", move |tx| {
+            // A run may be forgotten while it goes on.
+            if tx
+                .prepare_cached("SELECT 1 FROM forgotten_runs WHERE id = ?1")?
+                .exists([&run.id.0])?
+            {
+                return Ok(());
+            }
             tx.prepare_cached(
                 "INSERT INTO runs(id, started, state, record) VALUES (?1, ?2, ?3, ?4)
                  ON CONFLICT(id) DO UPDATE SET state = excluded.state, record = excluded.record",

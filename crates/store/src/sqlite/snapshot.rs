@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use super::{Base, Inner, TEXT_GENERATION, View, admit, counter, locked, rows, vectors};
 use crate::error::Context;
-use crate::fulltext::TextSnapshot;
+use crate::fulltext::{Seen, TextSnapshot};
 use crate::scan::{Parts, Rows};
 
 /// One state of the base. When it is dropped, its connection is free for others.
@@ -18,7 +18,8 @@ pub(super) struct Snapshot {
     inner: Arc<Inner>,
     /// In a transaction from the beginning to the end of the snapshot.
     connection: Mutex<Option<Connection>>,
-    text: TextSnapshot,
+    /// With the chunks that may be found in it.
+    text: Mutex<(TextSnapshot, Seen)>,
     /// The chunks that are seen; all of them, where it does not say.
     seen: Option<Arc<HashSet<u64>>>,
     codes: Mutex<BTreeMap<VectorSet, Looked>>,
@@ -45,20 +46,21 @@ impl Snapshot {
         connection.execute_batch("BEGIN").context(doing)?;
         // The first read fixes the state.
         let generation = counter(&connection, TEXT_GENERATION).context(doing)?;
-        inner.follow_text(&connection)?;
-        let text = inner.fulltext()?.snapshot();
+        let index = inner.text_at(&connection)?;
+        let text = index.snapshot();
         let stamp = inner.stamp(generation);
         let seen = match filter.is_empty() {
             false => Some(admit::admit(&connection, filter)?),
             // Somebody wrote since: what full text knows besides is not there yet.
-            true if inner.fulltext()?.stamp() != stamp => Some(all(&connection).context(doing)?),
+            true if index.stamp() != stamp => Some(all(&connection).context(doing)?),
             true => None,
         };
+        let seen = seen.map(Arc::new);
         Ok(Self {
             inner,
             connection: Mutex::new(Some(connection)),
-            text,
-            seen: seen.map(Arc::new),
+            text: Mutex::new((text, seen.clone())),
+            seen,
             codes: Mutex::default(),
         })
     }
@@ -76,8 +78,24 @@ impl Snapshot {
         work(&View { inner: &self.inner, connection, snapshot: Some(self) })
     }
 
-    pub(super) fn text(&self) -> TextSnapshot {
-        self.text.clone()
+    /// Full text, and the chunks that may be found in it.
+    pub(super) fn text(&self) -> (TextSnapshot, Seen) {
+        locked(&self.text).clone()
+    }
+
+    /// Full text that was made again, from a later state perhaps, in place of one that proved to be damaged.
+    pub(super) fn replace_text(
+        &self,
+        connection: &Connection,
+        remade: TextSnapshot,
+    ) -> Result<(TextSnapshot, Seen), StoreError> {
+        let seen = match &self.seen {
+            Some(seen) => Arc::clone(seen),
+            None => Arc::new(all(connection).context("reading chunks")?),
+        };
+        let replaced = (remade, Some(seen));
+        locked(&self.text).clone_from(&replaced);
+        Ok(replaced)
     }
 
     pub(super) fn seen(&self) -> Option<Arc<HashSet<u64>>> {
@@ -117,7 +135,7 @@ impl Drop for Snapshot {
         if let Some(connection) = connection
             && connection.execute_batch("ROLLBACK").is_ok()
         {
-            locked(&self.inner.readers).push(connection);
+            self.inner.put_back(connection);
         }
     }
 }
@@ -136,12 +154,14 @@ mod tests {
     /// A table that is added is seen through the filter, or it is said here why it need not be.
     #[test]
     fn every_table_is_seen_through_a_filter() {
-        /// Nothing of documents: counters, the ledger, runs; pairs of words take their samples along.
-        const OTHERS: [&str; 9] = [
+        /// Nothing of documents: counters, the ledger, runs, files as they were read, which no question reads; pairs of words take their samples along.
+        const OTHERS: [&str; 11] = [
             "calls",
             "claims",
+            "forgotten_runs",
             "gone",
             "meta",
+            "originals",
             "refusals",
             "run_events",
             "runs",

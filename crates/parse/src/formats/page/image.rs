@@ -2,13 +2,13 @@
 
 use pikerag_knowledge::{BlockKind, Document, Image};
 use pikerag_layout::ocr::lay_out;
-use pikerag_layout::piece::Body;
+use pikerag_layout::piece::{Body, LinePlace};
 
 use super::recognize::recognize;
 use crate::ParseError;
 use crate::bytes::image_header;
 use crate::document::file::Input;
-use crate::document::writing::Writing;
+use crate::document::writing::{LinkedText, Writing};
 use crate::problems::Problems;
 
 /// More pixels on a side than any scanner or camera gives.
@@ -61,8 +61,16 @@ fn write(writing: &mut Writing, body: Body) {
     match body {
         Body::Table(table) => writing.table(table.header, table.rows),
         Body::Text(lines) => {
-            let lines: Vec<&str> = lines.iter().map(|line| line.text.text.as_str()).collect();
-            writing.plain(BlockKind::Paragraph, &lines.join("\n"));
+            let (mut text, mut places) = (String::new(), Vec::with_capacity(lines.len()));
+            for line in lines {
+                if !text.is_empty() {
+                    text.push('\n');
+                }
+                let start = text.len();
+                text.push_str(&line.text.text);
+                places.push((start..text.len(), LinePlace { page: None, area: line.area }));
+            }
+            writing.lines(BlockKind::Paragraph, &LinkedText::from(text.as_str()), &places);
         }
         Body::Figure(image) => writing.figure("", image),
     }

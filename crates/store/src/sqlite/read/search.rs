@@ -134,7 +134,7 @@ impl SearchIndex for Base {
                 .prepare_cached("SELECT 1 FROM chunks WHERE id = ?1")
                 .context("reading chunks")?;
             let mut hits = Vec::new();
-            for (id, score) in view.text()?.search(&words, k, view.seen())? {
+            for (id, score) in view.in_text(|text, seen| text.search(&words, k, seen))? {
                 // Another process may be ahead of the index that this one sees.
                 if statement.exists([id.cast_signed()]).context("reading chunks")? {
                     hits.push(Scored { item: ChunkId(id), score });
@@ -148,13 +148,11 @@ impl SearchIndex for Base {
     async fn term_scores(&self, terms: &[String]) -> Result<Vec<Vec<Scored<ChunkId>>>, StoreError> {
         let terms = terms.to_vec();
         self.viewing("searching words", move |view| {
-            let text = view.text()?;
-            let mut lists = Vec::with_capacity(terms.len());
-            for term in terms {
-                let scored = |(id, score)| Scored { item: ChunkId(id), score };
-                lists.push(text.scores(&term, view.seen())?.into_iter().map(scored).collect());
-            }
-            Ok(lists)
+            let scored = |(id, score)| Scored { item: ChunkId(id), score };
+            let list = |found: Vec<(u64, f32)>| found.into_iter().map(scored).collect();
+            view.in_text(|text, seen| {
+                terms.iter().map(|term| Ok(list(text.scores(term, seen.clone())?))).collect()
+            })
         })
         .await
     }
@@ -162,8 +160,9 @@ impl SearchIndex for Base {
     async fn term_counts(&self, terms: &[String]) -> Result<Vec<usize>, StoreError> {
         let terms = terms.to_vec();
         self.viewing("counting words", move |view| {
-            let text = view.text()?;
-            terms.iter().map(|term| text.count(term, view.seen())).collect()
+            view.in_text(|text, seen| {
+                terms.iter().map(|term| text.count(term, seen.clone())).collect()
+            })
         })
         .await
     }

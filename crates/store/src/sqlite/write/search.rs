@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use pikerag_knowledge::{NodeVector, SearchWriter, StoreError, VectorSet};
 use rusqlite::params;
 
+use crate::fulltext::WRITING;
 use crate::sqlite::{Base, rows, vectors};
 
 #[async_trait]
@@ -34,7 +35,7 @@ impl SearchWriter for Base {
 
     async fn refresh(&self) -> Result<(), StoreError> {
         self.reading("refreshing the derived indexes", |inner, connection| {
-            inner.refresh_text()?;
+            inner.refresh_text(WRITING)?;
             inner.refresh_codes(connection)
         })
         .await

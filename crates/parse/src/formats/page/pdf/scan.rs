@@ -3,7 +3,7 @@
 use pikerag_knowledge::{Area, Image};
 use pikerag_layout::figures::covered;
 use pikerag_layout::ocr::{Recognized, lay_out};
-use pikerag_layout::piece::{Body, Edge, Piece, Sheet};
+use pikerag_layout::piece::{Body, Edge, LinePlace, Piece, Sheet};
 
 use super::super::recognize::recognize;
 use super::collector::PageContent;
@@ -58,15 +58,25 @@ pub(crate) fn read(
     let layout = lay_out(turned.as_ref().unwrap_or(&recognized));
     let problem = layout.problem();
     for (place, body) in layout.pieces {
-        // Lines of a scan have no font: only the place of the whole piece is asked for.
-        let place = if turned.is_some() { upside_down(place, area) } else { place };
-        let area = Area {
-            left: area.left + place.left,
-            top: area.top + place.top,
-            right: area.left + place.right,
-            bottom: area.top + place.bottom,
+        // Lines of a scan have no font: only places are asked for.
+        let on_page = |place: Area| {
+            let place = if turned.is_some() { upside_down(place, area) } else { place };
+            Area {
+                left: area.left + place.left,
+                top: area.top + place.top,
+                right: area.left + place.right,
+                bottom: area.top + place.bottom,
+            }
         };
-        pieces.push(Piece { page: sheet.number, area, hidden: false, edge: Edge::No, body });
+        let page = Some(sheet.number);
+        let lines = match &body {
+            Body::Text(lines) => {
+                lines.iter().map(|line| LinePlace { page, area: on_page(line.area) }).collect()
+            }
+            _ => Vec::new(),
+        };
+        let area = on_page(place);
+        pieces.push(Piece { page: sheet.number, area, hidden: false, edge: Edge::No, body, lines });
     }
     Scan { pieces, problem, failure: None }
 }
@@ -109,7 +119,7 @@ fn certainty(words: &[RecognizedWord]) -> f32 {
 
 fn figure(sheet: Sheet, area: Area, image: Image, budget: &mut PictureBudget) -> Piece {
     let body = Body::Figure(picture::kept(image, budget));
-    Piece { page: sheet.number, area, hidden: false, edge: Edge::No, body }
+    Piece { page: sheet.number, area, hidden: false, edge: Edge::No, body, lines: Vec::new() }
 }
 
 #[cfg(test)]

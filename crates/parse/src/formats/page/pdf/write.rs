@@ -13,12 +13,12 @@ pub(crate) fn write(
 ) -> (Writing, Option<String>) {
     let (elements, title) = elements(pieces, n_pages);
     let mut writing = Writing::new(max_cells);
-    for Element { page, area, hidden, content } in elements {
+    for Element { page, area, hidden, content, lines } in elements {
         writing.place = Place { page: Some(page), area: Some(area), hidden };
         match content {
             Content::Figure(image) => writing.figure("", image),
             Content::Table(table) => writing.table(table.header, table.rows),
-            Content::Text { kind, text } => writing.piece(kind, &text),
+            Content::Text { kind, text } => writing.lines(kind, &text, &lines),
         }
     }
     (writing, title)

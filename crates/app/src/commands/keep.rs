@@ -1,0 +1,144 @@
+//! `delete`, `backup`, `restore`, `check`: what a base keeps and forgets.
+
+use std::path::Path;
+
+use pikerag_engine::parts::{Finding, Health, Part, Remains};
+use pikerag_engine::{BackupResponse, CheckRequest, DeleteRequest, DeleteResponse, Engine};
+
+use super::inspect::write_to;
+use crate::cli::{Delete, Original};
+use crate::exit;
+use crate::output::{note, say, say_json};
+use crate::plain::one_line;
+use crate::render::count;
+
+pub(crate) async fn delete(engine: &Engine, json: bool, arguments: &Delete) -> anyhow::Result<u8> {
+    let request = DeleteRequest { paths: arguments.paths.paths.clone(), forget: arguments.forget };
+    let response = engine.delete(&request).await?;
+    if json {
+        say_json(&response)?;
+    } else {
+        tell_deleted(&response);
+    }
+    Ok(if response.deleted.is_empty() && !response.finished { exit::FAILED } else { 0 })
+}
+
+fn tell_deleted(response: &DeleteResponse) {
+    for name in &response.deleted {
+        say(&format!("deleted {}", one_line(name)));
+    }
+    if response.finished {
+        say("what was forgotten before is overwritten now");
+    }
+    if response.deleted.is_empty() {
+        note("nothing in the base is named so; `pikerag files` lists what there is");
+    } else if let Some(forgotten) = response.forgotten {
+        say(&format!(
+            "forgot {} that held the text; what was freed is overwritten",
+            calls_and_runs(forgotten)
+        ));
+    } else if response.remains != Remains::default() {
+        note(&format!(
+            "{} on record still hold the text; to remove them too, index it again and `pikerag delete --forget`",
+            calls_and_runs(response.remains)
+        ));
+    }
+}
+
+fn calls_and_runs(remains: Remains) -> String {
+    format!("{} and {}", count(remains.calls, "model call"), count(remains.runs, "run"))
+}
+
+pub(crate) async fn backup(engine: &Engine, json: bool, to: &Path) -> anyhow::Result<u8> {
+    let response = engine.backup(to).await?;
+    if json {
+        say_json(&response)?;
+    } else {
+        let BackupResponse { base, backup, .. } = &response;
+        say(&format!("{} is in {}: {}", base.display(), backup.display(), copied(&response)));
+    }
+    Ok(0)
+}
+
+pub(crate) async fn restore(engine: &Engine, json: bool, from: &Path) -> anyhow::Result<u8> {
+    let response = engine.restore(from).await?;
+    if json {
+        say_json(&response)?;
+    } else {
+        let BackupResponse { base, backup, .. } = &response;
+        say(&format!("{} was made of {}: {}", base.display(), backup.display(), copied(&response)));
+    }
+    Ok(0)
+}
+
+fn copied(response: &BackupResponse) -> String {
+    let copied = response.copied;
+    format!(
+        "{}, {} on record, {}",
+        count(copied.files, "file"),
+        count(copied.calls, "call"),
+        count(copied.runs, "run")
+    )
+}
+
+pub(crate) async fn original(
+    engine: &Engine,
+    json: bool,
+    arguments: &Original,
+) -> anyhow::Result<u8> {
+    let original = engine.original(&arguments.path).await?;
+    let out = arguments.out.as_deref();
+    write_to(out, |writer| Ok(writer.write_all(&original.bytes)?))?;
+    if json && out.is_some() {
+        let (file, hash, bytes) = (&original.file, &original.hash, original.bytes.len());
+        say_json(
+            &serde_json::json!({ "file": file, "hash": hash, "bytes": bytes, "written": out }),
+        )?;
+    }
+    Ok(0)
+}
+
+pub(crate) async fn check(engine: &Engine, json: bool, repair: bool) -> anyhow::Result<u8> {
+    let response = engine.check(CheckRequest { repair }).await?;
+    if json {
+        say_json(&response)?;
+    } else {
+        for finding in &response.findings {
+            say(&line(finding));
+        }
+        let is_derived =
+            |finding: &Finding| !matches!(finding.part, Part::Database | Part::Originals);
+        let damaged = |finding: &&Finding| finding.health == Health::Damaged;
+        match response.findings.iter().find(damaged) {
+            None => {}
+            Some(finding) if is_derived(finding) && !repair => {
+                note("`pikerag check --repair` makes it again");
+            }
+            Some(_) if !repair => {
+                note(
+                    "`pikerag check --repair` makes indexes again; for all else, `pikerag restore` a backup",
+                );
+            }
+            Some(_) => note("`pikerag restore` a backup, or index again"),
+        }
+    }
+    Ok(if response.sound { 0 } else { exit::FAILED })
+}
+
+fn line(finding: &Finding) -> String {
+    let health = match finding.health {
+        Health::Sound if finding.repaired => "repaired",
+        Health::Sound => "sound",
+        Health::Behind => "behind",
+        Health::Damaged => "DAMAGED",
+    };
+    let part = match &finding.part {
+        Part::Database => "database".to_owned(),
+        Part::Originals => "originals".to_owned(),
+        Part::FullText => "full text".to_owned(),
+        Part::Vectors(set) => format!("vectors of {set}"),
+        Part::Leftovers => "leftovers".to_owned(),
+        Part::Forgetting => "forgetting".to_owned(),
+    };
+    format!("{health:<9} {part}: {}", finding.says)
+}

@@ -1,0 +1,85 @@
+//! Are the files of the index as tantivy wrote them? Each carries a checksum. It is compared once: what
+//! was found sound, and has not been touched since, is believed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use tantivy::Index;
+use tantivy::index::SegmentId;
+
+/// Lists the files that were found sound.
+const LIST: &str = "sound.txt";
+
+/// The damaged files among those that the last commit rests on; none where all is sound.
+///
+/// # Errors
+/// The folder cannot be read.
+pub(super) fn damaged(index: &Index, folder: &Path) -> tantivy::Result<Vec<PathBuf>> {
+    let mut damaged = Vec::new();
+    for file in live(index, folder)? {
+        if !matches!(index.directory().validate_checksum(Path::new(&file.name)), Ok(true)) {
+            damaged.push(folder.join(&file.name));
+        }
+    }
+    Ok(damaged)
+}
+
+/// Whether all is sound, as far as files have changed since they were last looked at. What is found sound is
+/// noted, where it can be.
+pub(super) fn is_sound(index: &Index, folder: &Path) -> tantivy::Result<bool> {
+    let list = folder.join(LIST);
+    let noted = fs::read_to_string(&list).unwrap_or_default();
+    let noted: BTreeSet<&str> = noted.lines().collect();
+    let files = live(index, folder)?;
+    for file in files.iter().filter(|file| !noted.contains(file.line().as_str())) {
+        if !index.directory().validate_checksum(Path::new(&file.name))? {
+            return Ok(false);
+        }
+    }
+    let lines: String = files.iter().map(|file| file.line() + "\n").collect();
+    if noted.iter().copied().ne(lines.lines()) {
+        // Where it cannot be noted, it is compared again next time.
+        let draft = folder.join(format!("sound.draft{}", std::process::id()));
+        let _ = fs::write(&draft, lines).and_then(|()| fs::rename(&draft, &list));
+    }
+    Ok(true)
+}
+
+/// A file of the index, as it stands on disk.
+struct LiveFile {
+    name: String,
+    length: u64,
+    /// When it was last written, and when anything about it last changed.
+    times: [i64; 4],
+}
+
+impl LiveFile {
+    fn line(&self) -> String {
+        format!("{} {} {:?}", self.name, self.length, self.times)
+    }
+}
+
+/// The files of the segments of the last commit, by name.
+fn live(index: &Index, folder: &Path) -> tantivy::Result<Vec<LiveFile>> {
+    let segments = index.searchable_segment_ids()?;
+    let segments: BTreeSet<String> = segments.iter().map(SegmentId::uuid_string).collect();
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.split('.').next().is_some_and(|segment| segments.contains(segment)) {
+            continue;
+        }
+        let about = match entry.metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            about => about?,
+        };
+        let times = [about.mtime(), about.mtime_nsec(), about.ctime(), about.ctime_nsec()];
+        files.push(LiveFile { name, length: about.len(), times });
+    }
+    files.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(files)
+}

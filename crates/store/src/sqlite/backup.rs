@@ -1,0 +1,134 @@
+//! How is a base copied while it lives? As one file, in one snapshot; and how does a base come of it again?
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use pikerag_knowledge::StoreError;
+use rusqlite::Connection;
+use serde::Serialize;
+
+use super::{Base, DATABASE, header, opening, rows};
+use crate::error::{BaseProblem, Context};
+
+/// What a copy holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Copied {
+    /// Bytes of the database.
+    pub bytes: u64,
+    /// Files that were indexed.
+    pub files: usize,
+    /// Model calls on record.
+    pub calls: usize,
+    /// Runs that were kept.
+    pub runs: usize,
+}
+
+impl Base {
+    /// Writes the whole database to a new file: as it stands now, whoever writes meanwhile, and without pages
+    /// that were freed. What is derived from it is left out.
+    ///
+    /// # Errors
+    /// The file is there already, or cannot be written; nothing is left of it then.
+    pub async fn backup(&self, to: &Path) -> Result<Copied, StoreError> {
+        let (inner, to) = (self.inner.clone(), to.to_owned());
+        let doing = format!("writing the backup {}", to.display());
+        let named = doing.clone();
+        tokio::task::spawn_blocking(move || {
+            // Taken at once, so that nobody else's file is ever written over.
+            File::create_new(&to).context(&named)?;
+            let copied = inner.with_reader(|connection| copy(connection, &to, |_| Ok(())));
+            if copied.is_err() {
+                let _ = fs::remove_file(&to);
+            }
+            copied
+        })
+        .await
+        .context(&doing)?
+    }
+
+    /// Makes a base in `folder` of a backup, or of another base's folder, which stays as it is.
+    ///
+    /// # Errors
+    /// [`BaseProblem::Exists`] where there is one; [`BaseProblem::DamagedDatabase`] where the backup is;
+    /// [`StoreError::NotOurs`] where it is none.
+    pub fn restore(from: &Path, folder: &Path) -> Result<Copied, StoreError> {
+        let doing = format!("restoring {}", from.display());
+        let from = if from.is_dir() { from.join(DATABASE) } else { from.to_owned() };
+        if opening::look(&from)?.is_none() {
+            let (path, reason) =
+                (from.display().to_string(), "it holds no knowledge base".to_owned());
+            return Err(StoreError::NotOurs { path, reason });
+        }
+        let to = folder.join(DATABASE);
+        // A log without its database would be taken for that of the new one.
+        if to.exists() && opening::look(&to)?.is_some() || header::has_log(&to) {
+            return Err(BaseProblem::Exists { folder: folder.to_owned() }).context(&doing);
+        }
+        let source = opening::reader(&from)?;
+        let faults = faults(&source).context(&doing)?;
+        if !faults.is_empty() {
+            return Err(BaseProblem::DamagedDatabase { path: from, faults }).context(&doing);
+        }
+        fs::create_dir_all(folder).context(&doing)?;
+        // Indexes that lie there from before must not be taken for this one's.
+        let renamed = "UPDATE meta SET value = lower(hex(randomblob(16))) WHERE key = 'identity'";
+        copy(&source, &to, |copy| copy.execute(renamed, []).map(drop))
+    }
+}
+
+/// What is wrong with a database, in SQLite's words; empty where nothing is.
+pub(super) fn faults(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut check = connection.prepare("PRAGMA integrity_check(20)")?;
+    let mut faults: Vec<String> =
+        check.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    faults.retain(|fault| fault != "ok");
+    let mut check = connection.prepare("PRAGMA foreign_key_check")?;
+    let dangling = check.query_map([], |row| {
+        let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
+        Ok(format!("a row of {table} names one of {parent} that is not there"))
+    })?;
+    for fault in dangling.take(20) {
+        faults.push(fault?);
+    }
+    Ok(faults)
+}
+
+/// Copies into a draft, and puts it in the place of `to` when it is whole and on disk.
+fn copy(
+    from: &Connection,
+    to: &Path,
+    change: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+) -> Result<Copied, StoreError> {
+    let doing = format!("writing {}", to.display());
+    let mut draft = to.as_os_str().to_owned();
+    draft.push(format!(".draft{}", std::process::id()));
+    let draft = PathBuf::from(draft);
+    let written = || -> Result<Copied, StoreError> {
+        let name = draft.to_str().ok_or("its name is not UTF-8").context(&doing)?;
+        from.execute("VACUUM INTO ?1", [name]).context(&doing)?;
+        let made = Connection::open(&draft).context(&doing)?;
+        change(&made).context(&doing)?;
+        let count = |table: &str| {
+            let sql = format!("SELECT count(*) FROM {table}");
+            made.query_row(&sql, [], |row| rows::size(row, 0)).context(&doing)
+        };
+        let (files, calls) = (count("files")?, count("calls")?);
+        // Before layout 4 there were none.
+        let has_runs = made.table_exists(None, "runs").context(&doing)?;
+        let runs = if has_runs { count("runs")? } else { 0 };
+        drop(made);
+        let file = File::open(&draft).context(&doing)?;
+        file.sync_all().context(&doing)?;
+        let bytes = file.metadata().context(&doing)?.len();
+        fs::rename(&draft, to).context(&doing)?;
+        if let Some(folder) = to.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            File::open(folder).and_then(|folder| folder.sync_all()).context(&doing)?;
+        }
+        Ok(Copied { bytes, files, calls, runs })
+    };
+    let copied = written();
+    if copied.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    copied
+}

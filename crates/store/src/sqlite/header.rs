@@ -1,0 +1,157 @@
+//! What is this file? Told from its bytes and those of its log, before anything opens it: to open a
+//! database is to write beside it.
+
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, Read, Result};
+use std::path::{Path, PathBuf};
+
+/// What a database says of itself on its first page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Header {
+    /// Nothing is there, or nothing is in it.
+    Empty,
+    /// Another kind of file.
+    NoDatabase,
+    /// A database.
+    Database {
+        /// Its `user_version`.
+        layout: i64,
+        /// Its `application_id`.
+        application: u32,
+        /// Whether it has any table.
+        has_tables: bool,
+    },
+}
+
+const MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// Reads the first page as it was last committed.
+pub(super) fn read(path: &Path) -> Result<Header> {
+    let mut page = Vec::new();
+    match File::open(path) {
+        Ok(file) => file.take(1 << 16).read_to_end(&mut page)?,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Header::Empty),
+        Err(error) => return Err(error),
+    };
+    if page.is_empty() {
+        return Ok(Header::Empty);
+    }
+    if !page.starts_with(MAGIC) {
+        return Ok(Header::NoDatabase);
+    }
+    if let Some(newer) = committed_first_page(path)? {
+        page = newer;
+    }
+    let (Some(layout), Some(application)) = (word(&page, 60), word(&page, 68)) else {
+        return Ok(Header::NoDatabase);
+    };
+    // The first page is the root of the table of tables: a leaf without cells holds none.
+    let has_tables = page.get(100..105).is_none_or(|root| !matches!(root, [13, _, _, 0, 0]));
+    Ok(Header::Database { layout: i64::from(layout.cast_signed()), application, has_tables })
+}
+
+/// The write-ahead log of a database.
+pub(super) fn log_of(path: &Path) -> PathBuf {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    log.into()
+}
+
+/// Whether the log holds what the database does not.
+pub(super) fn has_log(path: &Path) -> bool {
+    std::fs::metadata(log_of(path)).is_ok_and(|log| 0 < log.len())
+}
+
+/// The first page in the log, if a transaction that was committed changed it. What is not whole ends the
+/// log, as it does for SQLite.
+fn committed_first_page(path: &Path) -> Result<Option<Vec<u8>>> {
+    let Ok(log) = File::open(log_of(path)) else { return Ok(None) };
+    let mut log = BufReader::new(log);
+    let Some(head) = block(&mut log, 32)? else { return Ok(None) };
+    let magic = word(&head, 0).unwrap_or_default();
+    let size = word(&head, 8).unwrap_or_default();
+    if magic & !1 != 0x377f_0682 || !(512..=65536).contains(&size) {
+        return Ok(None);
+    }
+    let sum = |bytes: &[u8], from| checksum(bytes, magic & 1 == 1, from);
+    let mut running = sum(head.get(..24).unwrap_or_default(), (0, 0));
+    if (word(&head, 24), word(&head, 28)) != (Some(running.0), Some(running.1)) {
+        return Ok(None);
+    }
+    let (mut written, mut committed) = (None, None);
+    while let Some(frame) = block(&mut log, 24)? {
+        let Some(page) = block(&mut log, size as usize)? else { break };
+        running = sum(&page, sum(frame.get(..8).unwrap_or_default(), running));
+        let is_whole = frame.get(8..16) == head.get(16..24)
+            && (word(&frame, 16), word(&frame, 20)) == (Some(running.0), Some(running.1));
+        if !is_whole {
+            break;
+        }
+        if word(&frame, 0) == Some(1) {
+            written = Some(page);
+        }
+        if word(&frame, 4) != Some(0) {
+            committed = written.take().or(committed);
+        }
+    }
+    Ok(committed)
+}
+
+/// So many bytes; `None` where there are fewer.
+fn block(log: &mut impl Read, length: usize) -> Result<Option<Vec<u8>>> {
+    let mut bytes = vec![0; length];
+    match log.read_exact(&mut bytes) {
+        Ok(()) => Ok(Some(bytes)),
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The checksum of SQLite's log format (<https://www.sqlite.org/fileformat2.html#walformat>).
+fn checksum(bytes: &[u8], big_endian: bool, (mut first, mut second): (u32, u32)) -> (u32, u32) {
+    let read = if big_endian { u32::from_be_bytes } else { u32::from_le_bytes };
+    let mut words = bytes.as_chunks::<4>().0.iter().map(|word| read(*word));
+    while let (Some(one), Some(other)) = (words.next(), words.next()) {
+        first = first.wrapping_add(one).wrapping_add(second);
+        second = second.wrapping_add(other).wrapping_add(first);
+    }
+    (first, second)
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    /// The log counts as far as it was committed, and a torn end not at all.
+    #[test]
+    fn a_file_is_told_from_its_bytes_and_its_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.sqlite");
+        assert_eq!(read(&path).unwrap(), Header::Empty);
+        std::fs::write(&path, "no database at all, but long enough to be one").unwrap();
+        assert_eq!(read(&path).unwrap(), Header::NoDatabase);
+        std::fs::remove_file(&path).unwrap();
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch("PRAGMA journal_mode = WAL").unwrap();
+        let of = |layout, has_tables| Header::Database { layout, application: 0, has_tables };
+        assert_eq!(read(&path).unwrap(), of(0, false));
+        connection.execute_batch("CREATE TABLE x (y); PRAGMA user_version = 7;").unwrap();
+        assert_eq!(read(&path).unwrap(), of(7, true));
+        connection.execute_batch("BEGIN; PRAGMA user_version = 8; ROLLBACK;").unwrap();
+        assert_eq!(read(&path).unwrap(), of(7, true));
+        connection.execute_batch("PRAGMA user_version = 9").unwrap();
+        let whole = std::fs::read(log_of(&path)).unwrap();
+        std::fs::write(log_of(&path), &whole[..whole.len() - 1]).unwrap();
+        assert_eq!(read(&path).unwrap(), of(7, true));
+        std::fs::write(log_of(&path), &whole).unwrap();
+        assert_eq!(read(&path).unwrap(), of(9, true));
+        drop(connection);
+        assert_eq!(read(&path).unwrap(), of(9, true));
+    }
+}

@@ -1,0 +1,141 @@
+//! May this file be opened, and to write? Looked at before anything is written: a database that is not
+//! ours stays as it is, and one that cannot be written can still be asked.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+use pikerag_knowledge::StoreError;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::header::{self, Header};
+use super::layouts::{self, APPLICATION, LAYOUT, OLDEST};
+use super::{WRITING, tune};
+use crate::error::Context;
+
+/// What a base has in any layout: by these it is told from a database that has its number by chance.
+const OURS: &str = "SELECT count(*) FROM sqlite_schema
+     WHERE type = 'table' AND name IN ('meta', 'files', 'sources', 'chunks', 'calls')";
+
+/// Opens the database to write, in today's layout; `None` where nothing can be written there.
+///
+/// # Errors
+/// [`StoreError::NotOurs`], without a byte changed.
+pub(super) fn to_write(path: &Path) -> Result<Option<Connection>, StoreError> {
+    let found = look(path)?;
+    let refused = |error: &rusqlite::Error| not_ours(path, error.to_string());
+    let opened = match writer(path) {
+        Err(error) if says_read_only(&error) && !can_write_beside(path) => None,
+        opened => opened.map_err(|error| refused(&error))?,
+    };
+    match (opened, found) {
+        (Some(mut writer), _) => {
+            layouts::bring_up_to_date(path, &mut writer)?;
+            Ok(Some(writer))
+        }
+        (None, Some(LAYOUT)) => Ok(None),
+        (None, Some(older)) => Err(not_ours(
+            path,
+            format!(
+                "it has layout {older}, has to be brought to layout {LAYOUT}, and cannot be written"
+            ),
+        )),
+        (None, None) => {
+            Err(not_ours(path, "there is no knowledge base, and none can be written".to_owned()))
+        }
+    }
+}
+
+fn writer(path: &Path) -> rusqlite::Result<Option<Connection>> {
+    let writer = Connection::open(path)?;
+    // SQLite opens to read what it may not write, without a word.
+    if writer.is_readonly("main")? {
+        return Ok(None);
+    }
+    tune(&writer)?;
+    writer.execute_batch(WRITING)?;
+    Ok(Some(writer))
+}
+
+fn says_read_only(error: &rusqlite::Error) -> bool {
+    let read_only = [ErrorCode::ReadOnly, ErrorCode::CannotOpen, ErrorCode::PermissionDenied];
+    error.sqlite_error_code().is_some_and(|code| read_only.contains(&code))
+}
+
+/// Whether a file can be made beside the database, as its log has to be.
+fn can_write_beside(path: &Path) -> bool {
+    let probe = path.with_extension(format!("probe{}", std::process::id()));
+    let made = std::fs::File::create_new(&probe).is_ok();
+    made && std::fs::remove_file(&probe).is_ok()
+}
+
+/// The layout of the base at `path`; `None` where none is yet.
+///
+/// # Errors
+/// [`StoreError::NotOurs`] for all that is no base of a layout that this version knows. Nothing is changed.
+pub(super) fn look(path: &Path) -> Result<Option<i64>, StoreError> {
+    let header = header::read(path).map_err(|error| not_ours(path, error.to_string()))?;
+    let (layout, application) = match header {
+        Header::Empty | Header::Database { layout: 0, has_tables: false, .. } => return Ok(None),
+        Header::NoDatabase => return Err(not_ours(path, "it is no database".to_owned())),
+        Header::Database { layout, application, .. } => (layout, application),
+    };
+    if layout == 0 {
+        return Err(not_ours(path, layouts::FOREIGN.to_owned()));
+    }
+    if let Some(reason) = layouts::refused(layout) {
+        return Err(not_ours(path, reason));
+    }
+    if application != APPLICATION {
+        // Before layout 5 the file did not say whose it is.
+        let is_ours = |connection: Connection| -> rusqlite::Result<bool> {
+            connection.query_row(OURS, [], |row| row.get::<_, i64>(0)).map(|tables| tables == 5)
+        };
+        let found =
+            to_read(path).and_then(is_ours).map_err(|error| not_ours(path, error.to_string()))?;
+        if !found {
+            return Err(not_ours(path, layouts::FOREIGN.to_owned()));
+        }
+    }
+    debug_assert!((OLDEST..=LAYOUT).contains(&layout));
+    Ok(Some(layout))
+}
+
+/// Opens the database to read, and writes nothing beside it unless somebody else is at work there.
+pub(super) fn to_read(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = match header::has_log(path) {
+        true => Connection::open_with_flags(path, flags)?,
+        // Without a log the file is whole, and SQLite is told not to look for one.
+        false => Connection::open_with_flags(unchanging(path), flags | OpenFlags::SQLITE_OPEN_URI)?,
+    };
+    tune(&connection)?;
+    Ok(connection)
+}
+
+/// A read-only connection to a base that this process may have to read without being able to write.
+pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
+    match to_read(path) {
+        Err(_) if header::has_log(path) => {
+            let reason = "it was not closed in order, and its log cannot be read without writing";
+            Err(not_ours(path, reason.to_owned()))
+        }
+        opened => opened.context("opening the database to read"),
+    }
+}
+
+fn unchanging(path: &Path) -> OsString {
+    let mut uri = b"file:".to_vec();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => uri.push(*byte),
+            other => uri.extend(format!("%{other:02x}").bytes()),
+        }
+    }
+    uri.extend(b"?immutable=1");
+    OsString::from_vec(uri)
+}
+
+fn not_ours(path: &Path, reason: String) -> StoreError {
+    StoreError::NotOurs { path: path.display().to_string(), reason }
+}

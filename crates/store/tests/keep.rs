@@ -1,0 +1,506 @@
+//! Does a base keep what it should, refuse what it should, and come through damage?
+#![cfg(test)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use pikerag_extract::{ChunkParams, document_graph};
+use pikerag_knowledge::{
+    CallRecord, CorpusReader, CorpusWriter, FileRecord, Ledger, NodeVector, Progress, SearchIndex,
+    SearchWriter, StoreError, TextToEmbed, Usage, VectorSet,
+};
+use pikerag_parse::{Limits, parse};
+use pikerag_store::{Base, BaseProblem, DATABASE, Health, LAYOUT, Part, Repair};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+// What is not ours.
+
+/// Every file of the folder is as it was, also beside a log that was not folded in: of a newer layout, of a layout
+/// that never was, of another program that has our numbers by chance.
+#[tokio::test]
+async fn what_is_refused_is_left_as_it_is_to_the_byte() {
+    let newer = format!("PRAGMA user_version = {}", LAYOUT + 1);
+    let foreign = |layout: i64| format!("CREATE TABLE meta (x); PRAGMA user_version = {layout}");
+    for (ours, change, reason) in [
+        (true, newer, "a newer version wrote it"),
+        (true, "PRAGMA user_version = 2".to_owned(), "which was never released"),
+        (false, foreign(0), "another program"),
+        (false, foreign(3), "another program"),
+        (false, foreign(4), "another program"),
+        (false, foreign(LAYOUT), "another program"),
+    ] {
+        for with_log in [false, true] {
+            let (folder, base) = fresh();
+            put(&base, "a.txt", "A crane.").await;
+            base.refresh().await.unwrap();
+            drop(base);
+            let path = folder.path().join(DATABASE);
+            if !ours {
+                fs::remove_file(&path).unwrap();
+            }
+            let connection = Connection::open(&path).unwrap();
+            if with_log {
+                connection.execute_batch("PRAGMA journal_mode = WAL").unwrap();
+            }
+            connection.execute_batch(&change).unwrap();
+            // Copied while it is open, as a process that was killed leaves it; else folded in.
+            let open = Some(connection).filter(|_| with_log);
+            let left = tempfile::tempdir().unwrap();
+            for name in [DATABASE, "base.sqlite-wal"] {
+                if with_log || name == DATABASE {
+                    fs::copy(folder.path().join(name), left.path().join(name)).unwrap();
+                }
+            }
+            drop(open);
+            let before = files(left.path());
+            assert_eq!(before.len(), 1 + usize::from(with_log));
+            // Where the log is foreign and our number stands in it, SQLite itself has to look.
+            let allowed = with_log && !ours && !change.contains("= 0");
+            for open in [Base::open, Base::open_or_create] {
+                let error = open(left.path()).err().unwrap();
+                assert!(matches!(error, StoreError::NotOurs { .. }), "{error:?}");
+                assert!(error.to_string().contains(reason), "{error}: {change}");
+                let mut after = files(left.path());
+                if allowed {
+                    after.remove(Path::new("base.sqlite-shm"));
+                }
+                assert!(before == after, "{change}, with a log: {with_log}: {:?}", after.keys());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_no_database_is_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    for bytes in ["short", &"SQLite format 3, as somebody explains it. ".repeat(40)] {
+        fs::write(folder.path().join(DATABASE), bytes).unwrap();
+        let before = files(folder.path());
+        let error = Base::open_or_create(folder.path()).err().unwrap();
+        assert!(error.to_string().contains("it is no database"), "{error}");
+        assert!(before == files(folder.path()));
+    }
+}
+
+// What is damaged.
+
+/// A byte in the middle of any file of full text: words are found all the same, now and later.
+#[tokio::test]
+async fn a_damaged_segment_is_made_again() {
+    let (folder, base) = fresh();
+    for n in 0..40 {
+        put(&base, &format!("{n:02}.txt"), &format!("Crane {n} of the harbour. 起重机 {n}。"))
+            .await;
+    }
+    base.refresh().await.unwrap();
+    let asked = async |base: &Base| (found(base, "crane").await, found(base, "起重机").await);
+    let whole = asked(&base).await;
+    assert_eq!((whole.0.len(), whole.1.len()), (40, 40));
+    drop(base);
+    let text = text_folder(folder.path());
+    let kinds: Vec<_> = files(&text)
+        .into_keys()
+        .filter(|name| !name.to_string_lossy().starts_with(['.', 's']))
+        .map(|name| name.extension().unwrap().to_owned())
+        .collect();
+    assert!(5 < kinds.len(), "{kinds:?}");
+    for kind in kinds {
+        let file = fs::read_dir(&text).unwrap().map(|file| file.unwrap().path());
+        let file = file.into_iter().find(|file| file.extension() == Some(&kind)).unwrap();
+        let mut bytes = fs::read(&file).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 0x40;
+        fs::write(&file, bytes).unwrap();
+        let base = Base::open(folder.path()).unwrap();
+        assert_eq!(asked(&base).await, whole, "{kind:?}");
+        base.refresh().await.unwrap();
+    }
+}
+
+/// Also where the process has it open already.
+#[tokio::test]
+async fn full_text_that_goes_while_it_is_open_is_made_again() {
+    let (folder, base) = fresh();
+    put(&base, "a.txt", "A crane.").await;
+    assert_eq!(found(&base, "crane").await, ["a.txt"]);
+    fs::remove_dir_all(text_folder(folder.path())).unwrap();
+    put(&base, "b.txt", "Another crane.").await;
+    assert_eq!(found(&base, "another").await, ["b.txt"]);
+    assert_eq!(found(&base, "crane").await.len(), 2);
+    assert_eq!(health(&base, Repair::No, &Part::FullText).await, (Health::Sound, false));
+}
+
+/// Found by its checksum, where the length is right.
+#[tokio::test]
+async fn damaged_codes_are_made_again() {
+    let (folder, base) = fresh();
+    put(&base, "a.txt", "A crane.").await;
+    let missing = base.without_vector(VectorSet::Chunks, "e", None, 9).await.unwrap();
+    let vector = |text: TextToEmbed| NodeVector { node: text.node, vector: vec![0.6, 0.8] };
+    let vectors = missing.into_iter().map(vector).collect();
+    base.put_vectors(VectorSet::Chunks, "e", vectors).await.unwrap();
+    base.refresh().await.unwrap();
+    drop(base);
+    let path = folder.path().join("chunks.codes");
+    let mut bytes = fs::read(&path).unwrap();
+    // The identifier of the chunk: what is found would not be there.
+    let at = bytes.len() - 32 - 2 - 4 - 16;
+    bytes[at] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let base = Base::open(folder.path()).unwrap();
+    let part = Part::Vectors("chunks".to_owned());
+    assert_eq!(health(&base, Repair::No, &part).await, (Health::Damaged, false));
+    let found = base.nearest_chunks(&[vec![0.6, 0.8]], 3, 0.9).await.unwrap();
+    assert_eq!(found[0].len(), 1);
+    assert_eq!(health(&base, Repair::No, &part).await, (Health::Sound, false));
+}
+
+/// Somebody else writes full text, and does not come to an end: it is searched as it stands.
+#[tokio::test]
+async fn a_search_does_not_wait_for_ever_for_another_writer() {
+    let (folder, base) = fresh();
+    put(&base, "a.txt", "A crane.").await;
+    base.refresh().await.unwrap();
+    put(&base, "b.txt", "Another crane.").await;
+    let lock = text_folder(folder.path()).with_extension("lock");
+    let lock = fs::File::options().append(true).open(lock).unwrap();
+    lock.lock().unwrap();
+    assert_eq!(found(&base, "crane").await, ["a.txt"]);
+    let busy = base.check(Repair::No).await.unwrap_err();
+    assert!(matches!(problem(&busy), BaseProblem::Busy { .. }), "{busy:?}");
+    lock.unlock().unwrap();
+    assert_eq!(found(&base, "crane").await, ["a.txt", "b.txt"]);
+}
+
+// Forgetting.
+
+/// What a process that was killed had begun; and what plain deletes had left in freed pages.
+#[tokio::test]
+async fn what_was_begun_to_be_forgotten_is_finished() {
+    const SENTENCE: &str = "Adaeze Okonkwo keeps the green book of lifts.";
+    let (folder, base) = fresh();
+    put(&base, "a.txt", &format!("{SENTENCE} 绿皮书由她保管，从不外借。")).await;
+    put(&base, "b.txt", "A crane.").await;
+    base.delete_file("a.txt").await.unwrap();
+    let holds = |text: &str| {
+        let is_in = |bytes: &Vec<u8>| bytes.windows(text.len()).any(|at| at == text.as_bytes());
+        files(folder.path()).values().any(is_in)
+    };
+    assert!(holds(SENTENCE));
+    assert!(!base.finish_forgetting().await.unwrap(), "nothing was to be forgotten");
+    let connection = Connection::open(folder.path().join(DATABASE)).unwrap();
+    connection.execute_batch("INSERT INTO meta VALUES ('forgetting', '1')").unwrap();
+    drop(connection);
+    assert_eq!(health(&base, Repair::No, &Part::Forgetting).await, (Health::Damaged, false));
+    assert_eq!(health(&base, Repair::Yes, &Part::Forgetting).await, (Health::Sound, true));
+    assert!(!holds(SENTENCE) && !holds("绿皮书由她保管，从不外借。"));
+    assert_eq!(found(&base, "crane").await, ["b.txt"]);
+    assert_eq!(found(&base, "book").await, Vec::<String>::new());
+}
+
+/// Calls of other documents stay, and so do those that share a sentence with it.
+#[tokio::test]
+async fn only_what_holds_the_text_is_forgotten() {
+    let (_folder, base) = fresh();
+    put(&base, "a.txt", "The secret crane lifts nine tons. The harbour is closed at night.").await;
+    put(&base, "b.txt", "The open crane lifts two tons. The harbour is closed at night.").await;
+    let with = |key: &str, request: &str, reply: &str| CallRecord {
+        request: serde_json::json!({ "text": request }).to_string(),
+        reply: serde_json::json!({ "text": serde_json::json!([reply]).to_string() }).to_string(),
+        ..call(key)
+    };
+    let calls = vec![
+        with("asked", "Read: The secret crane\nlifts nine tons. Well?", "[]"),
+        with("said", "Well?", "the book: The secret crane lifts nine tons."),
+        with("shared", "Read: The harbour is closed at night.", "[]"),
+        with("other", "Read: The open crane lifts two tons.", "[]"),
+        with("near", "The secret crane lifts", "nine tons"),
+    ];
+    base.keep_all(calls).await.unwrap();
+    let files = ["a.txt".to_owned()];
+    assert_eq!(base.remains_of(&files).await.unwrap().calls, 2);
+    assert_eq!(base.forget_files(&files, 7).await.unwrap().calls, 2);
+    let keys = ["asked", "said", "shared", "other", "near"].map(str::to_owned);
+    let left = base.find_all(&keys).await.unwrap();
+    let left: Vec<bool> = left.iter().map(Option::is_some).collect();
+    assert_eq!(left, [false, false, true, true, true]);
+}
+
+// Copies.
+
+/// Tells the writer of the next test to end.
+static DONE: AtomicBool = AtomicBool::new(false);
+
+/// One snapshot, whoever writes: each file of the base is in it with its call, or neither.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_backup_of_a_living_base_is_one_snapshot_and_can_be_restored() {
+    let (folder, base) = fresh();
+    let out = tempfile::tempdir().unwrap();
+    put(&base, "first.txt", "The first crane.").await;
+    base.keep(&call("first")).await.unwrap();
+    let writing = tokio::spawn(async move {
+        for n in 0.. {
+            if DONE.load(Ordering::Relaxed) {
+                return n;
+            }
+            base.keep(&call(&format!("call {n}"))).await.unwrap();
+            put(&base, &format!("{n}.txt"), &format!("Crane {n}.")).await;
+        }
+        0
+    });
+    let copies: Vec<PathBuf> = (0..4).map(|n| out.path().join(format!("{n}.pikerag"))).collect();
+    let other = Base::open(folder.path()).unwrap();
+    for copy in &copies {
+        let held = other.backup(copy).await.unwrap();
+        assert_eq!(held.bytes, fs::metadata(copy).unwrap().len());
+        // Nobody's file is written over.
+        let before = fs::read(copy).unwrap();
+        assert!(other.backup(copy).await.is_err());
+        assert!(before == fs::read(copy).unwrap());
+    }
+    DONE.store(true, Ordering::Relaxed);
+    writing.await.unwrap();
+    assert_eq!(fs::read_dir(out.path()).unwrap().count(), copies.len(), "no draft is left");
+    for (n, copy) in copies.iter().enumerate() {
+        let to = out.path().join(format!("restored {n}"));
+        let before = fs::read(copy).unwrap();
+        let held = Base::restore(copy, &to).unwrap();
+        assert!(before == fs::read(copy).unwrap());
+        assert_eq!((held.calls - held.files) / 2, 0, "a call and its file: {held:?}");
+        let base = Base::open(&to).unwrap();
+        assert_eq!(found(&base, "first").await, ["first.txt"]);
+        assert_eq!(base.find("first").await.unwrap(), Some(call("first")));
+        assert_eq!(base.summary().await.unwrap().files, held.files);
+        for finding in base.check(Repair::No).await.unwrap() {
+            assert_ne!(finding.health, Health::Damaged, "{finding:?}");
+        }
+        let again = Base::restore(copy, &to).unwrap_err();
+        assert!(matches!(problem(&again), BaseProblem::Exists { .. }), "{again:?}");
+    }
+}
+
+/// Indexes that lie there from another life of the base are not taken for its own, whatever they count.
+#[tokio::test]
+async fn a_restored_base_does_not_believe_the_indexes_of_before() {
+    let (folder, base) = fresh();
+    let out = tempfile::tempdir().unwrap();
+    let copy = out.path().join("copy");
+    put(&base, "a.txt", "A crane.").await;
+    base.backup(&copy).await.unwrap();
+    put(&base, "b.txt", "A heron.").await;
+    base.refresh().await.unwrap();
+    drop(base);
+    fs::remove_file(folder.path().join(DATABASE)).unwrap();
+    Base::restore(&copy, folder.path()).unwrap();
+    let base = Base::open(folder.path()).unwrap();
+    put(&base, "c.txt", "A pelican.").await;
+    assert_eq!(found(&base, "heron").await, Vec::<String>::new());
+    assert_eq!(found(&base, "pelican").await, ["c.txt"]);
+}
+
+#[tokio::test]
+async fn a_damaged_backup_is_not_restored() {
+    let (_folder, base) = fresh();
+    let out = tempfile::tempdir().unwrap();
+    let copy = out.path().join("copy");
+    for n in 0..50 {
+        put(&base, &format!("{n}.txt"), &format!("Crane {n} of the harbour.")).await;
+    }
+    base.backup(&copy).await.unwrap();
+    let whole = fs::read(&copy).unwrap();
+    let mut damaged = whole.clone();
+    let middle = damaged.len() / 2 / 4096 * 4096;
+    damaged[middle..middle + 4096].fill(0xff);
+    fs::write(&copy, damaged).unwrap();
+    let to = out.path().join("to");
+    let error = Base::restore(&copy, &to).unwrap_err();
+    assert!(matches!(error, StoreError::Failed { .. }), "{error:?}");
+    assert!(!to.join(DATABASE).exists());
+    fs::write(&copy, &whole[..whole.len() - 4096]).unwrap();
+    assert!(Base::restore(&copy, &to).is_err());
+    assert!(!to.join(DATABASE).exists());
+}
+
+// Checks.
+
+#[tokio::test]
+async fn a_check_finds_damage_and_a_repair_makes_again_what_is_derived() {
+    let (folder, base) = fresh();
+    for n in 0..9 {
+        put(&base, &format!("{n}.txt"), &format!("Crane {n}.")).await;
+    }
+    base.keep(&call("paid")).await.unwrap();
+    base.refresh().await.unwrap();
+    let all = base.check(Repair::No).await.unwrap();
+    assert!(all.iter().all(|finding| finding.health == Health::Sound), "{all:#?}");
+    drop(base);
+
+    // An index of the database that misses a row, a segment, codes, and what a dead process left.
+    let connection = Connection::open(folder.path().join(DATABASE)).unwrap();
+    connection
+        .execute_batch(
+            "PRAGMA writable_schema = ON;
+             UPDATE sqlite_schema SET sql = 'CREATE INDEX chunks_by_generation ON chunks(ordinal)'
+             WHERE name = 'chunks_by_generation';",
+        )
+        .unwrap();
+    drop(connection);
+    let text = text_folder(folder.path());
+    let segment =
+        files(&text).into_keys().find(|name| name.extension().is_some_and(|it| it == "idx"));
+    let segment = text.join(segment.unwrap());
+    let mut bytes = fs::read(&segment).unwrap();
+    bytes[0] ^= 1;
+    fs::write(&segment, bytes).unwrap();
+    fs::write(folder.path().join("chunks.codes"), "pkvec").unwrap();
+    fs::write(folder.path().join("chunks.draft77"), "half").unwrap();
+    fs::create_dir(folder.path().join("fulltext-v2")).unwrap();
+
+    let base = Base::open(folder.path()).unwrap();
+    let parts = [Part::FullText, Part::Vectors("chunks".to_owned()), Part::Leftovers];
+    for part in &parts {
+        assert_eq!(health(&base, Repair::No, part).await, (Health::Damaged, false), "{part:?}");
+    }
+    let repaired = base.check(Repair::Yes).await.unwrap();
+    for finding in &repaired {
+        assert_ne!(finding.health, Health::Damaged, "{finding:?}");
+        assert_eq!(
+            finding.repaired,
+            parts.contains(&finding.part) || finding.part == Part::Database,
+            "{finding:?}"
+        );
+    }
+    assert_eq!(base.find("paid").await.unwrap(), Some(call("paid")));
+    assert_eq!(found(&base, "crane").await.len(), 9);
+}
+
+/// Full text that is whole and holds something else than the database.
+#[tokio::test]
+async fn full_text_is_compared_with_the_database() {
+    let (folder, base) = fresh();
+    put(&base, "a.txt", "A crane.").await;
+    put(&base, "b.txt", "A heron.").await;
+    base.refresh().await.unwrap();
+    drop(base);
+    // Behind the base's back: the counters stay as they are.
+    let connection = Connection::open(folder.path().join(DATABASE)).unwrap();
+    connection
+        .execute_batch("PRAGMA foreign_keys = ON; DELETE FROM files WHERE path = 'a.txt'")
+        .unwrap();
+    drop(connection);
+    let base = Base::open(folder.path()).unwrap();
+    assert_eq!(health(&base, Repair::No, &Part::FullText).await, (Health::Damaged, false));
+    assert_eq!(health(&base, Repair::Yes, &Part::FullText).await, (Health::Sound, true));
+    assert_eq!(health(&base, Repair::No, &Part::FullText).await, (Health::Sound, false));
+}
+
+// Originals.
+
+#[tokio::test]
+async fn an_original_is_kept_once_and_goes_with_the_last_file_that_has_it() {
+    let (_folder, base) = fresh();
+    let (text, hash) = ("A crane.", record("a.txt", "A crane.").hash);
+    put(&base, "a.txt", text).await;
+    put(&base, "b.txt", text).await;
+    assert_eq!(base.files_without_original().await.unwrap().len(), 2);
+    assert!(base.keep_original(&hash, text.into()).await.unwrap());
+    let kept = base.originals().await.unwrap();
+    assert_eq!((kept.files, kept.without, kept.bytes), (2, 0, text.len() as u64));
+    base.delete_file("a.txt").await.unwrap();
+    assert_eq!(base.original(&hash).await.unwrap().as_deref(), Some(text.as_bytes()));
+    // Another content takes the place of the old one, and another file comes to have it.
+    put(&base, "c.txt", text).await;
+    put(&base, "b.txt", "A heron.").await;
+    assert!(base.original(&hash).await.unwrap().is_some());
+    base.delete_file("c.txt").await.unwrap();
+    assert_eq!(base.original(&hash).await.unwrap(), None);
+    assert!(!base.keep_original(&hash, text.into()).await.unwrap());
+    assert_eq!(base.originals().await.unwrap().bytes, 0);
+}
+
+#[tokio::test]
+async fn damaged_originals_are_found() {
+    let (folder, base) = fresh();
+    put(&base, "a.txt", "A crane.").await;
+    base.keep_original(&record("a.txt", "A crane.").hash, b"A crane.".to_vec()).await.unwrap();
+    assert_eq!(health(&base, Repair::No, &Part::Originals).await, (Health::Sound, false));
+    drop(base);
+    let connection = Connection::open(folder.path().join(DATABASE)).unwrap();
+    connection.execute_batch("UPDATE originals SET bytes = CAST('A crone.' AS BLOB)").unwrap();
+    drop(connection);
+    let base = Base::open(folder.path()).unwrap();
+    assert_eq!(health(&base, Repair::Yes, &Part::Originals).await, (Health::Damaged, false));
+}
+
+// The fixture.
+
+fn fresh() -> (TempDir, Base) {
+    let folder = tempfile::tempdir().unwrap();
+    let base = Base::open_or_create(folder.path()).unwrap();
+    (folder, base)
+}
+
+fn record(path: &str, text: &str) -> FileRecord {
+    let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
+    FileRecord { path: path.to_owned(), hash, recipe: "r".to_owned() }
+}
+
+async fn put(base: &Base, path: &str, text: &str) {
+    let parsed = parse(path, text.as_bytes(), &Limits::default(), &pikerag_parse::NoTools).unwrap();
+    let graph = |document| document_graph(path, document, ChunkParams::default());
+    let graphs = parsed.documents.into_iter().map(graph).collect();
+    base.put_file(&record(path, text), graphs).await.unwrap();
+}
+
+fn call(key: &str) -> CallRecord {
+    CallRecord {
+        key: key.to_owned(),
+        role: "answer".to_owned(),
+        model: "m".to_owned(),
+        request: "{}".to_owned(),
+        reply: "{}".to_owned(),
+        usage: Usage { prompt_tokens: 1, completion_tokens: 1 },
+        unusable: false,
+    }
+}
+
+/// The files whose chunks these words find, in order of name.
+async fn found(base: &Base, words: &str) -> Vec<String> {
+    let hits = base.matching_chunks(words, 99).await.unwrap();
+    let ids: Vec<_> = hits.into_iter().map(|hit| hit.item).collect();
+    let mut uris: Vec<String> =
+        base.chunks(&ids).await.unwrap().into_iter().map(|chunk| chunk.uri).collect();
+    uris.sort();
+    uris
+}
+
+/// How a part is, and whether it was repaired.
+async fn health(base: &Base, repair: Repair, part: &Part) -> (Health, bool) {
+    let findings = base.check(repair).await.unwrap();
+    let finding = findings.into_iter().find(|finding| finding.part == *part).unwrap();
+    (finding.health, finding.repaired)
+}
+
+fn problem(error: &StoreError) -> &BaseProblem {
+    std::error::Error::source(error).unwrap().downcast_ref().unwrap()
+}
+
+fn text_folder(base: &Path) -> PathBuf {
+    let entries = fs::read_dir(base).unwrap().map(|entry| entry.unwrap().path());
+    entries.into_iter().find(|path| path.is_dir()).unwrap()
+}
+
+/// All files of a folder with their bytes.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            files.insert(path.strip_prefix(folder).unwrap().to_owned(), fs::read(&path).unwrap());
+        }
+    }
+    files
+}
