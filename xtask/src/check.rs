@@ -32,10 +32,10 @@ pub(crate) fn check(root: &Path, extent: Extent) -> Result<()> {
     run("clippy", cargo(&clippy))?;
     let left_out = target_folder(root)?.join("left-out.txt");
     let tests = if is_installed(cargo(&["nextest", "--version"])) {
-        cargo(&["nextest", "run", "--workspace"])
+        cargo(&["nextest", "run", "--workspace", "--no-fail-fast"])
     } else {
         println!("note: cargo-nextest is not installed, `cargo test` takes its place");
-        cargo(&["test", "--workspace", "--lib", "--bins", "--tests"])
+        cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"])
     };
     run_tests(tests, &left_out)?;
     if extent == Extent::Whole {

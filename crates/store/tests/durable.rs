@@ -189,6 +189,36 @@ async fn two_handles_write_at_once() {
     }
 }
 
+/// Bases of layouts before 5 may hold two files of which a document has one identity.
+#[tokio::test]
+async fn what_another_file_held_under_an_identity_goes() {
+    let (_folder, base) = fresh();
+    let line = |text: &str| format!("{{\"id\": \"x.md\", \"title\": \"T\", \"text\": \"{text}\"}}\n");
+    put_as(&base, "r.jsonl#x.md", "r.jsonl", &line("The file speaks.")).await;
+    put(&base, "r.jsonl", &line("The record speaks.")).await;
+    let chunks: Vec<String> = export(&base)
+        .iter()
+        .filter(|line| line["node"] == "chunk")
+        .map(|line| line["text"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(chunks, ["The record speaks."]);
+    // It is read again: no bytes have this hash.
+    assert_eq!(base.file("r.jsonl#x.md").await.unwrap().unwrap().hash, "");
+}
+
+#[tokio::test]
+async fn where_files_are_is_remembered() {
+    let (_folder, base) = fresh();
+    assert_eq!(base.root().await.unwrap(), None);
+    assert_eq!(base.keep_root("..").await.unwrap(), "..");
+    // The first holds.
+    assert_eq!(base.keep_root("/other").await.unwrap(), "..");
+    let mounts = |folders: [&str; 2]| folders.map(str::to_owned).to_vec();
+    base.add_mounts(mounts(["/b", "/a"])).await.unwrap();
+    base.add_mounts(mounts(["/b", "/c"])).await.unwrap();
+    assert_eq!(base.mounts().await.unwrap(), ["/a", "/b", "/c"]);
+}
+
 // The fixture.
 
 fn fresh() -> (TempDir, Base) {
@@ -203,8 +233,14 @@ fn record(path: &str, text: &str) -> FileRecord {
 }
 
 async fn put(base: &Base, path: &str, text: &str) -> PutReport {
-    let parsed = parse(path, text.as_bytes(), &Limits::default(), &pikerag_parse::NoTools).unwrap();
-    let graph = |document| document_graph(path, document, ChunkParams::default());
+    put_as(base, path, path, text).await
+}
+
+/// The file `path` with the documents that `text` would have as the file `parsed_as`.
+async fn put_as(base: &Base, path: &str, parsed_as: &str, text: &str) -> PutReport {
+    let limits = Limits::default();
+    let parsed = parse(parsed_as, text.as_bytes(), &limits, &pikerag_parse::NoTools).unwrap();
+    let graph = |document| document_graph(parsed_as, document, ChunkParams::default());
     let graphs = parsed.documents.into_iter().map(graph).collect();
     base.put_file(&record(path, text), graphs).await.unwrap()
 }

@@ -43,20 +43,31 @@ struct Shared {
     latency: Duration,
     dimensions: usize,
     heard: Mutex<Counts>,
+    /// Words, and what goes wrong with the chats or the texts that hold them.
+    spoiled: Mutex<Vec<Spoiled>>,
     /// Requests that are answered; later ones wait until there are more.
     answered: AtomicU64,
     is_over: AtomicBool,
+}
+
+/// What goes wrong with requests of a kind that hold a word.
+struct Spoiled {
+    is_chat: bool,
+    word: String,
+    fault: Fault,
 }
 
 /// What has reached it, as it was counted.
 #[derive(Default)]
 struct Counts {
     heard: Heard,
+    /// First line and headers of each request.
+    heads: Vec<String>,
     /// How often each request was seen, for the draws of faults.
     seen: HashMap<blake3::Hash, u64>,
     /// How often each was answered, or is going to be.
     chats: HashMap<blake3::Hash, u64>,
-    texts: HashMap<blake3::Hash, u64>,
+    texts: BTreeMap<String, u64>,
 }
 
 /// What has reached the server since it was started or reset.
@@ -131,6 +142,7 @@ impl Server {
             latency,
             dimensions,
             heard: Mutex::default(),
+            spoiled: Mutex::default(),
             answered: AtomicU64::new(u64::MAX),
             is_over: AtomicBool::new(false),
         });
@@ -166,6 +178,38 @@ impl Server {
         self.shared.counts().heard.clone()
     }
 
+    /// First line and headers of each request, in order.
+    #[must_use]
+    pub fn heads(&self) -> Vec<String> {
+        self.shared.counts().heads.clone()
+    }
+
+    /// All texts that were embedded, in alphabetical order.
+    #[must_use]
+    pub fn embedded(&self) -> Vec<String> {
+        self.shared.counts().texts.keys().cloned().collect()
+    }
+
+    /// What goes wrong from now on with chats whose request holds a word.
+    pub fn spoil_chats(&self, word: &str, fault: Fault) {
+        self.spoil(true, word, fault);
+    }
+
+    /// What goes wrong from now on with requests for vectors that hold a word.
+    pub fn spoil_texts(&self, word: &str, fault: Fault) {
+        self.spoil(false, word, fault);
+    }
+
+    fn spoil(&self, is_chat: bool, word: &str, fault: Fault) {
+        let spoiled = Spoiled { is_chat, word: word.to_owned(), fault };
+        self.shared.spoiled().push(spoiled);
+    }
+
+    /// Nothing is spoiled any more.
+    pub fn mend(&self) {
+        self.shared.spoiled().clear();
+    }
+
     /// Forgets what has reached it.
     pub fn reset(&self) {
         *self.shared.counts() = Counts::default();
@@ -195,6 +239,18 @@ impl Drop for Server {
 impl Shared {
     fn counts(&self) -> MutexGuard<'_, Counts> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn spoiled(&self) -> MutexGuard<'_, Vec<Spoiled>> {
+        self.spoiled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What goes wrong with a request because of its words.
+    fn spoils(&self, body: &[u8], is_chat: bool) -> Option<Fault> {
+        let body = String::from_utf8_lossy(body);
+        let spoiled = self.spoiled();
+        let of = |it: &&Spoiled| it.is_chat == is_chat && body.contains(&it.word);
+        spoiled.iter().find(of).map(|it| it.fault)
     }
 
     /// Answers the requests of a connection, one after the other.
@@ -230,7 +286,9 @@ impl Shared {
         let is_chat = !request.path.ends_with("/embeddings");
         let (reply, drawn, place) = {
             let mut counts = self.counts();
-            let drawn = counts.draw(&self.faults, &request.body, is_chat);
+            counts.heads.push(request.head.clone());
+            let spoils = self.spoils(&request.body, is_chat);
+            let drawn = counts.draw(&self.faults, &request.body, is_chat, spoils);
             let reply = match is_chat {
                 true => self.chat(&asked, &request.body, drawn, &mut counts),
                 false => self.embed(&asked, drawn, &mut counts),
@@ -241,7 +299,7 @@ impl Shared {
         while self.answered.load(Ordering::Relaxed) < place {
             sleep(PATIENCE);
         }
-        drawn.write(&self.faults, &reply, writer)
+        drawn.write(&self.faults, request, &reply, writer)
     }
 
     fn chat(&self, asked: &Value, body: &[u8], drawn: Drawn, counts: &mut Counts) -> Value {
@@ -252,7 +310,9 @@ impl Shared {
         let content = drawn.content(text);
         let (read, written) = (tokens(&prompt), tokens(content.as_deref().unwrap_or_default()));
         if drawn.is_answered() {
-            counts.heard.repeated_chats += seen(&mut counts.chats, body);
+            let times = counts.chats.entry(blake3::hash(body)).or_default();
+            counts.heard.repeated_chats += u64::from(0 < *times);
+            *times += 1;
             counts.heard.prompt_tokens += read;
             counts.heard.completion_tokens += written;
         }
@@ -287,7 +347,9 @@ impl Shared {
         let read = texts.iter().map(|text| tokens(text)).sum::<u64>();
         if drawn.is_answered() {
             for text in &texts {
-                counts.heard.repeated_texts += seen(&mut counts.texts, text.as_bytes());
+                let times = counts.texts.entry((*text).to_owned()).or_default();
+                counts.heard.repeated_texts += u64::from(0 < *times);
+                *times += 1;
             }
             counts.heard.prompt_tokens += read;
         }
@@ -297,23 +359,26 @@ impl Shared {
 }
 
 impl Counts {
-    fn draw(&mut self, faults: &Faults, body: &[u8], is_chat: bool) -> Drawn {
+    /// What goes wrong: what the words of the request say, or else the rules.
+    fn draw(
+        &mut self,
+        faults: &Faults,
+        body: &[u8],
+        is_chat: bool,
+        spoils: Option<Fault>,
+    ) -> Drawn {
         let key = blake3::hash(body);
         let nth = self.seen.entry(key).or_default();
-        let drawn = faults.draw(&key, *nth, is_chat);
+        let drawn = match spoils {
+            Some(fault) => Drawn(Some(fault)),
+            None => faults.draw(&key, *nth, is_chat),
+        };
         *nth += 1;
         if let Some(name) = drawn.name() {
             *self.heard.faults.entry(name).or_default() += 1;
         }
         drawn
     }
-}
-
-/// Counts what was seen; 1 if it had been before.
-fn seen(counts: &mut HashMap<blake3::Hash, u64>, bytes: &[u8]) -> u64 {
-    let times = counts.entry(blake3::hash(bytes)).or_default();
-    *times += 1;
-    u64::from(1 < *times)
 }
 
 /// The words of all messages; with pictures a message is a list of parts.

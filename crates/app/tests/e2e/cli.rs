@@ -1,13 +1,12 @@
 //! Does each verb do what its help says, and does an error say what to do?
 
 use std::collections::HashSet;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
 use std::path::Path;
 
+use pikerag_test_support::{Fault, When};
 use serde_json::Value;
 
-use crate::common::{Place, good_stub};
+use crate::common::{Place, good_stub, stub};
 
 /// A place with the example documents in `docs`.
 fn harbour(place: Place) -> Place {
@@ -269,40 +268,11 @@ fn an_estimate_is_free_and_right() {
 
 const KEY: &str = "sk-secret-test-4711";
 
-/// A server that refuses every request and repeats the key in its reply, as some do.
-fn tattling_server() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}/v1", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for connection in listener.incoming() {
-            let Ok(mut connection) = connection else { continue };
-            let mut reader = BufReader::new(connection.try_clone().unwrap());
-            let (mut head, mut length) = (String::new(), 0);
-            while reader.read_line(&mut head).is_ok_and(|read| 2 < read) {
-                let last = head.lines().last().unwrap_or_default().to_lowercase();
-                if let Some(value) = last.strip_prefix("content-length:") {
-                    length = value.trim().parse().unwrap();
-                }
-            }
-            let _ = reader.read_exact(&mut vec![0; length]);
-            assert!(head.contains(KEY), "the key was not sent: {head}");
-            let error = serde_json::json!({ "error": {
-                "message": format!("Incorrect API key provided: {KEY}"), "code": "invalid_api_key",
-            } });
-            let _ = write!(
-                connection,
-                "HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{error}",
-                error.to_string().len()
-            );
-        }
-    });
-    address
-}
-
 #[test]
 fn the_key_is_never_shown() {
+    let tells_it = stub(vec![(Fault::Unauthorized, When::Always)]);
     let place = harbour(Place::new())
-        .set("OPENAI_BASE_URL", &tattling_server())
+        .set("OPENAI_BASE_URL", &tells_it.url())
         .set("OPENAI_MODEL", "m")
         .set("OPENAI_API_KEY", KEY);
     let mut shown = String::new();
@@ -319,6 +289,7 @@ fn the_key_is_never_shown() {
         shown += &ran.stderr;
     }
     assert!(shown.contains("refused"), "the server was not asked: {shown}");
+    assert!(tells_it.heads().iter().all(|head| head.contains(KEY)), "the key was not sent");
     assert!(!shown.contains(KEY), "{shown}");
     for entry in std::fs::read_dir(place.path(".pikerag")).unwrap() {
         let path = entry.unwrap().path();

@@ -40,12 +40,12 @@ fn endpoints_that_call_a_model_by_one_name_share_nothing() {
     place.run_to(0, &["--base", &base, "index", "a.md"]);
     let ask = ["--base", base.as_str(), "ask", "--method", "naive-rag", "Who built the KX-40?"];
     place.run_to(0, &ask);
-    let paid = one.requests();
+    let paid = one.heard().requests();
     let ran = elsewhere.run_to(0, &ask);
-    assert!(0 < other.chats(), "the reply of another server was taken: {}", ran.stdout);
+    assert!(0 < other.heard().chats, "the reply of another server was taken: {}", ran.stdout);
     assert_eq!(other.embedded(), [""; 0], "a query for the vectors of another server");
     place.run_to(0, &ask);
-    assert_eq!(one.requests(), paid);
+    assert_eq!(one.heard().requests(), paid);
 }
 
 /// Weights that cannot be loaded are no matter for whoever embeds nothing.

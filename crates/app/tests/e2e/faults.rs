@@ -214,9 +214,9 @@ fn a_dead_endpoint_is_said_once() {
     assert!(ran.stderr.contains("`--offline`"), "{}", ran.stderr);
 
     let talker = Talker::start();
-    let place = place.set("OPENAI_BASE_URL", &talker.address());
+    let place = place.set("OPENAI_BASE_URL", &talker.url());
     place.run_to(0, &index);
-    assert_eq!((status(&place)["pending"].clone(), talker.chats()), (json!([]), 20));
+    assert_eq!((status(&place)["pending"].clone(), talker.heard().chats), (json!([]), 20));
 }
 
 /// What a filter refuses stops nothing, is told with its reason, and is asked again on request.
@@ -227,20 +227,53 @@ fn what_a_model_refuses_is_told_and_asked_again_on_request() {
     for n in 0..12 {
         place.write(&format!("docs/{n}.md"), format!("Firm {n} makes cranes of {n} tons."));
     }
-    talker.refuse(Some("cranes"));
+    talker.spoil_chats("cranes", Fault::Refused);
     let index = ["--base", "base", "index", "docs"];
     let ran = place.run_to(3, &index);
     assert!(!ran.stderr.contains("stopped: "), "{}", ran.stderr);
-    assert!(ran.stderr.contains("the content filter said no"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("The content filter said no"), "{}", ran.stderr);
     assert!(ran.stderr.contains("12 calls refused; "), "{}", ran.stderr);
     let told = place.run_to(0, &["--base", "base", "status"]).stdout;
     assert!(told.contains("atomic questions: 12 refused, such as docs/"), "{told}");
     assert!(told.contains("`pikerag index --retry-refused PATH…` asks again"), "{told}");
 
-    talker.refuse(None);
+    talker.mend();
     talker.reset();
     place.run_to(0, &index);
-    assert_eq!(talker.chats(), 0);
+    assert_eq!(talker.heard().chats, 0);
     place.run_to(0, &[&index[..], &["--retry-refused"]].concat());
-    assert_eq!((talker.chats(), status(&place)["refused"].clone()), (12, json!([])));
+    assert_eq!((talker.heard().chats, status(&place)["refused"].clone()), (12, json!([])));
+}
+
+/// A text that the embedder refuses has no vector, all others have theirs; it is told, waits for nothing, and is
+/// asked again on request. An embedder that takes no text at all stops the run.
+#[test]
+fn a_text_that_an_embedder_refuses_is_told_and_asked_again_on_request() {
+    let talker = Talker::start();
+    let place = talker.place();
+    place.write("pikerag.toml", "[embed]\nbatch = 8\n");
+    for n in 0..12 {
+        place.write(&format!("docs/{n}.md"), format!("Firm {n} makes {n} cranes."));
+    }
+    talker.spoil_texts("Firm 7 makes", Fault::Refused);
+    let index = ["--base", "base", "index", "docs"];
+    let ran = place.run_to(3, &index);
+    assert!(!ran.stderr.contains("stopped: "), "{}", ran.stderr);
+    let told = place.run_to(0, &["--base", "base", "status"]).stdout;
+    assert!(told.contains("vectors: 2 refused, such as “"), "of its chunk and question: {told}");
+    let whole = place.run_to(0, &["--base", "base", "--json", "status"]).json();
+    assert_eq!(whole["waiting"], json!([]), "{told}");
+
+    talker.reset();
+    place.run_to(0, &index);
+    assert_eq!(talker.heard().embeddings, 0);
+    talker.mend();
+    place.run_to(0, &[&index[..], &["--retry-refused"]].concat());
+    assert_eq!((talker.heard().repeated_texts, status(&place)["refused"].clone()), (0, json!([])));
+    assert!(talker.embedded().contains(&"Firm 7 makes 7 cranes.".to_owned()), "{:?}", talker.embedded());
+
+    talker.spoil_texts("", Fault::Refused);
+    let ran = place.run_to(3, &["--base", "other", "index", "docs"]);
+    assert!(ran.stderr.contains("stopped: "), "{}", ran.stderr);
+    assert_eq!(talker.heard().embeddings, 3, "each batch, and the word that nobody objects to");
 }

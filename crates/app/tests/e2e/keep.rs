@@ -2,11 +2,14 @@
 //! cannot be written?
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::os::unix::process::CommandExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
 
+use rustix::process::geteuid;
+use rustix::thread::{
+    CapabilitySet, capability_is_in_bounding_set, remove_capability_from_bounding_set,
+};
 use serde_json::Value;
 
 use crate::common::Place;
@@ -287,13 +290,20 @@ fn allow(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Runs the program as somebody whom permissions bind: not as root.
+/// Runs the program as somebody whom permissions bind, root or not. Root is left its name and loses the two
+/// capabilities that pass over permissions: another user might not even reach the program, where the target folder
+/// lies in root's own. A thread's bounding set is that of what it starts, and goes with the thread.
 fn unprivileged(place: &Place, arguments: &[&str]) -> Output {
     let mut command = place.command(arguments);
-    if fs::metadata("/proc/self").unwrap().uid() == 0 {
-        command.uid(65534).gid(65534);
-    }
-    command.output().unwrap()
+    let start = move || {
+        for capability in [CapabilitySet::DAC_OVERRIDE, CapabilitySet::DAC_READ_SEARCH] {
+            if capability_is_in_bounding_set(capability).unwrap() && geteuid().is_root() {
+                remove_capability_from_bounding_set(capability).unwrap();
+            }
+        }
+        command.output().unwrap()
+    };
+    std::thread::spawn(start).join().unwrap()
 }
 
 fn names(place: &Place) -> Vec<String> {

@@ -89,7 +89,7 @@ impl Bench {
         let began = Instant::now();
         place.run_to(0, &INDEX);
         let takes = began.elapsed();
-        let (calls, requests) = (talker.chats(), talker.requests());
+        let (calls, requests) = (talker.heard().chats, talker.heard().requests());
         let (export, found) = (place.export("base"), found(&place));
         Self { talker, place, calls, requests, export, found, takes, amid: 0 }
     }
@@ -104,7 +104,7 @@ impl Bench {
     fn kill_at(&mut self, reached: u64) {
         self.talker.answer_only(reached);
         assert!(
-            self.kill(|talker| reached <= talker.requests()),
+            self.kill(|talker| reached <= talker.heard().requests()),
             "ended before {reached} requests"
         );
         self.talker.answer_all();
@@ -122,7 +122,7 @@ impl Bench {
         ended = ended || child.try_wait().unwrap().is_some();
         child.kill().unwrap();
         child.wait().unwrap();
-        self.amid += u32::from((1..self.calls).contains(&self.talker.chats()));
+        self.amid += u32::from((1..self.calls).contains(&self.talker.heard().chats));
         !ended
     }
 
@@ -131,10 +131,10 @@ impl Bench {
         self.place.run_to(0, &INDEX);
         assert!(self.place.export("base") == self.export, "another base: {at}");
         assert_eq!(found(&self.place), self.found, "{at}");
-        let repeated = self.talker.repeated_chats();
+        let repeated = self.talker.heard().repeated_chats;
         assert!(repeated <= IN_FLIGHT * kills, "{repeated} calls twice: {at}");
-        assert_eq!(self.talker.chats(), self.calls + repeated, "{at}");
-        let repeated = self.talker.repeated_texts();
+        assert_eq!(self.talker.heard().chats, self.calls + repeated, "{at}");
+        let repeated = self.talker.heard().repeated_texts;
         assert!(repeated <= EMBEDDING * kills, "{repeated} texts twice: {at}");
     }
 

@@ -106,7 +106,7 @@ fn ctrl_c_is_answered() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    while talker.requests() == 0 {
+    while talker.heard().requests() == 0 {
         std::thread::sleep(Duration::from_millis(2));
     }
     kill(Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGINT).unwrap();

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use pikerag_test_support::{Fault, Malformed};
 use serde_json::{Value, json};
 
 use crate::common::Place;
@@ -51,7 +52,7 @@ fn a_run_is_kept_replayed_forked_and_compared() {
     let first = latest(&place);
     assert_eq!((&first["id"], &first["state"]), (&asked["run"], &json!("answered")));
     let paid = calls(&first["cost"]["paid"]);
-    assert_eq!((paid, calls(&first["cost"]["spent"])), (talker.chats(), talker.chats()));
+    assert_eq!((paid, calls(&first["cost"]["spent"])), (talker.heard().chats, talker.heard().chats));
     // Numbered without gaps, each after an earlier one, and each call named once.
     let mut named = Vec::new();
     for (number, event) in events(&first).iter().enumerate() {
@@ -62,11 +63,11 @@ fn a_run_is_kept_replayed_forked_and_compared() {
     assert_eq!(named.len() as u64, paid);
 
     // Again: nobody is asked.
-    let requests = talker.requests();
+    let requests = talker.heard().requests();
     let name = first["id"].as_str().unwrap();
     let replayed = run(&place, 0, &["runs", "replay", &name[..5]]);
     assert_eq!(replayed["answer"], asked["answer"]);
-    assert_eq!(talker.requests(), requests);
+    assert_eq!(talker.heard().requests(), requests);
 
     // Another choice in the first hop: what was before costs nothing, what comes after is asked for.
     let at = events(&first).iter().position(|event| event["event"] == "selected").unwrap();
@@ -80,7 +81,7 @@ fn a_run_is_kept_replayed_forked_and_compared() {
         .sum();
     let (spent, paid) = (calls(&second["cost"]["spent"]), calls(&second["cost"]["paid"]));
     assert_eq!((spent - paid) as usize, before, "{second:#}");
-    assert_eq!(talker.chats() - calls(&first["cost"]["paid"]), paid);
+    assert_eq!(talker.heard().chats - calls(&first["cost"]["paid"]), paid);
     assert!(0 < paid);
     assert_eq!(events(&second)[at]["index"], 1);
     assert_ne!(events(&second)[at]["chunk"], events(&first)[at]["chunk"]);
@@ -98,9 +99,9 @@ fn a_run_is_kept_replayed_forked_and_compared() {
     assert!(told.contains(&format!("alike for {at} events")), "{told}");
 
     // A fork is a run like any other: it is walked again, and forked again, behind its change and before it.
-    let requests = talker.requests();
+    let requests = talker.heard().requests();
     let replayed = run(&place, 0, &["runs", "replay", second_name]);
-    assert_eq!((&replayed["answer"], talker.requests()), (&forked["answer"], requests));
+    assert_eq!((&replayed["answer"], talker.heard().requests()), (&forked["answer"], requests));
     assert_eq!(latest(&place)["id"], second["id"], "a replay is no run of its own");
     let mut later = events(&second).iter().skip(at + 1);
     let later = later.find(|event| event["event"] == "proposed").unwrap()["seq"].to_string();
@@ -115,9 +116,9 @@ fn a_run_is_kept_replayed_forked_and_compared() {
     assert_eq!(fourth["changes"].as_array().unwrap().len(), 1);
 
     // The same fork once more replays to its end.
-    let requests = talker.requests();
+    let requests = talker.heard().requests();
     let again = run(&place, 0, &fork);
-    assert_eq!((&again["answer"], talker.requests()), (&forked["answer"], requests));
+    assert_eq!((&again["answer"], talker.heard().requests()), (&forked["answer"], requests));
 }
 
 #[test]
@@ -151,7 +152,7 @@ fn what_no_fork_can_change_is_told() {
     talker.reset();
     let told = fails(&["fork", name, "--at", &at.to_string(), "--choose", "2"]);
     assert!(told.contains("have changed since") || told.contains("never recorded"), "{told}");
-    assert_eq!(talker.chats(), 0);
+    assert_eq!(talker.heard().chats, 0);
     assert_eq!(latest(&place)["state"], "failed");
 }
 
@@ -165,8 +166,8 @@ fn a_failed_run_keeps_its_trace_and_its_cost() {
     let failed = latest(&place);
     assert_eq!(failed["state"], "failed");
     assert!(failed["error"].as_str().unwrap().contains("budget"), "{failed:#}");
-    assert_eq!(calls(&failed["cost"]["paid"]), talker.chats());
-    assert!(0 < talker.chats() && events(&failed).iter().any(|event| event["event"] == "proposed"));
+    assert_eq!(calls(&failed["cost"]["paid"]), talker.heard().chats);
+    assert!(0 < talker.heard().chats && events(&failed).iter().any(|event| event["event"] == "proposed"));
 }
 
 /// Ctrl-C while a reply is waited for: no further call, an end, and a run that says so.
@@ -175,7 +176,7 @@ fn a_cancelled_run_makes_no_further_call() {
     for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
         let talker = Talker::start();
         let place = firms(&talker);
-        talker.answer_only(talker.requests() + 4);
+        talker.answer_only(talker.heard().requests() + 4);
         let mut child = place
             .command(&["--base", "base", "ask", QUESTION])
             .stdout(Stdio::null())
@@ -183,12 +184,12 @@ fn a_cancelled_run_makes_no_further_call() {
             .spawn()
             .unwrap();
         // The fifth request is never answered: it waits there.
-        while talker.requests() < 5 {
+        while talker.heard().requests() < 5 {
             std::thread::sleep(Duration::from_millis(2));
         }
         kill(Pid::from_raw(child.id().try_into().unwrap()), signal).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(code));
-        assert_eq!(talker.requests(), 5);
+        assert_eq!(talker.heard().requests(), 5);
         let run = latest(&place);
         assert_eq!((&run["state"], &run["interrupted"]), (&json!("cancelled"), &json!(false)));
         assert!(0 < calls(&run["cost"]["paid"]), "{run:#}");
@@ -249,16 +250,16 @@ fn a_replay_goes_by_the_weights_of_its_run() {
 fn what_could_not_be_read_is_asked_anew_and_the_old_run_stays_what_it_was() {
     let talker = Talker::start();
     let place = firms(&talker);
-    talker.garble(Some("what is known, what is missing"));
+    talker.spoil_chats("what is known, what is missing", Fault::Malformed(Malformed::Prose));
     let bad = run(&place, 0, &["ask", QUESTION]);
     let name = bad["run"].as_str().unwrap();
     assert!(bad["answer"]["trace"].to_string().contains("unreadable"), "{bad:#}");
 
-    talker.garble(None);
+    talker.mend();
     talker.reset();
     let good = run(&place, 0, &["ask", QUESTION]);
     assert!(!good["answer"]["trace"].to_string().contains("unreadable"), "{good:#}");
-    assert!(0 < talker.chats());
+    assert!(0 < talker.heard().chats);
 
     talker.reset();
     for (name, told) in [(name, &bad), (good["run"].as_str().unwrap(), &good)] {
@@ -267,5 +268,5 @@ fn what_could_not_be_read_is_asked_anew_and_the_old_run_stays_what_it_was() {
     }
     let once_more = run(&place, 0, &["ask", QUESTION]);
     assert_eq!(once_more["answer"].to_string(), good["answer"].to_string());
-    assert_eq!(talker.chats(), 0);
+    assert_eq!(talker.heard().chats, 0);
 }

@@ -32,8 +32,8 @@ fn indexing(place: &Place) -> Child {
 /// Waits until so many requests have come, all of which wait for their replies.
 fn until(talker: &Talker, requests: u64) {
     let began = Instant::now();
-    while talker.requests() < requests {
-        assert!(began.elapsed() < Duration::from_mins(5), "{} requests", talker.requests());
+    while talker.heard().requests() < requests {
+        assert!(began.elapsed() < Duration::from_mins(5), "{} requests", talker.heard().requests());
         std::thread::sleep(Duration::from_millis(2));
     }
 }
@@ -43,7 +43,7 @@ fn two_processes_on_one_base_make_each_call_once() {
     let talker = Talker::start();
     let place = firms(&talker);
     place.run_to(0, &INDEX);
-    let (alone, calls) = (place.export("base"), talker.chats());
+    let (alone, calls) = (place.export("base"), talker.heard().chats);
     std::fs::remove_dir_all(place.path("base")).unwrap();
     talker.reset();
 
@@ -56,8 +56,8 @@ fn two_processes_on_one_base_make_each_call_once() {
     for child in &mut children {
         assert_eq!(child.wait().unwrap().code(), Some(0));
     }
-    assert_eq!((talker.repeated_chats(), talker.repeated_texts()), (0, 0));
-    assert_eq!((calls, talker.chats()), (FIRMS, FIRMS));
+    assert_eq!((talker.heard().repeated_chats, talker.heard().repeated_texts), (0, 0));
+    assert_eq!((calls, talker.heard().chats), (FIRMS, FIRMS));
     assert!(place.export("base") == alone, "another base");
 }
 
@@ -76,6 +76,6 @@ fn who_waits_for_a_process_that_is_gone_takes_over() {
     talker.answer_all();
     assert_eq!(second.wait().unwrap().code(), Some(0));
     // The replies to what was under way are lost, and no others.
-    assert!(talker.repeated_chats() <= IN_FLIGHT, "{}", talker.repeated_chats());
-    assert_eq!(talker.chats() - talker.repeated_chats(), FIRMS);
+    assert!(talker.heard().repeated_chats <= IN_FLIGHT, "{}", talker.heard().repeated_chats);
+    assert_eq!(talker.heard().chats - talker.heard().repeated_chats, FIRMS);
 }

@@ -1,53 +1,26 @@
 //! Does a stranger's settings file do any harm, and does a key go only where its giver meant it?
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
-use std::sync::{Arc, Mutex};
 
-use crate::common::Place;
+use pikerag_test_support::{Fault, Server, When};
+
+use crate::common::{Place, stub};
 use crate::talker::Talker;
 
 const KEY: &str = "sk-environment-4711";
 const OTHER_KEY: &str = "cloud-secret-0815";
 const FILES_KEY: &str = "sk-of-the-file-2342";
 
-/// A server that notes the head of each request and refuses it.
-struct Trap {
-    address: String,
-    heads: Arc<Mutex<Vec<String>>>,
+/// Each request, and its head is noted.
+fn refuse() -> Vec<(Fault, When)> {
+    vec![(Fault::Unauthorized, When::Always)]
 }
 
-impl Trap {
-    fn set() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = format!("http://{}/v1", listener.local_addr().unwrap());
-        let heads: Arc<Mutex<Vec<String>>> = Arc::default();
-        let noted = heads.clone();
-        std::thread::spawn(move || {
-            for connection in listener.incoming() {
-                let mut connection = connection.unwrap();
-                let mut reader = BufReader::new(connection.try_clone().unwrap());
-                let (mut head, mut length) = (String::new(), 0);
-                while reader.read_line(&mut head).is_ok_and(|read| 2 < read) {
-                    let last = head.lines().last().unwrap_or_default().to_lowercase();
-                    if let Some(value) = last.strip_prefix("content-length:") {
-                        length = value.trim().parse().unwrap();
-                    }
-                }
-                let _ = reader.read_exact(&mut vec![0; length]);
-                noted.lock().unwrap().push(head);
-                let refusal =
-                    "HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno";
-                let _ = connection.write_all(refusal.as_bytes());
-            }
-        });
-        Self { address, heads }
-    }
-
-    fn heads(&self) -> Vec<String> {
-        std::mem::take(&mut self.heads.lock().unwrap())
-    }
+/// The heads of what it has been asked since the last time.
+fn taken(trap: &Server) -> Vec<String> {
+    let heads = trap.heads();
+    trap.reset();
+    heads
 }
 
 /// A folder as it is unpacked from somewhere: documents, a program, settings.
@@ -149,11 +122,11 @@ const HOSTILE: [(&str, bool, &str, &[&str]); 12] = [
 
 #[test]
 fn a_strangers_settings_send_nothing_start_nothing_and_show_nothing() {
-    let (there, mine) = (Trap::set(), Trap::set());
+    let (there, mine) = (stub(refuse()), stub(refuse()));
     for (tries, has_endpoint, settings, names) in HOSTILE {
-        let mut place = strangers(&settings.replace("THERE", &there.address));
+        let mut place = strangers(&settings.replace("THERE", &there.url()));
         if has_endpoint {
-            place = place.set("OPENAI_BASE_URL", &mine.address);
+            place = place.set("OPENAI_BASE_URL", &mine.url());
         }
         for arguments in [
             &["doctor"][..],
@@ -165,7 +138,7 @@ fn a_strangers_settings_send_nothing_start_nothing_and_show_nothing() {
         ] {
             let ran = place.run(arguments);
             let told = format!("{}{}", ran.stdout, ran.stderr);
-            let sent = [there.heads(), mine.heads()].concat();
+            let sent = [taken(&there), taken(&mine)].concat();
             assert!(sent.is_empty(), "{tries}: {arguments:?} sent {sent:?}");
             assert!(!place.path("RAN").exists(), "{tries}: {arguments:?} ran it");
             for key in [KEY, OTHER_KEY, FILES_KEY] {
@@ -184,14 +157,14 @@ fn a_strangers_settings_send_nothing_start_nothing_and_show_nothing() {
 #[test]
 fn a_file_is_trusted_by_its_place_and_its_content() {
     let talker = Talker::start();
-    let settings = format!("[chat]\nbase_url = \"{}\"\nmodel = \"m\"\n", talker.address());
+    let settings = format!("[chat]\nbase_url = \"{}\"\nmodel = \"m\"\n", talker.url());
     let place = strangers(&settings);
     let index = ["--base", "base", "index", "in/a.md"];
     place.run_to(1, &index);
     let trusted = place.run_to(0, &["trust"]).stdout;
     assert!(trusted.contains("sets chat.base_url, chat.model"), "{trusted}");
     place.run_to(0, &index);
-    assert!(0 < talker.chats());
+    assert!(0 < talker.heard().chats);
     // It is kept with the user, and nothing of it in the folder.
     let kept = std::fs::read_dir(place.own_path("pikerag/trusted")).unwrap().count();
     assert_eq!(kept, 1);
@@ -240,33 +213,33 @@ fn init_trusts_what_it_wrote() {
 /// The environment's key stays with the environment's address: a file with an address of its own has to name it.
 #[test]
 fn a_key_of_the_environment_does_not_follow_an_address_of_the_file() {
-    let (there, mine) = (Trap::set(), Trap::set());
-    let settings = format!("[chat]\nbase_url = \"{}\"\nmodel = \"m\"\n", there.address);
+    let (there, mine) = (stub(refuse()), stub(refuse()));
+    let settings = format!("[chat]\nbase_url = \"{}\"\nmodel = \"m\"\n", there.url());
     let place = strangers(&settings);
     place.run_to(0, &["trust"]);
     let ran = place.run_to(1, &["-vv", "doctor"]);
-    let heads = there.heads();
+    let heads = taken(&there);
     assert!(!heads.is_empty() && heads.iter().all(|head| !head.contains(KEY)), "{heads:?}");
     assert!(ran.stdout.contains("not sent here") && ran.stdout.contains("OPENAI_API_KEY"));
     let asked = place.run(&["--base", "base", "index", "in/a.md"]);
     assert!(asked.stderr.contains("OPENAI_API_KEY"), "{}", asked.stderr);
-    there.heads();
+    taken(&there);
 
     place.write("pikerag.toml", format!("{settings}api_key_env = \"OPENAI_API_KEY\"\n"));
     place.run_to(0, &["trust"]);
     place.run_to(1, &["doctor"]);
-    assert!(there.heads().iter().all(|head| head.contains(KEY)));
+    assert!(taken(&there).iter().all(|head| head.contains(KEY)));
 
     // A key of the file stays there, too, where the environment has another address.
     place.write("pikerag.toml", format!("{settings}api_key = \"{FILES_KEY}\"\n"));
     place.run_to(0, &["trust"]);
     place.run_to(1, &["doctor"]);
-    let heads = there.heads();
+    let heads = taken(&there);
     assert!(heads.iter().all(|head| head.contains(FILES_KEY) && !head.contains(KEY)), "{heads:?}");
-    let place = place.set("OPENAI_BASE_URL", &mine.address);
+    let place = place.set("OPENAI_BASE_URL", &mine.url());
     place.run_to(1, &["doctor"]);
-    let heads = mine.heads();
-    assert!(!heads.is_empty() && there.heads().is_empty());
+    let heads = taken(&mine);
+    assert!(!heads.is_empty() && taken(&there).is_empty());
     assert!(heads.iter().all(|head| head.contains(KEY) && !head.contains(FILES_KEY)), "{heads:?}");
 }
 
@@ -309,15 +282,15 @@ fn a_budget_holds_whatever_extra_says() {
     for extra in ["max_tokens = 100000", "options = { num_predict = 100000 }"] {
         place.write("pikerag.toml", format!("[chat]\nextra = {{ {extra} }}\n"));
         place.run_to(4, &index);
-        assert_eq!(talker.chats(), 0, "{extra}");
+        assert_eq!(talker.heard().chats, 0, "{extra}");
     }
     for extra in ["n", "best_of", "tools"] {
         place.write("pikerag.toml", format!("[chat]\nextra = {{ {extra} = 8 }}\n"));
         let told = place.run_to(1, &index).stderr;
         assert!(told.contains(&format!("`{extra}` cannot be an extra field")), "{told}");
-        assert_eq!(talker.chats(), 0, "{extra}");
+        assert_eq!(talker.heard().chats, 0, "{extra}");
     }
     place.write("pikerag.toml", "[chat]\nextra = { max_tokens = 1000 }\n");
     place.run_to(0, &index);
-    assert!(0 < talker.chats());
+    assert!(0 < talker.heard().chats);
 }

@@ -1,14 +1,15 @@
 //! How do texts get their vectors? Set by set, many at a time, each batch stored as it comes; and, while a
 //! model writes atoms, of these at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use futures::channel::mpsc;
-use futures::future;
+use futures::future::{self, BoxFuture};
+use futures::lock::Mutex;
 use futures::stream::{self, StreamExt};
 use pikerag_knowledge::{
-    AtomKind, ModelError, NodeId, NodeVector, StoreError, TextToEmbed, Vector, VectorSet,
-    error_chain,
+    AtomKind, Embedder, ModelError, NodeId, NodeVector, Refusal, RefusalCause, Stage, StoreError,
+    TextToEmbed, Vector, VectorSet, error_chain,
 };
 
 use super::fresh::Fresh;
@@ -88,7 +89,8 @@ pub(crate) fn stopped_by(error: &ModelError, report: &mut Report) {
     report.stop(error_chain(error), Some(error));
 }
 
-/// Makes the missing vectors of one set, up to the first call that fails; none without an embedder.
+/// Makes the missing vectors of one set, up to the first call that fails; none without an embedder. A text that the
+/// embedder refuses is noted and left out, until it is asked for again.
 pub(crate) async fn embed_set(
     job: &Job<'_>,
     set: VectorSet,
@@ -97,20 +99,21 @@ pub(crate) async fn embed_set(
     let (tools, params) = (job.tools, job.plan.params);
     let Some(embedder) = tools.embedder.as_deref() else { return Ok(Ok(())) };
     let (batch, in_flight) = (params.embed_batch.max(1), params.embeds_in_flight.max(1));
+    let stage = Stage::embed(embedder.name());
+    let refused = tools.base.refusals().await?.into_iter().filter(|refusal| refusal.stage == stage);
+    let refused: HashSet<NodeId> = refused.map(|refusal| refusal.node).collect();
+    let embedding = Embedding { embedder, takes_any: Mutex::default() };
     let batches = stream::try_unfold(None, move |after| async move {
         let texts = tools.base.without_vector(set, embedder.name(), after, batch).await?;
         let last = texts.last().map(|text| text.node);
         Ok::<_, StoreError>(last.map(|last| (texts, Some(last))))
     });
-    let calls = batches.map(|batch| async move {
-        let batch = batch?.into_iter().map(|TextToEmbed { node, text }| (node, text));
+    let calls = batches.map(|batch| async {
+        let wanted = |text: &TextToEmbed| !refused.contains(&text.node);
+        let batch = batch?.into_iter().filter(wanted).map(|TextToEmbed { node, text }| (node, text));
         let (nodes, texts): (Vec<NodeId>, Vec<String>) = batch.unzip();
-        let vectors = embedder.embed(&texts).await;
-        let with_node = |(node, vector)| NodeVector { node, vector };
-        let made = |vectors: Vec<Vector>| {
-            nodes.into_iter().zip(vectors).map(with_node).collect::<Vec<_>>()
-        };
-        Ok::<_, StoreError>(vectors.map(made))
+        let vectors = embedding.each(&texts).await;
+        Ok::<_, StoreError>(vectors.map(|vectors| with_texts(nodes, texts, vectors)))
     });
     let (made, results) = mpsc::channel(in_flight);
     let calling = calls.buffered(in_flight).map(Ok).forward(made);
@@ -118,16 +121,97 @@ pub(crate) async fn embed_set(
         // Its own: when storing ends early, so does the channel, and with it the calls.
         let mut results = results;
         while let Some(result) = results.next().await {
-            let vectors = match result? {
-                Ok(vectors) => vectors,
+            let texts = match result? {
+                Ok(texts) => texts,
                 Err(error) => return Ok(Err(error)),
             };
+            let (mut vectors, mut refused) = (Vec::new(), Vec::new());
+            for (node, text, vector) in texts {
+                match vector {
+                    Ok(vector) => vectors.push(NodeVector { node, vector }),
+                    Err(error) => refused.push(refusal(&stage, node, &text, &error)),
+                }
+            }
             report.vectors += vectors.len();
             tools.base.put_vectors(set, embedder.name(), vectors).await?;
+            if !refused.is_empty() {
+                for refusal in &refused {
+                    report.note_refusal(&refusal.label, refusal.reason.clone());
+                }
+                tools.base.put_refusals(refused, Vec::new()).await?;
+            }
             (job.watch)(Progress::Stage { name: NAME, done: report.vectors, total: 0 });
         }
         Ok(Ok(()))
     };
     // Sending fails only where storing has ended, and then that says why.
     future::join(calling, storing).await.1
+}
+
+/// An embedder, and whether it takes any text at all: one that takes none is set up wrongly, and that is no matter
+/// of the texts.
+struct Embedding<'a> {
+    embedder: &'a dyn Embedder,
+    takes_any: Mutex<Option<bool>>,
+}
+
+impl Embedding<'_> {
+    /// A vector for each text, or why it is refused: a refused batch is halved until the texts are found that it is
+    /// refused for. Fails where every call would.
+    fn each<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Embedded>, ModelError>> {
+        Box::pin(async move {
+            if texts.is_empty() {
+                return Ok(Vec::new());
+            }
+            match self.embedder.embed(texts).await {
+                Ok(vectors) => Ok(vectors.into_iter().map(Ok).collect()),
+                Err(error @ ModelError::Refused { .. }) if self.takes_any().await => {
+                    if texts.len() == 1 {
+                        return Ok(vec![Err(error)]);
+                    }
+                    let (one, other) = texts.split_at(texts.len() / 2);
+                    let mut all = self.each(one).await?;
+                    all.extend(self.each(other).await?);
+                    Ok(all)
+                }
+                Err(error) => Err(error),
+            }
+        })
+    }
+
+    /// Whether a word that nobody objects to gets its vector; asked once.
+    async fn takes_any(&self) -> bool {
+        let mut known = self.takes_any.lock().await;
+        match *known {
+            Some(known) => known,
+            None => {
+                let takes = self.embedder.embed(&["text".to_owned()]).await.is_ok();
+                *known.insert(takes)
+            }
+        }
+    }
+}
+
+type Embedded = Result<Vector, ModelError>;
+
+/// Each text with its node and what became of it.
+fn with_texts(
+    nodes: Vec<NodeId>,
+    texts: Vec<String>,
+    vectors: Vec<Embedded>,
+) -> Vec<(NodeId, String, Embedded)> {
+    let with_text = nodes.into_iter().zip(texts).zip(vectors);
+    with_text.map(|((node, text), vector)| (node, text, vector)).collect()
+}
+
+/// What to note of a text that has no vector; people know it by how it begins.
+fn refusal(stage: &Stage, node: NodeId, text: &str, error: &ModelError) -> Refusal {
+    const CHARACTERS: usize = 60;
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let label = match words.char_indices().nth(CHARACTERS) {
+        Some((end, _)) => format!("“{}…”", words.get(..end).unwrap_or_default()),
+        None => format!("“{words}”"),
+    };
+    let cause = RefusalCause::Refused;
+    Refusal { stage: stage.clone(), node, label, cause, reason: error_chain(error) }
 }

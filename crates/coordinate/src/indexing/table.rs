@@ -1,7 +1,7 @@
 //! Which stages has indexing, in which order, and when does each of them run? The one table that `ingest`
 //! and `estimate` walk.
 
-use pikerag_knowledge::{AtomKind, Role, Structure};
+use pikerag_knowledge::{AtomKind, Role, Stage as Mark, Structure};
 
 use super::embed;
 use super::params::Summarized;
@@ -199,13 +199,17 @@ pub fn mark_in_words(mark: &str) -> &str {
         let (begin, end) = row.mark;
         !begin.is_empty() && mark.starts_with(begin) && mark.ends_with(end)
     };
-    TABLE.iter().find(leaves).map_or(mark, |row| row.name)
+    match TABLE.iter().find(leaves) {
+        Some(row) => row.name,
+        None if Mark(mark.to_owned()).is_of_vectors() => embed::NAME,
+        None => mark,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use pikerag_knowledge::{
-        ChunkKind, ExtractBy, RecordSchema, RecordsBy, Stage as Mark, TagClassId,
+        ChunkKind, ExtractBy, RecordSchema, RecordsBy, TagClassId,
     };
 
     use super::*;
@@ -281,6 +285,7 @@ mod tests {
         for (mark, words) in [
             (Mark::atomize(AtomKind::Question), "atomic questions"),
             (Mark::atomize(AtomKind::Statement), "atomic statements"),
+            (Mark::embed("m#1"), "vectors"),
             (Mark::atomize(AtomKind::Sentence), "sentences"),
             (Mark::describe(ChunkKind::Table), "table summaries"),
             (Mark::describe(ChunkKind::Figure), "figure descriptions"),

@@ -1,8 +1,8 @@
 //! How is a question asked, and the run kept while it goes on? Events go to who listens and into the base as they
 //! happen.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures::future::join;
@@ -86,16 +86,10 @@ pub(super) fn now() -> Millis {
     Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
 }
 
-/// A name that no other run of this machine has; of others, one in a million million.
+/// A name drawn anew: two runs of a base share one once in a million million pairs.
 fn new_name(question: &str) -> RunId {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&since.as_nanos().to_le_bytes());
-    hasher.update(&std::process::id().to_le_bytes());
-    hasher.update(&NUMBER.fetch_add(1, Ordering::Relaxed).to_le_bytes());
-    hasher.update(question.as_bytes());
-    RunId::from_hash(hasher.finalize().as_bytes())
+    // The standard library seeds it from the system, and each time otherwise.
+    RunId::from_bits(RandomState::new().hash_one(question))
 }
 
 enum Update {

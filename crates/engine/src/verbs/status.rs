@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use pikerag_coordinate::ingest::mark_in_words;
 use pikerag_coordinate::waiting::waiting;
-use pikerag_knowledge::{BaseSummary, CorpusReader, Progress};
+use pikerag_knowledge::{BaseSummary, CorpusReader, Progress, Stage};
 use pikerag_store::{Base, Originals};
 use serde::Serialize;
 
@@ -90,7 +90,10 @@ impl Engine {
             }
         }
         if let Some(embedder) = embedder.or(summary.embedder.as_deref()) {
-            let texts = base.count_without_vector(embedder).await?;
+            let stage = Stage::embed(embedder);
+            let refused = summary.refused.iter().filter(|refused| refused.stage == stage.0);
+            let refused: usize = refused.map(|refused| refused.count).sum();
+            let texts = base.count_without_vector(embedder).await?.saturating_sub(refused);
             if 0 < texts {
                 named.push((VECTORS.to_owned(), texts));
             }

@@ -4,6 +4,9 @@ use crate::graph::{AtomKind, ChunkKind};
 use crate::id::TagClassId;
 use crate::records::RecordSchema;
 
+/// How the stages of embedders begin.
+const EMBED: &str = "embed:";
+
 /// A stage that works piece by piece, mostly chunk by chunk, and whose progress is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage(pub String);
@@ -48,6 +51,16 @@ impl Stage {
         Self("summarize:cluster".to_owned())
     }
 
+    /// Making vectors by an embedder, of texts of every set. Vectors leave no marks: only refusals are kept so.
+    pub fn embed(embedder: &str) -> Self {
+        Self(format!("{EMBED}{embedder}"))
+    }
+
+    /// Whether it makes vectors, by whichever embedder.
+    pub fn is_of_vectors(&self) -> bool {
+        self.0.starts_with(EMBED)
+    }
+
     /// Whether its nodes are chunks, each with a mark once it is done.
     pub fn is_of_chunks(&self) -> bool {
         let others = [
@@ -56,7 +69,7 @@ impl Stage {
             Self::report(),
             Self::summarize_clusters(),
         ];
-        !others.contains(self)
+        !others.contains(self) && !self.is_of_vectors()
     }
 
     /// Looking for tags of a class.

@@ -1,8 +1,8 @@
 //! Who makes a call, where several could? Whoever claims it in the ledger; the others wait for its reply, or take over
 //! when the claim is given up or no longer believed.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
 
 use pikerag_knowledge::{Claim, Ledger, StoreError};
 use tokio::time::sleep;
@@ -25,15 +25,8 @@ pub(super) struct Held<'a> {
 
 impl Claimant {
     pub(super) fn new() -> Self {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&since.as_nanos().to_le_bytes());
-        hasher.update(&std::process::id().to_le_bytes());
-        hasher.update(&NUMBER.fetch_add(1, Ordering::Relaxed).to_le_bytes());
-        let mut holder = [0; 8];
-        hasher.finalize_xof().fill(&mut holder);
-        Self(u64::from_le_bytes(holder))
+        // The standard library seeds it from the system, and each time otherwise.
+        Self(RandomState::new().hash_one(std::process::id()))
     }
 
     /// Claims these calls: which of them are ours to make, in order, and whether all others are on record.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::http::Response;
+use super::http::{Request, Response};
 
 /// What goes wrong with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,10 @@ pub enum Fault {
     Busy,
     /// HTTP 500.
     Broken,
+    /// HTTP 400, as a content filter says it that quotes what it does not like: the end of the request.
+    Refused,
+    /// HTTP 401, and the credentials of the request in its message, as some servers do.
+    Unauthorized,
     /// No reply for [`Faults::hang`], then the connection ends.
     Hang,
     /// The reply comes after [`Faults::hang`].
@@ -158,7 +162,7 @@ impl Fault {
 
 /// What was drawn for a request.
 #[derive(Clone, Copy)]
-pub(super) struct Drawn(Option<Fault>);
+pub(super) struct Drawn(pub(super) Option<Fault>);
 
 impl Drawn {
     pub(super) fn name(self) -> Option<String> {
@@ -211,6 +215,7 @@ impl Drawn {
     pub(super) fn write(
         self,
         faults: &Faults,
+        request: &Request,
         reply: &Value,
         writer: &mut TcpStream,
     ) -> Result<bool> {
@@ -225,6 +230,17 @@ impl Drawn {
                 busy.write(writer)
             }
             Some(Fault::Broken) => Response::json(500, &error("Broken.")).write(writer),
+            Some(Fault::Refused) => {
+                let body = String::from_utf8_lossy(&request.body);
+                let from = body.char_indices().rev().nth(400).map_or(0, |(at, _)| at);
+                let message = format!("The content filter said no: {}", &body[from..]);
+                Response::json(400, &error(&message)).write(writer)
+            }
+            Some(Fault::Unauthorized) => {
+                let sent = request.header("authorization").unwrap_or_default();
+                let message = format!("Incorrect API key provided: {sent}");
+                Response::json(401, &error(&message)).write(writer)
+            }
             Some(Fault::Hang) => {
                 sleep(faults.hang);
                 Ok(false)

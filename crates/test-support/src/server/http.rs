@@ -7,13 +7,23 @@ use serde_json::Value;
 /// A request.
 pub(super) struct Request {
     pub(super) path: String,
+    /// Its first line and its headers.
+    pub(super) head: String,
     pub(super) body: Vec<u8>,
+}
+
+impl Request {
+    /// The value of a header, by its name in lower case.
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        let mut fields = self.head.lines().filter_map(|line| line.split_once(':'));
+        fields.find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
+    }
 }
 
 /// The next request; `None` where the client has none.
 pub(super) fn read(reader: &mut impl BufRead) -> Result<Option<Request>> {
-    let (mut first, mut length) = (String::new(), 0);
-    if reader.read_line(&mut first)? == 0 {
+    let (mut head, mut length) = (String::new(), 0);
+    if reader.read_line(&mut head)? == 0 {
         return Ok(None);
     }
     loop {
@@ -28,11 +38,12 @@ pub(super) fn read(reader: &mut impl BufRead) -> Result<Option<Request>> {
         if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
             length = value.trim().parse().map_err(Error::other)?;
         }
+        head += &line;
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
-    let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
-    Ok(Some(Request { path, body }))
+    let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+    Ok(Some(Request { path, head, body }))
 }
 
 /// A reply.

@@ -62,7 +62,8 @@ END;
 -- Models: what they refused, replies that could not be used, and which calls are under way.
 
 -- Pieces that a model was asked about in vain, and what rules stand in for. A row goes with the mark that the stage
--- has done its chunk; nodes that are no chunks (`of_chunk` 0) are documents, communities, clusters, entities.
+-- has done its chunk; other stages (`of_chunk` 0) ask about documents, communities, clusters, entities, or embed
+-- whatever has a text.
 CREATE TABLE refusals (
     stage TEXT NOT NULL,
     node INTEGER NOT NULL,
@@ -77,7 +78,13 @@ CREATE TRIGGER mark_gone AFTER DELETE ON progress BEGIN
     DELETE FROM refusals WHERE stage = OLD.stage AND node = OLD.chunk;
 END;
 CREATE TRIGGER refused_chunk_gone AFTER DELETE ON chunks BEGIN
-    DELETE FROM refusals WHERE node = OLD.id AND of_chunk;
+    DELETE FROM refusals WHERE node = OLD.id;
+END;
+CREATE TRIGGER refused_atom_gone AFTER DELETE ON atoms BEGIN
+    DELETE FROM refusals WHERE node = OLD.id AND NOT of_chunk;
+END;
+CREATE TRIGGER refused_section_gone AFTER DELETE ON sections BEGIN
+    DELETE FROM refusals WHERE node = OLD.id AND NOT of_chunk;
 END;
 CREATE TRIGGER refused_source_gone AFTER DELETE ON sources BEGIN
     DELETE FROM refusals WHERE node = OLD.id AND NOT of_chunk;
