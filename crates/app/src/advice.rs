@@ -40,14 +40,19 @@ pub(crate) fn unfinished(report: &IndexReport) -> String {
 
 /// An error with its causes, and what to do.
 pub(crate) fn told(error: &anyhow::Error) -> String {
-    let advice = error.chain().find_map(about);
+    // A key that was kept back says more than what came of it.
+    let kept_back = || error.chain().find_map(|error| withheld_keys(error).last());
+    let advice = match kept_back() {
+        Some(key) => Some(withheld(key)),
+        None => error.chain().find_map(about),
+    };
     format!("{error:#}{}", joined(advice))
 }
 
 /// Something to know, and what to do.
 pub(crate) fn notice(notice: &Notice) -> String {
     let advice = match notice {
-        Notice::OtherVectors { .. } => Some("run `pikerag index` to make them anew"),
+        Notice::OtherVectors { .. } => Some("run `pikerag index PATH…` to make them anew"),
         Notice::NoEmbedder { .. } => Some("see `pikerag doctor`"),
         _ => None,
     };
@@ -123,9 +128,6 @@ fn about(error: &(dyn Error + 'static)) -> Option<String> {
     if let Some(error) = error.downcast_ref::<SettingsError>() {
         return settings(error);
     }
-    if let [.., key] = withheld_keys(error) {
-        return Some(withheld(key));
-    }
     if let Some(error) = error.downcast_ref::<FileError>() {
         return about_file(error);
     }
@@ -135,6 +137,7 @@ fn about(error: &(dyn Error + 'static)) -> Option<String> {
         }
         Some(BaseProblem::Busy { .. }) => return fixed("run it again when the other is done"),
         Some(BaseProblem::Exists { .. }) => return fixed("`--base DIR` names another folder"),
+        Some(BaseProblem::FileThere { .. }) => return fixed("name another file"),
         Some(BaseProblem::DamagedDatabase { .. }) => return fixed("try an older backup"),
         None => {}
     }
@@ -166,6 +169,10 @@ fn settings(error: &SettingsError) -> Option<String> {
                 "look at it, then run `pikerag trust`; or name it for once with `--config {path}`"
             ))
         }
+        SettingsError::NoStateFolder | SettingsError::TrustNotKept { .. } => Some(
+            "name the file with `--config FILE` or PIKERAG_CONFIG: what is named needs no trust"
+                .to_owned(),
+        ),
         _ => None,
     }
 }
@@ -182,6 +189,9 @@ fn engine(error: &EngineError) -> Option<String> {
         EngineError::NoMethod(_) => "`pikerag methods` says what each does",
         EngineError::Eval(EvalError::UnknownFormat { .. }) => "name one with `--format`",
         EngineError::SettingsExist { .. } => "`--config FILE` names another",
+        EngineError::NoRun { .. }
+        | EngineError::UnclearRun { .. }
+        | EngineError::RunNotAnswered { .. } => "`pikerag runs` lists them",
         EngineError::NoFile { .. } => "`pikerag files` lists what there is",
         EngineError::NoOriginal { .. } => {
             "index it again with `index.originals = true`; larger ones need `index.originals_mib`"

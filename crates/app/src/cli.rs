@@ -320,7 +320,8 @@ pub(crate) struct Eval {
     /// Compare searches instead of methods, without any answer: words, meaning, atoms, hybrid, hops,
     /// layers, joined, fused, with weights of their own if need be (`layers:spread=one-step:lambda=0.3`,
     /// `joined:hops.prior=1`). Tells which share of the gold evidence is among the first chunks.
-    #[arg(long, value_delimiter = ',', value_name = "NAMES", conflicts_with = "preset")]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES",
+        conflicts_with_all = ["preset", "methods", "dry_run", "judge", "consistency", "perplexity"])]
     pub(crate) searches: Vec<String>,
     /// Repeat a table of the papers; `list` says which there are.
     #[arg(long, value_name = "NAME")]

@@ -78,10 +78,16 @@ fn init(path: &std::path::Path, environment: &Environment, json: bool) -> anyhow
     let response = pikerag_engine::init(path, environment)?;
     if json {
         say_json(&response)?;
-    } else {
+    } else if response.trusted {
         say(&format!(
             "{} is written and trusted; every line in it is optional. Next: pikerag index PATH…; after a change of it, \
              pikerag trust",
+            path.display()
+        ));
+    } else {
+        say(&format!(
+            "{} is written; every line in it is optional. There is no folder of yours to note in that it is trusted: \
+             name it with --config FILE or PIKERAG_CONFIG",
             path.display()
         ));
     }

@@ -1,7 +1,7 @@
 //! How does the program speak? Results to standard output, everything else to standard error; whatever a person
 //! reads passes [`plain`] on its way.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -10,6 +10,7 @@ use serde::Serialize;
 use tracing_subscriber::EnvFilter;
 
 use crate::advice;
+use crate::exit;
 use crate::plain::{json, one_line, plain};
 use crate::render;
 
@@ -19,8 +20,12 @@ pub(crate) fn say(line: &str) {
 }
 
 fn write_out(line: &str) {
-    if writeln!(std::io::stdout().lock(), "{line}").is_err() {
-        std::process::exit(0);
+    if let Err(error) = writeln!(std::io::stdout().lock(), "{line}") {
+        if error.kind() == ErrorKind::BrokenPipe {
+            std::process::exit(0);
+        }
+        problem(&format!("the output cannot be written: {error}"));
+        std::process::exit(i32::from(exit::FAILED));
     }
 }
 

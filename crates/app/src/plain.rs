@@ -16,6 +16,15 @@ pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     visible(text, steers)
 }
 
+/// As a shell reads it, ready to be pasted: in quotes where anything in it means something to a shell.
+pub(crate) fn shell_word(word: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return Cow::Borrowed(word);
+    }
+    Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
+}
+
 /// JSON with the same value, whose strings steer no terminal. Outside its strings JSON has nothing of the kind
 /// but line breaks.
 pub(crate) fn json(text: &str) -> Cow<'_, str> {

@@ -226,6 +226,7 @@ fn base_failed(error: &StoreError) -> &'static str {
         Some(BaseProblem::ReadOnly { .. }) => "base-read-only",
         Some(BaseProblem::Busy { .. }) => "base-busy",
         Some(BaseProblem::Exists { .. }) => "base-exists",
+        Some(BaseProblem::FileThere { .. }) => "file-exists",
         Some(BaseProblem::DamagedDatabase { .. }) => "base-damaged",
         None => "base-failed",
     }
@@ -305,7 +306,8 @@ impl EngineError {
         }
     }
 
-    /// Whether the request itself is at fault: it names what there is not, or leaves out what is needed.
+    /// Whether the request itself is at fault, whatever the base holds: it names what no base could have, leaves out
+    /// what is needed, or asks for what does not go together.
     pub fn is_misuse(&self) -> bool {
         matches!(
             self,
@@ -314,6 +316,7 @@ impl EngineError {
                 | Self::EmptyQuestion
                 | Self::EmptyQuery
                 | Self::NoWord { .. }
+                | Self::NoDecision { .. }
                 | Self::NamedTwice { .. }
                 | Self::BadParameter { .. }
                 | Self::CorporaDoNotFit { .. }

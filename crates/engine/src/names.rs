@@ -15,7 +15,7 @@ use pikerag_store::Base;
 use self::root::Root;
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
-use crate::presence::Disk;
+use crate::presence::{Disk, Doubt};
 use crate::settings::this_folder;
 
 /// What the files of one base are called, and where they are.
@@ -97,7 +97,10 @@ impl Names {
                 Entry::Occupied(stays) => doubles.push((file.path.clone(), (*stays.get()).clone())),
                 Entry::Vacant(free) => {
                     free.insert(&file.path);
-                    kept.insert(at.clone(), file.path.clone());
+                    // Where the root is not known, what stands there is not what was read under this name.
+                    if root.is_certain || Path::new(&file.path).is_absolute() {
+                        kept.insert(at.clone(), file.path.clone());
+                    }
                 }
             }
         }
@@ -117,6 +120,11 @@ impl Names {
     /// Files that are on record twice: the name to go, and the one to stay.
     pub(crate) fn doubles(&self) -> &[(String, String)] {
         &self.doubles
+    }
+
+    /// Why nobody knows where a file of the base would be.
+    pub(crate) fn doubt(&self, name: &str) -> Option<Doubt> {
+        (!self.root.is_certain && Path::new(name).is_relative()).then_some(Doubt::NoRoot)
     }
 
     /// Looks for files of the base.

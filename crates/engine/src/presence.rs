@@ -32,6 +32,11 @@ pub enum Doubt {
     /// When files were read from it, a disk was mounted there, and now none is.
     #[error("it was a disk of its own, which is not mounted")]
     NotMounted,
+    /// None of the base's files is where it would be below it.
+    #[error(
+        "the files of the base were read from a folder that is not found, and may not be mounted"
+    )]
+    NoRoot,
     /// It was named, and is not there.
     #[error("it is not there, and may be a disk that is not mounted")]
     Missing,

@@ -123,6 +123,11 @@ impl Default for RunLimits {
 }
 
 impl RunLimits {
+    /// Whether a run that ends now is kept.
+    pub(crate) fn keeps_any(self) -> bool {
+        0 < self.number && !self.age.is_zero()
+    }
+
     pub(crate) fn oldest(self, now: Millis) -> Millis {
         now.saturating_sub(Millis::try_from(self.age.as_millis()).unwrap_or(Millis::MAX))
     }

@@ -17,6 +17,9 @@ pub enum BaseProblem {
     /// There is a base already.
     #[error("there is a knowledge base in {folder} already, and it was left as it is")]
     Exists { folder: PathBuf },
+    /// A backup is to be written over something else.
+    #[error("{path} is there already, and was left as it is")]
+    FileThere { path: PathBuf },
     /// A database is not whole.
     #[error("{path} is damaged: {}", faults.join("; "))]
     DamagedDatabase { path: PathBuf, faults: Vec<String> },

@@ -193,7 +193,8 @@ async fn two_handles_write_at_once() {
 #[tokio::test]
 async fn what_another_file_held_under_an_identity_goes() {
     let (_folder, base) = fresh();
-    let line = |text: &str| format!("{{\"id\": \"x.md\", \"title\": \"T\", \"text\": \"{text}\"}}\n");
+    let line =
+        |text: &str| format!("{{\"id\": \"x.md\", \"title\": \"T\", \"text\": \"{text}\"}}\n");
     put_as(&base, "r.jsonl#x.md", "r.jsonl", &line("The file speaks.")).await;
     put(&base, "r.jsonl", &line("The record speaks.")).await;
     let chunks: Vec<String> = export(&base)

@@ -3,6 +3,7 @@
 use pikerag_engine::{Engine, OnDisk, Unseen};
 
 use crate::output::{note, say, say_json};
+use crate::plain::{one_line, shell_word};
 use crate::render::count;
 
 /// Files that are named one by one.
@@ -17,7 +18,7 @@ pub(crate) async fn files(engine: &Engine, json: bool) -> anyhow::Result<u8> {
     for file in &response.files {
         let mut line = format!(
             "{}: {}, {}",
-            file.name,
+            one_line(&file.name),
             count(file.documents, "document"),
             count(file.chunks, "chunk")
         );
@@ -28,7 +29,7 @@ pub(crate) async fn files(engine: &Engine, json: bool) -> anyhow::Result<u8> {
         }
         if !file.same_as.is_empty() {
             line.push_str("; the same as ");
-            line.push_str(&file.same_as.join(", "));
+            line.push_str(&one_line(&file.same_as.join(", ")));
         }
         say(&line);
     }
@@ -39,7 +40,7 @@ pub(crate) async fn files(engine: &Engine, json: bool) -> anyhow::Result<u8> {
 /// Says which files are gone that the base still answers from.
 pub(super) fn tell_gone(gone: &[String]) {
     for path in gone.iter().take(LISTED) {
-        note(&format!("gone from disk: {path}"));
+        note(&format!("gone from disk: {}", one_line(path)));
     }
     if let Some(more) = gone.len().checked_sub(LISTED + 1) {
         note(&format!("… and {} (all with --json)", count(more + 1, "more file")));
@@ -55,7 +56,7 @@ pub(super) fn tell_gone(gone: &[String]) {
 /// Says which names have the same content.
 pub(super) fn tell_same(same: &[Vec<String>]) {
     for names in same.iter().take(LISTED) {
-        say(&format!("  the same content: {}", names.join(", ")));
+        say(&format!("  the same content: {}", one_line(&names.join(", "))));
     }
     if let Some(more) = same.len().checked_sub(LISTED + 1) {
         say(&format!("  … and {} more times (all with --json)", more + 1));
@@ -65,10 +66,12 @@ pub(super) fn tell_same(same: &[Vec<String>]) {
 /// Says which folders do not tell whether their files are gone.
 pub(super) fn tell_unseen(unseen: &[Unseen]) {
     for Unseen { folder, files, why } in unseen {
-        let folder = folder.display();
+        let folder = folder.display().to_string();
         note(&format!(
-            "not seen: {} in {folder}: {why}; kept, `pikerag delete {folder}` removes them",
-            count(*files, "file")
+            "not seen: {} in {}: {why}; kept, `pikerag delete {}` removes them",
+            count(*files, "file"),
+            one_line(&folder),
+            one_line(&shell_word(&folder)),
         ));
     }
 }

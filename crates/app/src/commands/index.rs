@@ -85,9 +85,10 @@ fn tell(response: &IndexResponse) {
     }
     for (path, Problem { place, reason }) in report.problems.iter().take(LISTED) {
         note(&format!(
-            "problem: {}{}{place}: {reason}",
+            "problem: {}{}{}: {reason}",
             one_line(path),
-            if place.is_empty() { "" } else { ", " }
+            if place.is_empty() { "" } else { ", " },
+            one_line(place),
         ));
     }
     if let Some(more) = report.problems.len().checked_sub(LISTED + 1) {
@@ -104,7 +105,7 @@ fn tell(response: &IndexResponse) {
         say(&format!("removed {}: it is gone from disk", one_line(path)));
     }
     for (old, new) in &report.moved {
-        say(&format!("removed {old}: it is called {new} now"));
+        say(&format!("removed {}: it is called {} now", one_line(old), one_line(new)));
     }
     tell_gone(gone);
     if 0 < *retried {
@@ -159,10 +160,10 @@ fn tell(response: &IndexResponse) {
 /// Calls that failed, and those that a model refused.
 fn tell_unanswered(report: &IndexReport) {
     for (chunk, reason) in &report.failed {
-        note(&format!("failed: {chunk}: {reason}"));
+        note(&format!("failed: {}: {reason}", one_line(chunk)));
     }
     for (chunk, reason) in &report.refusals {
-        note(&format!("refused: {chunk}: {reason}"));
+        note(&format!("refused: {}: {reason}", one_line(chunk)));
     }
     if 0 < report.refused {
         note(&format!("{} refused; {}", count(report.refused, "call"), advice::REFUSED));

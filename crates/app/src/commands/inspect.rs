@@ -12,7 +12,7 @@ use super::files::{tell_gone, tell_same, tell_unseen};
 use crate::advice;
 use crate::cli::Export;
 use crate::output::{say, say_json};
-use crate::plain::Shown;
+use crate::plain::{Shown, one_line};
 use crate::render::{count, short};
 
 /// An embedder as people know it, without what tells its endpoints apart.
@@ -95,13 +95,13 @@ pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
             "  {}: {} {was}, such as {} ({}); {}",
             mark_in_words(&refused.stage),
             refused.count,
-            refused.label,
+            one_line(&refused.label),
             short(&refused.reason, 160),
             advice::REFUSED
         ));
     }
     if !waiting.is_empty() {
-        say("  run `pikerag index` again to go on");
+        say("  run `pikerag index PATH…` again to go on");
     }
     tell_same(&same);
     tell_gone(&gone);
@@ -124,18 +124,28 @@ pub(super) fn write_to<T>(
         Some(path) => {
             let file = std::fs::File::create(path)
                 .with_context(|| format!("{} is not written", path.display()))?;
-            write(&mut BufWriter::new(file))
+            through(BufWriter::new(file), write)
         }
         None => {
             let stdout = std::io::stdout();
             let is_terminal = stdout.is_terminal();
             let quiet = Quiet(stdout.lock());
             match is_terminal {
-                true => write(&mut BufWriter::new(Shown::on(quiet))),
-                false => write(&mut BufWriter::new(quiet)),
+                true => through(BufWriter::new(Shown::on(quiet)), write),
+                false => through(BufWriter::new(quiet), write),
             }
         }
     }
+}
+
+/// Writes all of it: what is still in a buffer when that is dropped may be lost, and nobody hears of it.
+fn through<T>(
+    mut to: impl Write,
+    write: impl FnOnce(&mut dyn Write) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let written = write(&mut to)?;
+    to.flush()?;
+    Ok(written)
 }
 
 /// A reader that has seen enough (`| head`) ends the program quietly, as tools do.

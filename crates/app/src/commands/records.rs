@@ -32,7 +32,7 @@ pub(crate) async fn records(
     if found.is_empty() && !json {
         let of = arguments.schema.as_deref().map(|schema| format!(" of `{schema}`"));
         note(&format!(
-            "no records{}; declare them as [[records]] in pikerag.toml (see `pikerag schema propose`), then run `pikerag index`",
+            "no records{}; declare them as [[records]] in pikerag.toml (see `pikerag schema propose`), then run `pikerag index PATH…`",
             of.unwrap_or_default()
         ));
     }

@@ -270,7 +270,11 @@ fn a_text_that_an_embedder_refuses_is_told_and_asked_again_on_request() {
     talker.mend();
     place.run_to(0, &[&index[..], &["--retry-refused"]].concat());
     assert_eq!((talker.heard().repeated_texts, status(&place)["refused"].clone()), (0, json!([])));
-    assert!(talker.embedded().contains(&"Firm 7 makes 7 cranes.".to_owned()), "{:?}", talker.embedded());
+    assert!(
+        talker.embedded().contains(&"Firm 7 makes 7 cranes.".to_owned()),
+        "{:?}",
+        talker.embedded()
+    );
 
     talker.spoil_texts("", Fault::Refused);
     let ran = place.run_to(3, &["--base", "other", "index", "docs"]);

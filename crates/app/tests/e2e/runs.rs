@@ -52,7 +52,10 @@ fn a_run_is_kept_replayed_forked_and_compared() {
     let first = latest(&place);
     assert_eq!((&first["id"], &first["state"]), (&asked["run"], &json!("answered")));
     let paid = calls(&first["cost"]["paid"]);
-    assert_eq!((paid, calls(&first["cost"]["spent"])), (talker.heard().chats, talker.heard().chats));
+    assert_eq!(
+        (paid, calls(&first["cost"]["spent"])),
+        (talker.heard().chats, talker.heard().chats)
+    );
     // Numbered without gaps, each after an earlier one, and each call named once.
     let mut named = Vec::new();
     for (number, event) in events(&first).iter().enumerate() {
@@ -167,7 +170,10 @@ fn a_failed_run_keeps_its_trace_and_its_cost() {
     assert_eq!(failed["state"], "failed");
     assert!(failed["error"].as_str().unwrap().contains("budget"), "{failed:#}");
     assert_eq!(calls(&failed["cost"]["paid"]), talker.heard().chats);
-    assert!(0 < talker.heard().chats && events(&failed).iter().any(|event| event["event"] == "proposed"));
+    assert!(
+        0 < talker.heard().chats
+            && events(&failed).iter().any(|event| event["event"] == "proposed")
+    );
 }
 
 /// Ctrl-C while a reply is waited for: no further call, an end, and a run that says so.

@@ -110,7 +110,8 @@ pub(crate) async fn embed_set(
     });
     let calls = batches.map(|batch| async {
         let wanted = |text: &TextToEmbed| !refused.contains(&text.node);
-        let batch = batch?.into_iter().filter(wanted).map(|TextToEmbed { node, text }| (node, text));
+        let batch =
+            batch?.into_iter().filter(wanted).map(|TextToEmbed { node, text }| (node, text));
         let (nodes, texts): (Vec<NodeId>, Vec<String>) = batch.unzip();
         let vectors = embedding.each(&texts).await;
         Ok::<_, StoreError>(vectors.map(|vectors| with_texts(nodes, texts, vectors)))

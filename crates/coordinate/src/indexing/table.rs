@@ -208,9 +208,7 @@ pub fn mark_in_words(mark: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use pikerag_knowledge::{
-        ChunkKind, ExtractBy, RecordSchema, RecordsBy, TagClassId,
-    };
+    use pikerag_knowledge::{ChunkKind, ExtractBy, RecordSchema, RecordsBy, TagClassId};
 
     use super::*;
     use crate::indexing::params::Params;

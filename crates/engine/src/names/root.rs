@@ -48,14 +48,16 @@ impl Root {
         let mut best: Option<((usize, usize), &Path)> = None;
         for place in places {
             let score = score(place, &relative);
-            // The first of equals stays.
-            if 0 < score.1 && best.is_none_or(|(held, _)| held < score) {
+            let (same, there) = score;
+            // The first of equals stays. One name proves nothing: there is a README in every folder.
+            if (0 < same || there == relative.len()) && best.is_none_or(|(held, _)| held < score) {
                 best = Some((score, place));
             }
         }
         match best {
             Some((_, place)) => Self { folder: place.to_owned(), is_certain: true },
-            // Not one is there: they may lie in a folder that is not mounted today.
+            // Not one is there as it was read: they may lie in a folder that is not mounted today, and what is
+            // called the same here is another's.
             None => Self { is_certain: false, ..of_new },
         }
     }
@@ -154,6 +156,10 @@ mod tests {
         let root = found(&[record("docs/a.md", "theirs")]);
         assert_eq!((root.folder, root.is_certain), (top.join("other"), true));
         assert!(!found(&[record("docs/none.md", "")]).is_certain);
+        // Of several, one of the same name alone is no proof.
+        let elsewhere = [record("docs/a.md", "of another folder"), record("docs/b.md", "")];
+        assert!(!found(&elsewhere).is_certain);
+        assert!(found(&elsewhere[..1]).is_certain);
         assert!(found(&[record("/whole/a.md", "")]).is_certain);
     }
 }

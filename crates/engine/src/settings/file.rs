@@ -294,7 +294,7 @@ pub(super) struct LimitsTable {
 }
 
 /// Each may take `limits.memory_mib`.
-const MOST_PARSERS: usize = 4;
+pub(super) const MOST_PARSERS: usize = 4;
 
 impl LimitsTable {
     pub(super) fn parsers(&self) -> usize {

@@ -13,7 +13,10 @@ use super::file::{ChatTable, SettingsFile};
 pub(super) const OPENAI: &str = "https://api.openai.com/v1";
 
 const CHAT_ADDRESSES: [&str; 4] =
-    ["PIKERAG_CHAT_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE", "AZURE_OPENAI_ENDPOINT"];
+    [OUR_ADDRESS, "OPENAI_BASE_URL", "OPENAI_API_BASE", AZURE_ADDRESS];
+/// Of either kind of endpoint.
+const OUR_ADDRESS: &str = "PIKERAG_CHAT_BASE_URL";
+const AZURE_ADDRESS: &str = "AZURE_OPENAI_ENDPOINT";
 const EMBED_ADDRESS: &str = "PIKERAG_EMBED_BASE_URL";
 const OPENAI_KEY: &str = "OPENAI_API_KEY";
 const AZURE_KEY: &str = "AZURE_OPENAI_API_KEY";
@@ -38,24 +41,27 @@ pub(super) fn fill_in(settings: &mut SettingsFile, environment: &Environment) {
         settings.embed.weights = Some(PathBuf::from(path));
     }
     let chat = Place { file: settings.chat.base_url.clone(), environment: first(&CHAT_ADDRESSES) };
-    // Azure has no address that would be meant where none is given.
-    let customary: &[&str] = match (&chat.environment, &settings.chat.azure_api_version) {
-        (None, _) => &[OPENAI_KEY],
-        (Some(_), Some(_)) => &[AZURE_KEY, OPENAI_KEY],
-        (Some(_), None) => &[OPENAI_KEY, AZURE_KEY],
+    let of_azure = settings.chat.azure_api_version.is_some();
+    let address = CHAT_ADDRESSES.into_iter().find(|name| environment.get(name).is_some());
+    let customary = match address {
+        Some(AZURE_ADDRESS) => AZURE_KEY,
+        Some(OUR_ADDRESS) if of_azure => AZURE_KEY,
+        // Azure has no address that would be meant where none is given.
+        _ => OPENAI_KEY,
     };
-    chat_key(&mut settings.chat, &chat, "chat", customary, environment);
+    chat_key(&mut settings.chat, &chat, "chat", Some(customary), environment);
     let is_keyless = settings.chat.api_key.is_none() && settings.chat.api_key_env.is_none();
-    if is_keyless && chat.environment.is_none() && environment.get(AZURE_KEY).is_some() {
-        settings.chat.withheld.push(AZURE_KEY.to_owned());
-    }
+    let other = [AZURE_KEY, OPENAI_KEY].into_iter().find(|name| *name != customary);
+    let other = other.filter(|name| is_keyless && environment.get(name).is_some());
+    let withheld = &mut settings.chat.withheld;
+    withheld.extend(other.filter(|_| withheld.is_empty()).map(str::to_owned));
     settings.chat.base_url = chat.in_force();
     for (role, table) in &mut settings.roles {
-        let place = match &table.base_url {
-            Some(own) => Place { file: Some(own.clone()), environment: None },
-            None => chat.clone(),
+        let (place, customary) = match &table.base_url {
+            Some(own) => (Place { file: Some(own.clone()), environment: None }, Some(OPENAI_KEY)),
+            None => (chat.clone(), None),
         };
-        chat_key(table, &place, &format!("roles.{role}"), &[], environment);
+        chat_key(table, &place, &format!("roles.{role}"), customary, environment);
     }
     embed_key(settings, &chat, first(&[EMBED_ADDRESS]), environment);
 }
@@ -74,7 +80,7 @@ fn embed_key(
     };
     embed.base_url = place.in_force();
     let own = Own { key: embed.api_key.take(), named: embed.api_key_env.as_deref() };
-    let key = pick(own, &place, "embed.api_key", &[EMBED_KEY], environment);
+    let key = pick(own, &place, "embed.api_key", Some(EMBED_KEY), environment);
     (embed.api_key, embed.withheld) = (key.sent, key.withheld);
     if same(place.address(), chat.address()) {
         if embed.azure_api_version.is_none() {
@@ -95,7 +101,7 @@ fn chat_key(
     table: &mut ChatTable,
     place: &Place,
     name: &str,
-    customary: &[&str],
+    customary: Option<&'static str>,
     environment: &Environment,
 ) {
     let own = Own { key: table.api_key.take(), named: table.api_key_env.as_deref() };
@@ -155,7 +161,7 @@ fn pick(
     own: Own<'_>,
     place: &Place,
     setting: &str,
-    customary: &[&str],
+    customary: Option<&'static str>,
     environment: &Environment,
 ) -> Key {
     let sent = |key: Option<Secret>| Key { sent: key, withheld: Vec::new() };
@@ -168,7 +174,7 @@ fn pick(
         withheld.extend(environment.get(name).map(|_| name.to_owned()));
     }
     let own_key = own.key.filter(|_| own.named.is_none());
-    let customary = customary.iter().find_map(|name| Some((*name, environment.get(name)?)));
+    let customary = customary.and_then(|name| Some((name, environment.get(name)?)));
     let customary_goes = customary.filter(|_| place.is_environments());
     let own_goes = own_key.clone().filter(|_| place.is_files());
     match (own_goes, customary_goes) {
@@ -191,6 +197,9 @@ mod tests {
     const CHAT: &str = "[chat]\nmodel = \"m\"\n";
     const HERE: (&str, &str) = ("OPENAI_BASE_URL", "http://here/v1");
     const KEY: (&str, &str) = ("OPENAI_API_KEY", "environments");
+
+    const AZURE: (&str, &str) = ("AZURE_OPENAI_ENDPOINT", "http://azure");
+    const AZURE_KEY: (&str, &str) = ("AZURE_OPENAI_API_KEY", "azures");
 
     /// Where a request goes, with which key, and which keys stay behind: chat, then embeddings.
     fn told(text: &str, variables: &[(&str, &str)]) -> String {
@@ -230,8 +239,12 @@ mod tests {
             told(&format!("{CHAT}api_key_env = \"MINE\"\n"), &[HERE, ("MINE", "named")]),
             told(&format!("{CHAT}api_key = \"files\"\n"), &[KEY]),
             told(&format!("{CHAT}api_key = \"files\"\n"), &[HERE]),
-            told(CHAT, &[("AZURE_OPENAI_API_KEY", "azures")]),
+            told(CHAT, &[AZURE_KEY]),
             told(&format!("{there}[chat.headers]\nx-key = \"files\"\n"), &[HERE]),
+            told(CHAT, &[KEY, AZURE_KEY, AZURE]),
+            told(CHAT, &[AZURE_KEY, HERE]),
+            told(CHAT, &[KEY, AZURE_KEY, HERE, ("OPENAI_API_VERSION", "1")]),
+            told(CHAT, &[KEY, AZURE]),
         ];
         insta::assert_snapshot!(lines.join("\n"), @"
         https://api.openai.com/v1 environments | https://api.openai.com/v1 environments
@@ -248,6 +261,10 @@ mod tests {
         http://here/v1 none, not chat.api_key | http://here/v1 none, not chat.api_key
         https://api.openai.com/v1 none, not AZURE_OPENAI_API_KEY | https://api.openai.com/v1 none, not AZURE_OPENAI_API_KEY
         http://here/v1 none, not chat.headers | http://here/v1 none, not chat.headers
+        http://azure azures | http://azure azures
+        http://here/v1 none, not AZURE_OPENAI_API_KEY | http://here/v1 none, not AZURE_OPENAI_API_KEY
+        http://here/v1 environments | http://here/v1 environments
+        http://azure none, not OPENAI_API_KEY | http://azure none, not OPENAI_API_KEY
         ");
     }
 

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::SettingsError;
 use super::environment::Environment;
-use super::file::{ChatTable, EmbedKind, SettingsFile, parse};
+use super::file::{
+    ChatTable, EmbedKind, LimitsTable, MOST_PARSERS, RunsTable, SettingsFile, parse,
+};
 
 /// A settings file that is trusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -130,14 +132,14 @@ pub(super) fn check(
     }
 }
 
-/// The settings of a file that decide where requests go and with what, what is started or unpacked, and what
-/// money is counted with.
+/// The settings of a file that decide where requests go and with what, what is started or unpacked, what money is
+/// counted with, how much harm a hostile document can do, and what of the user's is deleted.
 fn needing_trust(file: &SettingsFile) -> Vec<String> {
     let mut names = of_chat("chat", &file.chat);
     for (role, table) in &file.roles {
         names.extend(of_chat(&format!("roles.{role}"), table));
     }
-    let (embed, tools) = (&file.embed, &file.tools);
+    let (embed, tools, runs) = (&file.embed, &file.tools, RunsTable::default());
     let rest = [
         ("embed.kind", embed.kind == EmbedKind::OpenAi),
         ("embed.base_url", embed.base_url.is_some()),
@@ -150,9 +152,24 @@ fn needing_trust(file: &SettingsFile) -> Vec<String> {
         ("tools.languages", !tools.languages.is_empty()),
         ("tools.soffice", tools.soffice.is_some()),
         ("prices", !file.prices.is_empty()),
+        ("limits", widens(&file.limits)),
+        ("runs", file.runs.keep < runs.keep || file.runs.days < runs.days),
     ];
     names.extend(rest.iter().filter(|(_, is_set)| *is_set).map(|(name, _)| (*name).to_owned()));
     names
+}
+
+/// Whether a document may take more than it may by default; less does no harm.
+fn widens(limits: &LimitsTable) -> bool {
+    let usual = LimitsTable::default();
+    usual.file_mib < limits.file_mib
+        || usual.memory_mib < limits.memory_mib
+        || usual.cpu_seconds < limits.cpu_seconds
+        || usual.wall_seconds < limits.wall_seconds
+        || usual.ocr_pictures < limits.ocr_pictures
+        || usual.ocr_seconds < limits.ocr_seconds
+        || usual.convert_seconds < limits.convert_seconds
+        || limits.parsers.is_some_and(|parsers| MOST_PARSERS < parsers.get())
 }
 
 fn of_chat(name: &str, table: &ChatTable) -> Vec<String> {

@@ -17,7 +17,7 @@ use crate::notice::Notice;
 pub struct AskRequest {
     /// The question; at least one word.
     pub question: String,
-    /// A method or variant by name (`kar3`), with parameters if need be (`kar3:n=3`).
+    /// A method or variant by name (`kar3`), with the parameters that are set.
     pub method: String,
     /// What of the base may be seen. A run that is walked again sees what it saw.
     pub filter: Filter,

@@ -52,7 +52,8 @@ impl Engine {
         let params = self.ingest_params(&request.with, &request.without, request.chunking);
         let writer = base.as_ref().map(|base| base as &dyn KnowledgeWriter);
         let (reader, available) = (self.reader_at(names.root()), self.available());
-        let mut estimate = estimate(writer, &reader, &found.files, &params, &available).await?;
+        let counting = Box::pin(estimate(writer, &reader, &found.files, &params, &available));
+        let mut estimate = self.unless_cancelled(async { Ok(counting.await?) }).await?;
         estimate.unreadable.extend(found.left_out);
         let notices = self.settings().notices.clone();
         Ok(EstimateResponse { usd: self.price_of_estimate(&estimate), estimate, notices })

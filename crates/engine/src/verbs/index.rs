@@ -159,7 +159,11 @@ impl Lost {
         let there: HashSet<&String> = there.iter().collect();
         let (mut lost, mut disk) = (Self::default(), names.disk());
         for file in names.records().iter().filter(|file| !there.contains(&file.path)) {
-            match disk.look(&names.place(&file.path)) {
+            let presence = match names.doubt(&file.path) {
+                Some(doubt) => Presence::Unclear(names.root().to_owned(), doubt),
+                None => disk.look(&names.place(&file.path)),
+            };
+            match presence {
                 Presence::There => {}
                 Presence::Gone => lost.gone.push(file.path.clone()),
                 Presence::Unclear(folder, why) => {

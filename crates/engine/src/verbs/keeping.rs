@@ -47,10 +47,9 @@ impl Engine {
     ) -> Result<KeptRun> {
         let Asking { question, method, filter, retrace } = asking;
         let keep = self.settings().runs;
-        // What only repeats a run tells nothing new.
-        let is_kept = 0 < keep.number
-            && !base.is_read_only()
-            && retrace.as_ref().is_none_or(Retrace::is_fork);
+        // What only repeats a run tells nothing new, and drops nothing.
+        let is_new = retrace.as_ref().is_none_or(Retrace::is_fork);
+        let is_kept = is_new && keep.keeps_any() && !base.is_read_only();
         let (sender, updates) = unbounded_channel();
         let sink = Fan { keeper: is_kept.then_some(sender), listener: request.listener.clone() };
         let params = RunParams {
@@ -71,7 +70,7 @@ impl Engine {
         let asking = answer(ports, question, method, params, cancelled);
         let (finished, kept) = join(asking, keep_all(base, updates)).await;
         let kept = match kept {
-            Ok(()) if base.is_read_only() => Ok(()),
+            Ok(()) if base.is_read_only() || !is_new => Ok(()),
             Ok(()) => base.prune_runs(keep.oldest(now()), keep.number).await.map(drop),
             Err(error) => Err(error),
         };

@@ -23,7 +23,11 @@ impl Engine {
     pub async fn parse(&self, request: &ParseRequest) -> Result<Parsed> {
         let path = request.path.clone();
         let Some(name) = request.path.to_str() else { return Err(EngineError::NotUtf8 { path }) };
-        let read = self.reader().parse(name).await;
-        read.map(|read| read.parsed).map_err(|source| EngineError::NotParsed { path, source })
+        let reader = self.reader();
+        let reading = async {
+            let read = reader.parse(name).await;
+            read.map(|read| read.parsed).map_err(|source| EngineError::NotParsed { path, source })
+        };
+        self.unless_cancelled(reading).await
     }
 }

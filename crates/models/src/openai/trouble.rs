@@ -110,13 +110,19 @@ impl Trouble {
     /// The decision that it leaves to the caller.
     pub(super) fn into_error(self, model: &str) -> ModelError {
         let model = model.to_owned();
-        match &self {
+        // What a key was missing for is decided by what the endpoint said.
+        let said = match &self {
+            Self::Withheld { refusal, .. } => refusal.as_ref(),
+            own => own,
+        };
+        match said {
             Self::Unreachable { .. } => ModelError::Unreachable { model, source: self.into() },
             Self::Cut { .. } => ModelError::Busy { model, retry_after: None, source: self.into() },
             Self::Wrong { .. } | Self::Garbled { .. } => {
                 ModelError::Broken { model, source: self.into() }
             }
-            Self::Withheld { .. } => ModelError::Refused { model, source: self.into() },
+            // None stands within another.
+            Self::Withheld { .. } => ModelError::Denied { model, source: self.into() },
             Self::Status { status, message, body, retry_after } => {
                 if passes(*status, body) {
                     let retry_after = *retry_after;

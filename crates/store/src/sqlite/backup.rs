@@ -1,6 +1,7 @@
 //! How is a base copied while it lives? As one file, in one snapshot; and how does a base come of it again?
 
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use pikerag_knowledge::StoreError;
@@ -34,13 +35,10 @@ impl Base {
         let doing = format!("writing the backup {}", to.display());
         let named = doing.clone();
         tokio::task::spawn_blocking(move || {
-            // Taken at once, so that nobody else's file is ever written over.
-            File::create_new(&to).context(&named)?;
-            let copied = inner.with_reader(|connection| copy(connection, &to, |_| Ok(())));
-            if copied.is_err() {
-                let _ = fs::remove_file(&to);
+            if to.try_exists().context(&named)? {
+                return Err(BaseProblem::FileThere { path: to }).context(&named);
             }
-            copied
+            inner.with_reader(|connection| copy(connection, &to, Place::New, |_| Ok(())))
         })
         .await
         .context(&doing)?
@@ -72,7 +70,7 @@ impl Base {
         fs::create_dir_all(folder).context(&doing)?;
         // Indexes that lie there from before must not be taken for this one's.
         let renamed = "UPDATE meta SET value = lower(hex(randomblob(16))) WHERE key = 'identity'";
-        copy(&source, &to, |copy| copy.execute(renamed, []).map(drop))
+        copy(&source, &to, Place::Any, |copy| copy.execute(renamed, []).map(drop))
     }
 }
 
@@ -93,13 +91,38 @@ pub(super) fn faults(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     Ok(faults)
 }
 
+/// What may be where a copy is to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    New,
+    Any,
+}
+
+/// Removes what copies to the same place left behind that were killed.
+fn remove_drafts(to: &Path) {
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let Ok(entries) = fs::read_dir(folder.unwrap_or(Path::new("."))) else { return };
+    let (Some(name), true) = (to.file_name(), Path::new("/proc/self").exists()) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let process = path.file_name().and_then(|draft| {
+            let rest = draft.as_encoded_bytes().strip_prefix(name.as_encoded_bytes())?;
+            std::str::from_utf8(rest).ok()?.strip_prefix(".draft")?.parse::<u32>().ok()
+        });
+        if process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists()) {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
 /// Copies into a draft, and puts it in the place of `to` when it is whole and on disk.
 fn copy(
     from: &Connection,
     to: &Path,
+    place: Place,
     change: impl FnOnce(&Connection) -> rusqlite::Result<()>,
 ) -> Result<Copied, StoreError> {
     let doing = format!("writing {}", to.display());
+    remove_drafts(to);
     let mut draft = to.as_os_str().to_owned();
     draft.push(format!(".draft{}", std::process::id()));
     let draft = PathBuf::from(draft);
@@ -120,6 +143,15 @@ fn copy(
         let file = File::open(&draft).context(&doing)?;
         file.sync_all().context(&doing)?;
         let bytes = file.metadata().context(&doing)?.len();
+        if place == Place::New {
+            // At the last moment, so that a kill leaves nothing that looks like a backup: whoever was first stays.
+            match File::create_new(to) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    return Err(BaseProblem::FileThere { path: to.to_owned() }).context(&doing);
+                }
+                made => drop(made.context(&doing)?),
+            }
+        }
         fs::rename(&draft, to).context(&doing)?;
         if let Some(folder) = to.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             File::open(folder).and_then(|folder| folder.sync_all()).context(&doing)?;

@@ -89,7 +89,8 @@ impl Engine {
                 });
             }
         }
-        Ok(DryRunResponse { expected, indexing: self.indexing(&plan).await? })
+        let indexing = Box::pin(self.unless_cancelled(self.indexing(&plan))).await?;
+        Ok(DryRunResponse { expected, indexing })
     }
 
     fn forecasts(&self, plan: &Plan, set: &Set) -> Result<Vec<(String, Expected)>> {

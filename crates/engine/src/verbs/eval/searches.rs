@@ -45,6 +45,10 @@ impl Engine {
     /// # Errors
     /// Nothing can be compared: a search is not known, or a data set names no evidence.
     pub async fn eval_searches(&self, request: &EvalRequest<'_>) -> Result<SearchesResponse> {
+        Box::pin(self.unless_cancelled(self.compare_searches(request))).await
+    }
+
+    async fn compare_searches(&self, request: &EvalRequest<'_>) -> Result<SearchesResponse> {
         let plan = plan(request)?;
         let mut wanted = Vec::new();
         for label in &request.searches {
