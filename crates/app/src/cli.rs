@@ -73,6 +73,14 @@ impl Arguments {
                 let both = with.with.iter().find(|name| with.without.contains(name));
                 both.map(|_| "`--with` and `--without` name the same".to_owned())
             }
+            Command::Graph(Graph { command: Some(GraphCommand::Export(export)), .. })
+                if export.of.is_some() && export.format != GraphFormat::Html =>
+            {
+                Some(
+                    "`--of` goes with `--format html`: other formats hold the whole graph"
+                        .to_owned(),
+                )
+            }
             _ => None,
         };
         match misuse {

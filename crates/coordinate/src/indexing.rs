@@ -12,5 +12,6 @@ pub(crate) mod pending;
 pub(crate) mod plan;
 pub(crate) mod stage;
 pub(crate) mod stages;
+pub(crate) mod stamp;
 pub(crate) mod table;
 pub(crate) mod tools;

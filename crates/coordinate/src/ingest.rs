@@ -18,11 +18,12 @@ pub use crate::indexing::tools::{FileReader, ReadFile, Tools, Watch};
 use std::ops::ControlFlow;
 
 use futures::future::join;
-use pikerag_knowledge::{DeclaredSchema, RecordSchema, StoreError, Wanted};
+use pikerag_knowledge::{DeclaredSchema, Embedder, RecordSchema, StoreError, Wanted};
 
 use crate::estimate::left_to_do;
 use crate::indexing::plan::Plan;
 use crate::indexing::stage::{Job, Part};
+use crate::indexing::stamp::stamp;
 use crate::indexing::table::running;
 use crate::indexing::{embed, fresh};
 
@@ -68,7 +69,7 @@ pub async fn ingest(
     let atomizing = atomize(offering, &mut report);
     let (atomized, followed) = join(atomizing, embed::follow(&job, texts)).await;
     atomized?;
-    report.vectors += followed?;
+    report.join_vectors(followed?);
     // What is still without. Also after a budget was spent: local vectors cost nothing, and remote
     // ones know the budget.
     let _ = run(&job, Part::Vectors, &mut report).await?;
@@ -79,7 +80,8 @@ pub async fn ingest(
         let _ = run(&job, Part::Records, &mut report).await?;
     }
     for Wanted { structure, stamp: built } in structures {
-        let stamp = structures::stamp(&job, structure).await?;
+        let embedder = tools.embedder.as_deref().map(Embedder::name);
+        let stamp = stamp(job.base(), &plan, embedder, structure).await?;
         if built == stamp || report.stopped.is_some() {
             continue;
         }

@@ -1,13 +1,17 @@
 //! What is left to do? The chunks that wait for each stage that the next run would run, told by their marks.
 
-use pikerag_knowledge::{ChunkKind, KnowledgeWriter, RecordsBy, Stage, StoreError, Structure};
+use pikerag_knowledge::{
+    ChunkKind, KnowledgeWriter, RecordsBy, Stage, StoreError, Structure, Wanted,
+};
 
 use crate::indexing::params::Params;
 use crate::indexing::plan::{Available, Plan};
+use crate::indexing::stamp::stamp;
 use crate::indexing::table::running;
 
-/// The stages that chunks wait for, in the order in which they run, each with the number of chunks; also where
-/// none of them was ever begun. Vectors leave no marks and are not among them.
+/// The stages that chunks and documents wait for, in the order in which they run, each with how many; also where
+/// none of them was ever begun. Vectors leave no marks and are not among them, nor is what belongs to a structure:
+/// for that, [`stale`].
 ///
 /// # Errors
 /// The base cannot be read.
@@ -22,16 +26,47 @@ pub async fn waiting(
     let mut waiting: Vec<(Stage, usize)> = Vec::new();
     for (begin, end) in begins {
         for stage in stages(base, params, begin, end).await? {
-            let chunks = match kind(begin) {
-                Some(kind) => base.pending_of(&stage, kind, None, usize::MAX).await?,
-                None => base.pending(&stage, None, usize::MAX).await?,
+            let count = match kind(begin) {
+                Some(kind) => base.pending_of(&stage, kind, None, usize::MAX).await?.len(),
+                None if stage == Stage::summarize_sources() => {
+                    let sources = base.sources().await?;
+                    sources.iter().filter(|source| source.summary.is_none()).count()
+                }
+                // Others that leave no marks belong to structures, which are built as a whole.
+                None if !stage.is_of_chunks() => 0,
+                None => base.pending(&stage, None, usize::MAX).await?.len(),
             };
-            if !chunks.is_empty() && waiting.iter().all(|(other, _)| *other != stage) {
-                waiting.push((stage, chunks.len()));
+            if 0 < count && waiting.iter().all(|(other, _)| *other != stage) {
+                waiting.push((stage, count));
             }
         }
     }
     Ok(waiting)
+}
+
+/// The structures that the next run would build, or build anew, because of what changed since; those whose models are
+/// missing are not among them. `embedder`: the name of the one that there is.
+///
+/// # Errors
+/// The base cannot be read.
+pub async fn stale(
+    base: &dyn KnowledgeWriter,
+    params: &Params,
+    available: &Available,
+    embedder: Option<&str>,
+) -> Result<Vec<Structure>, StoreError> {
+    let structures = base.structures().await?;
+    let wanted = structures.iter().map(|wanted| wanted.structure).collect();
+    let plan = Plan { params, available, wanted };
+    let mut stale = Vec::new();
+    for Wanted { structure, stamp: built } in structures {
+        if plan.lacking(structure).is_none()
+            && built != stamp(base, &plan, embedder, structure).await?
+        {
+            stale.push(structure);
+        }
+    }
+    Ok(stale)
 }
 
 /// How the marks of the stages that would run begin and end.

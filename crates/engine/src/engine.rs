@@ -137,7 +137,7 @@ impl Engine {
         if base.is_read_only() {
             notices.push(Notice::ReadOnly { folder: base.folder().to_owned() });
         }
-        let made_by = base.summary().await?.embedder;
+        let made_by = base.embedder().await?;
         let mut embedder = match made_by {
             Some(_) => self.embedder_on(base).await?,
             None => None,

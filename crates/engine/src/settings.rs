@@ -238,6 +238,9 @@ pub enum SettingsError {
     /// That folder cannot be written.
     #[error("trust cannot be kept in {folder}")]
     TrustNotKept { folder: PathBuf, source: std::io::Error },
+    /// A variable of the environment that would be read is no UTF-8.
+    #[error("the variable {name} is not UTF-8")]
+    NoText { name: String },
     /// A setting has a value that no one can mean.
     #[error("`{key}` {reason}")]
     Refused {

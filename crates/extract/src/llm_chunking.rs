@@ -5,8 +5,10 @@
 //! The model names the number of a sentence or line, so that spans stay exact. Tables, figures and hidden
 //! text are cut by structure: their rows stay whole and nobody is asked.
 
+use async_trait::async_trait;
 use pikerag_knowledge::{
-    Account, ChatModel, ChunkKind, Chunking, Document, DocumentGraph, Role, Schema, Usage,
+    Account, ChatModel, ChatReply, ChatRequest, ChunkKind, Chunking, Document, DocumentGraph,
+    ModelError, Role, Schema, Usage, error_chain,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{
@@ -41,7 +43,7 @@ pub struct EnhanceParams {
 pub struct Enhanced {
     /// With a summary at each chunk that the model ended.
     pub graph: DocumentGraph,
-    /// Replies that stayed unreadable: there the structure decided, and a summary is missing.
+    /// Replies that stayed unreadable, and requests that were refused: there the structure decided, and a summary is missing.
     pub unreadable: usize,
 }
 
@@ -56,10 +58,10 @@ pub async fn enhanced_graph(
     document: Document,
     params: EnhanceParams,
 ) -> Result<Enhanced, AskError> {
-    let mut guide = Guide::Model { model, unreadable: 0 };
+    let mut guide = Guide::Model { model: &Keeping(model), undecided: 0 };
     let graph = walked(&mut guide, path, document, params).await?;
     let unreadable = match guide {
-        Guide::Model { unreadable, .. } => unreadable,
+        Guide::Model { undecided, .. } => undecided,
         Guide::Forecast { .. } => 0,
     };
     Ok(Enhanced { graph, unreadable })
@@ -259,7 +261,7 @@ impl<'a> Window<'a> {
 enum Guide<'a> {
     Model {
         model: &'a dyn ChatModel,
-        unreadable: usize,
+        undecided: usize,
     },
     /// Nobody: it is counted what would be asked.
     Forecast {
@@ -268,22 +270,52 @@ enum Guide<'a> {
     },
 }
 
+/// A model that keeps replies that nobody can read: what they leave to structure stays so when the document is gone
+/// through again after an interruption, and so do the prompts behind it.
+struct Keeping<'a>(&'a dyn ChatModel);
+
+#[async_trait]
+impl ChatModel for Keeping<'_> {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        self.0.complete(request).await
+    }
+}
+
+/// One more that structure decides: the reply stayed unreadable, or the request was refused for what it holds. Other
+/// errors are for the caller.
+fn for_structure(title: &str, error: AskError) -> Result<usize, AskError> {
+    let is_refusal = |source: &ModelError| matches!(source, ModelError::Refused { .. });
+    match &error {
+        AskError::Unreadable { reason, .. } => {
+            tracing::warn!(of = title, %reason, "a reply stayed unreadable");
+            Ok(1)
+        }
+        AskError::Model { source, .. } if is_refusal(source) => {
+            tracing::warn!(of = title, reason = error_chain(source), "a request was refused");
+            Ok(1)
+        }
+        _ => Err(error),
+    }
+}
+
 impl Guide<'_> {
     /// The forward summary of a document's beginning; none where the reply stayed unreadable.
     async fn forward(&mut self, title: &str, shown: &[String]) -> Result<Option<String>, AskError> {
         let text = shown.join("\n");
         let inputs = [("title", title), ("text", text.as_str())];
         match self {
-            Self::Model { model, unreadable } => {
+            Self::Model { model, undecided } => {
                 let asked = ask::<Prose>(*model, &FORWARD, &inputs, &mut Account::default()).await;
                 match asked {
                     Ok(Prose(summary)) => Ok(Some(one_line(&summary))),
-                    Err(AskError::Unreadable { reason, .. }) => {
-                        tracing::warn!(of = title, %reason, "a reply stayed unreadable");
-                        *unreadable += 1;
+                    Err(error) => {
+                        *undecided += for_structure(title, error)?;
                         Ok(None)
                     }
-                    Err(error) => Err(error),
                 }
             }
             Self::Forecast { calls, usage } => {
@@ -324,18 +356,16 @@ impl Guide<'_> {
             ("to", to.as_str()),
         ];
         match self {
-            Self::Model { model, unreadable } => {
+            Self::Model { model, undecided } => {
                 let (first, last) = (window.first, window.last);
                 let read = move |reply: &str| said(reply, first, last);
                 let mut account = Account::default();
                 match ask_read(*model, &END, &inputs, Some(schema()), read, &mut account).await {
                     Ok((end, summary)) => Ok((end, Some(summary))),
-                    Err(AskError::Unreadable { reason, .. }) => {
-                        tracing::warn!(of = title, %reason, "a reply stayed unreadable");
-                        *unreadable += 1;
+                    Err(error) => {
+                        *undecided += for_structure(title, error)?;
                         Ok((window.by_structure(), None))
                     }
-                    Err(error) => Err(error),
                 }
             }
             Self::Forecast { calls, usage } => {
@@ -389,6 +419,7 @@ mod tests {
     use std::fmt::Write;
 
     use pikerag_doubles::{ScriptedChat, prompt};
+    use pikerag_knowledge::CallRef;
     use proptest::prelude::*;
 
     use super::*;
@@ -500,6 +531,44 @@ mod tests {
         assert!(prompts[2].contains("could not be used: `end` must be an integer from"));
         assert_eq!(cut.graph.chunks[0].summary, None);
         assert!(cut.graph.chunks[1].summary.is_some());
+    }
+
+    /// A filter objects to one window, and another stays unreadable: structure decides there and then, for good.
+    #[tokio::test]
+    async fn what_is_refused_or_unreadable_is_left_to_structure_for_good() {
+        /// Fails where it is to forget replies.
+        struct Remembers(ScriptedChat);
+
+        #[async_trait]
+        impl ChatModel for Remembers {
+            fn name(&self) -> &str {
+                self.0.name()
+            }
+
+            async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+                self.0.complete(request).await
+            }
+
+            async fn discard(&self, calls: &[CallRef]) -> Result<(), ModelError> {
+                panic!("{calls:?} would be paid for twice, and all that builds on them");
+            }
+        }
+
+        let model = Remembers(ScriptedChat::by_turn(|turn, request| match turn {
+            0 => Ok("The beginning.".to_owned()),
+            1 => Err(ModelError::Refused { model: "m".to_owned(), source: "by a filter".into() }),
+            2 | 3 => Ok("after the third".to_owned()),
+            _ => {
+                let to = prompt(request).unwrap().split_once(" to ").unwrap().1;
+                let to = to.split(',').next().unwrap();
+                Ok(last(0, to.parse().unwrap_or(1), turn))
+            }
+        }));
+        let cut = enhanced_graph(&model, "a.md", document("Act", LAW), PARAMS).await.unwrap();
+        assert_eq!(cut.unreadable, 2);
+        let summed_up: Vec<bool> =
+            cut.graph.chunks.iter().map(|chunk| chunk.summary.is_some()).collect();
+        assert_eq!(summed_up[..2], [false, false]);
     }
 
     #[tokio::test]

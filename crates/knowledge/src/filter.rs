@@ -7,6 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::records::Value;
+use crate::uri::{file_part, file_uri};
 
 mod date;
 mod parse;
@@ -115,12 +116,13 @@ impl Comparison {
 }
 
 impl Condition {
-    /// Whether a document at this URI fits: for [`FilterField::Source`] and [`FilterField::Folder`].
+    /// Whether a document at this URI fits: for [`FilterField::Source`] and [`FilterField::Folder`]. Files and folders
+    /// are named as people see them; a document within a file by its URI.
     pub fn fits_uri(&self, uri: &str) -> bool {
-        let file = uri.split_once('#').map_or(uri, |(file, _)| file);
+        let file = file_part(uri);
         self.any_of.iter().any(|value| match self.field {
-            FilterField::Folder => leads_through(file, value),
-            _ => uri == value || file == value,
+            FilterField::Folder => leads_through(file, &file_uri(value)),
+            _ => uri == value || file == file_uri(value),
         })
     }
 

@@ -77,18 +77,22 @@ fn tell(response: &IndexResponse) {
                 chunks += report.added;
             }
             Outcome::Unchanged => unchanged += 1,
-            Outcome::Waiting { reason } => note(&format!("waits: {}: {reason}", one_line(path))),
+            Outcome::Waiting { reason } => {
+                note(&format!("waits: {}: {}", one_line(path), one_line(reason)))
+            }
             Outcome::Failed { reason } => {
-                note(&format!("left out: {}: {}", one_line(path), advice::file(reason)));
+                let told = advice::file(reason);
+                note(&format!("left out: {}: {}", one_line(path), one_line(&told)));
             }
         }
     }
     for (path, Problem { place, reason }) in report.problems.iter().take(LISTED) {
         note(&format!(
-            "problem: {}{}{}: {reason}",
+            "problem: {}{}{}: {}",
             one_line(path),
             if place.is_empty() { "" } else { ", " },
             one_line(place),
+            one_line(reason),
         ));
     }
     if let Some(more) = report.problems.len().checked_sub(LISTED + 1) {
@@ -160,10 +164,10 @@ fn tell(response: &IndexResponse) {
 /// Calls that failed, and those that a model refused.
 fn tell_unanswered(report: &IndexReport) {
     for (chunk, reason) in &report.failed {
-        note(&format!("failed: {}: {reason}", one_line(chunk)));
+        note(&format!("failed: {}: {}", one_line(chunk), one_line(reason)));
     }
     for (chunk, reason) in &report.refusals {
-        note(&format!("refused: {}: {reason}", one_line(chunk)));
+        note(&format!("refused: {}: {}", one_line(chunk), one_line(reason)));
     }
     if 0 < report.refused {
         note(&format!("{} refused; {}", count(report.refused, "call"), advice::REFUSED));

@@ -11,7 +11,7 @@ use pikerag_engine::{Engine, StatusResponse};
 use super::files::{tell_gone, tell_same, tell_unseen};
 use crate::advice;
 use crate::cli::Export;
-use crate::output::{say, say_json};
+use crate::output::{note, say, say_json};
 use crate::plain::{Shown, one_line};
 use crate::render::{count, short};
 
@@ -26,8 +26,19 @@ pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
         say_json(&response)?;
         return Ok(0);
     }
-    let StatusResponse { base, root, summary, originals, embedder, waiting, gone, unseen, same } =
-        response;
+    let StatusResponse {
+        base,
+        root,
+        summary,
+        originals,
+        embedder,
+        no_embedder,
+        waiting,
+        stale,
+        gone,
+        unseen,
+        same,
+    } = response;
     say(&format!("knowledge base in {}, of files in {}", base.display(), root.display()));
     say(&format!(
         "  {}, {}, {}, {}",
@@ -61,6 +72,9 @@ pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
     if summary.tags > 0 {
         say(&format!("  {}", count(summary.tags, "tag")));
     }
+    if let Some(reason) = &no_embedder {
+        note(&format!("the embedder cannot be used: {reason}; see `pikerag doctor`"));
+    }
     let made_by = match (&summary.embedder, embedder) {
         (Some(made_by), _) => model(made_by).to_owned(),
         (None, Some(embedder)) => format!("{} makes them", model(&embedder)),
@@ -82,7 +96,11 @@ pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
         ));
     }
     for (stage, left) in &waiting {
-        let what = if stage == "vectors" { "text" } else { "chunk" };
+        let what = match stage.as_str() {
+            "vectors" => "text",
+            "document summaries" => "document",
+            _ => "chunk",
+        };
         let wait = if *left == 1 { "waits" } else { "wait" };
         say(&format!("  {} {wait} for {stage}", count(*left, what)));
     }
@@ -100,7 +118,10 @@ pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
             advice::REFUSED
         ));
     }
-    if !waiting.is_empty() {
+    for structure in &stale {
+        say(&format!("  the {structure} waits to be built"));
+    }
+    if !waiting.is_empty() || !stale.is_empty() {
         say("  run `pikerag index PATH…` again to go on");
     }
     tell_same(&same);

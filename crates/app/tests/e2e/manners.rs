@@ -37,6 +37,11 @@ fn wrong_usage_ends_with_2_and_a_word_that_helps() {
         (&["tags", "show", "class", "-k", "0"], "-k"),
         (&["tags", "add-class", "?", "nothing"], "`?` holds no word"),
         (&["graph", "export", "--nodes", "0"], "--nodes"),
+        (&["graph", "export", "--of", "docs/a.md", "-o", "g"], "`--format html`"),
+        (
+            &["eval", "--questions", "q", "--searches", "hops", "--dry-run", "--out", "o"],
+            "--searches",
+        ),
         (&["index", "--with", "forest", "docs"], "forest"),
         (&["index", "--with", "tree", "--without", "tree", "docs"], "--without"),
         (&["eval", "--questions", "q.jsonl", "--format", "guess", "--out", "o"], "`guess`"),
@@ -55,6 +60,11 @@ fn wrong_usage_ends_with_2_and_a_word_that_helps() {
     {
         place.run_to(1, arguments);
     }
+    // What is asked for wrongly costs no file that is there.
+    place.write("g.html", "of before");
+    let typo = ["graph", "export", "--format", "html", "--of", "nobody", "-o", "g.html"];
+    assert!(place.run_to(1, &typo).stderr.contains("`nobody` is no node"));
+    assert_eq!(std::fs::read_to_string(place.path("g.html")).unwrap(), "of before");
     place.run_to(0, &["--offline", "ask", "cranes?"]);
     place.run_to(3, &["--offline", "ask", "起重机？"]);
 }
@@ -114,4 +124,53 @@ fn ctrl_c_is_answered() {
     let mut said = String::new();
     child.stderr.unwrap().read_to_string(&mut said).unwrap();
     assert!(said.contains("stopping; run the same command again to go on"), "{said}");
+}
+
+/// Written is said of what is written: a full disk is no success.
+#[test]
+fn a_result_that_is_not_written_is_no_success() {
+    let place = Place::new();
+    place.write("docs/a.md", "# Cranes\n\nFirm Ada makes cranes.\n");
+    place.run_to(0, &["--offline", "index", "docs"]);
+    for arguments in [&["status"][..], &["--json", "status"], &["original", "docs/a.md"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let ran = place.command(arguments).stdout(full).output().unwrap();
+        let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(ran.status.code(), Some(1), "{arguments:?}: {told}");
+        assert!(told.contains("No space left"), "{arguments:?}: {told}");
+    }
+    let ran = place.run_to(1, &["original", "docs/a.md", "--out", "/dev/full"]);
+    assert!(ran.stderr.contains("No space left"), "{}", ran.stderr);
+}
+
+/// What was asked for and is built waits for nothing; what changed since waits.
+#[test]
+fn status_tells_what_waits_to_be_built() {
+    let talker = Talker::start();
+    let place = talker.place();
+    place.write("pikerag.toml", "[index]\nsummarize = [\"sources\"]\n");
+    for n in 0..3 {
+        place.write(&format!("docs/{n}.md"), format!("# Firm {n}\n\nFirm {n} makes {n} cranes.\n"));
+    }
+    let waits = |place: &Place| {
+        let status = place.run_to(0, &["--json", "status"]).json();
+        (status["waiting"].clone(), status["stale"].clone())
+    };
+    place.run_to(0, &["index", "--with", "graph,tree", "docs"]);
+    assert_eq!(waits(&place), (serde_json::json!([]), serde_json::json!([])));
+    place.run_to(0, &["delete", "docs/0.md"]);
+    assert_eq!(waits(&place).1, serde_json::json!(["graph", "tree"]));
+    let told = place.run_to(0, &["status"]).stdout;
+    assert!(told.contains("the tree waits to be built"), "{told}");
+}
+
+/// Another base would be written than the one that is meant.
+#[test]
+fn a_variable_that_is_no_text_is_told() {
+    use std::os::unix::ffi::OsStrExt;
+    let place = Place::new();
+    let mut command = place.command(&["status"]);
+    let ran = command.env("PIKERAG_BASE", std::ffi::OsStr::from_bytes(b"/\xff")).output().unwrap();
+    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(!ran.status.success() && told.contains("PIKERAG_BASE is not UTF-8"), "{told}");
 }

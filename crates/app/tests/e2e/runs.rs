@@ -131,12 +131,13 @@ fn what_no_fork_can_change_is_told() {
     run(&place, 0, &["ask", QUESTION]);
     let first = latest(&place);
     let name = first["id"].as_str().unwrap();
-    let fails = |arguments: &[&str]| {
+    let ends = |code: i32, arguments: &[&str]| {
         let all = [&["--base", "base", "runs"], arguments].concat();
-        place.run_to(1, &all).stderr
+        place.run_to(code, &all).stderr
     };
+    let fails = |arguments: &[&str]| ends(1, arguments);
     assert!(
-        fails(&["fork", name, "--at", "0", "--text", "x"])
+        ends(2, &["fork", name, "--at", "0", "--text", "x"])
             .contains("is no decision; these are: 1, ")
     );
     assert!(

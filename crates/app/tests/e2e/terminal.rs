@@ -113,3 +113,39 @@ fn json_is_exact() {
         assert_eq!(report["report"]["files"][0][0], name, "{does}");
     }
 }
+
+/// A name with a line break makes no line that reads as one of ours.
+#[test]
+fn a_name_makes_no_line_of_its_own() {
+    let place = Place::new();
+    const FORGED: &str = "\nerror: forged";
+    for name in ["a", "b"] {
+        place.write(&format!("docs/{name}{FORGED}.md"), "Firm Ada makes cranes.");
+    }
+    place.write(&format!("docs/c{FORGED}.pdf"), "%PDF-1.7\nbroken");
+    place.write(&format!("in{FORGED}/d.md"), "Firm Eve makes cranes.");
+    let run = |arguments: &[&str]| {
+        let ran = place.run(&[&["--offline", "--base", "base"], arguments].concat());
+        let told = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(
+            !told.lines().any(|line| line.starts_with("error: forged")),
+            "{arguments:?}: {told}"
+        );
+        told
+    };
+    let mut told = run(&["index", "."]);
+    std::fs::remove_file(place.path(&format!("docs/b{FORGED}.md"))).unwrap();
+    std::fs::remove_dir_all(place.path(&format!("in{FORGED}"))).unwrap();
+    std::fs::create_dir(place.path(&format!("in{FORGED}"))).unwrap();
+    for arguments in [
+        &["status"][..],
+        &["files"],
+        &["search", "cranes"],
+        &["ask", "Who makes cranes?"],
+        &["index", "--prune", "docs"],
+        &["delete", &format!("docs/a{FORGED}.md")],
+    ] {
+        told += &run(arguments);
+    }
+    assert!(told.contains("forged"), "it is shown all the same: {told}");
+}

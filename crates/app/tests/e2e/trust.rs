@@ -45,7 +45,14 @@ fn strangers(settings: &str) -> Place {
 
 /// What each of them tries, where it tries it (`THERE` is an address of the stranger's), and the settings that give
 /// it away. `mine`: the user has an endpoint, and no model is set.
-const HOSTILE: [(&str, bool, &str, &[&str]); 12] = [
+const HOSTILE: [(&str, bool, &str, &[&str]); 14] = [
+    (
+        "room for a document that unfolds without end",
+        true,
+        "[limits]\nmemory_mib = 1000000\nwall_seconds = 1000000\n",
+        &["limits"],
+    ),
+    ("the user's runs away", true, "[runs]\nkeep = 0\n", &["runs"]),
     (
         "the key and the documents to an address of its own",
         false,
@@ -221,9 +228,14 @@ fn a_key_of_the_environment_does_not_follow_an_address_of_the_file() {
     let heads = taken(&there);
     assert!(!heads.is_empty() && heads.iter().all(|head| !head.contains(KEY)), "{heads:?}");
     assert!(ran.stdout.contains("not sent here") && ran.stdout.contains("OPENAI_API_KEY"));
-    let asked = place.run(&["--base", "base", "index", "in/a.md"]);
-    assert!(asked.stderr.contains("OPENAI_API_KEY"), "{}", asked.stderr);
+    for n in 0..20 {
+        place.write(&format!("in/{n}.md"), format!("Firm {n} makes cranes."));
+    }
     taken(&there);
+    // It is no matter of one document, and is not said of each.
+    let asked = place.run_to(3, &["--base", "base", "--in-flight", "2", "index", "in"]);
+    assert!(asked.stderr.contains("for another address: OPENAI_API_KEY"), "{}", asked.stderr);
+    assert!((1..=4).contains(&taken(&there).len()), "every call is refused alike");
 
     place.write("pikerag.toml", format!("{settings}api_key_env = \"OPENAI_API_KEY\"\n"));
     place.run_to(0, &["trust"]);

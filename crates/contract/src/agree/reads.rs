@@ -32,7 +32,7 @@ pub(super) async fn same_progress(one: &impl Store, other: &impl Store) {
             );)*
         };
     }
-    same!(files(), structures(), long_descriptions(5));
+    same!(embedder(), files(), structures(), long_descriptions(5));
     same!(count_without_vector("e"), count_without_vector("none"));
     let stages = [
         Stage::atomize(AtomKind::Question),

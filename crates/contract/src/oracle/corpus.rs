@@ -115,6 +115,10 @@ impl CorpusReader for Oracle {
         Ok(held.into_iter().filter_map(placed).collect())
     }
 
+    async fn embedder(&self) -> Result<Option<String>, StoreError> {
+        Ok(self.state().summed_up().embedder)
+    }
+
     async fn summary(&self) -> Result<BaseSummary, StoreError> {
         Ok(self.state().summed_up())
     }

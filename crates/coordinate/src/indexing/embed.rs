@@ -20,17 +20,17 @@ use super::stage::Job;
 pub(crate) const NAME: &str = "vectors";
 
 /// Makes vectors while atoms are made: of all chunks, and of atoms as they come, in full batches.
-/// Returns how many. The first call that fails ends it; [`embed`] tries again, and reports.
+/// Returns how many, and what was refused. The first call that fails ends it; [`embed`] tries again, and reports.
 pub(crate) async fn follow(
     job: &Job<'_>,
     fresh: mpsc::Receiver<Fresh>,
-) -> Result<usize, StoreError> {
+) -> Result<Report, StoreError> {
     let (tools, params) = (job.tools, job.plan.params);
-    let Some(embedder) = &tools.embedder else { return Ok(0) };
     let mut report = Report::default();
+    let Some(embedder) = &tools.embedder else { return Ok(report) };
     let silent = Job { watch: &|_| (), fresh: None, ..*job };
     if let Err(error) = embed_set(&silent, VectorSet::Chunks, &mut report).await? {
-        return recordable(error).map(|()| report.vectors);
+        return recordable(error).map(|()| report);
     }
     let calls = fresh.chunks(params.embed_batch.max(1)).map(|batch| async move {
         let texts: Vec<String> = batch.iter().map(|atom| atom.text.clone()).collect();
@@ -40,7 +40,7 @@ pub(crate) async fn follow(
     while let Some((batch, vectors)) = results.next().await {
         let vectors = match vectors {
             Ok(vectors) => vectors,
-            Err(error) => return recordable(error).map(|()| report.vectors),
+            Err(error) => return recordable(error).map(|()| report),
         };
         report.vectors += vectors.len();
         let mut by_kind: BTreeMap<AtomKind, Vec<NodeVector>> = BTreeMap::new();
@@ -51,7 +51,7 @@ pub(crate) async fn follow(
             tools.base.put_vectors(VectorSet::Atoms(kind), embedder.name(), vectors).await?;
         }
     }
-    Ok(report.vectors)
+    Ok(report)
 }
 
 /// An error after which it may be tried again: what can be had is put on record. Otherwise it would be paid

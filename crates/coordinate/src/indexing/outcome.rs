@@ -146,6 +146,14 @@ impl Report {
         }
     }
 
+    /// Adds what was done for vectors beside this.
+    pub(crate) fn join_vectors(&mut self, other: Self) {
+        self.vectors += other.vectors;
+        self.refused += other.refused;
+        let room = LISTED.saturating_sub(self.refusals.len());
+        self.refusals.extend(other.refusals.into_iter().take(room));
+    }
+
     /// Notes why the run ends early; of several reasons the first.
     pub(crate) fn stop(&mut self, told: String, by: Option<&ModelError>) {
         self.over_budget |= matches!(by, Some(ModelError::OverBudget { .. }));
@@ -155,12 +163,16 @@ impl Report {
         }
     }
 
-    /// Whether all that was asked for is in the base.
+    /// Whether all that was asked for is in the base, as models made it.
     pub fn is_whole(&self) -> bool {
+        self.is_complete() && self.refused == 0
+    }
+
+    /// The same where rules may stand in for what models refused.
+    pub fn is_complete(&self) -> bool {
         let waits = |outcome: &Outcome| matches!(outcome, Outcome::Waiting { .. });
         let nothing_failed = self.failed_files() == 0
             && self.failures == 0
-            && self.refused == 0
             && !self.files.iter().any(|(_, outcome)| waits(outcome));
         nothing_failed && self.lacking.is_empty() && self.stopped.is_none()
     }

@@ -5,21 +5,37 @@ use std::path::PathBuf;
 
 /// The variables of the environment, as they were when they were read.
 #[derive(Clone, Default)]
-pub struct Environment(BTreeMap<String, String>);
+pub struct Environment {
+    variables: BTreeMap<String, String>,
+    /// Those whose values are no UTF-8.
+    no_text: Vec<String>,
+}
 
 impl Environment {
     /// Reads all of them.
     pub fn read() -> Self {
-        Self(
-            std::env::vars_os()
-                .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
-                .collect(),
-        )
+        let mut environment = Self::default();
+        for (name, value) in std::env::vars_os() {
+            let Ok(name) = name.into_string() else { continue };
+            match value.into_string() {
+                Ok(value) => drop(environment.variables.insert(name, value)),
+                Err(_) => environment.no_text.push(name),
+            }
+        }
+        environment
+    }
+
+    /// One that would be read, were it text: without it another base might be written.
+    pub(super) fn no_text(&self) -> Option<&str> {
+        let ours = |name: &&String| {
+            ["PIKERAG_", "OPENAI_", "AZURE_OPENAI_"].iter().any(|start| name.starts_with(start))
+        };
+        self.no_text.iter().find(ours).map(String::as_str)
     }
 
     /// A variable that is set and not empty.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+        self.variables.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
     }
 }
 
@@ -35,6 +51,7 @@ pub(crate) fn this_folder() -> std::io::Result<PathBuf> {
 
 impl<K: Into<String>, V: Into<String>> FromIterator<(K, V)> for Environment {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(variables: I) -> Self {
-        Self(variables.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
+        let variables = variables.into_iter().map(|(key, value)| (key.into(), value.into()));
+        Self { variables: variables.collect(), no_text: Vec::new() }
     }
 }

@@ -59,6 +59,9 @@ impl Settings {
     /// The file that was named cannot be read, something in it cannot be meant, or a file that was found sets more
     /// than plain values without being trusted.
     pub fn load(flags: &Flags, environment: &Environment) -> Result<Self, SettingsError> {
+        if let Some(name) = environment.no_text() {
+            return Err(SettingsError::NoText { name: name.to_owned() });
+        }
         let (path, is_named) = settings_path(flags, environment);
         let file = match std::fs::read_to_string(&path) {
             Ok(text) => {

@@ -9,7 +9,9 @@ use serde::Serialize;
 
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
-use crate::graph::{self, Around, Line, NodeId, Selection, around, find, graphml, html, select};
+use crate::graph::{
+    self, Around, Line, Node, NodeId, Selection, around, find, graphml, html, select,
+};
 
 /// Nodes around a node that are shown as a tree, at most.
 const MOST: usize = 500;
@@ -110,6 +112,8 @@ pub struct GraphExportRequest {
 pub struct GraphExport {
     base: Base,
     request: GraphExportRequest,
+    /// What the page is drawn around.
+    start: Option<Node>,
 }
 
 /// How much of the graph a page shows.
@@ -196,9 +200,14 @@ impl Engine {
     /// Opens the base for the export of its graph: before anybody makes a file for it.
     ///
     /// # Errors
-    /// There is no base.
+    /// There is no base; [`EngineError::NoNode`].
     pub fn graph_export(&self, request: GraphExportRequest) -> Result<GraphExport> {
-        Ok(GraphExport { base: self.base()?, request })
+        let base = self.base()?;
+        let start = match &request.of {
+            Some(of) => Some(find(&all(&base), of)?.ok_or_else(|| no_node(of))?.0),
+            None => None,
+        };
+        Ok(GraphExport { base, request, start })
     }
 }
 
@@ -206,7 +215,7 @@ impl GraphExport {
     /// Writes the graph; how much of it, where it is a page.
     ///
     /// # Errors
-    /// [`EngineError::NoNode`]; the base cannot be read, or `writer` fails.
+    /// The base cannot be read, or `writer` fails.
     pub fn write(&self, writer: &mut dyn Write) -> Result<Option<GraphDrawn>> {
         let drawn = match self.request.format {
             GraphFormat::Jsonl => {
@@ -234,10 +243,9 @@ impl GraphExport {
 
     fn page(&self) -> Result<(Selection, Option<NodeId>)> {
         let (base, most) = (&self.base, self.request.nodes);
-        let Some(of) = &self.request.of else {
+        let Some(node) = &self.start else {
             return Ok((select(&all(base), &edges(base), most)?, None));
         };
-        let (node, _) = find(&all(base), of)?.ok_or_else(|| no_node(of))?;
         let mut totals: HashMap<bool, usize> = HashMap::new();
         all(base)(&mut |value| {
             *totals.entry(value.get("node").is_some()).or_default() += 1;

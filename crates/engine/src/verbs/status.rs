@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pikerag_coordinate::ingest::mark_in_words;
-use pikerag_coordinate::waiting::waiting;
-use pikerag_knowledge::{BaseSummary, CorpusReader, Progress, Stage};
+use pikerag_coordinate::waiting::{stale, waiting};
+use pikerag_knowledge::{BaseSummary, CorpusReader, Progress, Stage, Structure, error_chain};
 use pikerag_store::{Base, Originals};
 use serde::Serialize;
 
@@ -28,9 +28,13 @@ pub struct StatusResponse {
     pub summary: BaseSummary,
     /// The embedder that the next run would use, if any; behind `#` what tells its endpoint and prefixes apart.
     pub embedder: Option<String>,
+    /// Why the embedder that is set cannot be used.
+    pub no_embedder: Option<String>,
     /// All that the next run of indexing would do, in its order: the name of the stage, and what waits for it (chunks,
     /// or texts that wait for vectors).
     pub waiting: Vec<(String, usize)>,
+    /// Structures that the next run of indexing would build, or build anew.
+    pub stale: Vec<Structure>,
     /// Files that are gone from disk, and of which the base still holds all.
     pub gone: Vec<String>,
     /// Files that are not seen and may be there all the same.
@@ -51,16 +55,23 @@ impl Engine {
         let summary = base.summary().await?;
         let names = self.names(&base).await?;
         let lost = Lost::of(&names, &[]);
-        let embedder = self.embedder_on(&base).await.ok().flatten().map(|it| it.name().to_owned());
+        let (embedder, no_embedder) = match self.embedder_on(&base).await {
+            Ok(embedder) => (embedder.map(|it| it.name().to_owned()), None),
+            // The rest is told all the same.
+            Err(error) => (None, Some(error_chain(&error))),
+        };
         Ok(StatusResponse {
             base: base.folder().to_owned(),
             root: names.root().to_owned(),
             waiting: self.waiting(&base, &summary, embedder.as_deref()).await?,
+            stale: stale(&base, &self.settings().ingest, &self.available(), embedder.as_deref())
+                .await?,
             unseen: lost.unseen(),
             gone: lost.gone,
             same: same(&names),
             originals: base.originals().await?,
             embedder,
+            no_embedder,
             summary,
         })
     }

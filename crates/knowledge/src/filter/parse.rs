@@ -205,6 +205,8 @@ mod tests {
         assert!(
             fits("b", "a/b/c.md") && fits("a/b/", "./a/b/c.jsonl#7") && fits("/a", "/a/b/c.md")
         );
+        // As people see it: in a URI the sign would end the file's part.
+        assert!(fits("C#", "C%23/a.md#7") && !fits("C", "C%23/a.md"));
         assert!(
             !fits("c.md", "a/b/c.md") && !fits("/b", "/a/b/c.md") && !fits("a/c", "a/b/c/d.md")
         );

@@ -65,7 +65,10 @@ pub trait CorpusReader: Send + Sync {
     /// All records, or those under one schema: by document, place in it, and schema.
     async fn records(&self, schema: Option<&str>) -> Result<Vec<Record>, StoreError>;
 
-    /// How much there is.
+    /// The embedder of all vectors; where several had a hand in them, their names. Told at once, however much there is.
+    async fn embedder(&self) -> Result<Option<String>, StoreError>;
+
+    /// How much there is: counted, which takes longer the more there is.
     async fn summary(&self) -> Result<BaseSummary, StoreError>;
 }
 

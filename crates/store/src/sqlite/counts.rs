@@ -89,7 +89,7 @@ pub(super) fn without_vector(connection: &Connection, embedder: &str) -> rusqlit
 }
 
 /// The embedder of all vectors; where several had a hand in them, their names.
-fn embedder(connection: &Connection) -> rusqlite::Result<Option<String>> {
+pub(super) fn embedder(connection: &Connection) -> rusqlite::Result<Option<String>> {
     let mut names = std::collections::BTreeSet::new();
     // The ends of an index: told at once, however many vectors there are.
     let tables = ["chunk", "atom", "entity", "summary", "source", "section"];

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use pikerag_knowledge::{
     Child, Chunk, ChunkId, KnowledgeWriter, NodeId, Role, Stage as Mark, StoreError, Summary,
-    SummaryId, Usage, VectorSet,
+    SummaryId, Usage, Vector, VectorSet,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_organize::cluster::{self, clusters};
@@ -55,9 +55,8 @@ impl Stage for Tree {
         let mut nodes = leaves(base).await?;
         let mut level = 1;
         while level <= LEVELS && 1 < nodes.len() {
-            let Some(groups) = grouped(base, level, &nodes).await? else {
-                return Ok(ControlFlow::Break(()));
-            };
+            let (with_vector, groups) = grouped(base, level, nodes).await?;
+            nodes = with_vector;
             if nodes.len() <= groups.len() {
                 break; // Nothing belongs together.
             }
@@ -135,18 +134,28 @@ async fn leaves(base: &dyn KnowledgeWriter) -> Result<Vec<Node>, StoreError> {
     Ok(nodes.into_iter().map(|(_, node)| node).collect())
 }
 
-/// Which nodes belong together; `None` where some have no vector.
+/// Which nodes belong together, by place. Those without a vector, which their embedder refused, hang on no summary.
 async fn grouped(
     base: &dyn KnowledgeWriter,
     level: u8,
-    nodes: &[Node],
-) -> Result<Option<Vec<Vec<usize>>>, StoreError> {
+    nodes: Vec<Node>,
+) -> Result<(Vec<Node>, Vec<Vec<usize>>), StoreError> {
     let set = if level == 1 { VectorSet::Chunks } else { VectorSet::Summaries };
     let ids: Vec<NodeId> = nodes.iter().map(|node| NodeId(id(node.child))).collect();
-    let vectors: Option<Vec<_>> = base.vectors(set, &ids).await?.into_iter().collect();
-    let Some(vectors) = vectors else { return Ok(None) };
+    let (before, vectors) = (nodes.len(), base.vectors(set, &ids).await?);
+    let with_vector = nodes.into_iter().zip(vectors);
+    let (nodes, vectors): (Vec<Node>, Vec<Vector>) =
+        with_vector.filter_map(|(node, vector)| Some((node, vector?))).unzip();
+    if nodes.len() < before {
+        tracing::warn!(
+            left_out = before - nodes.len(),
+            level,
+            "nodes without a vector hang on no summary"
+        );
+    }
     let tokens: Vec<u64> = nodes.iter().map(|node| estimate_tokens(&node.text)).collect();
-    Ok(Some(clusters(&vectors, &tokens, cluster::Params::default(), SEED)))
+    let groups = clusters(&vectors, &tokens, cluster::Params::default(), SEED);
+    Ok((nodes, groups))
 }
 
 fn id(child: Child) -> u64 {

@@ -56,7 +56,7 @@ impl Engine {
         let watch = |progress| self.tell(request.progress, progress);
         let report = ingest(&tools, &found.files, &self.settings().ingest, &watch).await?;
         (request.progress)(Progress::Ended);
-        if !report.is_whole() {
+        if !report.is_complete() {
             let first = report.failed.first().map(|(chunk, reason)| format!("{chunk}: {reason}"));
             let reason = report.stopped.or(first);
             let reason = reason.unwrap_or_else(|| "files were left out".to_owned());

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::EvalRequest;
 use super::plan::{Corpus, Plan, Set, method, plan};
 use crate::engine::Engine;
-use crate::error::Result;
+use crate::error::{EngineError, Result};
 use crate::files;
 
 /// Tokens of a chunk where the corpus is not at hand: a paragraph of the papers' data sets (KAR³
@@ -139,6 +139,10 @@ impl Engine {
             counted.push(&set.corpus);
             let names = self.names_to_be()?;
             let found = files::find(paths, &names);
+            // A corpus that is not read is not free of cost: nobody knows.
+            if let Some((path, reason)) = found.left_out.into_iter().next() {
+                return Err(EngineError::CorpusUnreadable { path, reason });
+            }
             let params = &self.settings().ingest;
             let bill = estimate(
                 None,
@@ -148,6 +152,9 @@ impl Engine {
                 &self.available(),
             )
             .await?;
+            if let Some((path, reason)) = bill.unreadable.first().cloned() {
+                return Err(EngineError::CorpusUnreadable { path, reason });
+            }
             bills.push(IndexingForecast {
                 data_set: set.name.clone(),
                 chunks: bill.chunks,

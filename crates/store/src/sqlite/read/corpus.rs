@@ -159,6 +159,10 @@ impl CorpusReader for Base {
         .await
     }
 
+    async fn embedder(&self) -> Result<Option<String>, StoreError> {
+        self.looking("looking for the embedder", counts::embedder).await
+    }
+
     async fn summary(&self) -> Result<BaseSummary, StoreError> {
         self.looking("counting", counts::summary).await
     }

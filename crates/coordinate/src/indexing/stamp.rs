@@ -1,0 +1,31 @@
+//! Is a structure over all documents still that of what the base holds?
+
+use pikerag_knowledge::id::content_id;
+use pikerag_knowledge::{KnowledgeWriter, Role, StoreError, Structure};
+
+use super::plan::Plan;
+
+/// What a structure is built from: while that stays the same, there is nothing to do.
+pub(crate) async fn stamp(
+    base: &dyn KnowledgeWriter,
+    plan: &Plan<'_>,
+    embedder: Option<&str>,
+    structure: Structure,
+) -> Result<String, StoreError> {
+    let generation = base.generation().await?;
+    let has = |role, none| if plan.has(role) { "model" } else { none };
+    let maker = match structure {
+        Structure::Graph => {
+            format!("{} {}", has(Role::Extract, "names"), has(Role::Summarize, "names"))
+        }
+        Structure::Tree => embedder.unwrap_or_default().to_owned(),
+        Structure::Tags => {
+            let mut ids: Vec<u64> =
+                base.tag_classes().await?.iter().map(|class| class.id.0).collect();
+            ids.extend(plan.params.tags.classes.iter().map(|class| class.id.0));
+            let bytes: Vec<u8> = ids.into_iter().flat_map(u64::to_le_bytes).collect();
+            format!("{} {:016x}", has(Role::Tag, "none"), content_id("classes", &[&bytes]))
+        }
+    };
+    Ok(format!("{generation} {maker}"))
+}
