@@ -13,16 +13,18 @@ mod history;
 pub mod oracle;
 pub mod suite;
 
-use pikerag_knowledge::{DocumentGraph, FileRecord, KnowledgeWriter, PutReport, Snapshots};
+use pikerag_knowledge::{
+    DocumentGraph, FileRecord, KnowledgeWriter, Ledger, PutReport, RunStore, Snapshots,
+};
 
 pub use agree::agree;
 pub use history::{Operation, histories};
 pub use oracle::Oracle;
 
 /// All that the suite asks of a store.
-pub trait Store: KnowledgeWriter + Snapshots {}
+pub trait Store: KnowledgeWriter + Snapshots + Ledger + RunStore {}
 
-impl<T: KnowledgeWriter + Snapshots> Store for T {}
+impl<T: KnowledgeWriter + Snapshots + Ledger + RunStore> Store for T {}
 
 /// A store without anything in it, and how files become documents.
 pub struct Shelf<S> {
@@ -68,6 +70,13 @@ macro_rules! contract {
             a_snapshot_stays_as_it_was,
             a_filter_shows_what_it_admits_and_nothing_else,
             a_filter_by_an_unknown_field_says_which_there_are,
+            a_call_is_kept_once_and_found_by_its_key,
+            the_last_reply_to_a_request_is_found_and_each_by_its_own_key,
+            a_call_is_claimed_by_one_until_it_is_kept_or_released,
+            what_was_refused_is_told_until_it_is_answered_or_asked_for_again,
+            runs_come_latest_first_and_by_how_their_names_begin,
+            a_run_is_kept_anew_with_its_events_in_order,
+            old_runs_go_and_what_still_runs_stays,
         );
     };
     (@each $fresh:path: $($promise:ident,)*) => {

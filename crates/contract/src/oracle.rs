@@ -6,6 +6,7 @@ mod corpus;
 mod derived;
 mod graph;
 mod progress;
+mod record;
 mod refusals;
 mod search;
 mod tags;
@@ -16,9 +17,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Atom, Chunk, ChunkId, Community, CommunityId, DocumentGraph, Extraction, FileRecord, Filter,
-    FoundTag, KnowledgeBase, NameKey, NodeId, Record, Refusal, SchemaHash, Snapshots, Source,
-    SourceId, StoreError, Structure, Summary, SummaryId, TagClass, TagPair, Vector, VectorSet,
+    Atom, CallRecord, Chunk, ChunkId, Community, CommunityId, DocumentGraph, Extraction,
+    FileRecord, Filter, FoundTag, KnowledgeBase, NameKey, NodeId, Record, Refusal, RunEvent, RunId,
+    RunRecord, SchemaHash, Snapshots, Source, SourceId, StoreError, Structure, Summary, SummaryId,
+    TagClass, TagPair, Vector, VectorSet,
 };
 
 /// A base in memory; copies share it.
@@ -47,6 +49,11 @@ struct State {
     wanted: BTreeMap<Structure, String>,
     /// By stage and node.
     refusals: BTreeMap<(String, NodeId), Refusal>,
+    calls: BTreeMap<String, CallRecord>,
+    /// Who holds a call, by its key.
+    claims: BTreeMap<String, u64>,
+    /// Each with its events by number.
+    runs: BTreeMap<RunId, (RunRecord, BTreeMap<u32, RunEvent>)>,
     /// Where the rarity of words is told from; what is here, unless a filter takes a part.
     whole: Option<Arc<State>>,
 }

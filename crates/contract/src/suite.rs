@@ -5,9 +5,11 @@ mod fixture;
 mod graph;
 mod part;
 mod read;
+mod record;
 mod write;
 
 pub use graph::*;
 pub use part::*;
 pub use read::*;
+pub use record::*;
 pub use write::*;

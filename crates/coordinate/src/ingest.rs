@@ -49,7 +49,7 @@ pub async fn ingest(
     reading::read_all(tools, files, &plan, watch, &mut report).await?;
     moved::follow(tools, params, &mut report).await?;
     for structure in &params.without {
-        tools.base.release(*structure).await?;
+        tools.base.withdraw(*structure).await?;
     }
     let known = tools.base.structures().await?;
     for structure in params.with.iter().filter(|structure| !params.without.contains(structure)) {
@@ -91,7 +91,7 @@ pub async fn ingest(
             && !known.iter().any(|wanted| wanted.structure == structure)
         {
             // Nothing of it is there: later runs, which do not ask for it, need not be told each time.
-            tools.base.release(structure).await?;
+            tools.base.withdraw(structure).await?;
         }
         let _ = run(&job, Part::Vectors, &mut report).await?;
     }

@@ -22,22 +22,6 @@ async fn a_call_is_claimed_by_one_until_it_is_recorded_or_given_up() {
     assert_eq!(theirs.claim_all(2, &keys[1..2]).await.unwrap(), [Claim::Ours]);
 }
 
-#[tokio::test]
-async fn the_last_reply_to_a_request_is_found_and_each_by_its_own_key() {
-    let (_folder, base) = fresh();
-    let record = |key: &str| CallRecord { key: key.to_owned(), ..call(1, key) };
-    let keys = ["k", "k#1", "k#2", "k#10", "k1"];
-    base.keep_all(keys.map(record).to_vec()).await.unwrap();
-    assert_eq!(base.latest("k").await.unwrap().unwrap().key, "k#10");
-    assert_eq!(base.latest("k1").await.unwrap().unwrap().key, "k1");
-    assert_eq!(base.latest("other").await.unwrap(), None);
-    base.mark_unusable(&["k#2".to_owned()]).await.unwrap();
-    for key in keys {
-        let found = base.find(key).await.unwrap().unwrap();
-        assert_eq!((found.reply.as_str(), found.unusable), (key, key == "k#2"));
-    }
-}
-
 fn fresh() -> (TempDir, Base) {
     let folder = tempfile::tempdir().unwrap();
     let base = Base::open_or_create(folder.path()).unwrap();

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use pikerag_knowledge::{
     Atom, AtomKind, BaseSummary, Chunk, ChunkId, CorpusReader, ExtractBy, Image, Record, SectionId,
-    Source, SourceId, Span, Stage, StoreError,
+    Source, SourceId, Span, Stage, StoreError, Usage,
 };
 
 use super::{Oracle, State};
@@ -170,7 +170,12 @@ impl State {
             vectors: self.vectors.len(),
             embedder: (!named.is_empty()).then(|| named.join(" and ")),
             pending,
-            ..BaseSummary::default()
+            calls: self.calls.values().filter(|call| call.role != "embed").count(),
+            usage: self.calls.values().fold(Usage::default(), |mut all, call| {
+                all += call.usage;
+                all
+            }),
+            refused: self.refused(),
         }
     }
 }

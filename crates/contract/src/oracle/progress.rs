@@ -8,6 +8,18 @@ use pikerag_knowledge::{
 
 use super::Oracle;
 
+/// All that is embedded.
+pub(super) const ALL_SETS: [VectorSet; 8] = [
+    VectorSet::Atoms(AtomKind::Question),
+    VectorSet::Atoms(AtomKind::Sentence),
+    VectorSet::Atoms(AtomKind::Statement),
+    VectorSet::Chunks,
+    VectorSet::Entities,
+    VectorSet::Summaries,
+    VectorSet::Sources,
+    VectorSet::Sections,
+];
+
 #[async_trait]
 impl Progress for Oracle {
     async fn pending(
@@ -31,21 +43,13 @@ impl Progress for Oracle {
 
     async fn count_without_vector(&self, embedder: &str) -> Result<usize, StoreError> {
         let state = self.state();
-        let kinds = [AtomKind::Question, AtomKind::Sentence, AtomKind::Statement];
-        let sets = kinds.map(VectorSet::Atoms).into_iter().chain([
-            VectorSet::Chunks,
-            VectorSet::Entities,
-            VectorSet::Summaries,
-            VectorSet::Sources,
-            VectorSet::Sections,
-        ]);
         let lacks = |set| {
             let texts = state.texts(set).into_iter();
             let of_other =
                 |node| state.vectors.get(&(set, node)).is_none_or(|held| held.0 != embedder);
             texts.filter(|text| of_other(text.node)).count()
         };
-        Ok(sets.map(lacks).sum())
+        Ok(ALL_SETS.into_iter().map(lacks).sum())
     }
 
     async fn without_vector(
@@ -85,7 +89,7 @@ impl Progress for Oracle {
         Ok(())
     }
 
-    async fn release(&self, structure: Structure) -> Result<(), StoreError> {
+    async fn withdraw(&self, structure: Structure) -> Result<(), StoreError> {
         self.state().wanted.remove(&structure);
         Ok(())
     }

@@ -1,10 +1,14 @@
 //! What did models refuse?
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    AtomKind, ChunkId, NodeId, Refusal, RefusalWriter, SourceId, Stage, StoreError, SummaryId,
+    AtomKind, ChunkId, NodeId, Refusal, RefusalCount, RefusalWriter, SourceId, Stage, StoreError,
+    SummaryId,
 };
 
+use super::progress::ALL_SETS;
 use super::{Oracle, State};
 
 #[async_trait]
@@ -25,12 +29,7 @@ impl RefusalWriter for Oracle {
     }
 
     async fn refusals(&self) -> Result<Vec<Refusal>, StoreError> {
-        let state = self.state();
-        let stands = |refusal: &&Refusal| {
-            let mark = (refusal.stage.0.clone(), ChunkId(refusal.node.0));
-            !refusal.stage.is_of_chunks() || state.done.contains(&mark)
-        };
-        Ok(state.refusals.values().filter(stands).cloned().collect())
+        Ok(self.state().standing().cloned().collect())
     }
 
     async fn retry_refused(&self) -> Result<usize, StoreError> {
@@ -47,6 +46,35 @@ impl RefusalWriter for Oracle {
 }
 
 impl State {
+    /// Refusals whose stand-in is there.
+    fn standing(&self) -> impl Iterator<Item = &Refusal> {
+        self.refusals.values().filter(|refusal| {
+            let mark = (refusal.stage.0.clone(), ChunkId(refusal.node.0));
+            !refusal.stage.is_of_chunks() || self.done.contains(&mark)
+        })
+    }
+
+    /// How much stages were refused, with the first of each as an example.
+    pub(super) fn refused(&self) -> Vec<RefusalCount> {
+        let mut counts: BTreeMap<(String, &str), RefusalCount> = BTreeMap::new();
+        for Refusal { stage, cause, label, reason, .. } in self.standing() {
+            let count = counts.entry((stage.0.clone(), cause.as_str())).or_insert_with(|| {
+                let (stage, label, reason) = (stage.0.clone(), label.clone(), reason.clone());
+                RefusalCount { stage, cause: *cause, count: 0, label, reason }
+            });
+            count.count += 1;
+        }
+        counts.into_values().collect()
+    }
+
+    /// Drops the refusals of what is gone.
+    pub(super) fn prune_refusals(&mut self) {
+        let mut there: BTreeSet<NodeId> = self.chunks().map(|chunk| chunk.id.into()).collect();
+        there.extend(self.communities.keys().map(|id| NodeId(id.0)));
+        there.extend(ALL_SETS.into_iter().flat_map(|set| self.texts(set)).map(|text| text.node));
+        self.refusals.retain(|(_, node), _| there.contains(node));
+    }
+
     /// Drops what stands in for a reply, and the mark that it was asked for.
     fn ask_again(&mut self, refusal: &Refusal) {
         let (stage, node) = (&refusal.stage, refusal.node.0);

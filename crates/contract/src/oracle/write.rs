@@ -44,6 +44,7 @@ impl CorpusWriter for Oracle {
         state.generation += 1;
         state.prune();
         state.prune_found();
+        state.prune_refusals();
         Ok(report)
     }
 
@@ -54,6 +55,7 @@ impl CorpusWriter for Oracle {
         state.generation += 1;
         state.prune();
         state.prune_found();
+        state.prune_refusals();
         Ok(was_there)
     }
 

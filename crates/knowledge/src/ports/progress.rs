@@ -71,7 +71,7 @@ pub trait Progress: Send + Sync {
     async fn request(&self, structure: Structure) -> Result<(), StoreError>;
 
     /// Notes that a structure is wanted no longer; what there is of it stays.
-    async fn release(&self, structure: Structure) -> Result<(), StoreError>;
+    async fn withdraw(&self, structure: Structure) -> Result<(), StoreError>;
 
     /// Notes that a wanted structure is whole, and what it was built from.
     async fn mark_built(&self, structure: Structure, stamp: &str) -> Result<(), StoreError>;

@@ -149,7 +149,7 @@ pub(super) fn request(tx: &Transaction<'_>, structure: Structure) -> rusqlite::R
         .map(drop)
 }
 
-pub(super) fn release(tx: &Transaction<'_>, structure: Structure) -> rusqlite::Result<()> {
+pub(super) fn withdraw(tx: &Transaction<'_>, structure: Structure) -> rusqlite::Result<()> {
     tx.prepare_cached("DELETE FROM meta WHERE key = ?1")?
         .execute([format!("{WANTED}{structure}")])
         .map(drop)

@@ -94,8 +94,8 @@ impl Progress for Base {
         self.writing("noting what is wanted", move |tx| distil::request(tx, structure)).await
     }
 
-    async fn release(&self, structure: Structure) -> Result<(), StoreError> {
-        self.writing("noting what is wanted", move |tx| distil::release(tx, structure)).await
+    async fn withdraw(&self, structure: Structure) -> Result<(), StoreError> {
+        self.writing("noting what is wanted", move |tx| distil::withdraw(tx, structure)).await
     }
 
     async fn mark_built(&self, structure: Structure, stamp: &str) -> Result<(), StoreError> {

@@ -108,6 +108,17 @@ END;
 CREATE TRIGGER refused_relation_unmentioned AFTER DELETE ON relation_mentions BEGIN
     DELETE FROM refusals WHERE node = OLD.relation AND NOT of_chunk;
 END;
+-- What is embedded is another text now, which nobody has refused yet.
+CREATE TRIGGER refused_entity_described AFTER INSERT ON descriptions BEGIN
+    DELETE FROM refusals WHERE node = NEW.node AND stage GLOB 'embed:*';
+END;
+CREATE TRIGGER refused_source_changed AFTER UPDATE OF title, summary ON sources
+WHEN OLD.title IS NOT NEW.title OR OLD.summary IS NOT NEW.summary BEGIN
+    DELETE FROM refusals WHERE node = NEW.id AND stage GLOB 'embed:*';
+END;
+CREATE TRIGGER refused_chunk_changed AFTER UPDATE OF summary ON chunks WHEN OLD.summary IS NOT NEW.summary BEGIN
+    DELETE FROM refusals WHERE node = NEW.id AND stage GLOB 'embed:*';
+END;
 -- A document that was read anew is summed up anew.
 CREATE TRIGGER refused_source_unsaid AFTER UPDATE OF summary ON sources WHEN NEW.summary IS NULL BEGIN
     DELETE FROM refusals WHERE node = NEW.id AND NOT of_chunk;

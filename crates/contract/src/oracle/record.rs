@@ -1,0 +1,108 @@
+//! Which calls were paid for, who makes one now, and which runs are kept?
+
+use async_trait::async_trait;
+use pikerag_knowledge::{
+    CallRecord, Claim, Ledger, Millis, RunEvent, RunId, RunRecord, RunState, RunStore, StoreError,
+};
+
+use super::Oracle;
+
+#[async_trait]
+impl Ledger for Oracle {
+    async fn find_all(&self, keys: &[String]) -> Result<Vec<Option<CallRecord>>, StoreError> {
+        let state = self.state();
+        Ok(keys.iter().map(|key| state.calls.get(key).cloned()).collect())
+    }
+
+    async fn latest(&self, key: &str) -> Result<Option<CallRecord>, StoreError> {
+        let state = self.state();
+        let number = |held: &str| match held.strip_prefix(key)?.strip_prefix('#') {
+            Some(number) => number.parse::<u64>().ok(),
+            None => (held == key).then_some(0),
+        };
+        let calls = state.calls.values().filter_map(|call| Some((number(&call.key)?, call)));
+        Ok(calls.max_by_key(|(number, _)| *number).map(|(_, call)| call.clone()))
+    }
+
+    async fn keep_all(&self, calls: Vec<CallRecord>) -> Result<(), StoreError> {
+        let mut state = self.state();
+        for call in calls {
+            state.claims.remove(&call.key);
+            state.calls.entry(call.key.clone()).or_insert(call);
+        }
+        Ok(())
+    }
+
+    async fn mark_unusable(&self, keys: &[String]) -> Result<(), StoreError> {
+        let mut state = self.state();
+        for key in keys {
+            if let Some(call) = state.calls.get_mut(key) {
+                call.unusable = true;
+            }
+        }
+        Ok(())
+    }
+
+    async fn claim_all(&self, holder: u64, keys: &[String]) -> Result<Vec<Claim>, StoreError> {
+        let mut state = self.state();
+        let mut claim = |key: &String| {
+            if state.calls.contains_key(key) {
+                return Claim::Recorded;
+            }
+            match *state.claims.entry(key.clone()).or_insert(holder) == holder {
+                true => Claim::Ours,
+                false => Claim::Theirs,
+            }
+        };
+        Ok(keys.iter().map(&mut claim).collect())
+    }
+
+    fn release(&self, holder: u64, keys: &[String]) {
+        self.state().claims.retain(|key, held| *held != holder || !keys.contains(key));
+    }
+}
+
+#[async_trait]
+impl RunStore for Oracle {
+    async fn keep_run(&self, run: RunRecord, events: Vec<RunEvent>) -> Result<(), StoreError> {
+        let mut state = self.state();
+        let held = state.runs.entry(run.id.clone()).or_default();
+        held.0 = run;
+        held.1.extend(events.into_iter().map(|event| (event.seq, event)));
+        Ok(())
+    }
+
+    async fn runs(&self, limit: usize) -> Result<Vec<RunRecord>, StoreError> {
+        let state = self.state();
+        let mut runs: Vec<RunRecord> = state.runs.values().map(|(run, _)| run.clone()).collect();
+        runs.sort_by(|a, b| (b.started, &a.id).cmp(&(a.started, &b.id)));
+        runs.truncate(limit);
+        Ok(runs)
+    }
+
+    async fn runs_named(&self, prefix: &str) -> Result<Vec<RunRecord>, StoreError> {
+        let state = self.state();
+        let named = state.runs.iter().filter(|(id, _)| id.0.starts_with(prefix));
+        Ok(named.map(|(_, (run, _))| run.clone()).take(2).collect())
+    }
+
+    async fn run_events(&self, run: &RunId) -> Result<Vec<RunEvent>, StoreError> {
+        let state = self.state();
+        Ok(state
+            .runs
+            .get(run)
+            .into_iter()
+            .flat_map(|(_, events)| events.values().cloned())
+            .collect())
+    }
+
+    async fn prune_runs(&self, before: Millis, keep: usize) -> Result<usize, StoreError> {
+        let latest: Vec<RunId> = self.runs(keep).await?.into_iter().map(|run| run.id).collect();
+        let mut state = self.state();
+        let held = state.runs.len();
+        state.runs.retain(|id, (run, _)| {
+            before <= run.started && (latest.contains(id) || run.state == RunState::Running)
+        });
+        Ok(held - state.runs.len())
+    }
+}

@@ -1,0 +1,171 @@
+//! Does a store keep what was paid for, who is at a call, what was refused, and runs?
+
+use pikerag_knowledge::{
+    AtomKind, CallRecord, Claim, Event, NodeId, Refusal, RefusalCause, RunEvent, RunId, RunRecord,
+    RunState, Stage, Usage,
+};
+
+use super::fixture::{atom, found_in, put_pages, questions};
+use crate::{Shelf, Store};
+
+pub async fn a_call_is_kept_once_and_found_by_its_key(shelf: &Shelf<impl Store>) {
+    let base = &shelf.store;
+    base.keep_all(vec![call("b", "first"), call("a", "of a")]).await.unwrap();
+    base.keep(&call("b", "second")).await.unwrap();
+    let keys = ["a", "none", "b"].map(str::to_owned);
+    let found = base.find_all(&keys).await.unwrap();
+    assert_eq!(found, [Some(call("a", "of a")), None, Some(call("b", "first"))]);
+    let summary = base.summary().await.unwrap();
+    assert_eq!((summary.calls, summary.usage.prompt_tokens), (2, 6));
+}
+
+pub async fn the_last_reply_to_a_request_is_found_and_each_by_its_own_key(
+    shelf: &Shelf<impl Store>,
+) {
+    let base = &shelf.store;
+    let keys = ["k", "k#1", "k#2", "k#10", "k1"];
+    base.keep_all(keys.map(|key| call(key, key)).to_vec()).await.unwrap();
+    assert_eq!(base.latest("k").await.unwrap().unwrap().key, "k#10");
+    assert_eq!(base.latest("k1").await.unwrap().unwrap().key, "k1");
+    assert_eq!(base.latest("other").await.unwrap(), None);
+    base.mark_unusable(&["k#2".to_owned(), "none".to_owned()]).await.unwrap();
+    for key in keys {
+        let found = base.find(key).await.unwrap().unwrap();
+        assert_eq!((found.reply.as_str(), found.unusable), (key, key == "k#2"));
+    }
+}
+
+pub async fn a_call_is_claimed_by_one_until_it_is_kept_or_released(shelf: &Shelf<impl Store>) {
+    let base = &shelf.store;
+    let keys = ["a", "b", "c"].map(str::to_owned);
+    let ours = [Claim::Ours, Claim::Ours];
+    assert_eq!(base.claim_all(1, &keys[..2]).await.unwrap(), ours);
+    // Whoever holds it may claim it again.
+    assert_eq!(base.claim_all(1, &keys[..2]).await.unwrap(), ours);
+    let theirs = [Claim::Theirs, Claim::Theirs, Claim::Ours];
+    assert_eq!(base.claim_all(2, &keys).await.unwrap(), theirs);
+    base.keep(&call("a", "said")).await.unwrap();
+    // Only its holder gives a claim up.
+    base.release(2, &keys[..2]);
+    let claims = base.claim_all(2, &keys[..2]).await.unwrap();
+    assert_eq!(claims, [Claim::Recorded, Claim::Theirs]);
+    base.release(1, &keys);
+    assert_eq!(base.claim_all(2, &keys[1..2]).await.unwrap(), [Claim::Ours]);
+    assert_eq!(base.claim_all(3, &keys[2..]).await.unwrap(), [Claim::Theirs]);
+}
+
+pub async fn what_was_refused_is_told_until_it_is_answered_or_asked_for_again(
+    shelf: &Shelf<impl Store>,
+) {
+    let base = &shelf.store;
+    let chunks = put_pages(shelf, 3).await;
+    let embed = Stage::embed("e");
+    let refused = |stage: &Stage, node: NodeId, reason: &str| Refusal {
+        stage: stage.clone(),
+        node,
+        label: "a page".to_owned(),
+        cause: RefusalCause::Refused,
+        reason: reason.to_owned(),
+    };
+    let of = |n: usize| refused(&questions(), chunks[n].into(), "too long");
+    let text = refused(&embed, chunks[2].into(), "too long");
+    base.put_refusals(vec![of(0), of(1), text.clone()], Vec::new()).await.unwrap();
+    // Of a chunk it counts once something stands in for the reply: until then it waits still.
+    assert_eq!(base.refusals().await.unwrap(), [text.clone()]);
+    let stand_ins = |chunk| found_in(chunk, vec![atom(chunk, "q?")]);
+    base.put_atoms(&questions(), vec![stand_ins(chunks[0]), stand_ins(chunks[1])]).await.unwrap();
+    let told = base.refusals().await.unwrap();
+    assert_eq!(told.len(), 3);
+    assert!([of(0), of(1), text.clone()].iter().all(|refusal| told.contains(refusal)));
+    // The latest reason counts; what was answered is told no longer.
+    let answered = vec![(questions(), chunks[1].into())];
+    let other = refused(&embed, chunks[2].into(), "by a filter");
+    base.put_refusals(vec![other.clone()], answered).await.unwrap();
+    let told = base.refusals().await.unwrap();
+    assert_eq!(told.len(), 2);
+    assert!([of(0), other].iter().all(|refusal| told.contains(refusal)));
+    let counted = base.summary().await.unwrap().refused;
+    assert_eq!(counted.iter().map(|refused| refused.count).sum::<usize>(), 2);
+    // It goes with what it was about.
+    assert!(base.delete_file("02.txt").await.unwrap());
+    assert_eq!(base.refusals().await.unwrap(), [of(0)]);
+    assert_eq!(base.retry_refused().await.unwrap(), 1);
+    assert_eq!(base.refusals().await.unwrap(), []);
+    assert_eq!(base.pending(&questions(), None, 9).await.unwrap(), [chunks[0]]);
+    assert_eq!(base.atoms_of(AtomKind::Question, &chunks[..1]).await.unwrap(), []);
+}
+
+pub async fn runs_come_latest_first_and_by_how_their_names_begin(shelf: &Shelf<impl Store>) {
+    let base = &shelf.store;
+    for (id, started) in [("aa1", 5), ("ab2", 9), ("ac3", 5), ("b", 1)] {
+        base.keep_run(run(id, started, RunState::Answered), Vec::new()).await.unwrap();
+    }
+    assert_eq!(ids(&base.runs(9).await.unwrap()), ["ab2", "aa1", "ac3", "b"]);
+    assert_eq!(ids(&base.runs(2).await.unwrap()), ["ab2", "aa1"]);
+    assert_eq!(ids(&base.runs_named("ab").await.unwrap()), ["ab2"]);
+    assert_eq!(base.runs_named("a").await.unwrap().len(), 2, "enough to see that it is not clear");
+    assert_eq!(base.runs_named("c").await.unwrap(), []);
+}
+
+pub async fn a_run_is_kept_anew_with_its_events_in_order(shelf: &Shelf<impl Store>) {
+    let base = &shelf.store;
+    let going = run("r", 1, RunState::Running);
+    base.keep_run(going.clone(), vec![event("r", 1), event("r", 0)]).await.unwrap();
+    base.keep_run(run("other", 1, RunState::Running), vec![event("other", 0)]).await.unwrap();
+    assert_eq!(base.runs_named("r").await.unwrap(), [going]);
+    let ended = RunRecord { ended: Some(7), ..run("r", 1, RunState::Answered) };
+    base.keep_run(ended.clone(), vec![event("r", 2)]).await.unwrap();
+    assert_eq!(base.runs_named("r").await.unwrap(), [ended]);
+    let events = base.run_events(&RunId("r".to_owned())).await.unwrap();
+    assert_eq!(events, [event("r", 0), event("r", 1), event("r", 2)]);
+    assert_eq!(base.run_events(&RunId("none".to_owned())).await.unwrap(), []);
+}
+
+pub async fn old_runs_go_and_what_still_runs_stays(shelf: &Shelf<impl Store>) {
+    let base = &shelf.store;
+    for (id, started, state) in [
+        ("old", 1, RunState::Running),
+        ("going", 3, RunState::Running),
+        ("third", 4, RunState::Failed),
+        ("second", 5, RunState::Cancelled),
+        ("first", 6, RunState::Answered),
+    ] {
+        base.keep_run(run(id, started, state), vec![event(id, 0)]).await.unwrap();
+    }
+    assert_eq!(base.prune_runs(2, 2).await.unwrap(), 2);
+    assert_eq!(ids(&base.runs(9).await.unwrap()), ["first", "second", "going"]);
+    assert_eq!(base.run_events(&RunId("third".to_owned())).await.unwrap(), []);
+    assert_eq!(base.prune_runs(0, 9).await.unwrap(), 0);
+}
+
+fn call(key: &str, reply: &str) -> CallRecord {
+    CallRecord {
+        key: key.to_owned(),
+        role: "answer".to_owned(),
+        model: "m".to_owned(),
+        request: "{}".to_owned(),
+        reply: reply.to_owned(),
+        usage: Usage { prompt_tokens: 3, completion_tokens: 1 },
+        unusable: false,
+    }
+}
+
+fn run(id: &str, started: u64, state: RunState) -> RunRecord {
+    RunRecord { id: RunId(id.to_owned()), started, state, ..RunRecord::default() }
+}
+
+fn event(run: &str, seq: u32) -> RunEvent {
+    RunEvent {
+        run: RunId(run.to_owned()),
+        seq,
+        parent: seq.checked_sub(1),
+        time: 7,
+        decision: false,
+        calls: vec!["key".to_owned()],
+        event: Event::Noted { note: format!("of {run}") },
+    }
+}
+
+fn ids(runs: &[RunRecord]) -> Vec<&str> {
+    runs.iter().map(|run| run.id.0.as_str()).collect()
+}
