@@ -124,7 +124,7 @@ impl Trouble {
             // None stands within another.
             Self::Withheld { .. } => ModelError::Denied { model, source: self.into() },
             Self::Status { status, message, body, retry_after } => {
-                if passes(*status, body) {
+                if passes(*status, message, body) {
                     let retry_after = *retry_after;
                     ModelError::Busy { model, retry_after, source: self.into() }
                 } else if concerns_every_call(*status, message, body) {
@@ -167,9 +167,13 @@ pub fn withheld_keys<'a>(error: &'a (dyn std::error::Error + 'static)) -> &'a [S
     }
 }
 
-/// Whether asking the same again can help. An empty account answers 429 too, and stays empty.
-fn passes(status: u16, body: &str) -> bool {
+/// Whether asking the same again can help. An empty account answers 429 too, and stays empty; llama.cpp and Ollama
+/// answer 500 to a text that is longer than they can embed, and it stays so.
+fn passes(status: u16, message: &str, body: &str) -> bool {
     match status {
+        500 => {
+            !message.contains("too large to process") && !message.contains("input length exceeds")
+        }
         429 => !body.contains("insufficient_quota"),
         408 | 409 | 425 => true,
         501 => false,
@@ -238,6 +242,12 @@ mod tests {
             check(400, r#"{"message": "no"}"#),
             check(429, r#"{"error": {"message": "slow down"}}"#),
             check(429, r#"{"error": {"message": "pay", "code": "insufficient_quota"}}"#),
+            check(
+                500,
+                r#"{"error": {"code": 500, "message": "input (613 tokens) is too large to process. increase the physical batch size (current batch size: 512)", "type": "server_error"}}"#,
+            ),
+            check(500, r#"{"error": "the input length exceeds the context length"}"#),
+            check(500, r#"{"error": {"code": 500, "message": "oops", "type": "server_error"}}"#),
             check(503, "<html>\n<b>down</b></html>"),
             check(501, ""),
             check(302, ""),
@@ -254,6 +264,9 @@ mod tests {
         refused: HTTP 400: no
         busy: HTTP 429: slow down
         denied: HTTP 429: pay
+        refused: HTTP 500: input (613 tokens) is too large to process. increase the physical batch size (current batch size: 512)
+        refused: HTTP 500: the input length exceeds the context length
+        busy: HTTP 500: oops
         busy: HTTP 503: <html> <b>down</b></html>
         denied: HTTP 501: 
         denied: HTTP 302:
