@@ -293,7 +293,7 @@ impl TokenScore {
 
 /// A count as the endpoint gives it. Zero means that it does not count, and a number beyond four
 /// thousand million that it cannot.
-fn counted(usage: Option<&Value>, field: &str) -> Option<u64> {
+pub(super) fn counted(usage: Option<&Value>, field: &str) -> Option<u64> {
     let count = usage?.get(field)?.as_u64()?;
     (0 < count && u32::try_from(count).is_ok()).then_some(count)
 }
