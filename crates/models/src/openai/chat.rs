@@ -265,9 +265,15 @@ impl Choice {
             None => String::new(),
         };
         let counted = |field| counted(self.usage.as_ref(), field);
+        let prompt = counted("prompt_tokens");
+        // Gemini leaves the tokens of thinking out of all but the total.
+        let all_but_prompt = counted("total_tokens")
+            .zip(prompt)
+            .and_then(|(total, prompt)| total.checked_sub(prompt));
         let usage = Usage {
-            prompt_tokens: counted("prompt_tokens").unwrap_or_else(|| estimate_prompt(request)),
+            prompt_tokens: prompt.unwrap_or_else(|| estimate_prompt(request)),
             completion_tokens: counted("completion_tokens")
+                .max(all_but_prompt.filter(|tokens| 0 < *tokens))
                 .unwrap_or_else(|| estimate_tokens(&text)),
         };
         let finish = self.finish_reason.as_deref().map(finish_reason);
