@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pikerag_knowledge::{
-    Account, Answer, Change, Criterion, Event, Filter, JudgedBy, Millis, Question, Role, RunEvent,
-    RunId, RunRecord, RunSink, RunState, StopReason, error_chain,
+    Account, Answer, Change, Criterion, Event, Filter, JudgedBy, Millis, Question, RunEvent, RunId,
+    RunRecord, RunSink, RunState, StopReason, error_chain,
 };
 use serde_json::Value;
 
