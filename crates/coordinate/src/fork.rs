@@ -81,6 +81,11 @@ impl Retrace {
         self.fork.is_some()
     }
 
+    /// Whether the change is made: from then on models may be called.
+    pub(crate) fn is_live(&self) -> bool {
+        self.live.load(Ordering::SeqCst)
+    }
+
     /// All that is decided otherwise.
     pub(crate) fn changes(&self) -> &[Changed] {
         &self.changes

@@ -1,19 +1,21 @@
 //! How does a run grow? Event by event, numbered and told at once; each call is booked when its reply is
 //! there, so that a run that fails or is given up keeps its trace and its bill.
 
+mod asking;
+mod finished;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use futures::future::join_all;
 use pikerag_knowledge::{
-    Account, Answer, Change, Criterion, Event, Filter, ForkPoint, JudgedBy, Millis, Question, Role,
-    RunEvent, RunId, RunRecord, RunSink, RunState, StopReason, error_chain,
+    Account, Answer, Change, Criterion, Event, Filter, JudgedBy, Millis, Question, RunEvent, RunId,
+    RunRecord, RunSink, RunState, StopReason, error_chain,
 };
-use pikerag_prompt::{AskError, Prompt, Reply, ask, ask_sample};
 use serde_json::Value;
 
+pub use self::finished::Finished;
 use crate::fork::Retrace;
-use crate::ports::{Ports, SolveError};
+use crate::ports::SolveError;
 
 /// What time it is; passed in, so that tests can hold it still.
 pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
@@ -65,6 +67,8 @@ pub struct Run {
     params: RunParams,
     /// A piece that runs beside others: it is told when it joins the run, in order.
     is_part: bool,
+    /// A piece of a run that is walked again, before its change: nothing but the record is asked.
+    is_recorded: bool,
     /// The first event that was not the one of the run that is walked again.
     diverged: Option<u32>,
 }
@@ -86,15 +90,22 @@ impl Run {
             ..RunRecord::default()
         };
         let account = Account::default();
-        let mut run =
-            Self { record, events: Vec::new(), account, params, is_part: false, diverged: None };
+        let mut run = Self {
+            record,
+            events: Vec::new(),
+            account,
+            params,
+            is_part: false,
+            is_recorded: false,
+            diverged: None,
+        };
         run.tell_record();
         run.push(Event::Began { method: method.shown, question: question.text.clone() });
         run
     }
 
-    /// A piece of this run for work that goes on beside other work; [`Run::absorb`] joins it again. Its
-    /// calls are booked to this run at once.
+    /// A piece of this run for work on one of many things; [`Run::absorb`] joins it again. Its calls are booked to
+    /// this run at once, and one that the model refuses says nothing, as in [`Run::one_of_many`].
     #[must_use]
     pub fn part(&self) -> Self {
         Self {
@@ -103,6 +114,7 @@ impl Run {
             account: self.account.part(),
             params: RunParams { sink: None, retrace: None, ..self.params.clone() },
             is_part: true,
+            is_recorded: self.asks_the_record(),
             diverged: None,
         }
     }
@@ -212,70 +224,6 @@ impl Run {
         Ok(holds)
     }
 
-    /// Asks the model of the prompt's role; `None` where its reply stayed unreadable, which the trace
-    /// then says.
-    ///
-    /// # Errors
-    /// There is no such model, or the call failed.
-    pub async fn ask<R: Reply>(
-        &mut self,
-        ports: &Ports,
-        prompt: &Prompt,
-        inputs: &[(&str, &str)],
-    ) -> Result<Option<R>, SolveError> {
-        let model = ports.models.need(prompt.role)?;
-        let asked = ask(model, prompt, inputs, &mut self.account).await;
-        Ok(self.readable(prompt.role, asked)?)
-    }
-
-    /// Asks about many things at once; the replies and their account come in the order of `inputs`,
-    /// whichever is there first. The number is the sample: 0 unless one request is sampled often.
-    ///
-    /// # Errors
-    /// As [`Run::ask`]; the first in order.
-    pub async fn ask_each<R: Reply>(
-        &mut self,
-        ports: &Ports,
-        prompt: &Prompt,
-        inputs: &[(Vec<(&str, &str)>, u32)],
-    ) -> Result<Vec<Option<R>>, SolveError> {
-        let model = ports.models.need(prompt.role)?;
-        let mut calls = Vec::with_capacity(inputs.len());
-        for (inputs, sample) in inputs {
-            let mut account = self.account.part();
-            calls.push(async move {
-                let reply = ask_sample::<R>(model, prompt, inputs, *sample, &mut account).await;
-                (reply, account)
-            });
-        }
-        let mut replies = Vec::with_capacity(inputs.len());
-        for (reply, account) in join_all(calls).await {
-            self.account.merge(account);
-            replies.push(self.readable(prompt.role, reply)?);
-        }
-        Ok(replies)
-    }
-
-    /// The reply of a step; `None` where it stayed unreadable, which the trace then says.
-    ///
-    /// # Errors
-    /// Whatever else made the call fail.
-    pub fn readable<T>(
-        &mut self,
-        role: Role,
-        asked: Result<T, AskError>,
-    ) -> Result<Option<T>, AskError> {
-        match asked {
-            Ok(reply) => Ok(Some(reply)),
-            Err(AskError::Unreadable { reason, .. }) => {
-                tracing::warn!(%role, %reason, "a reply stayed unreadable; going on without it");
-                self.push(Event::Unreadable { role, reason: reason.to_string() });
-                Ok(None)
-            }
-            Err(other) => Err(other),
-        }
-    }
-
     /// Ends the run with what came of it.
     pub(crate) fn end(mut self, result: Result<Answer, SolveError>) -> Finished {
         let result = match self.unfollowed() {
@@ -318,6 +266,12 @@ impl Run {
             (Some(_), Some(seq)) => Err(SolveError::Diverged { seq }),
             (None, _) => Ok(None),
         }
+    }
+
+    /// Whether models answer from the record alone.
+    fn asks_the_record(&self) -> bool {
+        let own = self.params.retrace.as_ref();
+        self.is_recorded || own.is_some_and(|retrace| !retrace.is_live())
     }
 
     /// Why a run that was to follow another did not.
@@ -370,28 +324,5 @@ impl Run {
 
     fn last(&self) -> Option<u32> {
         self.next().checked_sub(1)
-    }
-}
-
-/// A run that has ended, in whichever way.
-#[derive(Debug)]
-pub struct Finished {
-    /// Its state, its cost, its answer.
-    pub record: RunRecord,
-    /// What happened, in order.
-    pub events: Vec<RunEvent>,
-    /// The answer, or why there is none.
-    pub result: Result<Answer, SolveError>,
-}
-
-impl Finished {
-    /// What happened, without numbers and times.
-    pub fn trace(&self) -> impl Iterator<Item = &Event> {
-        self.events.iter().map(|event| &event.event)
-    }
-
-    /// Where it was forked, if it was.
-    pub fn forked(&self) -> Option<&ForkPoint> {
-        self.record.forked.as_ref()
     }
 }

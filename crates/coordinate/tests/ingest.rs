@@ -16,7 +16,7 @@ use pikerag_doubles::{HashEmbedder, ScriptedChat, ScriptedEmbedder, busy};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
     AtomKind, ChatModel, ChunkId, CorpusReader, CorpusWriter, Embedder, ModelError, PutReport,
-    RefusalWriter, Scored, SearchIndex, SearchWriter, StoreError,
+    RefusalCause, RefusalWriter, Scored, SearchIndex, SearchWriter, StoreError,
 };
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
 use pikerag_parse::{Limits, NoTools, parse};
@@ -321,6 +321,36 @@ async fn a_failing_embedder_ends_the_run() {
         assert_eq!((report.atomized, report.vectors), (40, 3 * good_calls));
         assert!(report.stopped.unwrap().contains("busy or does not answer"));
     }
+}
+
+/// A text whose vector is of no use, such as one of zeros, has none; all others have theirs. Where none is of use, the run
+/// ends.
+#[tokio::test]
+async fn a_text_whose_vector_is_of_no_use_is_left_out() {
+    let broken = || ModelError::Broken { model: "fake".to_owned(), source: "all zero".into() };
+    let zero_for = |word: &'static str| {
+        let vectors = move |texts: &[String]| match texts.iter().any(|text| text.contains(word)) {
+            true => Err(broken()),
+            false => Ok(HashEmbedder::new(8).vectors(texts)),
+        };
+        Arc::new(ScriptedEmbedder::by(vectors))
+    };
+    let shelf = Shelf::empty();
+    let params = Params { embed_batch: 8, ..params() };
+    let report = shelf.index(&many(8), None, Some(zero_for("Page 3")), &params).await;
+    // Each page and its document have a vector, but for one page.
+    assert_eq!((report.vectors, &report.stopped), (2 * 8 - 1, &None), "{report:?}");
+    let summary = shelf.base.summary().await.unwrap();
+    let counted: Vec<_> =
+        summary.refused.iter().map(|refused| (refused.cause, refused.count)).collect();
+    assert_eq!(counted, [(RefusalCause::Unreadable, 1)]);
+    // The next run does not ask for it again, until somebody wants it.
+    let again = zero_for("Page 3");
+    shelf.index(&many(8), None, Some(again.clone()), &params).await;
+    assert_eq!(again.requests(), Vec::<Vec<String>>::new());
+
+    let report = Shelf::empty().index(&many(8), None, Some(zero_for("e")), &params).await;
+    assert!(report.stopped.unwrap().contains("breaks the protocol"));
 }
 
 /// A call that fails leaves its chunk for the next run; a model that refuses every call ends this one.

@@ -52,7 +52,8 @@ pub struct Judges<'a> {
 ///
 /// A question that fails gives a row that says why and what it cost, and the rest go on; what would fail every
 /// further question too ends the run: a spent budget, a bad key, an endpoint out of reach, a call that was never
-/// recorded. A judge that fails fails the question.
+/// recorded, a judge's model without the log-probabilities that it is asked for. Another judge that fails fails the
+/// question.
 ///
 /// # Errors
 /// What ended the run, or what `keep` returned. Rows handed out before stay valid.
@@ -84,8 +85,8 @@ pub async fn run<E>(
         early.insert(place, done);
         while let Some((name, item, asked)) = early.remove(&next) {
             next += 1;
-            let Asked { run, verdicts, seconds } = asked;
-            if run.result.as_ref().is_err_and(ends_the_run) {
+            let Asked { run, ends_the_run, verdicts, seconds } = asked;
+            if ends_the_run {
                 return run.result.map(drop).map_err(RunError::Solve);
             }
             let row = row(name, item, &run, &verdicts, seconds, params);
@@ -109,6 +110,8 @@ pub enum RunError<E> {
 struct Asked {
     /// A judge that failed fails it.
     run: Finished,
+    /// Whether every further question would fail as this one did.
+    ends_the_run: bool,
     verdicts: Verdicts,
     /// Without the judges'.
     seconds: f64,
@@ -145,12 +148,14 @@ async fn asked(
     };
     let seconds = began.elapsed().as_secs_f64();
     let mut verdicts = Verdicts::default();
+    let mut ends_the_run = run.result.as_ref().is_err_and(ends_every_answer);
     if let Ok(answer) = &run.result
         && let Err(error) = judged(judges, item, answer, &mut verdicts).await
     {
+        ends_the_run = ends_every_judgement(&error);
         run.result = Err(SolveError::Ask(error));
     }
-    Asked { run, verdicts, seconds }
+    Asked { run, ends_the_run, verdicts, seconds }
 }
 
 async fn judged(
@@ -173,18 +178,22 @@ async fn judged(
     Ok(())
 }
 
-fn ends_the_run(error: &SolveError) -> bool {
-    matches!(error, SolveError::Store(_))
-        || matches!(
-            error.model(),
-            Some(
-                ModelError::OverBudget { .. }
-                    | ModelError::Denied { .. }
-                    | ModelError::Unreachable { .. }
-                    | ModelError::NotRecorded { .. }
-                    | ModelError::Ledger { .. }
-            )
-        )
+/// Whether no further question would be answered. Log-probabilities are wanted by some methods only.
+fn ends_every_answer(error: &SolveError) -> bool {
+    match (error, error.model()) {
+        (SolveError::Store(_), _) => true,
+        (_, Some(ModelError::NoLogprobs { .. })) | (_, None) => false,
+        (_, Some(model)) => model.concerns_every_call(),
+    }
+}
+
+/// Whether no further answer would be judged: a judge asks for the same each time.
+fn ends_every_judgement(error: &AskError) -> bool {
+    match error {
+        AskError::Model { source, .. } => source.concerns_every_call(),
+        AskError::Template { .. } => true,
+        AskError::Unreadable { .. } => false,
+    }
 }
 
 /// The row of a question: what its run cost, whatever came of it; then its answer, or why there is none.
@@ -308,6 +317,22 @@ mod tests {
         let long = scores(Task::Long, "有权自主经营", "有权自主经营。");
         assert_eq!((long.rouge_l, long.articles), (Some(1.0), None));
         assert_eq!(scores(Task::Crimes, "罪名:盗窃", "盗窃罪").crimes_f1, Some(1.0));
+    }
+
+    /// A method that wants log-probabilities fails alone where there are none; a judge that wants them fails for every
+    /// question, and none is paid for in vain.
+    #[test]
+    fn what_would_fail_every_question_ends_the_run() {
+        let of = |source| AskError::Model { role: Role::Answer, source };
+        let ends = |source: fn() -> ModelError| {
+            (ends_every_answer(&SolveError::Ask(of(source()))), ends_every_judgement(&of(source())))
+        };
+        assert_eq!(ends(|| ModelError::NoLogprobs { model: "m".to_owned() }), (false, true));
+        let unsupported =
+            || ModelError::Unsupported { model: "m".to_owned(), hint: "x".to_owned() };
+        assert_eq!(ends(unsupported), (true, true));
+        let refused = || ModelError::Refused { model: "m".to_owned(), source: "no".into() };
+        assert_eq!(ends(refused), (false, false));
     }
 
     #[test]

@@ -21,8 +21,8 @@ pub use error::StoreError;
 pub use graph::{CommunityReport, GraphReader, GraphWriter, ShortDescription};
 pub use ledger::{CallRecord, Claim, Ledger};
 pub use models::{
-    CallRef, ChatModel, ChatReply, ChatRequest, Embedder, FinishReason, Message, ModelError, Role,
-    Schema, TokenLogprob, Usage, Vector, mean_probability,
+    CallRef, ChatModel, ChatReply, ChatRequest, CountedVectors, Embedder, FinishReason, Message,
+    ModelError, Role, Schema, TokenLogprob, Usage, Vector, mean_probability,
 };
 pub use progress::{Progress, TextToEmbed, Wanted};
 pub use refusals::{Refusal, RefusalCause, RefusalCount, RefusalWriter};

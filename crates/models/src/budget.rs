@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pikerag_knowledge::{ChatModel, ChatReply, ChatRequest, Embedder, ModelError, Usage, Vector};
+use pikerag_knowledge::{
+    ChatModel, ChatReply, ChatRequest, CountedVectors, Embedder, ModelError, Usage, Vector,
+};
 
 use crate::estimate::{estimate_embedding, worst_case, worst_case_embedding};
 use crate::meter::{Meter, Reservation};
@@ -56,10 +58,17 @@ impl<E: Embedder> Embedder for Budget<E> {
     }
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
+        Ok(self.embed_counted(texts).await?.vectors)
+    }
+
+    async fn embed_counted(&self, texts: &[String]) -> Result<CountedVectors, ModelError> {
         let worst = worst_case_embedding(texts);
         let held = self.meter.reserve("embed", self.inner.name(), worst).await?;
-        let reply = self.inner.embed(texts).await;
-        close(held, reply, |_| estimate_embedding(texts))
+        let reply = self.inner.embed_counted(texts).await;
+        close(held, reply, |reply| match reply.prompt_tokens {
+            Some(prompt_tokens) => Usage { prompt_tokens, completion_tokens: 0 },
+            None => estimate_embedding(texts),
+        })
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn worst_case_embedding(texts: &[String]) -> Usage {
     Usage { prompt_tokens: bytes, completion_tokens: 0 }
 }
 
-/// About what embedding these texts costs: the port has no place for what the endpoint counted.
+/// About what embedding these texts costs, where the endpoint does not count.
 pub(crate) fn estimate_embedding(texts: &[String]) -> Usage {
     let prompt_tokens = texts.iter().map(|text| estimate_tokens(text)).sum();
     Usage { prompt_tokens, completion_tokens: 0 }

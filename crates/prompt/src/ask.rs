@@ -11,6 +11,9 @@ use crate::read::Unreadable;
 /// How many times the room of a reply that was cut off the next one has.
 const MORE_ROOM: u32 = 4;
 
+/// Which share of its room a reply may be away from it and still count as cut there: servers count a token more or less.
+const NEAR: u32 = 8;
+
 /// A template with the settings of its call. Kept next to the step that uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct Prompt {
@@ -66,6 +69,11 @@ pub trait Reply: Sized {
     fn bears_a_cut() -> bool {
         false
     }
+
+    /// Whether any beginning of a reply reads like a whole one: prose, and no JSON.
+    fn hides_a_cut() -> bool {
+        false
+    }
 }
 
 /// Why a step got no usable reply.
@@ -101,7 +109,7 @@ pub enum AskError {
 }
 
 /// Asks `model` for a typed reply: one call, or two where the first reply cannot be read (with the error) or was cut
-/// off (with more room). Every call is booked to `account`, readable or not; replies that could not be used are
+/// off at the room that it had (with more of it). Prose of which a filter withheld the rest is a refusal. Every call is booked to `account`, readable or not; replies that could not be used are
 /// discarded ([`ChatModel::discard`]).
 ///
 /// # Errors
@@ -187,11 +195,17 @@ struct Sending<'a> {
     /// The most tokens the reply may have.
     room: u32,
     bears_a_cut: bool,
+    hides_a_cut: bool,
 }
 
 impl<'a> Sending<'a> {
     fn of<R: Reply>(prompt: &'a Prompt) -> Self {
-        Self { schema: R::schema(), bears_a_cut: R::bears_a_cut(), ..Self::plain(prompt) }
+        Self {
+            schema: R::schema(),
+            bears_a_cut: R::bears_a_cut(),
+            hides_a_cut: R::hides_a_cut(),
+            ..Self::plain(prompt)
+        }
     }
 
     fn plain(prompt: &'a Prompt) -> Self {
@@ -203,6 +217,7 @@ impl<'a> Sending<'a> {
             logprobs: false,
             room: prompt.max_tokens,
             bears_a_cut: false,
+            hides_a_cut: false,
         }
     }
 }
@@ -217,9 +232,12 @@ async fn exchange<R>(
     let rendered = sending.prompt.render(inputs)?;
     let role = sending.prompt.role;
     let first = send(model, sending, rendered.clone(), account).await?;
+    if is_withheld(sending, &first) {
+        return Err(withheld(model, role, [first]).await);
+    }
     let is_readable = read(&first.text).is_ok();
-    let is_cut = first.finish == Some(FinishReason::Length);
-    if is_cut && !(is_readable && sending.bears_a_cut) {
+    // With a limit of somebody else's the same request would be paid twice.
+    if is_cut_at(&first, sending.room) && !(is_readable && sending.bears_a_cut) {
         let roomy = Sending { room: sending.room.saturating_mul(MORE_ROOM), ..sending.clone() };
         tracing::debug!(%role, max_tokens = roomy.room, "a reply was cut off, asking with more room");
         match send(model, &roomy, rendered.clone(), account).await {
@@ -259,6 +277,9 @@ async fn last<R>(
 ) -> Result<(R, ChatReply), AskError> {
     let role = sending.prompt.role;
     let [_, second] = &replies;
+    if is_withheld(sending, second) {
+        return Err(withheld(model, role, replies).await);
+    }
     let mut reason = match read(&second.text) {
         Ok(reply) => {
             warn_of_a_cut(sending, second);
@@ -268,18 +289,74 @@ async fn last<R>(
         Err(reason) => reason,
     };
     if second.finish == Some(FinishReason::Length) {
-        reason = Unreadable::CutOff { max_tokens: sending.room };
+        reason = Unreadable::CutOff { max_tokens: cut_at(second, sending.room) };
     }
     let reply = second.text.chars().take(200).collect();
-    let calls: Vec<CallRef> = replies.into_iter().filter_map(|reply| reply.call).collect();
-    model.discard(&calls).await.map_err(|source| AskError::Model { role, source })?;
+    discard(model, role, replies).await?;
     Err(AskError::Unreadable { role, reply, reason })
 }
 
+/// Whether a reply was cut off at the room that it was given; also where nobody counted.
+fn is_cut_at(reply: &ChatReply, room: u32) -> bool {
+    let counted = reply.usage.completion_tokens;
+    let is_near = counted.abs_diff(u64::from(room)) <= u64::from(room.div_ceil(NEAR));
+    reply.finish == Some(FinishReason::Length) && (counted == 0 || is_near)
+}
+
+/// How many tokens a reply had that was cut off.
+fn cut_at(reply: &ChatReply, room: u32) -> u32 {
+    if is_cut_at(reply, room) {
+        return room;
+    }
+    u32::try_from(reply.usage.completion_tokens).unwrap_or(u32::MAX)
+}
+
+/// Whether a filter withheld the end of a reply that does not show that it has none.
+fn is_withheld(sending: &Sending<'_>, reply: &ChatReply) -> bool {
+    sending.hides_a_cut && reply.finish == Some(FinishReason::ContentFilter)
+}
+
+/// A refusal in the middle of a reply.
+async fn withheld(
+    model: &dyn ChatModel,
+    role: Role,
+    replies: impl IntoIterator<Item = ChatReply> + Send,
+) -> AskError {
+    tracing::warn!(%role, "the endpoint's filter withheld the rest of a reply; none of it is used");
+    let model_name = model.name().to_owned();
+    let source = "its filter withheld the rest of the reply".into();
+    match discard(model, role, replies).await {
+        Ok(()) => {
+            AskError::Model { role, source: ModelError::Refused { model: model_name, source } }
+        }
+        Err(error) => error,
+    }
+}
+
+/// Has replies asked for anew another time.
+async fn discard(
+    model: &dyn ChatModel,
+    role: Role,
+    replies: impl IntoIterator<Item = ChatReply> + Send,
+) -> Result<(), AskError> {
+    let calls: Vec<CallRef> = replies.into_iter().filter_map(|reply| reply.call).collect();
+    model.discard(&calls).await.map_err(|source| AskError::Model { role, source })
+}
+
 fn warn_of_a_cut(sending: &Sending<'_>, reply: &ChatReply) {
-    if reply.finish == Some(FinishReason::Length) && !sending.bears_a_cut {
-        let (role, max_tokens) = (sending.prompt.role, sending.room);
-        tracing::warn!(%role, max_tokens, "a reply was cut off; what there is of it is used");
+    let role = sending.prompt.role;
+    match reply.finish {
+        Some(FinishReason::Length) if !sending.bears_a_cut => {
+            let tokens = cut_at(reply, sending.room);
+            tracing::warn!(%role, tokens, "a reply was cut off; what there is of it is used");
+        }
+        Some(FinishReason::ContentFilter) => {
+            tracing::warn!(
+                %role,
+                "the endpoint's filter withheld the rest of a reply; what there is of it is used"
+            );
+        }
+        _ => {}
     }
 }
 
@@ -366,10 +443,13 @@ mod tests {
     }
 
     /// A model that replies as told, that says why it stopped, and hears what is discarded.
+    #[derive(Default)]
     struct Cutting {
         replies: Vec<(&'static str, FinishReason)>,
         rooms: Mutex<Vec<(u32, bool)>>,
         discarded: Mutex<Vec<String>>,
+        /// The tokens of each reply, where it counts.
+        counted: u64,
     }
 
     #[async_trait::async_trait]
@@ -387,7 +467,9 @@ mod tests {
                 return Err(ModelError::Refused { model: "cutting".to_owned(), source });
             };
             let call = Some(CallRef { key: format!("{}", rooms.len()), replayed: false });
-            let reply = ChatReply::new(*text, pikerag_knowledge::Usage::default());
+            let usage =
+                pikerag_knowledge::Usage { prompt_tokens: 9, completion_tokens: self.counted };
+            let reply = ChatReply::new(*text, usage);
             Ok(ChatReply { finish: Some(*finish), call, ..reply })
         }
 
@@ -401,7 +483,15 @@ mod tests {
     async fn cut(
         replies: Vec<(&'static str, FinishReason)>,
     ) -> (Result<String, String>, Vec<(u32, bool)>, Vec<String>) {
-        let model = Cutting { replies, rooms: Mutex::default(), discarded: Mutex::default() };
+        cut_after(0, replies).await
+    }
+
+    /// The same of a model that counts so many tokens for each reply.
+    async fn cut_after(
+        counted: u64,
+        replies: Vec<(&'static str, FinishReason)>,
+    ) -> (Result<String, String>, Vec<(u32, bool)>, Vec<String>) {
+        let model = Cutting { replies, counted, ..Cutting::default() };
         let mut account = Account::default();
         let colour = ask::<Colour>(&model, &PROMPT, &[("thing", "the sea")], &mut account).await;
         let colour = colour.map(|colour| colour.0).map_err(|error| match error {
@@ -445,6 +535,46 @@ mod tests {
         assert_eq!((colour.as_deref(), discarded.len()), (Ok("blue"), 0));
         let corrected = vec![(9, false), (36, false), (9, true)];
         assert!(room_refused(NOTHING, corrected).await.unwrap_err().contains("too large"));
+    }
+
+    /// A limit of the settings or of the window is no matter of the room: the same request would be paid twice.
+    #[tokio::test]
+    async fn a_cut_at_somebody_elses_limit_is_not_asked_for_with_more_room() {
+        for counted in [4, 40] {
+            let (colour, asked, _) = cut_after(counted, vec![HALF, WHOLE]).await;
+            assert_eq!((colour.as_deref(), asked), (Ok("blue"), vec![(9, false), (9, true)]));
+            let (colour, _, _) = cut_after(counted, vec![HALF, HALF]).await;
+            assert_eq!(colour, Err(format!("it was cut off at {counted} tokens")));
+        }
+        for counted in [8, 9, 10] {
+            let (_, asked, _) = cut_after(counted, vec![HALF, WHOLE]).await;
+            assert_eq!(asked, [(9, false), (36, false)]);
+        }
+    }
+
+    /// Prose that ends in the middle of a sentence looks like prose; JSON shows that it is whole.
+    #[tokio::test]
+    async fn prose_whose_rest_a_filter_withheld_is_refused() {
+        let model = Cutting {
+            replies: vec![("Ada was born in", FinishReason::ContentFilter)],
+            ..Cutting::default()
+        };
+        let mut account = Account::default();
+        let inputs = [("thing", "the sea")];
+        let said = ask::<crate::Prose>(&model, &PROMPT, &inputs, &mut account).await;
+        let Err(AskError::Model { source: ModelError::Refused { source, .. }, .. }) = said else {
+            panic!("{said:?}");
+        };
+        assert_eq!(source.to_string(), "its filter withheld the rest of the reply");
+        assert_eq!((account.cost().spent.calls(), model.rooms.lock().unwrap().len()), (1, 1));
+        assert_eq!(*model.discarded.lock().unwrap(), ["1"]);
+
+        let filtered = (WHOLE.0, FinishReason::ContentFilter);
+        let half = (HALF.0, FinishReason::ContentFilter);
+        for replies in [vec![filtered], vec![half, filtered]] {
+            let (colour, _, discarded) = cut(replies).await;
+            assert_eq!((colour.as_deref(), discarded.len()), (Ok("blue"), 0));
+        }
     }
 
     #[tokio::test]

@@ -18,6 +18,10 @@ impl Reply for Prose {
         let said = without_fence(without_thinking(reply));
         if said.is_empty() { Err(Unreadable::Empty) } else { Ok(Self(said.to_owned())) }
     }
+
+    fn hides_a_cut() -> bool {
+        true
+    }
 }
 
 /// A verdict in a word, whatever stands around and behind it, in English or Chinese.

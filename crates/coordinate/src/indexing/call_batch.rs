@@ -174,21 +174,8 @@ pub(crate) fn blame(label: &str, error: &AskError, report: &mut Report) {
 
 pub(crate) fn ends_the_run(error: &AskError) -> bool {
     match error {
-        AskError::Model { source, .. } => model_ends_the_run(source),
+        AskError::Model { source, .. } => source.concerns_every_call(),
         AskError::Template { .. } => true,
         AskError::Unreadable { .. } => false,
-    }
-}
-
-fn model_ends_the_run(error: &ModelError) -> bool {
-    match error {
-        ModelError::OverBudget { .. }
-        | ModelError::Unreachable { .. }
-        | ModelError::Denied { .. }
-        | ModelError::NotRecorded { .. }
-        | ModelError::Unsupported { .. }
-        | ModelError::NoLogprobs { .. }
-        | ModelError::Ledger { .. } => true,
-        ModelError::Busy { .. } | ModelError::Refused { .. } | ModelError::Broken { .. } => false,
     }
 }

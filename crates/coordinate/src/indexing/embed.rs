@@ -157,8 +157,8 @@ struct Embedding<'a> {
 }
 
 impl Embedding<'_> {
-    /// A vector for each text, or why it is refused: a refused batch is halved until the texts are found that it is
-    /// refused for. Fails where every call would.
+    /// A vector for each text, or why it has none: a batch that is refused, or whose vectors cannot be used, is halved
+    /// until the texts are found that it is for. Fails where every call would.
     fn each<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Embedded>, ModelError>> {
         Box::pin(async move {
             if texts.is_empty() {
@@ -166,7 +166,9 @@ impl Embedding<'_> {
             }
             match self.embedder.embed(texts).await {
                 Ok(vectors) => Ok(vectors.into_iter().map(Ok).collect()),
-                Err(error @ ModelError::Refused { .. }) if self.takes_any().await => {
+                Err(error @ (ModelError::Refused { .. } | ModelError::Broken { .. }))
+                    if self.takes_any().await =>
+                {
                     if texts.len() == 1 {
                         return Ok(vec![Err(error)]);
                     }
@@ -213,6 +215,9 @@ fn refusal(stage: &Stage, node: NodeId, text: &str, error: &ModelError) -> Refus
         Some((end, _)) => format!("“{}…”", words.get(..end).unwrap_or_default()),
         None => format!("“{words}”"),
     };
-    let cause = RefusalCause::Refused;
+    let cause = match error {
+        ModelError::Broken { .. } => RefusalCause::Unreadable,
+        _ => RefusalCause::Refused,
+    };
     Refusal { stage: stage.clone(), node, label, cause, reason: error_chain(error) }
 }

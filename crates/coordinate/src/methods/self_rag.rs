@@ -88,9 +88,11 @@ pub async fn solve(
     let retrieval = RetrievalParams::top(params.k.get());
     let mut segments = Vec::new();
     for chunk in look_up(ports, run, 1, &question.text, retrieval).await? {
-        if is_relevant(ports, run, question, &chunk).await? {
-            segments.extend(segment(ports, run, question, chunk, params).await?);
-        }
+        // A part: a passage that the model refuses costs no other its segment.
+        let mut part = run.part();
+        let made = relevant_segment(ports, &mut part, question, chunk, params).await;
+        run.absorb(part);
+        segments.extend(made?);
     }
     // The first of two that score the same: retrieval liked its passage better.
     let mut best: Option<&Segment> = None;
@@ -142,6 +144,20 @@ async fn is_relevant(
     };
     push(run, Criterion::Relevant, &chunk.full_title(), holds, None);
     Ok(holds)
+}
+
+/// The segment of a passage; `None` where it is not relevant, or could not be read.
+async fn relevant_segment(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    chunk: Chunk,
+    params: Params,
+) -> Result<Option<Segment>, SolveError> {
+    match is_relevant(ports, run, question, &chunk).await? {
+        true => segment(ports, run, question, chunk, params).await,
+        false => Ok(None),
+    }
 }
 
 /// The segment of a relevant passage with its score; `None` where it could not be read.

@@ -1,11 +1,13 @@
 //! Do the judgements of Self-RAG steer what is answered? (Asai et al., 2024)
 
+use std::future::pending;
 use std::sync::Arc;
 
 use pikerag_coordinate::methods::self_rag::Params;
-use pikerag_coordinate::{Method, SolveError};
-use pikerag_doubles::ScriptedChat;
-use pikerag_knowledge::Role;
+use pikerag_coordinate::{Method, Models, Ports, Retrace, RunParams, SolveError, answer};
+use pikerag_doubles::{ScriptedChat, prompt};
+use pikerag_knowledge::{Event, ModelError, Role};
+use pikerag_models::{Mode, Recorded};
 
 use crate::common::Shelf;
 use crate::methods::fixture::*;
@@ -72,6 +74,45 @@ async fn the_best_segment_is_the_answer() {
     cites hale.md: Jon Hale was born in Oslo.
     calls: 2 answer | 1 know | 3 relevant | 4 grade
     ");
+}
+
+/// A filter that objects to one passage: the others are paid, and answer. Walked again, from the record alone, it is
+/// the same run.
+#[tokio::test]
+async fn a_passage_that_is_refused_costs_no_other_its_segment() {
+    let shelf = shelve(&LIBRARY, Some(hashes())).await;
+    let models = |mode| {
+        let chat = ScriptedChat::by(|request| {
+            let is_of_hale = prompt(request).unwrap().contains("Jon Hale was born");
+            match request.role {
+                Role::Know => Ok(RETRIEVE.to_owned()),
+                Role::Relevant if is_of_hale => Err(ModelError::Refused {
+                    model: "fake".to_owned(),
+                    source: "HTTP 400: the content filter was triggered".into(),
+                }),
+                Role::Relevant => Ok(RELEVANT.to_owned()),
+                Role::Answer => Ok(VARNSUND.to_owned()),
+                _ => Ok(r#"{"supported": "fully", "useful": 5}"#.to_owned()),
+            }
+        });
+        let chat = Recorded::new(chat, shelf.base.clone(), mode);
+        Models { default: Some(Arc::new(chat)), ..Models::default() }
+    };
+    let run = async |models, retrace| {
+        let ports = Ports { base: shelf.base.clone(), embedder: Some(hashes()), models };
+        let params = Params { k: 3.try_into().unwrap(), ..Params::default() };
+        let run = RunParams { retrace, ..RunParams::default() };
+        answer(&ports, &question("q", BORN), Method::SelfRag(params), run, pending()).await
+    };
+    let live = models(Mode::Record);
+    let first = run(live.clone(), None).await;
+    assert_eq!(first.result.as_ref().unwrap().text, "Varnsund");
+    let refused = |event: &&Event| matches!(event, Event::Unreadable { role: Role::Relevant, .. });
+    assert_eq!(first.trace().filter(refused).count(), 1);
+    let retrace = Retrace::whole(&first.record, &first.events);
+    let recorded = retrace.models(&live, &models(Mode::ReplayOnly));
+    let again = run(recorded, Some(retrace)).await;
+    assert_eq!(again.result.unwrap(), first.result.unwrap());
 }
 
 /// All of support outweighs all of usefulness: 1 + 1 - 0.5 against 1 + 0 + 0.5.

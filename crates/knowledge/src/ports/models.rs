@@ -270,6 +270,23 @@ pub enum ModelError {
     Ledger { source: Box<StoreError> },
 }
 
+impl ModelError {
+    /// Whether every other call to the same model that asks for as much would fail too: whoever asks about many
+    /// things stops at it. [`ModelError::NoLogprobs`] concerns the calls that want them, and no others.
+    pub fn concerns_every_call(&self) -> bool {
+        match self {
+            Self::OverBudget { .. }
+            | Self::Unreachable { .. }
+            | Self::Denied { .. }
+            | Self::NotRecorded { .. }
+            | Self::Unsupported { .. }
+            | Self::NoLogprobs { .. }
+            | Self::Ledger { .. } => true,
+            Self::Busy { .. } | Self::Refused { .. } | Self::Broken { .. } => false,
+        }
+    }
+}
+
 /// A chat model behind any protocol.
 #[async_trait]
 pub trait ChatModel: Send + Sync {
@@ -337,6 +354,24 @@ pub trait Embedder: Send + Sync {
     async fn embed_queries(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
         self.embed(texts).await
     }
+
+    /// As [`Embedder::embed`], and what the endpoint counted, if it counts: who meters a model asks it so.
+    ///
+    /// # Errors
+    /// As [`Embedder::embed`].
+    async fn embed_counted(&self, texts: &[String]) -> Result<CountedVectors, ModelError> {
+        let vectors = self.embed(texts).await?;
+        Ok(CountedVectors { vectors, prompt_tokens: None })
+    }
+}
+
+/// Vectors, and what they cost.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CountedVectors {
+    /// One unit vector per text, in order.
+    pub vectors: Vec<Vector>,
+    /// The tokens of the texts as the endpoint counts them; none where it does not say.
+    pub prompt_tokens: Option<u64>,
 }
 
 #[cfg(test)]

@@ -265,9 +265,15 @@ impl Choice {
             None => String::new(),
         };
         let counted = |field| counted(self.usage.as_ref(), field);
+        let prompt = counted("prompt_tokens");
+        // Gemini leaves the tokens of thinking out of all but the total.
+        let all_but_prompt = counted("total_tokens")
+            .zip(prompt)
+            .and_then(|(total, prompt)| total.checked_sub(prompt));
         let usage = Usage {
-            prompt_tokens: counted("prompt_tokens").unwrap_or_else(|| estimate_prompt(request)),
+            prompt_tokens: prompt.unwrap_or_else(|| estimate_prompt(request)),
             completion_tokens: counted("completion_tokens")
+                .max(all_but_prompt.filter(|tokens| 0 < *tokens))
                 .unwrap_or_else(|| estimate_tokens(&text)),
         };
         let finish = self.finish_reason.as_deref().map(finish_reason);
@@ -293,7 +299,7 @@ impl TokenScore {
 
 /// A count as the endpoint gives it. Zero means that it does not count, and a number beyond four
 /// thousand million that it cannot.
-fn counted(usage: Option<&Value>, field: &str) -> Option<u64> {
+pub(super) fn counted(usage: Option<&Value>, field: &str) -> Option<u64> {
     let count = usage?.get(field)?.as_u64()?;
     (0 < count && u32::try_from(count).is_ok()).then_some(count)
 }

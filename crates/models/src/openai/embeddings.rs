@@ -8,15 +8,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use pikerag_knowledge::{Embedder, ModelError, Vector};
+use pikerag_knowledge::{CountedVectors, Embedder, ModelError, Vector};
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use tracing::info;
 
+use super::chat::counted;
 use super::http::Wire;
 use super::{Endpoint, Transport, Trouble};
 use crate::batch::{Batch, batches};
+use crate::estimate::estimate_embedding;
 
 /// What to expect of an embedding model.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,7 +59,7 @@ impl OpenAiEmbedder {
     }
 
     /// Base64 is a quarter of the bytes, and far less to parse; who does not know it sends floats.
-    async fn ask(&self, texts: &[String]) -> Result<Vec<Vector>, Trouble> {
+    async fn ask(&self, texts: &[String]) -> Result<CountedVectors, Trouble> {
         loop {
             let plain = self.refuses_base64.load(Ordering::Relaxed);
             let body = serde_json::to_vec(&body(&self.endpoint, texts, plain));
@@ -75,10 +77,11 @@ impl OpenAiEmbedder {
     }
 
     /// Exactly `n` unit vectors of one length, by index.
-    fn vectors(&self, reply: Reply, n: usize) -> Result<Vec<Vector>, Trouble> {
+    fn vectors(&self, reply: Reply, n: usize) -> Result<CountedVectors, Trouble> {
         if let Some(error) = reply.error.filter(|error| !error.is_null()) {
             return Err(self.wire.reported(&error));
         }
+        let prompt_tokens = counted(reply.usage.as_ref(), "prompt_tokens");
         let items = reply.data.unwrap_or_default();
         if items.len() != n {
             return Err(Trouble::wrong(format!("has {} vectors for {n} texts", items.len())));
@@ -91,7 +94,7 @@ impl OpenAiEmbedder {
                 _ => return Err(Trouble::wrong(format!("has a wrong or second index {index}"))),
             }
         }
-        Ok(vectors.into_iter().flatten().collect())
+        Ok(CountedVectors { vectors: vectors.into_iter().flatten().collect(), prompt_tokens })
     }
 
     fn checked(&self, mut vector: Vector) -> Result<Vector, Trouble> {
@@ -123,12 +126,19 @@ impl Embedder for OpenAiEmbedder {
     }
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
-        let mut vectors = Vec::with_capacity(texts.len());
+        Ok(self.embed_counted(texts).await?.vectors)
+    }
+
+    async fn embed_counted(&self, texts: &[String]) -> Result<CountedVectors, ModelError> {
+        let (mut vectors, mut prompt_tokens) = (Vec::with_capacity(texts.len()), 0);
         for batch in batches(texts, self.batch) {
             let asked = self.ask(batch).await;
-            vectors.extend(asked.map_err(|trouble| trouble.into_error(&self.endpoint.model))?);
+            let asked = asked.map_err(|trouble| trouble.into_error(&self.endpoint.model))?;
+            vectors.extend(asked.vectors);
+            let estimated = || estimate_embedding(batch).prompt_tokens;
+            prompt_tokens += asked.prompt_tokens.unwrap_or_else(estimated);
         }
-        Ok(vectors)
+        Ok(CountedVectors { vectors, prompt_tokens: Some(prompt_tokens) })
     }
 }
 
@@ -157,6 +167,7 @@ fn body<'a>(endpoint: &'a Endpoint, texts: &'a [String], plain: bool) -> Body<'a
 #[derive(Deserialize)]
 struct Reply {
     data: Option<Vec<Item>>,
+    usage: Option<Value>,
     error: Option<Value>,
 }
 
@@ -218,7 +229,7 @@ pikerag_test_support::fuzz_targets! {
         let params = EmbeddingParams::default();
         let model = OpenAiEmbedder::new(endpoint, &Transport::default(), params).unwrap();
         let vectors = serde_json::from_slice(bytes).map(|reply| model.vectors(reply, 2));
-        for vector in vectors.into_iter().flatten().flatten() {
+        for vector in vectors.into_iter().flatten().flat_map(|counted| counted.vectors) {
             let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
             assert!((length - 1.0).abs() < 1e-3, "{length}");
         }
@@ -227,7 +238,42 @@ pikerag_test_support::fuzz_targets! {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
     use super::*;
+    use crate::openai::canned::{Server, ok};
+    use crate::{Budget, Cap, Meter, Prices};
+
+    /// What the endpoint counts is booked, so that the cap holds; where it does not count, an estimate.
+    #[tokio::test]
+    async fn the_budget_books_what_the_endpoint_counts() {
+        let vector = json!([{"embedding": [1.0, 0.0]}]);
+        let server = Server::start(vec![
+            ok(json!({"data": vector, "usage": {"prompt_tokens": 39}}).to_string()),
+            ok(json!({"data": vector}).to_string()),
+            ok(json!({"data": vector, "usage": {"prompt_tokens": 0}}).to_string()),
+        ])
+        .await;
+        let text = ["crane".to_owned()];
+        let estimate = estimate_embedding(&text).prompt_tokens;
+        // A call can cost 69 tokens at most: there is room for one after the second, and none after the third.
+        let cap = Cap { tokens: Some(39 + estimate + 69), ..Cap::default() };
+        let meter = Arc::new(Meter::new(Prices::new(), cap));
+        let endpoint = Endpoint::new(&server.base_url, "m");
+        let params = EmbeddingParams::default();
+        let model = OpenAiEmbedder::new(endpoint, &Transport::default(), params).unwrap();
+        let model = Budget::new(model, meter.clone());
+        let mut booked = Vec::new();
+        for _ in 0..3 {
+            model.embed(&text).await.unwrap();
+            booked.push(meter.total().usage.prompt_tokens);
+        }
+        assert_eq!(booked, [39, 39 + estimate, 39 + 2 * estimate]);
+        let error = model.embed(&text).await.unwrap_err();
+        assert!(matches!(error, ModelError::OverBudget { .. }), "{error}");
+    }
 
     #[test]
     fn base64_keeps_every_bit() {

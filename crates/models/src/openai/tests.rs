@@ -251,12 +251,19 @@ async fn forgives_what_it_can() {
         })
         .to_string()))
         .await,
+        fate(ok(json!({
+            "choices": [{"message": {"content": "x"}}],
+            "usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 250},
+        })
+        .to_string()))
+        .await,
     ];
     insta::assert_snapshot!(lines.join("\n"), @r#"
     ChatReply { text: "", usage: Usage { prompt_tokens: 6, completion_tokens: 0 }, finish: None, logprobs: [], call: None }
     ChatReply { text: "", usage: Usage { prompt_tokens: 6, completion_tokens: 0 }, finish: None, logprobs: [], call: None }
     ChatReply { text: "一二 words", usage: Usage { prompt_tokens: 6, completion_tokens: 3 }, finish: None, logprobs: [], call: None }
     ChatReply { text: "x", usage: Usage { prompt_tokens: 6, completion_tokens: 1 }, finish: None, logprobs: [], call: None }
+    ChatReply { text: "x", usage: Usage { prompt_tokens: 5, completion_tokens: 245 }, finish: None, logprobs: [], call: None }
     "#);
 }
 

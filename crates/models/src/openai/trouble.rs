@@ -20,6 +20,8 @@ pub(crate) enum Trouble {
         message: String,
         /// Everything it says, without secrets: the name of a refused field may stand anywhere.
         body: String,
+        /// Whether it blames the key, the model or the account.
+        blames_settings: bool,
         /// When it wants to be asked again.
         retry_after: Option<Duration>,
     },
@@ -74,7 +76,8 @@ impl Trouble {
         let body = redacted(String::from_utf8_lossy(body).into_owned(), secrets);
         let message = cut(&said(&body), 500);
         let retry_after = retry_after(&body);
-        Self::Status { status, message, body: cut(&body, 4_000), retry_after }
+        let blames_settings = blames_settings(&body);
+        Self::Status { status, message, body: cut(&body, 4_000), blames_settings, retry_after }
     }
 
     /// The same of a request that some keys were kept from.
@@ -123,11 +126,11 @@ impl Trouble {
             }
             // None stands within another.
             Self::Withheld { .. } => ModelError::Denied { model, source: self.into() },
-            Self::Status { status, message, body, retry_after } => {
-                if passes(*status, body) {
+            Self::Status { status, message, body, blames_settings, retry_after } => {
+                if passes(*status, message, body) {
                     let retry_after = *retry_after;
                     ModelError::Busy { model, retry_after, source: self.into() }
-                } else if concerns_every_call(*status, message, body) {
+                } else if concerns_every_call(*status, body, *blames_settings) {
                     ModelError::Denied { model, source: self.into() }
                 } else {
                     ModelError::Refused { model, source: self.into() }
@@ -139,23 +142,35 @@ impl Trouble {
 
 /// Whether any other request would be refused too: by key, model, account or address. 403 also comes from
 /// filters, which say so; 400 may stand for a bad key or an unknown model, which is said too.
-fn concerns_every_call(status: u16, message: &str, body: &str) -> bool {
-    let (message, body) = (message.to_lowercase(), body.to_lowercase());
-    let any = |said: &str, of: &[&str]| of.iter().any(|word| said.contains(word));
+fn concerns_every_call(status: u16, body: &str, blames_settings: bool) -> bool {
     match status {
-        403 => !any(&body, &["moderation", "flagged", "content_filter", "content policy"]),
-        401 | 402 | 404 | 405 | 407 | 410 | 429 | 501 => true,
-        400 | 422 => {
-            any(
-                &body,
-                &["model_not_found", "invalid_model", "invalid_api_key", "insufficient_quota"],
-            ) || any(
-                &message,
-                &["api key not valid", "invalid api key", "unknown model", "invalid model"],
-            )
+        403 => {
+            let body = body.to_lowercase();
+            let filters = ["moderation", "flagged", "content_filter", "content policy"];
+            !filters.iter().any(|word| body.contains(word))
         }
+        401 | 402 | 404 | 405 | 407 | 410 | 429 | 501 => true,
+        400 | 422 => blames_settings,
         _ => status < 400,
     }
+}
+
+/// Whether an error's code blames the key, the model or the account, or its message does so at its beginning. What
+/// stands elsewhere may be the request, repeated: the words of a document end no run.
+fn blames_settings(body: &str) -> bool {
+    const CODES: [&str; 4] =
+        ["model_not_found", "invalid_model", "invalid_api_key", "insufficient_quota"];
+    const PHRASES: [&str; 4] =
+        ["api key not valid", "invalid api key", "unknown model", "invalid model"];
+    const BEGINNING: usize = 200;
+    let Some(error) = error_in(body) else { return false };
+    let says = |path: &&str, words: &[&str]| {
+        let said = error.pointer(path).and_then(Value::as_str).unwrap_or_default();
+        let said = said.chars().take(BEGINNING).collect::<String>().to_lowercase();
+        words.iter().any(|word| said.contains(word))
+    };
+    ["/error/code", "/error/type", "/code"].iter().any(|path| says(path, &CODES))
+        || ["/error/message", "/message", "/error"].iter().any(|path| says(path, &PHRASES))
 }
 
 /// The settings and variables whose keys a call went without, where it was refused: they were given for another
@@ -167,9 +182,13 @@ pub fn withheld_keys<'a>(error: &'a (dyn std::error::Error + 'static)) -> &'a [S
     }
 }
 
-/// Whether asking the same again can help. An empty account answers 429 too, and stays empty.
-fn passes(status: u16, body: &str) -> bool {
+/// Whether asking the same again can help. An empty account answers 429 too, and stays empty; llama.cpp and Ollama
+/// answer 500 to a text that is longer than they can embed, and it stays so.
+fn passes(status: u16, message: &str, body: &str) -> bool {
     match status {
+        500 => {
+            !message.contains("too large to process") && !message.contains("input length exceeds")
+        }
         429 => !body.contains("insufficient_quota"),
         408 | 409 | 425 => true,
         501 => false,
@@ -180,7 +199,7 @@ fn passes(status: u16, body: &str) -> bool {
 /// The message in `{"error": {"message": …}}`, `{"error": …}`, `{"message": …}`, `{"detail": …}`,
 /// or else the whole body.
 fn said(body: &str) -> String {
-    let Ok(json) = serde_json::from_str::<Value>(body) else {
+    let Some(json) = error_in(body) else {
         return body.to_owned();
     };
     for path in ["/error/message", "/error", "/message", "/detail"] {
@@ -191,6 +210,14 @@ fn said(body: &str) -> String {
         }
     }
     body.to_owned()
+}
+
+/// The JSON of an error; Gemini wraps it in a list.
+fn error_in(body: &str) -> Option<Value> {
+    match serde_json::from_str(body).ok()? {
+        Value::Array(errors) => errors.into_iter().next(),
+        error => Some(error),
+    }
 }
 
 /// One line of at most `most` characters.
@@ -208,6 +235,8 @@ fn redacted(text: String, secrets: &[Secret]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn check(status: u16, body: &str) -> String {
@@ -238,6 +267,12 @@ mod tests {
             check(400, r#"{"message": "no"}"#),
             check(429, r#"{"error": {"message": "slow down"}}"#),
             check(429, r#"{"error": {"message": "pay", "code": "insufficient_quota"}}"#),
+            check(
+                500,
+                r#"{"error": {"code": 500, "message": "input (613 tokens) is too large to process. increase the physical batch size (current batch size: 512)", "type": "server_error"}}"#,
+            ),
+            check(500, r#"{"error": "the input length exceeds the context length"}"#),
+            check(500, r#"{"error": {"code": 500, "message": "oops", "type": "server_error"}}"#),
             check(503, "<html>\n<b>down</b></html>"),
             check(501, ""),
             check(302, ""),
@@ -254,10 +289,42 @@ mod tests {
         refused: HTTP 400: no
         busy: HTTP 429: slow down
         denied: HTTP 429: pay
+        refused: HTTP 500: input (613 tokens) is too large to process. increase the physical batch size (current batch size: 512)
+        refused: HTTP 500: the input length exceeds the context length
+        busy: HTTP 500: oops
         busy: HTTP 503: <html> <b>down</b></html>
         denied: HTTP 501: 
         denied: HTTP 302:
         "#);
+    }
+
+    /// What a server repeats of a request is no word of its own.
+    #[test]
+    fn the_words_of_a_document_end_no_run() {
+        let document = "Status 400 with `model_not_found`, insufficient_quota: invalid API key, unknown model.";
+        let far = format!("{} {document}", "The input is not valid. ".repeat(10));
+        for body in [
+            json!({"detail": [{"loc": ["body", "input"], "input": document}]}),
+            json!({"detail": document}),
+            json!({"error": {"message": far, "input": document}}),
+            json!({"message": "too long", "input": document}),
+            json!(document),
+        ] {
+            assert!(check(400, &body.to_string()).starts_with("refused: "), "{body}");
+            assert!(check(422, &body.to_string()).starts_with("refused: "), "{body}");
+        }
+        assert!(check(400, document).starts_with("refused: "));
+        for body in [
+            json!({"error": {"message": "no", "code": "model_not_found", "input": far.repeat(90)}}),
+            json!({"error": {"message": "no", "type": "insufficient_quota"}}),
+            json!({"error": {"message": "Invalid API key"}}),
+            json!({"error": "unknown model `gpt`"}),
+            json!({"message": "Unknown model"}),
+            json!({"code": "invalid_model"}),
+            json!([{"error": {"code": 400, "message": "API key not valid. Please pass a valid one."}}]),
+        ] {
+            assert!(check(400, &body.to_string()).starts_with("denied: "), "{body}");
+        }
     }
 
     #[test]

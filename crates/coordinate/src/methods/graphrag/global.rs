@@ -103,7 +103,7 @@ pub async fn global(
     let mut partial: Vec<(Partial, &[Community])> = Vec::new();
     for ((step, batch), (reply, account)) in batches.iter().enumerate().zip(replies) {
         run.account.merge(account);
-        let Some(said) = run.readable(Role::Answer, reply)? else { continue };
+        let Some(said) = run.one_of_many(Role::Answer, reply)? else { continue };
         let nodes = batch.iter().map(|community| consulted(community, rating(community)));
         run.push(Event::Consulted { nodes: nodes.collect() });
         let answer = run.thought(step + 1, said.answer)?;

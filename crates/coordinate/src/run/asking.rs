@@ -1,0 +1,106 @@
+//! How does a run ask? Each call is booked to it; what stays unreadable says nothing, and the trace says so.
+
+use futures::future::join_all;
+use pikerag_knowledge::{Event, ModelError, Role, error_chain};
+use pikerag_prompt::{AskError, Prompt, Reply, ask, ask_sample};
+
+use super::Run;
+use crate::ports::{Ports, SolveError};
+
+/// What the trace says of a thing of many that a model refused: the same whenever the run is walked again.
+const REFUSED: &str = "the model refused it";
+
+impl Run {
+    /// Asks the model of the prompt's role; `None` where its reply stayed unreadable, which the trace
+    /// then says.
+    ///
+    /// # Errors
+    /// There is no such model, or the call failed.
+    pub async fn ask<R: Reply>(
+        &mut self,
+        ports: &Ports,
+        prompt: &Prompt,
+        inputs: &[(&str, &str)],
+    ) -> Result<Option<R>, SolveError> {
+        let model = ports.models.need(prompt.role)?;
+        let asked = ask(model, prompt, inputs, &mut self.account).await;
+        Ok(self.readable(prompt.role, asked)?)
+    }
+
+    /// Asks about many things at once; the replies and their account come in the order of `inputs`,
+    /// whichever is there first. The number is the sample: 0 unless one request is sampled often.
+    ///
+    /// # Errors
+    /// As [`Run::ask`]; the first in order that is no refusal.
+    pub async fn ask_each<R: Reply>(
+        &mut self,
+        ports: &Ports,
+        prompt: &Prompt,
+        inputs: &[(Vec<(&str, &str)>, u32)],
+    ) -> Result<Vec<Option<R>>, SolveError> {
+        let model = ports.models.need(prompt.role)?;
+        let mut calls = Vec::with_capacity(inputs.len());
+        for (inputs, sample) in inputs {
+            let mut account = self.account.part();
+            calls.push(async move {
+                let reply = ask_sample::<R>(model, prompt, inputs, *sample, &mut account).await;
+                (reply, account)
+            });
+        }
+        let mut replies = Vec::with_capacity(inputs.len());
+        for (reply, account) in join_all(calls).await {
+            self.account.merge(account);
+            replies.push(self.one_of_many(prompt.role, reply)?);
+        }
+        Ok(replies)
+    }
+
+    /// The reply about one of many things: one that the model refuses, as a filter does, says nothing either. The
+    /// others are paid.
+    ///
+    /// # Errors
+    /// Whatever else made the call fail.
+    pub fn one_of_many<T>(
+        &mut self,
+        role: Role,
+        asked: Result<T, AskError>,
+    ) -> Result<Option<T>, AskError> {
+        let Err(AskError::Model { source, .. }) = &asked else { return self.read(role, asked) };
+        let is_refused = match source {
+            ModelError::Refused { .. } => true,
+            // A refusal is not on record. What was on it then, and is not now, makes another event than it made.
+            ModelError::NotRecorded { .. } => self.asks_the_record(),
+            _ => false,
+        };
+        if !is_refused {
+            return self.read(role, asked);
+        }
+        tracing::warn!(%role, error = error_chain(source), "a call was refused; going on without its reply");
+        self.push(Event::Unreadable { role, reason: REFUSED.to_owned() });
+        Ok(None)
+    }
+
+    /// The reply of a step; `None` where it stayed unreadable, which the trace then says.
+    ///
+    /// # Errors
+    /// Whatever else made the call fail.
+    pub fn readable<T>(
+        &mut self,
+        role: Role,
+        asked: Result<T, AskError>,
+    ) -> Result<Option<T>, AskError> {
+        if self.is_part { self.one_of_many(role, asked) } else { self.read(role, asked) }
+    }
+
+    fn read<T>(&mut self, role: Role, asked: Result<T, AskError>) -> Result<Option<T>, AskError> {
+        match asked {
+            Ok(reply) => Ok(Some(reply)),
+            Err(AskError::Unreadable { reason, .. }) => {
+                tracing::warn!(%role, %reason, "a reply stayed unreadable; going on without it");
+                self.push(Event::Unreadable { role, reason: reason.to_string() });
+                Ok(None)
+            }
+            Err(other) => Err(other),
+        }
+    }
+}
