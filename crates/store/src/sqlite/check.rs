@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use serde::Serialize;
 
 use super::backup::faults;
-use super::codes::{SavedCodes, set_name, sets, sidecar_of};
+use super::codes::{SavedCodes, set_name, sets};
 use super::{Base, Inner, TEXT_GENERATION, counter, forget, rows};
 use crate::error::Context;
 use crate::fulltext::{Access, FullText, SEARCHING, WRITING, folder_of, turn_in};
@@ -104,11 +104,7 @@ impl Inner {
         for set in sets() {
             let part = Part::Vectors(set_name(set).to_owned());
             let look = |inner: &Self| inner.look_at_codes(set);
-            let make = |inner: &Self| {
-                let _ = fs::remove_file(sidecar_of(&inner.folder, set));
-                inner.vectors.forget(set);
-                inner.with_reader(|connection| inner.codes(connection, set).map(drop))
-            };
+            let make = |inner: &Self| inner.make_codes(set);
             findings.push(self.part(&part, repair, &look, Some(&make))?);
         }
         let remove: Making<'_> = &Self::remove_leftovers;

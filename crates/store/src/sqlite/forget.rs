@@ -2,7 +2,6 @@
 //! every file of the base that held it is written anew.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fs;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::codes::{sets, sidecar_of};
+use super::codes::sets;
 use super::{Base, DATABASE, Inner, locked, put, rows};
 use crate::error::{BaseProblem, Context};
 use crate::fulltext::WRITING;
@@ -109,9 +108,7 @@ impl Inner {
         }
         self.make_text(WRITING)?;
         for set in sets() {
-            let _ = fs::remove_file(sidecar_of(&self.folder, set));
-            self.vectors.forget(set);
-            self.with_reader(|connection| self.codes(connection, set).map(drop))?;
+            self.make_codes(set)?;
         }
         self.remove_leftovers()?;
         let writer = self.writer.as_ref().ok_or_else(|| self.read_only(doing))?;
