@@ -2,7 +2,8 @@
 #![cfg(test)]
 
 use pikerag_knowledge::{CallRecord, Claim, Ledger, Usage};
-use pikerag_store::Base;
+use pikerag_store::{Base, DATABASE};
+use rusqlite::Connection;
 use tempfile::TempDir;
 
 /// Two openings of one base, as two processes have them.
@@ -36,6 +37,19 @@ async fn the_last_reply_to_a_request_is_found_and_each_by_its_own_key() {
         let found = base.find(key).await.unwrap().unwrap();
         assert_eq!((found.reply.as_str(), found.unusable), (key, key == "k#2"));
     }
+}
+
+/// Written at the end, where a first try failed.
+#[tokio::test]
+async fn a_reply_that_could_not_be_written_is_not_lost() {
+    let (folder, base) = fresh();
+    let behind = Connection::open(folder.path().join(DATABASE)).unwrap();
+    behind.execute_batch("ALTER TABLE calls RENAME TO hidden").unwrap();
+    assert!(base.keep(&call(1, "paid")).await.is_err());
+    behind.execute_batch("ALTER TABLE hidden RENAME TO calls").unwrap();
+    drop(base);
+    let base = Base::open(folder.path()).unwrap();
+    assert_eq!(base.find("key 1").await.unwrap(), Some(call(1, "paid")));
 }
 
 fn fresh() -> (TempDir, Base) {
