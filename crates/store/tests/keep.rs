@@ -221,12 +221,46 @@ async fn only_what_holds_the_text_is_forgotten() {
     ];
     base.keep_all(calls).await.unwrap();
     let files = ["a.txt".to_owned()];
-    assert_eq!(base.remains_of(&files).await.unwrap().calls, 2);
-    assert_eq!(base.forget_files(&files, 7).await.unwrap().calls, 2);
+    assert_eq!(base.remains_of(&files, &[]).await.unwrap().calls, 2);
+    assert_eq!(base.forget_files(&files, &[], 7).await.unwrap().calls, 2);
     let keys = ["asked", "said", "shared", "other", "near"].map(str::to_owned);
     let left = base.find_all(&keys).await.unwrap();
     let left: Vec<bool> = left.iter().map(Option::is_some).collect();
     assert_eq!(left, [false, false, true, true, true]);
+}
+
+/// A heading may read as a line of our prompts does, or as a word of a schema.
+#[tokio::test]
+async fn what_we_say_ourselves_is_no_sign_of_a_document() {
+    let (_folder, base) = fresh();
+    let text =
+        "# Output format\n\nThe secret crane lifts nine tons.\n\n## Safety of harbours\n\nNone.";
+    put(&base, "a.md", text).await;
+    let with = |key: &str, asked: &str| CallRecord {
+        request: serde_json::json!({
+            "messages": [{ "role": "user", "text": format!("{asked}\n\n# Output format\nJSON") }],
+            "schema": { "about": "Safety of harbours" },
+        })
+        .to_string(),
+        ..call(key)
+    };
+    let calls = [with("asked", "The secret crane lifts nine tons."), with("other", "A heron.")];
+    base.keep_all(calls.to_vec()).await.unwrap();
+    let (files, ours) = (["a.md".to_owned()], ["Be brief.\n\n# Output format\nJSON"]);
+    assert_eq!(base.remains_of(&files, &ours).await.unwrap().calls, 1);
+    assert_eq!(base.forget_files(&files, &ours, 7).await.unwrap().calls, 1);
+    let left = base.find_all(&["asked", "other"].map(str::to_owned)).await.unwrap();
+    assert_eq!(left.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
+}
+
+/// A hyphen that nobody sees stands in the document, and not in the prompt that shows it.
+#[tokio::test]
+async fn what_is_unseen_hides_no_call() {
+    let (_folder, base) = fresh();
+    put(&base, "a.txt", "The se\u{ad}cret crane lifts\u{200b} nine tons.").await;
+    let request = "{\"text\": \"The secret crane lifts nine tons.\"}".to_owned();
+    base.keep(&CallRecord { request, ..call("asked") }).await.unwrap();
+    assert_eq!(base.remains_of(&["a.txt".to_owned()], &[]).await.unwrap().calls, 1);
 }
 
 // Copies.
