@@ -1,5 +1,5 @@
-//! How do vector codes survive a restart? In a file beside the database, stamped with the
-//! generation they were made from; any doubt means: build them again.
+//! How do vector codes survive a restart? In a file beside the database, stamped with the entry of the log
+//! of vectors that they stand at; any doubt means: build them again.
 
 use std::fs;
 use std::io::{BufWriter, ErrorKind, Read, Write};
