@@ -122,7 +122,7 @@ async fn two_embedders_of_two_lengths_lose_nothing() {
     base.refresh().await.unwrap();
     let [found_flat, found_deep] = [vec![1.0, 0.0], vec![1.0, 0.0, 0.0]].map(|query| {
         async move |base: &Base| {
-            base.nearest_chunks(&[query.clone()], 99, -1.0).await.unwrap()[0].len()
+            base.nearest_chunks(std::slice::from_ref(&query), 99, -1.0).await.unwrap()[0].len()
         }
     });
     let deepen = async |base: &Base, most: usize| {

@@ -153,10 +153,8 @@ impl Inner {
         match (&first, make) {
             (Look::Damaged(_), Some(make)) if repair == Repair::Yes => match make(self) {
                 Err(error) if is_damage(&error) => Ok(found(first, false)),
-                made => {
-                    made?;
-                    Ok(found(look()?, true))
-                }
+                Err(error) => Err(error),
+                Ok(()) => Ok(found(look()?, true)),
             },
             _ => Ok(found(first, false)),
         }
@@ -314,7 +312,7 @@ impl Inner {
 
 /// What an error comes from.
 fn root_of(error: &dyn std::error::Error) -> String {
-    error.source().map_or_else(|| error.to_string(), |cause| root_of(cause))
+    error.source().map_or_else(|| error.to_string(), root_of)
 }
 
 /// Whether it is a draft of ours, or a probe, of a process that is gone.

@@ -86,7 +86,7 @@ impl Ledger for Base {
             let mut statement = connection.prepare_cached(&sql).context("reading the ledger")?;
             let kept = statement.query_row([&key], record).optional();
             let kept = kept.context("reading the ledger")?;
-            Ok(later(kept, &locked(&inner.ledger.unwritten), &key))
+            Ok(later(kept.as_ref(), &locked(&inner.ledger.unwritten), &key))
         })
         .await
     }
@@ -191,7 +191,7 @@ impl Drop for Inner {
 
 /// The later of what is kept and what is not written, by the number behind `#`.
 fn later(
-    kept: Option<CallRecord>,
+    kept: Option<&CallRecord>,
     unwritten: &HashMap<String, CallRecord>,
     key: &str,
 ) -> Option<CallRecord> {
@@ -199,7 +199,7 @@ fn later(
     let of_request = unwritten.values().filter(|it| it.key == key || is_asked_again(&it.key));
     let number = |call: &&CallRecord| (call.key.len(), call.key.clone());
     let unwritten = of_request.max_by_key(number);
-    kept.as_ref().into_iter().chain(unwritten).max_by_key(number).cloned()
+    kept.into_iter().chain(unwritten).max_by_key(number).cloned()
 }
 
 /// As [`record`] reads them.
@@ -269,7 +269,7 @@ mod tests {
             (Some("k#3"), &["k#1"], Some("k#3")),
         ] {
             let unwritten = unwritten.iter().map(|key| ((*key).to_owned(), call(key))).collect();
-            let found = later(kept.map(call), &unwritten, "k");
+            let found = later(kept.map(call).as_ref(), &unwritten, "k");
             assert_eq!(found.map(|call| call.key).as_deref(), latest);
         }
     }
