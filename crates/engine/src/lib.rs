@@ -29,6 +29,7 @@ mod files;
 mod graph;
 mod names;
 mod notice;
+mod ours;
 mod presence;
 pub mod sandbox;
 pub mod settings;

@@ -1,5 +1,5 @@
-//! Where is the graph kept? One SQLite file holds everything; full text and vector codes are
-//! indexes derived from it, stamped with the generation they were built from.
+//! Where is the graph kept? One SQLite file holds everything; full text and vector codes are indexes derived
+//! from it. Each says how far it has followed, and goes on from there.
 
 mod error;
 mod fulltext;

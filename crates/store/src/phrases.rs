@@ -1,5 +1,5 @@
-//! Which of many phrases stand in a text? White space may differ, and what is JSON may be escaped, also
-//! more than once: a prompt is kept as JSON, and may hold JSON.
+//! Which of many phrases stand in a text? White space may differ, and characters that nobody sees, which prompts
+//! leave out; what is JSON may be escaped, also more than once: a prompt is kept as JSON, and may hold JSON.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
@@ -12,6 +12,7 @@ const LONG: usize = 32;
 const DEEPEST: usize = 4;
 
 /// Phrases, each once.
+#[derive(Clone, PartialEq)]
 pub(crate) struct Phrases {
     all: Vec<String>,
     short: HashMap<[u8; SHORTEST], Vec<usize>>,
@@ -72,9 +73,9 @@ impl Phrases {
     }
 
     /// The others.
-    pub(crate) fn without(self, numbers: &BTreeSet<usize>) -> Self {
-        let others = self.all.into_iter().enumerate();
-        Self::new(others.filter(|(number, _)| !numbers.contains(number)).map(|(_, text)| text))
+    pub(crate) fn without(&self, numbers: &BTreeSet<usize>) -> Self {
+        let others = self.all.iter().enumerate();
+        Self::new(others.filter(|(it, _)| !numbers.contains(it)).map(|(_, text)| text.clone()))
     }
 
     fn walk(&self, text: &str, hit: &mut dyn FnMut(usize) -> ControlFlow<()>) -> ControlFlow<()> {
@@ -100,16 +101,46 @@ fn begin(bytes: &[u8]) -> Option<usize> {
     bytes.first_chunk().map(|two| usize::from(u16::from_le_bytes(*two)))
 }
 
-/// One blank where there is white space.
+/// One blank where there is white space, and nothing that nobody sees.
 fn folded(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
-    for word in text.split_whitespace() {
-        if !line.is_empty() {
-            line.push(' ');
+    let mut is_apart = false;
+    for c in text.chars() {
+        if c.is_whitespace() {
+            is_apart = !line.is_empty();
+        } else if !is_unseen(c) {
+            if std::mem::take(&mut is_apart) {
+                line.push(' ');
+            }
+            line.push(c);
         }
-        line.push_str(word);
     }
     line
+}
+
+/// All that prompts may leave out (`prompt/foreign/unseen.rs`), also where they keep it: both sides are without it.
+fn is_unseen(c: char) -> bool {
+    match c {
+        ' '..='~' => false,
+        '\u{ad}'
+        | '\u{34f}'
+        | '\u{61c}'
+        | '\u{115f}'..='\u{1160}'
+        | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}' => true,
+        c => c.is_control(),
+    }
 }
 
 /// What JSON's escapes stand for, wherever they stand.
@@ -180,6 +211,24 @@ mod tests {
             assert!(!phrases.any_in_json(&text[..last]));
         }
         assert!(!phrases.any_in_json("short \\"));
+    }
+
+    /// What a prompt leaves out of a text is left out here.
+    #[test]
+    fn a_phrase_is_found_as_a_prompt_shows_it() {
+        let mut left_out = 0;
+        for c in '\0'..=char::MAX {
+            if pikerag_prompt::quiet_prompt(&format!("a{c}b")) == "ab" {
+                assert_eq!(folded(&format!("a{c}b")), "ab", "{c:?}");
+                left_out += 1;
+            }
+        }
+        assert!(1000 < left_out, "{left_out}");
+        let text = "Ba\u{ad}ye\u{ad}ri\u{ad}sche\u{a0}Mo\u{200b}to\u{feff}ren";
+        let phrases = Phrases::new([text.to_owned()]);
+        let prompt = format!("{{\"text\": \"Read: {}!\"}}", pikerag_prompt::quiet_prompt(text));
+        assert!(phrases.any_in_json(&prompt));
+        assert!(phrases.any_in_json(text));
     }
 
     proptest! {

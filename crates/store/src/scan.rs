@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
-pub(crate) use self::parts::Parts;
+pub(crate) use self::parts::{Lengths, Parts};
 
 /// Vectors compared with each other to tell what unrelated ones look like: 8,128 pairs.
 const SAMPLE: usize = 128;

@@ -1,5 +1,5 @@
-//! How do vector codes survive a restart? In a file beside the database, stamped with the
-//! generation they were made from; any doubt means: build them again.
+//! How do vector codes survive a restart? In a file beside the database, stamped with the entry of the log
+//! of vectors that they stand at; any doubt means: build them again.
 
 use std::fs;
 use std::io::{BufWriter, ErrorKind, Read, Write};
@@ -18,7 +18,15 @@ const CHECKSUM: usize = blake3::OUT_LEN;
 pub(crate) fn save(path: &Path, stamp: &str, codes: &Codes) -> std::io::Result<()> {
     // Two processes may save at once: each its own draft, and the last rename wins.
     let draft = path.with_extension(format!("draft{}", std::process::id()));
-    let mut file = Hashed { file: BufWriter::new(fs::File::create(&draft)?), hash: Hasher::new() };
+    let saved = write(&draft, stamp, codes).and_then(|()| fs::rename(&draft, path));
+    if saved.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    saved
+}
+
+fn write(draft: &Path, stamp: &str, codes: &Codes) -> std::io::Result<()> {
+    let mut file = Hashed { file: BufWriter::new(fs::File::create(draft)?), hash: Hasher::new() };
     file.write_all(MAGIC)?;
     for number in [stamp.len(), codes.dimensions, codes.ids.len()] {
         file.write_all(&(number as u64).to_le_bytes())?;
@@ -33,8 +41,7 @@ pub(crate) fn save(path: &Path, stamp: &str, codes: &Codes) -> std::io::Result<(
     file.write_all(&codes.codes)?;
     let Hashed { mut file, hash } = file;
     file.write_all(hash.finalize().as_bytes())?;
-    file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()?;
-    fs::rename(&draft, path)
+    file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()
 }
 
 /// What a file of codes is worth.
@@ -145,12 +152,17 @@ fn numbers<const N: usize, T>(bytes: &[u8], decode: impl Fn([u8; N]) -> T) -> Ve
 mod tests {
     use super::*;
 
+    fn codes_of_two() -> Codes {
+        let mut codes = Codes::default();
+        assert!(codes.push(7, 8, &[0.6, 0.8]) && codes.push(9, 9, &[1.0, 0.0]));
+        codes
+    }
+
     #[test]
     fn only_the_right_stamp_and_a_whole_file_are_believed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.codes");
-        let mut codes = Codes::default();
-        assert!(codes.push(7, 8, &[0.6, 0.8]) && codes.push(9, 9, &[1.0, 0.0]));
+        let codes = codes_of_two();
         let load = |stamp: &str| load(&path, |found| found == stamp).map(|(_, codes)| codes);
         save(&path, "base:3", &codes).unwrap();
         assert_eq!(load("base:3"), Some(codes));
@@ -170,5 +182,9 @@ mod tests {
         }
         fs::remove_file(&path).unwrap();
         assert_eq!(look(&path, |found| found == "base:3"), Sidecar::Absent);
+        // What cannot be put in its place leaves no draft.
+        fs::create_dir(&path).unwrap();
+        assert!(save(&path, "base:3", &codes_of_two()).is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

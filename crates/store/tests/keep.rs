@@ -221,12 +221,46 @@ async fn only_what_holds_the_text_is_forgotten() {
     ];
     base.keep_all(calls).await.unwrap();
     let files = ["a.txt".to_owned()];
-    assert_eq!(base.remains_of(&files).await.unwrap().calls, 2);
-    assert_eq!(base.forget_files(&files, 7).await.unwrap().calls, 2);
+    assert_eq!(base.remains_of(&files, &[]).await.unwrap().calls, 2);
+    assert_eq!(base.forget_files(&files, &[], 7).await.unwrap().calls, 2);
     let keys = ["asked", "said", "shared", "other", "near"].map(str::to_owned);
     let left = base.find_all(&keys).await.unwrap();
     let left: Vec<bool> = left.iter().map(Option::is_some).collect();
     assert_eq!(left, [false, false, true, true, true]);
+}
+
+/// A heading may read as a line of our prompts does, or as a word of a schema.
+#[tokio::test]
+async fn what_we_say_ourselves_is_no_sign_of_a_document() {
+    let (_folder, base) = fresh();
+    let text =
+        "# Output format\n\nThe secret crane lifts nine tons.\n\n## Safety of harbours\n\nNone.";
+    put(&base, "a.md", text).await;
+    let with = |key: &str, asked: &str| CallRecord {
+        request: serde_json::json!({
+            "messages": [{ "role": "user", "text": format!("{asked}\n\n# Output format\nJSON") }],
+            "schema": { "about": "Safety of harbours" },
+        })
+        .to_string(),
+        ..call(key)
+    };
+    let calls = [with("asked", "The secret crane lifts nine tons."), with("other", "A heron.")];
+    base.keep_all(calls.to_vec()).await.unwrap();
+    let (files, ours) = (["a.md".to_owned()], ["Be brief.\n\n# Output format\nJSON"]);
+    assert_eq!(base.remains_of(&files, &ours).await.unwrap().calls, 1);
+    assert_eq!(base.forget_files(&files, &ours, 7).await.unwrap().calls, 1);
+    let left = base.find_all(&["asked", "other"].map(str::to_owned)).await.unwrap();
+    assert_eq!(left.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
+}
+
+/// A hyphen that nobody sees stands in the document, and not in the prompt that shows it.
+#[tokio::test]
+async fn what_is_unseen_hides_no_call() {
+    let (_folder, base) = fresh();
+    put(&base, "a.txt", "The se\u{ad}cret crane lifts\u{200b} nine tons.").await;
+    let request = "{\"text\": \"The secret crane lifts nine tons.\"}".to_owned();
+    base.keep(&CallRecord { request, ..call("asked") }).await.unwrap();
+    assert_eq!(base.remains_of(&["a.txt".to_owned()], &[]).await.unwrap().calls, 1);
 }
 
 // Copies.
@@ -317,7 +351,7 @@ async fn a_damaged_backup_is_not_restored() {
     fs::write(&copy, damaged).unwrap();
     let to = out.path().join("to");
     let error = Base::restore(&copy, &to).unwrap_err();
-    assert!(matches!(error, StoreError::Failed { .. }), "{error:?}");
+    assert!(matches!(problem(&error), BaseProblem::DamagedDatabase { .. }), "{error:?}");
     assert!(!to.join(DATABASE).exists());
     fs::write(&copy, &whole[..whole.len() - 4096]).unwrap();
     assert!(Base::restore(&copy, &to).is_err());
@@ -356,7 +390,7 @@ async fn a_check_finds_damage_and_a_repair_makes_again_what_is_derived() {
     bytes[0] ^= 1;
     fs::write(&segment, bytes).unwrap();
     fs::write(folder.path().join("chunks.codes"), "pkvec").unwrap();
-    fs::write(folder.path().join("chunks.draft77"), "half").unwrap();
+    fs::write(folder.path().join(format!("chunks.draft{GONE}")), "half").unwrap();
     fs::create_dir(folder.path().join("fulltext-v2")).unwrap();
 
     let base = Base::open(folder.path()).unwrap();
@@ -375,6 +409,82 @@ async fn a_check_finds_damage_and_a_repair_makes_again_what_is_derived() {
     }
     assert_eq!(base.find("paid").await.unwrap(), Some(call("paid")));
     assert_eq!(found(&base, "crane").await.len(), 9);
+}
+
+/// The number of no process: the kernel gives none so high.
+const GONE: u32 = u32::MAX;
+
+/// The folder of a base may be somebody's: only what is called as we call it, of a process that is gone, is ours.
+#[tokio::test]
+async fn a_repair_removes_nothing_that_may_be_somebodys() {
+    let (folder, base) = fresh();
+    let at = |name: String| folder.path().join(name);
+    let living = std::process::id();
+    let theirs = [
+        format!("thesis.draft{GONE}"),
+        "thesis.draft".to_owned(),
+        "chunks.draft".to_owned(),
+        "chunks.draft2026-07".to_owned(),
+        format!("chunks.draft{living}"),
+        format!("old chunks.draft{GONE}"),
+        format!("notes.probe{GONE}"),
+        format!("base.probe{living}"),
+    ];
+    let ours = [
+        format!("chunks.draft{GONE}"),
+        format!("{DATABASE}.draft{GONE}"),
+        format!("base.probe{GONE}"),
+    ];
+    for name in theirs.iter().chain(&ours) {
+        fs::write(at(name.clone()), "text").unwrap();
+    }
+    let folders = [format!("sections.draft{GONE}"), "fulltext-versions".to_owned()];
+    for name in &folders {
+        fs::create_dir(at(name.clone())).unwrap();
+    }
+    assert_eq!(health(&base, Repair::Yes, &Part::Leftovers).await, (Health::Sound, true));
+    for name in theirs.into_iter().chain(folders) {
+        assert!(at(name.clone()).exists(), "{name}");
+    }
+    for name in ours {
+        assert!(!at(name.clone()).exists(), "{name}");
+    }
+}
+
+/// A page that holds anything: it is told with all that was found besides, and nothing is restored from it.
+#[tokio::test]
+async fn a_database_with_a_bad_page_is_told_as_damaged() {
+    let (folder, base) = fresh();
+    for n in 0..9 {
+        put(&base, &format!("{n}.txt"), &format!("Crane {n}.")).await;
+    }
+    base.refresh().await.unwrap();
+    drop(base);
+    fs::write(folder.path().join(format!("chunks.draft{GONE}")), "half").unwrap();
+    let path = folder.path().join(DATABASE);
+    let whole = fs::read(&path).unwrap();
+    for table in ["calls", "originals", "chunks", "atoms_by_chunk"] {
+        fs::write(&path, &whole).unwrap();
+        let connection = Connection::open(&path).unwrap();
+        let sql = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
+        let page: u32 = connection.query_row(sql, [table], |row| row.get(0)).unwrap();
+        let page = page as usize;
+        drop(connection);
+        let mut bytes = whole.clone();
+        bytes[(page - 1) * 4096..page * 4096].fill(0xa5);
+        fs::write(&path, bytes).unwrap();
+        let base = Base::open(folder.path()).unwrap();
+        for repair in [Repair::No, Repair::Yes] {
+            let findings = base.check(repair).await.unwrap();
+            let of = |part: &Part| findings.iter().find(|it| it.part == *part).unwrap();
+            assert_eq!(of(&Part::Database).health, Health::Damaged, "{table}: {findings:#?}");
+            assert!(!of(&Part::Database).says.is_empty());
+            let _ = of(&Part::Forgetting);
+        }
+        drop(base);
+        let error = Base::restore(folder.path(), &folder.path().join("to")).unwrap_err();
+        assert!(matches!(problem(&error), BaseProblem::DamagedDatabase { .. }), "{error:?}");
+    }
 }
 
 /// Full text that is whole and holds something else than the database.

@@ -2,7 +2,8 @@
 #![cfg(test)]
 
 use pikerag_knowledge::{CallRecord, Claim, Ledger, Usage};
-use pikerag_store::Base;
+use pikerag_store::{Base, DATABASE};
+use rusqlite::Connection;
 use tempfile::TempDir;
 
 /// Two openings of one base, as two processes have them.
@@ -20,6 +21,19 @@ async fn a_call_is_claimed_by_one_until_it_is_recorded_or_given_up() {
     ours.release(1, &keys[1..2]);
     drop(ours);
     assert_eq!(theirs.claim_all(2, &keys[1..2]).await.unwrap(), [Claim::Ours]);
+}
+
+/// Written at the end, where a first try failed.
+#[tokio::test]
+async fn a_reply_that_could_not_be_written_is_not_lost() {
+    let (folder, base) = fresh();
+    let behind = Connection::open(folder.path().join(DATABASE)).unwrap();
+    behind.execute_batch("ALTER TABLE calls RENAME TO hidden").unwrap();
+    assert!(base.keep(&call(1, "paid")).await.is_err());
+    behind.execute_batch("ALTER TABLE hidden RENAME TO calls").unwrap();
+    drop(base);
+    let base = Base::open(folder.path()).unwrap();
+    assert_eq!(base.find("key 1").await.unwrap(), Some(call(1, "paid")));
 }
 
 fn fresh() -> (TempDir, Base) {

@@ -6,11 +6,11 @@ use std::time::SystemTime;
 
 use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::{
-    ChunkId, CorpusWriter, FileRecord, NodeVector, Progress, SearchIndex, SearchWriter,
-    TextToEmbed, VectorSet,
+    ChunkId, CorpusWriter, FileRecord, Filter, NodeVector, Progress, SearchIndex, SearchWriter,
+    Snapshots, TextToEmbed, VectorSet,
 };
 use pikerag_parse::{Limits, NoTools, parse};
-use pikerag_store::Base;
+use pikerag_store::{Base, Health, Repair};
 
 async fn put(base: &Base, n: usize) {
     let path = format!("{n}.txt");
@@ -107,4 +107,69 @@ async fn a_small_step_leaves_the_saved_codes_as_they_are() {
     base.refresh().await.unwrap();
     assert_ne!(saved(folder.path()), before);
     assert_eq!(found(&other).await, found_afresh(folder.path()).await);
+}
+
+/// An embedder of another length comes in and is stopped on its way: what each has made is found, in this process,
+/// in the next one, and after the rest has come.
+#[tokio::test]
+async fn two_embedders_of_two_lengths_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = Base::open_or_create(folder.path()).unwrap();
+    for n in 0..40 {
+        put(&base, n).await;
+    }
+    embed(&base, "e").await;
+    base.refresh().await.unwrap();
+    let [found_flat, found_deep] = [vec![1.0, 0.0], vec![1.0, 0.0, 0.0]].map(|query| {
+        async move |base: &Base| {
+            base.nearest_chunks(std::slice::from_ref(&query), 99, -1.0).await.unwrap()[0].len()
+        }
+    });
+    let deepen = async |base: &Base, most: usize| {
+        let waiting = base.without_vector(VectorSet::Chunks, "f", None, most).await.unwrap();
+        let vector = |it: TextToEmbed| NodeVector { node: it.node, vector: vec![0.6, 0.0, 0.8] };
+        let vectors = waiting.into_iter().map(vector).collect();
+        base.put_vectors(VectorSet::Chunks, "f", vectors).await.unwrap();
+        base.refresh().await.unwrap();
+    };
+    deepen(&base, 12).await;
+    assert_eq!((found_flat(&base).await, found_deep(&base).await), (28, 12));
+    drop(base);
+    let base = Base::open(folder.path()).unwrap();
+    assert_eq!((found_flat(&base).await, found_deep(&base).await), (28, 12));
+    // Also where the codes are made of all vectors, the shorter or the longer first.
+    std::fs::remove_file(folder.path().join("chunks.codes")).unwrap();
+    let base = Base::open(folder.path()).unwrap();
+    assert_eq!((found_flat(&base).await, found_deep(&base).await), (28, 12));
+    deepen(&base, 5).await;
+    let findings = base.check(Repair::No).await.unwrap();
+    assert!(findings.iter().all(|it| it.health != Health::Damaged), "{findings:#?}");
+    deepen(&base, 99).await;
+    assert_eq!((found_flat(&base).await, found_deep(&base).await), (0, 40));
+    assert!(folder.path().join("chunks.codes").exists(), "one length is left, and is saved");
+    let base = Base::open(folder.path()).unwrap();
+    assert_eq!((found_flat(&base).await, found_deep(&base).await), (0, 40));
+}
+
+/// A question that began long ago makes its codes anew, and leaves the file that is newer.
+#[tokio::test]
+async fn an_older_snapshot_leaves_newer_codes_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = Base::open_or_create(folder.path()).unwrap();
+    for n in 0..4 {
+        put(&base, n).await;
+    }
+    embed(&base, "e").await;
+    base.refresh().await.unwrap();
+    let reader = Base::open(folder.path()).unwrap();
+    let before = reader.snapshot(&Filter::default()).await.unwrap();
+    for n in 4..9 {
+        put(&base, n).await;
+    }
+    embed(&base, "e").await;
+    base.refresh().await.unwrap();
+    let newer = std::fs::read(folder.path().join("chunks.codes")).unwrap();
+    let lists = before.nearest_chunks(&[vec![1.0, 0.0]], 99, -1.0).await.unwrap();
+    assert_eq!(lists[0].len(), 4);
+    assert!(newer == std::fs::read(folder.path().join("chunks.codes")).unwrap());
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::keeping::now;
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
+use crate::ours::OURS;
 
 /// Files and folders whose documents, and all that was made of them, go.
 #[derive(Clone, Debug)]
@@ -54,15 +55,18 @@ impl Engine {
             response.finished = base.finish_forgetting().await?;
             let forgotten = match deleted.is_empty() {
                 true => Remains::default(),
-                false => base.forget_files(deleted, now()).await?,
+                false => base.forget_files(deleted, &OURS, now()).await?,
             };
             response.forgotten = Some(forgotten);
         } else {
-            response.remains = base.remains_of(deleted).await?;
+            response.remains = base.remains_of(deleted, &OURS).await?;
             for path in deleted {
                 let deleted = base.delete_file(path).await;
                 deleted.map_err(|source| EngineError::NotDeleted { path: path.clone(), source })?;
             }
+        }
+        if response.deleted.is_empty() {
+            return Ok(response);
         }
         base.refresh().await?;
         Ok(response)

@@ -2,14 +2,50 @@
 //! part, what went is marked in the part that holds it. Small parts are merged, so that there are never many
 //! and a step costs in proportion to what it brings.
 
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, LazyLock};
 
 use super::{Codes, Near, Rows};
 
-/// The codes of one set, cheap to clone: searches hold the parts that they began with.
+/// The codes of one set, cheap to clone: searches hold the parts that they began with. Parts of one length of
+/// vectors stand side by side.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parts(Vec<Part>);
+
+/// Codes by the length of their vectors: while another embedder comes in, a set has two. Each in the order of
+/// identifiers.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Lengths(BTreeMap<usize, Codes>);
+
+impl Lengths {
+    /// Adds one vector; one without components is refused (`false`).
+    #[must_use]
+    pub(crate) fn push(&mut self, id: u64, owner: u64, vector: &[f32]) -> bool {
+        !vector.is_empty() && self.0.entry(vector.len()).or_default().push(id, owner, vector)
+    }
+
+    /// How many codes there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.values().map(|codes| codes.ids.len()).sum()
+    }
+
+    /// The codes of the one length that there is; `None` where there are several.
+    pub(crate) fn only(&self) -> Option<&Codes> {
+        static NONE: LazyLock<Codes> = LazyLock::new(Codes::default);
+        match self.0.len() {
+            0 => Some(&NONE),
+            1 => self.0.values().next(),
+            _ => None,
+        }
+    }
+}
+
+impl From<Codes> for Lengths {
+    fn from(codes: Codes) -> Self {
+        let codes = Some(codes).filter(|codes| !codes.ids.is_empty());
+        Self(codes.into_iter().map(|codes| (codes.dimensions, codes)).collect())
+    }
+}
 
 #[derive(Clone, Debug)]
 struct Part {
@@ -30,10 +66,10 @@ impl Part {
 }
 
 impl Parts {
-    /// One part; its codes are in the order of their identifiers.
-    pub(crate) fn of(codes: Codes) -> Self {
+    /// One part for each length; its codes are in the order of their identifiers.
+    pub(crate) fn of(codes: impl Into<Lengths>) -> Self {
         let mut parts = Self::default();
-        parts.add(codes);
+        parts.add(codes.into());
         parts
     }
 
@@ -44,7 +80,7 @@ impl Parts {
 
     /// One step: `changed` go where they are, and those of them that have a vector now come anew. Both are in
     /// the order of identifiers.
-    pub(crate) fn step(&mut self, changed: &[u64], came: Codes) {
+    pub(crate) fn step(&mut self, changed: &[u64], came: impl Into<Lengths>) {
         for part in &mut self.0 {
             let gone: Vec<u64> = changed.iter().copied().filter(|id| part.holds(*id)).collect();
             if !gone.is_empty() {
@@ -52,18 +88,21 @@ impl Parts {
             }
         }
         self.0.retain(|part| 0 < part.live());
-        self.add(came);
+        self.add(came.into());
         self.settle();
     }
 
-    fn add(&mut self, codes: Codes) {
-        if codes.ids.is_empty() {
-            return;
+    /// Behind those of the same length.
+    fn add(&mut self, codes: Lengths) {
+        for (dimensions, codes) in codes.0 {
+            let alike = self.0.iter().rposition(|part| part.codes.dimensions == dimensions);
+            let place = alike.map_or(self.0.len(), |last| last + 1);
+            self.0.insert(place, Part { codes: Arc::new(codes), dead: Arc::default() });
         }
-        self.0.push(Part { codes: Arc::new(codes), dead: Arc::default() });
     }
 
-    /// Merges until each part is more than twice as large as the next: a code is moved a few times in its life.
+    /// Merges until each part is more than twice as large as the next of its length: a code is moved a few times
+    /// in its life.
     fn settle(&mut self) {
         let too_close = |two: &[Part]| match two {
             [large, small] => {
@@ -79,22 +118,25 @@ impl Parts {
         }
     }
 
-    /// All in one, in the order of identifiers; the codes of another length than the most have are left out.
-    pub(crate) fn compact(&self) -> Codes {
-        let dimensions = self.0.iter().max_by_key(|part| part.live());
-        let Some(dimensions) = dimensions.map(|part| part.codes.dimensions) else {
-            return Codes::default();
-        };
-        let alike = self.0.iter().filter(|part| part.codes.dimensions == dimensions);
-        let whole = alike.cloned().reduce(|large, small| Part {
-            codes: Arc::new(merged(&large, &small)),
-            dead: Arc::default(),
-        });
+    /// All of one length in one, in the order of identifiers.
+    pub(crate) fn compact(&self) -> Lengths {
         let none = Part { codes: Arc::default(), dead: Arc::default() };
-        whole.map_or_else(Codes::default, |whole| match whole.dead.is_empty() {
-            true => Arc::unwrap_or_clone(whole.codes),
-            false => merged(&whole, &none),
-        })
+        let mut whole: BTreeMap<usize, Part> = BTreeMap::new();
+        for part in &self.0 {
+            let one = whole.remove(&part.codes.dimensions).map_or_else(
+                || part.clone(),
+                |large| Part { codes: Arc::new(merged(&large, part)), dead: Arc::default() },
+            );
+            whole.insert(part.codes.dimensions, one);
+        }
+        let codes = whole.into_iter().map(|(dimensions, part)| {
+            let codes = match part.dead.is_empty() {
+                true => Arc::unwrap_or_clone(part.codes),
+                false => merged(&part, &none),
+            };
+            (dimensions, codes)
+        });
+        Lengths(codes.collect())
     }
 
     /// The rows of each part that `admits` by what their vector stands for, and the chunk it leads to.
@@ -215,9 +257,8 @@ mod tests {
                 for (id, vector) in &twin {
                     prop_assert!(whole.push(*id, id / 4, vector));
                 }
-                if !twin.is_empty() {
-                    prop_assert_eq!(&parts.compact(), &whole);
-                }
+                let compact = parts.compact();
+                prop_assert_eq!(compact.only(), Some(&whole));
                 let (queries, exclude) = ([unit(query)], HashSet::from([2]));
                 prop_assert_eq!(
                     parts.nearest(&queries, k, -1.0, &exclude, None),
@@ -250,9 +291,19 @@ mod tests {
         let mut new = Codes::default();
         assert!(new.push(3, 3, &[0.0, 0.0, 1.0]));
         parts.step(&[3], new);
-        let found =
-            |query: Vec<f32>| parts.nearest(&[query], 99, -1.0, &HashSet::new(), None)[0].len();
-        assert_eq!((found(vec![1.0, 0.0]), found(vec![0.0, 0.0, 1.0])), (8, 1));
-        assert_eq!(parts.compact().ids.len(), 8);
+        let found = |parts: &Parts| {
+            [vec![1.0, 0.0], vec![0.0, 0.0, 1.0]]
+                .map(|query| parts.nearest(&[query], 99, -1.0, &HashSet::new(), None)[0].len())
+        };
+        assert_eq!(found(&parts), [8, 1]);
+        // None is left out, and none says that it is all.
+        assert_eq!((parts.compact().len(), parts.compact().only()), (9, None));
+        for id in [1, 4, 7, 8] {
+            let mut both = Lengths::default();
+            assert!(both.push(id, id, &[0.0, 0.0, 1.0]) && both.push(id + 20, id, &[1.0, 0.0]));
+            parts.step(&[id, id + 20], both);
+        }
+        assert_eq!(found(&parts), [8, 5]);
+        assert!(parts.0.len() <= 4, "parts of one length are merged: {}", parts.0.len());
     }
 }

@@ -5,10 +5,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use pikerag_knowledge::StoreError;
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use serde::Serialize;
 
-use super::{Base, DATABASE, header, opening, rows};
+use super::{Base, DATABASE, claims, header, opening, rows};
 use crate::error::{BaseProblem, Context};
 
 /// What a copy holds.
@@ -62,33 +62,70 @@ impl Base {
         if to.exists() && opening::look(&to)?.is_some() || header::has_log(&to) {
             return Err(BaseProblem::Exists { folder: folder.to_owned() }).context(&doing);
         }
-        let source = opening::reader(&from)?;
-        let faults = faults(&source).context(&doing)?;
-        if !faults.is_empty() {
-            return Err(BaseProblem::DamagedDatabase { path: from, faults }).context(&doing);
-        }
+        let source = opening::to_copy(&from)?;
+        let whole = |database: &Connection| match faults(database).context(&doing)? {
+            faults if faults.is_empty() => Ok(()),
+            faults => {
+                let path = from.clone();
+                Err(BaseProblem::DamagedDatabase { path, faults }).context(&doing)
+            }
+        };
+        whole(&source)?;
         fs::create_dir_all(folder).context(&doing)?;
         // Indexes that lie there from before must not be taken for this one's.
         let renamed = "UPDATE meta SET value = lower(hex(randomblob(16))) WHERE key = 'identity'";
-        copy(&source, &to, Place::Any, |copy| copy.execute(renamed, []).map(drop))
+        copy(&source, &to, Place::Any, |copy| {
+            // Somebody may have written to it meanwhile who does not wait for others.
+            whole(copy)?;
+            copy.execute(renamed, []).map(drop).context(&doing)
+        })
     }
 }
 
 /// What is wrong with a database, in SQLite's words; empty where nothing is.
 pub(super) fn faults(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    let mut check = connection.prepare("PRAGMA integrity_check(20)")?;
-    let mut faults: Vec<String> =
-        check.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let mut faults = said(connection, "PRAGMA integrity_check(20)", |row| row.get(0))?;
     faults.retain(|fault| fault != "ok");
-    let mut check = connection.prepare("PRAGMA foreign_key_check")?;
-    let dangling = check.query_map([], |row| {
+    let dangling = said(connection, "PRAGMA foreign_key_check", |row| {
         let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
         Ok(format!("a row of {table} names one of {parent} that is not there"))
     })?;
-    for fault in dangling.take(20) {
-        faults.push(fault?);
+    faults.extend(dangling);
+    Ok(faults)
+}
+
+/// At most so many faults of one kind are told.
+const MOST_FAULTS: usize = 20;
+
+/// What a check says, as far as it comes: where a page is not readable, that is the last thing it says.
+fn said(
+    connection: &Connection,
+    check: &str,
+    fault: impl Fn(&rusqlite::Row<'_>) -> rusqlite::Result<String>,
+) -> rusqlite::Result<Vec<String>> {
+    let mut faults = Vec::new();
+    let mut tell = || {
+        let mut check = connection.prepare(check)?;
+        let mut rows = check.query([])?;
+        while faults.len() < MOST_FAULTS
+            && let Some(row) = rows.next()?
+        {
+            faults.push(fault(row)?);
+        }
+        Ok::<(), rusqlite::Error>(())
+    };
+    match tell() {
+        Err(error) if is_damage(&error) => faults.push(error.to_string()),
+        told => told?,
     }
     Ok(faults)
+}
+
+/// Whether an error says that the database is damaged, and not that it is busy or the like.
+pub(super) fn is_damage(error: &(dyn std::error::Error + 'static)) -> bool {
+    let code = error.downcast_ref().and_then(rusqlite::Error::sqlite_error_code);
+    matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+        || error.source().is_some_and(is_damage)
 }
 
 /// What may be where a copy is to be.
@@ -102,13 +139,13 @@ enum Place {
 fn remove_drafts(to: &Path) {
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
     let Ok(entries) = fs::read_dir(folder.unwrap_or(Path::new("."))) else { return };
-    let (Some(name), true) = (to.file_name(), Path::new("/proc/self").exists()) else { return };
+    let Some(name) = to.file_name() else { return };
     for path in entries.flatten().map(|entry| entry.path()) {
         let process = path.file_name().and_then(|draft| {
             let rest = draft.as_encoded_bytes().strip_prefix(name.as_encoded_bytes())?;
             std::str::from_utf8(rest).ok()?.strip_prefix(".draft")?.parse::<u32>().ok()
         });
-        if process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists()) {
+        if process.is_some_and(claims::is_gone) {
             let _ = fs::remove_file(path);
         }
     }
@@ -119,7 +156,7 @@ fn copy(
     from: &Connection,
     to: &Path,
     place: Place,
-    change: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    change: impl FnOnce(&Connection) -> Result<(), StoreError>,
 ) -> Result<Copied, StoreError> {
     let doing = format!("writing {}", to.display());
     remove_drafts(to);
@@ -130,7 +167,7 @@ fn copy(
         let name = draft.to_str().ok_or("its name is not UTF-8").context(&doing)?;
         from.execute("VACUUM INTO ?1", [name]).context(&doing)?;
         let made = Connection::open(&draft).context(&doing)?;
-        change(&made).context(&doing)?;
+        change(&made)?;
         let count = |table: &str| {
             let sql = format!("SELECT count(*) FROM {table}");
             made.query_row(&sql, [], |row| rows::size(row, 0)).context(&doing)

@@ -9,9 +9,9 @@ use pikerag_knowledge::StoreError;
 use rusqlite::Connection;
 use serde::Serialize;
 
-use super::backup::faults;
-use super::codes::{SavedCodes, set_name, sets, sidecar_of};
-use super::{Base, Inner, TEXT_GENERATION, counter, forget, rows};
+use super::backup::{faults, is_damage};
+use super::codes::{SavedCodes, set_name, sets};
+use super::{Base, DATABASE, Inner, TEXT_GENERATION, claims, counter, forget, rows};
 use crate::error::Context;
 use crate::fulltext::{Access, FullText, SEARCHING, WRITING, folder_of, turn_in};
 
@@ -104,11 +104,7 @@ impl Inner {
         for set in sets() {
             let part = Part::Vectors(set_name(set).to_owned());
             let look = |inner: &Self| inner.look_at_codes(set);
-            let make = |inner: &Self| {
-                let _ = fs::remove_file(sidecar_of(&inner.folder, set));
-                inner.vectors.forget(set);
-                inner.with_reader(|connection| inner.codes(connection, set).map(drop))
-            };
+            let make = |inner: &Self| inner.make_codes(set);
             findings.push(self.part(&part, repair, &look, Some(&make))?);
         }
         let remove: Making<'_> = &Self::remove_leftovers;
@@ -148,12 +144,18 @@ impl Inner {
                 repaired: repaired && health == Health::Sound,
             }
         };
-        let first = look(self)?;
+        // A part that cannot be read for damage keeps no other from being looked at.
+        let look = || match look(self) {
+            Err(error) if is_damage(&error) => Ok(Look::Damaged(root_of(&error))),
+            looked => looked,
+        };
+        let first = look()?;
         match (&first, make) {
-            (Look::Damaged(_), Some(make)) if repair == Repair::Yes => {
-                make(self)?;
-                Ok(found(look(self)?, true))
-            }
+            (Look::Damaged(_), Some(make)) if repair == Repair::Yes => match make(self) {
+                Err(error) if is_damage(&error) => Ok(found(first, false)),
+                Err(error) => Err(error),
+                Ok(()) => Ok(found(look()?, true)),
+            },
             _ => Ok(found(first, false)),
         }
     }
@@ -267,23 +269,20 @@ impl Inner {
         })
     }
 
-    /// Drafts of processes that died, and indexes of earlier versions.
+    /// Drafts of processes that died, and indexes of earlier versions; nothing that is called otherwise than ours,
+    /// for the folder may be somebody's.
     pub(super) fn leftovers(&self) -> Result<Vec<PathBuf>, StoreError> {
         let doing = "listing the folder of the base";
-        let now = folder_of(&self.folder);
+        let text = folder_of(&self.folder);
         let mut left = Vec::new();
         for entry in fs::read_dir(&self.folder).context(doing)? {
-            let path = entry.context(doing)?.path();
-            let name = path
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned())
-                .unwrap_or_default();
-            let is_draft = [".draft", ".probe"].iter().any(|kind| {
-                name.split_once(kind)
-                    .is_some_and(|(_, pid)| pid.bytes().all(|b| b.is_ascii_digit()))
-            });
-            let is_older = name.starts_with("fulltext-v") && path.is_dir() && path != now;
-            if is_draft || is_older {
+            let entry = entry.context(doing)?;
+            let (path, kind) = (entry.path(), entry.file_type().context(doing)?);
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            let version = name.strip_prefix("fulltext-v");
+            let is_older = version.is_some_and(is_number) && path != text;
+            if kind.is_file() && is_draft(name) || kind.is_dir() && is_older {
                 left.push(path);
             }
         }
@@ -309,6 +308,24 @@ impl Inner {
             _ => Look::Damaged("what was forgotten is not overwritten yet".to_owned()),
         })
     }
+}
+
+/// What an error comes from.
+fn root_of(error: &dyn std::error::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), root_of)
+}
+
+/// Whether it is a draft of ours, or a probe, of a process that is gone.
+fn is_draft(name: &str) -> bool {
+    let stem = DATABASE.trim_end_matches(".sqlite");
+    let drafts = sets().map(|set| format!("{}.draft", set_name(set)));
+    let mut ours = drafts.chain([format!("{DATABASE}.draft"), format!("{stem}.probe")]);
+    let process = ours.find_map(|it| name.strip_prefix(it.as_str()).filter(|rest| is_number(rest)));
+    process.and_then(|number| number.parse().ok()).is_some_and(claims::is_gone)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Makes a part again.

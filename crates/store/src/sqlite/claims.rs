@@ -37,6 +37,11 @@ impl Who {
     }
 }
 
+/// Whether a process is surely no longer there, as far as that can be told here.
+pub(super) fn is_gone(process: u32) -> bool {
+    began(std::process::id()).is_some() && began(process).is_none()
+}
+
 /// When a process began, in the system's ticks; `None` where there is none.
 fn began(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;

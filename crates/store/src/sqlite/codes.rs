@@ -2,6 +2,7 @@
 //! log of vectors that came, changed and went.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::vectors::table;
 use super::{Inner, counter, locked, rows};
 use crate::error::Context;
-use crate::scan::{Codes, Parts};
+use crate::scan::{Lengths, Parts};
 use crate::sidecar::{self, Sidecar};
 
 /// The sets, by the table that their vectors stand in.
@@ -110,8 +111,10 @@ impl Inner {
     ) -> Result<Parts, StoreError> {
         let doing = "reading the log of vectors";
         let since = self.with_reader(|latest| {
-            let is_whole = counter(latest, &floor(set)).context(doing)? <= then;
-            let since = changed(latest, set, then, held.seq).context(doing)?;
+            // In one state: between the two reads somebody could drop entries.
+            let latest = latest.unchecked_transaction().context(doing)?;
+            let is_whole = counter(&latest, &floor(set)).context(doing)? <= then;
+            let since = changed(&latest, set, then, held.seq).context(doing)?;
             Ok(is_whole.then_some(since))
         })?;
         let Some(since) = since else { return read_codes(connection, set).map(Parts::of) };
@@ -135,7 +138,7 @@ impl Inner {
             return Ok(Set { seq, saved: seq, changed: 0, parts: Parts::of(codes) });
         }
         let codes = read_codes(connection, set)?;
-        let saved = match self.writer.is_some() && self.save(set, now, &codes) {
+        let saved = match self.writer.is_some() && self.save(set, now, &codes)? {
             true => now,
             // Nothing is dropped from the log on the strength of it.
             false => floor,
@@ -164,7 +167,7 @@ impl Inner {
         step(connection, set, &mut held, now).context("reading vectors")?;
         let codes = held.parts.compact();
         Ok(match codes == read_codes(connection, set)? {
-            true => SavedCodes::Sound(codes.ids.len()),
+            true => SavedCodes::Sound(codes.len()),
             false => SavedCodes::Wrong,
         })
     }
@@ -172,6 +175,13 @@ impl Inner {
     /// Whether the log goes on from codes with this stamp.
     fn follows(&self, stamp: &str, floor: i64, now: i64) -> bool {
         self.seq_of(stamp).is_some_and(|seq| (floor..=now).contains(&seq))
+    }
+
+    /// Removes the file of a set, and makes it again from all vectors.
+    pub(super) fn make_codes(&self, set: VectorSet) -> Result<(), StoreError> {
+        let _ = fs::remove_file(sidecar_of(&self.folder, set));
+        self.vectors.forget(set);
+        self.with_reader(|connection| self.codes(connection, set).map(drop))
     }
 
     /// Brings all codes up to the database; saves those that have changed much, and drops from the log what
@@ -196,7 +206,7 @@ impl Inner {
                 let Some(held) = held.as_mut() else { continue };
                 if held.saved < held.seq {
                     let whole = held.parts.compact();
-                    if self.save(*set, held.seq, &whole) {
+                    if self.save(*set, held.seq, &whole)? {
                         (held.saved, held.changed) = (held.seq, 0);
                         held.parts = Parts::of(whole);
                     }
@@ -230,16 +240,21 @@ impl Inner {
         })
     }
 
-    /// Whether the file could be written.
-    fn save(&self, set: VectorSet, seq: i64, codes: &Codes) -> bool {
-        let path = sidecar_of(&self.folder, set);
-        match sidecar::save(&path, &format!("{}:log:{seq}", self.identity), codes) {
-            Ok(()) => true,
-            Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "vector codes are not kept; the next start builds them again");
-                false
-            }
+    /// Whether the file could be written. There is none for vectors of several lengths: it would keep some of
+    /// them, and the log would be dropped that has the others. Nor where a later file is relied on already.
+    fn save(&self, set: VectorSet, seq: i64, codes: &Lengths) -> Result<bool, StoreError> {
+        let Some(codes) = codes.only() else { return Ok(false) };
+        // As it is now: the caller may look at a state of long ago.
+        let latest = |connection: &Connection| counter(connection, &floor(set));
+        if seq < self.with_reader(|it| latest(it).context("reading the log of vectors"))? {
+            return Ok(false);
         }
+        let path = sidecar_of(&self.folder, set);
+        let saved = sidecar::save(&path, &format!("{}:log:{seq}", self.identity), codes);
+        if let Err(error) = &saved {
+            tracing::warn!(path = %path.display(), %error, "vector codes are not kept; the next start builds them again");
+        }
+        Ok(saved.is_ok())
     }
 
     fn seq_of(&self, stamp: &str) -> Option<i64> {
@@ -293,7 +308,7 @@ fn changed(
 }
 
 /// The codes of those of these nodes that have a vector; in their order.
-fn vectors_of(connection: &Connection, set: VectorSet, nodes: &[u64]) -> rusqlite::Result<Codes> {
+fn vectors_of(connection: &Connection, set: VectorSet, nodes: &[u64]) -> rusqlite::Result<Lengths> {
     let (sql, kind) = match set {
         VectorSet::Atoms(kind) => (
             "SELECT a.chunk, v.vector FROM main.atom_vectors v CROSS JOIN main.atoms a ON a.id = v.node
@@ -307,7 +322,7 @@ fn vectors_of(connection: &Connection, set: VectorSet, nodes: &[u64]) -> rusqlit
         ),
     };
     let mut vector = connection.prepare_cached(&sql)?;
-    let mut came = Codes::default();
+    let mut came = Lengths::default();
     for node in nodes {
         let found = vector
             .query_row(params![node.cast_signed(), kind], |row| {
@@ -317,7 +332,7 @@ fn vectors_of(connection: &Connection, set: VectorSet, nodes: &[u64]) -> rusqlit
         if let Some((owner, vector)) = found
             && !came.push(*node, owner, &vector)
         {
-            tracing::warn!(node, "a vector of another length was left out; indexing makes it anew");
+            tracing::warn!(node, "an empty vector was left out; indexing makes it anew");
         }
     }
     Ok(came)
@@ -325,7 +340,7 @@ fn vectors_of(connection: &Connection, set: VectorSet, nodes: &[u64]) -> rusqlit
 
 /// All vectors of a set as codes, in the order of their identifiers; not through the views of a filter, for
 /// all questions share them.
-fn read_codes(connection: &Connection, set: VectorSet) -> Result<Codes, StoreError> {
+fn read_codes(connection: &Connection, set: VectorSet) -> Result<Lengths, StoreError> {
     let sql = match set {
         VectorSet::Chunks => {
             "SELECT node, node, vector FROM main.chunk_vectors ORDER BY node".to_owned()
@@ -344,7 +359,7 @@ fn read_codes(connection: &Connection, set: VectorSet) -> Result<Codes, StoreErr
     };
     let mut statement = connection.prepare(&sql).context("reading vectors")?;
     let mut rows = statement.query([]).context("reading vectors")?;
-    let mut codes = Codes::default();
+    let mut codes = Lengths::default();
     let mut refused = 0;
     while let Some(row) = rows.next().context("reading vectors")? {
         let (id, owner) = (
@@ -356,10 +371,7 @@ fn read_codes(connection: &Connection, set: VectorSet) -> Result<Codes, StoreErr
         refused += usize::from(!codes.push(id, owner, &vector));
     }
     if refused > 0 {
-        tracing::warn!(
-            refused,
-            "vectors of another length were left out; indexing makes them anew"
-        );
+        tracing::warn!(refused, "empty vectors were left out; indexing makes them anew");
     }
     Ok(codes)
 }

@@ -86,7 +86,7 @@ impl Ledger for Base {
             let mut statement = connection.prepare_cached(&sql).context("reading the ledger")?;
             let kept = statement.query_row([&key], record).optional();
             let kept = kept.context("reading the ledger")?;
-            Ok(kept.or_else(|| locked(&inner.ledger.unwritten).get(&key).cloned()))
+            Ok(later(kept.as_ref(), &locked(&inner.ledger.unwritten), &key))
         })
         .await
     }
@@ -170,8 +170,15 @@ impl Ledger for Base {
 }
 
 impl Drop for Inner {
-    /// Whoever waits for a claim that was given up need not wait until it expires.
+    /// What was paid for is not lost because a first try to write it failed; and whoever waits for a claim that
+    /// was given up need not wait until it expires.
     fn drop(&mut self) {
+        let records = std::mem::take(&mut locked(&self.ledger.waiting).records);
+        if !records.is_empty()
+            && let Err(error) = self.transaction("writing the ledger", |tx| insert(tx, &records))
+        {
+            tracing::warn!(%error, calls = records.len(), "replies are not recorded, and lost");
+        }
         let released = std::mem::take(&mut *locked(&self.ledger.released));
         if !released.is_empty()
             && let Err(error) =
@@ -180,6 +187,19 @@ impl Drop for Inner {
             tracing::warn!(%error, "claims are not released, and expire");
         }
     }
+}
+
+/// The later of what is kept and what is not written, by the number behind `#`.
+fn later(
+    kept: Option<&CallRecord>,
+    unwritten: &HashMap<String, CallRecord>,
+    key: &str,
+) -> Option<CallRecord> {
+    let is_asked_again = |it: &str| it.strip_prefix(key).is_some_and(|rest| rest.starts_with('#'));
+    let of_request = unwritten.values().filter(|it| it.key == key || is_asked_again(&it.key));
+    let number = |call: &&CallRecord| (call.key.len(), call.key.clone());
+    let unwritten = of_request.max_by_key(number);
+    kept.into_iter().chain(unwritten).max_by_key(number).cloned()
 }
 
 /// As [`record`] reads them.
@@ -217,4 +237,40 @@ fn record(row: &rusqlite::Row<'_>) -> rusqlite::Result<CallRecord> {
         usage: Usage { prompt_tokens: rows::id(row, 5)?, completion_tokens: rows::id(row, 6)? },
         unusable: row.get(7)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(key: &str) -> CallRecord {
+        let text = || key.to_owned();
+        let (role, model, request, reply) = (text(), text(), text(), text());
+        CallRecord {
+            key: text(),
+            role,
+            model,
+            request,
+            reply,
+            usage: Usage::default(),
+            unusable: false,
+        }
+    }
+
+    /// A base that cannot be written is not asked twice for what it has in memory.
+    #[test]
+    fn the_later_of_what_is_kept_and_what_is_not_written_counts() {
+        for (kept, unwritten, latest) in [
+            (None, &[][..], None),
+            (Some("k"), &[], Some("k")),
+            (None, &["k", "k1", "other"], Some("k")),
+            (Some("k"), &["k#1"], Some("k#1")),
+            (Some("k"), &["k#2", "k#10", "k1#99"], Some("k#10")),
+            (Some("k#3"), &["k#1"], Some("k#3")),
+        ] {
+            let unwritten = unwritten.iter().map(|key| ((*key).to_owned(), call(key))).collect();
+            let found = later(kept.map(call).as_ref(), &unwritten, "k");
+            assert_eq!(found.map(|call| call.key).as_deref(), latest);
+        }
+    }
 }

@@ -27,7 +27,7 @@ impl Borne {
             .prepare_cached("SELECT chunk, max(how) FROM names WHERE key = ?1 AND how > 0 GROUP BY chunk ORDER BY chunk")?;
         let mut lists = Vec::with_capacity(keys.len());
         for key in keys.iter().map(|key| key.0.cast_signed()) {
-            if !borne.contains(&key) {
+            if borne.as_ref().is_some_and(|borne| !borne.contains(&key)) {
                 lists.push(Vec::new());
                 continue;
             }
@@ -39,24 +39,23 @@ impl Borne {
         Ok(lists)
     }
 
-    fn load(&self, connection: &Connection) -> rusqlite::Result<Arc<HashSet<i64>>> {
+    /// The names that are borne. `None` where those of a later state are held: a snapshot that is older asks the
+    /// index for each name, for to read all of them at every call costs more.
+    fn load(&self, connection: &Connection) -> rusqlite::Result<Option<Arc<HashSet<i64>>>> {
         let generation = counter(connection, TEXT_GENERATION)?;
         let mut loaded = locked(&self.loaded);
-        if let Some((known, borne)) = loaded.as_ref()
-            && *known == generation
-        {
-            return Ok(Arc::clone(borne));
+        match loaded.as_ref() {
+            Some((known, _)) if generation < *known => return Ok(None),
+            Some((known, borne)) if *known == generation => return Ok(Some(Arc::clone(borne))),
+            _ => {}
         }
         let borne: HashSet<i64> = connection
             .prepare("SELECT key FROM main.names WHERE how > 0")?
             .query_map([], |row| row.get(0))?
             .collect::<rusqlite::Result<_>>()?;
         let borne = Arc::new(borne);
-        // A snapshot may be older than what others look at.
-        if loaded.as_ref().is_none_or(|(latest, _)| *latest < generation) {
-            *loaded = Some((generation, Arc::clone(&borne)));
-        }
-        Ok(borne)
+        *loaded = Some((generation, Arc::clone(&borne)));
+        Ok(Some(borne))
     }
 }
 
@@ -92,4 +91,26 @@ pub(super) fn links_of(
         lists.push(keys.collect::<rusqlite::Result<_>>()?);
     }
     Ok(lists)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::advance;
+    use super::*;
+    use crate::Base;
+
+    #[test]
+    fn an_older_state_does_not_read_all_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = Base::open_or_create(folder.path()).unwrap();
+        let (older, latest) = (base.inner.reader().unwrap(), base.inner.reader().unwrap());
+        older.execute_batch("BEGIN").unwrap();
+        assert!(base.inner.names.load(&older).unwrap().is_some());
+        base.inner.transaction("writing", |tx| advance(tx, TEXT_GENERATION)).unwrap();
+        assert!(base.inner.names.load(&latest).unwrap().is_some());
+        assert_eq!(base.inner.names.load(&older).unwrap(), None);
+        let key = [NameKey::of_folded("heron")];
+        let borne = base.inner.names.chunks_by_title(&older, &key).unwrap();
+        assert_eq!(borne, [Vec::new()]);
+    }
 }

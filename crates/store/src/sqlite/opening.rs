@@ -124,6 +124,21 @@ pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
     }
 }
 
+/// Opens a database to copy it while others may write it. Where this process could write beside it, others may
+/// begin to at any time: it is then locked as theirs is, and what SQLite makes beside it goes in the end.
+pub(super) fn to_copy(path: &Path) -> Result<Connection, StoreError> {
+    if !header::has_log(path) && can_write_beside(path) {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let doing = "opening the database to copy it";
+        let connection = Connection::open_with_flags(path, flags).context(doing)?;
+        if !connection.is_readonly("main").context(doing)? {
+            tune(&connection).context(doing)?;
+            return Ok(connection);
+        }
+    }
+    reader(path)
+}
+
 fn unchanging(path: &Path) -> OsString {
     let mut uri = b"file:".to_vec();
     for byte in path.as_os_str().as_bytes() {
@@ -138,4 +153,32 @@ fn unchanging(path: &Path) -> OsString {
 
 fn not_ours(path: &Path, reason: String) -> StoreError {
     StoreError::NotOurs { path: path.display().to_string(), reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Base, DATABASE};
+
+    /// And it is left as it was found.
+    #[test]
+    fn what_is_copied_may_be_written_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(Base::open_or_create(folder.path()).unwrap());
+        let path = folder.path().join(DATABASE);
+        let before = std::fs::read(&path).unwrap();
+        let entries = || std::fs::read_dir(folder.path()).unwrap().count();
+        let copied = to_copy(&path).unwrap();
+        let count = || -> i64 {
+            copied.query_row("SELECT count(*) FROM meta", [], |row| row.get(0)).unwrap()
+        };
+        let first = count();
+        drop(to_copy(&path).unwrap());
+        assert!(before == std::fs::read(&path).unwrap());
+        let writer = Connection::open(&path).unwrap();
+        writer.execute_batch("INSERT INTO meta VALUES ('new', '')").unwrap();
+        assert_eq!(count(), first + 1);
+        drop((writer, copied));
+        assert_eq!(entries(), 1);
+    }
 }

@@ -18,22 +18,7 @@ impl Progress for Base {
         after: Option<ChunkId>,
         limit: usize,
     ) -> Result<Vec<ChunkId>, StoreError> {
-        let stage = stage.0.clone();
-        self.reading("reading progress", move |_, connection| {
-            let sql = format!(
-                "SELECT id FROM chunks c WHERE id > ?2 AND {} AND NOT EXISTS
-                 (SELECT 1 FROM progress p WHERE p.stage = ?1 AND p.chunk = c.id) ORDER BY id LIMIT ?3",
-                rows::SEARCHABLE
-            );
-            let after = after.map_or(-1, |chunk| chunk.0.cast_signed());
-            connection
-                .prepare_cached(&sql)
-                .context("reading progress")?
-                .query_map(params![stage, after, rows::limit_of(limit)], |row| Ok(ChunkId(rows::id(row, 0)?)))
-                .and_then(Iterator::collect)
-                .context("reading progress")
-        })
-        .await
+        self.waiting(stage, rows::SEARCHABLE.to_owned(), after, limit).await
     }
 
     async fn pending_of(
@@ -43,19 +28,8 @@ impl Progress for Base {
         after: Option<ChunkId>,
         limit: usize,
     ) -> Result<Vec<ChunkId>, StoreError> {
-        let stage = stage.0.clone();
-        self.looking("reading progress", move |connection| {
-            let sql = "SELECT id FROM chunks c WHERE id > ?2 AND kind = ?4 AND NOT hidden AND NOT EXISTS
-                       (SELECT 1 FROM progress p WHERE p.stage = ?1 AND p.chunk = c.id) ORDER BY id LIMIT ?3";
-            let after = after.map_or(-1, |chunk| chunk.0.cast_signed());
-            connection
-                .prepare_cached(sql)?
-                .query_map(params![stage, after, rows::limit_of(limit), kind.as_str()], |row| {
-                    Ok(ChunkId(rows::id(row, 0)?))
-                })?
-                .collect()
-        })
-        .await
+        let of_kind = format!("c.kind = '{}' AND NOT c.hidden", kind.as_str());
+        self.waiting(stage, of_kind, after, limit).await
     }
 
     async fn without_vector(
@@ -102,5 +76,32 @@ impl Progress for Base {
         let stamp = stamp.to_owned();
         self.writing("noting what is built", move |tx| distil::mark_built(tx, structure, &stamp))
             .await
+    }
+}
+
+impl Base {
+    /// The chunks that a condition holds for, and that a stage has not done.
+    async fn waiting(
+        &self,
+        stage: &Stage,
+        condition: String,
+        after: Option<ChunkId>,
+        limit: usize,
+    ) -> Result<Vec<ChunkId>, StoreError> {
+        let stage = stage.0.clone();
+        self.looking("reading progress", move |connection| {
+            let sql = format!(
+                "SELECT id FROM chunks c WHERE id > ?2 AND {condition} AND NOT EXISTS
+                 (SELECT 1 FROM progress p WHERE p.stage = ?1 AND p.chunk = c.id) ORDER BY id LIMIT ?3"
+            );
+            let after = after.map_or(-1, |chunk| chunk.0.cast_signed());
+            connection
+                .prepare_cached(&sql)?
+                .query_map(params![stage, after, rows::limit_of(limit)], |row| {
+                    Ok(ChunkId(rows::id(row, 0)?))
+                })?
+                .collect()
+        })
+        .await
     }
 }

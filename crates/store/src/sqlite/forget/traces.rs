@@ -1,0 +1,272 @@
+//! Which calls and runs hold the text of some files, or what was made of it?
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use pikerag_knowledge::{Millis, RunState};
+use rusqlite::{Connection, Transaction, params};
+use serde_json::Value;
+
+use super::super::{TEXT_GENERATION, counter, rows};
+use super::texts::{own, phrases, sources};
+use super::{FORGETTINGS, UNFINISHED};
+use crate::phrases::Phrases;
+
+/// What was found in one state of the base. What came since can be looked at alone.
+pub(super) struct Traces {
+    files: Vec<String>,
+    ours: Vec<String>,
+    state: State,
+    /// What the files say, and what they alone do.
+    said: Phrases,
+    own: Phrases,
+    /// The last row of the ledger that was looked at.
+    last_call: i64,
+    calls: HashSet<String>,
+    runs: HashMap<String, Run>,
+}
+
+/// While this stands, no document came or went, and the rows of the ledger have their numbers.
+#[derive(PartialEq, Eq)]
+struct State {
+    text: i64,
+    forgettings: i64,
+    is_forgetting: bool,
+}
+
+struct Run {
+    /// It may have changed since, for it went on.
+    is_going_on: bool,
+    holds: bool,
+    /// The calls that it rests on.
+    keys: HashSet<String>,
+}
+
+/// Keys of calls and names of runs.
+pub(super) struct Found {
+    pub(super) calls: HashSet<String>,
+    pub(super) runs: Vec<String>,
+}
+
+impl Traces {
+    /// Looks through the ledger and all runs.
+    pub(super) fn look(
+        connection: &Connection,
+        files: Vec<String>,
+        ours: Vec<String>,
+    ) -> rusqlite::Result<Self> {
+        let sources = sources(connection, &files)?;
+        let said = phrases(connection, &sources)?;
+        let own = match said.is_empty() {
+            true => said.clone(),
+            false => own(connection, &sources, &ours, &said)?,
+        };
+        let mut traces = Self {
+            files,
+            ours,
+            state: State::of(connection)?,
+            said,
+            own,
+            last_call: 0,
+            calls: HashSet::new(),
+            runs: HashMap::new(),
+        };
+        if !sources.is_empty() {
+            traces.look_at_calls(connection)?;
+            traces.look_at_runs(connection, &sources)?;
+        }
+        Ok(traces)
+    }
+
+    /// Looks at the calls and runs that came since, or at all again where documents did.
+    pub(super) fn look_again(mut self, connection: &Connection) -> rusqlite::Result<Self> {
+        let sources = sources(connection, &self.files)?;
+        let state = State::of(connection)?;
+        let is_as_it_was = state == self.state && !state.is_forgetting;
+        if !is_as_it_was || phrases(connection, &sources)? != self.said {
+            return Self::look(connection, self.files, self.ours);
+        }
+        if !sources.is_empty() {
+            self.look_at_calls(connection)?;
+            self.look_at_runs(connection, &sources)?;
+        }
+        Ok(self)
+    }
+
+    fn look_at_calls(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let last = "SELECT coalesce(max(rowid), 0) FROM calls";
+        let last: i64 = connection.query_row(last, [], |row| row.get(0))?;
+        if !self.own.is_empty() {
+            // The reply of an embedder is numbers.
+            let mut statement = connection.prepare(
+                "SELECT key, request, CASE role WHEN 'embed' THEN '' ELSE reply END FROM calls WHERE ?1 < rowid",
+            )?;
+            let mut rows = statement.query([self.last_call])?;
+            while let Some(row) = rows.next()? {
+                let (request, reply) = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
+                if asks(&self.own, request) || self.own.any_in_json(reply) {
+                    self.calls.insert(row.get(0)?);
+                }
+            }
+        }
+        self.last_call = last;
+        Ok(())
+    }
+
+    /// Looks at those that are not known yet, or went on.
+    fn look_at_runs(
+        &mut self,
+        connection: &Connection,
+        sources: &BTreeSet<i64>,
+    ) -> rusqlite::Result<()> {
+        let mut listed = connection.prepare("SELECT id, state FROM runs")?;
+        let listed: HashMap<String, String> = listed
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<_, _>>()?;
+        self.runs.retain(|id, run| listed.contains_key(id) && !run.is_going_on);
+        let nodes = nodes(connection, sources)?;
+        let mut jsons = connection.prepare(
+            "SELECT record FROM runs WHERE id = ?1 UNION ALL SELECT event FROM run_events WHERE run = ?1",
+        )?;
+        for (id, state) in listed {
+            if self.runs.contains_key(&id) {
+                continue;
+            }
+            let is_going_on = state == RunState::Running.as_str();
+            let mut run = Run { is_going_on, holds: false, keys: HashSet::new() };
+            let mut rows = jsons.query([&id])?;
+            while let Some(row) = rows.next()? {
+                let json = row.get_ref(0)?.as_str()?;
+                run.holds |= self.own.any_in_json(json) || nodes.any_in_json(json);
+                // What cannot be read rests on nothing that is known.
+                let event: Value = serde_json::from_str(json).unwrap_or_default();
+                let called = event.get("calls").and_then(Value::as_array).into_iter().flatten();
+                run.keys.extend(called.filter_map(Value::as_str).map(str::to_owned));
+            }
+            self.runs.insert(id, run);
+        }
+        Ok(())
+    }
+
+    /// Runs that hold one of the phrases, name a node of these documents, or rest on a call that goes. Calls that
+    /// only such runs rest on go as well: what a model made of the text in words of its own.
+    pub(super) fn found(self) -> Found {
+        let Self { mut calls, runs, .. } = self;
+        let (gone, kept): (Vec<_>, Vec<_>) = runs
+            .into_iter()
+            .partition(|(_, run)| run.holds || run.keys.iter().any(|key| calls.contains(key)));
+        let needed: HashSet<&String> = kept.iter().flat_map(|(_, run)| &run.keys).collect();
+        let alone = gone.iter().flat_map(|(_, run)| &run.keys).filter(|key| !needed.contains(key));
+        calls.extend(alone.cloned());
+        let mut runs: Vec<String> = gone.into_iter().map(|(id, _)| id).collect();
+        runs.sort();
+        Found { calls, runs }
+    }
+}
+
+impl Found {
+    pub(super) fn remove(&self, tx: &Transaction<'_>, now: Millis) -> rusqlite::Result<()> {
+        let mut call = tx.prepare("DELETE FROM calls WHERE key = ?1")?;
+        for key in &self.calls {
+            call.execute([key])?;
+        }
+        let mut run = tx.prepare("DELETE FROM runs WHERE id = ?1")?;
+        let mut note = tx.prepare(
+            "INSERT INTO forgotten_runs(id, forgotten) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+        )?;
+        for id in &self.runs {
+            run.execute([id])?;
+            note.execute(params![id, now.cast_signed()])?;
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    fn of(connection: &Connection) -> rusqlite::Result<Self> {
+        Ok(Self {
+            text: counter(connection, TEXT_GENERATION)?,
+            forgettings: counter(connection, FORGETTINGS)?,
+            is_forgetting: counter(connection, UNFINISHED)? != 0,
+        })
+    }
+}
+
+/// Whether a request holds one of the phrases, but for the shape of the reply that it asks for: that is ours.
+fn asks(phrases: &Phrases, request: &str) -> bool {
+    if !phrases.any_in_json(request) {
+        return false;
+    }
+    let Ok(Value::Object(mut parts)) = serde_json::from_str(request) else { return true };
+    match parts.remove("schema") {
+        Some(_) => phrases.any_in_json(&Value::Object(parts).to_string()),
+        None => true,
+    }
+}
+
+/// The names of chunks and atoms of these documents, as JSON writes them.
+fn nodes(connection: &Connection, sources: &BTreeSet<i64>) -> rusqlite::Result<Phrases> {
+    let mut names = Vec::new();
+    for query in [
+        "SELECT id FROM chunks WHERE source = ?1",
+        "SELECT a.id FROM atoms a JOIN chunks c ON c.id = a.chunk WHERE c.source = ?1",
+    ] {
+        let mut statement = connection.prepare(query)?;
+        for source in sources {
+            for id in statement.query_map([source], |row| rows::id(row, 0))? {
+                names.push(format!("{:016x}", id?));
+            }
+        }
+    }
+    Ok(Phrases::new(names))
+}
+
+#[cfg(test)]
+mod tests {
+    use pikerag_extract::{ChunkParams, document_graph};
+    use pikerag_knowledge::{CallRecord, CorpusWriter, FileRecord, Ledger, Usage};
+    use pikerag_parse::{Limits, NoTools, parse};
+
+    use super::*;
+    use crate::Base;
+
+    async fn put(base: &Base, path: &str, text: &str) {
+        let parsed = parse(path, text.as_bytes(), &Limits::default(), &NoTools).unwrap();
+        let graph = |document| document_graph(path, document, ChunkParams::default());
+        let graphs = parsed.documents.into_iter().map(graph).collect();
+        let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
+        let file = FileRecord { path: path.to_owned(), hash, recipe: "r".to_owned() };
+        base.put_file(&file, graphs).await.unwrap();
+    }
+
+    async fn keep(base: &Base, key: &str, request: &str) {
+        let [key, request] = [key, request].map(str::to_owned);
+        let (role, model, reply) = ("answer".to_owned(), "m".to_owned(), "{}".to_owned());
+        let usage = Usage::default();
+        let call = CallRecord { key, role, model, request, reply, usage, unusable: false };
+        base.keep(&call).await.unwrap();
+    }
+
+    /// What was looked at is not read again while others wait, unless documents came or went.
+    #[tokio::test]
+    async fn only_what_came_since_is_looked_at_again() {
+        const SECRET: &str = "The secret crane lifts nine tons.";
+        let folder = tempfile::tempdir().unwrap();
+        let base = Base::open_or_create(folder.path()).unwrap();
+        put(&base, "a.txt", SECRET).await;
+        keep(&base, "asked", SECRET).await;
+        keep(&base, "changed", "Well?").await;
+        let connection = base.inner.reader().unwrap();
+        let look = || Traces::look(&connection, vec!["a.txt".to_owned()], Vec::new()).unwrap();
+        let (one, other) = (look(), look());
+        let sql = "UPDATE calls SET request = ?1 WHERE key = 'changed'";
+        base.inner.transaction("changing", |tx| tx.execute(sql, [SECRET])).unwrap();
+        keep(&base, "new", SECRET).await;
+        keep(&base, "other", "Well?").await;
+        let mut found: Vec<_> =
+            one.look_again(&connection).unwrap().found().calls.into_iter().collect();
+        found.sort();
+        assert_eq!(found, ["asked", "new"]);
+        put(&base, "b.txt", "Another crane.").await;
+        assert_eq!(other.look_again(&connection).unwrap().found().calls.len(), 3);
+    }
+}
