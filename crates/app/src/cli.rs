@@ -2,6 +2,7 @@
 
 mod keep;
 mod look;
+mod misuse;
 mod requests;
 mod runs;
 
@@ -17,6 +18,7 @@ pub(crate) use self::look::{
     Graph, GraphCommand, GraphExport, GraphFormat, Methods, Propose, Records, SchemaCommand, Tags,
     TagsVerb,
 };
+use self::misuse::misuse;
 pub(crate) use self::runs::{Runs, RunsVerb};
 
 /// Turns documents into an inspectable knowledge base and answers hard questions over it, with the
@@ -66,37 +68,9 @@ impl Arguments {
     /// The words of the command line, where they make sense.
     pub(crate) fn heard() -> Result<Self, clap::Error> {
         let arguments = Self::try_parse()?;
-        let misuse = match &arguments.command {
-            Command::Ask(ask) => unquoted("ask", &ask.question),
-            Command::Search(search) => unquoted("search", &search.query),
-            Command::Index(Index { with, .. }) | Command::Estimate(Estimate { with, .. }) => {
-                let both = with.with.iter().find(|name| with.without.contains(name));
-                both.map(|_| "`--with` and `--without` name the same".to_owned())
-            }
-            Command::Graph(Graph { command: Some(GraphCommand::Export(export)), .. })
-                if export.of.is_some() && export.format != GraphFormat::Html =>
-            {
-                Some(
-                    "`--of` goes with `--format html`: other formats hold the whole graph"
-                        .to_owned(),
-                )
-            }
-            _ => None,
-        };
-        match misuse {
+        match misuse(&arguments.command) {
             Some(misuse) => Err(Self::command().error(ErrorKind::ValueValidation, misuse)),
             None => Ok(arguments),
-        }
-    }
-}
-
-/// Without quotes the shell cuts a question into words, and takes `?` and `*` for names of files.
-fn unquoted(verb: &str, words: &[String]) -> Option<String> {
-    match words {
-        [] | [_] => None,
-        words => {
-            let words = words.join(" ").replace(['"', '\\', '$', '`'], "");
-            Some(format!("several words: put them in quotes, `pikerag {verb} \"{words}\"`"))
         }
     }
 }

@@ -19,8 +19,8 @@ use async_trait::async_trait;
 use pikerag_knowledge::{
     Atom, CallRecord, Chunk, ChunkId, Community, CommunityId, DocumentGraph, Extraction,
     FileRecord, Filter, FoundTag, KnowledgeBase, NameKey, NodeId, Record, Refusal, RunEvent, RunId,
-    RunRecord, SchemaHash, Snapshots, Source, SourceId, StoreError, Structure, Summary, SummaryId,
-    TagClass, TagPair, Vector, VectorSet,
+    RunRecord, SampleKey, SchemaHash, Snapshots, Source, SourceId, StoreError, Structure, Summary,
+    SummaryId, TagClass, TagPair, Vector, VectorSet,
 };
 
 /// A base in memory; copies share it.
@@ -83,7 +83,7 @@ struct HeldClass {
 #[derive(Clone)]
 struct HeldPair {
     pair: TagPair,
-    samples: BTreeSet<u64>,
+    samples: BTreeSet<SampleKey>,
 }
 
 impl Oracle {

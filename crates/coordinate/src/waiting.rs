@@ -1,7 +1,7 @@
 //! What is left to do? The chunks that wait for each stage that the next run would run, told by their marks.
 
 use pikerag_knowledge::{
-    ChunkKind, KnowledgeWriter, RecordsBy, Stage, StoreError, Structure, Wanted,
+    Backlog, ChunkKind, KnowledgeWriter, RecordsBy, Stage, StoreError, Structure, Wanted,
 };
 
 use crate::indexing::params::Params;
@@ -19,11 +19,11 @@ pub async fn waiting(
     base: &dyn KnowledgeWriter,
     params: &Params,
     available: &Available,
-) -> Result<Vec<(Stage, usize)>, StoreError> {
+) -> Result<Vec<Backlog>, StoreError> {
     let wanted: Vec<Structure> =
         base.structures().await?.into_iter().map(|wanted| wanted.structure).collect();
     let begins = begins(&Plan { params, available, wanted });
-    let mut waiting: Vec<(Stage, usize)> = Vec::new();
+    let mut waiting: Vec<Backlog> = Vec::new();
     for (begin, end) in begins {
         for stage in stages(base, params, begin, end).await? {
             let count = match kind(begin) {
@@ -36,8 +36,8 @@ pub async fn waiting(
                 None if !stage.is_of_chunks() => 0,
                 None => base.pending(&stage, None, usize::MAX).await?.len(),
             };
-            if 0 < count && waiting.iter().all(|(other, _)| *other != stage) {
-                waiting.push((stage, count));
+            if 0 < count && waiting.iter().all(|other| other.stage != stage.0) {
+                waiting.push(Backlog { stage: stage.0, count });
             }
         }
     }

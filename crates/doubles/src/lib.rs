@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    ChatModel, ChatReply, ChatRequest, Embedder, Message, ModelError, Role, TokenLogprob, Usage,
-    Vector,
+    ChatModel, ChatReply, ChatRequest, Chunk, ChunkId, ChunkKind, Embedder, Message, ModelError,
+    Role, SourceId, Span, TokenLogprob, Usage, Vector,
 };
 
 /// A chat model that replies as told. It keeps the requests that it got.
@@ -347,6 +347,28 @@ pub fn prompt(request: &ChatRequest) -> Option<&str> {
     match request.messages.first() {
         Some(Message::User { text, .. }) => Some(text),
         _ => None,
+    }
+}
+
+/// A chunk of nothing but text: all of a document of its own number, `a.md`.
+pub fn chunk(id: u64, title: &str, text: &str) -> Chunk {
+    Chunk {
+        id: ChunkId(id),
+        source: SourceId(id),
+        uri: "a.md".to_owned(),
+        title: title.to_owned(),
+        section: None,
+        headings: Vec::new(),
+        ordinal: 0,
+        kind: ChunkKind::Text,
+        text: text.to_owned(),
+        span: Span { start: 0, end: text.len() },
+        page: None,
+        area: None,
+        boxes: Vec::new(),
+        summary: None,
+        hidden: false,
+        table: None,
     }
 }
 

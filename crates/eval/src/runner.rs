@@ -182,7 +182,7 @@ async fn judged(
 fn ends_every_answer(error: &SolveError) -> bool {
     match (error, error.model()) {
         (SolveError::Store(_), _) => true,
-        (_, Some(ModelError::NoLogprobs { .. })) | (_, None) => false,
+        (_, Some(ModelError::NoLogprobs { .. }) | None) => false,
         (_, Some(model)) => model.concerns_every_call(),
     }
 }

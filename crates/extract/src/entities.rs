@@ -263,7 +263,7 @@ fn weight(item: &Value) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use pikerag_knowledge::{ChunkId, ChunkKind, SourceId, Span};
+    use pikerag_doubles::chunk;
 
     use super::*;
 
@@ -310,24 +310,7 @@ mod tests {
     #[test]
     fn names_stand_together_in_a_sentence() {
         let text = "The KX-40 was designed by Ilse Brandt. Ilse Brandt was born in Varnsund.";
-        let chunk = Chunk {
-            id: ChunkId(1),
-            source: SourceId(1),
-            uri: String::new(),
-            title: String::new(),
-            section: None,
-            headings: Vec::new(),
-            ordinal: 0,
-            kind: ChunkKind::Text,
-            text: text.to_owned(),
-            span: Span { start: 0, end: text.len() },
-            page: None,
-            area: None,
-            boxes: Vec::new(),
-            summary: None,
-            hidden: false,
-            table: None,
-        };
+        let chunk = chunk(1, "", text);
         let mut found = shown(&extract_names(&chunk));
         found.sort();
         // Which of two comes first is decided by identifier.

@@ -16,7 +16,7 @@ mod tags;
 mod writer;
 
 pub use base::{KnowledgeBase, KnowledgeWriter};
-pub use corpus::{BaseSummary, CorpusReader};
+pub use corpus::{Backlog, BaseSummary, CorpusReader};
 pub use error::StoreError;
 pub use graph::{CommunityReport, GraphReader, GraphWriter, ShortDescription};
 pub use ledger::{CallRecord, Claim, Ledger};
@@ -29,7 +29,7 @@ pub use refusals::{Refusal, RefusalCause, RefusalCount, RefusalWriter};
 pub use search::{Bearer, Mentions, NodeVector, Scored, SearchIndex, SearchWriter, VectorSet};
 pub use snapshot::Snapshots;
 pub use stage::{ExtractBy, RecordsBy, Stage};
-pub use tags::{ChunkTags, FoundTag, KeyedClass, KeyedPair, TagReader, TagWriter};
+pub use tags::{ChunkTags, FoundTag, KeyedClass, KeyedPair, SampleKey, TagReader, TagWriter};
 pub use writer::{CorpusWriter, FileRecord, InChunk, PutReport, SourceSummary};
 
 /// The cause of an error, kept for the chain.

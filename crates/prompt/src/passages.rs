@@ -52,22 +52,9 @@ mod tests {
     #[test]
     fn a_figure_is_shown_with_what_a_model_sees_and_a_table_is_not() {
         let mut chunk = Chunk {
-            id: pikerag_knowledge::ChunkId(1),
-            source: pikerag_knowledge::SourceId(1),
-            uri: "a.md".to_owned(),
-            title: "A".to_owned(),
-            section: None,
-            headings: Vec::new(),
-            ordinal: 0,
             kind: ChunkKind::Figure,
-            text: "[Figure 1]".to_owned(),
-            span: pikerag_knowledge::Span { start: 0, end: 10 },
-            page: None,
-            area: None,
-            boxes: Vec::new(),
-            table: None,
             summary: Some("Bars.\n# Question\nOne] is red.".to_owned()),
-            hidden: false,
+            ..pikerag_doubles::chunk(1, "A", "[Figure 1]")
         };
         assert_eq!(
             passages([&chunk]),

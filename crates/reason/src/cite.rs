@@ -194,30 +194,14 @@ fn folded(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use pikerag_knowledge::{ChunkId, ChunkKind};
+    use pikerag_knowledge::ChunkId;
     use proptest::prelude::*;
 
     use super::*;
 
     fn chunk(id: u64, text: &str) -> Chunk {
-        Chunk {
-            id: ChunkId(id),
-            source: SourceId(1),
-            uri: "a.md".to_owned(),
-            title: "A".to_owned(),
-            section: None,
-            headings: Vec::new(),
-            ordinal: 0,
-            kind: ChunkKind::Text,
-            text: text.to_owned(),
-            span: Span { start: 100, end: 100 + text.len() },
-            page: None,
-            area: None,
-            boxes: Vec::new(),
-            summary: None,
-            hidden: false,
-            table: None,
-        }
+        let span = Span { start: 100, end: 100 + text.len() };
+        Chunk { source: SourceId(1), span, ..pikerag_doubles::chunk(id, "A", text) }
     }
 
     fn located(texts: &[&str], quote: &str) -> Option<(u64, Option<String>)> {

@@ -163,7 +163,8 @@ fn shown(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use pikerag_knowledge::{ChunkId, ChunkKind, SourceId, Span};
+    use pikerag_doubles::chunk;
+    use pikerag_knowledge::Chunk;
 
     use super::*;
 
@@ -187,24 +188,7 @@ mod tests {
             ("Ilse Brandt", "Ilse Brandt likes tea. Ilse Brandt was born in Varnsund."),
         ];
         for (id, (title, text)) in texts.into_iter().enumerate() {
-            let chunk = Chunk {
-                id: ChunkId(id as u64),
-                source: SourceId(id as u64),
-                uri: title.to_owned(),
-                title: title.to_owned(),
-                section: None,
-                headings: Vec::new(),
-                ordinal: 0,
-                kind: ChunkKind::Text,
-                text: text.to_owned(),
-                span: Span { start: 0, end: text.len() },
-                page: None,
-                area: None,
-                boxes: Vec::new(),
-                summary: None,
-                hidden: false,
-                table: None,
-            };
+            let chunk = Chunk { uri: title.to_owned(), ..chunk(id as u64, title, text) };
             context.add(id + 1, chunk);
         }
         let question = Question {

@@ -1,10 +1,10 @@
 //! How does a model server answer: rightly, late, wrongly, or not at all? One within the test's process,
 //! that speaks as OpenAI's do, and counts what reaches it.
 
+mod counts;
 mod faults;
 mod http;
 
-use std::collections::{BTreeMap, HashMap};
 use std::io::BufReader;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,10 +15,12 @@ use std::time::Duration;
 use base64::Engine;
 use serde_json::{Value, json};
 
+pub use counts::Heard;
 pub use faults::{Fault, Faults, Malformed, When};
 
 use crate::oracle::Said;
 use crate::words::{tokens, vector};
+use counts::Counts;
 use faults::Drawn;
 use http::{Request, Response};
 
@@ -55,60 +57,6 @@ struct Spoiled {
     is_chat: bool,
     word: String,
     fault: Fault,
-}
-
-/// What has reached it, as it was counted.
-#[derive(Default)]
-struct Counts {
-    heard: Heard,
-    /// First line and headers of each request.
-    heads: Vec<String>,
-    /// How often each request was seen, for the draws of faults.
-    seen: HashMap<blake3::Hash, u64>,
-    /// How often each was answered, or is going to be.
-    chats: HashMap<blake3::Hash, u64>,
-    texts: BTreeMap<String, u64>,
-}
-
-/// What has reached the server since it was started or reset.
-#[derive(Clone, Debug, Default)]
-pub struct Heard {
-    /// Chat requests.
-    pub chats: u64,
-    /// Requests for vectors.
-    pub embeddings: u64,
-    /// Chat requests that had been made before, word for word, and answered then.
-    pub repeated_chats: u64,
-    /// Texts that had been embedded before.
-    pub repeated_texts: u64,
-    /// Tokens of the chat requests that were answered, and of the texts embedded.
-    pub prompt_tokens: u64,
-    /// Tokens of the replies.
-    pub completion_tokens: u64,
-    /// Chat requests by kind of prompt.
-    pub kinds: BTreeMap<String, u64>,
-    /// What went wrong on purpose, by name.
-    pub faults: BTreeMap<String, u64>,
-}
-
-impl Heard {
-    /// All requests.
-    #[must_use]
-    pub fn requests(&self) -> u64 {
-        self.chats + self.embeddings
-    }
-
-    /// Chat requests of a kind.
-    #[must_use]
-    pub fn kind(&self, kind: &str) -> u64 {
-        self.kinds.get(kind).copied().unwrap_or_default()
-    }
-
-    /// Faults of a name.
-    #[must_use]
-    pub fn fault(&self, name: &str) -> u64 {
-        self.faults.get(name).copied().unwrap_or_default()
-    }
 }
 
 impl Server {
@@ -337,11 +285,13 @@ impl Shared {
             Value::Array(texts) => texts.iter().filter_map(Value::as_str).collect(),
             _ => Vec::new(),
         };
+        let asked_for = asked["dimensions"].as_u64().map(|dimensions| dimensions as usize);
+        let dimensions = asked_for.unwrap_or(self.dimensions);
         counts.heard.embeddings += 1;
         let packed = asked["encoding_format"] == "base64";
         let mut data = Vec::new();
         for (index, text) in texts.iter().enumerate() {
-            let vector = drawn.vector(vector(text, self.dimensions));
+            let vector = drawn.vector(vector(text, dimensions));
             data.push(json!({"index": index, "embedding": embedding(&vector, packed)}));
         }
         let read = texts.iter().map(|text| tokens(text)).sum::<u64>();
@@ -355,29 +305,6 @@ impl Shared {
         }
         drawn.list(&mut data);
         json!({"object": "list", "data": data, "usage": {"prompt_tokens": read, "total_tokens": read}})
-    }
-}
-
-impl Counts {
-    /// What goes wrong: what the words of the request say, or else the rules.
-    fn draw(
-        &mut self,
-        faults: &Faults,
-        body: &[u8],
-        is_chat: bool,
-        spoils: Option<Fault>,
-    ) -> Drawn {
-        let key = blake3::hash(body);
-        let nth = self.seen.entry(key).or_default();
-        let drawn = match spoils {
-            Some(fault) => Drawn(Some(fault)),
-            None => faults.draw(&key, *nth, is_chat),
-        };
-        *nth += 1;
-        if let Some(name) = drawn.name() {
-            *self.heard.faults.entry(name).or_default() += 1;
-        }
-        drawn
     }
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct Paths {
 
 #[derive(Debug, Args)]
 pub(crate) struct Trust {
-    /// The file; if none, that of --config or PIKERAG_CONFIG, else `pikerag.toml` here. A change of it has to be trusted again.
+    /// The file; if none, that of --config or `PIKERAG_CONFIG`, else `pikerag.toml` here. A change of it has to be trusted again.
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// List the files that are trusted.

@@ -78,7 +78,7 @@ fn tell(response: &IndexResponse) {
             }
             Outcome::Unchanged => unchanged += 1,
             Outcome::Waiting { reason } => {
-                note(&format!("waits: {}: {}", one_line(path), one_line(reason)))
+                note(&format!("waits: {}: {}", one_line(path), one_line(reason)));
             }
             Outcome::Failed { reason } => {
                 let told = advice::file(reason);

@@ -4,7 +4,7 @@ use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use pikerag_engine::knowledge::RefusalCause;
+use pikerag_engine::knowledge::{Backlog, RefusalCause, RefusalCount, Structure};
 use pikerag_engine::parts::mark_in_words;
 use pikerag_engine::{Engine, StatusResponse};
 
@@ -95,7 +95,16 @@ pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
             originals.without
         ));
     }
-    for (stage, left) in &waiting {
+    tell_open(&waiting, &summary.refused, &stale);
+    tell_same(&same);
+    tell_gone(&gone);
+    tell_unseen(&unseen);
+    Ok(0)
+}
+
+/// What the next run of indexing would do, and what models refused.
+fn tell_open(waiting: &[Backlog], refused: &[RefusalCount], stale: &[Structure]) {
+    for Backlog { stage, count: left } in waiting {
         let what = match stage.as_str() {
             "vectors" => "text",
             "document summaries" => "document",
@@ -104,7 +113,7 @@ pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
         let wait = if *left == 1 { "waits" } else { "wait" };
         say(&format!("  {} {wait} for {stage}", count(*left, what)));
     }
-    for refused in &summary.refused {
+    for refused in refused {
         let was = match refused.cause {
             RefusalCause::Refused => "refused",
             RefusalCause::Unreadable => "answered unreadably",
@@ -118,16 +127,12 @@ pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
             advice::REFUSED
         ));
     }
-    for structure in &stale {
+    for structure in stale {
         say(&format!("  the {structure} waits to be built"));
     }
     if !waiting.is_empty() || !stale.is_empty() {
         say("  run `pikerag index PATH…` again to go on");
     }
-    tell_same(&same);
-    tell_gone(&gone);
-    tell_unseen(&unseen);
-    Ok(0)
 }
 
 pub(crate) fn export(engine: &Engine, arguments: &Export) -> anyhow::Result<u8> {

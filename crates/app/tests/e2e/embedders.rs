@@ -68,3 +68,24 @@ fn a_search_by_words_loads_no_weights() {
     let ran = local.run_to(1, &["--base", &base, "search", "--by", "meaning", "crane"]);
     assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
 }
+
+/// Vectors of another length are others: made anew, and never compared with those of before.
+#[test]
+fn a_dimension_that_is_asked_for_makes_vectors_of_their_own() {
+    let talker = Talker::start();
+    let place = talker.place();
+    place.write("a.md", PAGE);
+    let search = ["--json", "search", "--by", "meaning", "Who built it?"];
+    place.run_to(0, &["index", "a.md"]);
+    let long = place.run_to(0, &search).json()[0]["score"].clone();
+    place.write("pikerag.toml", "[embed]\nextra = { dimensions = 4 }\n");
+    assert_ne!(place.run(&search).code, Some(0), "searched with vectors of another length");
+    let report = place.run_to(0, &["--json", "index", "a.md"]).json()["report"].clone();
+    assert!(0 < report["vectors"].as_u64().unwrap(), "{report}");
+    assert_ne!(place.run_to(0, &search).json()[0]["score"], long);
+    // The first are on record: nothing is paid again.
+    place.write("pikerag.toml", "");
+    talker.reset();
+    place.run_to(0, &["index", "a.md"]);
+    assert_eq!(talker.heard().embeddings, 0);
+}

@@ -89,7 +89,7 @@ fn a_cap_on_calls_stops_and_the_next_run_goes_on() {
     let heard = stub.heard();
     assert_eq!(heard.requests(), 200);
     let left = 500 - heard.chats;
-    assert_eq!(status(&place)["pending"], json!([["atomize:question", left]]));
+    assert_eq!(status(&place)["pending"], json!([{"stage": "atomize:question", "count": left}]));
     goes_on(&place, &stub);
 }
 

@@ -235,8 +235,12 @@ fn status_says_all_that_waits_and_what_is_there_twice() {
     }
     place.run_to(0, &["--offline", "index", "docs"]);
     let status = place.run_to(0, &["--json", "status"]).json();
-    assert_eq!(status["waiting"][0], json!(["atomic questions", 2]), "{status:#}");
-    assert_eq!(status["waiting"][1][0], "vectors", "{status:#}");
+    assert_eq!(
+        status["waiting"][0],
+        json!({"stage": "atomic questions", "count": 2}),
+        "{status:#}"
+    );
+    assert_eq!(status["waiting"][1]["stage"], "vectors", "{status:#}");
     assert_eq!(status["same"], json!([["docs/a.md", "docs/b.md"]]));
     let told = place.run_to(0, &["status"]).stdout;
     for part in

@@ -117,8 +117,8 @@ fn json_is_exact() {
 /// A name with a line break makes no line that reads as one of ours.
 #[test]
 fn a_name_makes_no_line_of_its_own() {
-    let place = Place::new();
     const FORGED: &str = "\nerror: forged";
+    let place = Place::new();
     for name in ["a", "b"] {
         place.write(&format!("docs/{name}{FORGED}.md"), "Firm Ada makes cranes.");
     }

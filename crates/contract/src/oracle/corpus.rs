@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Atom, AtomKind, BaseSummary, Chunk, ChunkId, CorpusReader, ExtractBy, Image, Record, SectionId,
-    Source, SourceId, Span, Stage, StoreError, Usage,
+    Atom, AtomKind, Backlog, BaseSummary, Chunk, ChunkId, CorpusReader, ExtractBy, Image, Record,
+    SectionId, Source, SourceId, Span, Stage, StoreError, Usage,
 };
 
 use super::{Oracle, State};
@@ -145,7 +145,7 @@ impl State {
         for stage in atomizing.into_iter().chain(extracting) {
             let done = self.done.iter().filter(|(held, _)| *held == stage.0).count();
             if 0 < done && done < searchable {
-                pending.push((stage.0, searchable - done));
+                pending.push(Backlog { stage: stage.0, count: searchable - done });
             }
         }
         let tags = self.tags.values().flatten().map(|tag| (tag.class, tag.key));

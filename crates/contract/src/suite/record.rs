@@ -71,7 +71,7 @@ pub async fn what_was_refused_is_told_until_it_is_answered_or_asked_for_again(
     let text = refused(&embed, chunks[2].into(), "too long");
     base.put_refusals(vec![of(0), of(1), text.clone()], Vec::new()).await.unwrap();
     // Of a chunk it counts once something stands in for the reply: until then it waits still.
-    assert_eq!(base.refusals().await.unwrap(), [text.clone()]);
+    assert_eq!(base.refusals().await.unwrap(), vec![text.clone()]);
     let stand_ins = |chunk| found_in(chunk, vec![atom(chunk, "q?")]);
     base.put_atoms(&questions(), vec![stand_ins(chunks[0]), stand_ins(chunks[1])]).await.unwrap();
     let told = base.refusals().await.unwrap();

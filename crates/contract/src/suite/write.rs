@@ -1,6 +1,6 @@
 //! Does a store keep what indexing writes, and let go what derives from what is gone?
 
-use pikerag_knowledge::{AtomKind, PutReport, Stage, Structure, VectorSet, Wanted};
+use pikerag_knowledge::{AtomKind, Backlog, PutReport, Stage, Structure, VectorSet, Wanted};
 
 use super::fixture::{
     at, atom, fill_vectors, found_in, matching, near, one_of, put_pages, questions, with,
@@ -67,7 +67,7 @@ pub async fn chunks_wait_for_each_stage_page_by_page(shelf: &Shelf<impl Store>) 
     base.put_atoms(&stage, vec![found_in(chunks[1], vec![])]).await.unwrap();
     assert_eq!(base.pending(&stage, None, 2).await.unwrap(), [chunks[0], chunks[2]]);
     assert_eq!(base.pending(&other, None, usize::MAX).await.unwrap(), chunks);
-    assert_eq!(base.summary().await.unwrap().pending, [(stage.0, 6)]);
+    assert_eq!(base.summary().await.unwrap().pending, [Backlog { stage: stage.0, count: 6 }]);
 }
 
 pub async fn vectors_of_another_embedder_are_missing_ones(shelf: &Shelf<impl Store>) {

@@ -8,8 +8,8 @@ use futures::stream::{self, StreamExt};
 use pikerag_extract::{chunk_tags, map_tags, question_tags, tag_key};
 use pikerag_knowledge::id::content_id;
 use pikerag_knowledge::{
-    Account, ChatModel, Chunk, ChunkId, KeyedPair, KnowledgeWriter, Origin, Role, SourceId,
-    StoreError, TagClass, TagPair,
+    Account, ChatModel, Chunk, ChunkId, KeyedPair, KnowledgeWriter, Origin, Role, SampleKey,
+    SourceId, StoreError, TagClass, TagPair,
 };
 use pikerag_prompt::AskError;
 use serde::{Deserialize, Serialize};
@@ -149,7 +149,7 @@ async fn pairs_of(
     let of_question: Vec<&str> = ours.iter().map(|tag| tag.text.as_str()).collect();
     let of_passage: Vec<&str> = theirs.iter().map(|(tag, _)| tag.as_str()).collect();
     let places = map_tags(model, &sample.question, &of_question, &of_passage, account).await?;
-    let from = content_id("sample", &[sample.question.as_bytes()]);
+    let from = SampleKey(content_id("sample", &[sample.question.as_bytes()]));
     let mut pairs = Vec::with_capacity(places.len());
     for (one, other) in places {
         let (Some(colloquial), Some((professional, class))) =
@@ -168,7 +168,7 @@ pub fn keyed_pair(
     professional: &str,
     class: &str,
     origin: Origin,
-    sample: Option<u64>,
+    sample: Option<SampleKey>,
 ) -> Option<KeyedPair> {
     Some(KeyedPair {
         colloquial: tag_key(colloquial)?,

@@ -185,6 +185,8 @@ pub(super) struct EmbedTable {
     pub(super) timeout_seconds: Option<u64>,
     pub(super) in_flight: Option<usize>,
     pub(super) batch: Option<usize>,
+    /// Further fields of each request, such as `dimensions`.
+    pub(super) extra: serde_json::Map<String, serde_json::Value>,
     /// What goes before queries; default: as the model's card has it.
     pub(super) query_prefix: Option<String>,
     /// What goes before documents; the same.

@@ -248,6 +248,7 @@ fn embed_endpoint(table: &EmbedTable) -> Result<EmbedSettings, SettingsError> {
     let endpoint = Endpoint {
         api_key: table.api_key.clone(),
         azure_api_version: table.azure_api_version.clone(),
+        extra: table.extra.clone(),
         withheld: table.withheld.clone(),
         ..endpoint(table.base_url.as_deref(), Some(model), table.timeout_seconds)
     };

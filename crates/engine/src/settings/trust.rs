@@ -148,6 +148,7 @@ fn needing_trust(file: &SettingsFile) -> Vec<String> {
         ("embed.api_key_env", embed.api_key_env.is_some()),
         ("embed.azure_api_version", embed.azure_api_version.is_some()),
         ("embed.weights", embed.weights.is_some()),
+        ("embed.extra", !embed.extra.is_empty()),
         ("tools.tesseract", tools.tesseract.is_some()),
         ("tools.languages", !tools.languages.is_empty()),
         ("tools.soffice", tools.soffice.is_some()),

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use pikerag_coordinate::ingest::mark_in_words;
 use pikerag_coordinate::waiting::{stale, waiting};
-use pikerag_knowledge::{BaseSummary, CorpusReader, Progress, Stage, Structure, error_chain};
+use pikerag_knowledge::{
+    Backlog, BaseSummary, CorpusReader, Progress, Stage, Structure, error_chain,
+};
 use pikerag_store::{Base, Originals};
 use serde::Serialize;
 
@@ -32,7 +34,7 @@ pub struct StatusResponse {
     pub no_embedder: Option<String>,
     /// All that the next run of indexing would do, in its order: the name of the stage, and what waits for it (chunks,
     /// or texts that wait for vectors).
-    pub waiting: Vec<(String, usize)>,
+    pub waiting: Vec<Backlog>,
     /// Structures that the next run of indexing would build, or build anew.
     pub stale: Vec<Structure>,
     /// Files that are gone from disk, and of which the base still holds all.
@@ -81,23 +83,21 @@ impl Engine {
         base: &Base,
         summary: &BaseSummary,
         embedder: Option<&str>,
-    ) -> Result<Vec<(String, usize)>> {
-        let wanted = waiting(base, &self.settings().ingest, &self.available()).await?;
-        let mut marks: Vec<(String, usize)> =
-            wanted.into_iter().map(|(stage, chunks)| (stage.0, chunks)).collect();
+    ) -> Result<Vec<Backlog>> {
+        let mut marks = waiting(base, &self.settings().ingest, &self.available()).await?;
         // What was begun with a model that is not there today waits all the same.
-        for (mark, chunks) in &summary.pending {
-            if marks.iter().all(|(other, _)| other != mark) {
-                marks.push((mark.clone(), *chunks));
+        for begun in &summary.pending {
+            if marks.iter().all(|other| other.stage != begun.stage) {
+                marks.push(begun.clone());
             }
         }
-        let mut named: Vec<(String, usize)> = Vec::new();
-        for (mark, chunks) in marks {
-            let name = mark_in_words(&mark);
-            match named.iter_mut().find(|(other, _)| other == name) {
+        let mut named: Vec<Backlog> = Vec::new();
+        for Backlog { stage, count } in marks {
+            let name = mark_in_words(&stage);
+            match named.iter_mut().find(|other| other.stage == name) {
                 // Classes of tags, and schemas, are each looked for in all chunks.
-                Some(held) => held.1 = held.1.max(chunks),
-                None => named.push((name.to_owned(), chunks)),
+                Some(held) => held.count = held.count.max(count),
+                None => named.push(Backlog { stage: name.to_owned(), count }),
             }
         }
         if let Some(embedder) = embedder.or(summary.embedder.as_deref()) {
@@ -106,7 +106,7 @@ impl Engine {
             let refused: usize = refused.map(|refused| refused.count).sum();
             let texts = base.count_without_vector(embedder).await?.saturating_sub(refused);
             if 0 < texts {
-                named.push((VECTORS.to_owned(), texts));
+                named.push(Backlog { stage: VECTORS.to_owned(), count: texts });
             }
         }
         Ok(named)

@@ -119,9 +119,18 @@ pub struct BaseSummary {
     pub calls: usize,
     /// Tokens of all recorded calls.
     pub usage: Usage,
-    /// Chunks that wait for a stage: its name, and how many.
-    pub pending: Vec<(String, usize)>,
+    /// Stages that were begun, and the chunks that wait for each.
+    pub pending: Vec<Backlog>,
     /// What models refused, and rules stand in for: by stage and cause.
     #[serde(default)]
     pub refused: Vec<super::RefusalCount>,
+}
+
+/// What waits for a stage.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Backlog {
+    /// The stage: by its mark, or in words where people read it.
+    pub stage: String,
+    /// How many wait: mostly chunks.
+    pub count: usize,
 }

@@ -105,6 +105,10 @@ pub struct KeyedClass {
     pub class: TagClass,
 }
 
+/// Names a question with its answers that pairs were learned from: the same one counts once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SampleKey(pub u64);
+
 /// A pair with what it is found by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyedPair {
@@ -113,7 +117,7 @@ pub struct KeyedPair {
     /// Key of the folded professional word.
     pub professional: NameKey,
     /// The sample it comes from.
-    pub sample: Option<u64>,
+    pub sample: Option<SampleKey>,
     /// The words as they are shown, not folded.
     pub pair: TagPair,
 }

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, SourceId, Span};
+use pikerag_doubles::chunk;
+use pikerag_knowledge::Chunk;
 use proptest::prelude::*;
 
 use super::lines::{HEADINGS, folded};
@@ -126,27 +127,6 @@ fn heads(prompt: &str) -> Vec<String> {
         }
     }
     heads
-}
-
-fn chunk(id: u64, title: &str, text: &str) -> Chunk {
-    Chunk {
-        id: ChunkId(id),
-        source: SourceId(id),
-        uri: "a.md".to_owned(),
-        title: title.to_owned(),
-        section: None,
-        headings: Vec::new(),
-        ordinal: 0,
-        kind: ChunkKind::Text,
-        text: text.to_owned(),
-        span: Span { start: 0, end: text.len() },
-        page: None,
-        area: None,
-        boxes: Vec::new(),
-        table: None,
-        summary: None,
-        hidden: false,
-    }
 }
 
 fn hostile() -> impl Strategy<Value = String> {

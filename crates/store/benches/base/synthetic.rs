@@ -7,8 +7,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use pikerag_knowledge::{
-    Atom, AtomId, AtomKind, Chunk, ChunkId, ChunkKind, CorpusWriter, DocumentGraph, FileRecord,
-    InChunk, NodeId, NodeVector, SearchWriter, Source, SourceId, Span, Stage, VectorSet,
+    Atom, AtomId, AtomKind, Chunk, ChunkId, CorpusWriter, DocumentGraph, FileRecord, InChunk,
+    NodeId, NodeVector, SearchWriter, Source, SourceId, Stage, VectorSet,
 };
 use pikerag_store::Base;
 
@@ -202,23 +202,12 @@ pub(crate) async fn put(base: &Base, path: &str, n: usize, atoms: usize, random:
 fn document(uri: &str, random: &mut Random) -> DocumentGraph {
     let (title, text) = (random.text(2), random.text(WORDS));
     let id = SourceId::of(uri);
+    let of = ChunkId::of(id, "", &text, 0);
     let chunk = Chunk {
-        id: ChunkId::of(id, "", &text, 0),
+        id: of,
         source: id,
         uri: uri.to_owned(),
-        title: title.clone(),
-        section: None,
-        headings: Vec::new(),
-        ordinal: 0,
-        kind: ChunkKind::Text,
-        span: Span { start: 0, end: text.len() },
-        text: text.clone(),
-        page: None,
-        area: None,
-        boxes: Vec::new(),
-        summary: None,
-        hidden: false,
-        table: None,
+        ..pikerag_doubles::chunk(0, &title, &text)
     };
     let source = Source {
         id,

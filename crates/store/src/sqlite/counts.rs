@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use pikerag_knowledge::{AtomKind, BaseSummary, ExtractBy, Stage, Usage};
+use pikerag_knowledge::{AtomKind, Backlog, BaseSummary, ExtractBy, Stage, Usage};
 use rusqlite::Connection;
 
 use super::{refusals, rows};
@@ -29,7 +29,7 @@ pub(super) fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> 
             |row| rows::size(row, 0),
         )?;
         if 0 < done && done < searchable {
-            pending.push((stage.0, searchable - done));
+            pending.push(Backlog { stage: stage.0, count: searchable - done });
         }
     }
     let by_kind: HashMap<String, usize> = connection

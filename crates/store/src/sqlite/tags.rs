@@ -209,7 +209,7 @@ impl TagWriter for Base {
                     pair.origin.as_str()
                 ])?;
                 if let Some(from) = from {
-                    sample.execute([one, other, from.cast_signed()])?;
+                    sample.execute([one, other, from.0.cast_signed()])?;
                 }
             }
             Ok(())

@@ -1,0 +1,180 @@
+//! Who says where a chunk ends: a model, or nobody, where it is only counted what would be asked?
+
+use async_trait::async_trait;
+use pikerag_knowledge::{
+    Account, ChatModel, ChatReply, ChatRequest, ModelError, Role, Schema, Usage, error_chain,
+};
+use pikerag_language::estimate_tokens;
+use pikerag_prompt::{
+    AskError, Prompt, Prose, Unreadable, ask, ask_read, index, object, one_line, quiet_headings,
+    text,
+};
+use serde_json::json;
+
+use super::Window;
+
+const FORWARD: Prompt = Prompt::new(Role::Summarize, include_str!("../prompts/forward.md"), 512);
+const END: Prompt = Prompt::new(Role::Summarize, include_str!("../prompts/chunk_end.md"), 640);
+/// Tokens of a summary of one to three sentences, about, and of the JSON around one.
+const SUMMARY_TOKENS: u64 = 60;
+const WRAPPING_TOKENS: u64 = 14;
+
+pub(super) enum Guide<'a> {
+    Model {
+        model: &'a dyn ChatModel,
+        undecided: usize,
+    },
+    /// Nobody: it is counted what would be asked.
+    Forecast {
+        calls: usize,
+        usage: Usage,
+    },
+}
+
+/// A model that keeps replies that nobody can read: what they leave to structure stays so when the document is gone
+/// through again after an interruption, and so do the prompts behind it.
+pub(super) struct Keeping<'a>(pub(super) &'a dyn ChatModel);
+
+#[async_trait]
+impl ChatModel for Keeping<'_> {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        self.0.complete(request).await
+    }
+}
+
+/// One more that structure decides: the reply stayed unreadable, or the request was refused for what it holds. Other
+/// errors are for the caller.
+fn for_structure(title: &str, error: AskError) -> Result<usize, AskError> {
+    let is_refusal = |source: &ModelError| matches!(source, ModelError::Refused { .. });
+    match &error {
+        AskError::Unreadable { reason, .. } => {
+            tracing::warn!(of = title, %reason, "a reply stayed unreadable");
+            Ok(1)
+        }
+        AskError::Model { source, .. } if is_refusal(source) => {
+            tracing::warn!(of = title, reason = error_chain(source), "a request was refused");
+            Ok(1)
+        }
+        _ => Err(error),
+    }
+}
+
+impl Guide<'_> {
+    /// The forward summary of a document's beginning; none where the reply stayed unreadable.
+    pub(super) async fn forward(
+        &mut self,
+        title: &str,
+        shown: &[String],
+    ) -> Result<Option<String>, AskError> {
+        let text = shown.join("\n");
+        let inputs = [("title", title), ("text", text.as_str())];
+        match self {
+            Self::Model { model, undecided } => {
+                let asked = ask::<Prose>(*model, &FORWARD, &inputs, &mut Account::default()).await;
+                match asked {
+                    Ok(Prose(summary)) => Ok(Some(one_line(&summary))),
+                    Err(error) => {
+                        *undecided += for_structure(title, error)?;
+                        Ok(None)
+                    }
+                }
+            }
+            Self::Forecast { calls, usage } => {
+                *calls += 1;
+                usage.prompt_tokens += estimate_tokens(&FORWARD.render(&inputs)?);
+                usage.completion_tokens += SUMMARY_TOKENS;
+                Ok(Some(stand_in()))
+            }
+        }
+    }
+
+    /// The end of a chunk and its summary.
+    pub(super) async fn end(
+        &mut self,
+        title: &str,
+        before: &str,
+        shown: &[String],
+        window: &Window<'_>,
+    ) -> Result<(usize, Option<String>), AskError> {
+        let before = if before.is_empty() { "(nothing)" } else { before };
+        let (from, to) = (window.first.to_string(), window.last.to_string());
+        // Where there is no choice, what would not belong to the chunk is not shown.
+        let shown = match window.first == window.last {
+            true => shown.get(..window.last).unwrap_or(shown),
+            false => shown,
+        };
+        let mut pieces = Vec::with_capacity(shown.len());
+        for (place, piece) in shown.iter().enumerate() {
+            pieces.push(format!("[{}] {piece}", place + 1));
+        }
+        let pieces = pieces.join("\n");
+        let before = quiet_headings(before);
+        let inputs = [
+            ("title", title),
+            ("before", before.as_str()),
+            ("pieces", pieces.as_str()),
+            ("from", from.as_str()),
+            ("to", to.as_str()),
+        ];
+        match self {
+            Self::Model { model, undecided } => {
+                let (first, last) = (window.first, window.last);
+                let read = move |reply: &str| said(reply, first, last);
+                let mut account = Account::default();
+                match ask_read(*model, &END, &inputs, Some(schema()), read, &mut account).await {
+                    Ok((end, summary)) => Ok((end, Some(summary))),
+                    Err(error) => {
+                        *undecided += for_structure(title, error)?;
+                        Ok((window.by_structure(), None))
+                    }
+                }
+            }
+            Self::Forecast { calls, usage } => {
+                *calls += 1;
+                usage.prompt_tokens += estimate_tokens(&END.render(&inputs)?);
+                usage.completion_tokens += SUMMARY_TOKENS + WRAPPING_TOKENS;
+                Ok((window.by_structure(), Some(stand_in())))
+            }
+        }
+    }
+}
+
+/// A text as long as a summary, for prompts that are only counted.
+fn stand_in() -> String {
+    "abc ".repeat(SUMMARY_TOKENS as usize)
+}
+
+fn schema() -> Schema {
+    let schema = json!({
+        "type": "object",
+        "properties": {"end": {"type": "integer"}, "summary": {"type": "string"}},
+        "required": ["end", "summary"],
+        "additionalProperties": false
+    });
+    Schema { name: "chunk_end".to_owned(), schema }
+}
+
+/// The end and the summary that a reply gives.
+fn said(reply: &str, first: usize, last: usize) -> Result<(usize, String), Unreadable> {
+    let object = object(reply, &["summary", "end"])?;
+    let summary = one_line(&text(&object, "summary")?);
+    if summary.is_empty() {
+        let (key, expected) = ("summary".to_owned(), "a sentence at least".to_owned());
+        return Err(Unreadable::BadKey { key, expected });
+    }
+    if first == last {
+        return Ok((last, summary));
+    }
+    let out_of_range = Unreadable::BadKey {
+        key: "end".to_owned(),
+        expected: format!("an integer from {first} to {last}"),
+    };
+    match index(&object, "end", last) {
+        Ok(Some(place)) if first <= place + 1 => Ok((place + 1, summary)),
+        _ => Err(out_of_range),
+    }
+}
