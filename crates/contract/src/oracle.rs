@@ -52,6 +52,8 @@ struct State {
     calls: BTreeMap<String, CallRecord>,
     /// Who holds a call, by its key.
     claims: BTreeMap<String, u64>,
+    /// Holders that have given a call up since calls were last claimed.
+    released: BTreeSet<(u64, String)>,
     /// Each with its events by number.
     runs: BTreeMap<RunId, (RunRecord, BTreeMap<u32, RunEvent>)>,
     /// Where the rarity of words is told from; what is here, unless a filter takes a part.

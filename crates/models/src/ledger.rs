@@ -20,7 +20,7 @@ pub(crate) use key::{canonical, key, served};
 pub use memory::MemoryLedger;
 pub use pins::Pins;
 
-use claims::{Claimant, Patience};
+use claims::{Patience, claim};
 use key::following;
 
 /// What to do about a request that was never recorded.
@@ -48,7 +48,6 @@ pub struct Recorded<M> {
     mode: Mode,
     endpoint: Option<String>,
     pins: Pins,
-    claimant: Claimant,
 }
 
 impl<M> Recorded<M> {
@@ -59,7 +58,7 @@ impl<M> Recorded<M> {
 
     /// The same, where some requests have their replies already.
     pub fn pinned(inner: M, ledger: Arc<dyn Ledger>, mode: Mode, pins: Pins) -> Self {
-        Self { inner, ledger, mode, endpoint: None, pins, claimant: Claimant::new() }
+        Self { inner, ledger, mode, endpoint: None, pins }
     }
 
     /// The same for the model of one endpoint, told apart by what [`crate::endpoint_identity`] says
@@ -142,7 +141,7 @@ impl<M: ChatModel> ChatModel for Recorded<M> {
                 return Err(not_recorded(request.role.as_str(), model));
             }
             let (held, is_free) =
-                self.claimant.take(self.ledger.as_ref(), &[key]).await.map_err(ledger_error)?;
+                claim(self.ledger.as_ref(), &[key]).await.map_err(ledger_error)?;
             if !held.keys().is_empty() {
                 break held;
             }

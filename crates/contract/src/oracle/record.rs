@@ -45,7 +45,11 @@ impl Ledger for Oracle {
 
     async fn claim_all(&self, holder: u64, keys: &[String]) -> Result<Vec<Claim>, StoreError> {
         let mut state = self.state();
+        let released = std::mem::take(&mut state.released);
         let mut claim = |key: &String| {
+            if released.contains(&(holder, key.clone())) {
+                return Claim::Theirs;
+            }
             if state.calls.contains_key(key) {
                 return Claim::Recorded;
             }
@@ -58,7 +62,9 @@ impl Ledger for Oracle {
     }
 
     fn release(&self, holder: u64, keys: &[String]) {
-        self.state().claims.retain(|key, held| *held != holder || !keys.contains(key));
+        let mut state = self.state();
+        state.claims.retain(|key, held| *held != holder || !keys.contains(key));
+        state.released.extend(keys.iter().map(|key| (holder, key.clone())));
     }
 }
 

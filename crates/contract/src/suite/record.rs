@@ -52,6 +52,11 @@ pub async fn a_call_is_claimed_by_one_until_it_is_kept_or_released(shelf: &Shelf
     base.release(1, &keys);
     assert_eq!(base.claim_all(2, &keys[1..2]).await.unwrap(), [Claim::Ours]);
     assert_eq!(base.claim_all(3, &keys[2..]).await.unwrap(), [Claim::Theirs]);
+    // Somebody was dropped while claiming: the claim that comes too late is not made.
+    let late = ["late".to_owned()];
+    base.release(4, &late);
+    base.claim_all(4, &late).await.unwrap();
+    assert_eq!(base.claim_all(5, &late).await.unwrap(), [Claim::Ours]);
 }
 
 pub async fn what_was_refused_is_told_until_it_is_answered_or_asked_for_again(

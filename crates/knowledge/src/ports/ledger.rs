@@ -56,6 +56,10 @@ pub trait Ledger: Send + Sync {
 
     /// Claims calls for `holder`, in order; those that it holds already for longer. A claim ends with its call's
     /// record, when it is released, when its process is gone, or when it was not renewed for a minute.
+    ///
+    /// # Cancel safety
+    /// A claim may be made after its future was dropped. Whoever drops it releases the calls, and those that were
+    /// released before they are claimed are not claimed.
     async fn claim_all(&self, holder: u64, keys: &[String]) -> Result<Vec<Claim>, StoreError>;
 
     /// Gives claims up, at the latest when any is made next. It waits for nothing, so that one who is dropped can

@@ -13,9 +13,6 @@ const RENEW: Duration = Duration::from_secs(15);
 const LOOK: Duration = Duration::from_millis(25);
 const LOOK_AT_MOST: Duration = Duration::from_millis(400);
 
-/// The calls of one model in one process, as claims name them.
-pub(super) struct Claimant(u64);
-
 /// Claims that are held; dropping it releases those whose replies were not kept.
 pub(super) struct Held<'a> {
     ledger: &'a dyn Ledger,
@@ -23,24 +20,22 @@ pub(super) struct Held<'a> {
     keys: Vec<String>,
 }
 
-impl Claimant {
-    pub(super) fn new() -> Self {
-        // The standard library seeds it from the system, and each time otherwise.
-        Self(RandomState::new().hash_one(std::process::id()))
-    }
-
-    /// Claims these calls: which of them are ours to make, in order, and whether all others are on record.
-    pub(super) async fn take<'a>(
-        &self,
-        ledger: &'a dyn Ledger,
-        keys: &[String],
-    ) -> Result<(Held<'a>, bool), StoreError> {
-        let claims = ledger.claim_all(self.0, keys).await?;
-        let is_waited_for = claims.contains(&Claim::Theirs);
-        let ours = keys.iter().zip(claims).filter(|(_, claim)| *claim == Claim::Ours);
-        let keys = ours.map(|(key, _)| key.clone()).collect();
-        Ok((Held { ledger, holder: self.0, keys }, !is_waited_for))
-    }
+/// Claims these calls: which of them are ours to make, in order, and whether all others are on record.
+///
+/// # Cancel safety
+/// Dropping the future gives up what it has claimed by then, or would have.
+pub(super) async fn claim<'a>(
+    ledger: &'a dyn Ledger,
+    keys: &[String],
+) -> Result<(Held<'a>, bool), StoreError> {
+    // A holder of its own for each: the standard library seeds it from the system, and each time otherwise.
+    let holder = RandomState::new().hash_one(std::process::id());
+    let mut held = Held { ledger, holder, keys: keys.to_vec() };
+    let claims = ledger.claim_all(holder, keys).await?;
+    let is_waited_for = claims.contains(&Claim::Theirs);
+    let mut claims = claims.into_iter();
+    held.keys.retain(|_| claims.next() == Some(Claim::Ours));
+    Ok((held, !is_waited_for))
 }
 
 impl Held<'_> {

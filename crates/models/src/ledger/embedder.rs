@@ -11,7 +11,7 @@ use pikerag_knowledge::{CallRecord, Embedder, Ledger, ModelError, Usage, Vector}
 use pikerag_language::estimate_tokens;
 use tokio::sync::OwnedMutexGuard;
 
-use super::claims::{Claimant, Patience};
+use super::claims::{Patience, claim};
 use super::{Mode, failed, key, ledger_error, not_recorded, served};
 use crate::batch::{Batch, batches};
 use crate::openai::{from_base64, to_base64};
@@ -26,7 +26,6 @@ pub struct RecordedEmbedder<E> {
     mode: Mode,
     batch: Batch,
     under_way: UnderWay,
-    claimant: Claimant,
     endpoint: Option<String>,
 }
 
@@ -74,15 +73,7 @@ impl Drop for Locked<'_> {
 impl<E: Embedder> RecordedEmbedder<E> {
     /// Records the vectors of a model.
     pub fn new(inner: E, ledger: Arc<dyn Ledger>, mode: Mode, batch: Batch) -> Self {
-        Self {
-            inner,
-            ledger,
-            mode,
-            batch,
-            under_way: UnderWay::default(),
-            claimant: Claimant::new(),
-            endpoint: None,
-        }
+        Self { inner, ledger, mode, batch, under_way: UnderWay::default(), endpoint: None }
     }
 
     /// As [`Recorded::served_by`](super::Recorded::served_by).
@@ -199,8 +190,7 @@ impl<E: Embedder> Embedder for RecordedEmbedder<E> {
             // Another process may be at it.
             let wanted: Vec<String> = missing.iter().map(|(key, _)| key.clone()).collect();
             let ledger = self.ledger.as_ref();
-            let (held, is_free) =
-                self.claimant.take(ledger, &wanted).await.map_err(ledger_error)?;
+            let (held, is_free) = claim(ledger, &wanted).await.map_err(ledger_error)?;
             let ours: HashSet<&String> = held.keys().iter().collect();
             let ours = missing.iter().filter(|(key, _)| ours.contains(key));
             let texts: Vec<String> = ours.map(|(_, text)| text.clone()).collect();

@@ -115,7 +115,14 @@ impl Ledger for Base {
             let released = std::mem::take(&mut *locked(&inner.ledger.released));
             inner.fleeting(doing, |tx| {
                 claims::release(tx, &released)?;
-                keys.iter().map(|key| claims::claim(tx, &inner.who, holder, key)).collect()
+                let is_given_up = |key: &String| {
+                    released.iter().any(|(by, released)| *by == holder && released == key)
+                };
+                let claim = |key: &String| match is_given_up(key) {
+                    true => Ok(Claim::Theirs),
+                    false => claims::claim(tx, &inner.who, holder, key),
+                };
+                keys.iter().map(claim).collect()
             })
         })
         .await
