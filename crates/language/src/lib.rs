@@ -9,6 +9,7 @@ mod ordinals;
 mod sentences;
 mod stop;
 mod tokens;
+mod unseen;
 mod words;
 
 pub use language::{is_chinese, language_of};
@@ -16,4 +17,5 @@ pub use numerals::{chinese_digit, chinese_number, is_numeral, number};
 pub use sentences::sentences;
 pub use stop::is_stop_word;
 pub use tokens::estimate_tokens;
+pub use unseen::is_unseen;
 pub use words::{content_words, query_terms, stem, terms, words};

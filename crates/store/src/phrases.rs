@@ -108,7 +108,8 @@ fn folded(text: &str) -> String {
     for c in text.chars() {
         if c.is_whitespace() {
             is_apart = !line.is_empty();
-        } else if !is_unseen(c) {
+        } else if !pikerag_language::is_unseen(c) {
+            // Prompts may leave them out: both sides are without them.
             if std::mem::take(&mut is_apart) {
                 line.push(' ');
             }
@@ -116,31 +117,6 @@ fn folded(text: &str) -> String {
         }
     }
     line
-}
-
-/// All that prompts may leave out (`prompt/foreign/unseen.rs`), also where they keep it: both sides are without it.
-fn is_unseen(c: char) -> bool {
-    match c {
-        ' '..='~' => false,
-        '\u{ad}'
-        | '\u{34f}'
-        | '\u{61c}'
-        | '\u{115f}'..='\u{1160}'
-        | '\u{17b4}'..='\u{17b5}'
-        | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{3164}'
-        | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}'
-        | '\u{ffa0}'
-        | '\u{fff0}'..='\u{fffb}'
-        | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}' => true,
-        c => c.is_control(),
-    }
 }
 
 /// What JSON's escapes stand for, wherever they stand.

@@ -12,7 +12,7 @@ use super::{Finding, Tree};
 const ARROWS: [(&str, &[&str]); 19] = [
     ("knowledge", &[]),
     ("language", &[]),
-    ("prompt", &["knowledge"]),
+    ("prompt", &["knowledge", "language"]),
     ("layout", &["knowledge"]),
     ("parse", &["knowledge", "layout"]),
     ("extract", &["knowledge", "language", "prompt"]),

@@ -46,7 +46,7 @@ pub async fn a_call_is_claimed_by_one_until_it_is_kept_or_released(shelf: &Shelf
     assert_eq!(base.claim_all(2, &keys).await.unwrap(), theirs);
     base.keep(&call("a", "said")).await.unwrap();
     // Only its holder gives a claim up.
-    base.release(2, &keys[..2]);
+    base.release(6, &keys[..2]);
     let claims = base.claim_all(2, &keys[..2]).await.unwrap();
     assert_eq!(claims, [Claim::Recorded, Claim::Theirs]);
     base.release(1, &keys);

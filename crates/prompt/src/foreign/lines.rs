@@ -2,7 +2,7 @@
 
 use super::Placed;
 use super::tokens::plain;
-use super::unseen::is_unseen;
+use pikerag_language::is_unseen;
 
 /// Headings of our templates, letters and digits only. A test compares them with the templates.
 pub(super) const HEADINGS: [&str; 52] = [

@@ -1,5 +1,7 @@
 //! Which characters does no reader see? Zero width, marks of direction, tags, controls: a model reads them all.
 
+use pikerag_language::is_unseen;
+
 use super::Placed;
 
 /// The text without them, but for those that its script or an emoji needs where they stand.
@@ -14,30 +16,6 @@ pub(super) fn left_out(text: &str) -> Vec<Placed> {
         }
     }
     seen
-}
-
-pub(super) fn is_unseen(c: char) -> bool {
-    match c {
-        '\t' | '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' => false,
-        '\u{ad}'
-        | '\u{34f}'
-        | '\u{61c}'
-        | '\u{115f}'..='\u{1160}'
-        | '\u{17b4}'..='\u{17b5}'
-        | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{3164}'
-        | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}'
-        | '\u{ffa0}'
-        | '\u{fff0}'..='\u{fffb}'
-        | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}' => true,
-        c => c.is_control(),
-    }
 }
 
 /// Persian, Hindi and their like spell with joiners; emoji are joined and coloured; Chinese and Mongolian
