@@ -43,7 +43,7 @@ pub(crate) fn new_method(root: &Path, name: &str) -> Result<()> {
     println!(
         "\n`{name}` answers now: one retrieval, one answer. Next:\n\
          - write the algorithm in {METHODS}/{module}.rs, a line for each of the paper's; SPEC says what it is;\n\
-         - prompts are files in {METHODS}/prompts/, each with a snapshot test;\n\
+         - prompts are files in {METHODS}/prompts/, each with a snapshot test, and a line in crates/engine/src/ours.rs;\n\
          - a test for each branch in {TESTS}/{module}.rs: cargo nextest run -p pikerag-coordinate {module};\n\
          - its rows in ARCHITECTURE.md, “Papers to code”; then `cargo xtask docs`.",
         name = name.method,

@@ -20,6 +20,8 @@ use crate::circuit::Circuit;
 /// How often it is tried where no connection is made, the first time included: a server that begins anew is
 /// back in a moment, and one that is not there is said to be so in a second.
 const CONNECTS: u32 = 3;
+/// What refuses a connection does so at once. Where it took longer, it is not tried again.
+const SOON: Duration = Duration::from_secs(2);
 /// The wait before the second of these, doubled before the third.
 const RECONNECT: Duration = Duration::from_millis(200);
 
@@ -87,6 +89,7 @@ impl<M> Retry<M> {
             self.rest(model, &request, started).await?;
             self.circuit.admit().map_err(|why| out_of_reach(model, why.into()))?;
             attempts += 1;
+            let began = Instant::now();
             let (wait, cause, is_there) = match attempt().await {
                 Err(ModelError::Busy { retry_after, source, .. }) => {
                     let waits = waits.get_or_insert_with(|| self.params.waits(&request));
@@ -110,7 +113,9 @@ impl<M> Retry<M> {
                     }
                 }
                 Err(ModelError::Unreachable { source, .. }) => {
-                    match self.params.reconnect(attempts) {
+                    // Who swallows what is sent takes as long to say nothing again.
+                    let again = self.params.reconnect(attempts);
+                    match again.filter(|_| began.elapsed() < SOON) {
                         Some(wait) => (wait + self.params.spread(&request, wait), source, false),
                         None => {
                             self.circuit.open(error_chain(source.as_ref()));
@@ -402,6 +407,16 @@ mod tests {
             assert!(error_chain(&error).contains("connection refused"), "{error:?}");
             assert_eq!(chat.requests().len(), 3);
         }
+    }
+
+    /// A firewall may swallow what is sent: then each attempt takes until it is given up.
+    #[tokio::test]
+    async fn an_address_that_says_nothing_is_tried_once() {
+        let silent = ScriptedChat::by(|_| Err(unreachable()));
+        let chat = silent.with_latency(SOON + Duration::from_millis(100));
+        let retry = Retry::new(&chat, QUICK);
+        assert!(retry.complete(&request("a")).await.is_err());
+        assert_eq!(chat.requests().len(), 1);
     }
 
     #[test]

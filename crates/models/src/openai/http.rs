@@ -21,7 +21,7 @@ const LONGEST_REPLY: usize = 64 << 20;
 /// The longest error we read; the rest is left on the wire.
 const LONGEST_ERROR: usize = 64 << 10;
 /// How long a connection may take to open.
-const CONNECT: Duration = Duration::from_secs(15);
+const CONNECT: Duration = Duration::from_secs(10);
 
 /// How long a connection without TLS waits for the next call.
 const PLAIN_IDLE: Duration = Duration::from_secs(4);
