@@ -15,12 +15,14 @@ use std::time::{Duration, Instant};
 use pikerag_knowledge::StoreError;
 use pikerag_language::query_terms;
 use tantivy::collector::Count;
+use tantivy::directory::error::OpenWriteError;
 use tantivy::query::{AllQuery, BooleanQuery, Occur, Query, TermQuery};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
 };
 use tantivy::{
-    Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, Term,
+    Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, Searcher, TantivyDocument,
+    TantivyError, Term,
 };
 
 use self::collect::{AllScores, BestChunks};
@@ -312,6 +314,15 @@ fn turn(path: &Path, patience: Duration) -> Result<Turn, StoreError> {
     }
 }
 
+/// Whether a write that was cut off left a file where the next one wants to make it.
+pub(crate) fn is_in_the_way(error: &StoreError) -> bool {
+    let StoreError::Failed { source, .. } = error else { return false };
+    matches!(
+        source.downcast_ref(),
+        Some(TantivyError::OpenWriteError(OpenWriteError::FileAlreadyExists(_)))
+    )
+}
+
 /// Damaged files may make tantivy panic: that is an error like any other.
 pub(crate) fn guarded<T>(
     doing: &str,
@@ -359,6 +370,28 @@ mod tests {
     }
 
     /// A byte of any file, and any file whole: what does not open, or has another checksum, is made anew.
+    /// As a process leaves it that is killed between making a file and committing to it.
+    #[test]
+    fn a_file_in_the_way_of_a_commit_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = FullText::open(folder.path(), SEARCHING).unwrap();
+        let apply = |gone: Vec<u64>, added: Vec<(u64, String)>, stamp: &str| {
+            let turn = index.turn(SEARCHING).unwrap();
+            let changes = Changes { gone: Some(gone), added, stamp: stamp.to_owned() };
+            index.apply(&turn, changes)
+        };
+        apply(Vec::new(), vec![text(1, "A crane."), text(2, "A heron.")], "1").unwrap();
+        let store = std::fs::read_dir(folder_of(folder.path())).unwrap();
+        let store = store.map(|entry| entry.unwrap().path());
+        let store = store.into_iter().find(|path| path.extension().is_some_and(|it| it == "store"));
+        let store = store.unwrap();
+        for opstamp in 0..32 {
+            std::fs::write(store.with_extension(format!("{opstamp}.del")), "torn").unwrap();
+        }
+        let error = apply(vec![1], Vec::new(), "2").unwrap_err();
+        assert!(is_in_the_way(&error), "{error:?}");
+    }
+
     #[test]
     fn a_damaged_index_is_made_anew() {
         let folder = tempfile::tempdir().unwrap();

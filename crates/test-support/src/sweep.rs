@@ -1,12 +1,14 @@
 //! What is lost and what is paid twice if indexing ends at any system call, or the disk is full from
 //! there on? A small base is made again and again, each time with trouble at another call.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{Faults, Interposer, Server, Sizes, Trouble, World, oracle};
@@ -33,7 +35,8 @@ pub struct Sweep {
 #[derive(PartialEq)]
 struct Whole {
     export: String,
-    found: String,
+    /// Which documents, not how well they fit: full text counts for a while what is gone.
+    found: BTreeSet<String>,
     chats: u64,
 }
 
@@ -97,7 +100,7 @@ impl Sweep {
             folder,
             server,
             before: None,
-            whole: Whole { export: String::new(), found: String::new(), chats: 0 },
+            whole: Whole { export: String::new(), found: BTreeSet::new(), chats: 0 },
             calls: 0,
             writes: 0,
         };
@@ -222,7 +225,7 @@ impl Sweep {
         let heard = self.server.heard();
         Whole {
             export: self.succeed(&["export"]),
-            found: self.succeed(&["--json", "search", "a ship of the harbour 港口"]),
+            found: uris(&self.succeed(&["--json", "search", "a ship of the harbour 港口"])),
             // Those that were under way are asked once more.
             chats: heard.chats - heard.repeated_chats,
         }
@@ -299,4 +302,12 @@ fn copy(from: &Path, to: &Path) {
             false => drop(fs::copy(entry.path(), to).unwrap()),
         }
     }
+}
+
+/// The documents of hits; what is no list of hits is another than any.
+fn uris(hits: &str) -> BTreeSet<String> {
+    let Ok(Value::Array(hits)) = serde_json::from_str(hits) else {
+        return BTreeSet::from([hits.to_owned()]);
+    };
+    hits.iter().map(|hit| hit.pointer("/chunk/uri").unwrap_or(&hit["uri"]).to_string()).collect()
 }

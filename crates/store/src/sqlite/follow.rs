@@ -9,7 +9,9 @@ use rusqlite::Connection;
 
 use super::{Freshness, Inner, TEXT_GENERATION, counter, locked, rows};
 use crate::error::Context;
-use crate::fulltext::{Access, Changes, FullText, SEARCHING, Turn, WRITING, turn_in};
+use crate::fulltext::{
+    Access, Changes, FullText, SEARCHING, Turn, WRITING, is_in_the_way, turn_in,
+};
 
 /// When full text was last caught up with behind a search; `None` while it is.
 pub(super) struct CatchingUp(Mutex<Option<Instant>>);
@@ -129,7 +131,12 @@ impl Inner {
         let turn = index.turn(patience)?;
         match self.catch_up(&index, &turn) {
             Ok(()) => Ok(index),
-            Err(error) if index.damaged().is_ok_and(|damaged| damaged.is_empty()) => Err(error),
+            Err(error)
+                if index.damaged().is_ok_and(|damaged| damaged.is_empty())
+                    && !is_in_the_way(&error) =>
+            {
+                Err(error)
+            }
             Err(error) => {
                 tracing::warn!(error = ?error, "the full-text index is damaged; it is made again");
                 self.make_text_in(&turn)
