@@ -1,13 +1,16 @@
 //! What is lost and paid for twice if indexing is killed, or the disk is full, at any system call? Every
-//! call that changes a file of a small base, one after the other (or every n-th: `-- n`).
+//! call that changes a file of a small base, one after the other (or every n-th: `-- n`), on all cores.
 
-#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its figures")]
 
 use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use pikerag_test_support::{Sweep, Trouble};
+use pikerag_test_support::{Sweep, Tally, Trouble};
 
 fn main() -> Result<()> {
     let program = Path::new(env!("CARGO_BIN_EXE_pikerag"));
@@ -15,16 +18,19 @@ fn main() -> Result<()> {
     let step = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let step: usize = step.map_or(Ok(1), |step| step.parse()).context("every how many calls?")?;
     ensure!(0 < step, "every how many calls? Not every 0th");
+    let cores = thread::available_parallelism()?.get();
     let mut faults = 0;
-    for (what, sweep) in [("first", Sweep::fresh(program)), ("again", Sweep::update(program))] {
-        let sweep = sweep.context("trouble cannot be made on this machine")?;
+    let kinds: [(&str, fn(&Path) -> Option<Sweep>); 2] =
+        [("first", Sweep::fresh), ("again", Sweep::update)];
+    for (what, sweep) in kinds {
+        // A base and a server each.
+        let sweeps: Option<Vec<Sweep>> = (0..cores).map(|_| sweep(program)).collect();
+        let sweeps = sweeps.context("trouble cannot be made on this machine")?;
         for trouble in [Trouble::Kill, Trouble::Tear, Trouble::Full] {
             let began = Instant::now();
-            let all = sweep.points(trouble);
-            let tally = sweep.each(trouble, (1..=all).step_by(step));
-            for fault in tally.lost.iter().chain(&tally.paid_at) {
-                println!("  {fault}");
-            }
+            let all = sweeps.iter().map(|sweep| sweep.points(trouble)).max().unwrap_or(0);
+            let points: Vec<u64> = (1..=all).step_by(step).collect();
+            let tally = each(&sweeps, trouble, &points);
             let seconds = began.elapsed().as_secs_f64();
             println!(
                 "index {what}, {trouble:?}: {} of {all} points tried, {} lost, {} paid twice, {seconds:.0} s",
@@ -37,4 +43,31 @@ fn main() -> Result<()> {
     }
     ensure!(faults == 0, "{faults} faults");
     Ok(())
+}
+
+/// Meets trouble at each of these points, as many at once as there are sweeps. Faults are told as they are met.
+fn each(sweeps: &[Sweep], trouble: Trouble, points: &[u64]) -> Tally {
+    let (next, tally) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
+    thread::scope(|scope| {
+        for sweep in sweeps {
+            let (next, tally) = (&next, &tally);
+            scope.spawn(move || {
+                loop {
+                    let done = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(&at) = points.get(done) else { return };
+                    let point = sweep.meet(trouble, at);
+                    let mut tally = tally.lock().expect("no other sweep panicked");
+                    let known = (tally.lost.len(), tally.paid_at.len());
+                    tally.count(trouble, at, point);
+                    for fault in tally.lost[known.0..].iter().chain(&tally.paid_at[known.1..]) {
+                        println!("  {fault}");
+                    }
+                    if done % 200 == 199 {
+                        eprintln!("{trouble:?}: {} of {} points", done + 1, points.len());
+                    }
+                }
+            });
+        }
+    });
+    tally.into_inner().expect("no sweep panicked")
 }

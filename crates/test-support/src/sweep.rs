@@ -66,6 +66,19 @@ pub struct Tally {
     pub paid_at: Vec<String>,
 }
 
+impl Tally {
+    /// Counts what came of trouble at one call.
+    pub fn count(&mut self, trouble: Trouble, at: u64, point: Point) {
+        self.tried += u64::from(point.is_reached);
+        let (calls, texts) = (point.calls_twice, point.texts_twice);
+        if 0 < calls + texts {
+            self.paid_twice += calls + texts;
+            self.paid_at.push(format!("{trouble:?} at {at}: {calls} calls, {texts} texts"));
+        }
+        self.lost.extend(point.lost.map(|lost| format!("{trouble:?} at {at}: {lost}")));
+    }
+}
+
 impl Sweep {
     /// Trouble while a base is made for the first time; `None` where trouble cannot be made.
     ///
@@ -191,14 +204,7 @@ impl Sweep {
     pub fn each(&self, trouble: Trouble, points: impl IntoIterator<Item = u64>) -> Tally {
         let mut tally = Tally::default();
         for at in points {
-            let point = self.meet(trouble, at);
-            tally.tried += u64::from(point.is_reached);
-            let (calls, texts) = (point.calls_twice, point.texts_twice);
-            if 0 < calls + texts {
-                tally.paid_twice += calls + texts;
-                tally.paid_at.push(format!("{trouble:?} at {at}: {calls} calls, {texts} texts"));
-            }
-            tally.lost.extend(point.lost.map(|lost| format!("{trouble:?} at {at}: {lost}")));
+            tally.count(trouble, at, self.meet(trouble, at));
         }
         tally
     }
