@@ -4,13 +4,16 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its figures")]
 
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use pikerag_test_support::{Sweep, Tally, Trouble};
+
+/// From which base a sweep begins.
+type Begin = fn(&Path) -> Option<Sweep>;
 
 fn main() -> Result<()> {
     let program = Path::new(env!("CARGO_BIN_EXE_pikerag"));
@@ -20,8 +23,7 @@ fn main() -> Result<()> {
     ensure!(0 < step, "every how many calls? Not every 0th");
     let cores = thread::available_parallelism()?.get();
     let mut faults = 0;
-    let kinds: [(&str, fn(&Path) -> Option<Sweep>); 2] =
-        [("first", Sweep::fresh), ("again", Sweep::update)];
+    let kinds: [(&str, Begin); 2] = [("first", Sweep::fresh), ("again", Sweep::update)];
     for (what, sweep) in kinds {
         // A base and a server each.
         let sweeps: Option<Vec<Sweep>> = (0..cores).map(|_| sweep(program)).collect();
@@ -31,6 +33,9 @@ fn main() -> Result<()> {
             let all = sweeps.iter().map(|sweep| sweep.points(trouble)).max().unwrap_or(0);
             let points: Vec<u64> = (1..=all).step_by(step).collect();
             let tally = each(&sweeps, trouble, &points);
+            for fault in tally.lost.iter().chain(&tally.paid_at) {
+                println!("  {fault}");
+            }
             let seconds = began.elapsed().as_secs_f64();
             println!(
                 "index {what}, {trouble:?}: {} of {all} points tried, {} lost, {} paid twice, {seconds:.0} s",
@@ -45,7 +50,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Meets trouble at each of these points, as many at once as there are sweeps. Faults are told as they are met.
+/// Meets trouble at each of these points, as many at once as there are sweeps.
 fn each(sweeps: &[Sweep], trouble: Trouble, points: &[u64]) -> Tally {
     let (next, tally) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
     thread::scope(|scope| {
@@ -56,12 +61,8 @@ fn each(sweeps: &[Sweep], trouble: Trouble, points: &[u64]) -> Tally {
                     let done = next.fetch_add(1, Ordering::Relaxed);
                     let Some(&at) = points.get(done) else { return };
                     let point = sweep.meet(trouble, at);
-                    let mut tally = tally.lock().expect("no other sweep panicked");
-                    let known = (tally.lost.len(), tally.paid_at.len());
-                    tally.count(trouble, at, point);
-                    for fault in tally.lost[known.0..].iter().chain(&tally.paid_at[known.1..]) {
-                        println!("  {fault}");
-                    }
+                    let tally = tally.lock();
+                    tally.unwrap_or_else(PoisonError::into_inner).count(trouble, at, point);
                     if done % 200 == 199 {
                         eprintln!("{trouble:?}: {} of {} points", done + 1, points.len());
                     }
@@ -69,5 +70,5 @@ fn each(sweeps: &[Sweep], trouble: Trouble, points: &[u64]) -> Tally {
             });
         }
     });
-    tally.into_inner().expect("no sweep panicked")
+    tally.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

@@ -28,7 +28,7 @@ const OUT_OF_REACH: &str =
     "see that its endpoint runs and the address is right, or go without it: `--offline`";
 
 /// Models refused something.
-pub(crate) const REFUSED: &str = "rules stand in; `pikerag index --retry-refused PATH…` asks again";
+pub(crate) const REFUSED: &str = "rules, or words in place of vectors, stand in; `pikerag index --retry-refused PATH…` asks again";
 
 /// What a run of indexing ends with that did not do all.
 pub(crate) fn unfinished(report: &IndexReport) -> String {

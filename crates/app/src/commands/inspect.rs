@@ -128,7 +128,8 @@ fn tell_open(waiting: &[Backlog], refused: &[RefusalCount], stale: &[Structure])
         ));
     }
     for structure in stale {
-        say(&format!("  the {structure} waits to be built"));
+        let wait = if *structure == Structure::Tags { "wait" } else { "waits" };
+        say(&format!("  the {structure} {wait} to be built"));
     }
     if !waiting.is_empty() || !stale.is_empty() {
         say("  run `pikerag index PATH…` again to go on");

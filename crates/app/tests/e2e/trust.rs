@@ -45,7 +45,13 @@ fn strangers(settings: &str) -> Place {
 
 /// What each of them tries, where it tries it (`THERE` is an address of the stranger's), and the settings that give
 /// it away. `mine`: the user has an endpoint, and no model is set.
-const HOSTILE: [(&str, bool, &str, &[&str]); 14] = [
+const HOSTILE: [(&str, bool, &str, &[&str]); 15] = [
+    (
+        "another base of the user's, and a file of the user's in a prompt",
+        true,
+        "base = \"../private\"\n[methods]\nskr_examples = \"/etc/passwd\"\n",
+        &["base", "methods.skr_examples"],
+    ),
     (
         "room for a document that unfolds without end",
         true,

@@ -27,9 +27,10 @@ pub(crate) async fn follow(
 ) -> Result<Report, StoreError> {
     let (tools, params) = (job.tools, job.plan.params);
     let mut report = Report::default();
-    let Some(embedder) = &tools.embedder else { return Ok(report) };
+    let Some(embedding) = Embedding::of(job).await? else { return Ok(report) };
+    let embedder = embedding.embedder;
     let silent = Job { watch: &|_| (), fresh: None, ..*job };
-    if let Err(error) = embed_set(&silent, VectorSet::Chunks, &mut report).await? {
+    if let Err(error) = embed_set(&silent, &embedding, VectorSet::Chunks, &mut report).await? {
         return recordable(error).map(|()| report);
     }
     let calls = fresh.chunks(params.embed_batch.max(1)).map(|batch| async move {
@@ -75,8 +76,9 @@ pub(crate) async fn embed(job: &Job<'_>, report: &mut Report) -> Result<(), Stor
         VectorSet::Sources,
         VectorSet::Sections,
     ];
+    let Some(embedding) = Embedding::of(job).await? else { return Ok(()) };
     for set in others.into_iter().chain(kinds) {
-        if let Err(error) = embed_set(job, set, report).await? {
+        if let Err(error) = embed_set(job, &embedding, set, report).await? {
             stopped_by(&error, report);
             return Ok(());
         }
@@ -89,20 +91,17 @@ pub(crate) fn stopped_by(error: &ModelError, report: &mut Report) {
     report.stop(error_chain(error), Some(error));
 }
 
-/// Makes the missing vectors of one set, up to the first call that fails; none without an embedder. A text that the
-/// embedder refuses is noted and left out, until it is asked for again.
+/// Makes the missing vectors of one set, up to the first call that fails. A text that the embedder refuses is noted
+/// and left out, until it is asked for again.
 pub(crate) async fn embed_set(
     job: &Job<'_>,
+    embedding: &Embedding<'_>,
     set: VectorSet,
     report: &mut Report,
 ) -> Result<Result<(), ModelError>, StoreError> {
     let (tools, params) = (job.tools, job.plan.params);
-    let Some(embedder) = tools.embedder.as_deref() else { return Ok(Ok(())) };
+    let Embedding { embedder, stage, refused, .. } = embedding;
     let (batch, in_flight) = (params.embed_batch.max(1), params.embeds_in_flight.max(1));
-    let stage = Stage::embed(embedder.name());
-    let refused = tools.base.refusals().await?.into_iter().filter(|refusal| refusal.stage == stage);
-    let refused: HashSet<NodeId> = refused.map(|refusal| refusal.node).collect();
-    let embedding = Embedding { embedder, takes_any: Mutex::default() };
     let batches = stream::try_unfold(None, move |after| async move {
         let texts = tools.base.without_vector(set, embedder.name(), after, batch).await?;
         let last = texts.last().map(|text| text.node);
@@ -130,7 +129,7 @@ pub(crate) async fn embed_set(
             for (node, text, vector) in texts {
                 match vector {
                     Ok(vector) => vectors.push(NodeVector { node, vector }),
-                    Err(error) => refused.push(refusal(&stage, node, &text, &error)),
+                    Err(error) => refused.push(refusal(stage, node, &text, &error)),
                 }
             }
             report.vectors += vectors.len();
@@ -149,11 +148,25 @@ pub(crate) async fn embed_set(
     future::join(calling, storing).await.1
 }
 
-/// An embedder, and whether it takes any text at all: one that takes none is set up wrongly, and that is no matter
-/// of the texts.
-struct Embedding<'a> {
+/// An embedder, what it has refused before, and whether it takes any text at all: one that takes none is set up
+/// wrongly, and that is no matter of the texts.
+pub(crate) struct Embedding<'a> {
     embedder: &'a dyn Embedder,
+    stage: Stage,
+    refused: HashSet<NodeId>,
     takes_any: Mutex<Option<bool>>,
+}
+
+impl<'a> Embedding<'a> {
+    /// `None` without an embedder.
+    pub(crate) async fn of(job: &Job<'a>) -> Result<Option<Self>, StoreError> {
+        let Some(embedder) = job.tools.embedder.as_deref() else { return Ok(None) };
+        let stage = Stage::embed(embedder.name());
+        let refusals = job.tools.base.refusals().await?.into_iter();
+        let ours = refusals.filter(|refusal| refusal.stage == stage);
+        let refused = ours.map(|refusal| refusal.node).collect();
+        Ok(Some(Self { embedder, stage, refused, takes_any: Mutex::default() }))
+    }
 }
 
 impl Embedding<'_> {

@@ -353,6 +353,26 @@ fn tags(table: &TagsTable) -> TagParams {
 }
 
 #[cfg(test)]
+pikerag_test_support::fuzz_targets! {
+    // Settings, or an error that shows no value: it may be a key. Nothing of a stranger's counts that needs trust.
+    settings_file in "corpus/settings" => |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes);
+        let environment = Environment::from_iter([("OPENAI_API_KEY", "sk-canary-environment")]);
+        let path = std::path::Path::new("pikerag.toml");
+        let resolved = parse(path, &text).and_then(|file| resolve(file, &Flags::default(), &environment));
+        if let Err(error) = resolved {
+            let mut told = error.to_string();
+            let mut source = std::error::Error::source(&error);
+            while let Some(cause) = source {
+                told.push_str(&cause.to_string());
+                source = cause.source();
+            }
+            assert!(!told.contains("canary"), "{told}");
+        }
+    };
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::settings::TEMPLATE;

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -133,7 +133,8 @@ pub(super) fn check(
 }
 
 /// The settings of a file that decide where requests go and with what, what is started or unpacked, what money is
-/// counted with, how much harm a hostile document can do, and what of the user's is deleted.
+/// counted with, how much harm a hostile document can do, what of the user's is deleted, and which of the user's bases
+/// and files are taken.
 fn needing_trust(file: &SettingsFile) -> Vec<String> {
     let mut names = of_chat("chat", &file.chat);
     for (role, table) in &file.roles {
@@ -141,6 +142,8 @@ fn needing_trust(file: &SettingsFile) -> Vec<String> {
     }
     let (embed, tools, runs) = (&file.embed, &file.tools, RunsTable::default());
     let rest = [
+        ("base", file.base.as_deref().is_some_and(leaves)),
+        ("methods.skr_examples", file.methods.skr_examples.as_deref().is_some_and(leaves)),
         ("embed.kind", embed.kind == EmbedKind::OpenAi),
         ("embed.base_url", embed.base_url.is_some()),
         ("embed.model", embed.model.is_some()),
@@ -158,6 +161,11 @@ fn needing_trust(file: &SettingsFile) -> Vec<String> {
     ];
     names.extend(rest.iter().filter(|(_, is_set)| *is_set).map(|(name, _)| (*name).to_owned()));
     names
+}
+
+/// Whether a path may lead out of the folder that it is relative to.
+fn leaves(path: &Path) -> bool {
+    path.components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 /// Whether a document may take more than it may by default; less does no harm.

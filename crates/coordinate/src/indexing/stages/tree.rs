@@ -19,7 +19,7 @@ use pikerag_prompt::{Prompt, quiet_headings};
 
 use crate::indexing::bill::Bill;
 use crate::indexing::call_batch::{Named, Place, run_calls};
-use crate::indexing::embed::{embed_set, stopped_by};
+use crate::indexing::embed::{Embedding, embed_set, stopped_by};
 use crate::indexing::outcome::Report;
 use crate::indexing::pending::{PAGE, all_chunks};
 use crate::indexing::stage::{Done, Job, New, Ran, Row, Stage, said};
@@ -52,6 +52,7 @@ struct Node {
 impl Stage for Tree {
     async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
         let base = job.base();
+        let embedding = Embedding::of(job).await?;
         let mut nodes = leaves(base).await?;
         let mut level = 1;
         while level <= LEVELS && 1 < nodes.len() {
@@ -64,7 +65,9 @@ impl Stage for Tree {
             let ids: Vec<SummaryId> = summaries.iter().map(|summary| summary.id).collect();
             base.keep_summaries(level, &ids).await?;
             write(row, job, &nodes, summaries, report).await?;
-            if let Err(error) = embed_set(job, VectorSet::Summaries, report).await? {
+            if let Some(embedding) = &embedding
+                && let Err(error) = embed_set(job, embedding, VectorSet::Summaries, report).await?
+            {
                 stopped_by(&error, report);
                 return Ok(ControlFlow::Break(()));
             }
