@@ -218,9 +218,9 @@ pub(crate) struct Ask {
     /// The question, in quotes.
     #[arg(required = true, value_name = "QUESTION")]
     pub(crate) question: Vec<String>,
-    /// How to answer it.
-    #[arg(long, short, default_value = "kar3")]
-    pub(crate) method: String,
+    /// How to answer it: `kar3` where a chat model is set, else `auto-rag`.
+    #[arg(long, short)]
+    pub(crate) method: Option<String>,
     #[command(flatten)]
     pub(crate) filters: Filters,
     /// Only the answer with its citations, no reasoning.
@@ -234,7 +234,7 @@ pub(crate) struct Search {
     #[arg(required = true, value_name = "QUERY")]
     pub(crate) query: Vec<String>,
     /// How to look.
-    #[arg(long, value_enum, default_value_t = SearchPath::Hybrid)]
+    #[arg(long, value_enum, default_value_t = SearchPath::Auto)]
     pub(crate) by: SearchPath,
     /// How many to show.
     #[arg(short, default_value_t = at_least(8))]
@@ -254,6 +254,8 @@ pub(crate) struct Filters {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum SearchPath {
+    /// Hops, layers, words and meaning, fused: the one that loses nowhere.
+    Auto,
     /// Words and meaning, fused.
     Hybrid,
     /// Words only (BM25).

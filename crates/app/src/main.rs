@@ -24,6 +24,8 @@ pub(crate) mod exit {
     pub(crate) const MISUSED: u8 = 2;
     /// Part of the work is done: files were left out, or calls failed.
     pub(crate) const INCOMPLETE: u8 = 3;
+    /// What was asked is probably not in the documents.
+    pub(crate) const NOT_ANSWERED: u8 = 3;
     /// The budget is spent; raise it and run again to go on.
     pub(crate) const OVER_BUDGET: u8 = 4;
 }

@@ -1,13 +1,11 @@
 //! How does a method end? It answers from what it gathered, and checks each citation.
 
 use pikerag_knowledge::{Answer, Context, Event, Question, Role, WrittenBy};
-use pikerag_reason::{Claim, Reading, cite, quote, read};
+use pikerag_reason::{Claim, Reading, cite, read};
 
 use crate::ports::{Ports, SolveError};
+use crate::quoting::quoted;
 use crate::run::Run;
-
-/// Sentences that the quoting generator puts together.
-const QUOTED: usize = 4;
 
 /// Line 14 of Algorithm 1: `â ← LLM(q, C)`; without a model, quotes. An unreadable reply falls
 /// back to quotes too, and the trace says so.
@@ -28,19 +26,24 @@ pub(crate) async fn conclude_with(
     notes: &str,
     run: &mut Run,
 ) -> Result<Answer, SolveError> {
-    let (reading, written_by) = match ports.models.of(Role::Answer) {
+    let why = match ports.models.of(Role::Answer) {
         Some(model) => {
             let asked = read(model, question, &context, notes, &mut run.account).await;
             match run.readable(Role::Answer, asked)? {
                 Some(reading) => {
-                    (reading, WrittenBy::LanguageModel { model: model.name().to_owned() })
+                    let written_by = WrittenBy::LanguageModel { model: model.name().to_owned() };
+                    return finish(ports, context, reading, written_by, run).await;
                 }
-                None => quoted(question, &context, run, "The reply could not be read"),
+                None => "The reply could not be read",
             }
         }
-        None => quoted(question, &context, run, "No language model was used"),
+        None => "No language model was used",
     };
-    finish(ports, context, reading, written_by, run).await
+    let reading = quoted(ports, question, &context, run, why).await?.reading;
+    let is_empty = reading.claims.is_empty();
+    let mut answer = finish(ports, context, reading, WrittenBy::Quotation, run).await?;
+    answer.refused = is_empty;
+    Ok(answer)
 }
 
 /// Ends with an answer that the method's own steps have worked out.
@@ -96,14 +99,4 @@ async fn finish(
         citations,
         context,
     })
-}
-
-fn quoted(
-    question: &Question,
-    context: &Context,
-    run: &mut Run,
-    why: &str,
-) -> (Reading, WrittenBy) {
-    run.push(Event::Noted { note: format!("{why}: the answer quotes its evidence.") });
-    (quote(question, context, QUOTED), WrittenBy::Quotation)
 }

@@ -11,6 +11,7 @@ mod indexing;
 pub mod ingest;
 pub mod methods;
 mod ports;
+mod quoting;
 mod retrieval;
 mod run;
 mod tagging;

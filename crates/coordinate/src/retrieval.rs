@@ -3,7 +3,7 @@
 
 use pikerag_knowledge::{AtomKind, Candidate, Chunk, Context, Event, Question, Role, Via};
 use pikerag_reason::{Reading, read};
-use pikerag_retrieve::{LayerParams, atoms, hybrid, layers, nearest};
+use pikerag_retrieve::{LayerParams, Search, SearchParams, atoms, hybrid, layers, nearest, search};
 
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,8 @@ pub enum Path {
     Hybrid,
     /// Over all layers, spread along edges.
     Layers(LayerParams),
+    /// The search that loses nowhere.
+    Auto(SearchParams),
 }
 
 /// What a question's tags are used for.
@@ -104,10 +106,16 @@ impl RetrievalParams {
         Self { path: Path::Layers(LayerParams::default()), ..Self::chunks() }
     }
 
+    /// Ours: 16 chunks by the search that loses nowhere.
+    pub fn auto() -> Self {
+        Self { path: Path::Auto(SearchParams::default()), ..Self::chunks() }
+    }
+
     /// The same with the user's weights, where it goes by any.
-    pub(crate) fn weighed(self, layers: LayerParams) -> Self {
+    pub(crate) fn weighed(self, weights: SearchParams) -> Self {
         match self.path {
-            Path::Layers(_) => Self { path: Path::Layers(layers), ..self },
+            Path::Layers(_) => Self { path: Path::Layers(weights.layers), ..self },
+            Path::Auto(_) => Self { path: Path::Auto(weights), ..self },
             _ => self,
         }
     }
@@ -130,6 +138,9 @@ pub(crate) async fn retrieve(
         }
         Path::Hybrid => hybrid(ports.finder(), query, params.chunks).await?,
         Path::Layers(weights) => layers(ports.finder(), query, params.chunks, weights).await?,
+        Path::Auto(weights) => {
+            search(ports.finder(), Search::Auto, query, params.chunks, weights).await?
+        }
     };
     let mut candidates = chunk_candidates(ports, &hits, Via::Chunks, query).await?;
     if 0 < params.atoms {

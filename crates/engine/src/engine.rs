@@ -280,6 +280,15 @@ impl Engine {
         }
     }
 
+    /// The method for whoever names none.
+    pub(crate) fn usual_method(&self) -> &'static str {
+        let has_model = |role| !self.settings.offline && self.settings.chat(role).is_some();
+        match [Role::Propose, Role::Select, Role::Answer].into_iter().all(has_model) {
+            true => "kar3",
+            false => "auto-rag",
+        }
+    }
+
     /// A method by name, with the user's parameters.
     pub(crate) fn method(&self, name: &str) -> Result<Method> {
         Ok(name.trim().parse::<Method>()?.with(&self.settings.methods))

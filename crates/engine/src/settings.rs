@@ -103,7 +103,7 @@ impl Settings {
 
     /// The weights of all searches.
     pub fn searches(&self) -> SearchParams {
-        SearchParams { hops: self.methods.weights.hops, layers: self.methods.weights.layers }
+        self.methods.weights.searches()
     }
 }
 

@@ -24,6 +24,8 @@ pub struct LookedUp {
     pub recall: Vec<f64>,
     /// Wall time of the search, embedding the question included.
     pub seconds: f64,
+    /// What was found, by URI, best first.
+    pub found: Vec<String>,
 }
 
 impl LookedUp {
@@ -53,6 +55,7 @@ impl LookedUp {
             item: item.id.clone(),
             recall,
             seconds,
+            found: uris.to_vec(),
         })
     }
 

@@ -8,7 +8,7 @@ mod read;
 
 pub use cite::{cite, verify};
 pub use combine::{COMBINE, combine, short_answer, transcript};
-pub use quote::quote;
+pub use quote::{FLOOR, Known, Quoted, quote};
 pub use read::{Reading, read};
 
 use pikerag_knowledge::ChunkId;

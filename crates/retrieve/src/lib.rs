@@ -2,6 +2,7 @@
 //! the layers of Fig. 8; each hit explains its score.
 
 mod atoms;
+mod auto;
 mod chunks;
 mod entities;
 mod finder;
@@ -15,6 +16,7 @@ mod tags;
 mod titles;
 
 pub use atoms::{AtomHit, atoms};
+pub use auto::AutoParams;
 pub use chunks::{RANK_OFFSET, hybrid, nearest};
 pub use finder::{Finder, Hit, RetrieveError};
 pub use hops::{HopParams, Walk, hops};

@@ -9,6 +9,7 @@ use pikerag_knowledge::{AtomKind, ChunkId};
 use serde::{Deserialize, Serialize};
 
 use crate::atoms::atoms;
+use crate::auto::{AutoParams, auto};
 use crate::chunks::{fuse_hits, hybrid, nearest};
 use crate::finder::{Finder, Hit, RetrieveError};
 use crate::hops::{HopParams, Walk, hops};
@@ -18,6 +19,8 @@ use crate::layers::{LayerParams, layers, spread_scores};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Search {
+    /// Hops, layers, words and meaning, fused: the one that loses nowhere.
+    Auto,
     /// Words only (BM25 over title and text).
     Words,
     /// Meaning only; by words where there is no embedder.
@@ -42,8 +45,9 @@ pub enum Search {
 pub struct UnknownSearch(String);
 
 impl Search {
-    /// All of them, the simplest first.
-    pub const ALL: [Self; 8] = [
+    /// All of them: the default, then the simplest first.
+    pub const ALL: [Self; 9] = [
+        Self::Auto,
         Self::Words,
         Self::Meaning,
         Self::Atoms,
@@ -57,6 +61,7 @@ impl Search {
     /// What it is called in settings, on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Auto => "auto",
             Self::Words => "words",
             Self::Meaning => "meaning",
             Self::Atoms => "atoms",
@@ -87,9 +92,11 @@ impl fmt::Display for Search {
 /// The weights of all searches that have any.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SearchParams {
-    /// For hops, joined and fused.
+    /// For auto.
+    pub auto: AutoParams,
+    /// For auto, hops, joined and fused.
     pub hops: HopParams,
-    /// For layers, joined and fused.
+    /// For auto, layers, joined and fused.
     pub layers: LayerParams,
 }
 
@@ -105,6 +112,7 @@ pub async fn search(
     params: SearchParams,
 ) -> Result<Vec<Hit>, RetrieveError> {
     match by {
+        Search::Auto => auto(finder, query, k, params).await,
         Search::Words => nearest(Finder { embedder: None, ..finder }, query, k, 0.0).await,
         Search::Meaning => nearest(finder, query, k, -1.0).await,
         Search::Atoms => by_atoms(finder, query, k).await,

@@ -112,6 +112,7 @@ impl From<StructureName> for Structure {
 impl From<SearchPath> for Path {
     fn from(path: SearchPath) -> Self {
         match path {
+            SearchPath::Auto => Self::Auto,
             SearchPath::Hybrid => Self::Hybrid,
             SearchPath::Words => Self::Words,
             SearchPath::Meaning => Self::Meaning,

@@ -10,7 +10,7 @@ use crate::plain::one_line;
 use crate::{render, words};
 
 pub(crate) async fn ask(engine: &Engine, json: bool, arguments: &Ask) -> anyhow::Result<u8> {
-    let (question, method) = (arguments.question.concat(), arguments.method.clone());
+    let (question, method) = (arguments.question.concat(), arguments.method.clone().unwrap_or_default());
     let filter = arguments.filters.filter();
     let request = AskRequest { question, method, filter, ..AskRequest::default() };
     let response = engine.ask(&request).await?;
@@ -56,7 +56,8 @@ pub(super) fn conclude(
             note(&format!("kept as run {}; `pikerag runs` lists them", run.id));
         }
     }
-    Ok(if answer.context.chunks.is_empty() { exit::INCOMPLETE } else { 0 })
+    let is_answered = !answer.refused && !answer.context.chunks.is_empty();
+    Ok(if is_answered { 0 } else { exit::NOT_ANSWERED })
 }
 
 pub(crate) async fn search(engine: &Engine, json: bool, arguments: &Search) -> anyhow::Result<u8> {

@@ -1,7 +1,7 @@
 //! Naive RAG: one retrieval, one answer (Lewis et al., 2020; parameters of KAR³ §A.3 and §A.4).
 
 use pikerag_knowledge::{Answer, Context, Event, Question, Role};
-use pikerag_retrieve::LayerParams;
+use pikerag_retrieve::SearchParams;
 use tracing::instrument;
 
 use crate::candidates::fetch;
@@ -28,6 +28,12 @@ impl MethodParams for RetrievalParams {
                 "PIKE-RAG §5.2.3",
                 |params| *params = Self::layers(),
             ),
+            Variant::new(
+                "auto-rag",
+                "the same by the search that loses nowhere: hops, layers and words, fused",
+                "ours",
+                |params| *params = Self::auto(),
+            ),
         ],
         parameters: &[],
         roles: &[Role::Tag, Role::Rewrite, Role::Answer],
@@ -44,15 +50,16 @@ impl MethodParams for RetrievalParams {
     };
 
     fn weigh(&mut self, weights: &Weights) {
-        *self = Self { tags: weights.tags, ..self.weighed(weights.layers) };
+        *self = Self { tags: weights.tags, ..self.weighed(weights.searches()) };
     }
 
     fn weights(&self) -> Weights {
-        let layers = match self.path {
-            Path::Layers(layers) => layers,
-            Path::Meaning | Path::Hybrid => LayerParams::default(),
+        let SearchParams { auto, hops, layers } = match self.path {
+            Path::Auto(weights) => weights,
+            Path::Layers(layers) => SearchParams { layers, ..SearchParams::default() },
+            Path::Meaning | Path::Hybrid => SearchParams::default(),
         };
-        Weights { layers, tags: self.tags, ..Weights::default() }
+        Weights { auto, hops, layers, tags: self.tags }
     }
 }
 

@@ -2,7 +2,7 @@
 //! function, and the catalogue, the settings, the forecast, the help and the documentation are made of it.
 
 use pikerag_knowledge::{Role, Structure};
-use pikerag_retrieve::{HopParams, LayerParams};
+use pikerag_retrieve::{AutoParams, HopParams, LayerParams, SearchParams};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
@@ -12,12 +12,21 @@ use crate::retrieval::TagUse;
 /// Weights of retrieval that hold for all methods that retrieve so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Weights {
+    /// How the lists of `auto` are weighed.
+    pub auto: AutoParams,
     /// How hops are weighed.
     pub hops: HopParams,
     /// How layers are weighed.
     pub layers: LayerParams,
     /// What naive RAG and its kin use a question's tags for.
     pub tags: TagUse,
+}
+
+impl Weights {
+    /// Those of searches.
+    pub fn searches(&self) -> SearchParams {
+        SearchParams { auto: self.auto, hops: self.hops, layers: self.layers }
+    }
 }
 
 /// Parameters of a method, and with them the method.

@@ -106,6 +106,8 @@ impl Default for RunsTable {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RetrievalTable {
+    /// Weights of `auto`.
+    pub(super) auto: pikerag_retrieve::AutoParams,
     /// Weights of the search over all layers.
     pub(super) layers: pikerag_retrieve::LayerParams,
     /// What `naive-rag` and its kin use a question's tags for.

@@ -15,7 +15,9 @@ use pikerag_knowledge::{AtomKind, Origin, Role, TagClass, TagExample};
 use pikerag_models::{Batch, Cap, Endpoint, Limits, Price, RetryParams, Structured};
 
 use super::check::check;
-use super::file::{ChatTable, EmbedKind, EmbedTable, PriceTable, SettingsFile, TagsTable, parse};
+use super::file::{
+    ChatTable, EmbedKind, EmbedTable, PriceTable, RetrievalTable, SettingsFile, TagsTable, parse,
+};
 use super::keys::{OPENAI, fill_in};
 use super::{
     ChatSettings, EmbedPrefixes, EmbedSettings, Environment, RunLimits, Settings, SettingsError,
@@ -98,7 +100,8 @@ fn resolve(
     let ingest = ingest(&file, &tables, flags, &mut notices);
     let min_tokens = min_tokens(&file);
     let hops = file.methods.set.weights.hops;
-    let retrieval = Weights { hops, layers: file.retrieval.layers, tags: file.retrieval.tags };
+    let RetrievalTable { auto, layers, tags } = file.retrieval;
+    let retrieval = Weights { auto, hops, layers, tags };
     let methods = file.methods.set.clone().weighed(retrieval);
     let price = |set: &PriceTable| Price { prompt: set.prompt, completion: set.completion };
     let base = flags.base.clone();

@@ -17,7 +17,8 @@ use crate::notice::Notice;
 pub struct AskRequest {
     /// The question; at least one word.
     pub question: String,
-    /// A method or variant by name (`kar3`), with the parameters that are set.
+    /// A method or variant by name (`kar3`), with the parameters that are set; empty for the one that serves best
+    /// with the models at hand.
     pub method: String,
     /// What of the base may be seen. A run that is walked again sees what it saw.
     pub filter: Filter,
@@ -95,7 +96,11 @@ impl Engine {
     /// # Cancel safety
     /// Dropping the future leaves a run without an end; stop it by the request's `cancel` instead.
     pub async fn ask(&self, request: &AskRequest) -> Result<AskResponse> {
-        let method = self.method(&request.method)?;
+        let name = match request.method.trim() {
+            "" => self.usual_method(),
+            name => name,
+        };
+        let method = self.method(name)?;
         let text = request.question.trim();
         if !has_word(text) {
             return Err(EngineError::EmptyQuestion);

@@ -28,8 +28,10 @@ pub struct SearchRequest {
 /// How to look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SearchPath {
-    /// Words and meaning, fused.
+    /// Hops, layers, words and meaning, fused: the one that loses nowhere.
     #[default]
+    Auto,
+    /// Words and meaning, fused.
     Hybrid,
     /// Words only (BM25).
     Words,
@@ -104,6 +106,7 @@ impl Engine {
         let (query, k) = (request.query.as_str(), request.k);
         let weights = self.settings().searches();
         let hits = match request.by {
+            SearchPath::Auto => search(finder, Search::Auto, query, k, weights).await?,
             SearchPath::Hybrid => hybrid(finder, query, k).await?,
             SearchPath::Hops => hops(finder, query, k, weights.hops).await?,
             SearchPath::Layers => search(finder, Search::Layers, query, k, weights).await?,

@@ -9,7 +9,7 @@ use pikerag_retrieve::{AtomHit, Walk, atoms, hops, nearest};
 use super::{DELTA, Fallback, Params, Retriever};
 use crate::candidates::{atom_candidates, chunk_candidates};
 use crate::ports::{Ports, SolveError};
-use crate::retrieval::{RetrievalParams, retrieve};
+use crate::retrieval::{Path, RetrievalParams, retrieve};
 
 /// Candidates that the proposals find.
 pub(super) async fn by_proposals(
@@ -83,7 +83,12 @@ pub(super) async fn fallback(
         Fallback::Off => Ok(Vec::new()),
         Fallback::Plain => retrieve(ports, &question.text, naive).await,
         Fallback::Layers => {
-            retrieve(ports, &question.text, RetrievalParams::layers().weighed(params.layers)).await
+            retrieve(
+                ports,
+                &question.text,
+                RetrievalParams { path: Path::Layers(params.layers), ..RetrievalParams::layers() },
+            )
+            .await
         }
         Fallback::Hops => {
             let hits = hops(ports.finder(), &question.text, naive.chunks, params.hops).await?;

@@ -145,20 +145,24 @@ async fn one(
     Ok(LookedUp::of(item, &set.name, &named.label, &uris, seconds))
 }
 
-/// A search by name, with weights: those of layers by their names, those of hops as `hops.NAME`.
+/// A search by name, with weights: its own by their names, those of hops and layers within others as `hops.NAME`.
 fn read(label: &str, params: SearchParams) -> Result<Named> {
     let named = named(label)?;
-    let (mut layers, mut hops) = (Table::new(), Table::new());
+    let by: Search = named.method.parse()?;
+    let [mut auto, mut hops, mut layers] = <[Table; 3]>::default();
     for (key, value) in named.overrides {
-        match key.strip_prefix("hops.") {
-            Some(key) => hops.insert(key.to_owned(), value),
-            None => layers.insert(key, value),
+        match key.split_once('.') {
+            Some(("hops", key)) => hops.insert(key.to_owned(), value),
+            Some(("layers", key)) => layers.insert(key.to_owned(), value),
+            _ if by == Search::Auto => auto.insert(key, value),
+            _ => layers.insert(key, value),
         };
     }
     let wrong = |source| EngineError::BadParameter { label: label.to_owned(), source };
     Ok(Named {
-        by: named.method.parse()?,
+        by,
         params: SearchParams {
+            auto: with(&params.auto, auto).map_err(wrong)?,
             hops: with(&params.hops, hops).map_err(wrong)?,
             layers: with(&params.layers, layers).map_err(wrong)?,
         },

@@ -1,0 +1,70 @@
+//! What does quoting know of a question? How rare its words are in the base, and which sentences are close to it.
+
+use std::collections::HashMap;
+
+use pikerag_knowledge::{AtomKind, ChunkId, Context, Event, Question};
+use pikerag_language::query_terms;
+use pikerag_reason::{Known, Quoted, quote};
+use pikerag_retrieve::RetrieveError;
+
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
+
+/// Sentences that are put together, at most.
+const QUOTED: usize = 4;
+/// Sentences whose meaning is compared.
+const CLOSE: usize = 100;
+/// The share of unrelated pairs of sentences below which closeness says nothing.
+const UNRELATED: f32 = 0.95;
+/// A cosine from which a sentence is as close as one can be expected to be to its question.
+const CLOSEST: f32 = 0.85;
+/// Where unrelated sentences are so close the embedder does not know the language: it has no say.
+const BLIND: f32 = 0.7;
+
+/// Answers from the words of the context alone, and tells in the trace how well they fit.
+pub(crate) async fn quoted(
+    ports: &Ports,
+    question: &Question,
+    context: &Context,
+    run: &mut Run,
+    why: &str,
+) -> Result<Quoted, SolveError> {
+    let quoted = quote(question, context, &known(ports, question).await?, QUOTED);
+    let fit = quoted.fit;
+    let note = match quoted.reading.claims.is_empty() {
+        false => format!("{why}: the answer quotes its evidence (fit {fit:.2})."),
+        true => format!("{why}, and no passage fits well enough to be quoted (fit {fit:.2})."),
+    };
+    run.push(Event::Noted { note });
+    Ok(quoted)
+}
+
+async fn known(ports: &Ports, question: &Question) -> Result<Known, SolveError> {
+    let terms = query_terms(&question.text);
+    let counts = ports.base.term_counts(&terms).await?;
+    let all = (ports.base.chunk_count().await?.max(2) as f32).ln();
+    let rare = |count: usize| (1.0 - (count.max(1) as f32).ln() / all).clamp(0.0, 1.0);
+    let rarity = terms.into_iter().zip(counts).map(|(term, count)| (term, rare(count))).collect();
+    Ok(Known { rarity, close: close(ports, &question.text).await? })
+}
+
+async fn close(
+    ports: &Ports,
+    question: &str,
+) -> Result<HashMap<ChunkId, Vec<(String, f32)>>, SolveError> {
+    let mut close: HashMap<ChunkId, Vec<(String, f32)>> = HashMap::new();
+    let vectors = ports.finder().vectors(&[question.to_owned()]).await;
+    let Some(vectors) = vectors.map_err(RetrieveError::from)? else { return Ok(close) };
+    let kind = AtomKind::Sentence;
+    let start = ports.base.unrelated_similarity(kind, UNRELATED).await?.unwrap_or_default();
+    if BLIND < start {
+        return Ok(close);
+    }
+    for found in ports.base.nearest_atoms(kind, &vectors, CLOSE, start, &[]).await? {
+        for hit in found {
+            let scaled = ((hit.score - start) / (CLOSEST - start)).clamp(0.0, 1.0);
+            close.entry(hit.item.chunk).or_default().push((hit.item.text, scaled));
+        }
+    }
+    Ok(close)
+}

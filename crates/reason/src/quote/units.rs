@@ -1,0 +1,253 @@
+//! What can be quoted of a chunk? Rows of a table, lines of code, else sentences; with a neighbour where one cannot
+//! be understood without it.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use pikerag_knowledge::{Chunk, ChunkKind};
+use pikerag_language::{is_chinese, sentences, terms};
+
+/// A sentence or row, with the terms that tell what it is about.
+pub(super) struct Unit<'a> {
+    /// The chunk's place in the context.
+    pub(super) place: usize,
+    pub(super) chunk: &'a Chunk,
+    /// What is quoted, in the chunk's text: the unit, with the neighbours that it needs.
+    pub(super) span: Range<usize>,
+    /// The unit itself.
+    pub(super) text: &'a str,
+    pub(super) terms: HashSet<String>,
+    /// Those of title, headings and table header.
+    pub(super) above: HashSet<String>,
+    /// Those of the sentence before, in the same paragraph.
+    pub(super) before: HashSet<String>,
+}
+
+/// A paragraph up to so many characters is quoted whole where the heading is a numbered article: its sentences
+/// qualify each other.
+const ARTICLE: usize = 300;
+
+/// All units of a context's chunks, in their order.
+pub(super) fn units<'a>(chunks: &[&'a Chunk]) -> Vec<Unit<'a>> {
+    let mut found = Vec::new();
+    for (place, chunk) in chunks.iter().enumerate() {
+        let above = above(chunk);
+        let mut add = |span: Range<usize>, own: Range<usize>, before: HashSet<String>| {
+            let Some(text) = chunk.text.get(own) else { return };
+            let terms: HashSet<String> = terms(text).into_iter().collect();
+            if text.chars().any(char::is_alphanumeric) {
+                let above = above.clone();
+                found.push(Unit { place, chunk, span, text, terms, above, before });
+            }
+        };
+        if matches!(chunk.kind, ChunkKind::Table | ChunkKind::Code) {
+            for line in rows(chunk) {
+                add(line.clone(), line, HashSet::new());
+            }
+            continue;
+        }
+        for block in blocks(&chunk.text) {
+            let Some(text) = chunk.text.get(block.clone()) else { continue };
+            let parts: Vec<Range<usize>> = sentences(text)
+                .into_iter()
+                .map(|part| block.start + part.start..block.start + part.end)
+                .collect();
+            for (at, own) in parts.iter().enumerate() {
+                let before = at.checked_sub(1).and_then(|at| parts.get(at));
+                let after = parts.get(at + 1);
+                let terms_before = before.and_then(|before| chunk.text.get(before.clone()));
+                let terms_before = terms_before.map(terms).unwrap_or_default();
+                let span = match is_article(text) && text.chars().count() <= ARTICLE {
+                    true => block.clone(),
+                    false => with_neighbours(&chunk.text, own, before, after),
+                };
+                add(span, own.clone(), terms_before.into_iter().collect());
+            }
+        }
+    }
+    found
+}
+
+fn above(chunk: &Chunk) -> HashSet<String> {
+    let mut above: HashSet<String> = terms(&chunk.full_title()).into_iter().collect();
+    for name in chunk.table.iter().flat_map(|table| &table.header) {
+        above.extend(terms(name));
+    }
+    above
+}
+
+/// The lines of a table or of code, without the header: that says what the columns mean, not what is the case.
+fn rows(chunk: &Chunk) -> Vec<Range<usize>> {
+    let header = chunk.table.as_ref().filter(|table| table.rows.len() < table.lines.len());
+    let body = header
+        .and_then(|table| table.lines.get(1))
+        .map_or(0, |row| row.start.saturating_sub(chunk.span.start));
+    let mut found = Vec::new();
+    let mut at = 0;
+    for line in chunk.text.split_inclusive('\n') {
+        let range = at..at + line.trim_end().len();
+        at += line.len();
+        if body <= range.start && !is_frame(line) {
+            found.push(range);
+        }
+    }
+    found
+}
+
+/// A sentence that begins with a word for something before goes with the sentence before; one that the next takes
+/// a part away from goes with the next.
+fn with_neighbours(
+    text: &str,
+    own: &Range<usize>,
+    before: Option<&Range<usize>>,
+    after: Option<&Range<usize>>,
+) -> Range<usize> {
+    let begins = |range: &Range<usize>, heads: &[&str]| {
+        let words = text.get(range.clone()).unwrap_or_default();
+        heads.iter().any(|head| {
+            let rest = words.get(..head.len()).filter(|start| start.eq_ignore_ascii_case(head));
+            let next = words.get(head.len()..).and_then(|rest| rest.chars().next());
+            rest.is_some()
+                && (head.chars().all(is_chinese) || !next.is_some_and(char::is_alphanumeric))
+        })
+    };
+    let start = match before {
+        Some(before) if begins(own, &POINTS_BACK) || begins(own, &EXCEPTS) => before.start,
+        _ => own.start,
+    };
+    let end = match after {
+        Some(after) if begins(after, &EXCEPTS) => after.end,
+        _ => own.end,
+    };
+    start..end
+}
+
+const POINTS_BACK: [&str; 27] = [
+    "it",
+    "they",
+    "this",
+    "that",
+    "these",
+    "those",
+    "he",
+    "she",
+    "its",
+    "their",
+    "his",
+    "her",
+    "both",
+    "such",
+    "the former",
+    "the latter",
+    "该",
+    "其",
+    "此",
+    "这",
+    "它",
+    "他",
+    "她",
+    "上述",
+    "前款",
+    "前述",
+    "同时",
+];
+const EXCEPTS: [&str; 14] = [
+    "however",
+    "but",
+    "except",
+    "unless",
+    "otherwise",
+    "an exception",
+    "exceptions",
+    "not so",
+    "但",
+    "但是",
+    "除外",
+    "例外",
+    "不过",
+    "否则",
+];
+
+/// Whether a paragraph is a numbered article of a law or a handbook.
+fn is_article(text: &str) -> bool {
+    let text = text.trim_start_matches(['*', '#', ' ', '　']);
+    let Some(rest) = text.strip_prefix('第') else { return false };
+    let number = rest.chars().take_while(|c| "零〇一二三四五六七八九十百千0123456789".contains(*c));
+    let number = number.map(char::len_utf8).sum::<usize>();
+    0 < number && rest.get(number..).is_some_and(|rest| rest.starts_with('条'))
+}
+
+/// The paragraphs and list items of a text. A line goes on with the one before unless it is blank or
+/// opens an item; headings and rules are left out.
+fn blocks(text: &str) -> Vec<Range<usize>> {
+    let mut spans: Vec<Range<usize>> = Vec::new();
+    let (mut at, mut goes_on) = (0, false);
+    for line in text.split_inclusive('\n') {
+        let (start, end) = (at, at + line.trim_end().len());
+        at += line.len();
+        if is_frame(line) {
+            goes_on = false;
+            continue;
+        }
+        match spans.last_mut() {
+            Some(last) if goes_on && !opens_item(line) => last.end = end,
+            _ => spans.push(start..end),
+        }
+        goes_on = true;
+    }
+    spans
+}
+
+fn opens_item(line: &str) -> bool {
+    let line = line.trim_start();
+    let after_number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let numbered = after_number.len() < line.len() && after_number.starts_with(['.', ')', '、']);
+    numbered || line.starts_with(['-', '*', '•', '|', '>', '+', '（']) || is_article(line)
+}
+
+/// Blank lines, headings and the rules of tables hold no sentence.
+fn is_frame(line: &str) -> bool {
+    let line = line.trim();
+    line.starts_with('#')
+        || line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' ' | '=' | '*' | '`'))
+}
+
+#[cfg(test)]
+mod tests {
+    use pikerag_doubles::chunk;
+
+    use super::*;
+
+    fn quoted(text: &str, own: &str) -> String {
+        let chunk = chunk(1, "T", text);
+        let units = units(&[&chunk]);
+        let unit = units.iter().find(|unit| unit.text.contains(own)).unwrap();
+        chunk.text[unit.span.clone()].to_owned()
+    }
+
+    #[test]
+    fn wrapped_lines_are_one_paragraph_and_items_are_not() {
+        let text = "# A\nIt was built\nin 1998.\n\n- one\n  more\n- two\n1. three\n| --- |\nend";
+        let blocks: Vec<&str> = blocks(text).into_iter().map(|block| &text[block]).collect();
+        assert_eq!(blocks, ["It was built\nin 1998.", "- one\n  more", "- two", "1. three", "end"]);
+    }
+
+    #[test]
+    fn a_sentence_brings_the_neighbour_that_it_needs() {
+        let text =
+            "The plant was built in May. It went live in June. Cost fell. However, noise rose.";
+        assert_eq!(quoted(text, "went live"), "The plant was built in May. It went live in June.");
+        assert_eq!(quoted(text, "Cost fell"), "Cost fell. However, noise rose.");
+        assert_eq!(quoted(text, "built"), "The plant was built in May.");
+        assert_eq!(quoted("Item one. Italy won.", "Italy"), "Italy won.", "no pronoun");
+        let chinese = "系统由信息部管理。该系统于三月上线。费用已付。但是尾款除外。";
+        assert_eq!(quoted(chinese, "上线"), "系统由信息部管理。该系统于三月上线。");
+        assert_eq!(quoted(chinese, "费用"), "费用已付。但是尾款除外。");
+    }
+
+    #[test]
+    fn an_article_is_quoted_whole() {
+        let text = "第十二条 员工请假应提前申请。急病的可以事后补办。\n第十三条 加班另行规定。";
+        assert_eq!(quoted(text, "急病"), "第十二条 员工请假应提前申请。急病的可以事后补办。");
+    }
+}
