@@ -1,23 +1,22 @@
 //! Which vectors are closest? An exact scan over int8 codes, several queries in one pass; the best
 //! are scored again in full precision by whoever holds the vectors.
 
+mod best;
+mod dots;
 mod parts;
+mod pass;
 
-use std::cmp::Ordering;
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::HashSet;
 use std::sync::OnceLock;
 
-use rayon::prelude::*;
-
+pub(crate) use self::best::Best;
 pub(crate) use self::parts::{Lengths, Parts};
+use self::pass::Limits;
 
 /// Vectors compared with each other to tell what unrelated ones look like: 8,128 pairs.
 const SAMPLE: usize = 128;
 /// Fewer pairs than this tell nothing.
 const FEWEST_PAIRS: usize = 100;
-
-/// Vectors in the block that one query after the other visits while it is in the cache.
-const BLOCK: usize = 256;
 
 /// The codes of one set of unit vectors: each component to a signed byte, one scale per vector.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -79,9 +78,6 @@ pub struct Near {
     pub score: f32,
 }
 
-/// Whether a row, with its identifier and owner, may be found; asked for the best alone.
-type Keep<'a> = &'a (dyn Fn(usize, u64, u64) -> bool + Sync);
-
 impl Codes {
     /// Adds one vector. All vectors of a set have the same number of components; one that differs
     /// is refused (`false`).
@@ -135,78 +131,27 @@ impl Codes {
         min_score: f32,
         among: Among<'_>,
     ) -> Vec<Vec<Near>> {
-        self.nearest_kept(queries, k, min_score, &|row, _, owner| {
-            among.rows.is_none_or(|rows| rows.contains(row)) && !among.exclude.contains(&owner)
-        })
-    }
-
-    /// The same for those that `keep` says yes to, by row, identifier and owner.
-    fn nearest_kept(
-        &self,
-        queries: &[Vec<f32>],
-        k: usize,
-        min_score: f32,
-        keep: Keep<'_>,
-    ) -> Vec<Vec<Near>> {
-        if self.dimensions == 0 || k == 0 {
-            return vec![Vec::new(); queries.len()];
-        }
-        // A code is off by at most half a step in each component: see `quantize`.
-        let min_score = min_score - 0.02;
-        let queries: Vec<Option<(f32, Vec<i16>)>> = queries
-            .iter()
-            .map(|query| {
-                let (scale, codes) = quantize(query);
-                (query.len() == self.dimensions)
-                    .then(|| (scale, codes.map(|code| i16::from(code.cast_signed())).collect()))
-            })
-            .collect();
-        let stride = BLOCK * self.dimensions;
-        let scan_part = |part: usize, blocks: usize| {
-            let mut best: Vec<Best> = queries.iter().map(|_| Best::new(k)).collect();
-            let simd = pulp::Arch::new();
-            for (at, block) in
-                self.codes.chunks(stride).enumerate().skip(part * blocks).take(blocks)
-            {
-                for (query, best) in queries.iter().zip(&mut best) {
-                    let Some((scale, query)) = query else { continue };
-                    simd.dispatch(|| {
-                        self.scan_block(at * BLOCK, block, query, *scale, min_score, keep, best);
-                    });
-                }
-            }
-            best
-        };
-        // About 4 MB of codes per task: enough to be worth a thread.
-        let blocks_per_part = (4_000_000 / stride).max(1);
-        let n_blocks = self.ids.len().div_ceil(BLOCK);
-        let parts: Vec<Vec<Best>> = (0..n_blocks.div_ceil(blocks_per_part))
-            .into_par_iter()
-            .map(|part| scan_part(part, blocks_per_part))
-            .collect();
-        let mut merged: Vec<Best> = queries.iter().map(|_| Best::new(k)).collect();
-        for part in parts {
-            for (into, from) in merged.iter_mut().zip(part) {
-                for near in from.heap {
-                    into.offer(near.0);
-                }
-            }
-        }
-        merged.into_iter().map(Best::sorted).collect()
+        let keep = |_, owner: u64| !among.exclude.contains(&owner);
+        pass::nearest(self, queries, Limits { k, min_score, rows: among.rows, keep: &keep })
     }
 
     /// The cosine of each of these with a query, to within about 0.01; 0 for one that is not here.
     /// Vectors must have been pushed in the order of their identifiers.
     pub fn similarities(&self, query: &[f32], ids: &[u64]) -> Vec<f32> {
         let (query_scale, codes) = quantize(query);
-        let query: Vec<i16> = codes.map(|code| i16::from(code.cast_signed())).collect();
-        let similarity = |id: &u64| {
+        let query: Vec<i8> = codes.map(u8::cast_signed).collect();
+        let row = |id: &u64| {
             let row = self.ids.binary_search(id).ok().filter(|_| query.len() == self.dimensions)?;
             let code = self.codes.get(row * self.dimensions..(row + 1) * self.dimensions)?;
-            Some(dot(&query, code) as f32 * query_scale * self.scales.get(row)?)
+            Some((code, *self.scales.get(row)?))
         };
-        pulp::Arch::new()
-            .dispatch(|| ids.iter().map(|id| similarity(id).unwrap_or_default()).collect())
+        let rows: Vec<Option<(&[u8], f32)>> = ids.iter().map(row).collect();
+        let found = rows.iter().flatten();
+        let mut sums = dots::each(&query, found.map(|(code, _)| *code)).into_iter();
+        let mut similarity = |scale: f32| Some(sums.next()? as f32 * query_scale * scale);
+        rows.iter()
+            .map(|row| row.and_then(|(_, scale)| similarity(scale)).unwrap_or_default())
+            .collect()
     }
 
     /// The cosine that a `share` of all pairs with different owners stays below, by a sample: the
@@ -229,69 +174,18 @@ impl Codes {
             .map(|((owner, scale), code)| (owner, scale, code))
             .take(SAMPLE)
             .collect();
-        let mut cosines = pulp::Arch::new().dispatch(|| {
-            let mut cosines = Vec::with_capacity(SAMPLE * SAMPLE / 2);
-            for (place, (owner, scale, code)) in rows.iter().enumerate() {
-                let query: Vec<i16> =
-                    code.iter().map(|code| i16::from(code.cast_signed())).collect();
-                for (other_owner, other_scale, other) in rows.iter().skip(place + 1) {
-                    if owner != other_owner {
-                        cosines.push(dot(&query, other) as f32 * **scale * **other_scale);
-                    }
-                }
+        let mut cosines = Vec::with_capacity(SAMPLE * SAMPLE / 2);
+        for (place, (owner, scale, code)) in rows.iter().enumerate() {
+            let query: Vec<i8> = code.iter().copied().map(u8::cast_signed).collect();
+            let others = || rows.iter().skip(place + 1).filter(|other| owner != &other.0);
+            let sums = dots::each(&query, others().map(|(_, _, code)| *code));
+            for ((_, other_scale, _), sum) in others().zip(sums) {
+                cosines.push(sum as f32 * **scale * **other_scale);
             }
-            cosines
-        });
+        }
         cosines.sort_unstable_by(f32::total_cmp);
         cosines
     }
-
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "only inlined code is compiled for the dispatched instructions"
-    )]
-    #[expect(clippy::too_many_arguments, reason = "the inner loop, kept apart for dispatch")]
-    fn scan_block(
-        &self,
-        first: usize,
-        block: &[u8],
-        query: &[i16],
-        query_scale: f32,
-        min_score: f32,
-        keep: Keep<'_>,
-        best: &mut Best,
-    ) {
-        let rows = block.chunks_exact(self.dimensions).enumerate();
-        for ((row, code), scale) in rows.zip(self.scales.iter().skip(first)) {
-            let score = dot(query, code) as f32 * query_scale * scale;
-            if score < min_score || score < best.worst {
-                continue;
-            }
-            let (Some(&id), Some(&owner)) =
-                (self.ids.get(first + row), self.owners.get(first + row))
-            else {
-                continue;
-            };
-            if keep(first + row, id, owner) {
-                best.offer(Near { id, owner, score });
-            }
-        }
-    }
-}
-
-/// `Σ query·code`; |query|, |code| ≤ 127, so sums of up to 130,000 components fit.
-#[inline(always)]
-#[expect(
-    clippy::inline_always,
-    reason = "only inlined code is compiled for the dispatched instructions"
-)]
-fn dot(query: &[i16], code: &[u8]) -> i32 {
-    let mut sum = 0i32;
-    for (&a, &b) in query.iter().zip(code) {
-        sum += i32::from(a) * i32::from(i16::from(b.cast_signed()));
-    }
-    sum
 }
 
 /// One scale per vector: the largest component becomes ±127.
@@ -300,63 +194,6 @@ fn quantize(vector: &[f32]) -> (f32, impl Iterator<Item = u8>) {
     let scale = largest / 127.0;
     (scale, vector.iter().map(move |x| ((x / scale).round() as i8).cast_unsigned()))
 }
-
-/// The best `k` so far.
-pub(crate) struct Best {
-    k: usize,
-    worst: f32,
-    heap: BinaryHeap<Worst>,
-}
-
-/// Orders [`Near`]s so that the heap's top is the one to drop first.
-struct Worst(Near);
-
-impl Best {
-    pub(crate) fn new(k: usize) -> Self {
-        Self { k, worst: f32::NEG_INFINITY, heap: BinaryHeap::new() }
-    }
-
-    /// The least score that is held; below all scores while there is room.
-    pub(crate) fn worst(&self) -> f32 {
-        self.worst
-    }
-
-    pub(crate) fn offer(&mut self, near: Near) {
-        self.heap.push(Worst(near));
-        if self.k < self.heap.len() {
-            self.heap.pop();
-        }
-        if self.heap.len() == self.k {
-            self.worst = self.heap.peek().map_or(f32::NEG_INFINITY, |worst| worst.0.score);
-        }
-    }
-
-    pub(crate) fn sorted(self) -> Vec<Near> {
-        let mut all: Vec<Near> = self.heap.into_iter().map(|worst| worst.0).collect();
-        all.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
-        all
-    }
-}
-
-impl Ord for Worst {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.0.score.total_cmp(&self.0.score).then(self.0.id.cmp(&other.0.id))
-    }
-}
-
-impl PartialOrd for Worst {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Worst {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Worst {}
 
 /// Inner product in full precision; the cosine of unit vectors.
 pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
@@ -381,8 +218,16 @@ mod tests {
         Among { exclude, rows: None }
     }
 
-    fn vectors(n: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Vec<f32>>> {
-        prop::collection::vec(prop::collection::vec(-1.0f32..1.0, 48).prop_map(unit), n)
+    fn vectors(length: usize, n: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Vec<f32>>> {
+        prop::collection::vec(prop::collection::vec(-1.0f32..1.0, length).prop_map(unit), n)
+    }
+
+    /// Vectors and up to ten queries of one length, which may end within a step of any kernel.
+    fn stored_and_queries() -> impl Strategy<Value = (Vec<Vec<f32>>, Vec<Vec<f32>>)> {
+        let length = prop::sample::select(vec![1usize, 7, 48, 100, 383]);
+        length.prop_flat_map(|length| {
+            (vectors(length, 1..600.min(30_000 / length)), vectors(length, 1..11))
+        })
     }
 
     /// Three owners of many vectors each: those of one owner are alike, and do not count.
@@ -412,7 +257,7 @@ mod tests {
         /// The twin: every vector scored in full precision. Codes may swap near ties, no more.
         #[test]
         fn finds_what_brute_force_finds(
-            stored in vectors(1..600), queries in vectors(1..4), k in 1usize..12, min_score in -0.2f32..0.4
+            (stored, queries) in stored_and_queries(), k in 1usize..12, min_score in -0.2f32..0.4
         ) {
             let mut codes = Codes::default();
             for (id, vector) in stored.iter().enumerate() {

@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use divan::Bencher;
 use pikerag_knowledge::SearchIndex;
 use pikerag_store::Base;
-use pikerag_store::scan::{Among, Codes, Near};
+use pikerag_store::scan::{Among, Codes, Near, Rows};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tokio::runtime::{Builder, Runtime};
 
@@ -35,6 +35,8 @@ use crate::synthetic::{Random, Size};
 const SCANNED: usize = 50;
 /// What hybrid search asks of each side.
 const FOUND: usize = 100;
+/// The argument that asks for the processor time of scans alone.
+const PROCESSOR: &str = "processor";
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -46,6 +48,10 @@ fn main() {
     }
     if arguments.iter().any(|argument| argument == busy::NAME) {
         busy::report();
+        return;
+    }
+    if arguments.iter().any(|argument| argument == PROCESSOR) {
+        scans_in_processor_time();
         return;
     }
     // Somebody who asks for one benchmark gets that one.
@@ -140,14 +146,33 @@ fn term_scores(bencher: Bencher<'_, '_>, chunks: usize) {
         .bench_local_values(|words| runtime.block_on(base.term_scores(&words)));
 }
 
-/// The same calls once more in processor time, which other work on the machine hardly changes.
-fn processor_time() {
+/// Scans once more in processor time, which other work on the machine hardly changes.
+fn scans_in_processor_time() {
     println!("\nprocessor time, in ms a query");
     for case in scans().into_iter().filter(|case| case.threads == 1) {
         let (codes, pool, queries) = (codes(case.vectors), pool(1), queries(case.queries));
         let each = processor_time_per_call(|| drop(scan_once(&codes, &pool, &queries)));
         println!("{:44} {:8.3}", format!("scan, {case}"), each / case.queries as f64);
     }
+    let n = vectors().into_iter().max().unwrap_or_default();
+    let (codes, pool) = (codes(n), pool(1));
+    for percent in [1, 10, 50, 100] {
+        let rows =
+            Rows::of(&codes, |id, _| id.wrapping_mul(0x9E37_79B9) >> 7 & 127 < percent * 128 / 100);
+        let among = Among { exclude: &HashSet::new(), rows: Some(&rows) };
+        for n_queries in [1, 8] {
+            let queries = queries(n_queries);
+            let scan = || drop(codes.nearest(&queries, SCANNED, -1.0, among));
+            let each = processor_time_per_call(|| pool.install(scan));
+            let name = format!("scan of {percent} % of {n}, {n_queries} at a time");
+            println!("{name:44} {:8.3}", each / n_queries as f64);
+        }
+    }
+}
+
+/// The same calls once more in processor time.
+fn processor_time() {
+    scans_in_processor_time();
     for n in chunks() {
         let (base, runtime) = (base(n), runtime());
         for n_queries in [1, 8] {

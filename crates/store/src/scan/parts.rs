@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
+use super::pass::{self, Limits};
 use super::{Codes, Near, Rows};
 
 /// The codes of one set, cheap to clone: searches hold the parts that they began with. Parts of one length of
@@ -153,15 +154,15 @@ impl Parts {
         exclude: &HashSet<u64>,
         rows: Option<&[Rows]>,
     ) -> Vec<Vec<Near>> {
-        let mut lists = vec![Vec::new(); queries.len()];
+        let (mut lists, none) = (vec![Vec::new(); queries.len()], Rows::default());
         for (place, part) in self.0.iter().enumerate() {
-            let rows = rows.map(|rows| rows.get(place));
-            let keep = |row: usize, id: u64, owner: u64| {
-                rows.is_none_or(|rows| rows.is_some_and(|rows| rows.contains(row)))
-                    && !exclude.contains(&owner)
-                    && !part.dead.contains(&id)
+            let rows = match rows {
+                Some(rows) => Some(rows.get(place).unwrap_or(&none)),
+                None => None,
             };
-            let found = part.codes.nearest_kept(queries, k, min_score, &keep);
+            let keep = |id: u64, owner: u64| !exclude.contains(&owner) && !part.dead.contains(&id);
+            let limits = Limits { k, min_score, rows, keep: &keep };
+            let found = pass::nearest(&part.codes, queries, limits);
             for (list, found) in lists.iter_mut().zip(found) {
                 list.extend(found);
             }
