@@ -85,10 +85,7 @@ fn chinese(text: &str) -> Option<(Decimal, &str)> {
 fn with_units(text: &str) -> Option<(Decimal, &str)> {
     let (number, rest) = digits(text)?;
     let rest = rest.trim_start_matches(' ');
-    let (mut zeros, mut rest) = match units(rest) {
-        Some(found) => found,
-        None => return scaled(number, rest),
-    };
+    let Some((mut zeros, mut rest)) = units(rest) else { return scaled(number, rest) };
     let mut sum = number.shifted_up(zeros)?;
     while let Some((next, after)) = digits(rest) {
         let (smaller, after) = match units(after) {
@@ -110,7 +107,7 @@ fn with_units(text: &str) -> Option<(Decimal, &str)> {
 }
 
 /// `1.26 million`.
-fn scaled<'a>(number: Decimal, rest: &'a str) -> Option<(Decimal, &'a str)> {
+fn scaled(number: Decimal, rest: &str) -> Option<(Decimal, &str)> {
     let (zeros, rest) =
         SCALES.iter().find_map(|(name, zeros)| Some((*zeros, english_word(rest, name)?)))?;
     Some((number.shifted_up(zeros)?, rest))

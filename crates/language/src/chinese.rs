@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use jieba_rs::{Jieba, Token};
+use jieba_rs::Jieba;
 
 use crate::language::is_chinese;
 use crate::stop::is_stop_word;
@@ -30,37 +30,50 @@ static JIEBA: LazyLock<Jieba> = LazyLock::new(|| {
 
 /// The Chinese words of a text, in order; of a long word its parts too, for search.
 pub(crate) fn chinese_words(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for run in runs(text) {
-        for word in JIEBA.cut_for_search(run, true) {
-            found.extend(apart(&word).into_iter().map(str::to_owned));
-        }
-    }
-    found
+    cut(text).0
 }
 
-/// Neighbouring Chinese characters that are no word of the text, in order: two texts may cut the same characters into
-/// different words; the pairs are the same. None holds grammar. None lies inside a word of the dictionary, which is cut
-/// alike wherever it stands.
-pub(crate) fn pairs(text: &str, words: &[String]) -> Vec<String> {
-    let known: HashSet<&str> = words.iter().map(String::as_str).collect();
-    let mut found = Vec::new();
+/// The Chinese words of a text as [`chinese_words`] has them; and the neighbouring characters that are no word of the
+/// text, in order: two texts may cut the same characters into different words, the pairs are the same. No pair holds
+/// grammar, and none lies inside a word of the dictionary, which is cut alike wherever it stands.
+pub(crate) fn cut(text: &str) -> (Vec<String>, Vec<String>) {
+    let (mut words, mut found) = (Vec::new(), Vec::new());
     for run in runs(text) {
         let characters: Vec<char> = run.chars().collect();
         let mut may_begin = vec![true; characters.len()];
-        for word in JIEBA.cut(run, true).iter().filter(|word| JIEBA.has_word(word.word)) {
-            let inside = word.start..word.end.saturating_sub(1);
-            may_begin.get_mut(inside).unwrap_or_default().fill(false);
+        for word in JIEBA.cut(run, true) {
+            if JIEBA.has_word(word.word) {
+                may_begin
+                    .get_mut(word.start..word.end.saturating_sub(1))
+                    .unwrap_or_default()
+                    .fill(false);
+                add_with_parts(word.word, &mut words);
+                continue;
+            }
+            for part in apart(word.word) {
+                add_with_parts(part, &mut words);
+            }
         }
         for (both, may_begin) in characters.windows(2).zip(may_begin) {
-            let pair: String = both.iter().collect();
             let grammar = both.iter().any(|c| is_stop_word(c.encode_utf8(&mut [0; 4])));
-            if may_begin && !grammar && !known.contains(pair.as_str()) {
-                found.push(pair);
+            if may_begin && !grammar {
+                found.push(both.iter().collect::<String>());
             }
         }
     }
-    found
+    let known: HashSet<&str> = words.iter().map(String::as_str).collect();
+    found.retain(|pair| !known.contains(pair.as_str()));
+    (words, found)
+}
+
+/// A word behind the words of two and three characters that are inside it.
+fn add_with_parts(word: &str, words: &mut Vec<String>) {
+    let characters: Vec<char> = word.chars().collect();
+    for length in [2, 3].into_iter().filter(|length| *length < characters.len()) {
+        let parts = characters.windows(length).map(|part| part.iter().collect::<String>());
+        words.extend(parts.filter(|part| JIEBA.has_word(part)));
+    }
+    words.push(word.to_owned());
 }
 
 fn runs(text: &str) -> impl Iterator<Item = &str> {
@@ -68,11 +81,8 @@ fn runs(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// What jieba only guessed to be a word is cut at grammar: no reader takes `期是` for one.
-fn apart<'a>(word: &Token<'a>) -> Vec<&'a str> {
-    if word.end - word.start < 2 || JIEBA.has_word(word.word) {
-        return vec![word.word];
-    }
-    let (mut parts, mut rest) = (Vec::new(), word.word);
+fn apart(word: &str) -> Vec<&str> {
+    let (mut parts, mut rest) = (Vec::new(), word);
     while let Some(at) = rest.find(is_grammar) {
         let behind =
             at + rest.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
@@ -113,9 +123,11 @@ mod tests {
             ("五险一金由谁缴纳", "五险一金 由 谁 缴纳", ""),
             ("押金什么时候退", "押金 什么 时候 退", "金什 么时 候退"),
         ] {
-            let found = chinese_words(text);
-            assert_eq!(found.join(" "), words, "{text}");
-            assert_eq!(pairs(text, &found).join(" "), pairs_besides, "{text}");
+            let (found, pairs) = cut(text);
+            assert_eq!(
+                (found.join(" "), pairs.join(" ")),
+                (words.to_owned(), pairs_besides.to_owned())
+            );
         }
     }
 
@@ -123,11 +135,11 @@ mod tests {
         /// Grammar is glued to no neighbour, unless the dictionary has the word.
         #[test]
         fn grammar_stands_alone(text in "[质保期是的了为在由和与多久付款验收天中国]{0,30}") {
-            let words = chinese_words(&text);
+            let (words, pairs) = cut(&text);
             for word in words.iter().filter(|word| word.chars().nth(1).is_some()) {
                 prop_assert!(JIEBA.has_word(word) || !word.contains(is_grammar), "{}", word);
             }
-            for pair in pairs(&text, &words) {
+            for pair in pairs {
                 prop_assert!(!pair.contains(is_grammar), "{}", pair);
                 prop_assert!(text.contains(&pair));
             }
@@ -135,8 +147,8 @@ mod tests {
 
         #[test]
         fn any_text_is_survived(text in "\\PC{0,60}") {
-            let words = chinese_words(&text);
-            for found in words.iter().chain(&pairs(&text, &words)) {
+            let (words, pairs) = cut(&text);
+            for found in words.iter().chain(&pairs) {
                 prop_assert!(!found.is_empty() && text.contains(found));
             }
         }

@@ -59,7 +59,7 @@ impl Decimal {
     }
 
     fn shortest(mut self) -> Self {
-        while 0 < self.places && self.digits % 10 == 0 {
+        while 0 < self.places && self.digits.is_multiple_of(10) {
             self.digits /= 10;
             self.places -= 1;
         }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-use crate::chinese::{chinese_words, pairs};
+use crate::chinese;
 use crate::fold::tokens;
 use crate::language::is_chinese;
 use crate::stop::is_stop_word;
@@ -17,57 +17,71 @@ static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::
 /// numbered parts, dates and amounts stand for (`第39条`, `2025-04-22` with its month and year, `1260000`, `10%`).
 /// Long Chinese words are listed with the shorter words inside them, as a search engine does.
 pub fn words(text: &str) -> Vec<String> {
-    let (written, text) = take_written(text);
-    let mut found = plain_words(&text);
-    found.extend(written);
-    found
-}
-
-fn plain_words(text: &str) -> Vec<String> {
-    let mut found: Vec<String> = tokens(text)
-        .into_iter()
-        .filter(|token| !token.raw.chars().any(is_chinese))
-        .map(|token| token.folded)
-        .collect();
-    found.extend(chinese_words(text));
-    found
+    Cut::new(text).words().cloned().collect()
 }
 
 /// The words that carry meaning, each once, in order of first use.
 pub fn content_words(text: &str) -> Vec<String> {
-    let (written, text) = take_written(text);
-    let mut seen = HashSet::new();
-    let mut kept = plain_words(&text);
-    kept.retain(|word| !is_stop_word(word));
-    // A date in May is no grammar.
-    kept.extend(written);
-    kept.retain(|word| seen.insert(word.clone()));
-    kept
+    Cut::new(text).content_words()
 }
 
 /// The terms that full text indexes: stems of all words, and the pairs of neighbouring Chinese
 /// characters that are part of no known word, grammar left out. Two texts may cut the same characters into different
 /// words; the pairs are the same.
 pub fn terms(text: &str) -> Vec<String> {
-    let words = words(text);
-    let mut terms: Vec<String> = words.iter().map(|word| stem(word)).collect();
-    // What is written as a number ends a run of characters.
-    terms.extend(pairs(&take_written(text).1, &words));
+    let cut = Cut::new(text);
+    let mut terms: Vec<String> = cut.words().map(|word| stem(word)).collect();
+    terms.extend(cut.pairs);
     terms
 }
 
 /// The terms of a query, each once, in order: stems of the words that carry meaning, then pairs of
 /// characters as in [`terms`]. A query of nothing but grammar keeps all its words.
 pub fn query_terms(text: &str) -> Vec<String> {
-    let (all, mut chosen) = (words(text), content_words(text));
+    let cut = Cut::new(text);
+    let mut chosen = cut.content_words();
     if chosen.is_empty() {
-        chosen.clone_from(&all);
+        chosen = cut.words().cloned().collect();
     }
     let mut seen = HashSet::new();
     let mut terms: Vec<String> = chosen.iter().map(|word| stem(word)).collect();
-    terms.extend(pairs(&take_written(text).1, &all));
+    terms.extend(cut.pairs);
     terms.retain(|term| seen.insert(term.clone()));
     terms
+}
+
+/// A text, cut once.
+struct Cut {
+    /// Of other scripts, then the Chinese ones.
+    plain: Vec<String>,
+    /// What numbered parts, dates and amounts stand for: none of it is grammar, a date in May neither.
+    written: Vec<String>,
+    /// Chinese characters side by side; what is written as a number ends a run of them.
+    pairs: Vec<String>,
+}
+
+impl Cut {
+    fn new(text: &str) -> Self {
+        let (written, text) = take_written(text);
+        let mut plain: Vec<String> = tokens(&text)
+            .into_iter()
+            .filter(|token| !token.raw.chars().any(is_chinese))
+            .map(|token| token.folded)
+            .collect();
+        let (chinese, pairs) = chinese::cut(&text);
+        plain.extend(chinese);
+        Self { plain, written, pairs }
+    }
+
+    fn words(&self) -> impl Iterator<Item = &String> {
+        self.plain.iter().chain(&self.written)
+    }
+
+    fn content_words(&self) -> Vec<String> {
+        let mut seen = HashSet::new();
+        let plain = self.plain.iter().filter(|word| !is_stop_word(word));
+        plain.chain(&self.written).filter(|word| seen.insert(*word)).cloned().collect()
+    }
 }
 
 /// A folded word without its ending (Snowball, English); other scripts stay as they are.

@@ -234,7 +234,7 @@ mod tests {
                 format!("{whole}.{fraction}{unit}")
             };
             let mut notations = vec![with(4, "万"), with(8, "亿"), with(6, " million"), format!("{plain}.00")];
-            if value < 1_000_000_000_000 && 10 <= value {
+            if (10..1_000_000_000_000).contains(&value) {
                 notations.push(chinese(value, "零一二三四五六七八九", "十百千万亿"));
                 notations.push(chinese(value, "零壹贰叁肆伍陆柒捌玖", "拾佰仟万亿"));
             }
