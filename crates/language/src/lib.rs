@@ -1,6 +1,10 @@
 //! What is a word, a sentence, a name? The same answers for indexing and for asking, in English and
 //! Chinese alike.
 
+mod amounts;
+mod chinese;
+mod dates;
+mod decimal;
 pub mod fold;
 mod language;
 pub mod names;
@@ -11,6 +15,7 @@ mod stop;
 mod tokens;
 mod unseen;
 mod words;
+mod written;
 
 pub use language::{is_chinese, language_of};
 pub use numerals::{chinese_digit, chinese_number, is_numeral, number};

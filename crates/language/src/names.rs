@@ -3,10 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use crate::chinese::chinese_words;
 use crate::fold::{Token, fold, tokens};
 use crate::language::is_chinese;
+use crate::numerals::is_numeral;
 use crate::stop::is_stop_word;
-use crate::words::{chinese_words, stem};
+use crate::words::stem;
+use crate::written::take_written;
 
 /// A name as its folded words, in order.
 pub type Name = Vec<String>;
@@ -182,11 +185,19 @@ fn chinese_names(text: &str, names: &mut BTreeSet<Name>) {
             }
         }
     }
-    for word in chinese_words(text) {
-        if 2 <= word.chars().count() && !is_stop_word(&word) {
+    // No part of a date or an amount is a name.
+    for word in chinese_words(&take_written(text).1) {
+        if 2 <= word.chars().count() && !is_stop_word(&word) && !is_count(&word) {
             names.insert(word.chars().map(|c| fold(c.encode_utf8(&mut [0; 4]))).collect());
         }
     }
+}
+
+/// `三个`, `十日`: how many, not what.
+fn is_count(word: &str) -> bool {
+    const MEASURES: [char; 14] =
+        ['个', '年', '月', '日', '天', '次', '名', '项', '位', '种', '人', '条', '款', '元'];
+    word.strip_suffix(MEASURES).is_some_and(|number| number.chars().all(is_numeral))
 }
 
 #[cfg(test)]
@@ -243,5 +254,13 @@ mod tests {
         for name in ["供 应 合 同", "cb 6", "备 件"] {
             assert!(found.contains(&name.to_owned()), "{name} is not in {found:?}");
         }
+    }
+
+    #[test]
+    fn chinese_questions_name_no_scraps() {
+        let named = |text: &str| shown(names_in(text)).join(", ");
+        assert_eq!(named("1年的质保期是多久？"), "质 保, 质 保 期");
+        assert_eq!(named("2025年4月22日付款126万元是否逾期三个月？"), "付 款, 逾 期");
+        assert_eq!(named("验收在哪天，由谁负责？"), "负 责, 验 收");
     }
 }

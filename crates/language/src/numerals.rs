@@ -5,43 +5,79 @@ pub fn is_numeral(c: char) -> bool {
     digit(c).is_some() || unit(c).is_some()
 }
 
-/// The number that a whole text writes: `二百六十四`, `264`, `２６４`, `二六四`. None for anything else.
+/// The number that a whole text writes: `二百六十四`, `贰佰陆拾肆`, `264`, `２６４`, `二六四`. None for anything
+/// else.
 pub fn number(text: &str) -> Option<u32> {
     if text.is_empty() {
         return None;
     }
-    if text.chars().all(|c| digit(c).is_some()) {
-        let mut value: u32 = 0;
-        for c in text.chars() {
-            value = value.checked_mul(10)?.checked_add(digit(c)?)?;
-        }
-        return Some(value);
+    if !text.chars().all(|c| digit(c).is_some()) {
+        return u32::try_from(numeral(text)?).ok();
     }
-    let (mut total, mut section, mut pending) = (0_u32, 0_u32, None);
+    let mut value: u32 = 0;
     for c in text.chars() {
-        match (digit(c), unit(c)) {
-            (Some(0), _) => pending = None,
-            (Some(digit), _) => pending = Some(digit),
-            // 一万二千: what stands before 万 is a number of its own.
-            (_, Some(10_000)) => {
-                let before = section.checked_add(pending.take().unwrap_or(0))?;
-                total = total.checked_add(before.checked_mul(10_000)?)?;
-                section = 0;
-            }
-            // 十五 is 15: a unit without a digit counts once.
-            (_, Some(unit)) => {
-                section = section.checked_add(pending.take().unwrap_or(1).checked_mul(unit)?)?;
-            }
-            _ => return None,
-        }
+        value = value.checked_mul(10)?.checked_add(digit(c)?)?;
     }
-    total.checked_add(section)?.checked_add(pending.unwrap_or(0))
+    Some(value)
 }
 
 /// As [`number`], for Chinese numerals alone: `None` for digits of any width.
 pub fn chinese_number(numeral: &str) -> Option<u32> {
-    let chinese = |c: char| chinese_digit(c).is_some() || unit(c).is_some();
-    if numeral.chars().all(chinese) { number(numeral) } else { None }
+    if numeral.chars().all(is_chinese_numeral) { number(numeral) } else { None }
+}
+
+/// The number that a text begins with, digits or numerals, no longer than `longest` characters; and what
+/// comes after it.
+pub(crate) fn leading_number(text: &str, longest: usize) -> Option<(u32, &str)> {
+    let signs: String = text.chars().take(longest).take_while(|c| is_numeral(*c)).collect();
+    Some((number(&signs)?, text.get(signs.len()..)?))
+}
+
+/// The number that a whole text writes with units: `一亿二千万`, `壹佰零伍`, `三万五` (35,000). None where units
+/// or digits stand in an order that nobody reads as one number.
+pub(crate) fn numeral(text: &str) -> Option<u64> {
+    let (mut total, mut section) = (0_u64, 0_u64);
+    // The digit that waits for its unit, and the unit that stood last; after a 零 a digit counts once.
+    let (mut pending, mut last): (Option<u64>, Option<u64>) = (None, None);
+    let (mut smallest, mut bigs) = (10_000_u64, Vec::new());
+    for c in text.chars() {
+        match (digit(c).map(u64::from), unit(c)) {
+            (Some(_), _) if pending.is_some() => return None,
+            (Some(0), _) => last = None,
+            (Some(digit), _) => pending = Some(digit),
+            // 一万二千: what stands before 万 is a number of its own; before 亿 all that was read.
+            (_, Some(big @ (10_000 | 100_000_000))) => {
+                section = section.checked_add(pending.take().unwrap_or(0))?;
+                let counted = if big == 10_000 { section } else { total.checked_add(section)? };
+                // 三万亿 has the smaller one first; 三万二万 is no number.
+                if counted == 0
+                    || bigs.last() == Some(&big)
+                    || (big != 10_000 && bigs.contains(&big))
+                {
+                    return None;
+                }
+                total = match big {
+                    10_000 => total.checked_add(counted.checked_mul(big)?)?,
+                    _ => counted.checked_mul(big)?,
+                };
+                (section, smallest, last) = (0, 10_000, Some(big));
+                bigs.push(big);
+            }
+            // 十五 is 15: a unit without a digit counts once, and only where a number begins.
+            (_, Some(unit)) => {
+                let begins = total == 0 && section == 0;
+                if smallest <= unit || (pending.is_none() && unit != 10 && !begins) {
+                    return None;
+                }
+                section = section.checked_add(pending.take().unwrap_or(1).checked_mul(unit)?)?;
+                (smallest, last) = (unit, Some(unit));
+            }
+            _ => return None,
+        }
+    }
+    // 三万五 is 35,000, 三万零五 is 30,005.
+    let below = last.map_or(1, |unit| unit / 10);
+    total.checked_add(section)?.checked_add(pending.unwrap_or(0).checked_mul(below)?)
 }
 
 /// The digit that a Chinese character writes.
@@ -54,31 +90,48 @@ pub fn chinese_digit(c: char) -> Option<u32> {
     }
 }
 
-fn digit(c: char) -> Option<u32> {
+/// A numeral of the Chinese script, as everyday or as contracts and cheques write it.
+pub(crate) fn is_chinese_numeral(c: char) -> bool {
+    is_numeral(c) && !narrow(c).is_ascii_digit()
+}
+
+/// A full-width character as it stands in ASCII.
+pub(crate) fn narrow(c: char) -> char {
     match c {
-        '0'..='9' => c.to_digit(10),
-        '０'..='９' => Some(u32::from(c) - u32::from('０')),
-        // Written in place of 〇.
-        '○' => Some(0),
-        _ => chinese_digit(c),
+        '！'..='～' => char::from_u32(u32::from(c) - 0xFEE0).unwrap_or(c),
+        c => c,
     }
 }
 
-fn unit(c: char) -> Option<u32> {
+pub(crate) fn digit(c: char) -> Option<u32> {
+    const FORMAL: [char; 9] = ['壹', '贰', '叁', '肆', '伍', '陆', '柒', '捌', '玖'];
+    match narrow(c) {
+        c @ '0'..='9' => c.to_digit(10),
+        // Written in place of 〇.
+        '○' => Some(0),
+        c => match FORMAL.iter().position(|known| *known == c) {
+            Some(at) => Some(at as u32 + 1),
+            None => chinese_digit(c),
+        },
+    }
+}
+
+pub(crate) fn unit(c: char) -> Option<u64> {
     match c {
-        '十' => Some(10),
-        '百' => Some(100),
-        '千' => Some(1_000),
-        '万' => Some(10_000),
+        '十' | '拾' => Some(10),
+        '百' | '佰' => Some(100),
+        '千' | '仟' => Some(1_000),
+        '万' | '萬' => Some(10_000),
+        '亿' | '億' => Some(100_000_000),
         _ => None,
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use proptest::prelude::*;
 
-    use super::{chinese_number, number};
+    use super::{chinese_number, number, numeral};
 
     #[test]
     fn reads_both_ways_of_writing() {
@@ -94,10 +147,18 @@ mod tests {
             ("一百一十", 110),
             ("一千二百六十", 1260),
             ("一万二千", 12_000),
+            ("壹佰贰拾陆万", 1_260_000),
+            ("一亿二千万", 120_000_000),
+            ("三万五", 35_000),
+            ("三万零五", 30_005),
         ] {
             assert_eq!(number(text), Some(value), "{text}");
         }
         assert_eq!((number(""), number("条"), number("99999999999")), (None, None, None));
+        for scrap in ["三五十", "万", "一百二百", "一万二万", "十百", "一二千"] {
+            assert_eq!(number(scrap), None, "{scrap}");
+        }
+        assert_eq!(numeral("三万亿"), Some(3_000_000_000_000));
     }
 
     #[test]
@@ -115,7 +176,7 @@ mod tests {
     proptest! {
         #[test]
         fn reads_what_it_writes(value in 1_u32..9_999) {
-            prop_assert_eq!(number(&chinese(value)), Some(value));
+            prop_assert_eq!(number(&chinese(value.into(), "零一二三四五六七八九", "十百千万亿")), Some(value));
             prop_assert_eq!(number(&value.to_string()), Some(value));
         }
 
@@ -125,22 +186,29 @@ mod tests {
         }
     }
 
-    /// As statutes write it.
-    fn chinese(value: u32) -> String {
-        let digits: Vec<char> = "零一二三四五六七八九".chars().collect();
+    /// As statutes write it, or contracts: with these digits from nought on, and these units from ten on.
+    pub(crate) fn chinese(value: u64, digits: &str, units: &str) -> String {
+        let digits: Vec<char> = digits.chars().collect();
+        let units: Vec<char> = units.chars().collect();
         let (mut text, mut gap) = (String::new(), false);
-        for (scale, unit) in [(1000, "千"), (100, "百"), (10, "十"), (1, "")] {
-            let digit = value / scale % 10;
-            if digit == 0 {
-                gap = !text.is_empty();
-                continue;
+        for (section, big) in [(8, units.get(4)), (4, units.get(3)), (0, None)] {
+            let of_section = value / 10_u64.pow(section) % 10_000;
+            for place in (0..4).rev() {
+                let digit = of_section / 10_u64.pow(place) % 10;
+                if digit == 0 {
+                    gap = !text.is_empty();
+                    continue;
+                }
+                if gap {
+                    text.push(digits[0]);
+                    gap = false;
+                }
+                text.push(digits[digit as usize]);
+                text.extend(place.checked_sub(1).map(|unit| units[unit as usize]));
             }
-            if gap {
-                text.push('零');
-                gap = false;
+            if 0 < of_section {
+                text.extend(big);
             }
-            text.push(digits[digit as usize]);
-            text.push_str(unit);
         }
         text
     }

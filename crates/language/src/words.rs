@@ -1,92 +1,87 @@
-//! Which words does a text have? Folded words of any script; Chinese cut by jieba, whose dictionary
-//! is loaded only when the first Chinese text comes along.
+//! Which words does a text have? Folded words of any script, and what numbers, dates and amounts stand for.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use jieba_rs::Jieba;
 use rust_stemmers::{Algorithm, Stemmer};
 
+use crate::chinese;
 use crate::fold::tokens;
 use crate::language::is_chinese;
-use crate::ordinals::take_ordinals;
 use crate::stop::is_stop_word;
+use crate::written::take_written;
 
-static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
 
-/// The words of a text, folded: those of other scripts in order, then the Chinese ones, then its
-/// numbered parts (`第39条`). Long Chinese words are listed with the shorter words inside them, as a
-/// search engine does.
+/// The words of a text, folded: those of other scripts in order, then the Chinese ones, then what its
+/// numbered parts, dates and amounts stand for (`第39条`, `2025-04-22` with its month and year, `1260000`, `10%`).
+/// Long Chinese words are listed with the shorter words inside them, as a search engine does.
 pub fn words(text: &str) -> Vec<String> {
-    let (numbered, text) = take_ordinals(text);
-    let mut found: Vec<String> = tokens(&text)
-        .into_iter()
-        .filter(|token| !token.raw.chars().any(is_chinese))
-        .map(|token| token.folded)
-        .collect();
-    found.extend(chinese_words(&text));
-    found.extend(numbered);
-    found
-}
-
-/// The Chinese words of a text, in order; of a long word its parts too, for search.
-pub(crate) fn chinese_words(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for run in text.split(|c| !is_chinese(c)).filter(|run| !run.is_empty()) {
-        found.extend(JIEBA.cut_for_search(run, true).into_iter().map(|word| word.word.to_owned()));
-    }
-    found
+    Cut::new(text).words().cloned().collect()
 }
 
 /// The words that carry meaning, each once, in order of first use.
 pub fn content_words(text: &str) -> Vec<String> {
-    let mut seen = HashSet::new();
-    let mut kept = words(text);
-    kept.retain(|word| !is_stop_word(word) && seen.insert(word.clone()));
-    kept
+    Cut::new(text).content_words()
 }
 
 /// The terms that full text indexes: stems of all words, and the pairs of neighbouring Chinese
-/// characters that are no word of the text, grammar left out. Two texts may cut the same characters into different
+/// characters that are part of no known word, grammar left out. Two texts may cut the same characters into different
 /// words; the pairs are the same.
 pub fn terms(text: &str) -> Vec<String> {
-    let words = words(text);
-    let mut terms: Vec<String> = words.iter().map(|word| stem(word)).collect();
-    terms.extend(pairs(text, &words));
+    let cut = Cut::new(text);
+    let mut terms: Vec<String> = cut.words().map(|word| stem(word)).collect();
+    terms.extend(cut.pairs);
     terms
-}
-
-/// Neighbouring Chinese characters that are none of these words, in order. Numbered parts, which are
-/// terms of their own, end a run of characters.
-fn pairs(text: &str, words: &[String]) -> Vec<String> {
-    let known: HashSet<&str> = words.iter().map(String::as_str).collect();
-    let (_, text) = take_ordinals(text);
-    let mut found = Vec::new();
-    for run in text.split(|c| !is_chinese(c)) {
-        for (first, second) in run.chars().zip(run.chars().skip(1)) {
-            let pair: String = [first, second].into_iter().collect();
-            let grammar = [first, second].iter().any(|c| is_stop_word(c.encode_utf8(&mut [0; 4])));
-            if !grammar && !known.contains(pair.as_str()) {
-                found.push(pair);
-            }
-        }
-    }
-    found
 }
 
 /// The terms of a query, each once, in order: stems of the words that carry meaning, then pairs of
 /// characters as in [`terms`]. A query of nothing but grammar keeps all its words.
 pub fn query_terms(text: &str) -> Vec<String> {
-    let (all, mut chosen) = (words(text), content_words(text));
+    let cut = Cut::new(text);
+    let mut chosen = cut.content_words();
     if chosen.is_empty() {
-        chosen.clone_from(&all);
+        chosen = cut.words().cloned().collect();
     }
     let mut seen = HashSet::new();
     let mut terms: Vec<String> = chosen.iter().map(|word| stem(word)).collect();
-    terms.extend(pairs(text, &all));
+    terms.extend(cut.pairs);
     terms.retain(|term| seen.insert(term.clone()));
     terms
+}
+
+/// A text, cut once.
+struct Cut {
+    /// Of other scripts, then the Chinese ones.
+    plain: Vec<String>,
+    /// What numbered parts, dates and amounts stand for: none of it is grammar, a date in May neither.
+    written: Vec<String>,
+    /// Chinese characters side by side; what is written as a number ends a run of them.
+    pairs: Vec<String>,
+}
+
+impl Cut {
+    fn new(text: &str) -> Self {
+        let (written, text) = take_written(text);
+        let mut plain: Vec<String> = tokens(&text)
+            .into_iter()
+            .filter(|token| !token.raw.chars().any(is_chinese))
+            .map(|token| token.folded)
+            .collect();
+        let (chinese, pairs) = chinese::cut(&text);
+        plain.extend(chinese);
+        Self { plain, written, pairs }
+    }
+
+    fn words(&self) -> impl Iterator<Item = &String> {
+        self.plain.iter().chain(&self.written)
+    }
+
+    fn content_words(&self) -> Vec<String> {
+        let mut seen = HashSet::new();
+        let plain = self.plain.iter().filter(|word| !is_stop_word(word));
+        plain.chain(&self.written).filter(|word| seen.insert(*word)).cloned().collect()
+    }
 }
 
 /// A folded word without its ending (Snowball, English); other scripts stay as they are.
@@ -96,6 +91,8 @@ pub fn stem(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -125,5 +122,37 @@ mod tests {
     fn pairs_meet_where_words_are_cut_otherwise() {
         assert_eq!(terms("矿山事故 A 港"), ["a", "矿山", "事故", "港", "山事"]);
         assert_eq!(query_terms("第三十九条的港口"), ["港口", "第39条"]);
+    }
+
+    #[test]
+    fn what_is_asked_for_is_found_however_it_is_written() {
+        for (asked, written) in [
+            ("2025-04-22", "甲方于二〇二五年四月二十二日付款"),
+            ("2025年4月的发票", "invoiced on April 22, 2025"),
+            ("2025", "签于２０２５年４月２２日"),
+            ("5月", "付款日为2025年5月1日"),
+            ("126万", "合同总价：人民币壹佰贰拾陆万元整"),
+            ("1,260,000", "合同总价126万元"),
+            ("10 percent", "违约金为百分之十"),
+            ("3‰", "每日千分之三"),
+            ("质保期是多久", "产品的质保期为两年"),
+        ] {
+            let held = terms(written);
+            let found = query_terms(asked).into_iter().any(|term| held.contains(&term));
+            assert!(found, "{asked} in {held:?}");
+        }
+        assert_eq!(query_terms("质保期是多久"), ["质保", "质保期"]);
+        assert_eq!(query_terms("合同总价126万元？").join(" "), "合同 总价 元 1260000 同总");
+    }
+
+    proptest! {
+        /// What was cut once is cut alike again: words go on as queries.
+        #[test]
+        fn compounds_stay_whole(year in 1000..3000, month in 1..=12, day in 1..=28, amount in 1..1_000_000_u64) {
+            for text in [format!("{year}年{month}月{day}日"), format!("{amount}万"), format!("{amount}%")] {
+                let whole = query_terms(&text).into_iter().next().unwrap_or_default();
+                prop_assert_eq!(query_terms(&whole).into_iter().next(), Some(whole));
+            }
+        }
     }
 }

@@ -31,7 +31,7 @@ use crate::error::{BaseProblem, Context};
 use crate::tokens::Words;
 
 /// Bumped when tokens or fields change: an index of another version is built anew.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const WRITER_BYTES: usize = 64 << 20;
 
 /// How long a search waits for another writer; then it searches the index as it is.

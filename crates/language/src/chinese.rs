@@ -1,0 +1,156 @@
+//! Which words does Chinese text have? Cut by jieba, whose dictionary is loaded only when the first Chinese text comes
+//! along, and which knows the words of business that are below.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use jieba_rs::Jieba;
+
+use crate::language::is_chinese;
+use crate::stop::is_stop_word;
+
+/// Words of contracts, work and money that the dictionary lacks: it has 违约金, 试用期, 保修期.
+const WORDS: &str = "\
+    质保期 质保金 质量保证金 质保书 账期 宽限日 免租期 装修期 交房日 滞纳金 违约方 守约方 竞业限制 竞业禁止 保密期 保密协议 补充协议 \
+    框架协议 验收合格 验收报告 验收标准 付款方式 付款条件 付款期限 预付款 进度款 到货款 履约期 履约保函 含税价 不含税价 增值税专用发票 \
+    年假 年休假 事假 陪产假 育儿假 带薪假 调休 工龄 入职 入职日 离职证明 五险一金 报销单 报销款 差旅标准 绩效奖 加班工资 经济补偿 \
+    经济补偿金 续签 续约 解约 应收账款 应付账款 对公账户 开户行 采购单 采购订单 订单号 供货期 交付期 交付物 交货日 工期 延期交货 \
+    服务费 服务期 管理费 保证金 手续费 违约责任 终止合同 解除合同 电子签 电子签章 授权书 报价单 送货单 发货单 对账单 结算单 工单 \
+    质检 质检报告 保修卡 维保 维保期 售后";
+
+static JIEBA: LazyLock<Jieba> = LazyLock::new(|| {
+    let mut jieba = Jieba::new();
+    for word in WORDS.split_whitespace() {
+        if !jieba.has_word(word) {
+            jieba.add_word(word, None, None);
+        }
+    }
+    jieba
+});
+
+/// The Chinese words of a text, in order; of a long word its parts too, for search.
+pub(crate) fn chinese_words(text: &str) -> Vec<String> {
+    cut(text).0
+}
+
+/// The Chinese words of a text as [`chinese_words`] has them; and the neighbouring characters that are no word of the
+/// text, in order: two texts may cut the same characters into different words, the pairs are the same. No pair holds
+/// grammar, and none lies inside a word of the dictionary, which is cut alike wherever it stands.
+pub(crate) fn cut(text: &str) -> (Vec<String>, Vec<String>) {
+    let (mut words, mut found) = (Vec::new(), Vec::new());
+    for run in runs(text) {
+        let characters: Vec<char> = run.chars().collect();
+        let mut may_begin = vec![true; characters.len()];
+        for word in JIEBA.cut(run, true) {
+            if JIEBA.has_word(word.word) {
+                may_begin
+                    .get_mut(word.start..word.end.saturating_sub(1))
+                    .unwrap_or_default()
+                    .fill(false);
+                add_with_parts(word.word, &mut words);
+                continue;
+            }
+            for part in apart(word.word) {
+                add_with_parts(part, &mut words);
+            }
+        }
+        for (both, may_begin) in characters.windows(2).zip(may_begin) {
+            let grammar = both.iter().any(|c| is_stop_word(c.encode_utf8(&mut [0; 4])));
+            if may_begin && !grammar {
+                found.push(both.iter().collect::<String>());
+            }
+        }
+    }
+    let known: HashSet<&str> = words.iter().map(String::as_str).collect();
+    found.retain(|pair| !known.contains(pair.as_str()));
+    (words, found)
+}
+
+/// A word behind the words of two and three characters that are inside it.
+fn add_with_parts(word: &str, words: &mut Vec<String>) {
+    let characters: Vec<char> = word.chars().collect();
+    for length in [2, 3].into_iter().filter(|length| *length < characters.len()) {
+        let parts = characters.windows(length).map(|part| part.iter().collect::<String>());
+        words.extend(parts.filter(|part| JIEBA.has_word(part)));
+    }
+    words.push(word.to_owned());
+}
+
+fn runs(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c| !is_chinese(c)).filter(|run| !run.is_empty())
+}
+
+/// What jieba only guessed to be a word is cut at grammar: no reader takes `期是` for one.
+fn apart(word: &str) -> Vec<&str> {
+    let (mut parts, mut rest) = (Vec::new(), word);
+    while let Some(at) = rest.find(is_grammar) {
+        let behind =
+            at + rest.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
+        parts.extend([rest.get(..at), rest.get(at..behind)].into_iter().flatten());
+        rest = rest.get(behind..).unwrap_or_default();
+    }
+    parts.push(rest);
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// A character that is grammar wherever it stands in what is no word of the dictionary. Those that people are called by
+/// (于, 向, 以, 之) may be part of a name.
+fn is_grammar(c: char) -> bool {
+    !matches!(c, '于' | '向' | '以' | '之') && is_stop_word(c.encode_utf8(&mut [0; 4]))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn business_is_cut_as_a_reader_would() {
+        for (text, words, pairs_besides) in [
+            ("质保期是多久", "质保 质保期 是 多久", ""),
+            ("年假有几天", "年假 有 几天", ""),
+            ("试用期的工资", "试用 试用期 的 工资", ""),
+            ("保修期由甲方承担", "保修 保修期 由 甲方 承担", "方承"),
+            ("逾期付款的违约金为多少", "逾期 付款 的 违约 违约金 为 多少", "期付"),
+            ("交货期和付款方式是什么", "交货 交货期 和 付款 方式 付款方式 是 什么", ""),
+            ("验收在交付后进行", "验收 在 交付 后 进行", "付后 后进"),
+            ("报销流程与差旅费标准", "报销 流程 与 差旅 旅费 差旅费 标准", "销流 费标"),
+            ("质量保证金是多少", "质量 保证 保证金 质量保证金 是 多少", ""),
+            ("竞业限制的期限是多长", "限制 竞业限制 的 期限 是 多长", ""),
+            ("设备的保修期是几年", "设备 的 保修 保修期 是 几年", ""),
+            ("五险一金由谁缴纳", "五险一金 由 谁 缴纳", ""),
+            ("押金什么时候退", "押金 什么 时候 退", "金什 么时 候退"),
+        ] {
+            let (found, pairs) = cut(text);
+            assert_eq!(
+                (found.join(" "), pairs.join(" ")),
+                (words.to_owned(), pairs_besides.to_owned())
+            );
+        }
+    }
+
+    proptest! {
+        /// Grammar is glued to no neighbour, unless the dictionary has the word.
+        #[test]
+        fn grammar_stands_alone(text in "[质保期是的了为在由和与多久付款验收天中国]{0,30}") {
+            let (words, pairs) = cut(&text);
+            for word in words.iter().filter(|word| word.chars().nth(1).is_some()) {
+                prop_assert!(JIEBA.has_word(word) || !word.contains(is_grammar), "{}", word);
+            }
+            for pair in pairs {
+                prop_assert!(!pair.contains(is_grammar), "{}", pair);
+                prop_assert!(text.contains(&pair));
+            }
+        }
+
+        #[test]
+        fn any_text_is_survived(text in "\\PC{0,60}") {
+            let (words, pairs) = cut(&text);
+            for found in words.iter().chain(&pairs) {
+                prop_assert!(!found.is_empty() && text.contains(found));
+            }
+        }
+    }
+}
