@@ -1,12 +1,17 @@
 //! How does a text become a vector on this machine? A BERT-family sentence model, such as
-//! all-MiniLM-L6-v2, from a folder with `model.safetensors`, `tokenizer.json` and `config.json`.
+//! all-MiniLM-L6-v2, from a folder with `model.safetensors`, `tokenizer.json` and `config.json`, or one
+//! that is packed into a file of 4-bit weights.
 
+mod blocks;
 mod config;
 mod gemm;
 mod later;
 mod math;
 mod model;
+mod packed;
 mod tensors;
+mod tokenize;
+mod unigram;
 mod weights;
 mod wheel;
 
@@ -22,12 +27,15 @@ use async_trait::async_trait;
 use pikerag_knowledge::ports::Cause;
 use pikerag_knowledge::{Embedder, ModelError, Vector};
 use rayon::prelude::*;
-use tokenizers::{PostProcessor, Tokenizer, TruncationParams};
 
 pub use later::LaterEmbedder;
 pub use weights::{Looked, NotFound, Places, Weights, find_weights};
 
+use config::Shape;
 use model::{Model, Scratch};
+use packed::Packed;
+use tensors::Safetensors;
+use tokenize::Tokens;
 
 /// A sentence model in memory.
 ///
@@ -40,7 +48,7 @@ pub struct LocalEmbedder {
 
 struct Loaded {
     name: String,
-    tokenizer: Tokenizer,
+    tokens: Tokens,
     model: Model,
 }
 
@@ -84,27 +92,42 @@ pub enum WeightsError {
 }
 
 impl LocalEmbedder {
-    /// Loads a model; texts are cut where its `sentence_bert_config.json` says, else at 256 tokens.
+    /// Loads a model; texts are cut where its `sentence_bert_config.json` says, else at 256 tokens. A
+    /// packed model reads all of a text, in windows of as many tokens as it has positions.
     ///
     /// Takes about 0.2 s for all-MiniLM-L6-v2, most of it reading.
     pub fn open(weights: &Weights) -> Result<Self, WeightsError> {
-        Self::load(weights, config::read_shape(&weights.folder)?)
+        let source = Source::look(weights)?;
+        let shape = source.shape().clone();
+        Self::load(weights, &source, shape)
     }
 
     /// Loads a model that cuts texts at `max_tokens`, special tokens included, or where its
-    /// positions end.
+    /// positions end; a packed model's windows are as long.
     pub fn open_with(weights: &Weights, max_tokens: NonZeroUsize) -> Result<Self, WeightsError> {
-        let mut shape = config::read_shape(&weights.folder)?;
-        shape.max_tokens = max_tokens;
-        Self::load(weights, shape)
+        let source = Source::look(weights)?;
+        let shape = Shape { max_tokens, ..source.shape().clone() };
+        Self::load(weights, &source, shape)
     }
 
-    fn load(weights: &Weights, shape: config::Shape) -> Result<Self, WeightsError> {
-        let model = Model::read(&weights.folder.join("model.safetensors"), shape)?;
-        let max_tokens = model.max_tokens();
-        let tokenizer = read_tokenizer(&weights.folder.join("tokenizer.json"), max_tokens)?;
+    fn load(weights: &Weights, source: &Source, shape: Shape) -> Result<Self, WeightsError> {
+        let (model, tokens) = match source {
+            Source::Files(_) => {
+                let path = weights.folder.join("model.safetensors");
+                let model = Model::read(&Safetensors::open(&path, &read(&path)?)?, shape)?;
+                let path = weights.folder.join("tokenizer.json");
+                let tokens = Tokens::of_file(&path, model.max_tokens())?;
+                (model, tokens)
+            }
+            Source::Packed(packed) => {
+                let model = Model::read(packed, shape)?;
+                let unigram = packed.unigram()?;
+                let tokens = Tokens::windows(unigram, packed.marks, model.max_tokens());
+                (model, tokens)
+            }
+        };
         let name = weights.name.clone();
-        Ok(Self { loaded: Arc::new(Loaded { name, tokenizer, model }) })
+        Ok(Self { loaded: Arc::new(Loaded { name, tokens, model }) })
     }
 
     /// Numbers per vector: 384 for all-MiniLM-L6-v2.
@@ -149,16 +172,28 @@ impl Drop for SetOnDrop {
     }
 }
 
-/// No padding, and truncation where we want it: the file's own settings are for fixed-size batches.
-fn read_tokenizer(path: &Path, max_tokens: usize) -> Result<Tokenizer, WeightsError> {
-    let malformed = |source| WeightsError::Malformed { path: path.to_owned(), source };
-    let mut tokenizer = Tokenizer::from_bytes(read(path)?).map_err(malformed)?;
-    tokenizer.with_padding(None);
-    let n_special = tokenizer.get_post_processor().map_or(0, |step| step.added_tokens(false));
-    let max_length = max_tokens.max(n_special + 1);
-    let truncation = TruncationParams { max_length, ..TruncationParams::default() };
-    tokenizer.with_truncation(Some(truncation)).map_err(malformed)?;
-    Ok(tokenizer)
+/// What lies in a folder of weights, before it is loaded.
+enum Source {
+    Files(Shape),
+    Packed(Packed),
+}
+
+impl Source {
+    /// Whether there is a model that we can run; of a packed one also whether its file is whole.
+    fn look(weights: &Weights) -> Result<Self, WeightsError> {
+        if weights.is_packed() {
+            return Ok(Self::Packed(Packed::open(&weights.folder.join(packed::FILE))?));
+        }
+        let shape = config::read_shape(&weights.folder)?;
+        Ok(Self::Files(shape))
+    }
+
+    fn shape(&self) -> &Shape {
+        match self {
+            Self::Files(shape) => shape,
+            Self::Packed(packed) => &packed.shape,
+        }
+    }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, WeightsError> {
@@ -172,12 +207,13 @@ impl Loaded {
         texts: &[String],
         is_cancelled: &AtomicBool,
     ) -> Result<Vec<Vector>, ModelError> {
-        let tokens: Vec<Vec<u32>> = texts
+        let texts: Vec<Vec<Vec<u32>>> = texts
             .par_iter()
-            .map(|text| self.tokenize(text))
+            .map(|text| self.tokens.of(text))
             .collect::<Result<_, _>>()
             .map_err(|cause| self.broken(cause))?;
-        let vectors: Vec<Vec<Vector>> = batches(&tokens, rayon::current_num_threads())
+        let windows: Vec<&[u32]> = texts.iter().flatten().map(Vec::as_slice).collect();
+        let vectors: Vec<Vec<Vector>> = batches(&windows, rayon::current_num_threads())
             .into_par_iter()
             .map_init(Scratch::default, |scratch, batch| {
                 if is_cancelled.load(Ordering::Relaxed) {
@@ -187,11 +223,7 @@ impl Loaded {
             })
             .collect::<Result<_, _>>()
             .map_err(|cause| self.broken(cause.into()))?;
-        Ok(vectors.into_iter().flatten().collect())
-    }
-
-    fn tokenize(&self, text: &str) -> Result<Vec<u32>, Cause> {
-        Ok(self.tokenizer.encode_fast(text, true)?.get_ids().to_vec())
+        Ok(tokenize::joined(&texts, vectors.into_iter().flatten().collect()))
     }
 
     fn broken(&self, source: Cause) -> ModelError {
@@ -204,15 +236,15 @@ impl Loaded {
 const BATCH: std::ops::RangeInclusive<usize> = 128..=512;
 
 /// Cuts texts into batches of about equal numbers of tokens, as many for each thread.
-fn batches(texts: &[Vec<u32>], n_threads: usize) -> Vec<&[Vec<u32>]> {
-    let total: usize = texts.iter().map(Vec::len).sum();
+fn batches<'a, 'b>(texts: &'a [&'b [u32]], n_threads: usize) -> Vec<&'a [&'b [u32]]> {
+    let total: usize = texts.iter().map(|text| text.len()).sum();
     let rounds = total.div_ceil(n_threads * BATCH.end()).max(1);
     let target = total.div_ceil(n_threads * rounds).max(*BATCH.start());
     let mut rest = texts;
     let mut batches = Vec::new();
     while !rest.is_empty() {
         let mut n_tokens = 0;
-        let fits = |text: &&Vec<u32>| {
+        let fits = |text: &&&[u32]| {
             let was_empty = n_tokens == 0;
             n_tokens += text.len();
             was_empty || n_tokens <= target

@@ -94,6 +94,7 @@ mod tests {
         for (name, query, document) in [
             ("intfloat/multilingual-e5-large", "query: ", "passage: "),
             ("e5-base-v2", "query: ", "passage: "),
+            ("multilingual-e5-small-q4", "query: ", "passage: "),
             ("nomic-embed-text:v1.5", "search_query: ", "search_document: "),
             ("Qwen/Qwen3-Embedding-0.6B", TASK, ""),
             ("qwen3-embedding:8b", TASK, ""),

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use pikerag_knowledge::{Embedder, ModelError, Vector};
 
-use super::{LocalEmbedder, Weights, WeightsError, config, tensors};
+use super::{LocalEmbedder, Source, Weights, WeightsError, tensors};
 
 /// A sentence model that is loaded on first use, once.
 #[derive(Clone)]
@@ -21,8 +21,10 @@ impl LaterEmbedder {
     /// See [`WeightsError`]. What only loading can tell comes with the first text, as
     /// [`ModelError::Broken`].
     pub fn new(weights: Weights) -> Result<Self, WeightsError> {
-        config::read_shape(&weights.folder)?;
-        tensors::check_length(&weights.folder.join("model.safetensors"))?;
+        match Source::look(&weights)? {
+            Source::Files(_) => tensors::check_length(&weights.folder.join("model.safetensors"))?,
+            Source::Packed(_) => {} // Looked through already.
+        }
         Ok(Self { weights, opened: Arc::default() })
     }
 }

@@ -3,18 +3,17 @@
 //! The tokens of all texts lie below each other in one matrix, without padding. Linear layers and
 //! norms work on that matrix; only attention looks at each text by itself.
 
-use std::path::Path;
-
 use pikerag_knowledge::Vector;
 
+use super::blocks::Words;
 use super::config::{Activation, Pooling, Shape};
 use super::gemm::{Matrix, MatrixMut, OutOfBounds, multiply};
 use super::tensors::Tensors;
-use super::{WeightsError, math, read};
+use super::{WeightsError, math};
 
 pub(super) struct Model {
     pub(super) shape: Shape,
-    words: Vec<f32>,
+    words: Words,
     /// Position vectors, each with the vector of token type 0 added: we embed single texts.
     positions: Vec<f32>,
     norm: Norm,
@@ -62,10 +61,8 @@ pub(super) struct Scratch {
 }
 
 impl Model {
-    /// Reads a weights file; its tensors must have the sizes of `shape`.
-    pub(super) fn read(path: &Path, shape: Shape) -> Result<Self, WeightsError> {
-        let bytes = read(path)?;
-        let tensors = Tensors::open(path, &bytes)?;
+    /// Reads weights; the tensors must have the sizes of `shape`.
+    pub(super) fn read(tensors: &impl Tensors, shape: Shape) -> Result<Self, WeightsError> {
         let (hidden, wide) = (shape.hidden, shape.intermediate);
         let table = |name: &str| tensors.get(name, &[tensors.rows(name), hidden]);
         let types = table("embeddings.token_type_embeddings.weight")?;
@@ -79,19 +76,19 @@ impl Model {
         for i in 0..shape.layers {
             let at = |name: &str| format!("encoder.layer.{i}.{name}");
             let linear =
-                |name: &str, inputs, outputs| Linear::read(&tensors, &[at(name)], inputs, outputs);
+                |name: &str, inputs, outputs| Linear::read(tensors, &[at(name)], inputs, outputs);
             let parts = ["query", "key", "value"].map(|part| at(&format!("attention.self.{part}")));
             layers.push(Layer {
-                query_key_value: Linear::read(&tensors, &parts, hidden, hidden)?,
+                query_key_value: Linear::read(tensors, &parts, hidden, hidden)?,
                 attention_output: linear("attention.output.dense", hidden, hidden)?,
-                attention_norm: Norm::read(&tensors, &at("attention.output.LayerNorm"), hidden)?,
+                attention_norm: Norm::read(tensors, &at("attention.output.LayerNorm"), hidden)?,
                 widen: linear("intermediate.dense", hidden, wide)?,
                 narrow: linear("output.dense", wide, hidden)?,
-                output_norm: Norm::read(&tensors, &at("output.LayerNorm"), hidden)?,
+                output_norm: Norm::read(tensors, &at("output.LayerNorm"), hidden)?,
             });
         }
-        let words = table("embeddings.word_embeddings.weight")?;
-        let norm = Norm::read(&tensors, "embeddings.LayerNorm", hidden)?;
+        let words = tensors.words(hidden)?;
+        let norm = Norm::read(tensors, "embeddings.LayerNorm", hidden)?;
         Ok(Self { shape, words, positions, norm, layers })
     }
 
@@ -100,13 +97,14 @@ impl Model {
         self.shape.max_tokens.get().min(self.positions.len() / self.shape.hidden)
     }
 
-    /// One unit vector per text, in order; zeros for a text without tokens.
+    /// One vector per text, in order, not yet of length 1: the sum over its tokens, or the first of
+    /// them, as the model pools; zeros for a text without tokens.
     ///
     /// A text's vector is the same, bit for bit, whatever else is in the batch: each row of a
     /// product is computed in the same order of steps, and nothing else looks across texts.
     pub(super) fn embed(
         &self,
-        texts: &[Vec<u32>],
+        texts: &[&[u32]],
         scratch: &mut Scratch,
     ) -> Result<Vec<Vector>, ForwardError> {
         self.look_up(texts, &mut scratch.hidden)?;
@@ -125,7 +123,7 @@ impl Model {
     }
 
     /// x ← norm(word + position + type)
-    fn look_up(&self, texts: &[Vec<u32>], x: &mut Vec<f32>) -> Result<(), ForwardError> {
+    fn look_up(&self, texts: &[&[u32]], x: &mut Vec<f32>) -> Result<(), ForwardError> {
         let hidden = self.shape.hidden;
         let row = |table: &[f32], i: usize| -> Option<std::ops::Range<usize>> {
             let start = i.checked_mul(hidden)?;
@@ -135,12 +133,13 @@ impl Model {
         x.clear();
         for text in texts {
             for (position, &token) in text.iter().enumerate() {
-                let word = row(&self.words, token as usize).and_then(|at| self.words.get(at));
+                let start = x.len();
+                let word = self.words.append(token, hidden, x);
                 let place = row(&self.positions, position).and_then(|at| self.positions.get(at));
-                let (Some(word), Some(place)) = (word, place) else {
+                let (Some(()), Some(place)) = (word, place) else {
                     return Err(ForwardError::Token { token, position });
                 };
-                x.extend(word.iter().zip(place).map(|(word, place)| word + place));
+                add(x.get_mut(start..).unwrap_or_default(), place);
             }
         }
         self.norm.apply(x, self.shape.epsilon);
@@ -151,7 +150,7 @@ impl Model {
     fn attend(
         &self,
         layer: &Layer,
-        texts: &[Vec<u32>],
+        texts: &[&[u32]],
         scratch: &mut Scratch,
     ) -> Result<(), OutOfBounds> {
         let Scratch { hidden: x, query_key_value, attended, scores, .. } = scratch;
@@ -203,7 +202,7 @@ impl Model {
         Ok(())
     }
 
-    /// The token vectors of one text → its unit vector. (The sum points where the mean does.)
+    /// The token vectors of one text → where its vector points. (The sum does as the mean.)
     fn pool(&self, rows: &[f32]) -> Vector {
         let mut vector = vec![0.0; self.shape.hidden];
         let n_rows = match self.shape.pooling {
@@ -213,7 +212,6 @@ impl Model {
         for row in rows.chunks_exact(self.shape.hidden).take(n_rows) {
             add(&mut vector, row);
         }
-        math::normalize(&mut vector);
         vector
     }
 }
@@ -224,7 +222,7 @@ impl Linear {
     /// A file keeps `[outputs, inputs]`. Turned once here, the rows that a product packs for each
     /// batch are contiguous.
     fn read(
-        tensors: &Tensors<'_>,
+        tensors: &impl Tensors,
         names: &[String],
         inputs: usize,
         outputs: usize,
@@ -272,7 +270,7 @@ impl Linear {
 }
 
 impl Norm {
-    fn read(tensors: &Tensors<'_>, name: &str, size: usize) -> Result<Self, WeightsError> {
+    fn read(tensors: &impl Tensors, name: &str, size: usize) -> Result<Self, WeightsError> {
         let gain = tensors.get(&format!("{name}.weight"), &[size])?;
         let shift = tensors.get(&format!("{name}.bias"), &[size])?;
         Ok(Self { gain, shift })

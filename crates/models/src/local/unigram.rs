@@ -1,0 +1,285 @@
+//! Which tokens make up a text? The pieces of a vocabulary that cover it with the highest sum of
+//! scores (Kudo 2018, `SentencePiece`'s unigram model), after the normalization of XLM-RoBERTa.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// What `SentencePiece` writes for a space: pieces that begin a word begin with it.
+const SPACE: char = '\u{2581}';
+/// A character that no piece covers costs this much more than the rarest piece.
+const UNKNOWN: f32 = 10.0;
+
+/// A vocabulary, and what becomes of characters before they are looked up.
+pub(super) struct Unigram {
+    /// The bytes of all pieces, sorted.
+    bytes: Vec<u8>,
+    /// Where each piece ends in `bytes`; it begins where the one before ends.
+    ends: Vec<u32>,
+    /// Token and score of each piece, in the order of `ends`.
+    pieces: Vec<(u32, f32)>,
+    /// The pieces that begin with a character: where most of the search is saved.
+    by_first: HashMap<char, Range<usize>>,
+    replaced: HashMap<char, String>,
+    unknown: u32,
+    unknown_score: f32,
+}
+
+/// How a text is best covered up to some byte: by what, which began how many bytes before.
+#[derive(Clone, Copy)]
+struct Step {
+    score: f32,
+    token: u32,
+    length: u32,
+}
+
+impl Unigram {
+    /// A vocabulary of pieces with their scores, by token; of two equal pieces the first counts.
+    /// `unknown` is never looked up as a piece; nor is an empty one, or one that is not text.
+    pub(super) fn new(
+        pieces: &[(&[u8], f32)],
+        unknown: u32,
+        replaced: HashMap<char, String>,
+    ) -> Self {
+        let lowest = pieces.iter().map(|(_, score)| *score).fold(f32::INFINITY, f32::min);
+        let mut sorted: Vec<(u64, u32, &str, f32)> = Vec::with_capacity(pieces.len());
+        for (token, (piece, score)) in (0_u32..).zip(pieces) {
+            let Ok(piece) = std::str::from_utf8(piece) else { continue };
+            if token != unknown && !piece.is_empty() {
+                sorted.push((head(piece.as_bytes()), token, piece, *score));
+            }
+        }
+        // The first eight bytes, as one number, tell most pieces apart.
+        sorted.sort_unstable_by(|a, b| (a.0, a.2, a.1).cmp(&(b.0, b.2, b.1)));
+        sorted.dedup_by(|later, first| later.2 == first.2);
+        let mut unigram = Self {
+            bytes: Vec::with_capacity(sorted.iter().map(|(_, _, piece, _)| piece.len()).sum()),
+            ends: Vec::with_capacity(sorted.len()),
+            pieces: Vec::with_capacity(sorted.len()),
+            by_first: HashMap::new(),
+            replaced,
+            unknown,
+            unknown_score: lowest - UNKNOWN,
+        };
+        for (at, (_, token, piece, score)) in sorted.into_iter().enumerate() {
+            unigram.bytes.extend_from_slice(piece.as_bytes());
+            let Ok(end) = u32::try_from(unigram.bytes.len()) else { break };
+            unigram.ends.push(end);
+            unigram.pieces.push((token, score));
+            if let Some(first) = piece.chars().next() {
+                unigram.by_first.entry(first).or_insert(at..at).end = at + 1;
+            }
+        }
+        unigram
+    }
+
+    /// The tokens of a text, without any that mark its beginning or end.
+    pub(super) fn tokens(&self, text: &str) -> Vec<u32> {
+        self.cover(&self.normalize(text))
+    }
+
+    /// Characters replaced, a space before all, runs of spaces made one, and `▁` for each.
+    fn normalize(&self, text: &str) -> String {
+        let mut normal = String::with_capacity(text.len() + SPACE.len_utf8());
+        normal.push(SPACE);
+        let mut after_space = true;
+        let mut push = |character: char| {
+            let is_space = character == ' ';
+            if !(is_space && after_space) {
+                normal.push(if is_space { SPACE } else { character });
+            }
+            after_space = is_space;
+        };
+        for character in text.chars() {
+            match self.replaced.get(&character) {
+                Some(others) => others.chars().for_each(&mut push),
+                None => push(character),
+            }
+        }
+        normal
+    }
+
+    /// The best way through the text (Viterbi): of equal ones, that whose last piece is longest.
+    fn cover(&self, text: &str) -> Vec<u32> {
+        let start = Step { score: 0.0, token: self.unknown, length: 0 };
+        let unreached = Step { score: f32::NEG_INFINITY, ..start };
+        let mut steps = vec![start];
+        steps.resize(text.len() + 1, unreached);
+        for (at, character) in text.char_indices() {
+            let (_, rest) = text.split_at(at);
+            let Some(&Step { score: before, .. }) = steps.get(at) else { break };
+            let mut reach = |length: usize, token: u32, score: f32| {
+                let (Some(step), Ok(length)) = (steps.get_mut(at + length), u32::try_from(length))
+                else {
+                    return;
+                };
+                if step.score < before + score || step.length == 0 {
+                    *step = Step { score: before + score, token, length };
+                }
+            };
+            self.pieces_of(rest, &mut reach);
+            reach(character.len_utf8(), self.unknown, self.unknown_score);
+        }
+        let mut tokens = Vec::new();
+        let mut at = text.len();
+        while let Some(step) = steps.get(at)
+            && step.length != 0
+        {
+            tokens.push(step.token);
+            at = at.saturating_sub(step.length as usize);
+        }
+        tokens.reverse();
+        tokens
+    }
+
+    /// Calls with length, token and score of each piece that the text begins with, shortest first.
+    fn pieces_of(&self, text: &str, found: &mut impl FnMut(usize, u32, f32)) {
+        let mut characters = text.char_indices();
+        let Some((_, first)) = characters.next() else { return };
+        let Some(range) = self.by_first.get(&first) else { return };
+        let mut range = range.clone();
+        let mut length = first.len_utf8();
+        loop {
+            // All pieces in the range begin with `length` bytes of the text; one that is no longer is first.
+            if self.piece(range.start).len() == length
+                && let Some((token, score)) = self.pieces.get(range.start)
+            {
+                found(length, *token, *score);
+                range.start += 1;
+            }
+            let Some((_, next)) = characters.next() else { return };
+            let mut bytes = [0; 4];
+            for byte in next.encode_utf8(&mut bytes).bytes() {
+                let start =
+                    self.first_where(range.clone(), |piece| Some(&byte) <= piece.get(length));
+                range = start
+                    ..self.first_where(start..range.end, |piece| Some(&byte) < piece.get(length));
+                length += 1;
+            }
+            if range.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// The first piece of a range from which on `is` holds, or the range's end.
+    fn first_where(&self, range: Range<usize>, is: impl Fn(&[u8]) -> bool) -> usize {
+        let Range { mut start, mut end } = range;
+        while start < end {
+            let middle = start.midpoint(end);
+            match is(self.piece(middle)) {
+                true => end = middle,
+                false => start = middle + 1,
+            }
+        }
+        start
+    }
+
+    fn piece(&self, at: usize) -> &[u8] {
+        let start = at.checked_sub(1).map_or(Some(&0), |before| self.ends.get(before));
+        let (Some(start), Some(end)) = (start, self.ends.get(at)) else { return &[] };
+        self.bytes.get(*start as usize..*end as usize).unwrap_or_default()
+    }
+}
+
+/// The first eight bytes as a number that sorts as they do.
+fn head(bytes: &[u8]) -> u64 {
+    let mut head = [0; 8];
+    for (to, from) in head.iter_mut().zip(bytes) {
+        *to = *from;
+    }
+    u64::from_be_bytes(head)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Pieces of many lengths over a few letters, two of them equal; the first is the unknown one.
+    const PIECES: [(&str, f32); 17] = [
+        ("<unk>", 0.0),
+        ("▁", -2.1),
+        ("a", -3.3),
+        ("b", -3.9),
+        ("ab", -5.2),
+        ("aba", -9.7),
+        ("▁ab", -6.1),
+        ("▁ba", -11.4),
+        ("bb", -8.3),
+        ("abab", -10.6),
+        ("法", -7.7),
+        ("法律", -8.8),
+        ("律a", -12.9),
+        ("é", -9.1),
+        ("è", -9.2),
+        ("ab", -1.0),
+        ("", -1.0),
+    ];
+
+    fn unigram() -> Unigram {
+        let pieces = PIECES.map(|(piece, score)| (piece.as_bytes(), score));
+        let replaced = [('\t', " "), ('Ａ', "a"), ('\u{1}', ""), ('㏂', "a b")];
+        let replaced = replaced.map(|(from, to)| (from, to.to_owned())).into();
+        Unigram::new(&pieces, 0, replaced)
+    }
+
+    /// Every way to cover a text, by pieces or unknown characters: tokens and their score.
+    fn covers(text: &str) -> Vec<(Vec<u32>, f32)> {
+        let Some(first) = text.chars().next() else { return vec![(Vec::new(), 0.0)] };
+        let mut all = Vec::new();
+        let mut begin = |length: usize, token: u32, score: f32| {
+            for (rest, rest_score) in covers(&text[length..]) {
+                all.push(([vec![token], rest].concat(), score + rest_score));
+            }
+        };
+        begin(first.len_utf8(), 0, -12.9 - 10.0);
+        for (token, (piece, score)) in (0..15).zip(PIECES).skip(1) {
+            if text.starts_with(piece) {
+                begin(piece.len(), token, score);
+            }
+        }
+        all
+    }
+
+    /// In three steps, as the paper of `SentencePiece` and the reference have it.
+    fn naive_normal(text: &str) -> String {
+        let text =
+            text.replace(['\t'], " ").replace('Ａ', "a").replace('\u{1}', "").replace('㏂', "a b");
+        let mut text = if text.starts_with(' ') { text } else { format!(" {text}") };
+        while text.contains("  ") {
+            text = text.replace("  ", " ");
+        }
+        text.replace(' ', "▁")
+    }
+
+    proptest! {
+        #[test]
+        fn covers_a_text_at_the_best_score(text in "[ab ▁\t\u{1}法律éè😀Ａ㏂]{0,9}") {
+            let unigram = unigram();
+            let normal = naive_normal(&text);
+            prop_assert_eq!(&unigram.normalize(&text), &normal);
+            let tokens = unigram.tokens(&text);
+            let covers = covers(&normal);
+            let best = covers.iter().map(|(_, score)| *score).fold(f32::NEG_INFINITY, f32::max);
+            let ours = covers.iter().find(|(cover, _)| *cover == tokens);
+            prop_assert!(ours.is_some_and(|(_, score)| (score - best).abs() < 1e-3), "{:?}", tokens);
+        }
+    }
+
+    #[test]
+    fn of_equal_ways_the_longest_last_piece() {
+        let pieces: [(&[u8], f32); 4] =
+            [(b"?", 0.0), ("▁".as_bytes(), -1.0), (b"a", -1.0), (b"aa", -2.0)];
+        let unigram = Unigram::new(&pieces, 0, HashMap::new());
+        assert_eq!(unigram.tokens("aa"), [1, 3]);
+        assert_eq!(unigram.tokens("aaa"), [1, 2, 3], "not aa, a: ends of words are kept whole");
+    }
+
+    #[test]
+    fn an_empty_vocabulary_knows_nothing() {
+        let unigram = Unigram::new(&[], 7, HashMap::new());
+        assert_eq!(unigram.tokens("a法"), [7, 7, 7]);
+        assert_eq!(unigram.tokens(""), [7]);
+    }
+}
