@@ -106,7 +106,7 @@ impl<'a> Scorer<'a> {
         let mut covered = 0.0;
         for (term, rarity) in &self.known.rarity {
             let done = quoted.iter().any(|held| held.terms.contains(term));
-            covered += rarity * self.presence(unit, term) * if done { DONE } else { 1.0 };
+            covered += rarity * presence(unit, term) * if done { DONE } else { 1.0 };
         }
         let mut worth = covered / self.all;
         worth += CLOSE * self.closeness(unit);
@@ -115,18 +115,6 @@ impl<'a> Scorer<'a> {
             worth += if bears(unit.text, kind, self.question) { VALUE } else { -VALUE };
         }
         worth + BRIDGES * self.leads_on(unit, quoted)
-    }
-
-    fn presence(&self, unit: &Unit<'_>, term: &str) -> f32 {
-        if unit.terms.contains(term) {
-            1.0
-        } else if unit.above.contains(term) {
-            ABOVE
-        } else if unit.before.contains(term) {
-            BEFORE
-        } else {
-            0.0
-        }
     }
 
     fn closeness(&self, unit: &Unit<'_>) -> f32 {
@@ -153,6 +141,19 @@ impl<'a> Scorer<'a> {
         let shared =
             names.iter().filter(|name| own.contains(*name) || title.contains(*name)).count();
         (shared as f32 / names.len() as f32).sqrt()
+    }
+}
+
+/// How much of a term a unit has.
+fn presence(unit: &Unit<'_>, term: &str) -> f32 {
+    if unit.terms.contains(term) {
+        1.0
+    } else if unit.above.contains(term) {
+        ABOVE
+    } else if unit.before.contains(term) {
+        BEFORE
+    } else {
+        0.0
     }
 }
 

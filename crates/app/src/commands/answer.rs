@@ -10,7 +10,8 @@ use crate::plain::one_line;
 use crate::{render, words};
 
 pub(crate) async fn ask(engine: &Engine, json: bool, arguments: &Ask) -> anyhow::Result<u8> {
-    let (question, method) = (arguments.question.concat(), arguments.method.clone().unwrap_or_default());
+    let (question, method) =
+        (arguments.question.concat(), arguments.method.clone().unwrap_or_default());
     let filter = arguments.filters.filter();
     let request = AskRequest { question, method, filter, ..AskRequest::default() };
     let response = engine.ask(&request).await?;
