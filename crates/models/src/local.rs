@@ -1,7 +1,9 @@
 //! How does a text become a vector on this machine? A BERT-family sentence model, such as
-//! all-MiniLM-L6-v2, from a folder with `model.safetensors`, `tokenizer.json` and `config.json`.
+//! all-MiniLM-L6-v2, from a folder with `model.safetensors`, `tokenizer.json` and `config.json`; and a text beside a
+//! query a score.
 
 mod config;
+mod cross;
 mod gemm;
 mod later;
 mod math;
@@ -24,6 +26,7 @@ use pikerag_knowledge::{Embedder, ModelError, Vector};
 use rayon::prelude::*;
 use tokenizers::{PostProcessor, Tokenizer, TruncationParams};
 
+pub use cross::{LaterReranker, LocalReranker};
 pub use later::LaterEmbedder;
 pub use weights::{Looked, NotFound, Places, Weights, find_weights};
 

@@ -17,6 +17,7 @@ use pikerag_models::{Batch, Cap, Endpoint, Limits, Price, RetryParams, Structure
 use super::check::check;
 use super::file::{ChatTable, EmbedKind, EmbedTable, PriceTable, SettingsFile, TagsTable, parse};
 use super::keys::{OPENAI, fill_in};
+use super::rerank::rerank;
 use super::{
     ChatSettings, EmbedPrefixes, EmbedSettings, Environment, RunLimits, Settings, SettingsError,
     WeightPlaces, trust,
@@ -100,7 +101,11 @@ fn resolve(
     let hops = file.methods.set.weights.hops;
     let retrieval = Weights { hops, layers: file.retrieval.layers, tags: file.retrieval.tags };
     let methods = file.methods.set.clone().weighed(retrieval);
-    let price = |set: &PriceTable| Price { prompt: set.prompt, completion: set.completion };
+    let price = |set: &PriceTable| Price {
+        prompt: set.prompt,
+        completion: set.completion,
+        search: set.search,
+    };
     let base = flags.base.clone();
     let base = base.or_else(|| environment.get("PIKERAG_BASE").map(PathBuf::from));
     Ok(Settings {
@@ -115,6 +120,7 @@ fn resolve(
             document: file.embed.document_prefix.clone(),
         },
         weights: weights(file.embed.weights, environment),
+        rerank: rerank(&file.rerank, flags.offline)?,
         min_tokens,
         originals: file
             .index

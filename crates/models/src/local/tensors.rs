@@ -30,6 +30,11 @@ impl<'a> Tensors<'a> {
         Ok(Self { path: path.to_owned(), prefix, file })
     }
 
+    /// The same file by the whole names of its tensors: a head stands beside the body of a model.
+    pub(super) fn without_prefix(self) -> Self {
+        Self { prefix: String::new(), ..self }
+    }
+
     /// The numbers of a tensor, which must have this shape.
     pub(super) fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, WeightsError> {
         let wrong = |what: String| WeightsError::Tensor {

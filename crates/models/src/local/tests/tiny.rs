@@ -122,7 +122,9 @@ pub(super) fn write(tiny: &Tiny, tensors: &Tensors) -> tempfile::TempDir {
         .iter()
         .map(|(name, (shape, values))| {
             let bytes = values.iter().flat_map(|value| to_bytes(*value)).collect();
-            (format!("{}{name}", tiny.prefix), shape, bytes)
+            // A head stands beside the body.
+            let prefix = if name.starts_with("classifier") { "" } else { tiny.prefix };
+            (format!("{prefix}{name}"), shape, bytes)
         })
         .collect();
     let views = data.iter().map(|(name, shape, bytes)| {
@@ -143,6 +145,25 @@ fn to_f16(value: f32) -> u16 {
 
 /// BERT as its paper says, one text at a time, in double precision, with `max_tokens` tokens.
 pub(super) fn naive(tiny: &Tiny, tensors: &Tensors, text: &str, max_tokens: usize) -> Vec<f64> {
+    let ids = ids(text).into_iter().take(max_tokens - 2);
+    let tokens: Vec<(usize, usize)> =
+        [2].into_iter().chain(ids).chain([3]).map(|id| (id, 0)).collect();
+    let x = forward(tiny, tensors, &tokens);
+    let n_rows = if tiny.pooling == "cls_token" { 1 } else { x.len() };
+    let sum: Vec<f64> = (0..HIDDEN).map(|i| x.iter().take(n_rows).map(|x| x[i]).sum()).collect();
+    let length = sum.iter().map(|x| x * x).sum::<f64>().sqrt();
+    sum.iter().map(|x| x / length).collect()
+}
+
+/// The words of a text, as the tokenizer numbers them.
+pub(super) fn ids(text: &str) -> Vec<usize> {
+    let words = text.to_lowercase().replace('.', " . ");
+    let id = |word: &str| WORDS.iter().position(|known| *known == word).unwrap_or(1);
+    words.split_whitespace().map(id).collect()
+}
+
+/// The rows of the last layer, for tokens with their types.
+pub(super) fn forward(tiny: &Tiny, tensors: &Tensors, tokens: &[(usize, usize)]) -> Vec<Vec<f64>> {
     let get = |name: &str| -> Vec<f64> {
         tensors[name].1.iter().map(|value| f64::from(*value)).collect()
     };
@@ -177,20 +198,16 @@ pub(super) fn naive(tiny: &Tiny, tensors: &Tensors, text: &str, max_tokens: usiz
         }
     };
 
-    let words = text.to_lowercase().replace('.', " . ");
-    let id = |word: &str| WORDS.iter().position(|known| *known == word).unwrap_or(1);
-    let ids = words.split_whitespace().map(id).take(max_tokens - 2);
-    let ids: Vec<usize> = [2].into_iter().chain(ids).chain([3]).collect();
     let first = if tiny.model_type == "bert" { 0 } else { 2 };
     let row = |name: &str, i: usize| {
         get(&format!("embeddings.{name}.weight"))[i * HIDDEN..][..HIDDEN].to_vec()
     };
     let mut x: Vec<Vec<f64>> = Vec::new();
-    for (position, id) in ids.iter().enumerate() {
+    for (position, (id, kind)) in tokens.iter().enumerate() {
         let parts = [
             row("word_embeddings", *id),
             row("position_embeddings", first + position),
-            row("token_type_embeddings", 0),
+            row("token_type_embeddings", *kind),
         ];
         let sum: Vec<f64> = (0..HIDDEN).map(|i| parts.iter().map(|part| part[i]).sum()).collect();
         x.push(norm(&sum, "embeddings.LayerNorm"));
@@ -219,10 +236,7 @@ pub(super) fn naive(tiny: &Tiny, tensors: &Tensors, text: &str, max_tokens: usiz
         wide.iter_mut().flatten().for_each(|x| *x = activate(*x));
         x = add_norm(&x, &linear(&wide, &at("output.dense")), &at("output.LayerNorm"));
     }
-    let n_rows = if tiny.pooling == "cls_token" { 1 } else { x.len() };
-    let sum: Vec<f64> = (0..HIDDEN).map(|i| x.iter().take(n_rows).map(|x| x[i]).sum()).collect();
-    let length = sum.iter().map(|x| x * x).sum::<f64>().sqrt();
-    sum.iter().map(|x| x / length).collect()
+    x
 }
 
 fn x_len(tensors: &Tensors, name: &str) -> usize {
