@@ -156,7 +156,8 @@ mod tests {
             assert_eq!(scores, [-3.0, -1.0]);
         }
         assert_eq!(model.requests(), [("q".to_owned(), both.clone())]);
-        assert_eq!(run(Mode::ReplayOnly, "1").rerank("q", &both).await.unwrap().scores[1], -1.0);
+        let replayed = run(Mode::ReplayOnly, "1").rerank("q", &both).await.unwrap();
+        assert_eq!(replayed.scores, [-3.0, -1.0]);
         for (endpoint, query, texts) in [("2", "q", &both), ("1", "r", &both), ("1", "q", &other)] {
             let error = run(Mode::ReplayOnly, endpoint).rerank(query, texts).await.unwrap_err();
             assert!(matches!(error, ModelError::NotRecorded { .. }), "{error}");

@@ -127,11 +127,12 @@ fn read_shape(folder: &Path) -> Result<(Shape, HeadNames), WeightsError> {
     let head: HeadFile = config::read_json(&path)?;
     let unsupported =
         |path: &Path, what: String| Err(WeightsError::Unsupported { path: path.to_owned(), what });
-    let named = head.architectures.iter().find(|name| name.ends_with("ForSequenceClassification"));
-    let Some(named) = named else {
+    let architecture =
+        head.architectures.iter().find(|name| name.ends_with("ForSequenceClassification"));
+    let Some(architecture) = architecture else {
         let what = match head.architectures.as_slice() {
             [] => "a model that is no `…ForSequenceClassification`".to_owned(),
-            names => format!("`{}` and no `…ForSequenceClassification`", names.join("`, `")),
+            others => format!("`{}` and no `…ForSequenceClassification`", others.join("`, `")),
         };
         return unsupported(&path, what);
     };
@@ -140,7 +141,7 @@ fn read_shape(folder: &Path) -> Result<(Shape, HeadNames), WeightsError> {
     if labels != 1 {
         return unsupported(&path, format!("{labels} labels where a reranker has one"));
     }
-    Ok((shape, if named.starts_with("Bert") { BERT } else { ROBERTA }))
+    Ok((shape, if architecture.starts_with("Bert") { BERT } else { ROBERTA }))
 }
 
 impl Head {
