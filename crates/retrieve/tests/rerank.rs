@@ -52,7 +52,7 @@ async fn the_best_of_all_that_are_reranked() {
     let (query, texts) = model.requests().remove(0);
     assert_eq!(query, "crane tons");
     assert_eq!(texts.len(), 4);
-    assert!(texts.contains(&"Dock\nA crane. Of nine tons.".to_owned()), "{texts:?}");
+    assert!(texts.contains(&"Dock\n# Dock\n\nA crane. Of nine tons.".to_owned()), "{texts:?}");
     assert_eq!(model.requests()[1].1.len(), 2);
 }
 
