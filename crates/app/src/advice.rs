@@ -4,7 +4,8 @@ use std::error::Error;
 
 use pikerag_engine::knowledge::{ModelError, Structure};
 use pikerag_engine::parts::{
-    BaseProblem, EvalError, FileError, IndexReport, Lacking, SolveError, withheld_keys,
+    BaseProblem, EvalError, FileError, IndexReport, Lacking, RetrieveError, SolveError,
+    withheld_keys,
 };
 use pikerag_engine::settings::SettingsError;
 use pikerag_engine::{DoctorCheck, DoctorFinding, EngineError, Notice};
@@ -177,12 +178,15 @@ fn settings(error: &SettingsError) -> Option<String> {
     }
 }
 
+const WITHOUT_RERANKER: &str = "`first = 0` in `[rerank]`, or `search --rerank 0`, goes without it";
+
 const SELF_ASSESSMENT: &str =
     "set `[methods] certainty = \"self-assessment\"` to let the model grade itself instead";
 
 fn engine(error: &EngineError) -> Option<String> {
     let advice = match error {
         EngineError::Solve(error) => return solve(error),
+        EngineError::Retrieve(RetrieveError::Rerank(error)) => return reranking(error),
         EngineError::Settings(error) => return settings(error),
         EngineError::EmptyQuestion => "put it in quotes: `pikerag ask \"Who …?\"`",
         EngineError::EmptyQuery => "put it in quotes: `pikerag search \"…\"`",
@@ -198,6 +202,8 @@ fn engine(error: &EngineError) -> Option<String> {
         }
         EngineError::NoBase { .. } => "make one with `pikerag index PATH…`",
         EngineError::NoEmbedder | EngineError::NoChat { .. } => "see `pikerag doctor`",
+        EngineError::NoReranker => "set `[rerank]`, as `pikerag init` writes it down",
+        EngineError::NoRerankWeights { .. } => WITHOUT_RERANKER,
         EngineError::NotUtf8 { .. } => "rename it",
         EngineError::NoNode { .. } => "`pikerag graph export` lists them all",
         EngineError::NoTagClass { .. } => "`pikerag tags` lists them",
@@ -215,8 +221,20 @@ fn engine(error: &EngineError) -> Option<String> {
     Some(advice.to_owned())
 }
 
+/// A model that was to rerank has failed. What a spent budget needs is said of the error itself.
+fn reranking(error: &ModelError) -> Option<String> {
+    let first = match error {
+        ModelError::OverBudget { .. } | ModelError::NotRecorded { .. } => return None,
+        ModelError::Unreachable { .. } => "see that its endpoint runs and the address is right; ",
+        ModelError::Denied { .. } => "check its key, name and address, and the account; ",
+        _ => "",
+    };
+    Some(format!("{first}{WITHOUT_RERANKER}"))
+}
+
 fn solve(error: &SolveError) -> Option<String> {
     Some(match error {
+        SolveError::Retrieve(RetrieveError::Rerank(error)) => return reranking(error),
         SolveError::NoModel { .. } => {
             "set `[chat] model`, or choose kar3, hop-rag, naive-rag or hybrid-rag, which also work without"
                 .to_owned()

@@ -239,6 +239,10 @@ pub(crate) struct Search {
     /// How many to show.
     #[arg(short, default_value_t = at_least(8))]
     pub(crate) k: NonZeroUsize,
+    /// How many of the hits the reranker of `[rerank]` puts in its order, at most; 0 for none. Else as
+    /// `rerank.first` says.
+    #[arg(long, value_name = "N")]
+    pub(crate) rerank: Option<usize>,
     #[command(flatten)]
     pub(crate) filters: Filters,
 }

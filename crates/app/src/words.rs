@@ -8,7 +8,9 @@ use pikerag_engine::knowledge::{Criterion, JudgedBy, StopReason, Via};
 
 /// Parts of scores, in the order in which they are shown: what the searches call them, and what people
 /// read. A part whose rank is known is shown with it.
-const PARTS: [(&str, &str); 22] = [
+const PARTS: [(&str, &str); 24] = [
+    ("rerank", "reranker"),
+    ("search", "search"),
     ("bm25", "words"),
     ("words", "words"),
     ("cosine", "meaning"),

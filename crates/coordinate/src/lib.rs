@@ -20,6 +20,6 @@ pub mod waiting;
 
 pub use fork::Retrace;
 pub use methods::{Method, Overrides, UnknownMethod, answer};
-pub use ports::{Certainty, LabelledQuestion, Models, Ports, SolveError};
+pub use ports::{Certainty, LabelledQuestion, Models, Ports, RerankBy, SolveError};
 pub use retrieval::{Path, RetrievalParams, TagUse};
 pub use run::{Clock, Finished, MethodLabel, Run, RunParams};

@@ -1,13 +1,14 @@
 //! What does a method have at hand? The base, and the models by role.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use pikerag_knowledge::{
-    ChatModel, Embedder, KnowledgeBase, ModelError, Role, StoreError, Structure,
+    ChatModel, Embedder, KnowledgeBase, ModelError, Reranker, Role, StoreError, Structure,
 };
 use pikerag_prompt::AskError;
-use pikerag_retrieve::{Finder, RetrieveError};
+use pikerag_retrieve::{Finder, Hit, Reranking, RetrieveError};
 use serde::Deserialize;
 
 /// Chat models by role. None at all: the offline mode.
@@ -21,8 +22,19 @@ pub struct Models {
     pub scorer: Option<Arc<dyn ChatModel>>,
     /// How sure a model is, by which measure.
     pub certainty: Certainty,
+    /// Puts what a search finds in another order; off, if none.
+    pub reranker: Option<RerankBy>,
     /// Questions that a model was tried on (SKR); the order matters only between equally near ones.
     pub labelled: Arc<[LabelledQuestion]>,
+}
+
+/// Who reranks what searches find, and how much of it.
+#[derive(Clone)]
+pub struct RerankBy {
+    /// Reads a query and a chunk together.
+    pub model: Arc<dyn Reranker>,
+    /// The first so many hits of each search.
+    pub first: NonZeroUsize,
 }
 
 /// A question, and whether the model answered it right without retrieval.
@@ -77,6 +89,26 @@ impl Ports {
     /// The base and the embedder, without any chat model: retrieval never asks one.
     pub fn finder(&self) -> Finder<'_> {
         Finder { base: self.base.as_ref(), embedder: self.embedder.as_deref() }
+    }
+
+    /// The `k` best hits of a search for `query`, reranked where that is asked for: `search` brings as many as it
+    /// is told, best first.
+    ///
+    /// # Errors
+    /// See [`RetrieveError`].
+    pub async fn best<F>(
+        &self,
+        query: &str,
+        k: usize,
+        search: impl FnOnce(usize) -> F,
+    ) -> Result<Vec<Hit>, RetrieveError>
+    where
+        F: Future<Output = Result<Vec<Hit>, RetrieveError>>,
+    {
+        let Some(by) = &self.models.reranker else { return search(k).await };
+        let reranking = Reranking { model: by.model.as_ref(), first: by.first };
+        let hits = search(reranking.depth(k)).await?;
+        reranking.best(self.base.as_ref(), query, hits, k).await
     }
 }
 
@@ -140,7 +172,9 @@ impl SolveError {
     pub fn model(&self) -> Option<&ModelError> {
         match self {
             Self::Ask(AskError::Model { source, .. })
-            | Self::Retrieve(RetrieveError::Model(source)) => Some(source),
+            | Self::Retrieve(RetrieveError::Model(source) | RetrieveError::Rerank(source)) => {
+                Some(source)
+            }
             _ => None,
         }
     }

@@ -126,22 +126,21 @@ impl RetrievalParams {
     }
 }
 
-/// What a query finds, best first, each chunk once; chunks before atoms.
+/// What a query finds, best first, each chunk once; chunks, reranked where that is asked for, before atoms.
 pub(crate) async fn retrieve(
     ports: &Ports,
     query: &str,
     params: RetrievalParams,
 ) -> Result<Vec<Candidate>, SolveError> {
-    let hits = match params.path {
-        Path::Meaning => {
-            nearest(ports.finder(), query, params.chunks, params.chunk_min_score).await?
-        }
-        Path::Hybrid => hybrid(ports.finder(), query, params.chunks).await?,
-        Path::Layers(weights) => layers(ports.finder(), query, params.chunks, weights).await?,
-        Path::Auto(weights) => {
-            search(ports.finder(), Search::Auto, query, params.chunks, weights).await?
+    let look_up = |k| async move {
+        match params.path {
+            Path::Meaning => nearest(ports.finder(), query, k, params.chunk_min_score).await,
+            Path::Hybrid => hybrid(ports.finder(), query, k).await,
+            Path::Layers(weights) => layers(ports.finder(), query, k, weights).await,
+            Path::Auto(weights) => search(ports.finder(), Search::Auto, query, k, weights).await,
         }
     };
+    let hits = ports.best(query, params.chunks, look_up).await?;
     let mut candidates = chunk_candidates(ports, &hits, Via::Chunks, query).await?;
     if 0 < params.atoms {
         let asked = [query.to_owned()];

@@ -2,6 +2,8 @@
 //!
 //! A dev-dependency only: nothing here is part of the product.
 
+mod reranker;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -12,6 +14,7 @@ use pikerag_knowledge::{
     ChatModel, ChatReply, ChatRequest, Chunk, ChunkId, ChunkKind, Embedder, Message, ModelError,
     Role, SourceId, Span, TokenLogprob, Usage, Vector,
 };
+pub use reranker::ScriptedReranker;
 
 /// A chat model that replies as told. It keeps the requests that it got.
 pub struct ScriptedChat {

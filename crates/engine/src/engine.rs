@@ -4,6 +4,7 @@ mod cost;
 mod endpoints;
 mod labelled;
 mod named;
+mod reranking;
 mod weights;
 
 use std::path::{Path, PathBuf};
@@ -12,8 +13,8 @@ use std::sync::{Arc, OnceLock};
 use pikerag_coordinate::ingest::{Available, Params, Tools};
 use pikerag_coordinate::{Method, Models, Ports};
 use pikerag_knowledge::{
-    ChatModel, CorpusReader, Embedder, Filter, KnowledgeBase, Ledger, Role, RunEvent, Snapshots,
-    Structure,
+    ChatModel, CorpusReader, Embedder, Filter, KnowledgeBase, Ledger, Reranker, Role, RunEvent,
+    Snapshots, Structure,
 };
 use pikerag_models::{CallContext, MemoryLedger, Meter, Mode, Pins, Transport};
 use pikerag_store::{Base, DATABASE};
@@ -48,6 +49,7 @@ pub fn open(settings: Settings) -> Result<Engine> {
         reader: Arc::new(reader),
         transport: Transport::default(),
         local: OnceLock::new(),
+        local_reranker: OnceLock::new(),
         cancel: CancellationToken::new(),
     })
 }
@@ -61,6 +63,7 @@ pub struct Engine {
     reader: Arc<SandboxedReader>,
     /// Local weights are opened once.
     local: OnceLock<Result<Arc<dyn Embedder>, String>>,
+    local_reranker: OnceLock<Result<Arc<dyn Reranker>, String>>,
     cancel: CancellationToken,
 }
 
@@ -133,6 +136,16 @@ impl Engine {
         base: &Base,
         seen: Arc<dyn KnowledgeBase>,
     ) -> Result<(Ports, Vec<Notice>)> {
+        self.ports_reranking(base, seen, self.settings.rerank.first).await
+    }
+
+    /// The same where so many hits of a search are reranked, whatever is set.
+    pub(crate) async fn ports_reranking(
+        &self,
+        base: &Base,
+        seen: Arc<dyn KnowledgeBase>,
+        first: usize,
+    ) -> Result<(Ports, Vec<Notice>)> {
         let mut notices = Vec::new();
         if base.is_read_only() {
             notices.push(Notice::ReadOnly { folder: base.folder().to_owned() });
@@ -153,6 +166,7 @@ impl Engine {
             }
         }
         let mut models = self.models(Arc::new(base.clone()))?;
+        models.reranker = self.reranking(base, first, &mut notices)?;
         if let Some(path) = &self.settings.skr_examples {
             models.labelled = labelled::read(path)?;
         }

@@ -79,6 +79,19 @@ pub enum EngineError {
     /// The endpoint for vectors is not set up right.
     #[error(transparent)]
     EmbedEndpoint(ModelError),
+    /// The endpoint for reranking is not set up right.
+    #[error(transparent)]
+    RerankEndpoint(ModelError),
+    /// The weights that are to rerank cannot be used.
+    #[error("the weights in {folder}, which `rerank.weights` names, cannot be used: {reason}")]
+    NoRerankWeights {
+        folder: PathBuf,
+        /// What is wrong with them.
+        reason: String,
+    },
+    /// What is found is to be reranked, and no reranker is set.
+    #[error("there is no reranker")]
+    NoReranker,
     /// Local weights are asked for and cannot be used.
     #[error("{reason}")]
     NoWeights {
@@ -265,8 +278,11 @@ impl EngineError {
             Self::NoMethod(_) => "no-such-method",
             Self::NoSearch(_) => "no-such-search",
             Self::Eval(_) => "bad-questions",
-            Self::Endpoint { .. } | Self::EmbedEndpoint(_) => "bad-endpoint",
-            Self::NoWeights { .. } => "no-weights",
+            Self::Endpoint { .. } | Self::EmbedEndpoint(_) | Self::RerankEndpoint(_) => {
+                "bad-endpoint"
+            }
+            Self::NoWeights { .. } | Self::NoRerankWeights { .. } => "no-weights",
+            Self::NoReranker => "no-reranker",
             Self::LabelledUnreadable { .. } | Self::NotLabelled { .. } => "bad-labelled-questions",
             Self::NoRun { .. } => "no-such-run",
             Self::UnclearRun { .. } => "unclear-run",

@@ -16,6 +16,8 @@ pub enum Notice {
     OtherVectors { made_by: String, in_use: String },
     /// The embedder that made the base's vectors is not at hand.
     NoEmbedder { made_by: String },
+    /// The reranker that is set is not asked, for nothing is.
+    NoReranker { model: String },
     /// The base can be asked and not changed.
     ReadOnly { folder: PathBuf },
     /// A run could not be kept; its answer is not worth less for that.
@@ -40,6 +42,10 @@ impl fmt::Display for Notice {
             Self::NoEmbedder { made_by } => write!(
                 f,
                 "the vectors were made by {made_by}, which is not at hand: searching by words alone"
+            ),
+            Self::NoReranker { model } => write!(
+                f,
+                "{model} is not asked offline: what is found stands in the order of the search"
             ),
             Self::ReadOnly { folder } => write!(
                 f,

@@ -6,6 +6,7 @@ mod declaration;
 mod environment;
 mod file;
 mod keys;
+mod rerank;
 mod resolve;
 mod trust;
 
@@ -26,6 +27,7 @@ use serde::Deserialize;
 pub use self::declaration::declaration;
 pub use self::environment::Environment;
 pub(crate) use self::environment::{this_folder, this_program};
+pub use self::rerank::{RerankSettings, Reranks};
 pub use self::resolve::{Flags, settings_path};
 pub use self::trust::{TrustState, TrustedFile, distrust, trust, trusted};
 use crate::notice::Notice;
@@ -53,6 +55,8 @@ pub struct Settings {
     pub embed_prefixes: EmbedPrefixes,
     /// Where weights of local models may lie.
     pub weights: WeightPlaces,
+    /// Who reranks what searches find.
+    pub rerank: RerankSettings,
     /// How to index; what a request asks for besides is added to a copy.
     pub ingest: Params,
     /// The most bytes of a file that are kept as they were read; `None` keeps none.

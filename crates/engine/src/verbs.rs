@@ -70,7 +70,13 @@ mod tests {
         let engine = crate::open(settings).unwrap();
         let (query, by) = (String::new(), SearchPath::Hybrid);
         spawnable(engine.ask(&AskRequest::default()));
-        spawnable(engine.search(&SearchRequest { query, by, k: 1, filter: Filter::default() }));
+        spawnable(engine.search(&SearchRequest {
+            query,
+            by,
+            k: 1,
+            rerank: None,
+            filter: Filter::default(),
+        }));
         spawnable(engine.status());
         spawnable(engine.files());
         spawnable(engine.records(&RecordsRequest::default()));

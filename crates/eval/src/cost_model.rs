@@ -2,11 +2,13 @@
 //! question costs; here that is multiplied out.
 
 mod judges;
+mod reranking;
 
 use pikerag_coordinate::Method;
 use serde::Serialize;
 
 pub use self::judges::{examining, judging};
+pub use self::reranking::reranking;
 
 /// What a forecast is made from.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,7 +24,7 @@ pub struct Setting {
 /// Calls and tokens of all questions together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Bill {
-    /// Calls to chat models, those asked again not foreseen.
+    /// Calls to models, those asked again not foreseen.
     pub calls: u64,
     /// Tokens of all prompts.
     pub prompt_tokens: u64,
@@ -40,6 +42,20 @@ pub struct Expected {
     pub most: Bill,
     /// Where the numbers come from.
     pub basis: &'static str,
+}
+
+impl Expected {
+    /// Both together.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        let sum = |a: Bill, b: Bill| Bill {
+            calls: a.calls.saturating_add(b.calls),
+            prompt_tokens: a.prompt_tokens.saturating_add(b.prompt_tokens),
+            completion_tokens: a.completion_tokens.saturating_add(b.completion_tokens),
+        };
+        let (typical, most) = (sum(self.typical, other.typical), sum(self.most, other.most));
+        Self { typical, most, basis: self.basis }
+    }
 }
 
 /// The most tokens that a reply may have: the largest `max_tokens` of our prompts.

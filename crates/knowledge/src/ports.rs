@@ -9,6 +9,7 @@ mod ledger;
 mod models;
 mod progress;
 mod refusals;
+mod reranker;
 mod search;
 mod snapshot;
 mod stage;
@@ -26,6 +27,7 @@ pub use models::{
 };
 pub use progress::{Progress, TextToEmbed, Wanted};
 pub use refusals::{Refusal, RefusalCause, RefusalCount, RefusalWriter};
+pub use reranker::{Relevance, Reranker};
 pub use search::{Bearer, Mentions, NodeVector, Scored, SearchIndex, SearchWriter, VectorSet};
 pub use snapshot::Snapshots;
 pub use stage::{ExtractBy, RecordsBy, Stage};

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    ChatModel, ChatReply, ChatRequest, CountedVectors, Embedder, ModelError, Usage, Vector,
+    ChatModel, ChatReply, ChatRequest, CountedVectors, Embedder, ModelError, Relevance, Reranker,
+    Usage, Vector,
 };
 
-use crate::estimate::{estimate_embedding, worst_case, worst_case_embedding};
-use crate::meter::{Meter, Reservation};
+use crate::estimate::{
+    estimate_embedding, estimate_reranking, worst_case, worst_case_embedding, worst_case_reranking,
+};
+use crate::meter::{Due, Meter, Reservation};
 use crate::openai::{Extra, Trouble};
 
 /// A model whose calls are metered, and made only if the most that they can cost fits under the cap.
@@ -72,14 +75,35 @@ impl<E: Embedder> Embedder for Budget<E> {
     }
 }
 
+#[async_trait]
+impl<R: Reranker> Reranker for Budget<R> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    async fn rerank(&self, query: &str, texts: &[String]) -> Result<Relevance, ModelError> {
+        let worst = worst_case_reranking(query, texts);
+        let held = self.meter.reserve("rerank", self.inner.name(), worst).await?;
+        let reply = self.inner.rerank(query, texts).await;
+        close(held, reply, |reply| {
+            let mut due = estimate_reranking(query, texts);
+            if let Some(counted) = reply.prompt_tokens {
+                due.usage.prompt_tokens = counted;
+            }
+            due.searches = reply.searches.unwrap_or(due.searches);
+            due
+        })
+    }
+}
+
 /// Books what a call did cost: nothing if it was turned down, the most if nobody knows.
-fn close<T>(
+fn close<T, D: Into<Due>>(
     held: Reservation,
     reply: Result<T, ModelError>,
-    usage: impl FnOnce(&T) -> Usage,
+    due: impl FnOnce(&T) -> D,
 ) -> Result<T, ModelError> {
     match &reply {
-        Ok(reply) => held.settle(usage(reply)),
+        Ok(reply) => held.settle(due(reply)),
         Err(error) if may_be_billed(error) => drop(held),
         Err(_) => held.release(),
     }
@@ -109,7 +133,7 @@ mod tests {
     use pikerag_doubles::{HashEmbedder, ScriptedChat, busy, request};
 
     fn meter(cap: Cap) -> Arc<Meter> {
-        let price = Price { prompt: 1.0, completion: 10.0 };
+        let price = Price { prompt: 1.0, completion: 10.0, ..Price::default() };
         let prices = Prices::from([("fake".to_owned(), price), ("hash-4".to_owned(), price)]);
         Arc::new(Meter::new(prices, cap))
     }

@@ -3,6 +3,8 @@
 use pikerag_knowledge::{ChatRequest, Message, Usage};
 use pikerag_language::estimate_tokens;
 
+use crate::meter::Due;
+
 /// What chat templates add to each message, about.
 const PER_MESSAGE: u64 = 4;
 /// What chat templates add to each message, at most.
@@ -45,6 +47,34 @@ pub(crate) fn worst_case_embedding(texts: &[String]) -> Usage {
 pub(crate) fn estimate_embedding(texts: &[String]) -> Usage {
     let prompt_tokens = texts.iter().map(|text| estimate_tokens(text)).sum();
     Usage { prompt_tokens, completion_tokens: 0 }
+}
+
+/// Tokens of query and text that are billed as one document, as Cohere counts.
+const PER_DOCUMENT: u64 = 500;
+/// Documents that are billed as one search.
+const PER_SEARCH: u64 = 100;
+
+/// What reranking these texts can cost at most: the query is read with each of them.
+pub(crate) fn worst_case_reranking(query: &str, texts: &[String]) -> Due {
+    let query = query.len() as u64;
+    reranking(texts, |text| query + text.len() as u64 + PER_MESSAGE_AT_MOST)
+}
+
+/// About what reranking these texts costs, where the endpoint does not count.
+pub(crate) fn estimate_reranking(query: &str, texts: &[String]) -> Due {
+    let query = estimate_tokens(query);
+    reranking(texts, |text| query + estimate_tokens(text) + PER_MESSAGE)
+}
+
+fn reranking(texts: &[String], tokens: impl Fn(&str) -> u64) -> Due {
+    let (mut prompt_tokens, mut documents) = (0, 0);
+    for text in texts {
+        let tokens = tokens(text);
+        prompt_tokens += tokens;
+        documents += tokens.div_ceil(PER_DOCUMENT);
+    }
+    let usage = Usage { prompt_tokens, completion_tokens: 0 };
+    Due { usage, searches: documents.div_ceil(PER_SEARCH) }
 }
 
 fn parts(message: &Message) -> (&str, u64) {

@@ -14,11 +14,13 @@ mod embedder;
 mod key;
 mod memory;
 mod pins;
+mod reranker;
 
 pub use embedder::RecordedEmbedder;
 pub(crate) use key::{canonical, key, served};
 pub use memory::MemoryLedger;
 pub use pins::Pins;
+pub use reranker::RecordedReranker;
 
 use claims::{Patience, claim};
 use key::following;

@@ -1,4 +1,4 @@
-//! Models behind the ports: clients for OpenAI-compatible endpoints, local embeddings, and the
+//! Models behind the ports: clients for OpenAI-compatible endpoints and rerankers, local models, and the
 //! wrappers that make any model affordable and replayable.
 //!
 //! The wrappers, from the outside in, as [`chat_stack`] builds them, each its own type:
@@ -33,16 +33,18 @@ pub mod stack;
 pub use batch::Batch;
 pub use budget::Budget;
 pub use estimate::estimate_prompt;
-pub use ledger::{MemoryLedger, Mode, Pins, Recorded, RecordedEmbedder};
+pub use ledger::{MemoryLedger, Mode, Pins, Recorded, RecordedEmbedder, RecordedReranker};
 pub use limit::{Limit, Limiter, Limits};
 pub use meter::{Cap, Meter, Price, Prices, Spending, Usd};
 pub use openai::{
-    EmbeddingParams, Endpoint, OpenAiChat, OpenAiEmbedder, Structured, Transport, withheld_keys,
+    EmbeddingParams, Endpoint, EndpointReranker, OpenAiChat, OpenAiEmbedder, Structured, Transport,
+    withheld_keys,
 };
 pub use prefix::{Prefixed, Prefixes};
 pub use retry::{Retry, RetryParams};
 pub use secret::Secret;
 pub use single_flight::SingleFlight;
 pub use stack::{
-    CallContext, StackParams, chat_stack, embed_stack, endpoint_identity, wrap_chat, wrap_embedder,
+    CallContext, StackParams, chat_stack, embed_stack, endpoint_identity, rerank_stack, wrap_chat,
+    wrap_embedder,
 };

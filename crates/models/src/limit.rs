@@ -9,11 +9,13 @@ use governor::clock::Clock;
 use governor::middleware::NoOpMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
-use pikerag_knowledge::{ChatModel, ChatReply, ChatRequest, Embedder, ModelError, Vector};
+use pikerag_knowledge::{
+    ChatModel, ChatReply, ChatRequest, Embedder, ModelError, Relevance, Reranker, Vector,
+};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep};
 
-use crate::estimate::{estimate_embedding, estimate_prompt};
+use crate::estimate::{estimate_embedding, estimate_prompt, estimate_reranking};
 
 /// What an endpoint bears; what is not named has no limit. Default: 16 calls at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,6 +163,19 @@ impl<E: Embedder> Embedder for Limit<E> {
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
         let _pass = self.limiter.pass(estimate_embedding(texts).prompt_tokens).await?;
         self.inner.embed(texts).await
+    }
+}
+
+#[async_trait]
+impl<R: Reranker> Reranker for Limit<R> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    async fn rerank(&self, query: &str, texts: &[String]) -> Result<Relevance, ModelError> {
+        let tokens = estimate_reranking(query, texts).usage.prompt_tokens;
+        let _pass = self.limiter.pass(tokens).await?;
+        self.inner.rerank(query, texts).await
     }
 }
 

@@ -1,9 +1,10 @@
 //! How does a text become a vector on this machine? A BERT-family sentence model, such as
 //! all-MiniLM-L6-v2, from a folder with `model.safetensors`, `tokenizer.json` and `config.json`, or one
-//! that is packed into a file of 4-bit weights.
+//! that is packed into a file of 4-bit weights; and a text beside a query a score.
 
 mod blocks;
 mod config;
+mod cross;
 mod gemm;
 mod later;
 mod math;
@@ -28,6 +29,7 @@ use pikerag_knowledge::ports::Cause;
 use pikerag_knowledge::{Embedder, ModelError, Vector};
 use rayon::prelude::*;
 
+pub use cross::{LaterReranker, LocalReranker};
 pub use later::LaterEmbedder;
 pub use weights::{Looked, NotFound, Places, Weights, find_weights};
 

@@ -9,14 +9,31 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tracing::warn;
 
-/// What a million tokens cost, in dollars.
+/// What a million tokens, or a thousand searches, cost in dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Price {
-    /// A million tokens of prompt, or of texts to embed.
+    /// A million tokens of prompt, or of texts to embed or to rank.
     pub prompt: f64,
     /// A million tokens of reply; embedding has none.
     #[serde(default)]
     pub completion: f64,
+    /// A thousand searches of a reranker, where it is paid by them.
+    #[serde(default)]
+    pub search: f64,
+}
+
+/// What a call is paid for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Due {
+    pub(crate) usage: Usage,
+    /// Of a reranker; 0 for all else.
+    pub(crate) searches: u64,
+}
+
+impl From<Usage> for Due {
+    fn from(usage: Usage) -> Self {
+        Self { usage, searches: 0 }
+    }
 }
 
 /// Prices by model. A model that is not here has no known price.
@@ -62,7 +79,7 @@ impl fmt::Display for Usd {
 /// What was spent on one role and model, or in all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spending {
-    /// The role; `embed` for embeddings; empty in the total.
+    /// The role; `embed` for embeddings, `rerank` for rerankers; empty in the total.
     pub role: String,
     /// The model; empty in the total.
     pub model: String,
@@ -113,7 +130,7 @@ pub(crate) struct Reservation {
     meter: Arc<Meter>,
     role: &'static str,
     model: String,
-    worst: Usage,
+    worst: Due,
     settled: bool,
 }
 
@@ -153,8 +170,9 @@ impl Meter {
         self: &Arc<Self>,
         role: &'static str,
         model: &str,
-        worst: Usage,
+        worst: impl Into<Due>,
     ) -> Result<Reservation, ModelError> {
+        let worst = worst.into();
         if self.cap.money_usd.is_some() && !self.prices.contains_key(model) {
             let hint = "a cap on money needs its price per million tokens (0 where it costs \
                         nothing); name the price, or cap tokens or calls instead";
@@ -212,13 +230,17 @@ impl Meter {
     }
 
     /// One call in what is capped.
-    fn sum(&self, model: &str, usage: Usage) -> Sum {
+    fn sum(&self, model: &str, due: Due) -> Sum {
+        let Due { usage, searches } = due;
         let price = self.prices.get(model).copied().unwrap_or_default();
         let cost = |tokens, per_million: f64| {
             u128::from(tokens) * (per_million * 1e6).round() as u128 // $1 a million is $0.000001 each.
         };
         let (prompt, completion) = (usage.prompt_tokens, usage.completion_tokens);
-        let money = Usd(cost(prompt, price.prompt) + cost(completion, price.completion));
+        // A thousand tokens of $1 a million cost as much as a search of $1 a thousand.
+        let searches = cost(searches.saturating_mul(1000), price.search);
+        let tokens = cost(prompt, price.prompt) + cost(completion, price.completion);
+        let money = Usd(tokens + searches);
         Sum { money, tokens: prompt.saturating_add(completion), calls: 1 }
     }
 
@@ -229,13 +251,15 @@ impl Meter {
 
 impl Reservation {
     /// The call was answered, and cost this.
-    pub(crate) fn settle(mut self, usage: Usage) {
-        if self.worst.prompt_tokens < usage.prompt_tokens
-            || self.worst.completion_tokens < usage.completion_tokens
+    pub(crate) fn settle(mut self, due: impl Into<Due>) {
+        let due = due.into();
+        let (usage, worst) = (due.usage, self.worst.usage);
+        if worst.prompt_tokens < usage.prompt_tokens
+            || worst.completion_tokens < usage.completion_tokens
         {
-            warn!(self.model, ?usage, worst = ?self.worst, "a call used more tokens than it can");
+            warn!(self.model, ?usage, ?worst, "a call used more tokens than it can");
         }
-        self.book(Some(usage), 0);
+        self.book(Some(due), 0);
     }
 
     /// The call was turned down, and cost nothing.
@@ -243,19 +267,19 @@ impl Reservation {
         self.book(None, 0);
     }
 
-    fn book(&mut self, cost: Option<Usage>, unanswered: u64) {
+    fn book(&mut self, cost: Option<Due>, unanswered: u64) {
         self.settled = true;
         let mut book = self.meter.book();
         book.reserved = book.reserved.minus(self.meter.sum(&self.model, self.worst));
-        if let Some(usage) = cost {
-            let sum = self.meter.sum(&self.model, usage);
+        if let Some(due) = cost {
+            let sum = self.meter.sum(&self.model, due);
             book.spent = book.spent.plus(sum);
             let line = book.lines.entry((self.role, self.model.clone())).or_default();
             self.role.clone_into(&mut line.role);
             self.model.clone_into(&mut line.model);
             line.calls += 1;
             line.unanswered += unanswered;
-            line.usage += usage;
+            line.usage += due.usage;
             line.money.0 += sum.money.0;
         }
         drop(book);
@@ -295,12 +319,15 @@ mod tests {
 
     #[test]
     fn money_is_exact() {
-        let prices = Prices::from([("m".to_owned(), Price { prompt: 0.15, completion: 0.6 })]);
+        let prices =
+            Prices::from([("m".to_owned(), Price { prompt: 0.15, completion: 0.6, search: 2.0 })]);
         let meter = Meter::new(prices, Cap::default());
         let usage = Usage { prompt_tokens: 1_000_000, completion_tokens: 1_000_000 };
-        assert_eq!(meter.sum("m", usage).money.to_string(), "$0.75");
+        assert_eq!(meter.sum("m", usage.into()).money.to_string(), "$0.75");
+        let two = Due { usage, searches: 2 };
+        assert_eq!(meter.sum("m", two).money.to_string(), "$0.754");
         let one = Usage { prompt_tokens: 1, completion_tokens: 0 };
-        assert_eq!(meter.sum("m", one).money, Usd(150_000));
+        assert_eq!(meter.sum("m", one.into()).money, Usd(150_000));
         assert_eq!(Usd::new(0.000_001).to_string(), "$0.000001");
         assert_eq!(Usd::new(1234.5).to_string(), "$1234.50");
         assert_eq!(Usd::new(-1.0).to_string(), "$0.00");

@@ -19,6 +19,7 @@ mod embeddings;
 mod extra;
 mod http;
 mod quirks;
+mod rerank;
 #[cfg(test)]
 mod tests;
 mod trouble;
@@ -29,6 +30,7 @@ pub use embeddings::{EmbeddingParams, OpenAiEmbedder};
 pub(crate) use embeddings::{from_base64, to_base64};
 pub(crate) use extra::Extra;
 pub use http::Transport;
+pub use rerank::EndpointReranker;
 pub(crate) use trouble::Trouble;
 pub use trouble::withheld_keys;
 

@@ -10,7 +10,8 @@ use async_trait::async_trait;
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use pikerag_knowledge::ports::Cause;
 use pikerag_knowledge::{
-    ChatModel, ChatReply, ChatRequest, Embedder, Message, ModelError, Vector, error_chain,
+    ChatModel, ChatReply, ChatRequest, Embedder, Message, ModelError, Relevance, Reranker, Vector,
+    error_chain,
 };
 use tokio::time::{Instant, sleep};
 use tracing::{debug, warn};
@@ -288,6 +289,18 @@ impl<E: Embedder> Embedder for Retry<E> {
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
         self.persist(self.inner.name(), texts, || self.inner.embed(texts)).await
+    }
+}
+
+#[async_trait]
+impl<R: Reranker> Reranker for Retry<R> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    async fn rerank(&self, query: &str, texts: &[String]) -> Result<Relevance, ModelError> {
+        let ask = || self.inner.rerank(query, texts);
+        self.persist(self.inner.name(), (query, texts), ask).await
     }
 }
 

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use pikerag_knowledge::{ChatModel, Embedder, Ledger, ModelError};
+use pikerag_knowledge::{ChatModel, Embedder, Ledger, ModelError, Reranker};
 
 use crate::batch::Batch;
 use crate::budget::Budget;
-use crate::ledger::{Mode, Pins, Recorded, RecordedEmbedder, canonical};
+use crate::ledger::{Mode, Pins, Recorded, RecordedEmbedder, RecordedReranker, canonical};
 use crate::limit::{Limit, Limiter, Limits};
 use crate::meter::Meter;
-use crate::openai::{EmbeddingParams, Endpoint, Extra, OpenAiChat, OpenAiEmbedder, Transport};
+use crate::openai::{
+    EmbeddingParams, Endpoint, EndpointReranker, Extra, OpenAiChat, OpenAiEmbedder, Transport,
+};
 use crate::retry::{Retry, RetryParams};
 use crate::single_flight::SingleFlight;
 
@@ -125,6 +127,25 @@ fn embedder_within<E: Embedder>(
     let model = Limit::new(model, params.limiter.clone());
     let model = Retry::new(model, params.retry);
     RecordedEmbedder::new(model, calls.ledger.clone(), calls.mode, batch)
+}
+
+/// A reranker behind an endpoint, in all its wrappers.
+///
+/// # Errors
+/// As [`chat_stack`].
+pub fn rerank_stack(
+    calls: &CallContext,
+    endpoint: Endpoint,
+    batch: Batch,
+    params: &StackParams,
+) -> Result<Arc<dyn Reranker>, ModelError> {
+    let identity = endpoint_identity(&endpoint);
+    let model = EndpointReranker::new(endpoint, &calls.transport)?;
+    let model = Budget::new(model, calls.meter.clone());
+    let model = Limit::new(model, params.limiter.clone());
+    let model = Retry::new(model, params.retry);
+    let model = RecordedReranker::new(model, calls.ledger.clone(), calls.mode, batch);
+    Ok(Arc::new(model.served_by(identity)))
 }
 
 #[cfg(test)]

@@ -35,6 +35,9 @@ pub enum RetrieveError {
     /// The query could not be embedded.
     #[error("the query could not be embedded")]
     Model(#[from] ModelError),
+    /// What was found could not be reranked.
+    #[error("what was found could not be reranked")]
+    Rerank(#[source] ModelError),
 }
 
 impl Finder<'_> {

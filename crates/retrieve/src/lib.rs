@@ -1,5 +1,5 @@
 //! Which nodes fit a query? The two paths of PIKE-RAG Fig. 11, hybrid fusion, hop retrieval and
-//! the layers of Fig. 8; each hit explains its score.
+//! the layers of Fig. 8; a reranker may put them in its order; each hit explains its score.
 
 mod atoms;
 mod auto;
@@ -11,6 +11,7 @@ mod layers;
 mod links;
 mod question;
 mod rarity;
+mod rerank;
 mod search;
 mod tags;
 mod titles;
@@ -21,5 +22,6 @@ pub use chunks::{RANK_OFFSET, hybrid, nearest};
 pub use finder::{Finder, Hit, RetrieveError};
 pub use hops::{HopParams, Walk, hops};
 pub use layers::{Aggregate, LayerParams, Spread, layers};
+pub use rerank::Reranking;
 pub use search::{Search, SearchParams, UnknownSearch, search};
 pub use tags::tagged;

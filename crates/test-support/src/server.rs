@@ -4,6 +4,7 @@
 mod counts;
 mod faults;
 mod http;
+mod kind;
 
 use std::io::BufReader;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -23,6 +24,7 @@ use crate::words::{tokens, vector};
 use counts::Counts;
 use faults::Drawn;
 use http::{Request, Response};
+use kind::Kind;
 
 /// Numbers in a vector, unless it was started otherwise.
 const DIMENSIONS: usize = 384;
@@ -45,7 +47,7 @@ struct Shared {
     latency: Duration,
     dimensions: usize,
     heard: Mutex<Counts>,
-    /// Words, and what goes wrong with the chats or the texts that hold them.
+    /// Words, and what goes wrong with the requests that hold them.
     spoiled: Mutex<Vec<Spoiled>>,
     /// Requests that are answered; later ones wait until there are more.
     answered: AtomicU64,
@@ -54,7 +56,7 @@ struct Shared {
 
 /// What goes wrong with requests of a kind that hold a word.
 struct Spoiled {
-    is_chat: bool,
+    kind: Kind,
     word: String,
     fault: Fault,
 }
@@ -140,16 +142,21 @@ impl Server {
 
     /// What goes wrong from now on with chats whose request holds a word.
     pub fn spoil_chats(&self, word: &str, fault: Fault) {
-        self.spoil(true, word, fault);
+        self.spoil(Kind::Chat, word, fault);
     }
 
     /// What goes wrong from now on with requests for vectors that hold a word.
     pub fn spoil_texts(&self, word: &str, fault: Fault) {
-        self.spoil(false, word, fault);
+        self.spoil(Kind::Vectors, word, fault);
     }
 
-    fn spoil(&self, is_chat: bool, word: &str, fault: Fault) {
-        let spoiled = Spoiled { is_chat, word: word.to_owned(), fault };
+    /// What goes wrong from now on with requests for an order that hold a word.
+    pub fn spoil_rerankings(&self, word: &str, fault: Fault) {
+        self.spoil(Kind::Order, word, fault);
+    }
+
+    fn spoil(&self, kind: Kind, word: &str, fault: Fault) {
+        let spoiled = Spoiled { kind, word: word.to_owned(), fault };
         self.shared.spoiled().push(spoiled);
     }
 
@@ -194,10 +201,10 @@ impl Shared {
     }
 
     /// What goes wrong with a request because of its words.
-    fn spoils(&self, body: &[u8], is_chat: bool) -> Option<Fault> {
+    fn spoils(&self, body: &[u8], kind: Kind) -> Option<Fault> {
         let body = String::from_utf8_lossy(body);
         let spoiled = self.spoiled();
-        let of = |it: &&Spoiled| it.is_chat == is_chat && body.contains(&it.word);
+        let of = |it: &&Spoiled| it.kind == kind && body.contains(&it.word);
         spoiled.iter().find(of).map(|it| it.fault)
     }
 
@@ -231,15 +238,16 @@ impl Shared {
             let list = json!({"object": "list", "data": [{"id": "stub", "object": "model"}]});
             return Response::json(200, &list).write(writer);
         }
-        let is_chat = !request.path.ends_with("/embeddings");
+        let kind = Kind::of(&request.path);
         let (reply, drawn, place) = {
             let mut counts = self.counts();
             counts.heads.push(request.head.clone());
-            let spoils = self.spoils(&request.body, is_chat);
-            let drawn = counts.draw(&self.faults, &request.body, is_chat, spoils);
-            let reply = match is_chat {
-                true => self.chat(&asked, &request.body, drawn, &mut counts),
-                false => self.embed(&asked, drawn, &mut counts),
+            let spoils = self.spoils(&request.body, kind);
+            let drawn = counts.draw(&self.faults, &request.body, kind, spoils);
+            let reply = match kind {
+                Kind::Chat => self.chat(&asked, &request.body, drawn, &mut counts),
+                Kind::Vectors => self.embed(&asked, drawn, &mut counts),
+                Kind::Order => rerank(&asked, &request.body, drawn, &mut counts),
             };
             (reply, drawn, counts.heard.requests())
         };
@@ -306,6 +314,34 @@ impl Shared {
         drawn.list(&mut data);
         json!({"object": "list", "data": data, "usage": {"prompt_tokens": read, "total_tokens": read}})
     }
+}
+
+/// Scores each document: the shorter, the better. Sorted by score, as servers send them.
+fn rerank(asked: &Value, body: &[u8], drawn: Drawn, counts: &mut Counts) -> Value {
+    let query = tokens(asked["query"].as_str().unwrap_or_default());
+    let documents = asked["documents"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let (mut results, mut read) = (Vec::new(), 0);
+    for (index, document) in documents.iter().enumerate() {
+        let text = document.as_str().unwrap_or_default();
+        read += query + tokens(text);
+        let score = 1.0 / (1.0 + text.chars().count() as f64);
+        results.push(json!({"index": index, "relevance_score": score}));
+    }
+    let score = |result: &Value| result["relevance_score"].as_f64().unwrap_or_default();
+    results.sort_by(|a, b| score(b).total_cmp(&score(a)));
+    counts.heard.rerankings += 1;
+    if drawn.is_answered() {
+        let times = counts.chats.entry(blake3::hash(body)).or_default();
+        counts.heard.repeated_rerankings += u64::from(0 < *times);
+        *times += 1;
+        counts.heard.prompt_tokens += read;
+    }
+    drawn.scores(&mut results);
+    json!({
+        "model": asked["model"],
+        "results": results,
+        "usage": {"prompt_tokens": read, "total_tokens": read},
+    })
 }
 
 /// The words of all messages; with pictures a message is a list of parts.

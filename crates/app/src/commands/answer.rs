@@ -66,6 +66,7 @@ pub(crate) async fn search(engine: &Engine, json: bool, arguments: &Search) -> a
         query: arguments.query.concat(),
         by: arguments.by.into(),
         k: arguments.k.get(),
+        rerank: arguments.rerank,
         filter: arguments.filters.filter(),
     };
     let response = engine.search(&request).await?;

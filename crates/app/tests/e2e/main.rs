@@ -41,6 +41,8 @@ mod repeating;
 #[cfg(test)]
 mod replay;
 #[cfg(test)]
+mod rerank;
+#[cfg(test)]
 mod runs;
 #[cfg(test)]
 mod stub_workload;

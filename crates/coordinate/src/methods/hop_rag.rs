@@ -63,7 +63,8 @@ pub async fn solve(
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
-    let hits = hops(ports.finder(), &question.text, params.k, params.hops).await?;
+    let search = |k| hops(ports.finder(), &question.text, k, params.hops);
+    let hits = ports.best(&question.text, params.k, search).await?;
     let candidates = chunk_candidates(ports, &hits, Via::Hops, &question.text).await?;
     let mut context = Context::default();
     for (place, chunk) in fetch(ports, &candidates).await?.into_iter().enumerate() {

@@ -50,7 +50,7 @@ pub(super) fn check(settings: &SettingsFile) -> Result<(), SettingsError> {
     }
     RecordSchema::check(&settings.records).map_err(SettingsError::Records)?;
     for (model, price) in &settings.prices {
-        if price.prompt < 0.0 || price.completion < 0.0 {
+        if price.prompt < 0.0 || price.completion < 0.0 || price.search < 0.0 {
             return refuse(&format!("prices.\"{model}\""), "must not be negative".to_owned());
         }
     }

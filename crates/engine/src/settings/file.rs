@@ -10,6 +10,7 @@ use pikerag_knowledge::{AtomKind, RecordSchema, Role, Structure};
 use pikerag_models::Secret;
 use serde::Deserialize;
 
+use super::rerank::RerankTable;
 use super::{Chunking, RunLimits, SettingsError};
 
 /// Reads the text of a settings file. An error names the place and never shows what stands there: it may be a key.
@@ -70,6 +71,8 @@ pub(super) struct SettingsFile {
     pub(super) roles: BTreeMap<Role, ChatTable>,
     /// The embedding model.
     pub(super) embed: EmbedTable,
+    /// The model that reranks.
+    pub(super) rerank: RerankTable,
     pub(super) index: IndexTable,
     /// Kinds of typed records to read from documents.
     pub(super) records: Vec<RecordSchema>,
@@ -270,6 +273,9 @@ pub(super) struct PriceTable {
     /// US dollars per million tokens of replies.
     #[serde(default)]
     pub(super) completion: f64,
+    /// US dollars per thousand searches of a reranker.
+    #[serde(default)]
+    pub(super) search: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]

@@ -18,9 +18,11 @@ const CHAT_ADDRESSES: [&str; 4] =
 const OUR_ADDRESS: &str = "PIKERAG_CHAT_BASE_URL";
 const AZURE_ADDRESS: &str = "AZURE_OPENAI_ENDPOINT";
 const EMBED_ADDRESS: &str = "PIKERAG_EMBED_BASE_URL";
+const RERANK_ADDRESS: &str = "PIKERAG_RERANK_BASE_URL";
 const OPENAI_KEY: &str = "OPENAI_API_KEY";
 const AZURE_KEY: &str = "AZURE_OPENAI_API_KEY";
 const EMBED_KEY: &str = "PIKERAG_EMBED_API_KEY";
+const RERANK_KEY: &str = "PIKERAG_RERANK_API_KEY";
 
 /// The environment goes before the file; keys stay with their addresses.
 pub(super) fn fill_in(settings: &mut SettingsFile, environment: &Environment) {
@@ -37,6 +39,7 @@ pub(super) fn fill_in(settings: &mut SettingsFile, environment: &Environment) {
     );
     set(&mut settings.chat.azure_api_version, &["OPENAI_API_VERSION", "AZURE_OPENAI_API_VERSION"]);
     set(&mut settings.embed.model, &["PIKERAG_EMBED_MODEL"]);
+    set(&mut settings.rerank.model, &["PIKERAG_RERANK_MODEL"]);
     if let Some(path) = environment.get("PIKERAG_WEIGHTS") {
         settings.embed.weights = Some(PathBuf::from(path));
     }
@@ -64,6 +67,33 @@ pub(super) fn fill_in(settings: &mut SettingsFile, environment: &Environment) {
         chat_key(table, &place, &format!("roles.{role}"), customary, environment);
     }
     embed_key(settings, &chat, first(&[EMBED_ADDRESS]), environment);
+    rerank_key(settings, &chat, first(&[RERANK_ADDRESS]), environment);
+}
+
+/// A reranker has an address of its own. It may be the chat's, where a gateway serves both: then so is the key.
+fn rerank_key(
+    settings: &mut SettingsFile,
+    chat: &Place,
+    own: Option<String>,
+    environment: &Environment,
+) {
+    let rerank = &mut settings.rerank;
+    let place = Place { file: rerank.base_url.clone(), environment: own };
+    rerank.base_url = place.in_force();
+    if rerank.base_url.is_none() {
+        return;
+    }
+    let own = Own { key: rerank.api_key.take(), named: rerank.api_key_env.as_deref() };
+    let key = pick(own, &place, "rerank.api_key", Some(RERANK_KEY), environment);
+    (rerank.api_key, rerank.withheld) = (key.sent, key.withheld);
+    let is_keyless = rerank.api_key.is_none() && rerank.api_key_env.is_none();
+    if is_keyless && same(place.address(), chat.address()) {
+        rerank.api_key.clone_from(&settings.chat.api_key);
+        rerank.withheld.extend(settings.chat.withheld.iter().cloned());
+    }
+    if rerank.api_key.is_some() {
+        rerank.withheld.clear();
+    }
 }
 
 /// Vectors come from the chat's endpoint, key and all, unless they have an address of their own.
@@ -266,6 +296,44 @@ mod tests {
         http://here/v1 environments | http://here/v1 environments
         http://azure none, not OPENAI_API_KEY | http://azure none, not OPENAI_API_KEY
         ");
+    }
+
+    /// Where a reranker's request goes, with which key, and which keys stay behind.
+    fn reranking(text: &str, variables: &[(&str, &str)]) -> String {
+        let mut file: SettingsFile = toml::from_str(text).unwrap();
+        fill_in(&mut file, &variables.iter().copied().collect());
+        let rerank = &file.rerank;
+        let address = rerank.base_url.as_deref().unwrap_or("nowhere");
+        let key = rerank.api_key.as_ref().map_or("none", Secret::expose);
+        format!("{address} {key} {:?}", rerank.withheld)
+    }
+
+    #[test]
+    fn a_reranker_has_the_key_of_its_own_address() {
+        let own = "[rerank]\nmodel = \"r\"\nbase_url = \"http://ranks/v1\"\n";
+        let elsewhere = ("PIKERAG_RERANK_BASE_URL", "http://elsewhere/v1");
+        let its_key = ("PIKERAG_RERANK_API_KEY", "ranks");
+        let chats = own.replace("http://ranks", "http://here");
+        let lines = [
+            reranking("[chat]\napi_key = \"files\"", &[KEY, its_key]),
+            reranking(own, &[KEY]),
+            reranking(own, &[KEY, its_key]),
+            reranking(&format!("{own}api_key = \"files\"\n"), &[KEY, HERE]),
+            reranking(&format!("{own}api_key = \"files\"\n"), &[elsewhere]),
+            reranking(&format!("{own}api_key_env = \"MINE\"\n"), &[("MINE", "named")]),
+            reranking(own, &[KEY, elsewhere, its_key]),
+            reranking(&chats, &[KEY, HERE]),
+        ];
+        insta::assert_snapshot!(lines.join("\n"), @r#"
+        nowhere none []
+        http://ranks/v1 none []
+        http://ranks/v1 none ["PIKERAG_RERANK_API_KEY"]
+        http://ranks/v1 files []
+        http://elsewhere/v1 none ["rerank.api_key"]
+        http://ranks/v1 named []
+        http://elsewhere/v1 ranks []
+        http://here/v1 environments []
+        "#);
     }
 
     #[test]

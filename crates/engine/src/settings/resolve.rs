@@ -19,6 +19,7 @@ use super::file::{
     ChatTable, EmbedKind, EmbedTable, PriceTable, RetrievalTable, SettingsFile, TagsTable, parse,
 };
 use super::keys::{OPENAI, fill_in};
+use super::rerank::rerank;
 use super::{
     ChatSettings, EmbedPrefixes, EmbedSettings, Environment, RunLimits, Settings, SettingsError,
     WeightPlaces, trust,
@@ -103,7 +104,11 @@ fn resolve(
     let RetrievalTable { auto, layers, tags } = file.retrieval;
     let retrieval = Weights { auto, hops, layers, tags };
     let methods = file.methods.set.clone().weighed(retrieval);
-    let price = |set: &PriceTable| Price { prompt: set.prompt, completion: set.completion };
+    let price = |set: &PriceTable| Price {
+        prompt: set.prompt,
+        completion: set.completion,
+        search: set.search,
+    };
     let base = flags.base.clone();
     let base = base.or_else(|| environment.get("PIKERAG_BASE").map(PathBuf::from));
     Ok(Settings {
@@ -118,6 +123,7 @@ fn resolve(
             document: file.embed.document_prefix.clone(),
         },
         weights: weights(file.embed.weights, environment),
+        rerank: rerank(&file.rerank, flags.offline)?,
         min_tokens,
         originals: file
             .index

@@ -141,6 +141,7 @@ fn needing_trust(file: &SettingsFile) -> Vec<String> {
         names.extend(of_chat(&format!("roles.{role}"), table));
     }
     let (embed, tools, runs) = (&file.embed, &file.tools, RunsTable::default());
+    let rerank = &file.rerank;
     let rest = [
         ("base", file.base.as_deref().is_some_and(leaves)),
         ("methods.skr_examples", file.methods.skr_examples.as_deref().is_some_and(leaves)),
@@ -152,6 +153,12 @@ fn needing_trust(file: &SettingsFile) -> Vec<String> {
         ("embed.azure_api_version", embed.azure_api_version.is_some()),
         ("embed.weights", embed.weights.is_some()),
         ("embed.extra", !embed.extra.is_empty()),
+        ("rerank.base_url", rerank.base_url.is_some()),
+        ("rerank.model", rerank.model.is_some()),
+        ("rerank.api_key", rerank.api_key.is_some()),
+        ("rerank.api_key_env", rerank.api_key_env.is_some()),
+        ("rerank.weights", rerank.weights.is_some()),
+        ("rerank.extra", !rerank.extra.is_empty()),
         ("tools.tesseract", tools.tesseract.is_some()),
         ("tools.languages", !tools.languages.is_empty()),
         ("tools.soffice", tools.soffice.is_some()),

@@ -21,6 +21,8 @@ pub enum DoctorCheck {
     Chat,
     /// Whether a text is embedded, and into how many dimensions.
     Embedder,
+    /// Whether a text gets a score, where a reranker is set.
+    Reranker,
 }
 
 impl DoctorCheck {
@@ -33,6 +35,7 @@ impl DoctorCheck {
             Self::Conversion => "old formats (LibreOffice)",
             Self::Chat => "chat model",
             Self::Embedder => "embedder",
+            Self::Reranker => "reranker",
         }
     }
 }
@@ -62,6 +65,7 @@ impl Engine {
             self.check_conversion(),
             self.check_chat().await,
             self.check_embedder().await,
+            self.check_reranker().await,
         ]
     }
 
@@ -144,6 +148,19 @@ impl Engine {
                 let dimensions = vectors.first().map_or(0, Vec::len);
                 in_order(check, format!("{}, {dimensions} dimensions", embedder.name()))
             }
+            Err(error) => unanswered(check, &error),
+        }
+    }
+
+    async fn check_reranker(&self) -> DoctorFinding {
+        let check = DoctorCheck::Reranker;
+        let reranker = match self.bare_reranker() {
+            Ok(Some(reranker)) => reranker,
+            Ok(None) => return absent(check, "none: hits stand as searches find them".to_owned()),
+            Err(error) => return faulty(check, error_chain(&error)),
+        };
+        match reranker.rerank("ready", &["ready".to_owned()]).await {
+            Ok(_) => in_order(check, format!("{} answers", reranker.name())),
             Err(error) => unanswered(check, &error),
         }
     }

@@ -241,7 +241,13 @@ fn header(settings: &Settings, plan: &Plan, ports: &[Ports], corpus: Vec<String>
     Header {
         questions: plan.sets.iter().map(|set| set.hash.as_str()).collect::<Vec<_>>().join(","),
         corpus,
-        models: models_line(settings),
+        models: match ports.iter().find_map(|ports| ports.models.reranker.as_ref()) {
+            Some(by) => {
+                let name = by.model.name();
+                format!("{}, rerank: {name} (first {})", models_line(settings), by.first)
+            }
+            None => models_line(settings),
+        },
         embedder: embedder.map(|embedder| embedder.name().to_owned()),
         parameters: match &settings.skr_examples {
             None => format!("{:?}", settings.methods),

@@ -201,6 +201,7 @@ impl Engine {
     ) -> Result<pikerag_coordinate::Models> {
         let mut models = self.models_of_run(base, events)?;
         models.labelled = ports.models.labelled.clone();
+        models.reranker.clone_from(&ports.models.reranker);
         Ok(models)
     }
 

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use pikerag_coordinate::Ports;
 use pikerag_knowledge::{AtomKind, Chunk, ChunkId, Filter};
-use pikerag_retrieve::{AtomHit, Finder, Hit, Search, atoms, hops, hybrid, nearest, search};
+use pikerag_retrieve::{AtomHit, Hit, Search, atoms, search};
 use serde::Serialize;
 
 use super::ask::has_word;
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 use crate::notice::Notice;
+use crate::settings::Reranks;
 
 /// What to look for, and how.
 #[derive(Clone, Debug)]
@@ -21,6 +22,8 @@ pub struct SearchRequest {
     pub by: SearchPath,
     /// How many to find, at most.
     pub k: usize,
+    /// How many of the hits are reranked, at most: 0 for none; else as it is set.
+    pub rerank: Option<usize>,
     /// What of the base may be seen.
     pub filter: Filter,
 }
@@ -83,7 +86,12 @@ impl Engine {
         }
         let base = self.base()?;
         let seen = self.snapshot(&base, &request.filter).await?;
-        let (ports, notices) = self.ports(&base, seen).await?;
+        let rerank = &self.settings().rerank;
+        if request.rerank.is_some_and(|first| 0 < first) && matches!(rerank.by, Reranks::Off) {
+            return Err(EngineError::NoReranker);
+        }
+        let first = request.rerank.unwrap_or(rerank.first);
+        let (ports, notices) = self.ports_reranking(&base, seen, first).await?;
         let (hits, mut atoms) = self.unless_cancelled(self.look_up(&ports, request)).await?;
         let ids: Vec<_> = hits.iter().map(|hit| hit.chunk).collect();
         let chunks = ports.base.chunks(&ids).await?;
@@ -105,32 +113,52 @@ impl Engine {
         let finder = ports.finder();
         let (query, k) = (request.query.as_str(), request.k);
         let weights = self.settings().searches();
-        let hits = match request.by {
-            SearchPath::Auto => search(finder, Search::Auto, query, k, weights).await?,
-            SearchPath::Hybrid => hybrid(finder, query, k).await?,
-            SearchPath::Hops => hops(finder, query, k, weights.hops).await?,
-            SearchPath::Layers => search(finder, Search::Layers, query, k, weights).await?,
-            SearchPath::Joined => search(finder, Search::Joined, query, k, weights).await?,
+        let by = match request.by {
+            SearchPath::Atoms => return by_atoms(ports, query, k).await,
             SearchPath::Meaning if ports.embedder.is_none() => {
                 return Err(EngineError::NoEmbedder);
             }
-            SearchPath::Meaning => nearest(finder, query, k, -1.0).await?,
-            SearchPath::Words => {
-                let words = Finder { embedder: None, ..finder };
-                nearest(words, query, k, 0.0).await?
-            }
-            SearchPath::Atoms => {
-                let summary = ports.base.summary().await?;
-                let kind = match (summary.questions, summary.statements) {
-                    (0, 0) => AtomKind::Sentence,
-                    (0, _) => AtomKind::Statement,
-                    _ => AtomKind::Question,
-                };
-                let found = atoms(finder, kind, &[query.to_owned()], k, 0.0, &[]).await?;
-                let texts = found.iter().map(|hit| Some(hit.atom.text.clone())).collect();
-                return Ok((found.iter().map(AtomHit::as_chunk).collect(), texts));
-            }
+            SearchPath::Auto => Search::Auto,
+            SearchPath::Hybrid => Search::Hybrid,
+            SearchPath::Words => Search::Words,
+            SearchPath::Meaning => Search::Meaning,
+            SearchPath::Hops => Search::Hops,
+            SearchPath::Layers => Search::Layers,
+            SearchPath::Joined => Search::Joined,
         };
+        let hits = ports.best(query, k, |k| search(finder, by, query, k, weights)).await?;
         Ok((hits, Vec::new()))
     }
+}
+
+/// The closest atoms, each with its chunk; where chunks are reranked, each chunk with the closest of its atoms.
+async fn by_atoms(ports: &Ports, query: &str, k: usize) -> Result<(Vec<Hit>, Vec<Option<String>>)> {
+    let summary = ports.base.summary().await?;
+    let kind = match (summary.questions, summary.statements) {
+        (0, 0) => AtomKind::Sentence,
+        (0, _) => AtomKind::Statement,
+        _ => AtomKind::Question,
+    };
+    let asked = [query.to_owned()];
+    let find = |k| atoms(ports.finder(), kind, &asked, k, 0.0, &[]);
+    if ports.models.reranker.is_none() {
+        let found = find(k).await?;
+        let texts = found.iter().map(|hit| Some(hit.atom.text.clone())).collect();
+        return Ok((found.iter().map(AtomHit::as_chunk).collect(), texts));
+    }
+    let mut closest: HashMap<ChunkId, String> = HashMap::new();
+    let held = &mut closest;
+    let search = |k| async move {
+        let mut found = find(k).await?;
+        // The chunk is what is read: its first atom stands for the others.
+        found.retain(|hit| {
+            let is_first = !held.contains_key(&hit.atom.chunk);
+            held.entry(hit.atom.chunk).or_insert_with(|| hit.atom.text.clone());
+            is_first
+        });
+        Ok(found.iter().map(AtomHit::as_chunk).collect())
+    };
+    let hits = ports.best(query, k, search).await?;
+    let texts = hits.iter().map(|hit| closest.remove(&hit.chunk)).collect();
+    Ok((hits, texts))
 }

@@ -180,7 +180,7 @@ fn read_max_tokens(folder: &Path) -> Result<NonZeroUsize, WeightsError> {
     Ok(length.max_seq_length.unwrap_or(MAX_TOKENS))
 }
 
-fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, WeightsError> {
+pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, WeightsError> {
     serde_json::from_slice(&read(path)?)
         .map_err(|cause| WeightsError::Malformed { path: path.to_owned(), source: cause.into() })
 }

@@ -14,8 +14,10 @@ use super::{WeightsError, math};
 pub(super) struct Model {
     pub(super) shape: Shape,
     words: Words,
-    /// Position vectors, each with the vector of token type 0 added: we embed single texts.
+    /// Position vectors, each with the vector of token type 0 added: that is what all tokens of a single text are.
     positions: Vec<f32>,
+    /// What makes token type 1 of it, the second text of a pair; nothing where there is one type only.
+    second_type: Vec<f32>,
     norm: Norm,
     layers: Vec<Layer>,
 }
@@ -31,7 +33,7 @@ struct Layer {
 }
 
 /// y = x·W + b, with W stored `[inputs, outputs]`.
-struct Linear {
+pub(super) struct Linear {
     weight: Vec<f32>,
     bias: Vec<f32>,
 }
@@ -66,6 +68,9 @@ impl Model {
         let (hidden, wide) = (shape.hidden, shape.intermediate);
         let table = |name: &str| tensors.get(name, &[tensors.rows(name), hidden]);
         let types = table("embeddings.token_type_embeddings.weight")?;
+        let (first_type, others) = types.split_at(hidden.min(types.len()));
+        let second_type = others.iter().zip(first_type).map(|(second, first)| second - first);
+        let second_type = second_type.take(hidden).collect();
         let mut positions = table("embeddings.position_embeddings.weight")?;
         for row in positions.chunks_exact_mut(hidden) {
             add(row, &types);
@@ -89,7 +94,7 @@ impl Model {
         }
         let words = tensors.words(hidden)?;
         let norm = Norm::read(tensors, "embeddings.LayerNorm", hidden)?;
-        Ok(Self { shape, words, positions, norm, layers })
+        Ok(Self { shape, words, positions, second_type, norm, layers })
     }
 
     /// Where texts are cut: no later than the positions end.
@@ -107,11 +112,7 @@ impl Model {
         texts: &[&[u32]],
         scratch: &mut Scratch,
     ) -> Result<Vec<Vector>, ForwardError> {
-        self.look_up(texts, &mut scratch.hidden)?;
-        for layer in &self.layers {
-            self.attend(layer, texts, scratch)?;
-            self.feed_forward(layer, scratch)?;
-        }
+        self.run(texts, &[], scratch)?;
         let mut rest = scratch.hidden.as_slice();
         let mut vectors = Vec::with_capacity(texts.len());
         for text in texts {
@@ -122,8 +123,44 @@ impl Model {
         Ok(vectors)
     }
 
+    /// Takes the tokens of all texts through all layers; their rows are then in `scratch`. `seconds` are the places
+    /// from which on the tokens of a text are of type 1; none for texts beyond it.
+    pub(super) fn run(
+        &self,
+        texts: &[&[u32]],
+        seconds: &[usize],
+        scratch: &mut Scratch,
+    ) -> Result<(), ForwardError> {
+        self.look_up(texts, seconds, &mut scratch.hidden)?;
+        for layer in &self.layers {
+            self.attend(layer, texts, scratch)?;
+            self.feed_forward(layer, scratch)?;
+        }
+        Ok(())
+    }
+
+    /// The rows of the first tokens, one below the other, after [`Model::run`]; zeros for a text without tokens.
+    pub(super) fn first_rows(&self, texts: &[&[u32]], scratch: &Scratch) -> Vec<f32> {
+        let hidden = self.shape.hidden;
+        let mut firsts = Vec::with_capacity(texts.len() * hidden);
+        let mut start = 0;
+        for text in texts {
+            match scratch.hidden.get(start..start + hidden).filter(|_| !text.is_empty()) {
+                Some(row) => firsts.extend_from_slice(row),
+                None => firsts.resize(firsts.len() + hidden, 0.0),
+            }
+            start += text.len() * hidden;
+        }
+        firsts
+    }
+
     /// x ← norm(word + position + type)
-    fn look_up(&self, texts: &[&[u32]], x: &mut Vec<f32>) -> Result<(), ForwardError> {
+    fn look_up(
+        &self,
+        texts: &[&[u32]],
+        seconds: &[usize],
+        x: &mut Vec<f32>,
+    ) -> Result<(), ForwardError> {
         let hidden = self.shape.hidden;
         let row = |table: &[f32], i: usize| -> Option<std::ops::Range<usize>> {
             let start = i.checked_mul(hidden)?;
@@ -131,7 +168,8 @@ impl Model {
             (end <= table.len()).then_some(start..end)
         };
         x.clear();
-        for text in texts {
+        for (nth, text) in texts.iter().enumerate() {
+            let second = seconds.get(nth).copied().unwrap_or(usize::MAX);
             for (position, &token) in text.iter().enumerate() {
                 let start = x.len();
                 let word = self.words.append(token, hidden, x);
@@ -140,6 +178,9 @@ impl Model {
                     return Err(ForwardError::Token { token, position });
                 };
                 add(x.get_mut(start..).unwrap_or_default(), place);
+                if second <= position {
+                    add(x.get_mut(start..).unwrap_or_default(), &self.second_type);
+                }
             }
         }
         self.norm.apply(x, self.shape.epsilon);
@@ -221,7 +262,7 @@ impl Linear {
     ///
     /// A file keeps `[outputs, inputs]`. Turned once here, the rows that a product packs for each
     /// batch are contiguous.
-    fn read(
+    pub(super) fn read(
         tensors: &impl Tensors,
         names: &[String],
         inputs: usize,
@@ -246,7 +287,7 @@ impl Linear {
     }
 
     /// y ← x·W + b
-    fn set(&self, x: &[f32], y: &mut Vec<f32>) -> Result<(), OutOfBounds> {
+    pub(super) fn set(&self, x: &[f32], y: &mut Vec<f32>) -> Result<(), OutOfBounds> {
         y.clear();
         y.resize(x.len() / self.inputs() * self.bias.len(), 0.0);
         self.add_to(x, y)

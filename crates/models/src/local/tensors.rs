@@ -44,6 +44,11 @@ impl<'a> Safetensors<'a> {
         Ok(Self { path: path.to_owned(), prefix, file })
     }
 
+    /// The same file by the whole names of its tensors: a head stands beside the body of a model.
+    pub(super) fn without_prefix(self) -> Self {
+        Self { prefix: String::new(), ..self }
+    }
+
     /// Old checkpoints call a norm's weight and bias gamma and beta.
     fn find(&self, name: &str) -> Option<safetensors::tensor::TensorView<'a>> {
         let name = format!("{}{name}", self.prefix);

@@ -1,6 +1,7 @@
 //! Does the ragged forward pass compute what BERT computes? A tiny random model against a naive
 //! implementation, always; and the real MiniLM against numpy, where its weights are.
 
+mod cross;
 mod packed;
 mod tiny;
 

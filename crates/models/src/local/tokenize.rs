@@ -21,14 +21,7 @@ pub(super) enum Tokens {
 impl Tokens {
     /// No padding, and truncation where we want it: the file's own settings are for fixed-size batches.
     pub(super) fn of_file(path: &Path, max_tokens: usize) -> Result<Self, WeightsError> {
-        let malformed = |source| WeightsError::Malformed { path: path.to_owned(), source };
-        let mut tokenizer = Tokenizer::from_bytes(read(path)?).map_err(malformed)?;
-        tokenizer.with_padding(None);
-        let n_special = tokenizer.get_post_processor().map_or(0, |step| step.added_tokens(false));
-        let max_length = max_tokens.max(n_special + 1);
-        let truncation = TruncationParams { max_length, ..TruncationParams::default() };
-        tokenizer.with_truncation(Some(truncation)).map_err(malformed)?;
-        Ok(Self::File(Box::new(tokenizer)))
+        Ok(Self::File(Box::new(read_tokenizer(path, max_tokens)?)))
     }
 
     /// Windows of at most `max_tokens`, marks included.
@@ -53,6 +46,18 @@ impl Tokens {
         let marked = |window: &[u32]| [&[marks.first], window, &[marks.last]].concat();
         Ok(windows.into_iter().map(marked).collect())
     }
+}
+
+/// The tokenizer of a file, which cuts texts at `max_tokens`.
+pub(super) fn read_tokenizer(path: &Path, max_tokens: usize) -> Result<Tokenizer, WeightsError> {
+    let malformed = |source| WeightsError::Malformed { path: path.to_owned(), source };
+    let mut tokenizer = Tokenizer::from_bytes(read(path)?).map_err(malformed)?;
+    tokenizer.with_padding(None);
+    let n_special = tokenizer.get_post_processor().map_or(0, |step| step.added_tokens(false));
+    let max_length = max_tokens.max(n_special + 1);
+    let truncation = TruncationParams { max_length, ..TruncationParams::default() };
+    tokenizer.with_truncation(Some(truncation)).map_err(malformed)?;
+    Ok(tokenizer)
 }
 
 /// One unit vector per text from those of its windows: each is the sum over the window's tokens, and

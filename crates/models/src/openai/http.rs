@@ -86,7 +86,7 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    /// Checks the settings; `path` is `chat/completions` or `embeddings`.
+    /// Checks the settings; `path` is `chat/completions`, `embeddings` or `rerank`.
     pub(super) fn open(
         transport: &Transport,
         endpoint: &Endpoint,

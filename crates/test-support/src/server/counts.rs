@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::faults::{Drawn, Fault, Faults};
+use super::kind::Kind;
 
 /// What has reached it, as it was counted.
 #[derive(Default)]
@@ -12,7 +13,7 @@ pub(super) struct Counts {
     pub(super) heads: Vec<String>,
     /// How often each request was seen, for the draws of faults.
     pub(super) seen: HashMap<blake3::Hash, u64>,
-    /// How often each was answered, or is going to be.
+    /// How often each was answered, or is going to be: chats, and requests for an order.
     pub(super) chats: HashMap<blake3::Hash, u64>,
     pub(super) texts: BTreeMap<String, u64>,
 }
@@ -24,11 +25,15 @@ pub struct Heard {
     pub chats: u64,
     /// Requests for vectors.
     pub embeddings: u64,
+    /// Requests for an order.
+    pub rerankings: u64,
     /// Chat requests that had been made before, word for word, and answered then.
     pub repeated_chats: u64,
     /// Texts that had been embedded before.
     pub repeated_texts: u64,
-    /// Tokens of the chat requests that were answered, and of the texts embedded.
+    /// Requests for an order that had been made before, word for word, and answered then.
+    pub repeated_rerankings: u64,
+    /// Tokens of the chat requests that were answered, of the texts embedded, and of the documents ranked.
     pub prompt_tokens: u64,
     /// Tokens of the replies.
     pub completion_tokens: u64,
@@ -42,7 +47,7 @@ impl Heard {
     /// All requests.
     #[must_use]
     pub fn requests(&self) -> u64 {
-        self.chats + self.embeddings
+        self.chats + self.embeddings + self.rerankings
     }
 
     /// Chat requests of a kind.
@@ -64,14 +69,14 @@ impl Counts {
         &mut self,
         faults: &Faults,
         body: &[u8],
-        is_chat: bool,
+        kind: Kind,
         spoils: Option<Fault>,
     ) -> Drawn {
         let key = blake3::hash(body);
         let nth = self.seen.entry(key).or_default();
         let drawn = match spoils {
             Some(fault) => Drawn(Some(fault)),
-            None => faults.draw(&key, *nth, is_chat),
+            None => faults.draw(&key, *nth, kind),
         };
         *nth += 1;
         if let Some(name) = drawn.name() {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::http::{Request, Response};
+use super::kind::Kind;
 
 /// What goes wrong with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,14 @@ pub enum Fault {
     ReorderedVectors,
     /// Vectors without a direction. Vectors only.
     ZeroVectors,
+    /// A score less than documents. Orders only, as those below.
+    MissingScore,
+    /// Two scores for one document.
+    DoubleScore,
+    /// A score for a document that was not sent.
+    ForeignScore,
+    /// `null` for a score.
+    NoScore,
 }
 
 /// How a reply is not of the form that was asked for.
@@ -113,13 +122,13 @@ impl From<Vec<(Fault, When)>> for Faults {
 
 impl Faults {
     /// What goes wrong with a request that comes for the `nth` time, from 0.
-    pub(super) fn draw(&self, key: &blake3::Hash, nth: u64, is_chat: bool) -> Drawn {
+    pub(super) fn draw(&self, key: &blake3::Hash, nth: u64, kind: Kind) -> Drawn {
         let drawn = blake3::hash(&[key.as_bytes().as_slice(), &nth.to_le_bytes()].concat());
         let number =
             |at: usize| u32::from_le_bytes(std::array::from_fn(|i| drawn.as_bytes()[at + i]));
         let mut share = f64::from(number(0)) / f64::from(u32::MAX);
         for (fault, when) in &self.rules {
-            if !fault.concerns(is_chat) {
+            if !fault.concerns(kind) {
                 continue;
             }
             let holds = match when {
@@ -152,10 +161,13 @@ impl Fault {
         matches!(self, Self::MissingVector | Self::ReorderedVectors | Self::ZeroVectors)
     }
 
-    fn concerns(self, is_chat: bool) -> bool {
+    fn concerns(self, kind: Kind) -> bool {
         match self {
-            Self::Malformed(_) | Self::AnyMalformed => is_chat,
-            other => !(is_chat && other.is_of_vectors()),
+            Self::Malformed(_) | Self::AnyMalformed => kind == Kind::Chat,
+            Self::MissingScore | Self::DoubleScore | Self::ForeignScore | Self::NoScore => {
+                kind == Kind::Order
+            }
+            other => kind == Kind::Vectors || !other.is_of_vectors(),
         }
     }
 }
@@ -207,6 +219,20 @@ impl Drawn {
         match self.0 {
             Some(Fault::MissingVector) => drop(data.pop()),
             Some(Fault::ReorderedVectors) => data.reverse(),
+            _ => {}
+        }
+    }
+
+    pub(super) fn scores(self, results: &mut Vec<Value>) {
+        let Some(first) = results.first_mut() else { return };
+        match self.0 {
+            Some(Fault::MissingScore) => drop(results.pop()),
+            Some(Fault::DoubleScore) => {
+                let first = first.clone();
+                results.push(first);
+            }
+            Some(Fault::ForeignScore) => first["index"] = 1_000_000.into(),
+            Some(Fault::NoScore) => first["relevance_score"] = Value::Null,
             _ => {}
         }
     }

@@ -91,7 +91,8 @@ pub(super) async fn fallback(
             .await
         }
         Fallback::Hops => {
-            let hits = hops(ports.finder(), &question.text, naive.chunks, params.hops).await?;
+            let search = |k| hops(ports.finder(), &question.text, k, params.hops);
+            let hits = ports.best(&question.text, naive.chunks, search).await?;
             chunk_candidates(ports, &hits, Via::Hops, &question.text).await
         }
     }
@@ -119,7 +120,8 @@ async fn new_chunks(
     via: Via,
 ) -> Result<Vec<Candidate>, SolveError> {
     let wanted = params.k.get() + context.chunks.len();
-    let mut hits = nearest(ports.finder(), query, wanted, params.chunk_min_score).await?;
+    let search = |k| nearest(ports.finder(), query, k, params.chunk_min_score);
+    let mut hits = ports.best(query, wanted, search).await?;
     hits.retain(|hit| !context.holds(hit.chunk));
     hits.truncate(params.k.get());
     chunk_candidates(ports, &hits, via, query).await

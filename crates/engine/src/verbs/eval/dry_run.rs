@@ -1,7 +1,7 @@
 //! What would a run cost? Nothing is asked and nothing is left behind.
 
 use pikerag_coordinate::estimate::estimate;
-use pikerag_eval::cost_model::{Bill, Expected, Setting, examining, expected, judging};
+use pikerag_eval::cost_model::{Bill, Expected, Setting, examining, expected, judging, reranking};
 use pikerag_knowledge::Role;
 use serde::Serialize;
 
@@ -10,10 +10,14 @@ use super::plan::{Corpus, Plan, Set, method, plan};
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 use crate::files;
+use crate::settings::Reranks;
 
 /// Tokens of a chunk where the corpus is not at hand: a paragraph of the papers' data sets (KAR³
 /// Table 12, less the prompt).
 const USUAL_CHUNK: u64 = 110;
+
+/// What stands for a method where hits are reranked.
+const RERANKING: &str = "(rerank)";
 
 /// What a run would cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,7 +33,7 @@ pub struct DryRunResponse {
 pub struct Forecast {
     /// The data set.
     pub data_set: String,
-    /// The method, or the judge.
+    /// The method; or the judge, the reranker.
     pub method: String,
     /// As it usually goes, and at most.
     pub forecast: Expected,
@@ -77,16 +81,11 @@ impl Engine {
         let mut expected = Vec::new();
         for set in &plan.sets {
             for (method, forecast) in self.forecasts(&plan, set)? {
-                let usd = |of: &Expected| ForecastUsd {
-                    typical: self.usd(&of.typical),
-                    most: self.usd(&of.most),
+                let usd = match method == RERANKING {
+                    true => forecast_usd(&forecast, |bill| self.usd_of_reranking(bill)),
+                    false => forecast_usd(&forecast, |bill| self.usd(bill)),
                 };
-                expected.push(Forecast {
-                    data_set: set.name.clone(),
-                    method,
-                    usd: usd(&forecast),
-                    forecast,
-                });
+                expected.push(Forecast { data_set: set.name.clone(), method, usd, forecast });
             }
         }
         let indexing = Box::pin(self.unless_cancelled(self.indexing(&plan))).await?;
@@ -101,9 +100,20 @@ impl Engine {
             most_chunk_tokens,
         };
         let mut all = Vec::new();
+        let rerank = &self.settings().rerank;
+        let mut reranked: Option<Expected> = None;
         for named in &plan.methods {
-            all.push((named.label.clone(), expected(&method(self, named)?, &setting)));
+            let method = method(self, named)?;
+            all.push((named.label.clone(), expected(&method, &setting)));
+            if 0 < rerank.first && matches!(rerank.by, Reranks::Endpoint { .. }) {
+                let more = reranking(&method, &setting, rerank.first as u64);
+                reranked = Some(match reranked {
+                    Some(held) => held.plus(&more),
+                    None => more,
+                });
+            }
         }
+        all.extend(reranked.map(|forecast| (RERANKING.to_owned(), forecast)));
         let answers = (set.items.len() * plan.methods.len()) as u64;
         if plan.judge {
             all.push(("(judge)".to_owned(), judging(answers)));
@@ -126,6 +136,15 @@ impl Engine {
             (bill.prompt_tokens as f64 * prompt + bill.completion_tokens as f64 * reply) / 1e6
         });
         costs.reduce(f64::max)
+    }
+
+    /// A search is billed by the hundred documents, where it is billed so.
+    fn usd_of_reranking(&self, bill: &Bill) -> Option<f64> {
+        let rerank = &self.settings().rerank;
+        let Reranks::Endpoint { endpoint, .. } = &rerank.by else { return None };
+        let price = self.settings().prices.get(&endpoint.model)?;
+        let searches = bill.calls.saturating_mul(rerank.first.div_ceil(100) as u64);
+        Some(bill.prompt_tokens as f64 * price.prompt / 1e6 + searches as f64 * price.search / 1e3)
     }
 
     async fn indexing(&self, plan: &Plan) -> Result<Vec<IndexingForecast>> {
@@ -166,6 +185,10 @@ impl Engine {
         }
         Ok(bills)
     }
+}
+
+fn forecast_usd(of: &Expected, usd: impl Fn(&Bill) -> Option<f64>) -> ForecastUsd {
+    ForecastUsd { typical: usd(&of.typical), most: usd(&of.most) }
 }
 
 /// Of the paragraphs that come with the questions, by four letters a token.

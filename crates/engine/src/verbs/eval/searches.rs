@@ -28,7 +28,12 @@ struct Named {
     label: String,
     by: Search,
     params: SearchParams,
+    /// Whether what it finds is reranked.
+    is_reranked: bool,
 }
+
+/// Behind the name of a search whose hits are reranked.
+const RERANKED: &str = "+rerank";
 
 /// What the searches found.
 #[derive(Clone, Debug)]
@@ -69,6 +74,9 @@ impl Engine {
             }
             let (base, _) = self.base_of(request, &plan, set).await?;
             let ports = self.told_ports(&base, request.progress).await?;
+            if ports.models.reranker.is_none() && wanted.iter().any(|search| search.is_reranked) {
+                return Err(EngineError::NoReranker);
+            }
             let questions = lacking(&ports, &set.items).await?;
             if 0 < questions {
                 tell(Notice::EvidenceNotIndexed { data_set, questions, of: gold });
@@ -137,7 +145,11 @@ async fn one(
 ) -> Result<Option<LookedUp>> {
     let began = Instant::now();
     let ports = &Ports { base: base.snapshot(&Filter::default()).await?, ..ports.clone() };
-    let hits = search(ports.finder(), named.by, item.query(), DEPTH, named.params).await?;
+    let find = |k| search(ports.finder(), named.by, item.query(), k, named.params);
+    let hits = match named.is_reranked {
+        true => ports.best(item.query(), DEPTH, find).await?,
+        false => find(DEPTH).await?,
+    };
     let seconds = began.elapsed().as_secs_f64();
     let ids: Vec<_> = hits.iter().map(|hit| hit.chunk).collect();
     let chunks = ports.base.chunks(&ids).await?;
@@ -145,9 +157,11 @@ async fn one(
     Ok(LookedUp::of(item, &set.name, &named.label, &uris, seconds))
 }
 
-/// A search by name, with weights: its own by their names, those of hops and layers within others as `hops.NAME`.
+/// A search by name, with weights: its own by their names, those of hops and layers within others as `hops.NAME`;
+/// behind all of it `+rerank`, where its hits are reranked.
 fn read(label: &str, params: SearchParams) -> Result<Named> {
-    let named = named(label)?;
+    let is_reranked = label.ends_with(RERANKED);
+    let named = named(label.strip_suffix(RERANKED).unwrap_or(label))?;
     let by: Search = named.method.parse()?;
     let [mut auto, mut hops, mut layers] = <[Table; 3]>::default();
     for (key, value) in named.overrides {
@@ -166,7 +180,8 @@ fn read(label: &str, params: SearchParams) -> Result<Named> {
             hops: with(&params.hops, hops).map_err(wrong)?,
             layers: with(&params.layers, layers).map_err(wrong)?,
         },
-        label: named.label,
+        label: if is_reranked { format!("{}{RERANKED}", named.label) } else { named.label },
+        is_reranked,
     })
 }
 
@@ -188,6 +203,9 @@ mod tests {
         assert_eq!((named.by, named.params.layers.lambda), (Search::Layers, 0.25));
         assert_eq!(named.params.layers.spread, pikerag_retrieve::Spread::OneStep);
         assert!((named.params.hops.shared - 1.0).abs() < f32::EPSILON);
+        let reranked = read("layers:lambda=0.25+rerank").unwrap();
+        assert_eq!(reranked.label, "layers:lambda=0.25+rerank");
+        assert!(reranked.is_reranked && !named.is_reranked);
         assert!(read("layers:lamda=0.2").is_err() && read("nothing").is_err());
     }
 }

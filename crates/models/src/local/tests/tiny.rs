@@ -122,7 +122,9 @@ pub(super) fn write(tiny: &Tiny, tensors: &Tensors) -> tempfile::TempDir {
         .iter()
         .map(|(name, (shape, values))| {
             let bytes = values.iter().flat_map(|value| to_bytes(*value)).collect();
-            (format!("{}{name}", tiny.prefix), shape, bytes)
+            // A head stands beside the body.
+            let prefix = if name.starts_with("classifier") { "" } else { tiny.prefix };
+            (format!("{prefix}{name}"), shape, bytes)
         })
         .collect();
     let views = data.iter().map(|(name, shape, bytes)| {
@@ -143,11 +145,16 @@ pub(super) fn to_f16(value: f32) -> u16 {
 
 /// What the naive BERT makes of a text, cut at `max_tokens`.
 pub(super) fn naive(tiny: &Tiny, tensors: &Tensors, text: &str, max_tokens: usize) -> Vec<f64> {
-    let words = text.to_lowercase().replace('.', " . ");
-    let id = |word: &str| WORDS.iter().position(|known| *known == word).unwrap_or(1);
-    let ids = words.split_whitespace().map(id).take(max_tokens - 2);
+    let ids = ids(text).into_iter().take(max_tokens - 2);
     let ids: Vec<usize> = [2].into_iter().chain(ids).chain([3]).collect();
     unit(&naive_mean(tiny, tensors, &ids))
+}
+
+/// The words of a text, as the tokenizer numbers them.
+pub(super) fn ids(text: &str) -> Vec<usize> {
+    let words = text.to_lowercase().replace('.', " . ");
+    let id = |word: &str| WORDS.iter().position(|known| *known == word).unwrap_or(1);
+    words.split_whitespace().map(id).collect()
 }
 
 pub(super) fn unit(vector: &[f64]) -> Vec<f64> {
@@ -155,8 +162,17 @@ pub(super) fn unit(vector: &[f64]) -> Vec<f64> {
     vector.iter().map(|x| x / length).collect()
 }
 
-/// BERT as its paper says, in double precision: the mean over the tokens, or the first one's vector.
+/// The mean over the tokens of a single text, or the first one's vector.
 pub(super) fn naive_mean(tiny: &Tiny, tensors: &Tensors, ids: &[usize]) -> Vec<f64> {
+    let tokens: Vec<(usize, usize)> = ids.iter().map(|id| (*id, 0)).collect();
+    let x = forward(tiny, tensors, &tokens);
+    let n_rows = if tiny.pooling == "cls_token" { 1 } else { x.len() };
+    let mean = |i: usize| x.iter().take(n_rows).map(|x| x[i]).sum::<f64>() / n_rows as f64;
+    (0..HIDDEN).map(mean).collect()
+}
+
+/// BERT as its paper says, in double precision: the rows of the last layer, for tokens with their types.
+pub(super) fn forward(tiny: &Tiny, tensors: &Tensors, tokens: &[(usize, usize)]) -> Vec<Vec<f64>> {
     let get = |name: &str| -> Vec<f64> {
         tensors[name].1.iter().map(|value| f64::from(*value)).collect()
     };
@@ -196,11 +212,11 @@ pub(super) fn naive_mean(tiny: &Tiny, tensors: &Tensors, ids: &[usize]) -> Vec<f
         get(&format!("embeddings.{name}.weight"))[i * HIDDEN..][..HIDDEN].to_vec()
     };
     let mut x: Vec<Vec<f64>> = Vec::new();
-    for (position, id) in ids.iter().enumerate() {
+    for (position, (id, kind)) in tokens.iter().enumerate() {
         let parts = [
             row("word_embeddings", *id),
             row("position_embeddings", first + position),
-            row("token_type_embeddings", 0),
+            row("token_type_embeddings", *kind),
         ];
         let sum: Vec<f64> = (0..HIDDEN).map(|i| parts.iter().map(|part| part[i]).sum()).collect();
         x.push(norm(&sum, "embeddings.LayerNorm"));
@@ -229,9 +245,7 @@ pub(super) fn naive_mean(tiny: &Tiny, tensors: &Tensors, ids: &[usize]) -> Vec<f
         wide.iter_mut().flatten().for_each(|x| *x = activate(*x));
         x = add_norm(&x, &linear(&wide, &at("output.dense")), &at("output.LayerNorm"));
     }
-    let n_rows = if tiny.pooling == "cls_token" { 1 } else { x.len() };
-    let mean = |i: usize| x.iter().take(n_rows).map(|x| x[i]).sum::<f64>() / n_rows as f64;
-    (0..HIDDEN).map(mean).collect()
+    x
 }
 
 fn x_len(tensors: &Tensors, name: &str) -> usize {

@@ -1,0 +1,70 @@
+//! Who puts what a search finds in another order?
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+
+use pikerag_coordinate::RerankBy;
+use pikerag_knowledge::{Ledger, Reranker, error_chain};
+use pikerag_models::local::{LaterReranker, Weights};
+use pikerag_models::{MemoryLedger, Mode, StackParams, rerank_stack};
+use pikerag_store::Base;
+
+use super::Engine;
+use crate::error::{EngineError, Result};
+use crate::notice::Notice;
+use crate::settings::Reranks;
+
+impl Engine {
+    /// The reranker that is set, for the first so many hits; none for 0, and none with a notice where it is not in
+    /// use.
+    ///
+    /// # Errors
+    /// What is set cannot be used. Nothing was asked yet.
+    pub(super) fn reranking(
+        &self,
+        base: &Base,
+        first: usize,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Option<RerankBy>> {
+        let Some(first) = NonZeroUsize::new(first) else { return Ok(None) };
+        if let Reranks::Offline { model } = &self.settings.rerank.by {
+            notices.push(Notice::NoReranker { model: model.clone() });
+        }
+        let model = self.reranker_with(Arc::new(base.clone()))?;
+        Ok(model.map(|model| RerankBy { model, first }))
+    }
+
+    /// The reranker without a record.
+    pub(crate) fn bare_reranker(&self) -> Result<Option<Arc<dyn Reranker>>> {
+        self.reranker_with(Arc::new(MemoryLedger::default()))
+    }
+
+    fn reranker_with(&self, ledger: Arc<dyn Ledger>) -> Result<Option<Arc<dyn Reranker>>> {
+        match &self.settings.rerank.by {
+            Reranks::Off | Reranks::Offline { .. } => Ok(None),
+            Reranks::Endpoint { endpoint, batch } => {
+                let calls = self.calls(ledger, Mode::Record);
+                let endpoint = endpoint.as_ref().clone();
+                rerank_stack(&calls, endpoint, *batch, &StackParams::default())
+                    .map(Some)
+                    .map_err(EngineError::RerankEndpoint)
+            }
+            Reranks::Local { folder } => {
+                let opened = self.local_reranker.get_or_init(|| open(folder)).clone();
+                opened.map(Some).map_err(|reason| EngineError::NoRerankWeights {
+                    folder: folder.clone(),
+                    reason,
+                })
+            }
+        }
+    }
+}
+
+/// Local weights, loaded when the first texts come; else why they cannot be used, for a person.
+fn open(folder: &Path) -> Result<Arc<dyn Reranker>, String> {
+    let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
+    let weights = Weights { name, folder: folder.to_owned() };
+    let reranker = LaterReranker::new(weights).map_err(|error| error_chain(&error))?;
+    Ok(Arc::new(reranker))
+}

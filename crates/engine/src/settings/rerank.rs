@@ -1,0 +1,163 @@
+//! What does `[rerank]` say? Who puts what a search finds in another order; nobody, unless it is set.
+
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use pikerag_models::{Batch, Endpoint, Secret};
+use serde::Deserialize;
+
+use super::SettingsError;
+
+/// Hits of a search that are reranked.
+const FIRST: usize = 50;
+/// Documents of a call: what Cohere bills as one search.
+const BATCH: NonZeroUsize = NonZeroUsize::MIN.saturating_add(99);
+
+/// Who reranks what a search finds, and how much of it.
+#[derive(Clone, Debug)]
+pub struct RerankSettings {
+    /// Who does it.
+    pub by: Reranks,
+    /// The first so many hits of every search; 0, and only those are that ask for it.
+    pub first: usize,
+}
+
+/// Who reranks.
+#[derive(Clone, Debug)]
+pub enum Reranks {
+    /// Nobody: nothing is set.
+    Off,
+    /// Nobody, for only an endpoint is set, and none is in use.
+    Offline {
+        /// The model that is set.
+        model: String,
+    },
+    /// A model behind an endpoint.
+    Endpoint {
+        /// Its address, key and headers.
+        endpoint: Box<Endpoint>,
+        /// How many documents go into a call, and how many calls at a time.
+        batch: Batch,
+    },
+    /// Weights on this machine.
+    Local {
+        /// The folder that holds them.
+        folder: PathBuf,
+    },
+}
+
+/// `[rerank]` as it is written.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RerankTable {
+    pub(super) base_url: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) api_key: Option<Secret>,
+    pub(super) api_key_env: Option<String>,
+    pub(super) timeout_seconds: Option<u64>,
+    pub(super) in_flight: Option<usize>,
+    /// Documents of a call, at most.
+    pub(super) batch: Option<usize>,
+    /// Further fields of each request, such as `truncate`.
+    pub(super) extra: serde_json::Map<String, serde_json::Value>,
+    /// Folder with `model.safetensors`, `tokenizer.json` and `config.json`.
+    pub(super) weights: Option<PathBuf>,
+    /// Hits of a search that are reranked.
+    pub(super) first: Option<usize>,
+    /// Keys that are not sent, for they were given for another address.
+    #[serde(skip)]
+    pub(super) withheld: Vec<String>,
+}
+
+pub(super) fn rerank(table: &RerankTable, offline: bool) -> Result<RerankSettings, SettingsError> {
+    let refuse = |key: &str, reason: &str| {
+        Err(SettingsError::Refused { key: key.to_owned(), reason: reason.to_owned() })
+    };
+    let by = match (&table.weights, &table.model, &table.base_url) {
+        (None, None, None) => Reranks::Off,
+        (Some(folder), None, None) => Reranks::Local { folder: folder.clone() },
+        (Some(_), ..) => {
+            return refuse("rerank.weights", "and an endpoint are set: leave one of them out");
+        }
+        (None, None, Some(_)) => {
+            return refuse("rerank.model", "is not set, and `rerank.base_url` names an endpoint");
+        }
+        (None, Some(_), None) => {
+            let reason = "is not set: no address is the usual one (Jina: `https://api.jina.ai/v1`)";
+            return refuse("rerank.base_url", reason);
+        }
+        (None, Some(model), Some(_)) if offline => Reranks::Offline { model: model.clone() },
+        (None, Some(model), Some(base_url)) => Reranks::Endpoint {
+            endpoint: Box::new(Endpoint {
+                api_key: table.api_key.clone(),
+                extra: table.extra.clone(),
+                withheld: table.withheld.clone(),
+                ..endpoint(base_url, model, table.timeout_seconds)
+            }),
+            batch: batch(table),
+        },
+    };
+    Ok(RerankSettings { by, first: table.first.unwrap_or(FIRST) })
+}
+
+fn endpoint(base_url: &str, model: &str, timeout_seconds: Option<u64>) -> Endpoint {
+    let mut endpoint = Endpoint::new(base_url, model);
+    if let Some(seconds) = timeout_seconds {
+        endpoint.timeout = Duration::from_secs(seconds.max(1));
+    }
+    endpoint
+}
+
+fn batch(table: &RerankTable) -> Batch {
+    let usual = Batch::default();
+    Batch {
+        texts: table.batch.and_then(NonZeroUsize::new).unwrap_or(BATCH),
+        // Servers take what fits their window document by document, not in sum.
+        tokens: NonZeroU64::MAX,
+        at_once: table.in_flight.and_then(NonZeroUsize::new).unwrap_or(usual.at_once),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, offline: bool) -> String {
+        match rerank(&toml::from_str(text).unwrap(), offline) {
+            Ok(RerankSettings { by: Reranks::Endpoint { endpoint, batch }, first }) => {
+                let (address, model) = (endpoint.address(), &endpoint.model);
+                format!("{model} at {address}, the first {first}, {} a call", batch.texts)
+            }
+            Ok(settings) => format!("{settings:?}"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn is_off_unless_a_model_is_set() {
+        let endpoint = "base_url = \"http://127.0.0.1:8012/v1\"\nmodel = \"m\"\n";
+        let lines = [
+            read("", false),
+            read("first = 10", false),
+            read(endpoint, false),
+            read(&format!("{endpoint}first = 0\nbatch = 32"), false),
+            read(endpoint, true),
+            read("weights = \"w\"", true),
+            read("model = \"m\"", false),
+            read("base_url = \"http://127.0.0.1:8012/v1\"", false),
+            read(&format!("{endpoint}weights = \"w\""), false),
+        ];
+        insta::assert_snapshot!(lines.join("\n"), @r#"
+        RerankSettings { by: Off, first: 50 }
+        RerankSettings { by: Off, first: 10 }
+        m at http://127.0.0.1:8012/v1, the first 50, 100 a call
+        m at http://127.0.0.1:8012/v1, the first 0, 32 a call
+        RerankSettings { by: Offline { model: "m" }, first: 50 }
+        RerankSettings { by: Local { folder: "w" }, first: 50 }
+        `rerank.base_url` is not set: no address is the usual one (Jina: `https://api.jina.ai/v1`)
+        `rerank.model` is not set, and `rerank.base_url` names an endpoint
+        `rerank.weights` and an endpoint are set: leave one of them out
+        "#);
+    }
+}
