@@ -44,8 +44,10 @@ async fn known(ports: &Ports, question: &Question) -> Result<Known, SolveError> 
     let counts = ports.base.term_counts(&terms).await?;
     let all = (ports.base.chunk_count().await?.max(2) as f32).ln();
     let rare = |count: usize| (1.0 - (count.max(1) as f32).ln() / all).clamp(0.0, 1.0);
+    let unknown = terms.iter().zip(&counts).filter(|(_, count)| **count == 0);
+    let absent = unknown.map(|(term, _)| term.clone()).collect();
     let rarity = terms.into_iter().zip(counts).map(|(term, count)| (term, rare(count))).collect();
-    Ok(Known { rarity, close: close(ports, &question.text).await? })
+    Ok(Known { rarity, close: close(ports, &question.text).await?, absent })
 }
 
 async fn close(

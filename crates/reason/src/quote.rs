@@ -7,7 +7,8 @@ mod units;
 use std::collections::{HashMap, HashSet};
 
 use pikerag_knowledge::{Chunk, ChunkId, Context, Question};
-use pikerag_language::names::names_in;
+use pikerag_language::names::{Name, names_in};
+use pikerag_language::{is_chinese, stem};
 
 use crate::Claim;
 use crate::read::Reading;
@@ -24,6 +25,8 @@ pub struct Known {
     /// Sentences that are close to the question in meaning, by chunk, white space made single: from 0, as close as
     /// unrelated ones are, to 1.
     pub close: HashMap<ChunkId, Vec<(String, f32)>>,
+    /// The terms that no chunk of the base has.
+    pub absent: HashSet<String>,
 }
 
 /// What may be quoted, and how surely it answers.
@@ -59,7 +62,7 @@ pub fn quote(question: &Question, context: &Context, known: &Known, most: usize)
     let units = units(&chunks);
     let scorer = Scorer::new(question, known);
     let mut quoted: Vec<&Unit<'_>> = Vec::new();
-    let mut fit = 0.0;
+    let (mut first, mut fit) = (0.0, 0.0);
     while quoted.len() < most {
         let open = units.iter().filter(|unit| !quoted.iter().any(|held| held.place == unit.place));
         let mut best: Option<(f32, &Unit<'_>)> = None;
@@ -72,8 +75,8 @@ pub fn quote(question: &Question, context: &Context, known: &Known, most: usize)
         }
         let Some((worth, unit)) = best else { break };
         if quoted.is_empty() {
-            fit = worth;
-        } else if worth < FURTHER * fit {
+            (first, fit) = (worth, scorer.fit(unit));
+        } else if worth < FURTHER * first {
             break;
         }
         quoted.push(unit);
@@ -99,6 +102,19 @@ impl<'a> Scorer<'a> {
     fn new(question: &'a Question, known: &'a Known) -> Self {
         let all = known.rarity.values().sum::<f32>().max(1e-6);
         Self { question: &question.text, known, all }
+    }
+
+    /// How well a unit fits by words and meaning alone; half as well where the question names somebody or something
+    /// of whom the base does not know a word.
+    fn fit(&self, unit: &Unit<'_>) -> f32 {
+        let covered: f32 =
+            self.known.rarity.iter().map(|(term, rarity)| rarity * presence(unit, term)).sum();
+        let fit = covered / self.all + CLOSE * self.closeness(unit);
+        let is_unknown =
+            |name: &Name| name.iter().all(|word| self.known.absent.contains(&stem(word)));
+        let names_unknown = !self.question.chars().any(is_chinese)
+            && names_in(self.question).iter().any(is_unknown);
+        if names_unknown { fit / 2.0 } else { fit }
     }
 
     /// How well a unit fits after others have been quoted.

@@ -1,11 +1,12 @@
-//! One search that loses nowhere (ours): the lists of hops, layers, words and meaning, fused by reciprocal rank, each
-//! with a weight. Where chunks name each other hops lead, where they do not the plain lists hold the others' places.
+//! One search that loses nowhere (ours): the lists of hops, layers and words, fused by reciprocal rank. Hops lead where
+//! links can be trusted, words where they cannot; the base tells by its titles, and each question by what it names.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
-use pikerag_knowledge::{ChunkId, Embedder, ModelError, Vector};
+use pikerag_knowledge::{ChunkId, Embedder, ModelError, NameKey, Vector};
+use pikerag_language::fold::tokens;
 use serde::{Deserialize, Serialize};
 
 use crate::chunks::nearest;
@@ -13,31 +14,59 @@ use crate::finder::{Finder, Hit, RetrieveError};
 use crate::hops::hops;
 use crate::layers::layers;
 use crate::search::SearchParams;
+use crate::titles::key;
 
-/// How the lists are weighed. Chosen on train splits and halves of data sets (docs/retrieval.md).
+/// How the lists are weighed. Trust in links, from 0 to 1, is a product: how title-like the base's titles are, times how
+/// surely the question names something. Hops weigh `hops · trust`, words `words · (1 - trust)`, layers always the same.
+///
+/// Chosen on train splits and even halves of data sets; docs/retrieval.md has the others.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AutoParams {
-    /// Weight of hop retrieval.
+    /// Weight of hop retrieval where links are trusted.
     pub hops: f32,
     /// Weight of all layers at once.
     pub layers: f32,
-    /// Weight of words alone.
+    /// Weight of words alone where links are not trusted.
     pub words: f32,
-    /// Weight of meaning alone, where there is an embedder.
-    pub meaning: f32,
     /// A chunk at rank r of a list adds the list's weight / (offset + r): the smaller, the more the first ranks count.
     pub offset: f32,
+    /// Titles name what their chunks are about where few chunks share one. Mean of 1 / (chunks that share the title) up to
+    /// which no link is trusted: documents of several chunks each.
+    pub shared_titles: f32,
+    /// The mean from which links are trusted fully: hardly a chunk shares its title.
+    pub own_titles: f32,
+    /// How surely the question must name a chunk by its title for full trust.
+    pub named: f32,
+    /// Trust where it names none so, but chunks found first are linked by titles.
+    pub unnamed: f32,
+    /// Trust where they are not linked either.
+    pub unlinked: f32,
 }
 
 impl Default for AutoParams {
     fn default() -> Self {
-        Self { hops: 2.0, layers: 1.0, words: 1.0, meaning: 0.0, offset: 5.0 }
+        Self {
+            hops: 3.0,
+            layers: 1.0,
+            words: 1.0,
+            offset: 3.0,
+            shared_titles: 0.6,
+            own_titles: 0.85,
+            named: 0.5,
+            unnamed: 0.5,
+            unlinked: 0.1,
+        }
     }
 }
 
 /// Chunks that each list brings, at least: one that is in several lists, late in each, may be among the best.
 const DEPTH: usize = 30;
+/// Chunks whose titles tell of all.
+const SAMPLE: usize = 256;
+/// The hops after the first in which links are looked for, and how strong one must be.
+const LINKED: std::ops::Range<usize> = 1..6;
+const LINK: f32 = 0.1;
 
 /// The `k` best chunks of all lists together, best first, ties by identifier.
 ///
@@ -53,28 +82,56 @@ pub(crate) async fn auto(
     let finder = Finder { embedder: once.as_ref().map(|once| once as &dyn Embedder), ..finder };
     let by_words = Finder { embedder: None, ..finder };
     let (depth, weights) = (k.max(DEPTH), params.auto);
-    let mut lists = Vec::new();
-    if 0.0 < weights.hops {
-        lists.push(("hops", weights.hops, hops(finder, query, depth, params.hops).await?));
-    }
-    if 0.0 < weights.layers {
-        lists.push(("layers", weights.layers, layers(finder, query, depth, params.layers).await?));
-    }
-    if 0.0 < weights.words {
-        lists.push(("words", weights.words, nearest(by_words, query, depth, 0.0).await?));
-    }
-    if 0.0 < weights.meaning && finder.embedder.is_some() {
-        lists.push(("meaning", weights.meaning, nearest(finder, query, depth, -1.0).await?));
-    }
+    let by_hops = hops(finder, query, depth, params.hops).await?;
+    let trust = weights.of_titles(own_titles(finder).await?) * weights.of_question(&by_hops);
+    let lists = [
+        ("hops", weights.hops * trust, by_hops),
+        ("layers", weights.layers, layers(finder, query, depth, params.layers).await?),
+        ("words", weights.words * (1.0 - trust), nearest(by_words, query, depth, 0.0).await?),
+    ];
     let mut fused = fuse(&lists, weights.offset);
     fused.truncate(k);
     Ok(fused)
 }
 
+impl AutoParams {
+    fn of_titles(self, own: f32) -> f32 {
+        let range = (self.own_titles - self.shared_titles).max(f32::EPSILON);
+        ((own - self.shared_titles) / range).clamp(0.0, 1.0)
+    }
+
+    fn of_question(self, hops: &[Hit]) -> f32 {
+        let strongest = |hits: &[Hit], part: &str| {
+            hits.iter().filter_map(|hit| hit.parts.get(part)).copied().fold(0.0, f32::max)
+        };
+        let linked = hops.get(LINKED.start..LINKED.end.min(hops.len())).unwrap_or_default();
+        if self.named <= strongest(hops, "named_in_question") {
+            1.0
+        } else if LINK <= strongest(linked, "title_links") {
+            self.unnamed
+        } else {
+            self.unlinked
+        }
+    }
+}
+
+/// How much of its title a chunk has for itself, on average: 1 where no two chunks share one; a title that is too long
+/// for a name counts as nobody's.
+async fn own_titles(finder: Finder<'_>) -> Result<f32, RetrieveError> {
+    let titles = finder.base.sample_titles(SAMPLE).await?;
+    let keys: Vec<NameKey> = titles
+        .iter()
+        .map(|title| key(&tokens(title).into_iter().map(|token| token.folded).collect::<Vec<_>>()))
+        .collect();
+    let bearers = finder.base.chunks_by_title(&keys).await?;
+    let shares = bearers.iter().filter(|all| !all.is_empty()).map(|all| 1.0 / all.len() as f32);
+    Ok(shares.sum::<f32>() / titles.len().max(1) as f32)
+}
+
 /// Weighted reciprocal ranks; the parts of a score are what each list adds to it.
 fn fuse(lists: &[(&str, f32, Vec<Hit>)], offset: f32) -> Vec<Hit> {
     let mut all: BTreeMap<ChunkId, BTreeMap<String, f32>> = BTreeMap::new();
-    for (name, weight, hits) in lists {
+    for (name, weight, hits) in lists.iter().filter(|(_, weight, _)| 0.0 < *weight) {
         for (place, hit) in hits.iter().enumerate() {
             let part = weight / (offset + (place + 1) as f32);
             all.entry(hit.chunk).or_default().insert((*name).to_owned(), part);
@@ -128,20 +185,44 @@ impl Embedder for Once<'_> {
 mod tests {
     use super::*;
 
+    fn hit(id: u64, parts: &[(&str, f32)]) -> Hit {
+        let parts = parts.iter().map(|(name, part)| ((*name).to_owned(), *part)).collect();
+        Hit { chunk: ChunkId(id), score: 9.0, parts }
+    }
+
     fn list(ids: &[u64]) -> Vec<Hit> {
-        let hit = |id: &u64| Hit { chunk: ChunkId(*id), score: 9.0, parts: BTreeMap::new() };
-        ids.iter().map(hit).collect()
+        ids.iter().map(|id| hit(*id, &[])).collect()
     }
 
     #[test]
     fn a_list_counts_by_its_weight_and_ties_go_by_id() {
-        let lists = [("hops", 2.0, list(&[7, 2])), ("words", 1.0, list(&[3, 2]))];
+        let lists = [
+            ("hops", 2.0, list(&[7, 2])),
+            ("words", 1.0, list(&[3, 2])),
+            ("layers", 0.0, list(&[9])),
+        ];
         let fused = fuse(&lists, 1.0);
         let order: Vec<u64> = fused.iter().map(|hit| hit.chunk.0).collect();
-        assert_eq!(order, [2, 7, 3], "2/3 + 1/3 is as much as 2/2");
+        assert_eq!(
+            order,
+            [2, 7, 3],
+            "2/3 + 1/3 is as much as 2/2; a list without weight brings nothing"
+        );
         assert_eq!(fused[0].parts.keys().collect::<Vec<_>>(), ["hops", "words"]);
         for hit in &fused {
             assert!((hit.score - hit.parts.values().sum::<f32>()).abs() < 1e-6);
         }
+    }
+
+    #[test]
+    fn links_are_trusted_where_titles_are_names_and_the_question_names_one() {
+        let params = AutoParams::default();
+        let trust = [0.1, 0.6, 0.85, 1.0].map(|own| params.of_titles(own));
+        assert_eq!(format!("{trust:?}"), "[0.0, 0.0, 1.0, 1.0]");
+        let named = [hit(1, &[("named_in_question", 0.9)])];
+        let linked = [hit(1, &[]), hit(2, &[("title_links", 0.3)])];
+        let first_only = [hit(1, &[("title_links", 0.3)]), hit(2, &[])];
+        let trust = [&named[..], &linked, &first_only, &[]].map(|hops| params.of_question(hops));
+        assert_eq!(format!("{trust:?}"), "[1.0, 0.5, 0.1, 0.1]");
     }
 }

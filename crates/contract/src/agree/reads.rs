@@ -111,6 +111,8 @@ pub(super) async fn same_reads(
         chunks_in_sources(sources, 1),
         chunks_in_sections(sections, ALL),
         chunks_in_sections(sections, 1),
+        sample_titles(2),
+        sample_titles(ALL),
         chunk_count(),
         figures(chunks),
         atoms_of(AtomKind::Question, chunks),

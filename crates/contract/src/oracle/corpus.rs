@@ -76,6 +76,13 @@ impl CorpusReader for Oracle {
         Ok(sections.iter().map(within).collect())
     }
 
+    async fn sample_titles(&self, n: usize) -> Result<Vec<String>, StoreError> {
+        let state = self.state();
+        let mut seen: Vec<&Chunk> = state.chunks().filter(|chunk| !chunk.hidden).collect();
+        seen.sort_by_key(|chunk| chunk.id.0.cast_signed());
+        Ok(seen.into_iter().take(n).map(|chunk| chunk.title.clone()).collect())
+    }
+
     async fn chunk_count(&self) -> Result<usize, StoreError> {
         Ok(self.state().chunks().count())
     }

@@ -53,6 +53,11 @@ pub trait CorpusReader: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Vec<ChunkId>>, StoreError>;
 
+    /// The titles of a sample of at most `n` chunks, each with its chunk's weight: a title that many chunks share is
+    /// there many times. The chunks with the least identifiers, taken as signed numbers, that somebody sees:
+    /// identifiers are hashes, so that the sample is spread over all and is the same each time.
+    async fn sample_titles(&self, n: usize) -> Result<Vec<String>, StoreError>;
+
     /// How many chunks there are.
     async fn chunk_count(&self) -> Result<usize, StoreError>;
 

@@ -54,12 +54,21 @@ const KINDS: [(Kind, &[&str], &[&str]); 3] = [
     (Kind::Person, &["who", "whose", "whom"], &["谁", "哪位", "何人"]),
 ];
 
+const VERBS: [&str; 18] = [
+    "is", "was", "are", "were", "do", "does", "did", "has", "have", "had", "will", "can", "could",
+    "must", "should", "may", "shall", "would",
+];
+
 /// What the question asks for, where its words tell.
 pub(super) fn kind_of(question: &str) -> Option<Kind> {
     let folded = question.to_lowercase();
     let words: Vec<&str> =
         folded.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
     let english = format!(" {} ", words.join(" "));
+    // "When I pick in the cold store, may I …" asks for no time: the verb comes first where it is asked.
+    let english = VERBS.iter().fold(english.replace(" when ", " as "), |text, verb| {
+        text.replace(&format!(" as {verb} "), &format!(" when {verb} "))
+    });
     let mut found: Option<(usize, Kind)> = None;
     for (kind, phrases, chinese) in KINDS {
         let places = phrases.iter().filter_map(|phrase| english.find(&format!(" {phrase} ")));
@@ -139,6 +148,8 @@ mod tests {
             ("Who signed in which year?", Some(Kind::Person)),
             ("How much is a crane?", Some(Kind::Number)),
             ("Is the shower overhauled?", None),
+            ("May I keep my ring on when I pick?", None),
+            ("When there is ice, how often must I look?", Some(Kind::Number)),
             ("娄景衡哪天进的公司？", Some(Kind::Time)),
             ("这笔钱是多少，由谁付？", Some(Kind::Number)),
             ("合同点头就行了吧？", None),

@@ -27,6 +27,9 @@ pub(super) struct Unit<'a> {
 /// qualify each other.
 const ARTICLE: usize = 300;
 
+/// A sentence of fewer terms says nothing by itself.
+const SHORT: usize = 3;
+
 /// All units of a context's chunks, in their order.
 pub(super) fn units<'a>(chunks: &[&'a Chunk]) -> Vec<Unit<'a>> {
     let mut found = Vec::new();
@@ -48,10 +51,10 @@ pub(super) fn units<'a>(chunks: &[&'a Chunk]) -> Vec<Unit<'a>> {
         }
         for block in blocks(&chunk.text) {
             let Some(text) = chunk.text.get(block.clone()) else { continue };
-            let parts: Vec<Range<usize>> = sentences(text)
-                .into_iter()
-                .map(|part| block.start + part.start..block.start + part.end)
-                .collect();
+            if is_mail_head(text) {
+                continue;
+            }
+            let parts = whole_sentences(&chunk.text, &block);
             for (at, own) in parts.iter().enumerate() {
                 let before = at.checked_sub(1).and_then(|at| parts.get(at));
                 let after = parts.get(at + 1);
@@ -67,6 +70,53 @@ pub(super) fn units<'a>(chunks: &[&'a Chunk]) -> Vec<Unit<'a>> {
     }
     found
 }
+
+/// Sentences of a paragraph; one of a word or two goes with the next: a run-in heading, a number.
+fn whole_sentences(text: &str, block: &Range<usize>) -> Vec<Range<usize>> {
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    let mut begun = None;
+    let within = text.get(block.clone()).unwrap_or_default();
+    for part in sentences(within) {
+        let start = begun.take().unwrap_or(block.start + part.start);
+        let end = block.start + part.end;
+        let is_short = text.get(start..end).is_none_or(|part| terms(part).len() < SHORT);
+        match is_short {
+            true => begun = Some(start),
+            false => parts.push(start..end),
+        }
+    }
+    if let Some(start) = begun {
+        match parts.last_mut() {
+            Some(last) => last.end = block.end,
+            None => parts.push(start..block.end),
+        }
+    }
+    parts
+}
+
+/// Who wrote to whom, when and about what: lines above an e-mail's text, quoted or not.
+fn is_mail_head(text: &str) -> bool {
+    let text = text.trim_start_matches(['>', '*', ' ']);
+    let head = text.split_once([':', '：']).map_or("", |(head, _)| head.trim_matches(['*', ' ']));
+    MAIL_HEADS.contains(&head.to_lowercase().as_str())
+}
+
+const MAIL_HEADS: [&str; 14] = [
+    "from",
+    "to",
+    "cc",
+    "date",
+    "sent",
+    "subject",
+    "re",
+    "fw",
+    "发件人",
+    "收件人",
+    "抄送",
+    "主题",
+    "发送时间",
+    "时间",
+];
 
 fn above(chunk: &Chunk) -> HashSet<String> {
     let mut above: HashSet<String> = terms(&chunk.full_title()).into_iter().collect();
@@ -243,6 +293,15 @@ mod tests {
         let chinese = "系统由信息部管理。该系统于三月上线。费用已付。但是尾款除外。";
         assert_eq!(quoted(chinese, "上线"), "系统由信息部管理。该系统于三月上线。");
         assert_eq!(quoted(chinese, "费用"), "费用已付。但是尾款除外。");
+    }
+
+    #[test]
+    fn what_says_nothing_by_itself_goes_with_the_next() {
+        assert_eq!(quoted("Own car. 42p a mile is paid.", "42p"), "Own car. 42p a mile is paid.");
+        let mail = "> Subject: the new crane\n\n> The crane comes in May.";
+        let chunk = chunk(1, "T", mail);
+        let texts: Vec<&str> = units(&[&chunk]).iter().map(|unit| unit.text).collect();
+        assert_eq!(texts, ["> The crane comes in May."]);
     }
 
     #[test]

@@ -106,6 +106,19 @@ impl CorpusReader for Base {
         .await
     }
 
+    async fn sample_titles(&self, n: usize) -> Result<Vec<String>, StoreError> {
+        self.looking("reading titles", move |connection| {
+            connection
+                .prepare_cached(
+                    "SELECT s.title FROM chunks c JOIN sources s ON s.id = c.source
+                     WHERE NOT c.hidden ORDER BY c.id LIMIT ?1",
+                )?
+                .query_map([limit_of(n)], |row| row.get(0))?
+                .collect()
+        })
+        .await
+    }
+
     async fn chunk_count(&self) -> Result<usize, StoreError> {
         self.reading("counting chunks", |_, connection| {
             connection
