@@ -223,7 +223,10 @@ pub(crate) struct Ask {
     pub(crate) method: Option<String>,
     #[command(flatten)]
     pub(crate) filters: Filters,
-    /// Only the answer with its citations, no reasoning.
+    /// Tells the reasoning, too: what was looked for, found and chosen.
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) trace: bool,
+    /// Only the answer with its citations.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

@@ -171,6 +171,11 @@ fn write_candidates(tree: &mut String, indent: &str, candidates: &[Candidate]) -
 /// The answer, its citations, and the cost.
 pub(crate) fn conclusion(answer: &Answer, spent: &Spent) -> String {
     let mut shown = String::new();
+    if answer.written_by == WrittenBy::Quotation {
+        let _ = writeln!(shown, "\n{}", passages(answer));
+        let _ = writeln!(shown, "\n{}; {}", written_by(answer), self::spent(spent));
+        return shown;
+    }
     let mut numbers = String::new();
     for citation in &answer.citations {
         let _ = write!(numbers, "[{}]", citation.number);
@@ -199,6 +204,26 @@ pub(crate) fn conclusion(answer: &Answer, spent: &Spent) -> String {
         );
     }
     let _ = writeln!(shown, "\n{}; {}", written_by(answer), self::spent(spent));
+    shown
+}
+
+/// What was quoted without a model: one passage after the other, with its title and its place.
+fn passages(answer: &Answer) -> String {
+    if answer.citations.is_empty() {
+        return "Probably not in the documents.".to_owned();
+    }
+    let mut shown = "No model: passages to read".to_owned();
+    for citation in &answer.citations {
+        let check = if citation.check == Check::Verified { "" } else { " ✗ not found there" };
+        let _ = write!(
+            shown,
+            "\n[{}] {}: “{}”\n    {}{check}",
+            citation.number,
+            one_line(&citation.title),
+            short(&citation.quote, 600),
+            place(&citation.uri, citation.page, citation.span)
+        );
+    }
     shown
 }
 

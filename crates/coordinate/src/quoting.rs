@@ -29,6 +29,13 @@ pub(crate) async fn quoted(
     run: &mut Run,
     why: &str,
 ) -> Result<Quoted, SolveError> {
+    // In the documents' words, where tags told them.
+    let tagged = run.events().rev().find_map(|event| match event {
+        Event::Tagged { query, .. } => Some(query.clone()),
+        _ => None,
+    });
+    let question =
+        &Question { text: tagged.unwrap_or_else(|| question.text.clone()), ..question.clone() };
     let quoted = quote(question, context, &known(ports, question).await?, QUOTED);
     let fit = quoted.fit;
     let note = match quoted.reading.claims.is_empty() {

@@ -15,14 +15,30 @@ pub(crate) async fn ask(engine: &Engine, json: bool, arguments: &Ask) -> anyhow:
     let filter = arguments.filters.filter();
     let request = AskRequest { question, method, filter, ..AskRequest::default() };
     let response = engine.ask(&request).await?;
-    conclude(engine, json, arguments.quiet, response)
+    let told = match (arguments.trace, arguments.quiet) {
+        (true, _) => Told::Reasoning,
+        (_, true) => Told::Answer,
+        _ => Told::Usual,
+    };
+    conclude(engine, json, told, response)
+}
+
+/// How much is told of a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    /// The answer with its citations.
+    Answer,
+    /// And where the run is kept.
+    Usual,
+    /// And, first, what was looked for, found and chosen.
+    Reasoning,
 }
 
 /// Tells what came of a run.
 pub(super) fn conclude(
     engine: &Engine,
     json: bool,
-    quiet: bool,
+    told: Told,
     response: AskResponse,
 ) -> anyhow::Result<u8> {
     for notice in &response.notices {
@@ -46,15 +62,15 @@ pub(super) fn conclude(
         }
     };
     if !json {
-        if !quiet {
+        if told == Told::Reasoning {
             say(render::reasoning(&events).trim_end());
         }
         say(render::conclusion(&answer, &run.cost.spent).trim_end());
         if let Some(line) = render::paid(&engine.cost()) {
             say(&line);
         }
-        if !quiet && is_kept {
-            note(&format!("kept as run {}; `pikerag runs` lists them", run.id));
+        if told != Told::Answer && is_kept {
+            note(&format!("kept as run {0}; `pikerag runs show {0}` has its reasoning", run.id));
         }
     }
     let is_answered = !answer.refused && !answer.context.chunks.is_empty();

@@ -5,7 +5,7 @@ use pikerag_engine::{
     AskRequest, DiffResponse, DiffSide, Engine, ForkRequest, RunResponse, RunSummary,
 };
 
-use super::answer::conclude;
+use super::answer::{Told, conclude};
 use crate::cli::{Runs, RunsVerb};
 use crate::output::{note, say, say_json};
 use crate::plain::one_line;
@@ -17,7 +17,7 @@ pub(crate) async fn runs(engine: &Engine, json: bool, arguments: &Runs) -> anyho
         Some(RunsVerb::Show { run }) => show(json, &engine.run_by_name(run).await?),
         Some(RunsVerb::Replay { run }) => {
             let response = engine.replay_run(run, &AskRequest::default()).await?;
-            conclude(engine, json, false, response)
+            conclude(engine, json, Told::Reasoning, response)
         }
         Some(RunsVerb::Fork(fork)) => {
             let request = ForkRequest {
@@ -26,7 +26,7 @@ pub(crate) async fn runs(engine: &Engine, json: bool, arguments: &Runs) -> anyho
                 change: fork.otherwise.change(),
                 ask: AskRequest::default(),
             };
-            conclude(engine, json, false, engine.fork_run(&request).await?)
+            conclude(engine, json, Told::Reasoning, engine.fork_run(&request).await?)
         }
         Some(RunsVerb::Diff { first, second }) => {
             diff(json, &engine.diff_runs(first, second).await?)

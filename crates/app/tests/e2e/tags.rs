@@ -19,7 +19,7 @@ fn classes_and_pairs_are_declared_listed_used_and_dropped() {
         "刑罚 (declared): 0 tags, mentioned nowhere; 判处的刑罚\n1 pair; see `pikerag tags pairs`\n"
     );
     assert_eq!(run(&["pairs"]), "坐牢 → 有期徒刑 [刑罚] (declared, 0 samples)\n");
-    let told = place.run_to(0, &["ask", "--method", "naive-rag", "会坐牢吗？"]).stdout;
+    let told = place.run_to(0, &["ask", "--trace", "--method", "naive-rag", "会坐牢吗？"]).stdout;
     assert!(told.contains("├─ tag: 坐牢 (刑罚) → 有期徒刑"), "{told}");
     assert!(told.contains("├─ searches for: 会坐牢吗？ (有期徒刑)"), "{told}");
     assert!(told.contains("第二百六十四条"), "{told}");
