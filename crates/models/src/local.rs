@@ -5,6 +5,7 @@
 mod blocks;
 mod config;
 mod gemm;
+mod halves;
 mod later;
 mod math;
 mod model;
