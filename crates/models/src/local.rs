@@ -6,6 +6,7 @@ mod blocks;
 mod config;
 mod cross;
 mod gemm;
+mod halves;
 mod later;
 mod math;
 mod model;

@@ -19,6 +19,10 @@ pub struct Prefixes {
 const TASK: &str =
     "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:";
 
+/// The instructions of BGE's English and Chinese models; their documents go as they are.
+const BGE_EN: &str = "Represent this sentence for searching relevant passages: ";
+const BGE_ZH: &str = "为这个句子生成表示以用于检索相关文章：";
+
 impl Prefixes {
     /// What the model's card asks for, by the model's name, whoever publishes or serves it; nothing, if it is
     /// not known.
@@ -39,6 +43,8 @@ impl Prefixes {
                 made("search_query: ", "search_document: ")
             }
             () if name.starts_with("qwen3-embedding") => made(TASK, ""),
+            () if name.starts_with("bge-") && name.contains("-en") => made(BGE_EN, ""),
+            () if name.starts_with("bge-") && name.contains("-zh") => made(BGE_ZH, ""),
             () => Self::default(),
         }
     }
@@ -100,7 +106,10 @@ mod tests {
             ("qwen3-embedding:8b", TASK, ""),
             ("text-embedding-3-small", "", ""),
             ("all-MiniLM-L6-v2", "", ""),
+            ("BAAI/bge-small-en-v1.5", BGE_EN, ""),
+            ("bge-large-zh-v1.5", BGE_ZH, ""),
             ("bge-m3", "", ""),
+            ("multilingual-e5-small", "query: ", "passage: "),
         ] {
             let prefixes = Prefixes::of_model(name);
             assert_eq!(

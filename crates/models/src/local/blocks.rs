@@ -1,7 +1,7 @@
 //! How are 32 weights kept in 18 bytes, and how does a table of words stay that small? A block is a
 //! scale of 16 bits and 32 numbers of 4 bits (`Q4_0` of ggml).
 
-use super::tensors::from_f16;
+use super::halves::from_f16;
 
 /// Weights per block.
 pub(super) const WEIGHTS: usize = 32;
