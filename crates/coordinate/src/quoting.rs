@@ -12,6 +12,8 @@ use crate::run::Run;
 
 /// Sentences that are put together, at most.
 const QUOTED: usize = 4;
+/// What a term counts at least, beside one that a single chunk has: in a small base all are in many.
+const COMMON: f32 = 0.1;
 /// Sentences whose meaning is compared.
 const CLOSE: usize = 100;
 /// The share of unrelated pairs of sentences below which closeness says nothing.
@@ -39,7 +41,7 @@ pub(crate) async fn quoted(
     let quoted = quote(question, context, &known(ports, question).await?, QUOTED);
     let fit = quoted.fit;
     let note = match quoted.reading.claims.is_empty() {
-        false => format!("{why}: the answer quotes its evidence (fit {fit:.2})."),
+        false => format!("{why}: the answer quotes its evidence."),
         true => format!("{why}, and no passage fits well enough to be quoted (fit {fit:.2})."),
     };
     run.push(Event::Noted { note });
@@ -50,7 +52,7 @@ async fn known(ports: &Ports, question: &Question) -> Result<Known, SolveError> 
     let terms = query_terms(&question.text);
     let counts = ports.base.term_counts(&terms).await?;
     let all = (ports.base.chunk_count().await?.max(2) as f32).ln();
-    let rare = |count: usize| (1.0 - (count.max(1) as f32).ln() / all).clamp(0.0, 1.0);
+    let rare = |count: usize| (1.0 - (count.max(1) as f32).ln() / all).clamp(COMMON, 1.0);
     let unknown = terms.iter().zip(&counts).filter(|(_, count)| **count == 0);
     let absent = unknown.map(|(term, _)| term.clone()).collect();
     let rarity = terms.into_iter().zip(counts).map(|(term, count)| (term, rare(count))).collect();

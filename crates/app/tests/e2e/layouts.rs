@@ -55,6 +55,14 @@ fn as_before(mut value: Value) -> Value {
     value
 }
 
+/// The chunks of hits, by identifier.
+fn chunks(hits: &Value) -> Vec<Value> {
+    let chunk = |hit: &Value| hit["chunk"].clone();
+    let mut chunks: Vec<Value> = hits.as_array().unwrap().iter().map(chunk).collect();
+    chunks.sort_by_key(|chunk| chunk["id"].to_string());
+    chunks
+}
+
 fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| as_before(serde_json::from_str(line).unwrap())).collect()
 }
@@ -68,8 +76,11 @@ fn a_base_of_layout_3_answers_as_it_did() {
         let then: Value = serde_json::from_str(&kept(&format!("asked-{method}.json"))).unwrap();
         assert_eq!(now["answer"], then["answer"], "{method}");
     }
-    let found = place.run_to(0, &["--json", "--replay", "search", "slewing bearing"]).json();
-    assert_eq!(as_before(found), serde_json::from_str::<Value>(&kept("searched.json")).unwrap());
+    let search = ["--json", "--replay", "search", "--by", "hybrid", "slewing bearing"];
+    let found = as_before(place.run_to(0, &search).json());
+    let then: Value = serde_json::from_str(&kept("searched.json")).unwrap();
+    // Full text is made anew, and how words are cut has changed: scores are others, what is found is the same.
+    assert_eq!(chunks(&found), chunks(&then));
     assert_eq!(lines(&place.run_to(0, &["export"]).stdout), lines(&kept("export.jsonl")));
 }
 

@@ -563,11 +563,10 @@ async fn without_models_the_loop_walks_along_links() {
     hop 5 chooses 1: Oslo
     hop 5 stops: HopLimit
     note: No language model was used: the answer quotes its evidence.
-    answer: The KX-40 crane was designed by Ilse Brandt. Ilse Brandt was born in Varnsund. Varnsund has 41000 inhabitants. Jon Hale was born in Oslo.
+    answer: The KX-40 crane was designed by Ilse Brandt.
+    Ilse Brandt was born in Varnsund.
     cites crane.md: The KX-40 crane was designed by Ilse Brandt.
     cites brandt.md: Ilse Brandt was born in Varnsund.
-    cites varnsund.md: Varnsund has 41000 inhabitants.
-    cites hale.md: Jon Hale was born in Oslo.
     calls: none
     ");
 }
@@ -600,10 +599,10 @@ async fn without_models_in_chinese() {
     hop 4 proposes: 设计者 出生
     hop 4 stops: NothingFound
     note: No language model was used: the answer quotes its evidence.
-    answer: 青砚起重机由沈若兰设计，可吊四十吨。 沈若兰出生于临江市。 临江市有四十万居民。
+    answer: 青砚起重机由沈若兰设计，可吊四十吨。
+    沈若兰出生于临江市。
     cites 起重机.md: 青砚起重机由沈若兰设计，可吊四十吨。
     cites 沈若兰.md: 沈若兰出生于临江市。
-    cites 临江市.md: 临江市有四十万居民。
     calls: none
     ");
 }

@@ -289,7 +289,11 @@ mod tests {
         assert_eq!(quoted(text, "went live"), "The plant was built in May. It went live in June.");
         assert_eq!(quoted(text, "Cost fell"), "Cost fell. However, noise rose.");
         assert_eq!(quoted(text, "built"), "The plant was built in May.");
-        assert_eq!(quoted("Item one. Italy won.", "Italy"), "Italy won.", "no pronoun");
+        assert_eq!(
+            quoted("Item one ends here. Italy won the cup.", "Italy"),
+            "Italy won the cup.",
+            "no pronoun"
+        );
         let chinese = "系统由信息部管理。该系统于三月上线。费用已付。但是尾款除外。";
         assert_eq!(quoted(chinese, "上线"), "系统由信息部管理。该系统于三月上线。");
         assert_eq!(quoted(chinese, "费用"), "费用已付。但是尾款除外。");
