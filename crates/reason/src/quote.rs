@@ -55,7 +55,7 @@ const FURTHER: f32 = 0.6;
 
 /// Below this nothing is quoted: hardly a word of the question that says anything stands in the evidence. Higher, and
 /// answers to questions in other words than the documents' are lost with it (docs/retrieval.md).
-pub const FLOOR: f32 = 0.12;
+pub const FLOOR: f32 = 0.08;
 
 /// Quotes at most `most` sentences or rows of the context, at most one per chunk, the best first.
 pub fn quote(question: &Question, context: &Context, known: &Known, most: usize) -> Quoted {

@@ -11,9 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::chunks::nearest;
 use crate::finder::{Finder, Hit, RetrieveError};
-use crate::hops::hops;
-use crate::layers::layers;
-use crate::search::SearchParams;
+use crate::hops::{HopParams, hops};
+use crate::layers::{LayerParams, layers};
 use crate::titles::key;
 
 /// How the lists are weighed. Trust in links, from 0 to 1, is a product: how title-like the base's titles are, times how
@@ -62,6 +61,8 @@ impl Default for AutoParams {
 
 /// Chunks that each list brings, at least: one that is in several lists, late in each, may be among the best.
 const DEPTH: usize = 30;
+/// The same for hops: each is looked up by itself.
+const HOPS: usize = 16;
 /// Chunks whose titles tell of all.
 const SAMPLE: usize = 256;
 /// The hops after the first in which links are looked for, and how strong one must be.
@@ -76,17 +77,22 @@ pub(crate) async fn auto(
     finder: Finder<'_>,
     query: &str,
     k: usize,
-    params: SearchParams,
+    weights: AutoParams,
+    of_lists: (HopParams, LayerParams),
 ) -> Result<Vec<Hit>, RetrieveError> {
     let once = finder.embedder.map(Once::new);
     let finder = Finder { embedder: once.as_ref().map(|once| once as &dyn Embedder), ..finder };
     let by_words = Finder { embedder: None, ..finder };
-    let (depth, weights) = (k.max(DEPTH), params.auto);
-    let by_hops = hops(finder, query, depth, params.hops).await?;
-    let trust = weights.of_titles(own_titles(finder).await?) * weights.of_question(&by_hops);
+    let (depth, (of_hops, of_layers)) = (k.max(DEPTH), of_lists);
+    let titles = weights.of_titles(own_titles(finder).await?);
+    let by_hops = match 0.0 < titles {
+        true => hops(finder, query, k.max(HOPS), of_hops).await?,
+        false => Vec::new(),
+    };
+    let trust = titles * weights.of_question(&by_hops);
     let lists = [
         ("hops", weights.hops * trust, by_hops),
-        ("layers", weights.layers, layers(finder, query, depth, params.layers).await?),
+        ("layers", weights.layers, layers(finder, query, depth, of_layers).await?),
         ("words", weights.words * (1.0 - trust), nearest(by_words, query, depth, 0.0).await?),
     ];
     let mut fused = fuse(&lists, weights.offset);

@@ -112,7 +112,7 @@ pub async fn search(
     params: SearchParams,
 ) -> Result<Vec<Hit>, RetrieveError> {
     match by {
-        Search::Auto => auto(finder, query, k, params).await,
+        Search::Auto => auto(finder, query, k, params.auto, (params.hops, params.layers)).await,
         Search::Words => nearest(Finder { embedder: None, ..finder }, query, k, 0.0).await,
         Search::Meaning => nearest(finder, query, k, -1.0).await,
         Search::Atoms => by_atoms(finder, query, k).await,
