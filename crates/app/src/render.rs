@@ -212,7 +212,7 @@ fn passages(answer: &Answer) -> String {
     if answer.citations.is_empty() {
         return "Probably not in the documents.".to_owned();
     }
-    let mut shown = "No model: passages to read".to_owned();
+    let mut shown = "No model wrote this: passages to read".to_owned();
     for citation in &answer.citations {
         let check = if citation.check == Check::Verified { "" } else { " ✗ not found there" };
         let _ = write!(

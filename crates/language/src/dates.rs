@@ -5,7 +5,8 @@ use crate::numerals::{chinese_digit, digit, leading_number, narrow};
 /// In Chinese numerals: 三十一.
 const LONGEST_DAY: usize = 3;
 const DAYS: [u32; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-const MONTHS: [&str; 12] = [
+/// The months in English, in lower case, January first.
+pub const MONTHS: [&str; 12] = [
     "january",
     "february",
     "march",

@@ -17,6 +17,7 @@ mod unseen;
 mod words;
 mod written;
 
+pub use dates::MONTHS;
 pub use language::{is_chinese, language_of};
 pub use numerals::{chinese_digit, chinese_number, is_numeral, number};
 pub use sentences::sentences;

@@ -4,7 +4,7 @@
 mod asked;
 mod units;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use pikerag_knowledge::{Chunk, ChunkId, Context, Question};
 use pikerag_language::names::{Name, names_in};
@@ -13,15 +13,15 @@ use pikerag_language::{is_chinese, stem};
 use crate::Claim;
 use crate::read::Reading;
 
-use self::asked::{bears, kind_of};
+use self::asked::{Kind, bears, kind_of};
 use self::units::{Unit, units};
 
 /// What is known of a question beside the context.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// By term of the question how rare it is in the base, from 0 to 1; 1 where no chunk has it. The terms of
-    /// `pikerag_language::query_terms`.
-    pub rarity: HashMap<String, f32>,
+    /// How rare each term of the question is in the base, from 0 to 1; 1 where no chunk has it. The terms of
+    /// `pikerag_language::query_terms`, in their order: sums of floats depend on it.
+    pub rarity: Vec<(String, f32)>,
     /// Sentences that are close to the question in meaning, by chunk, white space made single: from 0, as close as
     /// unrelated ones are, to 1.
     pub close: HashMap<ChunkId, Vec<(String, f32)>>,
@@ -34,7 +34,7 @@ pub struct Known {
 pub struct Quoted {
     /// The quotes, the best first; empty where nothing fits well enough.
     pub reading: Reading,
-    /// How well the best quote fits, from 0 to about 1; below [`FLOOR`] nothing is quoted.
+    /// How well the best quote fits, from 0 to 1.5 where meaning counts too; below [`FLOOR`] nothing is quoted.
     pub fit: f32,
 }
 
@@ -65,10 +65,11 @@ pub fn quote(question: &Question, context: &Context, known: &Known, most: usize)
     let mut quoted: Vec<&Unit<'_>> = Vec::new();
     let (mut first, mut fit) = (0.0, 0.0);
     while quoted.len() < most {
+        let leads = scorer.leads(&quoted);
         let open = units.iter().filter(|unit| !quoted.iter().any(|held| held.place == unit.place));
         let mut best: Option<(f32, &Unit<'_>)> = None;
         for unit in open {
-            let worth = scorer.worth(unit, &quoted);
+            let worth = scorer.worth(unit, &quoted, &leads);
             // The first of equals: documents open with what they are about.
             if best.is_none_or(|(held, _)| held < worth) {
                 best = Some((worth, unit));
@@ -95,14 +96,20 @@ pub fn quote(question: &Question, context: &Context, known: &Known, most: usize)
 
 struct Scorer<'a> {
     question: &'a str,
+    /// The proper names in it.
+    names: BTreeSet<Name>,
+    /// What it asks for.
+    kind: Option<Kind>,
     known: &'a Known,
+    /// What all its terms count together.
     all: f32,
 }
 
 impl<'a> Scorer<'a> {
     fn new(question: &'a Question, known: &'a Known) -> Self {
-        let all = known.rarity.values().sum::<f32>().max(1e-6);
-        Self { question: &question.text, known, all }
+        let all = known.rarity.iter().map(|(_, rarity)| rarity).sum::<f32>().max(1e-6);
+        let question = question.text.as_str();
+        Self { question, names: names_in(question), kind: kind_of(question), known, all }
     }
 
     /// How well a unit fits by words and meaning alone; half as well where the question names somebody or something
@@ -113,13 +120,13 @@ impl<'a> Scorer<'a> {
         let fit = covered / self.all + CLOSE * self.closeness(unit);
         let is_unknown =
             |name: &Name| name.iter().all(|word| self.known.absent.contains(&stem(word)));
-        let names_unknown = !self.question.chars().any(is_chinese)
-            && names_in(self.question).iter().any(is_unknown);
+        let names_unknown =
+            !self.question.chars().any(is_chinese) && self.names.iter().any(is_unknown);
         if names_unknown { fit / 2.0 } else { fit }
     }
 
-    /// How well a unit fits after others have been quoted.
-    fn worth(&self, unit: &Unit<'_>, quoted: &[&Unit<'_>]) -> f32 {
+    /// How well a unit fits after others have been quoted, whose names lead on from the question.
+    fn worth(&self, unit: &Unit<'_>, quoted: &[&Unit<'_>], leads: &BTreeSet<Name>) -> f32 {
         let mut covered = 0.0;
         for (term, rarity) in &self.known.rarity {
             let done = quoted.iter().any(|held| held.terms.contains(term));
@@ -128,10 +135,10 @@ impl<'a> Scorer<'a> {
         let mut worth = covered / self.all;
         worth += CLOSE * self.closeness(unit);
         worth += FIRST / (1.0 + unit.place as f32 / 4.0);
-        if let Some(kind) = kind_of(self.question) {
+        if let Some(kind) = self.kind {
             worth += if bears(unit.text, kind, self.question) { VALUE } else { -VALUE };
         }
-        worth + BRIDGES * self.leads_on(unit, quoted)
+        worth + BRIDGES * leads_on(unit, leads)
     }
 
     fn closeness(&self, unit: &Unit<'_>) -> f32 {
@@ -143,22 +150,22 @@ impl<'a> Scorer<'a> {
         same.map(|(_, close)| *close).fold(0.0, f32::max)
     }
 
-    /// The share of the names of earlier quotes, which the question does not hold, that a unit is about.
-    fn leads_on(&self, unit: &Unit<'_>, quoted: &[&Unit<'_>]) -> f32 {
-        let asked = names_in(self.question);
-        let mut names = HashSet::new();
-        for held in quoted {
-            names.extend(names_in(held.text).into_iter().filter(|name| !asked.contains(name)));
-        }
-        if names.is_empty() {
-            return 0.0;
-        }
-        let own = names_in(unit.text);
-        let title = names_in(&unit.chunk.full_title());
-        let shared =
-            names.iter().filter(|name| own.contains(*name) || title.contains(*name)).count();
-        (shared as f32 / names.len() as f32).sqrt()
+    /// The names of earlier quotes that the question does not hold.
+    fn leads(&self, quoted: &[&Unit<'_>]) -> BTreeSet<Name> {
+        let all = quoted.iter().flat_map(|held| names_in(held.text));
+        all.filter(|name| !self.names.contains(name)).collect()
     }
+}
+
+/// The share of these names that a unit is about.
+fn leads_on(unit: &Unit<'_>, names: &BTreeSet<Name>) -> f32 {
+    if names.is_empty() {
+        return 0.0;
+    }
+    let own = names_in(unit.text);
+    let title = names_in(&unit.chunk.full_title());
+    let shared = names.iter().filter(|name| own.contains(*name) || title.contains(*name)).count();
+    (shared as f32 / names.len() as f32).sqrt()
 }
 
 /// How much of a term a unit has.

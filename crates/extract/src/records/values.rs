@@ -4,6 +4,7 @@
 use jiff::civil;
 use pikerag_knowledge::Value;
 use pikerag_knowledge::records::{DayOrder, Field, FieldType, Quantity};
+use pikerag_language::MONTHS;
 
 /// Longer cells, in bytes, are no number, date or truth value.
 const LONGEST: usize = 80;
@@ -263,20 +264,6 @@ fn year_of(digits: &str) -> Option<i16> {
 }
 
 fn month_of(word: &str) -> Option<i8> {
-    const MONTHS: [&str; 12] = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ];
     let word = word.to_lowercase();
     if word.len() < 3 {
         return None;
