@@ -8,6 +8,7 @@ pub(crate) mod error;
 pub(crate) mod fresh;
 pub(crate) mod outcome;
 pub(crate) mod params;
+pub(crate) mod parts;
 pub(crate) mod pending;
 pub(crate) mod plan;
 pub(crate) mod stage;

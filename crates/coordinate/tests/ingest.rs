@@ -15,8 +15,9 @@ use pikerag_coordinate::ingest::{
 use pikerag_doubles::{HashEmbedder, ScriptedChat, ScriptedEmbedder, busy};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
-    AtomKind, ChatModel, ChunkId, CorpusReader, CorpusWriter, Embedder, ModelError, PutReport,
-    RefusalCause, RefusalWriter, Scored, SearchIndex, SearchWriter, StoreError,
+    AtomKind, ChatModel, ChunkId, CorpusReader, CorpusWriter, Embedder, ModelError, Parted,
+    PartedVectors, PutReport, RefusalCause, RefusalWriter, Scored, SearchIndex, SearchWriter,
+    StoreError, Vector,
 };
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
 use pikerag_parse::{Limits, NoTools, parse};
@@ -73,6 +74,81 @@ proptest! {
             index(&fresh, &after, asking()).await;
             assert_eq!(seen(&shelf).await, seen(&fresh).await);
         });
+    }
+}
+
+/// Reads the parts of a text with it: a part's vector is that of the whole, so that a test can tell where it is from.
+struct PartReader {
+    inner: ScriptedEmbedder,
+    /// Whether a text with this in it is refused.
+    refuses: Option<&'static str>,
+}
+
+#[async_trait]
+impl Embedder for PartReader {
+    fn name(&self) -> &'static str {
+        "fake-embedder"
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
+        if texts.iter().any(|text| self.refuses.is_some_and(|word| text.contains(word))) {
+            return Err(ModelError::Refused {
+                model: self.name().to_owned(),
+                source: "not this text".into(),
+            });
+        }
+        self.inner.embed(texts).await
+    }
+
+    fn reads_parts(&self) -> bool {
+        true
+    }
+
+    async fn embed_parted(&self, texts: &[Parted]) -> Result<Vec<PartedVectors>, ModelError> {
+        let wholes: Vec<String> = texts.iter().map(|parted| parted.text.clone()).collect();
+        let vectors = self.embed(&wholes).await?.into_iter().zip(texts);
+        let parts = |whole: &Vector, parted: &Parted| vec![whole.clone(); parted.parts.len()];
+        Ok(vectors
+            .map(|(whole, text)| PartedVectors { parts: parts(&whole, text), whole })
+            .collect())
+    }
+}
+
+async fn index_with_parts(
+    shelf: &Shelf,
+    files: &Files,
+    refuses: Option<&'static str>,
+) -> (Report, Vec<String>) {
+    let inner = ScriptedEmbedder::by(|texts| Ok(HashEmbedder::new(8).vectors(texts)));
+    let embedder = Arc::new(PartReader { inner, refuses });
+    let tools = Tools {
+        base: shelf.base.clone(),
+        reader: Arc::new(files.clone()),
+        models: Models::default(),
+        embedder: Some(embedder.clone()),
+    };
+    let paths: Vec<String> = files.0.keys().cloned().collect();
+    let params = Params { atoms: vec![AtomKind::Sentence], ..params() };
+    let report = ingest(&tools, &paths, &params, &|_| {}).await.unwrap();
+    (report, embedder.inner.requests().concat())
+}
+
+/// A sentence is read with its chunk, once; by itself only where the chunk could not be read.
+#[tokio::test]
+async fn sentences_are_read_with_their_chunks() {
+    let text = "The crane stands here.  The mast\nis tall.\n";
+    let files = Files::from_iter([("a.md", text)]);
+    for (refuses, alone) in [(None, 0), (Some("tall"), 1)] {
+        let shelf = Shelf::empty();
+        let (report, texts) = index_with_parts(&shelf, &files, refuses).await;
+        let sentences = ["The crane stands here.", "The mast is tall."];
+        let read: Vec<_> = texts.iter().filter(|text| sentences.contains(&text.as_str())).collect();
+        assert_eq!(read.len(), alone, "{texts:?}");
+        let summary = shelf.base.summary().await.unwrap();
+        // A chunk, its sentences and the document's title; refused are the chunk and one sentence.
+        assert_eq!((summary.sentences, summary.vectors), (2, 4 - 2 * alone), "{report:?}");
+        let (_, again) = index_with_parts(&shelf, &files, refuses).await;
+        assert_eq!(again, Vec::<String>::new(), "what is done is not done again");
     }
 }
 

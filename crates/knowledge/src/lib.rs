@@ -41,10 +41,10 @@ pub use ports::{
     ChunkTags, Claim, CommunityReport, CorpusReader, CorpusWriter, CountedVectors, Embedder,
     ExtractBy, FileRecord, FinishReason, FoundTag, GraphReader, GraphWriter, InChunk, KeyedClass,
     KeyedPair, KnowledgeBase, KnowledgeWriter, Ledger, Mentions, Message, ModelError, NodeVector,
-    Progress, PutReport, RecordsBy, Refusal, RefusalCause, RefusalCount, RefusalWriter, Relevance,
-    Reranker, Role, SampleKey, Schema, Scored, SearchIndex, SearchWriter, ShortDescription,
-    Snapshots, SourceSummary, Stage, StoreError, TagReader, TagWriter, TextToEmbed, TokenLogprob,
-    Usage, Vector, VectorSet, Wanted, mean_probability,
+    Parted, PartedVectors, Progress, PutReport, RecordsBy, Refusal, RefusalCause, RefusalCount,
+    RefusalWriter, Relevance, Reranker, Role, SampleKey, Schema, Scored, SearchIndex, SearchWriter,
+    ShortDescription, Snapshots, SourceSummary, Stage, StoreError, TagReader, TagWriter,
+    TextToEmbed, TokenLogprob, Usage, Vector, VectorSet, Wanted, mean_probability,
 };
 pub use records::{
     DeclaredSchema, Record, RecordField, RecordOrigin, RecordSchema, SchemaHash, Value,

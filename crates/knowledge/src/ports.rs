@@ -3,6 +3,7 @@
 
 mod base;
 mod corpus;
+mod embedder;
 mod error;
 mod graph;
 mod ledger;
@@ -18,12 +19,13 @@ mod writer;
 
 pub use base::{KnowledgeBase, KnowledgeWriter};
 pub use corpus::{Backlog, BaseSummary, CorpusReader};
+pub use embedder::{CountedVectors, Embedder, Parted, PartedVectors, Vector};
 pub use error::StoreError;
 pub use graph::{CommunityReport, GraphReader, GraphWriter, ShortDescription};
 pub use ledger::{CallRecord, Claim, Ledger};
 pub use models::{
-    CallRef, ChatModel, ChatReply, ChatRequest, CountedVectors, Embedder, FinishReason, Message,
-    ModelError, Role, Schema, TokenLogprob, Usage, Vector, mean_probability,
+    CallRef, ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, Role, Schema,
+    TokenLogprob, Usage, mean_probability,
 };
 pub use progress::{Progress, TextToEmbed, Wanted};
 pub use refusals::{Refusal, RefusalCause, RefusalCount, RefusalWriter};

@@ -8,9 +8,11 @@ mod cross;
 mod gemm;
 mod halves;
 mod later;
+mod linear;
 mod math;
 mod model;
 mod packed;
+mod parted;
 mod tensors;
 mod tokenize;
 mod unigram;
@@ -27,15 +29,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use pikerag_knowledge::ports::Cause;
-use pikerag_knowledge::{Embedder, ModelError, Vector};
+use pikerag_knowledge::{Embedder, ModelError, Parted, PartedVectors, Vector};
 use rayon::prelude::*;
 
 pub use cross::{LaterReranker, LocalReranker};
 pub use later::LaterEmbedder;
 pub use weights::{Looked, NotFound, Places, Weights, find_weights};
 
-use config::Shape;
-use model::{Model, Scratch};
+use config::{Pooling, Shape};
+use model::Model;
 use packed::Packed;
 use tensors::Safetensors;
 use tokenize::Tokens;
@@ -142,6 +144,19 @@ impl LocalEmbedder {
     pub fn embed_now(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
         self.loaded.embed(texts, &AtomicBool::new(false))
     }
+
+    /// Work beside the async runtime, which ends within about a second where nobody waits for it any more.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Loaded, &AtomicBool) -> Result<T, ModelError> + Send + 'static,
+    ) -> Result<T, ModelError> {
+        let loaded = Arc::clone(&self.loaded);
+        let dropped = SetOnDrop(Arc::new(AtomicBool::new(false)));
+        let is_cancelled = Arc::clone(&dropped.0);
+        tokio::task::spawn_blocking(move || work(&loaded, &is_cancelled))
+            .await
+            .map_err(|cause| self.loaded.broken(cause.into()))?
+    }
 }
 
 #[async_trait]
@@ -156,14 +171,28 @@ impl Embedder for LocalEmbedder {
     /// # Cancel safety
     /// Dropping the future ends the work within about a second.
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
-        let loaded = Arc::clone(&self.loaded);
         let texts = texts.to_vec();
-        let dropped = SetOnDrop(Arc::new(AtomicBool::new(false)));
-        let is_cancelled = Arc::clone(&dropped.0);
-        tokio::task::spawn_blocking(move || loaded.embed(&texts, &is_cancelled))
-            .await
-            .map_err(|cause| self.loaded.broken(cause.into()))?
+        self.blocking(move |loaded, is_cancelled| loaded.embed(&texts, is_cancelled)).await
     }
+
+    fn reads_parts(&self) -> bool {
+        reads_parts(&self.loaded.model.shape)
+    }
+
+    /// # Errors
+    /// As [`LocalEmbedder::embed`].
+    ///
+    /// # Cancel safety
+    /// As [`LocalEmbedder::embed`].
+    async fn embed_parted(&self, texts: &[Parted]) -> Result<Vec<PartedVectors>, ModelError> {
+        let texts = texts.to_vec();
+        self.blocking(move |loaded, is_cancelled| loaded.embed_parted(&texts, is_cancelled)).await
+    }
+}
+
+/// Whether a part's vector can be told from its own tokens: not where the first token of a text stands for all.
+fn reads_parts(shape: &Shape) -> bool {
+    shape.pooling == Pooling::Mean
 }
 
 /// Tells the blocking task that nobody waits for it any more.
@@ -216,17 +245,10 @@ impl Loaded {
             .collect::<Result<_, _>>()
             .map_err(|cause| self.broken(cause))?;
         let windows: Vec<&[u32]> = texts.iter().flatten().map(Vec::as_slice).collect();
-        let vectors: Vec<Vec<Vector>> = batches(&windows, rayon::current_num_threads())
-            .into_par_iter()
-            .map_init(Scratch::default, |scratch, batch| {
-                if is_cancelled.load(Ordering::Relaxed) {
-                    return Ok(Vec::new());
-                }
-                self.model.embed(batch, scratch)
-            })
-            .collect::<Result<_, _>>()
-            .map_err(|cause| self.broken(cause.into()))?;
-        Ok(tokenize::joined(&texts, vectors.into_iter().flatten().collect()))
+        let no_parts = vec![Vec::new(); windows.len()];
+        let vectors = self.of_windows(&windows, &no_parts, is_cancelled)?;
+        let vectors = vectors.into_iter().map(|(whole, _)| whole).collect();
+        Ok(tokenize::joined(&texts, vectors))
     }
 
     fn broken(&self, source: Cause) -> ModelError {
@@ -234,9 +256,9 @@ impl Loaded {
     }
 }
 
-/// Tokens per batch. Fewer: the weights, packed anew for each batch, cost more than the products.
-/// More: the batch's numbers leave the processor's cache.
-const BATCH: std::ops::RangeInclusive<usize> = 128..=512;
+/// Tokens per batch. Fewer: the weights are read from memory for too few of them. More: the batch's numbers leave
+/// the processor's cache.
+const BATCH: std::ops::RangeInclusive<usize> = 64..=160;
 
 /// Cuts texts into batches of about equal numbers of tokens, as many for each thread.
 fn batches<'a, 'b>(texts: &'a [&'b [u32]], n_threads: usize) -> Vec<&'a [&'b [u32]]> {

@@ -1,10 +1,11 @@
 //! What goes before a text that is embedded? Models that are trained on pairs of query and document tell the
 //! two apart by it.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pikerag_knowledge::{Embedder, ModelError, Vector};
+use pikerag_knowledge::{Embedder, ModelError, Parted, PartedVectors, Vector};
 
 /// What goes before queries, and before documents; nothing, where a model makes no difference.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,6 +84,20 @@ impl Embedder for Prefixed {
     async fn embed_queries(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
         self.inner.embed_queries(&after(&self.prefixes.query, texts)).await
     }
+
+    fn reads_parts(&self) -> bool {
+        self.inner.reads_parts()
+    }
+
+    async fn embed_parted(&self, texts: &[Parted]) -> Result<Vec<PartedVectors>, ModelError> {
+        let prefix = &self.prefixes.document;
+        let moved = |part: &Range<usize>| part.start + prefix.len()..part.end + prefix.len();
+        let after = |text: &Parted| Parted {
+            text: format!("{prefix}{}", text.text),
+            parts: text.parts.iter().map(moved).collect(),
+        };
+        self.inner.embed_parted(&texts.iter().map(after).collect::<Vec<_>>()).await
+    }
 }
 
 fn after(prefix: &str, texts: &[String]) -> Vec<String> {
@@ -131,6 +146,12 @@ mod tests {
         embedder.embed(&["a".to_owned()]).await.unwrap();
         embedder.embed_queries(&["a".to_owned()]).await.unwrap();
         assert_eq!(model.requests().concat(), ["passage: a", "query: a"]);
+        let parted = Parted { text: "a b".to_owned(), parts: vec![2..3, 0..1] };
+        let vectors = embedder.embed_parted(&[parted]).await.unwrap().remove(0);
+        assert_eq!(model.requests().concat()[2..], ["passage: a b", "b", "a"]);
+        let texts = ["passage: a b", "b", "a"].map(str::to_owned);
+        let exact = HashEmbedder::new(4).vectors(&texts);
+        assert_eq!((vectors.whole, vectors.parts), (exact[0].clone(), exact[1..].to_vec()));
         assert_eq!(embedder.name(), "e5-small#1");
     }
 }

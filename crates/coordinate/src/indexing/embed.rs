@@ -8,12 +8,13 @@ use futures::future::{self, BoxFuture};
 use futures::lock::Mutex;
 use futures::stream::{self, StreamExt};
 use pikerag_knowledge::{
-    AtomKind, Embedder, ModelError, NodeId, NodeVector, Refusal, RefusalCause, Stage, StoreError,
-    TextToEmbed, Vector, VectorSet, error_chain,
+    AtomKind, Embedder, KnowledgeWriter, ModelError, NodeId, NodeVector, Refusal, RefusalCause,
+    Stage, StoreError, TextToEmbed, Vector, VectorSet, error_chain,
 };
 
 use super::fresh::Fresh;
 use super::outcome::{Progress, Report};
+use super::parts::Chunks;
 use super::stage::Job;
 
 /// What this makes, in the words that people read.
@@ -29,11 +30,16 @@ pub(crate) async fn follow(
     let mut report = Report::default();
     let Some(embedding) = Embedding::of(job).await? else { return Ok(report) };
     let embedder = embedding.embedder;
+    // Sentences get theirs with their chunks, once all are there.
+    let with_chunks = embedder.reads_parts() && params.atoms.contains(&AtomKind::Sentence);
     let silent = Job { watch: &|_| (), fresh: None, ..*job };
-    if let Err(error) = embed_set(&silent, &embedding, VectorSet::Chunks, &mut report).await? {
+    if !with_chunks
+        && let Err(error) = embed_set(&silent, &embedding, VectorSet::Chunks, &mut report).await?
+    {
         return recordable(error).map(|()| report);
     }
-    let calls = fresh.chunks(params.embed_batch.max(1)).map(|batch| async move {
+    let is_ours = |atom: &Fresh| future::ready(!with_chunks || atom.kind != AtomKind::Sentence);
+    let calls = fresh.filter(is_ours).chunks(params.embed_batch.max(1)).map(|batch| async move {
         let texts: Vec<String> = batch.iter().map(|atom| atom.text.clone()).collect();
         (batch, embedder.embed(&texts).await)
     });
@@ -112,8 +118,10 @@ pub(crate) async fn embed_set(
         let batch =
             batch?.into_iter().filter(wanted).map(|TextToEmbed { node, text }| (node, text));
         let (nodes, texts): (Vec<NodeId>, Vec<String>) = batch.unzip();
-        let vectors = embedding.each(&texts).await;
-        Ok::<_, StoreError>(vectors.map(|vectors| with_texts(nodes, texts, vectors)))
+        let made = embedding.of_batch(tools.base.as_ref(), set, &nodes, &texts).await?;
+        Ok::<_, StoreError>(
+            made.map(|(vectors, of_sentences)| (with_texts(nodes, texts, vectors), of_sentences)),
+        )
     });
     let (made, results) = mpsc::channel(in_flight);
     let calling = calls.buffered(in_flight).map(Ok).forward(made);
@@ -121,8 +129,8 @@ pub(crate) async fn embed_set(
         // Its own: when storing ends early, so does the channel, and with it the calls.
         let mut results = results;
         while let Some(result) = results.next().await {
-            let texts = match result? {
-                Ok(texts) => texts,
+            let (texts, of_sentences) = match result? {
+                Ok(made) => made,
                 Err(error) => return Ok(Err(error)),
             };
             let (mut vectors, mut refused) = (Vec::new(), Vec::new());
@@ -132,7 +140,12 @@ pub(crate) async fn embed_set(
                     Err(error) => refused.push(refusal(stage, node, &text, &error)),
                 }
             }
-            report.vectors += vectors.len();
+            report.vectors += vectors.len() + of_sentences.len();
+            // First: a chunk that has its vector is done.
+            if !of_sentences.is_empty() {
+                let sentences = VectorSet::Atoms(AtomKind::Sentence);
+                tools.base.put_vectors(sentences, embedder.name(), of_sentences).await?;
+            }
             tools.base.put_vectors(set, embedder.name(), vectors).await?;
             if !refused.is_empty() {
                 for refusal in &refused {
@@ -170,6 +183,29 @@ impl<'a> Embedding<'a> {
 }
 
 impl Embedding<'_> {
+    /// What became of the texts of a set, and the vectors of the sentences that were read with them.
+    async fn of_batch(
+        &self,
+        base: &dyn KnowledgeWriter,
+        set: VectorSet,
+        nodes: &[NodeId],
+        texts: &[String],
+    ) -> Result<Result<(Vec<Embedded>, Vec<NodeVector>), ModelError>, StoreError> {
+        if set == VectorSet::Chunks && self.embedder.reads_parts() {
+            let chunks = Chunks::of(base, nodes, texts).await?;
+            match self.embedder.embed_parted(&chunks.texts).await {
+                Ok(vectors) => {
+                    let (wholes, sentences) = chunks.apart(vectors);
+                    return Ok(Ok((wholes.into_iter().map(Ok).collect(), sentences)));
+                }
+                // Some text is in the way: by themselves the others have their vectors.
+                Err(ModelError::Refused { .. } | ModelError::Broken { .. }) => {}
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        Ok(self.each(texts).await.map(|vectors| (vectors, Vec::new())))
+    }
+
     /// A vector for each text, or why it has none: a batch that is refused, or whose vectors cannot be used, is halved
     /// until the texts are found that it is for. Fails where every call would.
     fn each<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Embedded>, ModelError>> {

@@ -331,49 +331,6 @@ pub fn mean_probability(tokens: &[TokenLogprob]) -> Option<f64> {
     Some((sum / tokens.len() as f64).exp())
 }
 
-/// A vector of length 1: a dot product of two is their cosine.
-pub type Vector = Vec<f32>;
-
-/// An embedding model behind any protocol.
-#[async_trait]
-pub trait Embedder: Send + Sync {
-    /// The configured name; stored with every vector it makes.
-    fn name(&self) -> &str;
-
-    /// One unit vector per text, in order. No `embed_one`: a default body would hide slow loops.
-    ///
-    /// # Errors
-    /// See [`ModelError`]. Never fewer vectors than texts.
-    async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError>;
-
-    /// The same for what is looked for, not found: questions, sub-questions, searches. Many models are trained
-    /// on pairs of a query and a document, and want to be told which they see; for others there is no difference.
-    ///
-    /// # Errors
-    /// As [`Embedder::embed`].
-    async fn embed_queries(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
-        self.embed(texts).await
-    }
-
-    /// As [`Embedder::embed`], and what the endpoint counted, if it counts: who meters a model asks it so.
-    ///
-    /// # Errors
-    /// As [`Embedder::embed`].
-    async fn embed_counted(&self, texts: &[String]) -> Result<CountedVectors, ModelError> {
-        let vectors = self.embed(texts).await?;
-        Ok(CountedVectors { vectors, prompt_tokens: None })
-    }
-}
-
-/// Vectors, and what they cost.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CountedVectors {
-    /// One unit vector per text, in order.
-    pub vectors: Vec<Vector>,
-    /// The tokens of the texts as the endpoint counts them; none where it does not say.
-    pub prompt_tokens: Option<u64>,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

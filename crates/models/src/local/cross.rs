@@ -16,7 +16,8 @@ use serde::Deserialize;
 use tokenizers::{PostProcessor, Tokenizer};
 
 use super::config::{self, Shape};
-use super::model::{ForwardError, Linear, Model, Scratch};
+use super::linear::Linear;
+use super::model::{ForwardError, Model, Scratch};
 use super::tensors::{self, Safetensors};
 use super::tokenize::read_tokenizer;
 use super::{SetOnDrop, Weights, WeightsError, batches, read};
@@ -224,10 +225,10 @@ impl Loaded {
         self.model.run(pairs, seconds, scratch)?;
         let mut firsts = self.model.first_rows(pairs, scratch);
         let (mut dense, mut scores) = (Vec::new(), Vec::new());
-        self.head.dense.set(&firsts, &mut dense)?;
+        self.head.dense.set(&firsts, &mut scratch.rounded, &mut dense);
         firsts.clear();
         firsts.extend(dense.iter().map(|x| x.tanh()));
-        self.head.score.set(&firsts, &mut scores)?;
+        self.head.score.set(&firsts, &mut scratch.rounded, &mut scores);
         Ok(scores)
     }
 

@@ -3,14 +3,15 @@
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use pikerag_knowledge::{Embedder, ModelError, Vector};
+use pikerag_knowledge::{Embedder, ModelError, Parted, PartedVectors, Vector};
 
-use super::{LocalEmbedder, Source, Weights, WeightsError, tensors};
+use super::{LocalEmbedder, Source, Weights, WeightsError, reads_parts, tensors};
 
 /// A sentence model that is loaded on first use, once.
 #[derive(Clone)]
 pub struct LaterEmbedder {
     weights: Weights,
+    reads_parts: bool,
     opened: Arc<OnceLock<Result<LocalEmbedder, Arc<WeightsError>>>>,
 }
 
@@ -21,11 +22,25 @@ impl LaterEmbedder {
     /// See [`WeightsError`]. What only loading can tell comes with the first text, as
     /// [`ModelError::Broken`].
     pub fn new(weights: Weights) -> Result<Self, WeightsError> {
-        match Source::look(&weights)? {
+        let source = Source::look(&weights)?;
+        match &source {
             Source::Files(_) => tensors::check_length(&weights.folder.join("model.safetensors"))?,
             Source::Packed(_) => {} // Looked through already.
         }
-        Ok(Self { weights, opened: Arc::default() })
+        let reads_parts = reads_parts(source.shape());
+        Ok(Self { weights, reads_parts, opened: Arc::default() })
+    }
+
+    async fn opened(&self) -> Result<LocalEmbedder, ModelError> {
+        let broken = |source| ModelError::Broken { model: self.weights.name.clone(), source };
+        let this = self.clone();
+        let open = move || {
+            let load = || LocalEmbedder::open(&this.weights).map_err(Arc::new);
+            this.opened.get_or_init(load).clone()
+        };
+        let opened = tokio::task::spawn_blocking(open).await;
+        let opened = opened.map_err(|cause| broken(cause.into()))?;
+        opened.map_err(|cause| broken(Box::new(cause)))
     }
 }
 
@@ -39,14 +54,17 @@ impl Embedder for LaterEmbedder {
         if texts.is_empty() {
             return Ok(Vec::new());
         }
-        let broken = |source| ModelError::Broken { model: self.weights.name.clone(), source };
-        let this = self.clone();
-        let open = move || {
-            let load = || LocalEmbedder::open(&this.weights).map_err(Arc::new);
-            this.opened.get_or_init(load).clone()
-        };
-        let opened = tokio::task::spawn_blocking(open).await;
-        let opened = opened.map_err(|cause| broken(cause.into()))?;
-        opened.map_err(|cause| broken(Box::new(cause)))?.embed(texts).await
+        self.opened().await?.embed(texts).await
+    }
+
+    fn reads_parts(&self) -> bool {
+        self.reads_parts
+    }
+
+    async fn embed_parted(&self, texts: &[Parted]) -> Result<Vec<PartedVectors>, ModelError> {
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.opened().await?.embed_parted(texts).await
     }
 }

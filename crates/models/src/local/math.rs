@@ -1,27 +1,40 @@
 //! GELU, softmax and layer normalisation on slices, in plain arithmetic that the compiler turns
 //! into the widest vectors that the machine has (`pulp` picks them at run time).
 
-use pulp::Arch;
+#![expect(
+    clippy::inline_always,
+    reason = "only inlined code is compiled for the dispatched instructions; closures are not always"
+)]
+
+use pulp::{Arch, NullaryFnOnce};
 
 /// GELU with the error function: ½x·(1 + erf(x/√2)), to 3e-7·(1 + |x|).
 pub(super) fn gelu(values: &mut [f32]) {
-    Arch::new().dispatch(|| {
-        for value in values {
-            *value *= 0.5 + 0.5 * erf(*value * std::f32::consts::FRAC_1_SQRT_2);
-        }
-    });
+    Arch::new()
+        .dispatch(Each(values, |x| x * erf(x * std::f32::consts::FRAC_1_SQRT_2).mul_add(0.5, 0.5)));
 }
 
 /// GELU with tanh (`gelu_new`): ½x·(1 + tanh u) = x·(1 − 1/(e²ᵘ + 1)).
 pub(super) fn gelu_tanh(values: &mut [f32]) {
     const TWICE_SQRT_2_OVER_PI: f32 = 1.595_769;
-    Arch::new().dispatch(|| {
-        for value in values {
-            let x = *value;
-            let twice_u = TWICE_SQRT_2_OVER_PI * (x + 0.044_715 * x * x * x);
-            *value = x - x / (exp(twice_u) + 1.0);
+    Arch::new().dispatch(Each(values, |x| {
+        let twice_u = TWICE_SQRT_2_OVER_PI * (x + 0.044_715 * x * x * x);
+        x - x / (exp(twice_u) + 1.0)
+    }));
+}
+
+/// What becomes of each number.
+struct Each<'a, F>(&'a mut [f32], F);
+
+impl<F: Fn(f32) -> f32> NullaryFnOnce for Each<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for value in self.0 {
+            *value = (self.1)(*value);
         }
-    });
+    }
 }
 
 pub(super) fn relu(values: &mut [f32]) {
@@ -32,8 +45,20 @@ pub(super) fn relu(values: &mut [f32]) {
 
 /// Turns each row into probabilities.
 pub(super) fn softmax_rows(values: &mut [f32], columns: usize) {
-    Arch::new().dispatch(|| {
-        for row in values.chunks_exact_mut(columns.max(1)) {
+    Arch::new().dispatch(Softmax { values, columns });
+}
+
+struct Softmax<'a> {
+    values: &'a mut [f32],
+    columns: usize,
+}
+
+impl NullaryFnOnce for Softmax<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for row in self.values.chunks_exact_mut(self.columns.max(1)) {
             let highest = max(row);
             for value in &mut *row {
                 *value = exp(*value - highest);
@@ -43,12 +68,27 @@ pub(super) fn softmax_rows(values: &mut [f32], columns: usize) {
                 *value *= scale;
             }
         }
-    });
+    }
 }
 
 /// Brings each row to mean 0 and variance 1, then scales and shifts it; `gain` is one row long.
 pub(super) fn layer_norm_rows(values: &mut [f32], gain: &[f32], shift: &[f32], epsilon: f32) {
-    Arch::new().dispatch(|| {
+    Arch::new().dispatch(LayerNorm { values, gain, shift, epsilon });
+}
+
+struct LayerNorm<'a> {
+    values: &'a mut [f32],
+    gain: &'a [f32],
+    shift: &'a [f32],
+    epsilon: f32,
+}
+
+impl NullaryFnOnce for LayerNorm<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { values, gain, shift, epsilon } = self;
         for row in values.chunks_exact_mut(gain.len().max(1)) {
             let n = row.len() as f32;
             let mean = sum(row, |value| value) / n;
@@ -58,7 +98,7 @@ pub(super) fn layer_norm_rows(values: &mut [f32], gain: &[f32], shift: &[f32], e
                 *value = (*value - mean) * scale * gain + shift;
             }
         }
-    });
+    }
 }
 
 /// Scales a vector to length 1; a vector of zeros stays.
@@ -73,7 +113,6 @@ pub(super) fn normalize(vector: &mut [f32]) {
 const LANES: usize = 16;
 
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "inlined into the function that `pulp` compiles thrice")]
 fn sum(values: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     let (blocks, rest) = values.as_chunks::<LANES>();
     let mut lanes = [0.0_f32; LANES];
@@ -86,7 +125,6 @@ fn sum(values: &[f32], of: impl Fn(f32) -> f32) -> f32 {
 }
 
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "inlined into the function that `pulp` compiles thrice")]
 fn max(values: &[f32]) -> f32 {
     let (blocks, rest) = values.as_chunks::<LANES>();
     let mut lanes = [f32::MIN; LANES];
@@ -96,6 +134,20 @@ fn max(values: &[f32]) -> f32 {
         }
     }
     lanes.iter().chain(rest).fold(f32::MIN, |highest, &value| highest.max(value))
+}
+
+/// The largest magnitude; 0 for nothing.
+#[inline(always)]
+pub(super) fn largest(values: &[f32]) -> f32 {
+    let (blocks, rest) = values.as_chunks::<LANES>();
+    let mut lanes = [0.0_f32; LANES];
+    for block in blocks {
+        for (lane, value) in lanes.iter_mut().zip(block) {
+            let value = value.abs();
+            *lane = if *lane < value { value } else { *lane };
+        }
+    }
+    lanes.iter().chain(rest).fold(0.0, |largest, value| largest.max(value.abs()))
 }
 
 /// 1.5·2²³: a float this large has no fraction.
@@ -109,40 +161,38 @@ const LN_2_LOW: f32 = -2.121_944_4e-4;
 /// Cephes: eˣ = 2ⁿ·eʳ with |r| ≤ ½ ln 2, and a polynomial for eʳ. Adding `ROUND` rounds to the
 /// integer n and leaves it in the low bits, from where a shift moves it to the exponent.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "inlined into the function that `pulp` compiles thrice")]
 fn exp(x: f32) -> f32 {
     let x = x.clamp(-87.0, 88.0);
-    let rounded = x * std::f32::consts::LOG2_E + ROUND;
+    let rounded = x.mul_add(std::f32::consts::LOG2_E, ROUND);
     let n = rounded - ROUND;
-    let r = x - n * LN_2_HIGH - n * LN_2_LOW;
-    let p = 1.987_569_1e-4;
-    let p = p * r + 1.398_2e-3;
-    let p = p * r + 8.333_452e-3;
-    let p = p * r + 4.166_579_6e-2;
-    let p = p * r + 0.166_666_65;
-    let p = p * r + 0.5;
-    let p = p * r * r + r + 1.0;
+    let r = n.mul_add(-LN_2_LOW, n.mul_add(-LN_2_HIGH, x));
+    let p = 1.987_569_1e-4_f32;
+    let p = p.mul_add(r, 1.398_2e-3);
+    let p = p.mul_add(r, 8.333_452e-3);
+    let p = p.mul_add(r, 4.166_579_6e-2);
+    let p = p.mul_add(r, 0.166_666_65);
+    let p = p.mul_add(r, 0.5);
+    let p = (p * r).mul_add(r, r) + 1.0;
     f32::from_bits(p.to_bits().wrapping_add(rounded.to_bits() << 23))
 }
 
 /// erf(x) within 4e-7: the rational function of Eigen and XLA, odd over even powers up to |x| = 4.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "inlined into the function that `pulp` compiles thrice")]
 fn erf(x: f32) -> f32 {
     let x = x.clamp(-4.0, 4.0);
     let s = x * x;
-    let p = -2.726_142_3e-10;
-    let p = p * s + 2.770_681_5e-8;
-    let p = p * s - 2.101_024e-6;
-    let p = p * s - 5.692_506_4e-5;
-    let p = p * s - 7.349_906_3e-4;
-    let p = p * s - 2.954_6e-3;
-    let p = p * s - 1.609_603_3e-2;
-    let q = -1.456_607_2e-5;
-    let q = q * s - 2.133_740_6e-4;
-    let q = q * s - 1.682_827e-3;
-    let q = q * s - 7.373_329e-3;
-    let q = q * s - 1.426_473_9e-2;
+    let p = -2.726_142_3e-10_f32;
+    let p = p.mul_add(s, 2.770_681_5e-8);
+    let p = p.mul_add(s, -2.101_024e-6);
+    let p = p.mul_add(s, -5.692_506_4e-5);
+    let p = p.mul_add(s, -7.349_906_3e-4);
+    let p = p.mul_add(s, -2.954_6e-3);
+    let p = p.mul_add(s, -1.609_603_3e-2);
+    let q = -1.456_607_2e-5_f32;
+    let q = q.mul_add(s, -2.133_740_6e-4);
+    let q = q.mul_add(s, -1.682_827e-3);
+    let q = q.mul_add(s, -7.373_329e-3);
+    let q = q.mul_add(s, -1.426_473_9e-2);
     x * p / q
 }
 

@@ -3,11 +3,14 @@
 //! The tokens of all texts lie below each other in one matrix, without padding. Linear layers and
 //! norms work on that matrix; only attention looks at each text by itself.
 
+use std::ops::Range;
+
 use pikerag_knowledge::Vector;
 
 use super::blocks::Words;
 use super::config::{Activation, Pooling, Shape};
 use super::gemm::{Matrix, MatrixMut, OutOfBounds, multiply};
+use super::linear::{Linear, Rounded};
 use super::tensors::Tensors;
 use super::{WeightsError, math};
 
@@ -32,12 +35,6 @@ struct Layer {
     output_norm: Norm,
 }
 
-/// y = x·W + b, with W stored `[inputs, outputs]`.
-pub(super) struct Linear {
-    weight: Vec<f32>,
-    bias: Vec<f32>,
-}
-
 struct Norm {
     gain: Vec<f32>,
     shift: Vec<f32>,
@@ -60,6 +57,7 @@ pub(super) struct Scratch {
     attended: Vec<f32>,
     wide: Vec<f32>,
     scores: Vec<f32>,
+    pub(super) rounded: Rounded,
 }
 
 impl Model {
@@ -103,21 +101,28 @@ impl Model {
     }
 
     /// One vector per text, in order, not yet of length 1: the sum over its tokens, or the first of
-    /// them, as the model pools; zeros for a text without tokens.
+    /// them, as the model pools; zeros for a text without tokens. Besides, for each span of a text's tokens the sum
+    /// over those; nothing for an empty span.
     ///
     /// A text's vector is the same, bit for bit, whatever else is in the batch: each row of a
     /// product is computed in the same order of steps, and nothing else looks across texts.
     pub(super) fn embed(
         &self,
         texts: &[&[u32]],
+        spans: &[Vec<Range<usize>>],
         scratch: &mut Scratch,
-    ) -> Result<Vec<Vector>, ForwardError> {
+    ) -> Result<Vec<(Vector, Vec<Vector>)>, ForwardError> {
         self.run(texts, &[], scratch)?;
+        let hidden = self.shape.hidden;
         let mut rest = scratch.hidden.as_slice();
         let mut vectors = Vec::with_capacity(texts.len());
-        for text in texts {
-            let (rows, after) = rest.split_at(text.len() * self.shape.hidden);
-            vectors.push(self.pool(rows));
+        for (text, spans) in texts.iter().zip(spans) {
+            let (rows, after) = rest.split_at(text.len() * hidden);
+            let of_span = |span: &Range<usize>| match span.is_empty() {
+                true => Vector::new(),
+                false => sum(rows.get(span.start * hidden..span.end * hidden), hidden),
+            };
+            vectors.push((self.pool(rows), spans.iter().map(of_span).collect()));
             rest = after;
         }
         Ok(vectors)
@@ -134,7 +139,7 @@ impl Model {
         self.look_up(texts, seconds, &mut scratch.hidden)?;
         for layer in &self.layers {
             self.attend(layer, texts, scratch)?;
-            self.feed_forward(layer, scratch)?;
+            self.feed_forward(layer, scratch);
         }
         Ok(())
     }
@@ -162,7 +167,7 @@ impl Model {
         x: &mut Vec<f32>,
     ) -> Result<(), ForwardError> {
         let hidden = self.shape.hidden;
-        let row = |table: &[f32], i: usize| -> Option<std::ops::Range<usize>> {
+        let row = |table: &[f32], i: usize| -> Option<Range<usize>> {
             let start = i.checked_mul(hidden)?;
             let end = start.checked_add(hidden)?;
             (end <= table.len()).then_some(start..end)
@@ -194,12 +199,12 @@ impl Model {
         texts: &[&[u32]],
         scratch: &mut Scratch,
     ) -> Result<(), OutOfBounds> {
-        let Scratch { hidden: x, query_key_value, attended, scores, .. } = scratch;
+        let Scratch { hidden: x, query_key_value, attended, scores, rounded, .. } = scratch;
         let (hidden, stride) = (self.shape.hidden, 3 * self.shape.hidden);
         let per_head = hidden / self.shape.heads;
         let scale = 1.0 / (per_head as f32).sqrt();
 
-        layer.query_key_value.set(x, query_key_value)?;
+        layer.query_key_value.set(x, rounded, query_key_value);
         attended.resize(x.len(), 0.0);
         let mut rows = query_key_value.as_slice();
         let mut into = attended.as_mut_slice();
@@ -224,89 +229,30 @@ impl Model {
                 multiply(1.0, Matrix::new(scores, [n, n], n)?, value, 0.0, to_head)?;
             }
         }
-        layer.attention_output.add_to(attended, x)?;
+        layer.attention_output.add_to(attended, rounded, x);
         layer.attention_norm.apply(x, self.shape.epsilon);
         Ok(())
     }
 
     /// x ← norm(x + activation(x·W₁ + b₁)·W₂ + b₂)
-    fn feed_forward(&self, layer: &Layer, scratch: &mut Scratch) -> Result<(), OutOfBounds> {
-        let Scratch { hidden: x, wide, .. } = scratch;
-        layer.widen.set(x, wide)?;
+    fn feed_forward(&self, layer: &Layer, scratch: &mut Scratch) {
+        let Scratch { hidden: x, wide, rounded, .. } = scratch;
+        layer.widen.set(x, rounded, wide);
         match self.shape.activation {
             Activation::Gelu => math::gelu(wide),
             Activation::GeluTanh => math::gelu_tanh(wide),
             Activation::Relu => math::relu(wide),
         }
-        layer.narrow.add_to(wide, x)?;
+        layer.narrow.add_to(wide, rounded, x);
         layer.output_norm.apply(x, self.shape.epsilon);
-        Ok(())
     }
 
     /// The token vectors of one text → where its vector points. (The sum does as the mean.)
     fn pool(&self, rows: &[f32]) -> Vector {
-        let mut vector = vec![0.0; self.shape.hidden];
-        let n_rows = match self.shape.pooling {
-            Pooling::Mean => usize::MAX,
-            Pooling::First => 1,
-        };
-        for row in rows.chunks_exact(self.shape.hidden).take(n_rows) {
-            add(&mut vector, row);
+        match self.shape.pooling {
+            Pooling::Mean => sum(Some(rows), self.shape.hidden),
+            Pooling::First => sum(rows.get(..self.shape.hidden), self.shape.hidden),
         }
-        vector
-    }
-}
-
-impl Linear {
-    /// Reads layers of equal size and puts their outputs side by side.
-    ///
-    /// A file keeps `[outputs, inputs]`. Turned once here, the rows that a product packs for each
-    /// batch are contiguous.
-    pub(super) fn read(
-        tensors: &impl Tensors,
-        names: &[String],
-        inputs: usize,
-        outputs: usize,
-    ) -> Result<Self, WeightsError> {
-        let mut parts = Vec::new(); // Read first: only then is it sure that the sizes are sane.
-        let mut bias = Vec::new();
-        for name in names {
-            parts.push(tensors.get(&format!("{name}.weight"), &[outputs, inputs])?);
-            bias.extend(tensors.get(&format!("{name}.bias"), &[outputs])?);
-        }
-        let width = bias.len();
-        let mut weight = vec![0.0; inputs * width];
-        let rows = parts.iter().flat_map(|part| part.chunks_exact(inputs.max(1)));
-        for (output, row) in rows.enumerate() {
-            let column = weight.iter_mut().skip(output).step_by(width.max(1));
-            for (to, from) in column.zip(row) {
-                *to = *from;
-            }
-        }
-        Ok(Self { weight, bias })
-    }
-
-    /// y ← x·W + b
-    pub(super) fn set(&self, x: &[f32], y: &mut Vec<f32>) -> Result<(), OutOfBounds> {
-        y.clear();
-        y.resize(x.len() / self.inputs() * self.bias.len(), 0.0);
-        self.add_to(x, y)
-    }
-
-    /// y ← y + x·W + b
-    fn add_to(&self, x: &[f32], y: &mut [f32]) -> Result<(), OutOfBounds> {
-        let (inputs, outputs) = (self.inputs(), self.bias.len());
-        for row in y.chunks_exact_mut(outputs.max(1)) {
-            add(row, &self.bias);
-        }
-        let rows = x.len() / inputs;
-        let weight = Matrix::new(&self.weight, [inputs, outputs], outputs)?;
-        let x = Matrix::new(x, [rows, inputs], inputs)?;
-        multiply(1.0, x, weight, 1.0, &mut MatrixMut::new(y, [rows, outputs], outputs)?)
-    }
-
-    fn inputs(&self) -> usize {
-        (self.weight.len() / self.bias.len().max(1)).max(1)
     }
 }
 
@@ -320,6 +266,14 @@ impl Norm {
     fn apply(&self, rows: &mut [f32], epsilon: f32) {
         math::layer_norm_rows(rows, &self.gain, &self.shift, epsilon);
     }
+}
+
+fn sum(rows: Option<&[f32]>, hidden: usize) -> Vector {
+    let mut sum = vec![0.0; hidden];
+    for row in rows.unwrap_or_default().chunks_exact(hidden) {
+        add(&mut sum, row);
+    }
+    sum
 }
 
 /// a ← a + b

@@ -3,6 +3,7 @@
 
 mod cross;
 mod packed;
+mod parted;
 mod tiny;
 
 use std::path::PathBuf;
@@ -42,7 +43,7 @@ fn equals_a_naive_bert() {
             let expected = naive(&tiny, &tensors, text, max_tokens);
             let worst = vector.iter().zip(&expected).map(|(a, b)| (f64::from(*a) - b).abs());
             let worst = worst.fold(0.0, f64::max);
-            assert!(worst < 2e-6, "{}: {text:?} is off by {worst:e}", tiny.model_type);
+            assert!(worst < 2e-4, "{}: {text:?} is off by {worst:e}", tiny.model_type);
         }
     }
 }
@@ -108,10 +109,10 @@ fn batches_are_even_and_complete() {
     };
     assert_eq!(check(&[], 2), [0; 0]);
     assert_eq!(check(&[9], 2), [9]);
-    assert_eq!(check(&[100; 4], 2), [200, 200]);
-    assert_eq!(check(&[10; 8], 2), [80], "too few tokens to split");
+    assert_eq!(check(&[70; 4], 2), [140, 140]);
+    assert_eq!(check(&[10; 6], 2), [60], "too few tokens to split");
     assert_eq!(check(&[900, 10, 10], 1), [900, 20]);
-    assert_eq!(check(&[100; 16], 1), [400; 4]);
+    assert_eq!(check(&[50; 12], 1), [150; 4]);
 }
 
 #[test]

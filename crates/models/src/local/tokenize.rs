@@ -30,6 +30,37 @@ impl Tokens {
         Self::Windows { unigram: Box::new(unigram), marks, n_pieces }
     }
 
+    /// The windows of a text, at least one, and where their tokens stand.
+    pub(super) fn located(&self, text: &str) -> Result<Located, Cause> {
+        let (unigram, marks, n_pieces) = match self {
+            Self::File(tokenizer) => {
+                let encoded = tokenizer.encode(text, true)?;
+                let last = |&(start, end): &(usize, usize)| (start < end).then(|| end - 1);
+                return Ok(Located {
+                    windows: vec![encoded.get_ids().to_vec()],
+                    places: vec![encoded.get_offsets().iter().map(last).collect()],
+                    is_cut: !encoded.get_overflowing().is_empty(),
+                });
+            }
+            Self::Windows { unigram, marks, n_pieces } => (unigram, marks, *n_pieces),
+        };
+        let pieces = unigram.located_tokens(text);
+        let mut located = Located { windows: Vec::new(), places: Vec::new(), is_cut: false };
+        let mut windows: Vec<&[(u32, usize)]> = pieces.chunks(n_pieces).collect();
+        if windows.is_empty() {
+            windows.push(&[]);
+        }
+        for window in windows {
+            let tokens = window.iter().map(|(token, _)| *token);
+            located
+                .windows
+                .push([marks.first].into_iter().chain(tokens).chain([marks.last]).collect());
+            let places = window.iter().map(|(_, place)| Some(*place));
+            located.places.push([None].into_iter().chain(places).chain([None]).collect());
+        }
+        Ok(located)
+    }
+
     /// The windows of a text, at least one.
     pub(super) fn of(&self, text: &str) -> Result<Vec<Vec<u32>>, Cause> {
         let (unigram, marks, n_pieces) = match self {
@@ -45,6 +76,23 @@ impl Tokens {
         }
         let marked = |window: &[u32]| [&[marks.first], window, &[marks.last]].concat();
         Ok(windows.into_iter().map(marked).collect())
+    }
+}
+
+/// The tokens of a text, with their places in it.
+pub(super) struct Located {
+    /// As [`Tokens::of`] gives them.
+    pub(super) windows: Vec<Vec<u32>>,
+    /// For each token of each window the byte of the text that it ends with; none for marks.
+    pub(super) places: Vec<Vec<Option<usize>>>,
+    is_cut: bool,
+}
+
+impl Located {
+    /// Whether the text was cut before this place.
+    pub(super) fn is_cut_before(&self, end: usize) -> bool {
+        let last = || self.places.iter().flatten().rev().find_map(|place| *place);
+        self.is_cut && last().is_none_or(|last| last + 1 < end)
     }
 }
 

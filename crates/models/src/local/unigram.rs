@@ -74,32 +74,50 @@ impl Unigram {
 
     /// The tokens of a text, without any that mark its beginning or end.
     pub(super) fn tokens(&self, text: &str) -> Vec<u32> {
-        self.cover(&self.normalize(text))
+        self.cover(&self.normalize(text, |_| ())).into_iter().map(|(token, _)| token).collect()
     }
 
-    /// Characters replaced, a space before all, runs of spaces made one, and `▁` for each.
-    fn normalize(&self, text: &str) -> String {
+    /// The same, each with the place of the byte of the text that it ends with.
+    pub(super) fn located_tokens(&self, text: &str) -> Vec<(u32, usize)> {
+        let mut places = vec![0; SPACE.len_utf8()];
+        let normal = self.normalize(text, |(place, character)| {
+            places.resize(places.len() + character.len_utf8(), place);
+        });
+        let mut tokens = self.cover(&normal);
+        for (_, end) in &mut tokens {
+            *end = places.get(end.saturating_sub(1)).copied().unwrap_or_default();
+        }
+        tokens
+    }
+
+    /// Characters replaced, a space before all, runs of spaces made one, and `▁` for each. Every character after the
+    /// first space is told, with the place of the last byte of what it comes from.
+    fn normalize(&self, text: &str, mut tell: impl FnMut((usize, char))) -> String {
         let mut normal = String::with_capacity(text.len() + SPACE.len_utf8());
         normal.push(SPACE);
         let mut after_space = true;
-        let mut push = |character: char| {
+        let mut push = |character: char, place: usize| {
             let is_space = character == ' ';
             if !(is_space && after_space) {
-                normal.push(if is_space { SPACE } else { character });
+                let character = if is_space { SPACE } else { character };
+                normal.push(character);
+                tell((place, character));
             }
             after_space = is_space;
         };
-        for character in text.chars() {
+        for (start, character) in text.char_indices() {
+            let place = start + character.len_utf8() - 1;
             match self.replaced.get(&character) {
-                Some(others) => others.chars().for_each(&mut push),
-                None => push(character),
+                Some(others) => others.chars().for_each(|other| push(other, place)),
+                None => push(character, place),
             }
         }
         normal
     }
 
-    /// The best way through the text (Viterbi): of equal ones, that whose last piece is longest.
-    fn cover(&self, text: &str) -> Vec<u32> {
+    /// The best way through the text (Viterbi), tokens with where they end: of equal ways, that whose last piece is
+    /// longest.
+    fn cover(&self, text: &str) -> Vec<(u32, usize)> {
         let start = Step { score: 0.0, token: self.unknown, length: 0 };
         let unreached = Step { score: f32::NEG_INFINITY, ..start };
         let mut steps = vec![start];
@@ -124,7 +142,7 @@ impl Unigram {
         while let Some(step) = steps.get(at)
             && step.length != 0
         {
-            tokens.push(step.token);
+            tokens.push((step.token, at));
             at = at.saturating_sub(step.length as usize);
         }
         tokens.reverse();
@@ -258,13 +276,37 @@ mod tests {
         fn covers_a_text_at_the_best_score(text in "[ab ▁\t\u{1}法律éè😀Ａ㏂]{0,9}") {
             let unigram = unigram();
             let normal = naive_normal(&text);
-            prop_assert_eq!(&unigram.normalize(&text), &normal);
+            prop_assert_eq!(&unigram.normalize(&text, |_| ()), &normal);
             let tokens = unigram.tokens(&text);
             let covers = covers(&normal);
             let best = covers.iter().map(|(_, score)| *score).fold(f32::NEG_INFINITY, f32::max);
             let ours = covers.iter().find(|(cover, _)| *cover == tokens);
             prop_assert!(ours.is_some_and(|(_, score)| (score - best).abs() < 1e-3), "{:?}", tokens);
+            let located = unigram.located_tokens(&text);
+            prop_assert_eq!(located.iter().map(|(token, _)| *token).collect::<Vec<_>>(), tokens);
+            prop_assert!(located.is_sorted_by_key(|(_, place)| *place), "{:?}", located);
+            prop_assert!(located.iter().all(|(_, place)| *place < text.len().max(1)));
         }
+    }
+
+    #[test]
+    fn a_token_ends_where_its_text_does() {
+        let located = unigram().located_tokens("ab\tＡ 法律 ㏂");
+        let pieces: Vec<_> =
+            located.iter().map(|(token, at)| (PIECES[*token as usize].0, *at)).collect();
+        // Bytes: a0 b1 tab2 Ａ3-5 space6 法7-9 律10-12 space13 ㏂14-16, which stands for "a b".
+        let expected = [
+            ("▁ab", 1),
+            ("▁", 2),
+            ("a", 5),
+            ("▁", 6),
+            ("法律", 12),
+            ("▁", 13),
+            ("a", 16),
+            ("▁", 16),
+            ("b", 16),
+        ];
+        assert_eq!(pieces, expected);
     }
 
     #[test]

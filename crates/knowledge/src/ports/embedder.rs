@@ -1,0 +1,94 @@
+//! The port to embedding models: a text becomes a vector.
+
+use std::ops::Range;
+
+use async_trait::async_trait;
+
+use super::models::ModelError;
+
+/// A vector of length 1: a dot product of two is their cosine.
+pub type Vector = Vec<f32>;
+
+/// An embedding model behind any protocol.
+#[async_trait]
+pub trait Embedder: Send + Sync {
+    /// The configured name; stored with every vector it makes.
+    fn name(&self) -> &str;
+
+    /// One unit vector per text, in order. No `embed_one`: a default body would hide slow loops.
+    ///
+    /// # Errors
+    /// See [`ModelError`]. Never fewer vectors than texts.
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError>;
+
+    /// The same for what is looked for, not found: questions, sub-questions, searches. Many models are trained
+    /// on pairs of a query and a document, and want to be told which they see; for others there is no difference.
+    ///
+    /// # Errors
+    /// As [`Embedder::embed`].
+    async fn embed_queries(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
+        self.embed(texts).await
+    }
+
+    /// Whether [`Embedder::embed_parted`] reads a text once for all its parts. Where it does not, parts cost what texts
+    /// cost, and are better embedded as such.
+    fn reads_parts(&self) -> bool {
+        false
+    }
+
+    /// One vector per text, and one for each of its parts; in order. A part's vector may know what stands around it,
+    /// so that it differs a little from the one that [`Embedder::embed`] gives for it.
+    ///
+    /// # Errors
+    /// As [`Embedder::embed`].
+    async fn embed_parted(&self, texts: &[Parted]) -> Result<Vec<PartedVectors>, ModelError> {
+        let mut all = Vec::new();
+        for Parted { text, parts } in texts {
+            all.push(text.clone());
+            let part = |part: &Range<usize>| text.get(part.clone()).unwrap_or_default().to_owned();
+            all.extend(parts.iter().map(part));
+        }
+        let mut vectors = self.embed(&all).await?.into_iter();
+        let of_text = |text: &Parted| PartedVectors {
+            whole: vectors.next().unwrap_or_default(),
+            parts: vectors.by_ref().take(text.parts.len()).collect(),
+        };
+        Ok(texts.iter().map(of_text).collect())
+    }
+
+    /// As [`Embedder::embed`], and what the endpoint counted, if it counts: who meters a model asks it so.
+    ///
+    /// # Errors
+    /// As [`Embedder::embed`].
+    async fn embed_counted(&self, texts: &[String]) -> Result<CountedVectors, ModelError> {
+        let vectors = self.embed(texts).await?;
+        Ok(CountedVectors { vectors, prompt_tokens: None })
+    }
+}
+
+/// A text, and the parts of it that get vectors of their own, besides the whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parted {
+    /// The whole.
+    pub text: String,
+    /// Ranges of its bytes, at the edges of characters; any number, in any order.
+    pub parts: Vec<Range<usize>>,
+}
+
+/// What [`Embedder::embed_parted`] makes of a text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PartedVectors {
+    /// What [`Embedder::embed`] would give for the text.
+    pub whole: Vector,
+    /// One unit vector per part, in order.
+    pub parts: Vec<Vector>,
+}
+
+/// Vectors, and what they cost.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CountedVectors {
+    /// One unit vector per text, in order.
+    pub vectors: Vec<Vector>,
+    /// The tokens of the texts as the endpoint counts them; none where it does not say.
+    pub prompt_tokens: Option<u64>,
+}
