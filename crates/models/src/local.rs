@@ -175,6 +175,15 @@ impl Embedder for LocalEmbedder {
         self.blocking(move |loaded, is_cancelled| loaded.embed(&texts, is_cancelled)).await
     }
 
+    /// Whether at most a fifth of the text's tokens stand for nothing that is in the vocabulary.
+    ///
+    /// # Errors
+    /// As [`LocalEmbedder::embed`].
+    async fn knows(&self, text: &str) -> Result<bool, ModelError> {
+        let unknown = self.loaded.tokens.unknown_share(text);
+        Ok(unknown.map_err(|cause| self.loaded.broken(cause))? <= UNKNOWN)
+    }
+
     fn reads_parts(&self) -> bool {
         reads_parts(&self.loaded.model.shape)
     }
@@ -189,6 +198,10 @@ impl Embedder for LocalEmbedder {
         self.blocking(move |loaded, is_cancelled| loaded.embed_parted(&texts, is_cancelled)).await
     }
 }
+
+/// The share of unknown tokens up to which a model knows a text's language. Of Chinese, English models know a third of
+/// the characters or less; of their own language others have a name here and there that is unknown.
+const UNKNOWN: f32 = 0.2;
 
 /// Whether a part's vector can be told from its own tokens: not where the first token of a text stands for all.
 fn reads_parts(shape: &Shape) -> bool {

@@ -85,6 +85,10 @@ impl Embedder for Prefixed {
         self.inner.embed_queries(&after(&self.prefixes.query, texts)).await
     }
 
+    async fn knows(&self, text: &str) -> Result<bool, ModelError> {
+        self.inner.knows(text).await
+    }
+
     fn reads_parts(&self) -> bool {
         self.inner.reads_parts()
     }

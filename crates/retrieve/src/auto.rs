@@ -2,17 +2,17 @@
 //! links can be trusted, words where they cannot; the base tells by its titles, and each question by what it names.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 
-use async_trait::async_trait;
-use pikerag_knowledge::{ChunkId, Embedder, ModelError, NameKey, Vector};
+use pikerag_knowledge::{ChunkId, NameKey};
 use pikerag_language::fold::tokens;
 use serde::{Deserialize, Serialize};
 
 use crate::chunks::nearest;
 use crate::finder::{Finder, Hit, RetrieveError};
-use crate::hops::{HopParams, hops};
-use crate::layers::{LayerParams, layers};
+use crate::hops::{HopParams, hops_of};
+use crate::layers::{LayerParams, spread_scores};
+use crate::question::Asked;
 use crate::titles::key;
 
 /// How the lists are weighed. Trust in links, from 0 to 1, is a product: how title-like the base's titles are, times how
@@ -80,19 +80,21 @@ pub(crate) async fn auto(
     weights: AutoParams,
     of_lists: (HopParams, LayerParams),
 ) -> Result<Vec<Hit>, RetrieveError> {
-    let once = finder.embedder.map(Once::new);
-    let finder = Finder { embedder: once.as_ref().map(|once| once as &dyn Embedder), ..finder };
-    let by_words = Finder { embedder: None, ..finder };
     let (depth, (of_hops, of_layers)) = (k.max(DEPTH), of_lists);
+    let floor = of_hops.rarity_floor.min(of_layers.rarity_floor);
+    let asked = Arc::new(Asked::new(finder, query, floor).await?);
     let titles = weights.of_titles(own_titles(finder).await?);
     let by_hops = match 0.0 < titles {
-        true => hops(finder, query, k.max(HOPS), of_hops).await?,
+        true => hops_of(finder, Arc::clone(&asked), k.max(HOPS), of_hops).await?,
         false => Vec::new(),
     };
     let trust = titles * weights.of_question(&by_hops);
+    let mut by_layers = spread_scores(finder, &asked, of_layers).await?;
+    by_layers.truncate(depth);
+    let by_words = Finder { embedder: None, ..finder };
     let lists = [
         ("hops", weights.hops * trust, by_hops),
-        ("layers", weights.layers, layers(finder, query, depth, of_layers).await?),
+        ("layers", weights.layers, by_layers),
         ("words", weights.words * (1.0 - trust), nearest(by_words, query, depth, 0.0).await?),
     ];
     let mut fused = fuse(&lists, weights.offset);
@@ -151,40 +153,6 @@ fn fuse(lists: &[(&str, f32, Vec<Hit>)], offset: f32) -> Vec<Hit> {
     let mut fused: Vec<Hit> = all.into_iter().map(hit).collect();
     fused.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
     fused
-}
-
-/// An embedder that embeds one query once, however many searches ask for it.
-struct Once<'a> {
-    embedder: &'a dyn Embedder,
-    known: Mutex<Option<(Vec<String>, Vec<Vector>)>>,
-}
-
-impl<'a> Once<'a> {
-    fn new(embedder: &'a dyn Embedder) -> Self {
-        Self { embedder, known: Mutex::default() }
-    }
-}
-
-#[async_trait]
-impl Embedder for Once<'_> {
-    fn name(&self) -> &str {
-        self.embedder.name()
-    }
-
-    async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
-        self.embedder.embed(texts).await
-    }
-
-    async fn embed_queries(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
-        let held = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((_, vectors)) = held.filter(|(known, _)| known == texts) {
-            return Ok(vectors);
-        }
-        let vectors = self.embedder.embed_queries(texts).await?;
-        let known = Some((texts.to_vec(), vectors.clone()));
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
-        Ok(vectors)
-    }
 }
 
 #[cfg(test)]

@@ -13,10 +13,11 @@ const FOLLOWED: usize = 24;
 const RELATIONS: usize = 48;
 
 /// The chunks that mention an entity of this chunk, or one that is related to it, by how rare those
-/// are; none where the entity graph is not built.
+/// are (`floor` as in [`Rarity::shared`]); none where the entity graph is not built.
 pub(crate) async fn by_entities(
     finder: Finder<'_>,
     rarity: Rarity,
+    floor: f32,
     chunk: ChunkId,
 ) -> Result<HashMap<ChunkId, f32>, RetrieveError> {
     let mut found: HashMap<ChunkId, f32> = HashMap::new();
@@ -25,10 +26,10 @@ pub(crate) async fn by_entities(
     if own.is_empty() {
         return Ok(found);
     }
-    let most = rarity.most_sharing();
+    let most = rarity.most_sharing(floor);
     let mut rare: Vec<(f32, EntityId)> = Vec::new();
     for (entity, mentions) in own.iter().zip(finder.base.entity_mentions(&own, most).await?) {
-        let strength = rarity.shared(mentions.count);
+        let strength = rarity.shared(mentions.count, floor);
         if strength <= 0.0 {
             continue;
         }
@@ -42,7 +43,7 @@ pub(crate) async fn by_entities(
     let own: Vec<EntityId> = rare.iter().map(|(_, entity)| *entity).collect();
     let others = finder.base.related_to(&own, RELATIONS).await?;
     for mentions in finder.base.entity_mentions(&others, most).await? {
-        let strength = rarity.shared(mentions.count) / 2.0;
+        let strength = rarity.shared(mentions.count, floor) / 2.0;
         for target in mentions.chunks.into_iter().filter(|_| 0.0 < strength) {
             *found.entry(target).or_default() += strength;
         }

@@ -41,15 +41,21 @@ pub enum RetrieveError {
 }
 
 impl Finder<'_> {
-    /// One vector per query; `None` without an embedder.
+    /// One vector per query; `None` without an embedder, and where it does not know the language of all of them: then
+    /// words alone find more.
     ///
     /// # Errors
     /// The embedder's.
     pub async fn vectors(&self, texts: &[String]) -> Result<Option<Vec<Vector>>, ModelError> {
-        match self.embedder {
-            Some(embedder) if !texts.is_empty() => embedder.embed_queries(texts).await.map(Some),
-            Some(_) => Ok(Some(Vec::new())),
-            None => Ok(None),
+        let Some(embedder) = self.embedder else { return Ok(None) };
+        if texts.is_empty() {
+            return Ok(Some(Vec::new()));
         }
+        for text in texts {
+            if !embedder.knows(text).await? {
+                return Ok(None);
+            }
+        }
+        embedder.embed_queries(texts).await.map(Some)
     }
 }

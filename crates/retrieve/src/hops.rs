@@ -2,13 +2,14 @@
 //! best chunk, follow what it names, count covered words less, take the next. No model call.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use pikerag_knowledge::ChunkId;
 use serde::{Deserialize, Serialize};
 
 use crate::finder::{Finder, Hit, RetrieveError};
 use crate::links::{Expansion, LinkParams, expand};
-use crate::question::{Asked, QuestionParams};
+use crate::question::Asked;
 
 /// How hops are weighed. One set of weights for every base; halving or doubling any of them moves
 /// recall by a few points at most (docs/retrieval.md).
@@ -75,22 +76,15 @@ impl Default for HopParams {
 }
 
 impl HopParams {
-    fn of_question(self) -> QuestionParams {
-        let Self { words, words_alone, meaning, rarity_floor, .. } = self;
-        QuestionParams { words, words_alone, meaning, rarity_floor }
-    }
-
     fn of_links(self) -> LinkParams {
         LinkParams {
             named_by: self.named_by_chosen,
             names: self.names_chosen,
             entities: self.entities,
+            rarity_floor: self.rarity_floor,
         }
     }
 }
-
-/// Candidates taken from each side before links add theirs.
-const SEEDS: usize = 200;
 
 /// The `k` chunks that hop retrieval gathers, in the order chosen.
 ///
@@ -105,10 +99,20 @@ pub async fn hops(
     Walk::begin(finder, question, params).await?.gather(finder, k).await
 }
 
+/// The same for a question that was looked up already.
+pub(crate) async fn hops_of(
+    finder: Finder<'_>,
+    asked: Arc<Asked>,
+    k: usize,
+    params: HopParams,
+) -> Result<Vec<Hit>, RetrieveError> {
+    Walk::along(finder, asked, params, BTreeMap::new()).await?.gather(finder, k).await
+}
+
 /// Hop retrieval step by step: whoever walks decides which chunk to take.
 pub struct Walk {
     params: HopParams,
-    asked: Asked,
+    asked: Arc<Asked>,
     /// Left of each question word's weight, by word.
     uncovered: Vec<f32>,
     candidates: BTreeMap<ChunkId, Node>,
@@ -157,7 +161,17 @@ impl Walk {
         params: HopParams,
         prior: BTreeMap<ChunkId, f32>,
     ) -> Result<Self, RetrieveError> {
-        let asked = Asked::new(finder, question, params.of_question()).await?;
+        let asked = Arc::new(Asked::new(finder, question, params.rarity_floor).await?);
+        Self::along(finder, asked, params, prior).await
+    }
+
+    /// As [`Walk::begin_with`], for a question that was looked up already.
+    pub(crate) async fn along(
+        finder: Finder<'_>,
+        asked: Arc<Asked>,
+        params: HopParams,
+        prior: BTreeMap<ChunkId, f32>,
+    ) -> Result<Self, RetrieveError> {
         let uncovered = vec![1.0; asked.words.len()];
         let mut walk = Self {
             params,
@@ -168,7 +182,7 @@ impl Walk {
             chosen: Vec::new(),
             prior,
         };
-        let mut seeds = walk.asked.seeds(SEEDS);
+        let mut seeds = walk.asked.seeds();
         seeds.extend(walk.prior.keys());
         seeds.sort_unstable();
         seeds.dedup();
@@ -196,8 +210,14 @@ impl Walk {
     pub fn top(&self, k: usize) -> Vec<Hit> {
         let mut scored: Vec<(f32, ChunkId, &Node)> =
             self.open().map(|(chunk, node)| (self.score(node), *chunk, node)).collect();
-        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        scored.truncate(k);
+        let best_first = |a: &(f32, ChunkId, &Node), b: &(f32, ChunkId, &Node)| {
+            b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
+        };
+        if k < scored.len() {
+            scored.select_nth_unstable_by(k, best_first);
+            scored.truncate(k);
+        }
+        scored.sort_by(best_first);
         scored.into_iter().map(|(_, chunk, node)| self.hit(chunk, node)).collect()
     }
 
@@ -284,9 +304,15 @@ impl Walk {
     ) -> Result<(), RetrieveError> {
         let new: Vec<ChunkId> =
             chunks.into_iter().filter(|chunk| !self.candidates.contains_key(chunk)).collect();
-        let meaning = self.asked.meaning(finder, &new).await?;
-        for (chunk, meaning) in new.into_iter().zip(meaning) {
-            let words = self.asked.words_of(chunk);
+        let meaning = self.asked.meaning_of(finder, &new).await?;
+        let words = self.asked.words_of(finder, &new).await?;
+        let has_meaning = self.asked.vector.is_some();
+        let of_words = if has_meaning { self.params.words } else { self.params.words_alone };
+        for ((chunk, meaning), mut words) in new.into_iter().zip(meaning).zip(words) {
+            for word in &mut words {
+                *word *= of_words;
+            }
+            let meaning = self.params.meaning * meaning;
             let named =
                 self.params.named * self.asked.named.get(&chunk).copied().unwrap_or_default();
             let prior = self.params.prior * self.prior.get(&chunk).copied().unwrap_or_default();

@@ -15,6 +15,7 @@ use self::edges::Edges;
 use self::scores::{Scores, scores};
 use self::spread::{Flow, Mass, OWN};
 use crate::finder::{Finder, Hit, RetrieveError};
+use crate::question::Asked;
 
 /// How layers are weighed and how far scores spread. Each similarity is scaled to `[0, 1]` over what
 /// one question finds on its layer, so that weights of layers can be compared.
@@ -124,7 +125,8 @@ pub async fn layers(
     k: usize,
     params: LayerParams,
 ) -> Result<Vec<Hit>, RetrieveError> {
-    let mut all = spread_scores(finder, question, params).await?;
+    let asked = Asked::new(finder, question, params.rarity_floor).await?;
+    let mut all = spread_scores(finder, &asked, params).await?;
     all.truncate(k);
     Ok(all)
 }
@@ -132,14 +134,14 @@ pub async fn layers(
 /// All chunks that have a score, best first.
 pub(crate) async fn spread_scores(
     finder: Finder<'_>,
-    question: &str,
+    asked: &Asked,
     params: LayerParams,
 ) -> Result<Vec<Hit>, RetrieveError> {
-    let (asked, found) = scores(finder, question, params).await?;
+    let found = scores(finder, asked, params).await?;
     let own = sharpened(&found, params.sharpness);
     let mut flow = Flow::new(own.iter().map(|(chunk, (mass, _))| (*chunk, *mass)), params);
     if params.spread != Spread::Off {
-        let edges = Edges { finder, asked: &asked, params };
+        let edges = Edges { finder, asked, params };
         for _ in 0..params.pushes {
             let Some(chunk) = flow.next() else { break };
             let out = edges.of(chunk).await?;

@@ -9,6 +9,7 @@ mod finder;
 mod hops;
 mod layers;
 mod links;
+mod names;
 mod question;
 mod rarity;
 mod rerank;

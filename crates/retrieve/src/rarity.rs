@@ -5,13 +5,14 @@
 pub(crate) struct Rarity {
     /// Natural logarithm of the number of chunks, at least that of 2.
     ln_chunks: f32,
-    /// Below this nothing is rare any more.
-    floor: f32,
 }
 
+/// A name that more chunks share leads nowhere, however many chunks there are: each of them would be looked at.
+const MOST_SHARING: usize = 1000;
+
 impl Rarity {
-    pub(crate) fn new(n_chunks: usize, floor: f32) -> Self {
-        Self { ln_chunks: (n_chunks.max(2) as f32).ln(), floor }
+    pub(crate) fn new(n_chunks: usize) -> Self {
+        Self { ln_chunks: (n_chunks.max(2) as f32).ln() }
     }
 
     /// How rare something is that `count` chunks have: 1 for one chunk, 0 for all of them.
@@ -20,15 +21,15 @@ impl Rarity {
     }
 
     /// What it says to have something in common that `count` chunks have: 1 where it is rarest, 0 where
-    /// it is no longer rare.
-    pub(crate) fn shared(self, count: usize) -> f32 {
-        let rare = (self.of(count) - self.floor) / (1.0 - self.floor);
+    /// it is as rare as `floor`, or less.
+    pub(crate) fn shared(self, count: usize, floor: f32) -> f32 {
+        let rare = (self.of(count) - floor) / (1.0 - floor);
         rare.max(0.0).powi(2)
     }
 
     /// More chunks than this may not share a name that still counts as rare.
-    pub(crate) fn most_sharing(self) -> usize {
-        (self.ln_chunks * (1.0 - self.floor)).exp().ceil() as usize + 1
+    pub(crate) fn most_sharing(self, floor: f32) -> usize {
+        ((self.ln_chunks * (1.0 - floor)).exp().ceil() as usize + 1).min(MOST_SHARING)
     }
 
     /// All chunks that there are, about.

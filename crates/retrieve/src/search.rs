@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use pikerag_knowledge::{AtomKind, ChunkId};
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ use crate::chunks::{fuse_hits, hybrid, nearest};
 use crate::finder::{Finder, Hit, RetrieveError};
 use crate::hops::{HopParams, Walk, hops};
 use crate::layers::{LayerParams, layers, spread_scores};
+use crate::question::Asked;
 
 /// A way to find chunks, by the name that settings and the command line use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -159,13 +161,14 @@ async fn joined(
     k: usize,
     params: SearchParams,
 ) -> Result<Vec<Hit>, RetrieveError> {
-    let spread = spread_scores(finder, query, params.layers).await?;
+    let floor = params.hops.rarity_floor.min(params.layers.rarity_floor);
+    let asked = Arc::new(Asked::new(finder, query, floor).await?);
+    let spread = spread_scores(finder, &asked, params.layers).await?;
     let best = spread.first().map_or(0.0, |hit| hit.score);
     let prior: BTreeMap<ChunkId, f32> = spread
         .into_iter()
         .filter(|hit| 0.0 < hit.score)
         .map(|hit| (hit.chunk, hit.score / best))
         .collect();
-    let mut walk = Walk::begin_with(finder, query, params.hops, prior).await?;
-    walk.gather(finder, k).await
+    Walk::along(finder, asked, params.hops, prior).await?.gather(finder, k).await
 }

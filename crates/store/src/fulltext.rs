@@ -3,6 +3,7 @@
 
 mod collect;
 mod place;
+mod scores;
 mod sound;
 
 use std::collections::{BTreeSet, HashSet};
@@ -211,7 +212,7 @@ impl FullText {
 
     /// The index as this process sees it now, whatever is committed later.
     pub(crate) fn snapshot(&self) -> TextSnapshot {
-        TextSnapshot { searcher: self.reader.searcher(), body: self.body }
+        TextSnapshot { searcher: self.reader.searcher(), id: self.id, body: self.body }
     }
 }
 
@@ -219,6 +220,7 @@ impl FullText {
 #[derive(Clone)]
 pub(crate) struct TextSnapshot {
     searcher: Searcher,
+    id: Field,
     body: Field,
 }
 
@@ -252,22 +254,26 @@ impl TextSnapshot {
             .context("searching the full-text index")
     }
 
-    /// What one term adds to the score of every chunk that has it, in no order.
-    pub(crate) fn scores(&self, term: &str, seen: Seen) -> Result<Vec<(u64, f32)>, StoreError> {
-        let term = Term::from_field_text(self.body, term);
-        let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
-        self.searcher.search(&query, &AllScores { seen }).context("searching the full-text index")
+    /// What each term adds to the score of each of these chunks: by chunk in order, 0 where there is nothing to add.
+    pub(crate) fn scores(
+        &self,
+        terms: &[String],
+        chunks: &[u64],
+        seen: &Seen,
+    ) -> Result<Vec<Vec<f32>>, StoreError> {
+        scores::of(self, terms, chunks, seen).context("searching the full-text index")
     }
 
     /// In how many chunks a term occurs.
     pub(crate) fn count(&self, term: &str, seen: Seen) -> Result<usize, StoreError> {
-        if seen.is_some() {
-            return Ok(self.scores(term, seen)?.len());
-        }
         let term = Term::from_field_text(self.body, term);
         let query = TermQuery::new(term, IndexRecordOption::Basic);
         // Not `doc_freq`: that counts deleted chunks until their segment is merged.
-        self.searcher.search(&query, &Count).context("searching the full-text index")
+        let counted = match seen {
+            Some(_) => self.searcher.search(&query, &AllScores { seen }).map(|found| found.len()),
+            None => self.searcher.search(&query, &Count),
+        };
+        counted.context("searching the full-text index")
     }
 }
 

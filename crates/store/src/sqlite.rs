@@ -368,7 +368,7 @@ fn tune(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(Duration::from_mins(1))?;
     connection.set_prepared_statement_cache_capacity(64);
     connection.execute_batch(
-        "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1000;",
+        "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;",
     )
 }
 

@@ -126,10 +126,18 @@ impl SearchIndex for Oracle {
         Ok(hits)
     }
 
-    async fn term_scores(&self, terms: &[String]) -> Result<Vec<Vec<Scored<ChunkId>>>, StoreError> {
+    async fn term_scores(
+        &self,
+        terms: &[String],
+        chunks: &[ChunkId],
+    ) -> Result<Vec<Vec<f32>>, StoreError> {
         let state = self.state();
-        let scored = |(item, score)| Scored { item, score };
-        Ok(terms.iter().map(|term| state.bm25(term).into_iter().map(scored).collect()).collect())
+        let of_terms: Vec<BTreeMap<ChunkId, f32>> =
+            terms.iter().map(|term| state.bm25(term).into_iter().collect()).collect();
+        let of_chunk = |chunk: &ChunkId| {
+            of_terms.iter().map(|of| of.get(chunk).copied().unwrap_or_default()).collect()
+        };
+        Ok(chunks.iter().map(of_chunk).collect())
     }
 
     async fn term_counts(&self, terms: &[String]) -> Result<Vec<usize>, StoreError> {

@@ -119,10 +119,14 @@ pub async fn terms_are_counted_in_what_is_there(shelf: &Shelf<impl Store>) {
     assert_eq!(base.term_counts(&terms).await.unwrap(), [3, 0]);
     base.delete_file("b.txt").await.unwrap();
     assert_eq!(base.term_counts(&terms).await.unwrap(), [2, 0]);
-    let scores = base.term_scores(&terms).await.unwrap();
-    assert_eq!((scores[0].len(), scores[1].len()), (2, 0));
-    assert!(scores[0].iter().all(|hit| 0.0 < hit.score));
-    assert_eq!(base.term_scores(&[]).await.unwrap(), Vec::<Vec<_>>::new());
+    let found = base.matching_chunks("crane", 9).await.unwrap();
+    let mut asked: Vec<ChunkId> = found.iter().map(|hit| hit.item).collect();
+    asked.extend([ChunkId(7), asked[0]]);
+    let scores = base.term_scores(&terms, &asked).await.unwrap();
+    let exact = [found[0].score, found[1].score, 0.0, found[0].score];
+    assert_eq!(scores, exact.map(|score| vec![score, 0.0]));
+    assert_eq!(base.term_scores(&[], &asked[..1]).await.unwrap(), [Vec::<f32>::new()]);
+    assert_eq!(base.term_scores(&terms, &[]).await.unwrap(), Vec::<Vec<f32>>::new());
 }
 
 /// A chunk that is gone is simply not there; a text that is gone is an error.

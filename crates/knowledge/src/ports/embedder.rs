@@ -30,6 +30,14 @@ pub trait Embedder: Send + Sync {
         self.embed(texts).await
     }
 
+    /// Whether the model knows the language of a text, as far as can be told: vectors of others tell little apart.
+    ///
+    /// # Errors
+    /// As [`Embedder::embed`].
+    async fn knows(&self, _text: &str) -> Result<bool, ModelError> {
+        Ok(true)
+    }
+
     /// Whether [`Embedder::embed_parted`] reads a text once for all its parts. Where it does not, parts cost what texts
     /// cost, and are better embedded as such.
     fn reads_parts(&self) -> bool {

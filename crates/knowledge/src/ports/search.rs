@@ -141,9 +141,13 @@ pub trait SearchIndex: Send + Sync {
         k: usize,
     ) -> Result<Vec<Scored<ChunkId>>, StoreError>;
 
-    /// What each query term contributes to the BM25 score of every chunk that has it, by term in
-    /// order; within a term in any order. Terms as `pikerag_language::query_terms` gives them.
-    async fn term_scores(&self, terms: &[String]) -> Result<Vec<Vec<Scored<ChunkId>>>, StoreError>;
+    /// What each term contributes to the BM25 score of each of these chunks: by chunk in order, within one by term in
+    /// order; 0 where a chunk has no such term, or is not there. Terms as `pikerag_language::query_terms` gives them.
+    async fn term_scores(
+        &self,
+        terms: &[String],
+        chunks: &[ChunkId],
+    ) -> Result<Vec<Vec<f32>>, StoreError>;
 
     /// In how many chunks each term occurs, in order.
     async fn term_counts(&self, terms: &[String]) -> Result<Vec<usize>, StoreError>;

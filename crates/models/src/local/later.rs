@@ -57,6 +57,10 @@ impl Embedder for LaterEmbedder {
         self.opened().await?.embed(texts).await
     }
 
+    async fn knows(&self, text: &str) -> Result<bool, ModelError> {
+        self.opened().await?.knows(text).await
+    }
+
     fn reads_parts(&self) -> bool {
         self.reads_parts
     }

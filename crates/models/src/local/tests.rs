@@ -87,6 +87,21 @@ async fn a_vector_does_not_depend_on_its_batch() {
     assert_eq!(embedder.embed_now(&[]).unwrap(), Vec::<Vector>::new());
 }
 
+#[tokio::test]
+async fn a_language_is_known_by_its_tokens() {
+    let folder = write(&PLAIN, &random_tensors());
+    let embedder = LaterEmbedder::new(weights(&folder)).unwrap();
+    for (text, knows) in [
+        ("Ada wrote the first program.", true),
+        ("Ada wrote the first program in Python.", true),
+        ("Ada schrieb das erste Programm.", false),
+        ("大脑", false),
+        ("", true),
+    ] {
+        assert_eq!(embedder.knows(text).await.unwrap(), knows, "{text:?}");
+    }
+}
+
 #[test]
 fn cuts_where_it_is_told_to() {
     let tensors = random_tensors();

@@ -10,6 +10,9 @@ use super::packed::Marks;
 use super::unigram::Unigram;
 use super::{WeightsError, math, read};
 
+/// What vocabularies call a token that stands for anything unknown.
+const UNKNOWN: [&str; 2] = ["[UNK]", "<unk>"];
+
 /// The tokenizer of a model.
 pub(super) enum Tokens {
     /// Of a `tokenizer.json`: cuts a text where the model's positions end.
@@ -28,6 +31,22 @@ impl Tokens {
     pub(super) fn windows(unigram: Unigram, marks: Marks, max_tokens: usize) -> Self {
         let n_pieces = max_tokens.saturating_sub(2).max(1);
         Self::Windows { unigram: Box::new(unigram), marks, n_pieces }
+    }
+
+    /// How many of a text's tokens stand for what is not in the vocabulary, from 0 to 1.
+    pub(super) fn unknown_share(&self, text: &str) -> Result<f32, Cause> {
+        let unknown = match self {
+            Self::File(tokenizer) => UNKNOWN.iter().find_map(|name| tokenizer.token_to_id(name)),
+            Self::Windows { unigram, .. } => Some(unigram.unknown()),
+        };
+        let located = self.located(text)?;
+        let tokens = located.windows.iter().flatten().zip(located.places.iter().flatten());
+        let (mut all, mut unknowns) = (0_usize, 0_usize);
+        for (token, _) in tokens.filter(|(_, place)| place.is_some()) {
+            all += 1;
+            unknowns += usize::from(Some(*token) == unknown);
+        }
+        Ok(unknowns as f32 / all.max(1) as f32)
     }
 
     /// The windows of a text, at least one, and where their tokens stand.

@@ -72,6 +72,11 @@ impl Unigram {
         unigram
     }
 
+    /// The token of a character that no piece covers.
+    pub(super) fn unknown(&self) -> u32 {
+        self.unknown
+    }
+
     /// The tokens of a text, without any that mark its beginning or end.
     pub(super) fn tokens(&self, text: &str) -> Vec<u32> {
         self.cover(&self.normalize(text, |_| ())).into_iter().map(|(token, _)| token).collect()

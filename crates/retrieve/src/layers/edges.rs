@@ -37,6 +37,7 @@ impl Edges<'_> {
                 named_by: params.refers_to,
                 names: params.referred_by,
                 entities: 0.0, // They have a weight of their own, below.
+                rarity_floor: params.rarity_floor,
             };
             let found = expand(self.finder, self.asked, links, chunk).await?;
             for (target, strength) in &found.titles {
@@ -52,7 +53,9 @@ impl Edges<'_> {
             }
         }
         if 0.0 < params.relates {
-            for (target, strength) in by_entities(self.finder, self.asked.rarity, chunk).await? {
+            for (target, strength) in
+                by_entities(self.finder, self.asked.rarity, params.rarity_floor, chunk).await?
+            {
                 add(target, 3, params.relates * saturated(strength));
             }
         }

@@ -10,9 +10,9 @@ use pikerag_language::query_terms;
 
 use super::{Aggregate, LayerParams};
 use crate::finder::{Finder, RetrieveError};
-use crate::question::{Asked, QuestionParams};
+use crate::question::Asked;
 
-/// Candidates that each side of each layer contributes.
+/// Candidates that meaning contributes on each layer.
 const SEEDS: usize = 200;
 /// Sources and sections closest in meaning, whose chunks are candidates too …
 const AROUND: usize = 20;
@@ -47,30 +47,24 @@ impl Scores {
     }
 }
 
-/// All candidates with their scores, and the question as it was looked up.
+/// All candidates with their scores.
 pub(super) async fn scores(
     finder: Finder<'_>,
-    question: &str,
+    asked: &Asked,
     params: LayerParams,
-) -> Result<(Asked, BTreeMap<ChunkId, Scores>), RetrieveError> {
-    let as_they_are = QuestionParams {
-        words: 1.0,
-        words_alone: 1.0,
-        meaning: 1.0,
-        rarity_floor: params.rarity_floor,
-    };
-    let asked = Asked::new(finder, question, as_they_are).await?;
+) -> Result<BTreeMap<ChunkId, Scores>, RetrieveError> {
     let words = if asked.vector.is_some() { params.words } else { 1.0 };
     let close = Close::find(finder, asked.vector.as_ref(), params).await?;
-    let mut ids = asked.seeds(SEEDS);
+    let mut ids = asked.seeds();
     ids.extend(close.chunks.iter());
     ids.extend(close.distilled.keys());
     ids.sort_unstable();
     ids.dedup();
     let chunks = finder.base.chunks(&ids).await?;
-    let by_words = asked.words_in_all();
+    let of_words = asked.words_of(finder, &ids).await?.into_iter().map(|words| words.iter().sum());
+    let by_words: HashMap<ChunkId, f32> = ids.iter().copied().zip(of_words).collect();
     let by_meaning = scaled(asked.closest.iter().copied());
-    let weights = Weights::new(finder, &asked).await?;
+    let weights = Weights::new(finder, asked).await?;
     let mut all = BTreeMap::new();
     for chunk in chunks.iter().filter(|chunk| chunk.is_searchable()) {
         let named = asked.named.get(&chunk.id).copied().unwrap_or_default();
@@ -96,7 +90,7 @@ pub(super) async fn scores(
     if asked.vector.is_none() && 0.0 < params.distilled {
         atoms_by_words(finder, &weights, params, &mut all).await?;
     }
-    Ok((asked, all))
+    Ok(all)
 }
 
 /// What of a source is compared word by word. Its title alone: a summary is found by its vector.

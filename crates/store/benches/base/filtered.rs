@@ -6,7 +6,7 @@ use std::sync::Arc;
 use divan::Bencher;
 use pikerag_knowledge::{Condition, Filter, KnowledgeBase, Snapshots};
 
-use crate::{FOUND, base, chunks, queries, questions, runtime};
+use crate::{FOUND, base, chunks, found, queries, questions, runtime};
 
 /// So many of a hundred documents' files are admitted; of 100, by a condition that all fit.
 #[derive(Clone, Copy)]
@@ -66,7 +66,12 @@ fn words_in_part(bencher: Bencher<'_, '_>, part: Part) {
 #[divan::bench(args = parts(), max_time = 5)]
 fn terms_in_part(bencher: Bencher<'_, '_>, part: Part) {
     let (seen, runtime, mut all) = (part.snapshot(), runtime(), questions());
+    let inputs = || {
+        let words = all.next().unwrap_or_default();
+        let best = found(&runtime, seen.as_ref(), &words);
+        (words, best)
+    };
     bencher
-        .with_inputs(|| all.next().unwrap_or_default())
-        .bench_local_values(|words| runtime.block_on(seen.term_scores(&words)));
+        .with_inputs(inputs)
+        .bench_local_values(|(words, best)| runtime.block_on(seen.term_scores(&words, &best)));
 }

@@ -145,14 +145,15 @@ impl SearchIndex for Base {
         .await
     }
 
-    async fn term_scores(&self, terms: &[String]) -> Result<Vec<Vec<Scored<ChunkId>>>, StoreError> {
-        let terms = terms.to_vec();
+    async fn term_scores(
+        &self,
+        terms: &[String],
+        chunks: &[ChunkId],
+    ) -> Result<Vec<Vec<f32>>, StoreError> {
+        let (terms, chunks) =
+            (terms.to_vec(), chunks.iter().map(|chunk| chunk.0).collect::<Vec<_>>());
         self.viewing("searching words", move |view| {
-            let scored = |(id, score)| Scored { item: ChunkId(id), score };
-            let list = |found: Vec<(u64, f32)>| found.into_iter().map(scored).collect();
-            view.in_text(|text, seen| {
-                terms.iter().map(|term| Ok(list(text.scores(term, seen.clone())?))).collect()
-            })
+            view.in_text(|text, seen| text.scores(&terms, &chunks, &seen))
         })
         .await
     }
