@@ -22,6 +22,7 @@ use pikerag_knowledge::{
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
 use pikerag_parse::{Limits, NoTools, parse};
 use proptest::prelude::*;
+use tokio::sync::Barrier;
 
 use crate::common::{Files, Shelf, block_on};
 
@@ -152,8 +153,8 @@ async fn sentences_are_read_with_their_chunks() {
     }
 }
 
-/// Files that say how many of them are being parsed.
-struct Slow(Files, AtomicUsize, AtomicUsize);
+/// Files that say how many of them are being parsed. None is done before as many are under way as shall be.
+struct Slow(Files, AtomicUsize, AtomicUsize, Barrier);
 
 #[async_trait]
 impl FileReader for Slow {
@@ -164,7 +165,8 @@ impl FileReader for Slow {
     async fn parse(&self, path: &str) -> Result<ReadFile, FileError> {
         let now = 1 + self.1.fetch_add(1, Ordering::Relaxed);
         self.2.fetch_max(now, Ordering::Relaxed);
-        tokio::time::sleep(Duration::from_millis(3)).await;
+        let others = tokio::time::timeout(Duration::from_mins(1), self.3.wait());
+        others.await.expect("too few are parsed side by side");
         self.1.fetch_sub(1, Ordering::Relaxed);
         self.0.parse(path).await
     }
@@ -178,7 +180,8 @@ async fn files_are_parsed_side_by_side() {
     let paths: Vec<String> = files.0.keys().cloned().collect();
     for chunk_by in [ChunkBy::Structure, ChunkBy::Model { min_tokens: 9 }] {
         let shelf = Shelf::empty();
-        let slow = Arc::new(Slow(files.clone(), AtomicUsize::new(0), AtomicUsize::new(0)));
+        let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let slow = Arc::new(Slow(files.clone(), now, most, Barrier::new(3)));
         let chat = ScriptedChat::by(|_| Ok("{\"end\": 1, \"summary\": \"A crane.\"}".to_owned()));
         let tools = Tools {
             base: shelf.base.clone(),
