@@ -5,6 +5,7 @@
 mod blocks;
 mod config;
 mod cross;
+mod files;
 mod gemm;
 mod halves;
 mod later;
@@ -119,7 +120,7 @@ impl LocalEmbedder {
         let (model, tokens) = match source {
             Source::Files(_) => {
                 let path = weights.folder.join("model.safetensors");
-                let model = Model::read(&Safetensors::open(&path, &read(&path)?)?, shape)?;
+                let model = Model::read(&Safetensors::open(&path)?, shape)?;
                 let path = weights.folder.join("tokenizer.json");
                 let tokens = Tokens::of_file(&path, model.max_tokens())?;
                 (model, tokens)

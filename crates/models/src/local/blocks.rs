@@ -1,7 +1,13 @@
 //! How are 32 weights kept in 18 bytes, and how does a table of words stay that small? A block is a
 //! scale of 16 bits and 32 numbers of 4 bits (`Q4_0` of ggml).
 
-use super::halves::from_f16;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::files::read_at;
+use super::halves::{Kind, from_f16};
 
 /// Weights per block.
 pub(super) const WEIGHTS: usize = 32;
@@ -21,19 +27,60 @@ pub(super) fn expand(blocks: &[u8], into: &mut Vec<f32>) {
 /// The vectors of a vocabulary, a row for each token.
 pub(super) enum Words {
     Floats(Vec<f32>),
+    /// Left where they are: a question needs a dozen rows, and a table has tens of megabytes.
+    File(Rows),
     /// Rows of whole blocks, expanded as they are asked for: 250,000 rows of 384 numbers take
     /// 54 MB, not 384.
     Blocks(Vec<u8>),
 }
 
+/// Rows of numbers in a file.
+pub(super) struct Rows {
+    pub(super) file: Arc<File>,
+    /// Where they lie; looked at when the file was opened.
+    pub(super) range: Range<u64>,
+    pub(super) kind: Kind,
+}
+
 impl Words {
-    /// Appends the row of a token, which is `hidden` numbers long; `None` if there is no such row.
-    pub(super) fn append(&self, token: u32, hidden: usize, into: &mut Vec<f32>) -> Option<()> {
+    /// Appends the row of a token, which is `hidden` numbers long; `false` if there is no such row.
+    ///
+    /// # Errors
+    /// The file cannot be read any more.
+    pub(super) fn append(
+        &self,
+        token: u32,
+        hidden: usize,
+        into: &mut Vec<f32>,
+    ) -> io::Result<bool> {
         match self {
-            Self::Floats(rows) => into.extend_from_slice(row(rows, token, hidden)?),
-            Self::Blocks(rows) => expand(row(rows, token, hidden / WEIGHTS * BYTES)?, into),
+            Self::Floats(rows) => {
+                let Some(row) = row(rows, token, hidden) else { return Ok(false) };
+                into.extend_from_slice(row);
+            }
+            Self::Blocks(rows) => {
+                let Some(row) = row(rows, token, hidden / WEIGHTS * BYTES) else {
+                    return Ok(false);
+                };
+                expand(row, into);
+            }
+            Self::File(rows) => return rows.append(token, hidden, into),
         }
-        Some(())
+        Ok(true)
+    }
+}
+
+impl Rows {
+    fn append(&self, token: u32, hidden: usize, into: &mut Vec<f32>) -> io::Result<bool> {
+        let length = self.kind.bytes().saturating_mul(hidden as u64);
+        let start = u64::from(token).saturating_mul(length).saturating_add(self.range.start);
+        if self.range.end < start.saturating_add(length) {
+            return Ok(false);
+        }
+        let mut bytes = vec![0; usize::try_from(length).map_err(io::Error::other)?];
+        read_at(&self.file, &mut bytes, start)?;
+        self.kind.append(&bytes, into);
+        Ok(true)
     }
 }
 
@@ -44,6 +91,8 @@ fn row<T>(rows: &[T], token: u32, length: usize) -> Option<&[T]> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     /// Two rows of 32: all halves of one scale, then a ramp of another.
@@ -69,14 +118,20 @@ mod tests {
     fn a_row_is_what_the_whole_table_has_there() {
         let mut all = Vec::new();
         expand(&rows(), &mut all);
-        for words in [Words::Blocks(rows()), Words::Floats(all.clone())] {
+        let mut file = tempfile::tempfile().unwrap();
+        let bytes: Vec<u8> = all.iter().flat_map(|value| value.to_le_bytes()).collect();
+        // Others stand before and behind.
+        file.write_all(&[&[7; 5], bytes.as_slice(), &[7; 900]].concat()).unwrap();
+        let range = 5..5 + bytes.len() as u64;
+        let in_file = Rows { file: Arc::new(file), range, kind: Kind::F32 };
+        for words in [Words::Blocks(rows()), Words::Floats(all.clone()), Words::File(in_file)] {
             for token in 0..2_u32 {
                 let mut row = vec![9.0];
-                words.append(token, 32, &mut row).unwrap();
+                assert!(words.append(token, 32, &mut row).unwrap());
                 assert_eq!(row[1..], all[token as usize * 32..][..32], "row {token}");
             }
             for token in [2, u32::MAX] {
-                assert!(words.append(token, 32, &mut Vec::new()).is_none(), "row {token}");
+                assert!(!words.append(token, 32, &mut Vec::new()).unwrap(), "row {token}");
             }
         }
     }

@@ -18,9 +18,9 @@ use tokenizers::{PostProcessor, Tokenizer};
 use super::config::{self, Shape};
 use super::linear::Linear;
 use super::model::{ForwardError, Model, Scratch};
-use super::tensors::{self, Safetensors};
+use super::tensors::Safetensors;
 use super::tokenize::read_tokenizer;
-use super::{SetOnDrop, Weights, WeightsError, batches, read};
+use super::{SetOnDrop, Weights, WeightsError, batches};
 
 /// Pairs are cut here, or where the positions end: what cross-encoders are trained on.
 const MAX_TOKENS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(511);
@@ -63,8 +63,7 @@ impl LocalReranker {
     pub fn open(weights: &Weights) -> Result<Self, WeightsError> {
         let (shape, names) = read_shape(&weights.folder)?;
         let path = weights.folder.join("model.safetensors");
-        let bytes = read(&path)?;
-        let tensors = Safetensors::open(&path, &bytes)?;
+        let tensors = Safetensors::open(&path)?;
         let model = Model::read(&tensors, shape)?;
         let head = Head::read(tensors, names, model.shape.hidden)?;
         let path = weights.folder.join("tokenizer.json");
@@ -147,8 +146,8 @@ fn read_shape(folder: &Path) -> Result<(Shape, HeadNames), WeightsError> {
 }
 
 impl Head {
-    fn read(body: Safetensors<'_>, names: HeadNames, hidden: usize) -> Result<Self, WeightsError> {
-        let dense = |tensors: &Safetensors<'_>| {
+    fn read(body: Safetensors, names: HeadNames, hidden: usize) -> Result<Self, WeightsError> {
+        let dense = |tensors: &Safetensors| {
             Linear::read(tensors, &[names.dense.to_owned()], hidden, hidden)
         };
         let of_body = if names.dense_is_in_body { Some(dense(&body)?) } else { None };
@@ -251,7 +250,7 @@ impl LaterReranker {
     /// See [`WeightsError`]. What only loading can tell comes with the first texts, as [`ModelError::Broken`].
     pub fn new(weights: Weights) -> Result<Self, WeightsError> {
         read_shape(&weights.folder)?;
-        tensors::check_length(&weights.folder.join("model.safetensors"))?;
+        drop(Safetensors::open(&weights.folder.join("model.safetensors"))?);
         Ok(Self { weights, opened: Arc::default() })
     }
 }

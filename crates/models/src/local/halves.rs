@@ -1,7 +1,45 @@
-//! How is a number of 16 bits read, of either kind?
+//! How is a number read that is written in 32 bits, or in 16 of either kind?
+
+use safetensors::Dtype;
+
+/// How numbers are written.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    F32,
+    F16,
+    BF16,
+}
+
+impl Kind {
+    pub(super) fn of(dtype: Dtype) -> Option<Self> {
+        match dtype {
+            Dtype::F32 => Some(Self::F32),
+            Dtype::F16 => Some(Self::F16),
+            Dtype::BF16 => Some(Self::BF16),
+            _ => None,
+        }
+    }
+
+    /// Of a number.
+    pub(super) fn bytes(self) -> u64 {
+        match self {
+            Self::F32 => 4,
+            Self::F16 | Self::BF16 => 2,
+        }
+    }
+
+    /// Appends the numbers that are written in these bytes.
+    pub(super) fn append(self, bytes: &[u8], into: &mut Vec<f32>) {
+        match self {
+            Self::F32 => into.extend(bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b))),
+            Self::F16 => into.extend(bytes.as_chunks().0.iter().map(|b| from_f16(*b))),
+            Self::BF16 => into.extend(bytes.as_chunks().0.iter().map(|b| from_bf16(*b))),
+        }
+    }
+}
 
 /// The upper half of an `f32`.
-pub(super) fn from_bf16(bytes: [u8; 2]) -> f32 {
+fn from_bf16(bytes: [u8; 2]) -> f32 {
     f32::from_bits(u32::from(u16::from_le_bytes(bytes)) << 16)
 }
 

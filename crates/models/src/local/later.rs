@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use pikerag_knowledge::{Embedder, ModelError, Parted, PartedVectors, Vector};
 
-use super::{LocalEmbedder, Source, Weights, WeightsError, reads_parts, tensors};
+use super::tensors::Safetensors;
+use super::{LocalEmbedder, Source, Weights, WeightsError, reads_parts};
 
 /// A sentence model that is loaded on first use, once.
 #[derive(Clone)]
@@ -24,7 +25,7 @@ impl LaterEmbedder {
     pub fn new(weights: Weights) -> Result<Self, WeightsError> {
         let source = Source::look(&weights)?;
         match &source {
-            Source::Files(_) => tensors::check_length(&weights.folder.join("model.safetensors"))?,
+            Source::Files(_) => drop(Safetensors::open(&weights.folder.join("model.safetensors"))?),
             Source::Packed(_) => {} // Looked through already.
         }
         let reads_parts = reads_parts(source.shape());

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use pikerag_knowledge::Vector;
+use rayon::prelude::*;
 
 use super::blocks::Words;
 use super::config::{Activation, Pooling, Shape};
@@ -47,6 +48,8 @@ pub(super) enum ForwardError {
     Token { token: u32, position: usize },
     #[error("the weights do not fit together")]
     Shape(#[from] OutOfBounds),
+    #[error("the vocabulary's vectors cannot be read any more")]
+    Unreadable(#[from] std::io::Error),
 }
 
 /// Buffers that live from batch to batch.
@@ -75,21 +78,22 @@ impl Model {
         }
         let before = shape.first_position.saturating_mul(hidden).min(positions.len());
         positions.drain(..before);
-        let mut layers = Vec::new();
-        for i in 0..shape.layers {
+        // Most of the time goes into rounding: all at once.
+        let layer = |i: usize| -> Result<Layer, WeightsError> {
             let at = |name: &str| format!("encoder.layer.{i}.{name}");
             let linear =
                 |name: &str, inputs, outputs| Linear::read(tensors, &[at(name)], inputs, outputs);
             let parts = ["query", "key", "value"].map(|part| at(&format!("attention.self.{part}")));
-            layers.push(Layer {
+            Ok(Layer {
                 query_key_value: Linear::read(tensors, &parts, hidden, hidden)?,
                 attention_output: linear("attention.output.dense", hidden, hidden)?,
                 attention_norm: Norm::read(tensors, &at("attention.output.LayerNorm"), hidden)?,
                 widen: linear("intermediate.dense", hidden, wide)?,
                 narrow: linear("output.dense", wide, hidden)?,
                 output_norm: Norm::read(tensors, &at("output.LayerNorm"), hidden)?,
-            });
-        }
+            })
+        };
+        let layers = (0..shape.layers).into_par_iter().map(layer).collect::<Result<_, _>>()?;
         let words = tensors.words(hidden)?;
         let norm = Norm::read(tensors, "embeddings.LayerNorm", hidden)?;
         Ok(Self { shape, words, positions, second_type, norm, layers })
@@ -177,9 +181,9 @@ impl Model {
             let second = seconds.get(nth).copied().unwrap_or(usize::MAX);
             for (position, &token) in text.iter().enumerate() {
                 let start = x.len();
-                let word = self.words.append(token, hidden, x);
+                let has_word = self.words.append(token, hidden, x)?;
                 let place = row(&self.positions, position).and_then(|at| self.positions.get(at));
-                let (Some(()), Some(place)) = (word, place) else {
+                let Some(place) = place.filter(|_| has_word) else {
                     return Err(ForwardError::Token { token, position });
                 };
                 add(x.get_mut(start..).unwrap_or_default(), place);

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, Read};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ use pikerag_knowledge::ports::Cause;
 use super::WeightsError;
 use super::blocks::{self, Words};
 use super::config::{Activation, Pooling, Shape};
+use super::files::read_range;
 use super::tensors::Tensors;
 use super::unigram::Unigram;
 
@@ -93,15 +94,8 @@ impl Packed {
 
     /// The bytes of a range that the header gave, and that lay within the file then.
     fn bytes(&self, range: &Range<u64>) -> Result<Vec<u8>, WeightsError> {
-        let read = || -> io::Result<Vec<u8>> {
-            let length = usize::try_from(range.end - range.start).map_err(io::Error::other)?;
-            let mut bytes = vec![0; length];
-            let mut file = &self.file;
-            file.seek(SeekFrom::Start(range.start))?;
-            file.read_exact(&mut bytes)?;
-            Ok(bytes)
-        };
-        read().map_err(|source| WeightsError::Unreadable { path: self.path.clone(), source })
+        let unreadable = |source| WeightsError::Unreadable { path: self.path.clone(), source };
+        read_range(&self.file, range).map_err(unreadable)
     }
 
     fn wrong(&self, tensor: &str, what: impl Into<String>) -> WeightsError {

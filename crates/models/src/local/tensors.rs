@@ -1,21 +1,24 @@
-//! Named tensors of a `model.safetensors`, as `f32` in row order.
+//! Named tensors of a `model.safetensors`, as `f32` in row order; read one by one, as they are asked for.
 
 use std::collections::HashMap;
-use std::io::Read;
+use std::fs::File;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pikerag_knowledge::ports::Cause;
-use safetensors::{Dtype, SafeTensors};
+use safetensors::Dtype;
 
 use super::WeightsError;
-use super::blocks::Words;
-use super::halves::{from_bf16, from_f16};
+use super::blocks::{Rows, Words};
+use super::files::{read_at, read_range};
+use super::halves::Kind;
 
 /// Names end like this in every BERT; what comes before (`bert.`, `roberta.`, nothing) is dropped.
 const FIRST: &str = "embeddings.word_embeddings.weight";
 
 /// Where a model's numbers come from, under the names that BERT's checkpoints have for them.
-pub(super) trait Tensors {
+pub(super) trait Tensors: Sync {
     /// The numbers of a tensor, which must have this shape.
     fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, WeightsError>;
 
@@ -27,22 +30,60 @@ pub(super) trait Tensors {
 }
 
 /// The tensors of a `model.safetensors`.
-pub(super) struct Safetensors<'a> {
+pub(super) struct Safetensors {
     path: PathBuf,
     prefix: String,
-    file: SafeTensors<'a>,
+    file: Arc<File>,
+    /// Where the numbers begin that the header counts from.
+    start: u64,
+    tensors: HashMap<String, Entry>,
 }
 
-impl<'a> Safetensors<'a> {
-    /// Reads the header; `path` is for messages.
-    pub(super) fn open(path: &Path, bytes: &'a [u8]) -> Result<Self, WeightsError> {
-        let file = SafeTensors::deserialize(bytes).map_err(|cause| WeightsError::Malformed {
-            path: path.to_owned(),
-            source: cause.into(),
-        })?;
-        let prefix = file.names().into_iter().find_map(|name| name.strip_suffix(FIRST));
+/// What the header says of a tensor.
+#[derive(serde::Deserialize)]
+struct Entry {
+    dtype: Dtype,
+    shape: Vec<usize>,
+    data_offsets: [u64; 2],
+}
+
+/// A header's entry; its `__metadata__` has no place in the file.
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum Said {
+    Tensor(Entry),
+    Other(serde::de::IgnoredAny),
+}
+
+impl Safetensors {
+    /// Reads the header, and whether the file is as long as it says: a download that broke off is not.
+    pub(super) fn open(path: &Path) -> Result<Self, WeightsError> {
+        let unreadable = |source| WeightsError::Unreadable { path: path.to_owned(), source };
+        let malformed = |source: Cause| WeightsError::Malformed { path: path.to_owned(), source };
+        let file = File::open(path).map_err(unreadable)?;
+        let length = file.metadata().map_err(unreadable)?.len();
+        let mut head = [0; 8];
+        read_at(&file, &mut head, 0).map_err(|error| malformed(error.into()))?;
+        let start = u64::from_le_bytes(head).saturating_add(8);
+        if length < start {
+            return Err(malformed("it ends within its header".into()));
+        }
+        let header = read_range(&file, &(8..start)).map_err(unreadable)?;
+        let said: HashMap<String, Said> =
+            serde_json::from_slice(&header).map_err(|error| malformed(error.into()))?;
+        let tensor = |(name, said)| match said {
+            Said::Tensor(entry) => Some((name, entry)),
+            Said::Other(_) => None,
+        };
+        let tensors: HashMap<String, Entry> = said.into_iter().filter_map(tensor).collect();
+        let ends = tensors.values().map(|entry| entry.data_offsets[1]);
+        let wanted = ends.max().unwrap_or(0).saturating_add(start);
+        if length != wanted {
+            return Err(malformed(format!("it has {length} bytes, not {wanted}").into()));
+        }
+        let prefix = tensors.keys().filter_map(|name| name.strip_suffix(FIRST)).min();
         let prefix = prefix.unwrap_or_default().to_owned();
-        Ok(Self { path: path.to_owned(), prefix, file })
+        Ok(Self { path: path.to_owned(), prefix, file: Arc::new(file), start, tensors })
     }
 
     /// The same file by the whole names of its tensors: a head stands beside the body of a model.
@@ -51,71 +92,55 @@ impl<'a> Safetensors<'a> {
     }
 
     /// Old checkpoints call a norm's weight and bias gamma and beta.
-    fn find(&self, name: &str) -> Option<safetensors::tensor::TensorView<'a>> {
+    fn find(&self, name: &str) -> Option<&Entry> {
         let name = format!("{}{name}", self.prefix);
         let old = name
             .replace("LayerNorm.weight", "LayerNorm.gamma")
             .replace("LayerNorm.bias", "LayerNorm.beta");
-        self.file.tensor(&name).or_else(|_| self.file.tensor(&old)).ok()
+        self.tensors.get(&name).or_else(|| self.tensors.get(&old))
     }
-}
 
-impl Tensors for Safetensors<'_> {
-    fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, WeightsError> {
+    /// Where the numbers of a tensor of this shape lie, and of which kind they are.
+    fn place(&self, name: &str, shape: &[usize]) -> Result<(Range<u64>, Kind), WeightsError> {
         let wrong = |what: String| WeightsError::Tensor {
             path: self.path.clone(),
             tensor: name.to_owned(),
             what,
         };
         let tensor = self.find(name).ok_or_else(|| wrong("is missing".to_owned()))?;
-        if tensor.shape() != shape {
-            let what = format!("has shape {:?}, config.json says {shape:?}", tensor.shape());
+        if tensor.shape != shape {
+            let what = format!("has shape {:?}, config.json says {shape:?}", tensor.shape);
             return Err(wrong(what));
         }
-        let data = tensor.data();
-        match tensor.dtype() {
-            Dtype::F32 => Ok(data.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect()),
-            Dtype::F16 => Ok(data.as_chunks().0.iter().map(|b| from_f16(*b)).collect()),
-            Dtype::BF16 => Ok(data.as_chunks().0.iter().map(|b| from_bf16(*b)).collect()),
-            other => Err(wrong(format!("has numbers of type {other:?}, not F32, F16 or BF16"))),
+        let kind = Kind::of(tensor.dtype).ok_or_else(|| {
+            wrong(format!("has numbers of type {:?}, not F32, F16 or BF16", tensor.dtype))
+        })?;
+        let [start, end] = tensor.data_offsets.map(|offset| offset.saturating_add(self.start));
+        let n_bytes = shape.iter().try_fold(kind.bytes(), |all, n| all.checked_mul(*n as u64));
+        // The file ends where the last tensor does.
+        if n_bytes.is_none() || start.checked_add(n_bytes.unwrap_or(0)) != Some(end) {
+            return Err(wrong(format!("has shape {shape:?} and lies from {start} to {end}")));
         }
+        Ok((start..end, kind))
+    }
+}
+
+impl Tensors for Safetensors {
+    fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, WeightsError> {
+        let (range, kind) = self.place(name, shape)?;
+        let unreadable = |source| WeightsError::Unreadable { path: self.path.clone(), source };
+        let bytes = read_range(&self.file, &range).map_err(unreadable)?;
+        let mut values = Vec::with_capacity(shape.iter().product());
+        kind.append(&bytes, &mut values);
+        Ok(values)
     }
 
     fn rows(&self, name: &str) -> usize {
-        self.find(name).and_then(|tensor| tensor.shape().first().copied()).unwrap_or(0)
+        self.find(name).and_then(|tensor| tensor.shape.first().copied()).unwrap_or(0)
     }
 
     fn words(&self, hidden: usize) -> Result<Words, WeightsError> {
-        Ok(Words::Floats(self.get(FIRST, &[self.rows(FIRST), hidden])?))
+        let (range, kind) = self.place(FIRST, &[self.rows(FIRST), hidden])?;
+        Ok(Words::File(Rows { file: Arc::clone(&self.file), range, kind }))
     }
-}
-
-/// Whether a file is as long as its header says: a download that broke off is not.
-pub(super) fn check_length(path: &Path) -> Result<(), WeightsError> {
-    let unreadable = |source| WeightsError::Unreadable { path: path.to_owned(), source };
-    let malformed = |source: Cause| WeightsError::Malformed { path: path.to_owned(), source };
-    let mut file = std::fs::File::open(path).map_err(unreadable)?;
-    let length = file.metadata().map_err(unreadable)?.len();
-    let mut head = [0; 8];
-    file.read_exact(&mut head).map_err(|error| malformed(error.into()))?;
-    let head = u64::from_le_bytes(head);
-    if length < head.saturating_add(8) {
-        return Err(malformed("it ends within its header".into()));
-    }
-    let mut header = Vec::new();
-    file.take(head).read_to_end(&mut header).map_err(unreadable)?;
-    let tensors: HashMap<String, Entry> =
-        serde_json::from_slice(&header).map_err(|error| malformed(error.into()))?;
-    let ends = tensors.values().filter_map(|entry| entry.data_offsets.map(|offsets| offsets[1]));
-    let wanted = ends.max().unwrap_or(0).saturating_add(head).saturating_add(8);
-    match length == wanted {
-        true => Ok(()),
-        false => Err(malformed(format!("it has {length} bytes, not {wanted}").into())),
-    }
-}
-
-/// What the header says of a tensor; its `__metadata__` has no place in the file.
-#[derive(serde::Deserialize)]
-struct Entry {
-    data_offsets: Option<[u64; 2]>,
 }
