@@ -263,7 +263,7 @@ impl Loaded {
         let no_parts = vec![Vec::new(); windows.len()];
         let vectors = self.of_windows(&windows, &no_parts, is_cancelled)?;
         let vectors = vectors.into_iter().map(|(whole, _)| whole).collect();
-        Ok(tokenize::joined(&texts, vectors))
+        Ok(tokenize::joined(texts.iter(), vectors))
     }
 
     fn broken(&self, source: Cause) -> ModelError {

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use pikerag_knowledge::ports::Cause;
@@ -16,6 +16,7 @@ use serde::Deserialize;
 use tokenizers::{PostProcessor, Tokenizer};
 
 use super::config::{self, Shape};
+use super::later::Later;
 use super::linear::Linear;
 use super::model::{ForwardError, Model, Scratch};
 use super::tensors::Safetensors;
@@ -238,10 +239,7 @@ impl Loaded {
 
 /// A cross-encoder that is loaded on first use, once.
 #[derive(Clone)]
-pub struct LaterReranker {
-    weights: Weights,
-    opened: Arc<OnceLock<Result<LocalReranker, Arc<WeightsError>>>>,
-}
+pub struct LaterReranker(Later<LocalReranker>);
 
 impl LaterReranker {
     /// Looks whether there is a model that we can run, and whether its file is whole; nothing is loaded.
@@ -251,28 +249,20 @@ impl LaterReranker {
     pub fn new(weights: Weights) -> Result<Self, WeightsError> {
         read_shape(&weights.folder)?;
         drop(Safetensors::open(&weights.folder.join("model.safetensors"))?);
-        Ok(Self { weights, opened: Arc::default() })
+        Ok(Self(Later::new(weights, LocalReranker::open)))
     }
 }
 
 #[async_trait]
 impl Reranker for LaterReranker {
     fn name(&self) -> &str {
-        &self.weights.name
+        self.0.name()
     }
 
     async fn rerank(&self, query: &str, texts: &[String]) -> Result<Relevance, ModelError> {
         if texts.is_empty() {
             return Ok(Relevance::default());
         }
-        let broken = |source| ModelError::Broken { model: self.weights.name.clone(), source };
-        let this = self.clone();
-        let open = move || {
-            let load = || LocalReranker::open(&this.weights).map_err(Arc::new);
-            this.opened.get_or_init(load).clone()
-        };
-        let opened = tokio::task::spawn_blocking(open).await;
-        let opened = opened.map_err(|cause| broken(cause.into()))?;
-        opened.map_err(|cause| broken(Box::new(cause)))?.rerank(query, texts).await
+        self.0.opened().await?.rerank(query, texts).await
     }
 }

@@ -8,12 +8,45 @@ use pikerag_knowledge::{Embedder, ModelError, Parted, PartedVectors, Vector};
 use super::tensors::Safetensors;
 use super::{LocalEmbedder, Source, Weights, WeightsError, reads_parts};
 
+/// A model in memory, once somebody has asked for it.
+#[derive(Clone)]
+pub(super) struct Later<T> {
+    weights: Weights,
+    open: fn(&Weights) -> Result<T, WeightsError>,
+    opened: Arc<OnceLock<Result<T, Arc<WeightsError>>>>,
+}
+
+impl<T: Clone + Send + Sync + 'static> Later<T> {
+    pub(super) fn new(weights: Weights, open: fn(&Weights) -> Result<T, WeightsError>) -> Self {
+        Self { weights, open, opened: Arc::default() }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.weights.name
+    }
+
+    /// Loads the model if nobody has.
+    ///
+    /// # Errors
+    /// [`ModelError::Broken`], also for everybody who comes later.
+    pub(super) async fn opened(&self) -> Result<T, ModelError> {
+        let broken = |source| ModelError::Broken { model: self.weights.name.clone(), source };
+        let this = self.clone();
+        let open = move || {
+            let load = || (this.open)(&this.weights).map_err(Arc::new);
+            this.opened.get_or_init(load).clone()
+        };
+        let opened = tokio::task::spawn_blocking(open).await;
+        let opened = opened.map_err(|cause| broken(cause.into()))?;
+        opened.map_err(|cause| broken(Box::new(cause)))
+    }
+}
+
 /// A sentence model that is loaded on first use, once.
 #[derive(Clone)]
 pub struct LaterEmbedder {
-    weights: Weights,
+    model: Later<LocalEmbedder>,
     reads_parts: bool,
-    opened: Arc<OnceLock<Result<LocalEmbedder, Arc<WeightsError>>>>,
 }
 
 impl LaterEmbedder {
@@ -29,37 +62,25 @@ impl LaterEmbedder {
             Source::Packed(_) => {} // Looked through already.
         }
         let reads_parts = reads_parts(source.shape());
-        Ok(Self { weights, reads_parts, opened: Arc::default() })
-    }
-
-    async fn opened(&self) -> Result<LocalEmbedder, ModelError> {
-        let broken = |source| ModelError::Broken { model: self.weights.name.clone(), source };
-        let this = self.clone();
-        let open = move || {
-            let load = || LocalEmbedder::open(&this.weights).map_err(Arc::new);
-            this.opened.get_or_init(load).clone()
-        };
-        let opened = tokio::task::spawn_blocking(open).await;
-        let opened = opened.map_err(|cause| broken(cause.into()))?;
-        opened.map_err(|cause| broken(Box::new(cause)))
+        Ok(Self { model: Later::new(weights, LocalEmbedder::open), reads_parts })
     }
 }
 
 #[async_trait]
 impl Embedder for LaterEmbedder {
     fn name(&self) -> &str {
-        &self.weights.name
+        self.model.name()
     }
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
         if texts.is_empty() {
             return Ok(Vec::new());
         }
-        self.opened().await?.embed(texts).await
+        self.model.opened().await?.embed(texts).await
     }
 
     async fn knows(&self, text: &str) -> Result<bool, ModelError> {
-        self.opened().await?.knows(text).await
+        self.model.opened().await?.knows(text).await
     }
 
     fn reads_parts(&self) -> bool {
@@ -70,6 +91,6 @@ impl Embedder for LaterEmbedder {
         if texts.is_empty() {
             return Ok(Vec::new());
         }
-        self.opened().await?.embed_parted(texts).await
+        self.model.opened().await?.embed_parted(texts).await
     }
 }

@@ -101,6 +101,13 @@ impl NullaryFnOnce for LayerNorm<'_> {
     }
 }
 
+/// a ← a + b
+pub(super) fn add(a: &mut [f32], b: &[f32]) {
+    for (a, b) in a.iter_mut().zip(b) {
+        *a += b;
+    }
+}
+
 /// Scales a vector to length 1; a vector of zeros stays.
 pub(super) fn normalize(vector: &mut [f32]) {
     let length = sum(vector, |value| value * value).sqrt().max(1e-12);

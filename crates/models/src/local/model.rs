@@ -12,6 +12,7 @@ use super::blocks::Words;
 use super::config::{Activation, Pooling, Shape};
 use super::gemm::{Matrix, MatrixMut, OutOfBounds, multiply};
 use super::linear::{Linear, Rounded};
+use super::math::add;
 use super::tensors::Tensors;
 use super::{WeightsError, math};
 
@@ -93,7 +94,9 @@ impl Model {
                 output_norm: Norm::read(tensors, &at("output.LayerNorm"), hidden)?,
             })
         };
-        let layers = (0..shape.layers).into_par_iter().map(layer).collect::<Result<_, _>>()?;
+        let layers: Vec<_> = (0..shape.layers).into_par_iter().map(layer).collect();
+        // In order: of several that are wrong it is always the first that is told.
+        let layers = layers.into_iter().collect::<Result<_, _>>()?;
         let words = tensors.words(hidden)?;
         let norm = Norm::read(tensors, "embeddings.LayerNorm", hidden)?;
         Ok(Self { shape, words, positions, second_type, norm, layers })
@@ -278,11 +281,4 @@ fn sum(rows: Option<&[f32]>, hidden: usize) -> Vector {
         add(&mut sum, row);
     }
     sum
-}
-
-/// a ← a + b
-fn add(a: &mut [f32], b: &[f32]) {
-    for (a, b) in a.iter_mut().zip(b) {
-        *a += b;
-    }
 }

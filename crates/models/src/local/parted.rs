@@ -33,9 +33,7 @@ impl Loaded {
         }
         let (wholes, parts): (Vec<_>, Vec<_>) =
             self.of_windows(&windows, &spans, is_cancelled)?.into_iter().unzip();
-        let windows: Vec<Vec<Vec<u32>>> =
-            located.iter().map(|located| located.windows.clone()).collect();
-        let wholes = joined(&windows, wholes);
+        let wholes = joined(located.iter().map(|located| &located.windows), wholes);
         let mut of_windows = parts.into_iter();
         let mut found = Vec::with_capacity(texts.len());
         let mut alone = Vec::new();
@@ -43,7 +41,10 @@ impl Loaded {
             let mut parts = vec![Vector::new(); text.parts.len()];
             for of_window in of_windows.by_ref().take(located.windows.len()) {
                 for (sum, part) in parts.iter_mut().zip(of_window) {
-                    add(sum, &part);
+                    match sum.is_empty() {
+                        true => *sum = part,
+                        false => math::add(sum, &part),
+                    }
                 }
             }
             for (nth, (vector, part)) in parts.iter_mut().zip(&text.parts).enumerate() {
@@ -101,15 +102,4 @@ fn tokens_of(part: &Range<usize>, places: &[Option<usize>]) -> Range<usize> {
     let start = places.iter().position(within).unwrap_or(0);
     let end = places.iter().rposition(within).map_or(start, |last| last + 1);
     start..end
-}
-
-/// sum ← sum + vector; nothing yet is an empty sum, and an empty vector adds nothing.
-fn add(sum: &mut Vector, vector: &[f32]) {
-    if sum.is_empty() {
-        sum.extend_from_slice(vector);
-        return;
-    }
-    for (to, from) in sum.iter_mut().zip(vector) {
-        *to += from;
-    }
 }

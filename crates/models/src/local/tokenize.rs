@@ -129,9 +129,12 @@ pub(super) fn read_tokenizer(path: &Path, max_tokens: usize) -> Result<Tokenizer
 
 /// One unit vector per text from those of its windows: each is the sum over the window's tokens, and
 /// their means count by the pieces in them. Ends early where vectors are missing.
-pub(super) fn joined(texts: &[Vec<Vec<u32>>], vectors: Vec<Vector>) -> Vec<Vector> {
+pub(super) fn joined<'a>(
+    texts: impl Iterator<Item = &'a Vec<Vec<u32>>>,
+    vectors: Vec<Vector>,
+) -> Vec<Vector> {
     let mut vectors = vectors.into_iter();
-    let mut joined = Vec::with_capacity(texts.len());
+    let mut joined = Vec::new();
     for windows in texts {
         let Some(mut sum) = vectors.next() else { return joined };
         if 1 < windows.len() {
@@ -139,9 +142,7 @@ pub(super) fn joined(texts: &[Vec<Vec<u32>>], vectors: Vec<Vector>) -> Vec<Vecto
             for window in windows.iter().skip(1) {
                 let Some(mut vector) = vectors.next() else { return joined };
                 scale(&mut vector, Some(window));
-                for (to, from) in sum.iter_mut().zip(vector) {
-                    *to += from;
-                }
+                math::add(&mut sum, &vector);
             }
         }
         math::normalize(&mut sum);
