@@ -54,7 +54,7 @@ pub(crate) fn told(error: &anyhow::Error) -> String {
 pub(crate) fn notice(notice: &Notice) -> String {
     let advice = match notice {
         Notice::OtherVectors { .. } => Some("run `pikerag index PATH…` to make them anew"),
-        Notice::NoEmbedder { .. } => Some("see `pikerag doctor`"),
+        Notice::NoEmbedder { .. } | Notice::Foreign { .. } => Some("see `pikerag doctor`"),
         _ => None,
     };
     format!("{notice}{}", joined(advice.map(str::to_owned)))

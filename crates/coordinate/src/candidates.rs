@@ -2,8 +2,10 @@
 //! that candidates lead to.
 
 use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroU64;
 
 use pikerag_knowledge::{Candidate, Chunk, ChunkId, Via};
+use pikerag_language::estimate_tokens;
 use pikerag_retrieve::{AtomHit, Hit};
 
 use crate::ports::{Ports, SolveError};
@@ -70,6 +72,27 @@ pub(crate) async fn chunk_candidates(
         });
     }
     Ok(all)
+}
+
+/// The chunks that candidates lead to, in their order, as far as so many tokens hold them with their titles: the first
+/// whatever its length, then each that still has room. Candidates that have none are left out.
+pub(crate) async fn fetch_within(
+    ports: &Ports,
+    candidates: Vec<Candidate>,
+    tokens: Option<NonZeroU64>,
+) -> Result<(Vec<Candidate>, Vec<Chunk>), SolveError> {
+    let chunks = fetch(ports, &candidates).await?;
+    let Some(tokens) = tokens else { return Ok((candidates, chunks)) };
+    let (mut room, mut held) = (tokens.get(), Vec::new());
+    for chunk in chunks {
+        let size = estimate_tokens(&chunk.full_title()) + estimate_tokens(&chunk.text);
+        if held.is_empty() || size <= room {
+            room = room.saturating_sub(size);
+            held.push(chunk);
+        }
+    }
+    let is_held = |candidate: &Candidate| held.iter().any(|chunk| chunk.id == candidate.chunk);
+    Ok((candidates.into_iter().filter(is_held).collect(), held))
 }
 
 /// These chunks; one that is gone is no candidate.

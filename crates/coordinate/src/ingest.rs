@@ -27,10 +27,7 @@ use crate::indexing::stamp::stamp;
 use crate::indexing::table::running;
 use crate::indexing::{embed, fresh};
 
-/// Indexes files: all that is new or changed, then all that an earlier run left undone.
-///
-/// A file that fails is named in the report, and the rest go on. A budget that is spent, or a model
-/// that refuses, ends the run early; what is done stays.
+/// Indexes files: all that is new or changed ([`read_files`]), then all that an earlier run left undone ([`build`]).
 ///
 /// # Errors
 /// The base cannot be written.
@@ -43,11 +40,51 @@ pub async fn ingest(
     params: &Params,
     watch: Watch<'_>,
 ) -> Result<Report, StoreError> {
+    let report = read_files(tools, files, params, watch).await?;
+    build(tools, params, watch, report).await
+}
+
+/// Brings all files that are new or changed into the base, as chunks. No embedder is needed for that.
+///
+/// A file that fails is named in the report, and the rest go on. A budget that is spent, or a model
+/// that refuses, ends the run early; what is done stays.
+///
+/// # Errors
+/// The base cannot be written.
+///
+/// # Cancel safety
+/// Dropping the future loses at most the calls in flight.
+pub async fn read_files(
+    tools: &Tools,
+    files: &[String],
+    params: &Params,
+    watch: Watch<'_>,
+) -> Result<Report, StoreError> {
     let mut report = Report::default();
     let available = tools.available();
     let plan = Plan { params, available: &available, wanted: Vec::new() };
     reading::read_all(tools, files, &plan, watch, &mut report).await?;
     moved::follow(tools, params, &mut report).await?;
+    Ok(report)
+}
+
+/// Makes all that chunks still wait for, those of this run and of earlier ones, and adds to what reading reported.
+///
+/// A piece that fails is named in the report, and the rest go on. A budget that is spent, or a model
+/// that refuses, ends the run early; what is done stays.
+///
+/// # Errors
+/// The base cannot be written.
+///
+/// # Cancel safety
+/// Dropping the future loses at most the calls in flight.
+pub async fn build(
+    tools: &Tools,
+    params: &Params,
+    watch: Watch<'_>,
+    mut report: Report,
+) -> Result<Report, StoreError> {
+    let available = tools.available();
     for structure in &params.without {
         tools.base.withdraw(*structure).await?;
     }
@@ -57,7 +94,7 @@ pub async fn ingest(
     }
     let structures = tools.base.structures().await?;
     let wanted = structures.iter().map(|wanted| wanted.structure).collect();
-    let plan = Plan { wanted, ..plan };
+    let plan = Plan { params, available: &available, wanted };
     if report.stopped.is_none() && running(&plan).iter().any(|(row, _)| row.role.is_some()) {
         watch(Progress::Bill(left_to_do(tools.base.as_ref(), &plan).await?));
     }

@@ -1,6 +1,8 @@
 //! How does a step look something up? One retrieval, as chunks or as chunks and atoms, told in the
 //! trace (KAR³ §A.3; PIKE-RAG Fig. 11).
 
+use std::num::NonZeroU64;
+
 use pikerag_knowledge::{AtomKind, Candidate, Chunk, Context, Event, Question, Role, Via};
 use pikerag_reason::{Reading, read};
 use pikerag_retrieve::{LayerParams, Search, SearchParams, atoms, hybrid, layers, nearest, search};
@@ -10,6 +12,9 @@ use serde::{Deserialize, Serialize};
 use crate::candidates::{atom_candidates, chunk_candidates, fetch};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
+
+/// What our own methods of one retrieval read: chunks of any length for the price of sixteen paragraphs of Wikipedia.
+pub(crate) const CONTEXT_TOKENS: Option<NonZeroU64> = NonZeroU64::new(2000);
 
 /// How chunks are found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,6 +67,8 @@ pub struct RetrievalParams {
     pub atoms: usize,
     /// The least cosine of those.
     pub atom_min_score: f32,
+    /// Tokens of all chunks that are read, at most; see [`fetch_within`](crate::candidates::fetch_within).
+    pub tokens: Option<NonZeroU64>,
     /// What the question's tags are used for; by naive RAG and its kin.
     pub tags: TagUse,
 }
@@ -82,6 +89,7 @@ impl RetrievalParams {
             chunk_min_score: 0.2,
             atoms: 0,
             atom_min_score: 0.5,
+            tokens: None,
             tags,
         }
     }
@@ -96,19 +104,23 @@ impl RetrievalParams {
         Self { chunks: k, chunk_min_score: -1.0, ..Self::chunks() }
     }
 
-    /// Ours: 16 chunks by words and meaning.
+    /// Ours: by words and meaning, as many chunks as 2,000 tokens hold.
     pub fn hybrid() -> Self {
-        Self { path: Path::Hybrid, ..Self::chunks() }
+        Self { path: Path::Hybrid, ..Self::within_tokens() }
     }
 
-    /// Ours: 16 chunks over all layers (PIKE-RAG §5.2.3).
+    /// Ours: over all layers (PIKE-RAG §5.2.3), as many chunks as 2,000 tokens hold.
     pub fn layers() -> Self {
-        Self { path: Path::Layers(LayerParams::default()), ..Self::chunks() }
+        Self { path: Path::Layers(LayerParams::default()), ..Self::within_tokens() }
     }
 
-    /// Ours: 16 chunks by the search that loses nowhere.
+    /// Ours: by the search that loses nowhere, as many chunks as 2,000 tokens hold.
     pub fn auto() -> Self {
-        Self { path: Path::Auto(SearchParams::default()), ..Self::chunks() }
+        Self { path: Path::Auto(SearchParams::default()), ..Self::within_tokens() }
+    }
+
+    fn within_tokens() -> Self {
+        Self { chunks: 32, tokens: CONTEXT_TOKENS, ..Self::chunks() }
     }
 
     /// The same with the user's weights, where it goes by any.

@@ -7,9 +7,8 @@ use pikerag_extract::{question_tags, tag_key};
 use pikerag_knowledge::{
     Candidate, ChunkId, Event, MappedTag, NameKey, Role, TagClass, TagPair, Via,
 };
-use pikerag_language::fold::tokens;
 use pikerag_prompt::{Prompt, Prose, one_line, quiet_headings};
-use pikerag_retrieve::{RANK_OFFSET, tagged};
+use pikerag_retrieve::{RANK_OFFSET, declared, phrases, tagged, with_words};
 
 use crate::candidates::chunk_candidates;
 use crate::ports::{Ports, SolveError};
@@ -18,12 +17,23 @@ use crate::run::Run;
 
 const REWRITE: Prompt = Prompt::new(Role::Rewrite, include_str!("prompts/tag_rewrite.md"), 512);
 
-/// Words of a tag that is looked for in a question without a model.
-const LONGEST: usize = 8;
-/// Words of a question that are looked at for that, at most.
-const WORDS: usize = 1000;
 /// Words of the documents that one tag is mapped to, at most.
 const MAPPED: usize = 3;
+
+/// Tells in the trace which words of the question people declared to be the documents' words for something: every
+/// search looks for these, too.
+pub(crate) async fn tell_declared(
+    ports: &Ports,
+    run: &mut Run,
+    question: &str,
+) -> Result<(), SolveError> {
+    let tags = declared(ports.finder(), question).await?;
+    if !tags.is_empty() {
+        let query = with_words(question, &tags).into_owned();
+        run.push(Event::Tagged { tags, query, keywords: Vec::new() });
+    }
+    Ok(())
+}
 
 /// What a question finds with the help of its tags, best first, each chunk once; without tags, or where
 /// they are not to be used, what it finds by itself. At most one call to find tags and one to rewrite.
@@ -34,6 +44,7 @@ pub(crate) async fn retrieve_tagged(
     params: RetrievalParams,
 ) -> Result<Vec<Candidate>, SolveError> {
     if params.tags == TagUse::Off {
+        tell_declared(ports, run, question).await?;
         return retrieve(ports, question, params).await;
     }
     let tags = map(ports, find(ports, run, question).await?).await?;
@@ -85,34 +96,20 @@ async fn find(
 /// Words of the question that a pair or a chunk's tag bears, the longest at each place, with the names of
 /// their classes.
 async fn by_name(ports: &Ports, question: &str) -> Result<Vec<(String, String)>, SolveError> {
-    let mut words = tokens(question);
-    words.truncate(WORDS);
-    let mut spans: Vec<(usize, usize, NameKey, &str)> = Vec::new();
-    for start in 0..words.len() {
-        for length in (1..=LONGEST).rev() {
-            let (Some(first), Some(last)) = (words.get(start), words.get(start + length - 1))
-            else {
-                continue;
-            };
-            let shown = question.get(first.start..last.end()).unwrap_or_default();
-            if let Some(key) = tag_key(shown) {
-                spans.push((start, length, key, shown));
-            }
-        }
-    }
-    let keys: Vec<NameKey> = spans.iter().map(|(_, _, key, _)| *key).collect();
+    let phrases = phrases(question);
+    let keys: Vec<NameKey> = phrases.iter().map(|phrase| phrase.key).collect();
     let pairs = ports.base.pairs_from(&keys).await?;
     let tags = ports.base.tags_named(&keys).await?;
     let classes = ports.base.tag_classes().await?;
     let (mut found, mut reached) = (Vec::new(), 0);
-    for (((start, length, _, shown), pairs), tags) in spans.into_iter().zip(pairs).zip(tags) {
-        if start < reached || (pairs.is_empty() && tags.is_empty()) {
+    for ((phrase, pairs), tags) in phrases.into_iter().zip(pairs).zip(tags) {
+        if phrase.start < reached || (pairs.is_empty() && tags.is_empty()) {
             continue;
         }
-        reached = start + length;
+        reached = phrase.end;
         let of_tag = || name_of(&classes, tags.first()?.tag.class);
         let class = pairs.first().map(|pair: &TagPair| pair.class.clone()).or_else(of_tag);
-        found.push((shown.to_owned(), class.unwrap_or_default()));
+        found.push((phrase.text.to_owned(), class.unwrap_or_default()));
     }
     Ok(found)
 }

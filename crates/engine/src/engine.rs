@@ -1,6 +1,7 @@
 //! What stands behind every request? The adapters behind the ports, put together from settings.
 
 mod cost;
+mod embedding;
 mod endpoints;
 mod labelled;
 mod named;
@@ -24,7 +25,7 @@ pub use self::cost::{Cost, CostPart};
 use crate::error::{EngineError, Result};
 use crate::notice::Notice;
 use crate::sandbox::{Programs, SandboxedReader};
-use crate::settings::{Chunking, EmbedSettings, Settings, this_program};
+use crate::settings::{Chunking, Settings, this_program};
 
 /// Puts everything together. Nothing is read, started or called yet.
 ///
@@ -49,6 +50,7 @@ pub fn open(settings: Settings) -> Result<Engine> {
         reader: Arc::new(reader),
         transport: Transport::default(),
         local: OnceLock::new(),
+        multilingual: OnceLock::new(),
         local_reranker: OnceLock::new(),
         cancel: CancellationToken::new(),
     })
@@ -62,7 +64,8 @@ pub struct Engine {
     transport: Transport,
     reader: Arc<SandboxedReader>,
     /// Local weights are opened once.
-    local: OnceLock<Result<Arc<dyn Embedder>, String>>,
+    local: OnceLock<Result<weights::Local, String>>,
+    multilingual: OnceLock<Option<Arc<dyn Embedder>>>,
     local_reranker: OnceLock<Result<Arc<dyn Reranker>, String>>,
     cancel: CancellationToken,
 }
@@ -247,51 +250,6 @@ impl Engine {
     pub(crate) fn bare_chat(&self, role: Role) -> Result<Option<Arc<dyn ChatModel>>> {
         let models = self.models(Arc::new(MemoryLedger::default()))?;
         Ok(models.by_role.get(&role).cloned())
-    }
-
-    /// The embedder without a record.
-    pub(crate) fn bare_embedder(&self) -> Result<Option<Arc<dyn Embedder>>> {
-        self.embedder_with(Arc::new(MemoryLedger::default()))
-    }
-
-    /// The embedder with a record, by the name that this base knows it by.
-    pub(crate) async fn embedder_on(&self, base: &Base) -> Result<Option<Arc<dyn Embedder>>> {
-        match self.embedder_with(Arc::new(base.clone()))? {
-            Some(embedder) => Ok(Some(named::on(&self.settings, embedder, base).await?)),
-            None => Ok(None),
-        }
-    }
-
-    fn embedder_with(&self, ledger: Arc<dyn Ledger>) -> Result<Option<Arc<dyn Embedder>>> {
-        match &self.settings.embed {
-            EmbedSettings::Off | EmbedSettings::Offline => Ok(None),
-            EmbedSettings::Endpoint { endpoint, batch } => {
-                endpoints::embedder(endpoint, *batch, &self.calls(ledger, Mode::Record)).map(Some)
-            }
-            EmbedSettings::Local { required } => match self.local() {
-                Ok(embedder) => Ok(Some(embedder)),
-                Err(reason) if *required => Err(EngineError::NoWeights { reason }),
-                Err(reason) => {
-                    tracing::info!(reason, "no embedder");
-                    Ok(None)
-                }
-            },
-        }
-    }
-
-    fn local(&self) -> Result<Arc<dyn Embedder>, String> {
-        self.local.get_or_init(|| weights::open(&self.settings.weights)).clone()
-    }
-
-    /// Why there is no embedder.
-    pub(crate) fn no_embedder_reason(&self) -> String {
-        match self.settings.embed {
-            EmbedSettings::Off => "none, as set: words alone".to_owned(),
-            _ => match self.local() {
-                Ok(_) => "none".to_owned(),
-                Err(reason) => format!("none: words alone ({reason})"),
-            },
-        }
     }
 
     /// The method for whoever names none.

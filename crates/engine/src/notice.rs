@@ -16,6 +16,8 @@ pub enum Notice {
     OtherVectors { made_by: String, in_use: String },
     /// The embedder that made the base's vectors is not at hand.
     NoEmbedder { made_by: String },
+    /// The embedder is made for English, and most of the documents are in other languages.
+    Foreign { embedder: String },
     /// The reranker that is set is not asked, for nothing is.
     NoReranker { model: String },
     /// The base can be asked and not changed.
@@ -42,6 +44,11 @@ impl fmt::Display for Notice {
             Self::NoEmbedder { made_by } => write!(
                 f,
                 "the vectors were made by {made_by}, which is not at hand: searching by words alone"
+            ),
+            Self::Foreign { embedder } => write!(
+                f,
+                "{embedder} is made for English, and most of the documents are not in English: words alone will find them \
+                 better than meaning"
             ),
             Self::NoReranker { model } => write!(
                 f,

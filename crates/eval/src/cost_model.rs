@@ -4,6 +4,8 @@
 mod judges;
 mod reranking;
 
+use std::num::NonZeroU64;
+
 use pikerag_coordinate::Method;
 use serde::Serialize;
 
@@ -66,7 +68,8 @@ const ASKED_AGAIN: u64 = 2;
 /// What asking by `method` will come to.
 pub fn expected(method: &Method, setting: &Setting) -> Expected {
     let cost = method.cost();
-    let passages = cost.chunks * setting.chunk_tokens as f64;
+    let budget = cost.most_chunk_tokens.map_or(u64::MAX, NonZeroU64::get);
+    let passages = (cost.chunks * setting.chunk_tokens as f64).min(budget as f64);
     let times = |each: f64| (setting.questions as f64 * each).ceil() as u64;
     let typical = Bill {
         calls: times(cost.calls),
@@ -74,7 +77,9 @@ pub fn expected(method: &Method, setting: &Setting) -> Expected {
         completion_tokens: times(cost.calls * cost.reply as f64),
     };
     let calls = cost.most_calls.saturating_mul(ASKED_AGAIN).saturating_mul(setting.questions);
-    let most_passages = cost.most_chunks.saturating_mul(setting.most_chunk_tokens);
+    // The first chunk is read whatever its length.
+    let budget = budget.max(setting.most_chunk_tokens);
+    let most_passages = cost.most_chunks.saturating_mul(setting.most_chunk_tokens).min(budget);
     // Instructions may be longer than they usually are; and what was replied in each round may stand in
     // the next prompt.
     let most_prompt = most_passages + 2 * cost.fixed + (cost.rounds + 1) * MOST_REPLY;

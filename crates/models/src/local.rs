@@ -35,7 +35,7 @@ use rayon::prelude::*;
 
 pub use cross::{LaterReranker, LocalReranker};
 pub use later::LaterEmbedder;
-pub use weights::{Looked, NotFound, Places, Weights, find_weights};
+pub use weights::{Looked, NotFound, Places, Weights, find_multilingual, find_weights};
 
 use config::{Pooling, Shape};
 use model::Model;

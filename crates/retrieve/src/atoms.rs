@@ -6,6 +6,7 @@ use pikerag_knowledge::{Atom, AtomKind, ChunkId};
 use pikerag_language::content_words;
 
 use crate::finder::{Finder, Hit, RetrieveError};
+use crate::synonyms::in_documents_words;
 
 /// An atom found for a proposal; it leads to its chunk.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +37,11 @@ pub async fn atoms(
     exclude: &[ChunkId],
 ) -> Result<Vec<AtomHit>, RetrieveError> {
     let mut hits = Vec::new();
-    if let Some(vectors) = finder.vectors(proposals).await? {
+    let mut asked = Vec::with_capacity(proposals.len());
+    for proposal in proposals {
+        asked.push(in_documents_words(finder, proposal).await?.into_owned());
+    }
+    if let Some(vectors) = finder.vectors(&asked).await? {
         let lists = finder.base.nearest_atoms(kind, &vectors, k, min_score, exclude).await?;
         for (proposal, list) in lists.into_iter().enumerate() {
             hits.extend(list.into_iter().map(|hit| AtomHit {
@@ -46,7 +51,7 @@ pub async fn atoms(
             }));
         }
     } else {
-        for (proposal, text) in proposals.iter().enumerate() {
+        for (proposal, text) in asked.iter().enumerate() {
             for (atom, score) in by_words(finder, kind, text, k, exclude).await? {
                 if min_score <= score {
                     hits.push(AtomHit { proposal, atom, score });

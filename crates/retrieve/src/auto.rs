@@ -1,14 +1,15 @@
-//! One search that loses nowhere (ours): the lists of hops, layers and words, fused by reciprocal rank. Hops lead where
-//! links can be trusted, words where they cannot; the base tells by its titles, and each question by what it names.
+//! One search that loses nowhere (ours): the lists of hops, layers, and words or meaning, fused by reciprocal rank. Hops
+//! lead where links can be trusted, the plain lists where they cannot; the base tells by its titles, and each question by
+//! what it names and how long it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use pikerag_knowledge::{ChunkId, NameKey};
 use pikerag_language::fold::tokens;
+use pikerag_language::terms;
 use serde::{Deserialize, Serialize};
 
-use crate::chunks::nearest;
 use crate::finder::{Finder, Hit, RetrieveError};
 use crate::hops::{HopParams, hops_of};
 use crate::layers::{LayerParams, spread_scores};
@@ -16,7 +17,8 @@ use crate::question::Asked;
 use crate::titles::key;
 
 /// How the lists are weighed. Trust in links, from 0 to 1, is a product: how title-like the base's titles are, times how
-/// surely the question names something. Hops weigh `hops · trust`, words `words · (1 - trust)`, layers always the same.
+/// surely the question names something. Hops weigh `hops · trust`, layers always the same, and `words · (1 - trust)` goes to
+/// meaning for a short question, to words for a long one.
 ///
 /// Chosen on train splits and even halves of data sets; docs/retrieval.md has the others.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,8 +28,13 @@ pub struct AutoParams {
     pub hops: f32,
     /// Weight of all layers at once.
     pub layers: f32,
-    /// Weight of words alone where links are not trusted.
+    /// Weight of words or meaning where links are not trusted.
     pub words: f32,
+    /// A question of so many words (two Chinese characters count as one) goes by meaning in that list, if there is an
+    /// embedder that knows its language; one vector cannot stand for a question that speaks of many things.
+    pub short: f32,
+    /// A question of so many goes by words; between the two, partly by each.
+    pub long: f32,
     /// A chunk at rank r of a list adds the list's weight / (offset + r): the smaller, the more the first ranks count.
     pub offset: f32,
     /// Titles name what their chunks are about where few chunks share one. Mean of 1 / (chunks that share the title) up to
@@ -41,6 +48,10 @@ pub struct AutoParams {
     pub unnamed: f32,
     /// Trust where they are not linked either.
     pub unlinked: f32,
+    /// Where a question names something and asks in no more than so many words besides (what is the occupation of X?),
+    /// hops bring only chunks that are named, or whose title a chosen chunk mentions: the page is found, and the meaning
+    /// of the rest speaks for other people's.
+    pub left: u32,
 }
 
 impl Default for AutoParams {
@@ -49,16 +60,22 @@ impl Default for AutoParams {
             hops: 3.0,
             layers: 1.0,
             words: 1.0,
+            short: 12.0,
+            long: 24.0,
             offset: 3.0,
             shared_titles: 0.6,
             own_titles: 0.85,
             named: 0.5,
             unnamed: 0.5,
             unlinked: 0.1,
+            left: 2,
         }
     }
 }
 
+/// Parts of a hop's score.
+const NAMED: &str = "named_in_question";
+const LINKS: &str = "title_links";
 /// Chunks that each list brings, at least: one that is in several lists, late in each, may be among the best.
 const DEPTH: usize = 30;
 /// The same for hops: each is looked up by itself.
@@ -68,6 +85,8 @@ const SAMPLE: usize = 256;
 /// The hops after the first in which links are looked for, and how strong one must be.
 const LINKED: std::ops::Range<usize> = 1..6;
 const LINK: f32 = 0.1;
+/// How strong the link to a chunk is whose title a chosen one mentions; the way back, and a name in common, are weaker.
+const MENTIONED: f32 = 0.25;
 
 /// The `k` best chunks of all lists together, best first, ties by identifier.
 ///
@@ -85,17 +104,23 @@ pub(crate) async fn auto(
     let asked = Arc::new(Asked::new(finder, query, floor).await?);
     let titles = weights.of_titles(own_titles(finder).await?);
     let by_hops = match 0.0 < titles {
-        true => hops_of(finder, Arc::clone(&asked), k.max(HOPS), of_hops).await?,
+        true => hops_of(finder, Arc::clone(&asked), HOPS, of_hops).await?,
         false => Vec::new(),
     };
     let trust = titles * weights.of_question(&by_hops);
+    let by_hops = match weights.asks_for_little(finder, &asked, &by_hops).await? {
+        true => by_hops.into_iter().filter(is_reached).collect(),
+        false => by_hops,
+    };
     let mut by_layers = spread_scores(finder, &asked, of_layers).await?;
     by_layers.truncate(depth);
-    let by_words = Finder { embedder: None, ..finder };
+    let plain = weights.words * (1.0 - trust);
+    let meaning = if asked.vector.is_some() { weights.of_length(asked.length) } else { 0.0 };
     let lists = [
         ("hops", weights.hops * trust, by_hops),
         ("layers", weights.layers, by_layers),
-        ("words", weights.words * (1.0 - trust), nearest(by_words, query, depth, 0.0).await?),
+        ("meaning", plain * meaning, ranked(&asked.closest, depth)),
+        ("words", plain * (1.0 - meaning), ranked(&asked.matching, depth)),
     ];
     let mut fused = fuse(&lists, weights.offset);
     fused.truncate(k);
@@ -108,19 +133,60 @@ impl AutoParams {
         ((own - self.shared_titles) / range).clamp(0.0, 1.0)
     }
 
+    /// How far a question of that many words goes by meaning.
+    fn of_length(self, words: f32) -> f32 {
+        ((self.long - words) / (self.long - self.short).max(f32::EPSILON)).clamp(0.0, 1.0)
+    }
+
+    /// Whether hardly anything is asked beside what is named.
+    async fn asks_for_little(
+        self,
+        finder: Finder<'_>,
+        asked: &Asked,
+        hops: &[Hit],
+    ) -> Result<bool, RetrieveError> {
+        let is_named = |hit: &&Hit| self.named <= part(hit, NAMED);
+        let named: Vec<ChunkId> = hops.iter().filter(is_named).map(|hit| hit.chunk).collect();
+        if named.is_empty() {
+            return Ok(false);
+        }
+        let chunks = finder.base.chunks(&named).await?;
+        let titles: HashSet<String> = chunks.iter().flat_map(|chunk| terms(&chunk.title)).collect();
+        Ok(asked.words.iter().filter(|word| !titles.contains(*word)).count() <= self.left as usize)
+    }
+
     fn of_question(self, hops: &[Hit]) -> f32 {
-        let strongest = |hits: &[Hit], part: &str| {
-            hits.iter().filter_map(|hit| hit.parts.get(part)).copied().fold(0.0, f32::max)
-        };
+        let strongest =
+            |hits: &[Hit], name: &str| hits.iter().map(|hit| part(hit, name)).fold(0.0, f32::max);
         let linked = hops.get(LINKED.start..LINKED.end.min(hops.len())).unwrap_or_default();
-        if self.named <= strongest(hops, "named_in_question") {
+        if self.named <= strongest(hops, NAMED) {
             1.0
-        } else if LINK <= strongest(linked, "title_links") {
+        } else if LINK <= strongest(linked, LINKS) {
             self.unnamed
         } else {
             self.unlinked
         }
     }
+}
+
+/// A part of a hop's score; 0 where it has none.
+fn part(hit: &Hit, name: &str) -> f32 {
+    hit.parts.get(name).copied().unwrap_or_default()
+}
+
+/// Whether hops came to a chunk by its name, not by what it is like.
+fn is_reached(hit: &Hit) -> bool {
+    0.0 < part(hit, NAMED) || MENTIONED <= part(hit, LINKS)
+}
+
+/// The first of a list, as hits.
+fn ranked(list: &[(ChunkId, f32)], depth: usize) -> Vec<Hit> {
+    let hit = |(chunk, score): &(ChunkId, f32)| Hit {
+        chunk: *chunk,
+        score: *score,
+        parts: BTreeMap::new(),
+    };
+    list.iter().take(depth).map(hit).collect()
 }
 
 /// How much of its title a chunk has for itself, on average: 1 where no two chunks share one; a title that is too long

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use pikerag_knowledge::{ChunkId, Scored};
 
 use crate::finder::{Finder, Hit, RetrieveError};
+use crate::synonyms::in_documents_words;
 
 /// Reciprocal rank fusion: `Σ 1 / (RANK_OFFSET + rank)`, rank from 1 (Cormack et al., 2009). Theirs is
 /// 60; 5 trusts the first ranks more and finds more evidence on all three multi-hop sets
@@ -24,8 +25,9 @@ pub async fn nearest(
     k: usize,
     min_score: f32,
 ) -> Result<Vec<Hit>, RetrieveError> {
-    let Some(vectors) = finder.vectors(&[query.to_owned()]).await? else {
-        let found = finder.base.matching_chunks(query, k).await?;
+    let query = in_documents_words(finder, query).await?;
+    let Some(vectors) = finder.vectors(&[query.to_string()]).await? else {
+        let found = finder.base.matching_chunks(&query, k).await?;
         return Ok(found.into_iter().map(|hit| one_part(hit, "bm25")).collect());
     };
     let found = finder.base.nearest_chunks(&vectors, k, min_score).await?;
@@ -41,9 +43,10 @@ fn one_part(hit: Scored<ChunkId>, part: &str) -> Hit {
 /// # Errors
 /// See [`RetrieveError`].
 pub async fn hybrid(finder: Finder<'_>, query: &str, k: usize) -> Result<Vec<Hit>, RetrieveError> {
-    let by_words = finder.base.matching_chunks(query, FUSED.max(k)).await?;
+    let query = in_documents_words(finder, query).await?;
+    let by_words = finder.base.matching_chunks(&query, FUSED.max(k)).await?;
     let mut sides = vec![("bm25", by_words)];
-    if let Some(vectors) = finder.vectors(&[query.to_owned()]).await? {
+    if let Some(vectors) = finder.vectors(&[query.to_string()]).await? {
         let by_meaning = finder.base.nearest_chunks(&vectors, FUSED.max(k), -1.0).await?;
         sides.push(("cosine", by_meaning.into_iter().next().unwrap_or_default()));
     }

@@ -14,6 +14,7 @@ mod question;
 mod rarity;
 mod rerank;
 mod search;
+mod synonyms;
 mod tags;
 mod titles;
 
@@ -25,4 +26,5 @@ pub use hops::{HopParams, Walk, hops};
 pub use layers::{Aggregate, LayerParams, Spread, layers};
 pub use rerank::Reranking;
 pub use search::{Search, SearchParams, UnknownSearch, search};
+pub use synonyms::{Phrase, declared, phrases, with_words};
 pub use tags::tagged;

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pikerag_knowledge::{ChunkId, Vector};
 use pikerag_language::fold::tokens;
-use pikerag_language::query_terms;
+use pikerag_language::{is_chinese, query_terms};
 
 use crate::finder::{Finder, RetrieveError};
 use crate::names::{Names, names_of};
 use crate::rarity::Rarity;
+use crate::synonyms::in_documents_words;
 use crate::titles::named_titles;
 
 /// Chunks closest in meaning, and chunks that fit its words best, that are looked up.
@@ -18,6 +19,8 @@ const CLOSEST: usize = 200;
 /// The question, looked up once: hops and layers share it, and weigh it each in their own way. Only chunks that are
 /// asked for are scored, however many there are.
 pub(crate) struct Asked {
+    /// How many words it has; two Chinese characters count as one.
+    pub(crate) length: f32,
     /// Its terms as full text has them, stemmed, each once.
     pub(crate) words: Vec<String>,
     /// All its words, folded, stop words included.
@@ -33,7 +36,7 @@ pub(crate) struct Asked {
     /// The chunks closest in meaning, best first.
     pub(crate) closest: Vec<(ChunkId, f32)>,
     /// The chunks that fit its words best, best first.
-    matching: Vec<(ChunkId, f32)>,
+    pub(crate) matching: Vec<(ChunkId, f32)>,
     /// What chunks name, and who names them, as far as it was looked up.
     names: Mutex<HashMap<ChunkId, Arc<Names>>>,
 }
@@ -45,6 +48,8 @@ impl Asked {
         question: &str,
         rarity_floor: f32,
     ) -> Result<Self, RetrieveError> {
+        let question = in_documents_words(finder, question).await?;
+        let question = question.as_ref();
         let vector = finder
             .vectors(&[question.to_owned()])
             .await?
@@ -59,9 +64,12 @@ impl Asked {
         };
         let matching = finder.base.matching_chunks(question, CLOSEST).await?;
         let rarity = Rarity::new(finder.base.chunk_count().await?);
+        let all_words = tokens(question).into_iter().map(|token| token.folded);
+        let size = |word: &str| if word.chars().any(is_chinese) { 0.5 } else { 1.0 };
         Ok(Self {
+            length: all_words.clone().map(|word| size(&word)).sum(),
             words: query_terms(question),
-            all_words: tokens(question).into_iter().map(|token| token.folded).collect(),
+            all_words: all_words.collect(),
             named: named_titles(finder, rarity, question).await?,
             rarity,
             rarity_floor,

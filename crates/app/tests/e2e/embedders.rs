@@ -48,6 +48,59 @@ fn endpoints_that_call_a_model_by_one_name_share_nothing() {
     assert_eq!(one.heard().requests(), paid);
 }
 
+/// What looks like weights until somebody loads them.
+fn write_empty_weights(place: &Place, folder: &str) {
+    let config = r#"{"model_type": "bert", "hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1,
+        "intermediate_size": 4, "max_position_embeddings": 8}"#;
+    place.write(&format!("{folder}/config.json"), config);
+    place.write(&format!("{folder}/tokenizer.json"), "{");
+    place.write(&format!("{folder}/model.safetensors"), [2, 0, 0, 0, 0, 0, 0, 0, b'{', b'}']);
+}
+
+/// Which of two local models embeds is told from what was read, and the base stays with it.
+#[test]
+fn documents_choose_between_the_models_at_hand() {
+    let chinese = "# 起重机\n\n这台起重机由伊尔莎设计，每年春天都要在码头上检查一次。";
+    for (text, chosen, other) in [
+        (PAGE, "all-MiniLM-L6-v2", "multilingual-e5-small-q4"),
+        (chinese, "multilingual-e5-small-q4", "all-MiniLM-L6-v2"),
+    ] {
+        let place = Place::new();
+        for model in [chosen, other] {
+            write_empty_weights(&place, &format!("cache/pikerag/{model}"));
+        }
+        let cache = place.path("cache").display().to_string();
+        let place = place.set("XDG_CACHE_HOME", &cache);
+        place.write("a.md", text);
+        let ran = place.run(&["index", "a.md"]);
+        assert!(ran.stderr.contains(chosen) && !ran.stderr.contains(other), "{}", ran.stderr);
+        let embedder = place.run_to(0, &["--json", "status"]).json()["embedder"].clone();
+        assert!(embedder.as_str().unwrap().starts_with(chosen), "{embedder}");
+    }
+}
+
+/// Where only an English model is at hand, somebody with other documents is told.
+#[test]
+fn documents_that_the_embedder_does_not_know_are_told() {
+    let place = Place::new();
+    write_empty_weights(&place, "cache/pikerag/all-MiniLM-L6-v2");
+    let cache = place.path("cache").display().to_string();
+    let place = place.set("XDG_CACHE_HOME", &cache);
+    place.write(
+        "a.md",
+        "Der Kran steht am Hafen und wird in jedem Jahr im Herbst von zwei Leuten geprüft.",
+    );
+    let told = "all-MiniLM-L6-v2 is made for English";
+    let ran = place.run(&["index", "a.md"]);
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    place.write(
+        "a.md",
+        "The crane stands at the harbour and is inspected each year by two people in autumn.",
+    );
+    let ran = place.run(&["index", "a.md"]);
+    assert!(!ran.stderr.contains(told), "{}", ran.stderr);
+}
+
 /// Weights that cannot be loaded are no matter for whoever embeds nothing.
 #[test]
 fn a_search_by_words_loads_no_weights() {
@@ -56,11 +109,7 @@ fn a_search_by_words_loads_no_weights() {
     place.write("a.md", PAGE);
     let base = place.path("base").display().to_string();
     place.run_to(0, &["--base", &base, "index", "a.md"]);
-    let config = r#"{"model_type": "bert", "hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1,
-        "intermediate_size": 4, "max_position_embeddings": 8}"#;
-    place.write("weights/config.json", config);
-    place.write("weights/tokenizer.json", "{");
-    place.write("weights/model.safetensors", [2, 0, 0, 0, 0, 0, 0, 0, b'{', b'}']);
+    write_empty_weights(&place, "weights");
     let weights = place.path("weights").display().to_string();
     let local = Place::new().set("PIKERAG_WEIGHTS", &weights);
     let ran = local.run_to(0, &["--base", &base, "search", "--by", "words", "crane"]);

@@ -113,6 +113,7 @@ pub(super) async fn same_reads(
         chunks_in_sections(sections, 1),
         sample_titles(2),
         sample_titles(ALL),
+        languages(),
         chunk_count(),
         figures(chunks),
         atoms_of(AtomKind::Question, chunks),

@@ -1,5 +1,7 @@
 //! What stands in the documents, looked up in lists.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use pikerag_knowledge::{
     Atom, AtomKind, Backlog, BaseSummary, Chunk, ChunkId, CorpusReader, ExtractBy, Image, Record,
@@ -81,6 +83,16 @@ impl CorpusReader for Oracle {
         let mut seen: Vec<&Chunk> = state.chunks().filter(|chunk| !chunk.hidden).collect();
         seen.sort_by_key(|chunk| chunk.id.0.cast_signed());
         Ok(seen.into_iter().take(n).map(|chunk| chunk.title.clone()).collect())
+    }
+
+    async fn languages(&self) -> Result<Vec<(Option<String>, usize)>, StoreError> {
+        let mut counts: BTreeMap<Option<String>, usize> = BTreeMap::new();
+        for source in self.sources().await? {
+            *counts.entry(source.language).or_default() += 1;
+        }
+        let mut counts: Vec<_> = counts.into_iter().collect();
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        Ok(counts)
     }
 
     async fn chunk_count(&self) -> Result<usize, StoreError> {

@@ -197,6 +197,7 @@ impl MethodParams for Params {
             most_calls: 548,
             chunks: params.k as f64 * 0.4,
             most_chunks: 24 * params.k as u64,
+            most_chunk_tokens: None,
             rounds: 5,
             fixed: 450,
             reply: 130,

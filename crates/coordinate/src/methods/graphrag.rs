@@ -20,7 +20,7 @@ pub use self::local::{Local, local};
 use crate::candidates::fetch;
 use crate::conclude::conclude;
 use crate::ports::{Ports, SolveError};
-use crate::retrieval::{RetrievalParams, retrieve};
+use crate::retrieval::{Path, RetrievalParams, retrieve};
 use crate::run::Run;
 
 /// Plain retrieval, where a structure knows nothing of the question; an error where there is none.
@@ -41,7 +41,12 @@ pub(super) async fn plainly(
     }
     let note = format!("The {structure} does not help here: plain retrieval takes its place.");
     run.push(Event::Noted { note });
-    let candidates = retrieve(ports, &question.text, RetrievalParams::hybrid()).await?;
+    let candidates = retrieve(
+        ports,
+        &question.text,
+        RetrievalParams { path: Path::Hybrid, ..RetrievalParams::chunks() },
+    )
+    .await?;
     let mut context = Context::default();
     for chunk in fetch(ports, &candidates).await? {
         context.add(0, chunk);

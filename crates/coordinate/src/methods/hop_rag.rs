@@ -1,42 +1,52 @@
 //! Hop RAG (ours): hop retrieval without a model call, then one answering call.
 
+use std::num::NonZeroU64;
+
 use pikerag_knowledge::{Answer, Context, Event, Question, Role, Via};
 use pikerag_retrieve::{HopParams, hops};
 use tracing::instrument;
 
-use crate::candidates::{chunk_candidates, fetch};
+use crate::candidates::{chunk_candidates, fetch_within};
 use crate::conclude::conclude;
 use crate::methods::spec::{
     Cost, MethodParams, MethodSpec, Range, Variant, Weights, WithoutModel, field,
 };
 use crate::ports::{Ports, SolveError};
+use crate::retrieval::CONTEXT_TOKENS;
 use crate::run::Run;
+use crate::tagging::tell_declared;
 
 /// How many chunks are gathered by hops, and how hops are weighed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
     /// The most chunks that the answer is written from.
     pub k: usize,
+    /// Their tokens, at most.
+    pub tokens: Option<NonZeroU64>,
     /// How hops are weighed.
     pub hops: HopParams,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Self { k: 8, hops: HopParams::default() }
+        Self { k: 16, tokens: CONTEXT_TOKENS, hops: HopParams::default() }
     }
 }
 
 impl MethodParams for Params {
     const SPEC: MethodSpec<Self> = MethodSpec {
         variants: &[Variant::new("hop-rag", "hop retrieval, then one answer", "ours", |_| {})],
-        parameters: &[field!(k as "hop_chunks", "chunks to gather", Range::COUNT)],
+        parameters: &[
+            field!(k as "hop_chunks", "chunks to gather, at most", Range::COUNT),
+            field!(tokens as "context_tokens", "tokens of the chunks that are read, at most", Range::TOKENS),
+        ],
         roles: &[Role::Answer],
         without_model: WithoutModel::Quotes,
         needs: None,
         cost: |params| Cost {
             chunks: params.k as f64,
             most_chunks: params.k as u64,
+            most_chunk_tokens: params.tokens,
             fixed: 330,
             reply: 100,
             ..Cost::of_one_call("one call on the chunks gathered")
@@ -63,11 +73,13 @@ pub async fn solve(
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
+    tell_declared(ports, run, &question.text).await?;
     let search = |k| hops(ports.finder(), &question.text, k, params.hops);
     let hits = ports.best(&question.text, params.k, search).await?;
-    let candidates = chunk_candidates(ports, &hits, Via::Hops, &question.text).await?;
+    let found = chunk_candidates(ports, &hits, Via::Hops, &question.text).await?;
+    let (candidates, chunks) = fetch_within(ports, found, params.tokens).await?;
     let mut context = Context::default();
-    for (place, chunk) in fetch(ports, &candidates).await?.into_iter().enumerate() {
+    for (place, chunk) in chunks.into_iter().enumerate() {
         context.add(place + 1, chunk);
     }
     run.push(Event::Gathered { candidates });

@@ -70,6 +70,7 @@ impl MethodParams for Params {
             most_calls: params.n.get() as u64 + 1,
             chunks: 0.5 * (params.n.get() * params.retrieval.chunks) as f64,
             most_chunks: (params.n.get() as u64 + 1) * params.retrieval.chunks as u64,
+            most_chunk_tokens: None,
             rounds: params.n.get() as u64,
             fixed: 900,
             reply: 30,

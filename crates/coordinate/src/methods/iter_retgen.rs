@@ -45,6 +45,7 @@ impl MethodParams for Params {
             most_calls: params.n.get() as u64,
             chunks: params.retrieval.chunks as f64,
             most_chunks: params.retrieval.chunks as u64,
+            most_chunk_tokens: None,
             rounds: params.n.get() as u64,
             fixed: 330,
             reply: 95,

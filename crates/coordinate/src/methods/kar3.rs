@@ -19,6 +19,7 @@ use crate::methods::spec::{
 };
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
+use crate::tagging::tell_declared;
 
 /// How candidates are found (KAR³ Table 3, "Atomic Retriever").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -163,6 +164,7 @@ impl MethodParams for Params {
             chunks: 0.3 * params.n.get() as f64,
             most_chunks: (params.n.get() as u64 + 16)
                 .max(params.n.get() as u64 + 4 * params.k.get() as u64),
+            most_chunk_tokens: None,
             rounds: params.n.get() as u64,
             fixed: 650,
             reply: 330,
@@ -195,6 +197,7 @@ pub async fn solve(
     params: Params,
 ) -> Result<Answer, SolveError> {
     let params = Params { delta: Some(delta(ports, params, run).await?), ..params };
+    tell_declared(ports, run, &question.text).await?;
     let mut context = Context::default(); // Line 1: C ← ∅.
     let mut walk = match uses_hops(ports, params) {
         true => Some(Walk::begin(ports.finder(), &question.text, params.hops).await?),

@@ -58,6 +58,7 @@ impl MethodParams for Params {
             most_calls: params.n.get() as u64 + 3,
             chunks: 0.0,
             most_chunks: 4 * params.n.get() as u64,
+            most_chunk_tokens: None,
             rounds: params.n.get() as u64,
             fixed: 700,
             reply: 80,

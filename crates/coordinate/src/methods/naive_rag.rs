@@ -4,13 +4,17 @@ use pikerag_knowledge::{Answer, Context, Event, Question, Role};
 use pikerag_retrieve::SearchParams;
 use tracing::instrument;
 
-use crate::candidates::fetch;
+use crate::candidates::fetch_within;
 use crate::conclude::conclude;
-use crate::methods::spec::{Cost, MethodParams, MethodSpec, Variant, Weights, WithoutModel};
+use crate::methods::spec::{
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, Weights, WithoutModel, field,
+};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{Path, RetrievalParams};
 use crate::run::Run;
 use crate::tagging::retrieve_tagged;
+
+const CONTEXT: Parameter<RetrievalParams> = field!(tokens as "context_tokens", "tokens of the chunks that are read, at most", Range::TOKENS);
 
 impl MethodParams for RetrievalParams {
     const SPEC: MethodSpec<Self> = MethodSpec {
@@ -35,7 +39,7 @@ impl MethodParams for RetrievalParams {
                 |params| *params = Self::auto(),
             ),
         ],
-        parameters: &[],
+        parameters: &[CONTEXT],
         roles: &[Role::Tag, Role::Rewrite, Role::Answer],
         without_model: WithoutModel::Quotes,
         needs: None,
@@ -43,6 +47,7 @@ impl MethodParams for RetrievalParams {
             chunks: (params.chunks + params.atoms) as f64
                 * if 0 < params.atoms { 0.6 } else { 1.0 },
             most_chunks: (params.chunks + params.atoms) as u64,
+            most_chunk_tokens: params.tokens,
             fixed: 330,
             reply: 103,
             ..Cost::of_one_call("KAR³ Table 10: 1765 + 103 tokens")
@@ -74,9 +79,10 @@ pub async fn solve(
     question: &Question,
     params: RetrievalParams,
 ) -> Result<Answer, SolveError> {
-    let candidates = retrieve_tagged(ports, run, &question.text, params).await?;
+    let found = retrieve_tagged(ports, run, &question.text, params).await?;
+    let (candidates, chunks) = fetch_within(ports, found, params.tokens).await?;
     let mut context = Context::default();
-    for chunk in fetch(ports, &candidates).await? {
+    for chunk in chunks {
         context.add(1, chunk);
     }
     run.push(Event::Gathered { candidates });

@@ -61,6 +61,7 @@ impl MethodParams for Params {
             most_calls: 3 * params.nodes as u64 * 2 + 2,
             chunks: 9.6,
             most_chunks: (params.retrieval.chunks * params.nodes) as u64,
+            most_chunk_tokens: None,
             rounds: 4,
             fixed: 900,
             reply: 50,

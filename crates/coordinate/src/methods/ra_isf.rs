@@ -108,6 +108,7 @@ impl MethodParams for Params {
             most_calls: (params.questions as u64 + 1) * (params.k as u64 + 3),
             chunks: 1.0,
             most_chunks: params.k as u64,
+            most_chunk_tokens: None,
             rounds: 3,
             fixed: 300,
             reply: 40,

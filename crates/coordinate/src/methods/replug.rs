@@ -51,6 +51,7 @@ impl MethodParams for Params {
             most_calls: 2 * params.k.get() as u64 + 1,
             chunks: 1.0,
             most_chunks: params.k.get() as u64,
+            most_chunk_tokens: None,
             rounds: 1,
             fixed: 250,
             reply: 60,

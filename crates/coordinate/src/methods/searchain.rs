@@ -60,6 +60,7 @@ impl MethodParams for Params {
             chunks: params.retrieval.chunks as f64,
             most_chunks: (params.retrieval.chunks * params.nodes.get() * (params.n.get() + 1))
                 as u64,
+            most_chunk_tokens: None,
             rounds: params.n.get() as u64,
             fixed: 900,
             reply: 150,

@@ -113,6 +113,7 @@ impl MethodParams for Params {
             most_calls: 2 * params.n.get() as u64 + 2,
             chunks: 2.0,
             most_chunks: params.n.get() as u64 * 12,
+            most_chunk_tokens: None,
             rounds: params.n.get() as u64,
             fixed: 600,
             reply: 90,

@@ -58,6 +58,7 @@ impl MethodParams for Params {
             most_calls: 3 * (2 + 3 * params.k.get() as u64),
             chunks: 1.0,
             most_chunks: 1,
+            most_chunk_tokens: None,
             rounds: 3,
             fixed: 350,
             reply: 60,

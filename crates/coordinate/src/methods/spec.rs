@@ -1,6 +1,8 @@
 //! What does a method say of itself? Its names, parameters, needs and price: it stands beside the method's
 //! function, and the catalogue, the settings, the forecast, the help and the documentation are made of it.
 
+use std::num::NonZeroU64;
+
 use pikerag_knowledge::{Role, Structure};
 use pikerag_retrieve::{AutoParams, HopParams, LayerParams, SearchParams};
 use serde::de::DeserializeOwned;
@@ -124,6 +126,8 @@ pub enum Range {
 impl Range {
     /// A whole number from 1 on that still is a number of things.
     pub const COUNT: Self = Self::Whole(1, 1000);
+    /// Tokens of a prompt.
+    pub const TOKENS: Self = Self::Whole(1, 1_000_000);
 
     /// Whether a value lies within.
     pub fn admits(self, value: &Value) -> bool {
@@ -201,6 +205,8 @@ pub struct Cost {
     pub chunks: f64,
     /// Chunks in the prompt of one call at most.
     pub most_chunks: u64,
+    /// Tokens of all chunks in the prompt of one call at most, where a method counts them.
+    pub most_chunk_tokens: Option<NonZeroU64>,
     /// Rounds whose replies may stand in later prompts, at most.
     pub rounds: u64,
     /// Tokens of instructions, demonstrations and question in a prompt, on the average.
@@ -219,6 +225,7 @@ impl Cost {
             most_calls: 1,
             chunks: 0.0,
             most_chunks: 0,
+            most_chunk_tokens: None,
             rounds: 1,
             fixed: 330,
             reply: 100,

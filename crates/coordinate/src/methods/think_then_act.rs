@@ -54,6 +54,7 @@ impl MethodParams for Params {
             most_calls: 4,
             chunks: params.k.get() as f64 * 0.4,
             most_chunks: params.k.get() as u64,
+            most_chunk_tokens: None,
             rounds: 1,
             fixed: 350,
             reply: 80,

@@ -58,6 +58,7 @@ impl MethodParams for Params {
             most_calls: (params.depth.get() * 2 * params.thoughts.get().pow(2)) as u64 + 1,
             chunks: 0.0,
             most_chunks: 0,
+            most_chunk_tokens: None,
             rounds: params.depth.get() as u64,
             fixed: 400,
             reply: 120,

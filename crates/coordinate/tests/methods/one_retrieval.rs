@@ -58,3 +58,24 @@ async fn hop_rag() {
     calls: 1 answer
     ");
 }
+
+/// The first chunk whatever its length, then those that still have room; papers' own methods count no tokens.
+#[tokio::test]
+async fn as_many_chunks_as_the_tokens_hold() {
+    let mut gathered = Vec::new();
+    for (name, tokens) in [("hop-rag", 1), ("hop-rag", 40), ("hybrid-rag", 40), ("auto-rag", 40)] {
+        let method = method(name).with(&set("context_tokens", tokens));
+        let answer = ask_with(method, BORN, &script(&[(Role::Answer, &[VARNSUND])])).await;
+        let titles: Vec<String> =
+            answer.context.chunks.iter().map(|held| held.chunk.title.clone()).collect();
+        gathered.push(format!("{name} within {tokens}: {}", titles.join(" | ")));
+    }
+    insta::assert_snapshot!(gathered.join("\n"), @r"
+    hop-rag within 1: KX-40 crane
+    hop-rag within 40: KX-40 crane | Oslo
+    hybrid-rag within 40: KX-40 crane | Jon Hale
+    auto-rag within 40: KX-40 crane | Oslo
+    ");
+    assert_eq!(method("naive-rag").parameters().get("context_tokens"), None);
+    assert_eq!(method("hybrid-rag").parameters()["context_tokens"], 2000);
+}

@@ -235,8 +235,8 @@ async fn questions_find_by_the_documents_words() {
     };
     insta::assert_debug_snapshot!(ask("会坐牢吗？", TagUse::Off, None).await, @r#"
     (
-        "",
-        "",
+        "266.md 264.md",
+        "{\"event\":\"tagged\",\"tags\":[{\"tag\":\"坐牢\",\"class\":\"thing\",\"to\":[\"有期徒刑\"]}],\"query\":\"会坐牢吗？ (有期徒刑)\",\"keywords\":[]}",
     )
     "#);
     insta::assert_debug_snapshot!(ask("会坐牢吗？", TagUse::Rewrite, None).await, @r#"

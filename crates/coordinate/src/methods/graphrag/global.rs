@@ -59,6 +59,7 @@ impl MethodParams for Global {
             most_calls: 65,
             chunks: 16.0,
             most_chunks: 48,
+            most_chunk_tokens: None,
             rounds: 16,
             fixed: 900,
             reply: 250,

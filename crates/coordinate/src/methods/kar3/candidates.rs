@@ -86,7 +86,7 @@ pub(super) async fn fallback(
             retrieve(
                 ports,
                 &question.text,
-                RetrievalParams { path: Path::Layers(params.layers), ..RetrievalParams::layers() },
+                RetrievalParams { path: Path::Layers(params.layers), ..naive },
             )
             .await
         }

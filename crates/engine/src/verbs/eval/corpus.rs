@@ -3,7 +3,6 @@
 use std::fs;
 use std::sync::Arc;
 
-use pikerag_coordinate::ingest::ingest;
 use pikerag_eval::datasets::Paragraph;
 use pikerag_store::Base;
 use serde_json::{Value, json};
@@ -53,8 +52,8 @@ impl Engine {
         tools.reader = Arc::new(self.reader_at(names_of_files.root()));
         self.tell_notices(request.progress);
         let before = atomizing(&self.cost());
-        let watch = |progress| self.tell(request.progress, progress);
-        let report = ingest(&tools, &found.files, &self.settings().ingest, &watch).await?;
+        let params = &self.settings().ingest;
+        let report = self.fill(&base, tools, &found.files, params, request.progress).await?;
         (request.progress)(Progress::Ended);
         if !report.is_complete() {
             let first = report.failed.first().map(|(chunk, reason)| format!("{chunk}: {reason}"));

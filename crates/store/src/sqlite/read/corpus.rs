@@ -119,6 +119,16 @@ impl CorpusReader for Base {
         .await
     }
 
+    async fn languages(&self) -> Result<Vec<(Option<String>, usize)>, StoreError> {
+        self.looking("counting languages", move |connection| {
+            connection
+                .prepare("SELECT language, count(*) FROM sources GROUP BY 1 ORDER BY 2 DESC, 1")?
+                .query_map([], |row| Ok((row.get(0)?, rows::size(row, 1)?)))?
+                .collect()
+        })
+        .await
+    }
+
     async fn chunk_count(&self) -> Result<usize, StoreError> {
         self.reading("counting chunks", |_, connection| {
             connection

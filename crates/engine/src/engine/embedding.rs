@@ -1,0 +1,104 @@
+//! Which embedder is it? The one that is set; of local ones that are at hand, the one for the documents' languages.
+
+use std::sync::Arc;
+
+use pikerag_knowledge::{CorpusReader, Embedder, Ledger};
+use pikerag_models::{MemoryLedger, Mode};
+use pikerag_store::Base;
+
+use super::{Engine, endpoints, named, weights};
+use crate::error::{EngineError, Result};
+use crate::notice::Notice;
+use crate::settings::EmbedSettings;
+
+/// The language that every local embedder knows.
+const ENGLISH: &str = "eng";
+
+impl Engine {
+    /// The embedder without a record.
+    pub(crate) fn bare_embedder(&self) -> Result<Option<Arc<dyn Embedder>>> {
+        self.embedder_with(Arc::new(MemoryLedger::default()))
+    }
+
+    /// The embedder with a record, by the name that this base knows it by. Where none is set and two local ones are at
+    /// hand, it is the one that made the base's vectors, else the one for the languages of its documents.
+    pub(crate) async fn embedder_on(&self, base: &Base) -> Result<Option<Arc<dyn Embedder>>> {
+        let Some(usual) = self.embedder_with(Arc::new(base.clone()))? else { return Ok(None) };
+        let is_english = self.is_english(usual.name());
+        let usual = named::on(&self.settings, usual, base).await?;
+        let made_by = base.embedder().await?;
+        if !is_english || made_by.as_deref() == Some(usual.name()) {
+            return Ok(Some(usual));
+        }
+        let Some(other) = self.multilingual() else { return Ok(Some(usual)) };
+        let other = named::on(&self.settings, other, base).await?;
+        let fits = match made_by {
+            Some(name) => name == other.name(),
+            None => is_foreign(base).await?,
+        };
+        Ok(Some(if fits { other } else { usual }))
+    }
+
+    /// What to know of an embedder that is made for English where most of the documents are not in English.
+    pub(crate) async fn foreign(&self, base: &Base, name: &str) -> Result<Option<Notice>> {
+        let is_lost = self.is_english(name) && is_foreign(base).await?;
+        Ok(is_lost.then(|| Notice::Foreign { embedder: name.to_owned() }))
+    }
+
+    /// Why there is no embedder.
+    pub(crate) fn no_embedder_reason(&self) -> String {
+        match self.settings.embed {
+            EmbedSettings::Off => "none, as set: words alone".to_owned(),
+            _ => match self.local() {
+                Ok(_) => "none".to_owned(),
+                Err(reason) => format!("none: words alone ({reason})"),
+            },
+        }
+    }
+
+    fn embedder_with(&self, ledger: Arc<dyn Ledger>) -> Result<Option<Arc<dyn Embedder>>> {
+        match &self.settings.embed {
+            EmbedSettings::Off | EmbedSettings::Offline => Ok(None),
+            EmbedSettings::Endpoint { endpoint, batch } => {
+                endpoints::embedder(endpoint, *batch, &self.calls(ledger, Mode::Record)).map(Some)
+            }
+            EmbedSettings::Local { required } => match self.local() {
+                Ok(local) => Ok(Some(local.embedder)),
+                Err(reason) if *required => Err(EngineError::NoWeights { reason }),
+                Err(reason) => {
+                    tracing::info!(reason, "no embedder");
+                    Ok(None)
+                }
+            },
+        }
+    }
+
+    /// Whether that is the name of the local embedder, and it is made for English; with or without what prefixes add to it.
+    fn is_english(&self, name: &str) -> bool {
+        let is_local = matches!(self.settings.embed, EmbedSettings::Local { .. });
+        let is_of = |local: weights::Local| {
+            local.is_english && name.split('#').next() == Some(local.embedder.name())
+        };
+        is_local && self.local().is_ok_and(is_of)
+    }
+
+    fn local(&self) -> Result<weights::Local, String> {
+        self.local.get_or_init(|| weights::open(&self.settings.weights)).clone()
+    }
+
+    fn multilingual(&self) -> Option<Arc<dyn Embedder>> {
+        let open = || weights::open_multilingual(&self.settings.weights);
+        self.multilingual.get_or_init(open).clone()
+    }
+}
+
+/// Whether most documents whose language could be told are in another than English.
+async fn is_foreign(base: &Base) -> Result<bool> {
+    let (mut told, mut foreign) = (0, 0);
+    for (language, documents) in base.languages().await? {
+        let Some(language) = language else { continue };
+        told += documents;
+        foreign += if language == ENGLISH { 0 } else { documents };
+    }
+    Ok(told < 2 * foreign)
+}
