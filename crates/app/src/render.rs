@@ -227,10 +227,11 @@ fn passages(answer: &Answer) -> String {
     shown
 }
 
-/// Where something stands, for a person.
+/// Where something stands, for a person. Bytes count in the text that was read: of a table, a page or a file in an older
+/// encoding it is not the file's own.
 pub(crate) fn place(uri: &str, page: Option<u32>, span: Span) -> String {
     let page = page.map(|page| format!(", page {page}")).unwrap_or_default();
-    format!("{}{page}, bytes {}–{}", one_line(uri), span.start, span.end)
+    format!("{}{page}, bytes {}–{} of its text", one_line(uri), span.start, span.end)
 }
 
 fn written_by(answer: &Answer) -> String {

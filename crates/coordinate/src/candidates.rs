@@ -2,7 +2,7 @@
 //! that candidates lead to.
 
 use std::collections::{BTreeMap, HashMap};
-use std::num::NonZeroU64;
+use std::num::NonZeroU32;
 
 use pikerag_knowledge::{Candidate, Chunk, ChunkId, Via};
 use pikerag_language::estimate_tokens;
@@ -79,11 +79,11 @@ pub(crate) async fn chunk_candidates(
 pub(crate) async fn fetch_within(
     ports: &Ports,
     candidates: Vec<Candidate>,
-    tokens: Option<NonZeroU64>,
+    tokens: Option<NonZeroU32>,
 ) -> Result<(Vec<Candidate>, Vec<Chunk>), SolveError> {
     let chunks = fetch(ports, &candidates).await?;
     let Some(tokens) = tokens else { return Ok((candidates, chunks)) };
-    let (mut room, mut held) = (tokens.get(), Vec::new());
+    let (mut room, mut held) = (u64::from(tokens.get()), Vec::new());
     for chunk in chunks {
         let size = estimate_tokens(&chunk.full_title()) + estimate_tokens(&chunk.text);
         if held.is_empty() || size <= room {

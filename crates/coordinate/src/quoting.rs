@@ -18,10 +18,8 @@ const COMMON: f32 = 0.1;
 const CLOSE: usize = 100;
 /// The share of unrelated pairs of sentences below which closeness says nothing.
 const UNRELATED: f32 = 0.95;
-/// A cosine from which a sentence is as close as one can be expected to be to its question.
-const CLOSEST: f32 = 0.85;
-/// Where unrelated sentences are so close the embedder does not know the language: it has no say.
-const BLIND: f32 = 0.7;
+/// How much of the way from there to equality is as close as a sentence can be expected to be to its question.
+const CLOSEST: f32 = 0.78;
 
 /// Answers from the words of the context alone, and tells in the trace how well they fit.
 pub(crate) async fn quoted(
@@ -68,12 +66,10 @@ async fn close(
     let Some(vectors) = vectors.map_err(RetrieveError::from)? else { return Ok(close) };
     let kind = AtomKind::Sentence;
     let start = ports.base.unrelated_similarity(kind, UNRELATED).await?.unwrap_or_default();
-    if BLIND < start {
-        return Ok(close);
-    }
+    let range = (CLOSEST * (1.0 - start)).max(f32::EPSILON);
     for found in ports.base.nearest_atoms(kind, &vectors, CLOSE, start, &[]).await? {
         for hit in found {
-            let scaled = ((hit.score - start) / (CLOSEST - start)).clamp(0.0, 1.0);
+            let scaled = ((hit.score - start) / range).clamp(0.0, 1.0);
             close.entry(hit.item.chunk).or_default().push((hit.item.text, scaled));
         }
     }

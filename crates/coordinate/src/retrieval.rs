@@ -1,7 +1,7 @@
 //! How does a step look something up? One retrieval, as chunks or as chunks and atoms, told in the
 //! trace (KAR³ §A.3; PIKE-RAG Fig. 11).
 
-use std::num::NonZeroU64;
+use std::num::NonZeroU32;
 
 use pikerag_knowledge::{AtomKind, Candidate, Chunk, Context, Event, Question, Role, Via};
 use pikerag_reason::{Reading, read};
@@ -14,7 +14,7 @@ use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
 /// What our own methods of one retrieval read: chunks of any length for the price of sixteen paragraphs of Wikipedia.
-pub(crate) const CONTEXT_TOKENS: Option<NonZeroU64> = NonZeroU64::new(2000);
+pub(crate) const CONTEXT_TOKENS: Option<NonZeroU32> = NonZeroU32::new(2000);
 
 /// How chunks are found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,7 +68,7 @@ pub struct RetrievalParams {
     /// The least cosine of those.
     pub atom_min_score: f32,
     /// Tokens of all chunks that are read, at most; see [`fetch_within`](crate::candidates::fetch_within).
-    pub tokens: Option<NonZeroU64>,
+    pub tokens: Option<NonZeroU32>,
     /// What the question's tags are used for; by naive RAG and its kin.
     pub tags: TagUse,
 }

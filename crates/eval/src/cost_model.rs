@@ -4,8 +4,6 @@
 mod judges;
 mod reranking;
 
-use std::num::NonZeroU64;
-
 use pikerag_coordinate::Method;
 use serde::Serialize;
 
@@ -68,7 +66,7 @@ const ASKED_AGAIN: u64 = 2;
 /// What asking by `method` will come to.
 pub fn expected(method: &Method, setting: &Setting) -> Expected {
     let cost = method.cost();
-    let budget = cost.most_chunk_tokens.map_or(u64::MAX, NonZeroU64::get);
+    let budget = cost.most_chunk_tokens.map_or(u64::MAX, |tokens| tokens.get().into());
     let passages = (cost.chunks * setting.chunk_tokens as f64).min(budget as f64);
     let times = |each: f64| (setting.questions as f64 * each).ceil() as u64;
     let typical = Bill {

@@ -41,7 +41,7 @@ use config::{Pooling, Shape};
 use model::Model;
 use packed::Packed;
 use tensors::Safetensors;
-use tokenize::Tokens;
+use tokenize::{Tokens, cut_at, read_tokenizer};
 
 /// A sentence model in memory.
 ///
@@ -118,18 +118,22 @@ impl LocalEmbedder {
     }
 
     fn load(weights: &Weights, source: &Source, shape: Shape) -> Result<Self, WeightsError> {
+        // Side by side; if both are wrong, the model is told.
         let (model, tokens) = match source {
             Source::Files(_) => {
-                let path = weights.folder.join("model.safetensors");
-                let model = Model::read(&Safetensors::open(&path)?, shape)?;
+                let open = || Safetensors::open(&weights.folder.join("model.safetensors"));
+                let model = || Model::read(&open()?, shape);
                 let path = weights.folder.join("tokenizer.json");
-                let tokens = Tokens::of_file(&path, model.max_tokens())?;
+                let (model, tokenizer) = rayon::join(model, || read_tokenizer(&path));
+                let model = model?;
+                let tokens = Tokens::of_file(cut_at(tokenizer?, &path, model.max_tokens())?);
                 (model, tokens)
             }
             Source::Packed(packed) => {
-                let model = Model::read(packed, shape)?;
-                let unigram = packed.unigram()?;
-                let tokens = Tokens::windows(unigram, packed.marks, model.max_tokens());
+                let (model, unigram) =
+                    rayon::join(|| Model::read(packed, shape), || packed.unigram());
+                let model = model?;
+                let tokens = Tokens::windows(unigram?, packed.marks, model.max_tokens());
                 (model, tokens)
             }
         };

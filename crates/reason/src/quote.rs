@@ -38,15 +38,19 @@ pub struct Quoted {
     pub fit: f32,
 }
 
-/// What a term of the question counts that stands not in the sentence itself, but above it, or in the sentence before.
+/// What a term of the question counts that stands not in the sentence itself, but above it, in the sentence before,
+/// elsewhere in its chunk, or in another chunk of its document.
 const ABOVE: f32 = 0.6;
 const BEFORE: f32 = 0.3;
+const AROUND: f32 = 0.3;
+const DOCUMENT: f32 = 0.2;
 /// Weight of meaning beside words, where there is an embedder.
 const CLOSE: f32 = 0.5;
 /// What a value of the asked kind adds, and its lack takes.
 const VALUE: f32 = 0.1;
-/// What being found first adds; at rank r a part 1 / (1 + r / 4) of it.
-const FIRST: f32 = 0.15;
+/// What the rank r of its chunk adds to the first quote, by `Rank::of`; and to further ones, which links led to.
+const FIRST: Rank = Rank { most: 0.4, fades: 2.0 };
+const LATER: Rank = Rank { most: 0.15, fades: 4.0 };
 /// What a term still counts that an earlier quote holds, and what a name does that leads on from one.
 const DONE: f32 = 0.4;
 const BRIDGES: f32 = 0.5;
@@ -77,7 +81,8 @@ pub fn quote(question: &Question, context: &Context, known: &Known, most: usize)
         }
         let Some((worth, unit)) = best else { break };
         if quoted.is_empty() {
-            (first, fit) = (worth, scorer.fit(unit));
+            first = worth - FIRST.of(unit.place) + LATER.of(unit.place);
+            fit = scorer.fit(unit);
         } else if worth < FURTHER * first {
             break;
         }
@@ -92,6 +97,19 @@ pub fn quote(question: &Question, context: &Context, known: &Known, most: usize)
         quoted.iter().map(|unit| Claim { chunk: unit.chunk.id, quote: text(unit) }).collect();
     let answer = claims.iter().map(|claim| shown(&claim.quote)).collect::<Vec<_>>().join("\n");
     Quoted { reading: Reading { answer, rationale: String::new(), claims }, fit }
+}
+
+/// What the rank of a chunk is worth: most where it is found first, from 0, half as much at rank `fades`.
+#[derive(Clone, Copy)]
+struct Rank {
+    most: f32,
+    fades: f32,
+}
+
+impl Rank {
+    fn of(self, rank: usize) -> f32 {
+        self.most / (1.0 + rank as f32 / self.fades)
+    }
 }
 
 struct Scorer<'a> {
@@ -134,7 +152,7 @@ impl<'a> Scorer<'a> {
         }
         let mut worth = covered / self.all;
         worth += CLOSE * self.closeness(unit);
-        worth += FIRST / (1.0 + unit.place as f32 / 4.0);
+        worth += if quoted.is_empty() { FIRST } else { LATER }.of(unit.place);
         if let Some(kind) = self.kind {
             worth += if bears(unit.text, kind, self.question) { VALUE } else { -VALUE };
         }
@@ -176,6 +194,10 @@ fn presence(unit: &Unit<'_>, term: &str) -> f32 {
         ABOVE
     } else if unit.before.contains(term) {
         BEFORE
+    } else if unit.around.contains(term) {
+        AROUND
+    } else if unit.document.contains(term) {
+        DOCUMENT
     } else {
         0.0
     }
@@ -190,7 +212,7 @@ fn shown(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use pikerag_doubles::chunk;
-    use pikerag_knowledge::Chunk;
+    use pikerag_knowledge::{Chunk, SourceId};
     use pikerag_language::query_terms;
 
     use super::*;
@@ -222,6 +244,22 @@ mod tests {
             quoted.reading.answer,
             "The KX-40 was designed by Ilse Brandt.\nIlse Brandt was born in Varnsund."
         );
+    }
+
+    /// Clauses of contracts read alike: the party stands elsewhere in the chunk, or in another of the document.
+    #[test]
+    fn a_sentence_has_something_of_what_stands_around_it() {
+        let of =
+            |id, source, text| Chunk { source: SourceId(source), ..chunk(id, "Contracts", text) };
+        let chunks = [
+            of(1, 1, "The seller is Lingdao. It sells pumps. The warranty is six months."),
+            of(2, 1, "Goods are on their way."),
+            of(3, 2, "Goods come late."),
+        ];
+        let units = units(&chunks.iter().collect::<Vec<_>>());
+        let held = |term: &str| units.iter().map(|unit| presence(unit, term)).collect::<Vec<_>>();
+        assert_eq!(held("lingdao"), [1.0, BEFORE, AROUND, DOCUMENT, 0.0]);
+        assert_eq!(held("contract"), [ABOVE; 5]);
     }
 
     #[test]

@@ -17,8 +17,9 @@ use crate::question::Asked;
 use crate::titles::key;
 
 /// How the lists are weighed. Trust in links, from 0 to 1, is a product: how title-like the base's titles are, times how
-/// surely the question names something. Hops weigh `hops · trust`, layers always the same, and `words · (1 - trust)` goes to
-/// meaning for a short question, to words for a long one.
+/// surely the question names something. Hops weigh `hops · trust`, layers always the same, words and meaning what trust
+/// leaves: `words · (1 - trust) · (1 - short / 2)` and `meaning · (1 - trust) · short`, where `short` is how short the
+/// question is, from 0 to 1.
 ///
 /// Chosen on train splits and even halves of data sets; docs/retrieval.md has the others.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,12 +29,14 @@ pub struct AutoParams {
     pub hops: f32,
     /// Weight of all layers at once.
     pub layers: f32,
-    /// Weight of words or meaning where links are not trusted.
+    /// Weight of words where links are not trusted; half of it where the question is short and there is meaning.
     pub words: f32,
-    /// A question of so many words (two Chinese characters count as one) goes by meaning in that list, if there is an
-    /// embedder that knows its language; one vector cannot stand for a question that speaks of many things.
+    /// Weight of meaning for a short question where links are not trusted and an embedder knows its language: one vector
+    /// cannot stand for a question that speaks of many things.
+    pub meaning: f32,
+    /// So many words are a short question; two Chinese characters count as one.
     pub short: f32,
-    /// A question of so many goes by words; between the two, partly by each.
+    /// So many are a long one; between the two it is partly so.
     pub long: f32,
     /// A chunk at rank r of a list adds the list's weight / (offset + r): the smaller, the more the first ranks count.
     pub offset: f32,
@@ -60,6 +63,7 @@ impl Default for AutoParams {
             hops: 3.0,
             layers: 1.0,
             words: 1.0,
+            meaning: 1.5,
             short: 12.0,
             long: 24.0,
             offset: 3.0,
@@ -114,13 +118,13 @@ pub(crate) async fn auto(
     };
     let mut by_layers = spread_scores(finder, &asked, of_layers).await?;
     by_layers.truncate(depth);
-    let plain = weights.words * (1.0 - trust);
-    let meaning = if asked.vector.is_some() { weights.of_length(asked.length) } else { 0.0 };
+    let short = if asked.vector.is_some() { weights.shortness(asked.length) } else { 0.0 };
+    let plain = 1.0 - trust;
     let lists = [
         ("hops", weights.hops * trust, by_hops),
         ("layers", weights.layers, by_layers),
-        ("meaning", plain * meaning, ranked(&asked.closest, depth)),
-        ("words", plain * (1.0 - meaning), ranked(&asked.matching, depth)),
+        ("meaning", weights.meaning * plain * short, ranked(&asked.closest, depth)),
+        ("words", weights.words * plain * (1.0 - short / 2.0), ranked(&asked.matching, depth)),
     ];
     let mut fused = fuse(&lists, weights.offset);
     fused.truncate(k);
@@ -133,8 +137,8 @@ impl AutoParams {
         ((own - self.shared_titles) / range).clamp(0.0, 1.0)
     }
 
-    /// How far a question of that many words goes by meaning.
-    fn of_length(self, words: f32) -> f32 {
+    /// How short a question of that many words is, from 0 to 1.
+    fn shortness(self, words: f32) -> f32 {
         ((self.long - words) / (self.long - self.short).max(f32::EPSILON)).clamp(0.0, 1.0)
     }
 
@@ -264,5 +268,19 @@ mod tests {
         let first_only = [hit(1, &[("title_links", 0.3)]), hit(2, &[])];
         let trust = [&named[..], &linked, &first_only, &[]].map(|hops| params.of_question(hops));
         assert_eq!(format!("{trust:?}"), "[1.0, 0.5, 0.1, 0.1]");
+        let short = [0.0, 12.0, 18.0, 24.0, 99.0].map(|words| params.shortness(words));
+        assert_eq!(format!("{short:?}"), "[1.0, 1.0, 0.5, 0.0, 0.0]");
+    }
+
+    #[test]
+    fn what_is_named_or_mentioned_is_reached_and_the_way_back_is_not() {
+        let parts = [
+            ("named_in_question", 0.1),
+            ("title_links", 0.7),
+            ("title_links", 0.2),
+            ("meaning", 0.9),
+        ];
+        let reached = parts.map(|part| is_reached(&hit(1, &[part])));
+        assert_eq!(reached, [true, true, false, false]);
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures::try_join;
 use pikerag_knowledge::{ChunkId, Vector};
 use pikerag_language::fold::tokens;
 use pikerag_language::{is_chinese, query_terms};
@@ -50,27 +51,19 @@ impl Asked {
     ) -> Result<Self, RetrieveError> {
         let question = in_documents_words(finder, question).await?;
         let question = question.as_ref();
-        let vector = finder
-            .vectors(&[question.to_owned()])
-            .await?
-            .and_then(|vectors| vectors.into_iter().next());
-        let closest: Vec<(ChunkId, f32)> = match &vector {
-            Some(vector) => {
-                let lists =
-                    finder.base.nearest_chunks(std::slice::from_ref(vector), CLOSEST, -1.0).await?;
-                lists.into_iter().flatten().map(|hit| (hit.item, hit.score.max(0.0))).collect()
-            }
-            None => Vec::new(),
-        };
-        let matching = finder.base.matching_chunks(question, CLOSEST).await?;
         let rarity = Rarity::new(finder.base.chunk_count().await?);
+        // Side by side: the first question waits for the embedder to be loaded.
+        let matching = async { Ok(finder.base.matching_chunks(question, CLOSEST).await?) };
+        let named = named_titles(finder, rarity, question);
+        let ((vector, closest), matching, named) =
+            try_join!(closest(finder, question), matching, named)?;
         let all_words = tokens(question).into_iter().map(|token| token.folded);
         let size = |word: &str| if word.chars().any(is_chinese) { 0.5 } else { 1.0 };
         Ok(Self {
             length: all_words.clone().map(|word| size(&word)).sum(),
             words: query_terms(question),
             all_words: all_words.collect(),
-            named: named_titles(finder, rarity, question).await?,
+            named,
             rarity,
             rarity_floor,
             vector,
@@ -144,4 +137,18 @@ impl Asked {
             }
         }
     }
+}
+
+/// The vector of a question, and the chunks closest to it, best first; neither without an embedder.
+async fn closest(
+    finder: Finder<'_>,
+    question: &str,
+) -> Result<(Option<Vector>, Vec<(ChunkId, f32)>), RetrieveError> {
+    let vectors = finder.vectors(&[question.to_owned()]).await?;
+    let Some(vector) = vectors.and_then(|vectors| vectors.into_iter().next()) else {
+        return Ok((None, Vec::new()));
+    };
+    let found = finder.base.nearest_chunks(std::slice::from_ref(&vector), CLOSEST, -1.0).await?;
+    let found = found.into_iter().flatten().map(|hit| (hit.item, hit.score.max(0.0))).collect();
+    Ok((Some(vector), found))
 }

@@ -52,11 +52,11 @@ fn a_table_becomes_records_with_their_places() {
     let list = place.run_to(0, &["records", "--schema", "drug_approval"]).stdout;
     insta::assert_snapshot!(list, @r#"
     drug_approval  drug: Adalin; approved: 2010-12-31; company: 青砚 & Co
-        drugs.csv, bytes 37–102
+        drugs.csv, bytes 37–102 of its text
     drug_approval  drug: Bealin; approved: 2011-02-01; company: B <x>
-        drugs.csv, bytes 103–162
+        drugs.csv, bytes 103–162 of its text
     drug_approval  drug: Cealin; approved: "soon" (as it stands); company: C
-        drugs.csv, bytes 163–214
+        drugs.csv, bytes 163–214 of its text
     drug_approval: 3 records
     "#);
     assert_eq!(place.run_to(0, &["--json", "records"]).json().as_array().unwrap().len(), 3);

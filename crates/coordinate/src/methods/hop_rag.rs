@@ -1,6 +1,6 @@
 //! Hop RAG (ours): hop retrieval without a model call, then one answering call.
 
-use std::num::NonZeroU64;
+use std::num::NonZeroU32;
 
 use pikerag_knowledge::{Answer, Context, Event, Question, Role, Via};
 use pikerag_retrieve::{HopParams, hops};
@@ -22,7 +22,7 @@ pub struct Params {
     /// The most chunks that the answer is written from.
     pub k: usize,
     /// Their tokens, at most.
-    pub tokens: Option<NonZeroU64>,
+    pub tokens: Option<NonZeroU32>,
     /// How hops are weighed.
     pub hops: HopParams,
 }

@@ -1,7 +1,7 @@
 //! What does a method say of itself? Its names, parameters, needs and price: it stands beside the method's
 //! function, and the catalogue, the settings, the forecast, the help and the documentation are made of it.
 
-use std::num::NonZeroU64;
+use std::num::NonZeroU32;
 
 use pikerag_knowledge::{Role, Structure};
 use pikerag_retrieve::{AutoParams, HopParams, LayerParams, SearchParams};
@@ -206,7 +206,7 @@ pub struct Cost {
     /// Chunks in the prompt of one call at most.
     pub most_chunks: u64,
     /// Tokens of all chunks in the prompt of one call at most, where a method counts them.
-    pub most_chunk_tokens: Option<NonZeroU64>,
+    pub most_chunk_tokens: Option<NonZeroU32>,
     /// Rounds whose replies may stand in later prompts, at most.
     pub rounds: u64,
     /// Tokens of instructions, demonstrations and question in a prompt, on the average.

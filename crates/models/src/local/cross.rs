@@ -20,7 +20,7 @@ use super::later::Later;
 use super::linear::Linear;
 use super::model::{ForwardError, Model, Scratch};
 use super::tensors::Safetensors;
-use super::tokenize::read_tokenizer;
+use super::tokenize::{cut_at, read_tokenizer};
 use super::{SetOnDrop, Weights, WeightsError, batches};
 
 /// Pairs are cut here, or where the positions end: what cross-encoders are trained on.
@@ -65,10 +65,12 @@ impl LocalReranker {
         let (shape, names) = read_shape(&weights.folder)?;
         let path = weights.folder.join("model.safetensors");
         let tensors = Safetensors::open(&path)?;
-        let model = Model::read(&tensors, shape)?;
-        let head = Head::read(tensors, names, model.shape.hidden)?;
         let path = weights.folder.join("tokenizer.json");
-        let tokenizer = read_tokenizer(&path, model.max_tokens())?;
+        let read_model = || Model::read(&tensors, shape);
+        let (model, tokenizer) = rayon::join(read_model, || read_tokenizer(&path));
+        let model = model?;
+        let head = Head::read(tensors, names, model.shape.hidden)?;
+        let tokenizer = cut_at(tokenizer?, &path, model.max_tokens())?;
         let n_special = tokenizer.get_post_processor().map_or(0, |step| step.added_tokens(true));
         if model.max_tokens() <= n_special {
             let what = format!("pairs of at most {} tokens", model.max_tokens());

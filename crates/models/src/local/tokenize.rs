@@ -22,9 +22,9 @@ pub(super) enum Tokens {
 }
 
 impl Tokens {
-    /// No padding, and truncation where we want it: the file's own settings are for fixed-size batches.
-    pub(super) fn of_file(path: &Path, max_tokens: usize) -> Result<Self, WeightsError> {
-        Ok(Self::File(Box::new(read_tokenizer(path, max_tokens)?)))
+    /// Those of a `tokenizer.json`.
+    pub(super) fn of_file(tokenizer: Tokenizer) -> Self {
+        Self::File(Box::new(tokenizer))
     }
 
     /// Windows of at most `max_tokens`, marks included.
@@ -115,10 +115,20 @@ impl Located {
     }
 }
 
-/// The tokenizer of a file, which cuts texts at `max_tokens`.
-pub(super) fn read_tokenizer(path: &Path, max_tokens: usize) -> Result<Tokenizer, WeightsError> {
+/// The tokenizer of a file.
+pub(super) fn read_tokenizer(path: &Path) -> Result<Tokenizer, WeightsError> {
     let malformed = |source| WeightsError::Malformed { path: path.to_owned(), source };
-    let mut tokenizer = Tokenizer::from_bytes(read(path)?).map_err(malformed)?;
+    Tokenizer::from_bytes(read(path)?).map_err(malformed)
+}
+
+/// The tokenizer of this file without padding, and with truncation where we want it: the file's own settings are for
+/// fixed-size batches.
+pub(super) fn cut_at(
+    mut tokenizer: Tokenizer,
+    path: &Path,
+    max_tokens: usize,
+) -> Result<Tokenizer, WeightsError> {
+    let malformed = |source| WeightsError::Malformed { path: path.to_owned(), source };
     tokenizer.with_padding(None);
     let n_special = tokenizer.get_post_processor().map_or(0, |step| step.added_tokens(false));
     let max_length = max_tokens.max(n_special + 1);

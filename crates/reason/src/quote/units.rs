@@ -1,10 +1,11 @@
 //! What can be quoted of a chunk? Rows of a table, lines of code, else sentences; with a neighbour where one cannot
 //! be understood without it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::rc::Rc;
 
-use pikerag_knowledge::{Chunk, ChunkKind};
+use pikerag_knowledge::{Chunk, ChunkKind, SourceId};
 use pikerag_language::{is_chinese, sentences, terms};
 
 /// A sentence or row, with the terms that tell what it is about.
@@ -21,6 +22,10 @@ pub(super) struct Unit<'a> {
     pub(super) above: HashSet<String>,
     /// Those of the sentence before, in the same paragraph.
     pub(super) before: HashSet<String>,
+    /// Those of its chunk.
+    pub(super) around: Rc<HashSet<String>>,
+    /// Those of all chunks of its document that the context holds.
+    pub(super) document: Rc<HashSet<String>>,
 }
 
 /// A paragraph up to so many characters is quoted whole where the heading is a numbered article: its sentences
@@ -33,14 +38,32 @@ const SHORT: usize = 3;
 /// All units of a context's chunks, in their order.
 pub(super) fn units<'a>(chunks: &[&'a Chunk]) -> Vec<Unit<'a>> {
     let mut found = Vec::new();
+    let mut documents: HashMap<SourceId, HashSet<String>> = HashMap::new();
+    for chunk in chunks {
+        documents.entry(chunk.source).or_default().extend(terms(&chunk.text));
+    }
+    let documents: HashMap<SourceId, Rc<HashSet<String>>> =
+        documents.into_iter().map(|(source, terms)| (source, Rc::new(terms))).collect();
     for (place, chunk) in chunks.iter().enumerate() {
         let above = above(chunk);
+        let around: Rc<HashSet<String>> = Rc::new(terms(&chunk.text).into_iter().collect());
+        let document = documents.get(&chunk.source).cloned().unwrap_or_default();
         let mut add = |span: Range<usize>, own: Range<usize>, before: HashSet<String>| {
             let Some(text) = chunk.text.get(own) else { return };
             let terms: HashSet<String> = terms(text).into_iter().collect();
             if text.chars().any(char::is_alphanumeric) {
-                let above = above.clone();
-                found.push(Unit { place, chunk, span, text, terms, above, before });
+                let (above, around, document) = (above.clone(), around.clone(), document.clone());
+                found.push(Unit {
+                    place,
+                    chunk,
+                    span,
+                    text,
+                    terms,
+                    above,
+                    before,
+                    around,
+                    document,
+                });
             }
         };
         if matches!(chunk.kind, ChunkKind::Table | ChunkKind::Code) {
