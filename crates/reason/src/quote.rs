@@ -81,6 +81,7 @@ pub fn quote(question: &Question, context: &Context, known: &Known, most: usize)
         }
         let Some((worth, unit)) = best else { break };
         if quoted.is_empty() {
+            // What further quotes are measured by: its worth, were it one of them.
             first = worth - FIRST.of(unit.place) + LATER.of(unit.place);
             fit = scorer.fit(unit);
         } else if worth < FURTHER * first {

@@ -10,10 +10,11 @@ use pikerag_language::fold::tokens;
 use pikerag_language::terms;
 use serde::{Deserialize, Serialize};
 
+use crate::chunks::nearest;
 use crate::finder::{Finder, Hit, RetrieveError};
 use crate::hops::{HopParams, hops_of};
 use crate::layers::{LayerParams, spread_scores};
-use crate::question::Asked;
+use crate::question::{Asked, CLOSEST};
 use crate::titles::key;
 
 /// How the lists are weighed. Trust in links, from 0 to 1, is a product: how title-like the base's titles are, times how
@@ -120,11 +121,15 @@ pub(crate) async fn auto(
     by_layers.truncate(depth);
     let short = if asked.vector.is_some() { weights.shortness(asked.length) } else { 0.0 };
     let plain = 1.0 - trust;
+    let by_words = match depth <= CLOSEST {
+        true => ranked(&asked.matching, depth),
+        false => nearest(Finder { embedder: None, ..finder }, query, depth, 0.0).await?,
+    };
     let lists = [
         ("hops", weights.hops * trust, by_hops),
         ("layers", weights.layers, by_layers),
         ("meaning", weights.meaning * plain * short, ranked(&asked.closest, depth)),
-        ("words", weights.words * plain * (1.0 - short / 2.0), ranked(&asked.matching, depth)),
+        ("words", weights.words * plain * (1.0 - short / 2.0), by_words),
     ];
     let mut fused = fuse(&lists, weights.offset);
     fused.truncate(k);

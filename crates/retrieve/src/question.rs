@@ -15,7 +15,7 @@ use crate::synonyms::in_documents_words;
 use crate::titles::named_titles;
 
 /// Chunks closest in meaning, and chunks that fit its words best, that are looked up.
-const CLOSEST: usize = 200;
+pub(crate) const CLOSEST: usize = 200;
 
 /// The question, looked up once: hops and layers share it, and weigh it each in their own way. Only chunks that are
 /// asked for are scored, however many there are.

@@ -19,7 +19,7 @@ pub(super) struct Unit<'a> {
     pub(super) text: &'a str,
     pub(super) terms: HashSet<String>,
     /// Those of title, headings and table header.
-    pub(super) above: HashSet<String>,
+    pub(super) above: Rc<HashSet<String>>,
     /// Those of the sentence before, in the same paragraph.
     pub(super) before: HashSet<String>,
     /// Those of its chunk.
@@ -45,14 +45,15 @@ pub(super) fn units<'a>(chunks: &[&'a Chunk]) -> Vec<Unit<'a>> {
     let documents: HashMap<SourceId, Rc<HashSet<String>>> =
         documents.into_iter().map(|(source, terms)| (source, Rc::new(terms))).collect();
     for (place, chunk) in chunks.iter().enumerate() {
-        let above = above(chunk);
+        let above = Rc::new(above(chunk));
         let around: Rc<HashSet<String>> = Rc::new(terms(&chunk.text).into_iter().collect());
         let document = documents.get(&chunk.source).cloned().unwrap_or_default();
         let mut add = |span: Range<usize>, own: Range<usize>, before: HashSet<String>| {
             let Some(text) = chunk.text.get(own) else { return };
             let terms: HashSet<String> = terms(text).into_iter().collect();
             if text.chars().any(char::is_alphanumeric) {
-                let (above, around, document) = (above.clone(), around.clone(), document.clone());
+                let (above, around, document) =
+                    (Rc::clone(&above), Rc::clone(&around), Rc::clone(&document));
                 found.push(Unit {
                     place,
                     chunk,
