@@ -67,7 +67,8 @@ pub struct RetrievalParams {
     pub atoms: usize,
     /// The least cosine of those.
     pub atom_min_score: f32,
-    /// Tokens of all chunks that are read, at most; see [`fetch_within`](crate::candidates::fetch_within).
+    /// Tokens of all chunks that are read, at most: the first whatever its length, then each in order that still has room.
+    /// Of naive RAG and its kin.
     pub tokens: Option<NonZeroU32>,
     /// What the question's tags are used for; by naive RAG and its kin.
     pub tags: TagUse,
