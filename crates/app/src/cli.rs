@@ -218,7 +218,7 @@ pub(crate) struct Ask {
     /// The question, in quotes.
     #[arg(required = true, value_name = "QUESTION")]
     pub(crate) question: Vec<String>,
-    /// How to answer it: `kar3` where a chat model is set, else `auto-rag`.
+    /// How to answer it: `adaptive` where a chat model is set, else `auto-rag`.
     #[arg(long, short)]
     pub(crate) method: Option<String>,
     #[command(flatten)]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use jiff::Timestamp;
 use pikerag_engine::knowledge::{
-    Answer, Candidate, Check, Event, Millis, RunEvent, Span, Spent, WrittenBy,
+    Answer, Candidate, Check, Event, FactRead, Millis, RunEvent, Span, Spent, WrittenBy,
 };
 use pikerag_engine::parts::Estimate;
 use pikerag_engine::{Cost, CostPart};
@@ -53,7 +53,8 @@ fn write_hop(tree: &mut String, event: &Event, hop: &mut usize) {
 
 fn event_hop(event: &Event) -> Option<usize> {
     match event {
-        Event::Proposed { hop, .. }
+        Event::Looked { look: hop, .. }
+        | Event::Proposed { hop, .. }
         | Event::Retrieved { hop, .. }
         | Event::Selected { hop, .. }
         | Event::Stopped { hop, .. } => Some(*hop),
@@ -88,6 +89,7 @@ fn write_event(tree: &mut String, event: &Event) -> std::fmt::Result {
             writeln!(tree, "├─ gathers {}", count(candidates.len(), "chunk"))?;
             write_candidates(tree, "│  ", candidates)
         }
+        Event::Looked { thinking, facts, answer, .. } => write_look(tree, thinking, facts, answer),
         Event::Thought { step, text } => writeln!(tree, "├─ {step}. {}", short(text, 160)),
         Event::Asked { depth, question } => {
             writeln!(tree, "├─ {}asks: {}", "│  ".repeat(*depth), short(question, 160))
@@ -143,6 +145,26 @@ fn write_event(tree: &mut String, event: &Event) -> std::fmt::Result {
     }
 }
 
+fn write_look(
+    tree: &mut String,
+    thinking: &str,
+    facts: &[FactRead],
+    answer: &str,
+) -> std::fmt::Result {
+    if !thinking.is_empty() {
+        writeln!(tree, "│  ├─ thinking: {}", short(thinking, 240))?;
+    }
+    for FactRead { passage, title, text, stands, .. } in facts {
+        let doubt = if *stands { "" } else { " (not in these words)" };
+        let title = short(title, 60);
+        writeln!(tree, "│  ├─ reads [{passage}] {title}: {}{doubt}", short(text, 160))?;
+    }
+    match answer {
+        "" => Ok(()),
+        answer => writeln!(tree, "│  ├─ would answer: {}", short(answer, 160)),
+    }
+}
+
 fn write_candidates(tree: &mut String, indent: &str, candidates: &[Candidate]) -> std::fmt::Result {
     for (place, candidate) in candidates.iter().take(LISTED).enumerate() {
         let parts = match parts(&candidate.parts) {
@@ -185,6 +207,12 @@ pub(crate) fn conclusion(answer: &Answer, spent: &Spent) -> String {
     let _ = writeln!(shown, "\n{text} {numbers}");
     if !answer.rationale.is_empty() {
         let _ = writeln!(shown, "\n{}", answer.rationale);
+    }
+    if !answer.missing.is_empty() {
+        let missing = answer.missing.iter().map(|missing| short(missing, 240));
+        let missing: Vec<String> = missing.collect();
+        let _ =
+            writeln!(shown, "\nNot settled by the documents, which lack: {}", missing.join(" · "));
     }
     if !answer.citations.is_empty() {
         let _ = writeln!(shown);

@@ -77,7 +77,8 @@ pub(crate) fn why(reason: StopReason) -> &'static str {
     match reason {
         StopReason::NothingProposed => "nothing is missing",
         StopReason::NothingFound => "nothing new was found",
-        StopReason::NothingSelected => "no candidate would help",
+        StopReason::NothingSelected => "nothing more is needed",
+        StopReason::NoneHelps => "no candidate would help",
         StopReason::HopLimit => "the limit of hops is reached",
         StopReason::Unreadable => "the reply stayed unreadable",
     }

@@ -34,7 +34,7 @@ impl Sure {
     }
 }
 
-const GRADE: Prompt = Prompt::new(Role::Grade, include_str!("prompts/grade.md"), 256);
+const GRADE: Prompt = Prompt::new(Role::Grade, include_str!("prompts/grade.md"), 1024);
 
 /// Asks for a reply in plain words and how sure it is; `None` where it stayed empty.
 ///

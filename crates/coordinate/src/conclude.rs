@@ -34,11 +34,33 @@ pub(crate) async fn conclude_with(
                     let written_by = WrittenBy::LanguageModel { model: model.name().to_owned() };
                     return finish(ports, context, reading, written_by, run).await;
                 }
-                None => "The reply could not be read",
+                None => UNREAD,
             }
         }
         None => "No language model was used",
     };
+    conclude_quoting(ports, question, context, why, run).await
+}
+
+/// Ends with quotes of the context in place of a reply that could not be read.
+pub(crate) async fn conclude_unread(
+    ports: &Ports,
+    question: &Question,
+    context: Context,
+    run: &mut Run,
+) -> Result<Answer, SolveError> {
+    conclude_quoting(ports, question, context, UNREAD, run).await
+}
+
+const UNREAD: &str = "The reply could not be read";
+
+async fn conclude_quoting(
+    ports: &Ports,
+    question: &Question,
+    context: Context,
+    why: &str,
+    run: &mut Run,
+) -> Result<Answer, SolveError> {
     let reading = quoted(ports, question, &context, run, why).await?.reading;
     let is_empty = reading.claims.is_empty();
     let mut answer = finish(ports, context, reading, WrittenBy::Quotation, run).await?;
@@ -54,7 +76,7 @@ pub(crate) async fn conclude_as(
     rationale: String,
     run: &mut Run,
 ) -> Result<Answer, SolveError> {
-    conclude_read(ports, context, Reading { answer, rationale, claims: Vec::new() }, run).await
+    conclude_read(ports, context, Reading { answer, rationale, ..Reading::default() }, run).await
 }
 
 /// Ends with an answer that a step has read from the context, quotes included.
@@ -95,6 +117,7 @@ async fn finish(
         text: reading.answer,
         rationale: reading.rationale,
         refused: false,
+        missing: reading.missing,
         written_by,
         citations,
         context,

@@ -7,4 +7,4 @@ mod select;
 pub(crate) use list::SubQuestions;
 pub use propose::{Proposals, Proposer, propose};
 pub(crate) use propose::{propose_words, shown_context};
-pub use select::{Selection, Selector, select};
+pub use select::{Choice, Selection, Selector, select};

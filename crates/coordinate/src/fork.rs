@@ -131,6 +131,10 @@ impl ChatModel for Switch {
         self.live.name()
     }
 
+    fn reply_tokens(&self) -> Option<u32> {
+        self.live.reply_tokens()
+    }
+
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         match self.is_live.load(Ordering::SeqCst) {
             true => self.live.complete(request).await,

@@ -1,5 +1,6 @@
 //! Which method? A closed set, chosen by name; one file each, which says all there is to say of it.
 
+pub mod adaptive;
 pub mod closed_book;
 pub mod crp_rag;
 pub mod graphrag;
@@ -111,6 +112,8 @@ macro_rules! methods {
 }
 
 methods! {
+    /// As many looks as the question needs.
+    Adaptive(adaptive::Params) => adaptive::solve,
     /// KAR³, Algorithm 1.
     Kar3(kar3::Params) => kar3::solve,
     /// Hop retrieval, then one answering call.
@@ -230,6 +233,21 @@ impl Method {
         first.unwrap_or_default()
     }
 
+    /// The method for a model of looks that was tried, or not (`None`): whether it reads at once. What the user has set stands.
+    #[must_use]
+    pub fn reading(self, at_once: Option<bool>) -> Self {
+        match (self, at_once) {
+            (Self::Adaptive(params), Some(at_once))
+                if params.reader == adaptive::Reader::AsShown =>
+            {
+                let reader =
+                    if at_once { adaptive::Reader::AtOnce } else { adaptive::Reader::InTwo };
+                Self::Adaptive(adaptive::Params { reader, ..params })
+            }
+            _ => self,
+        }
+    }
+
     /// The method with the user's parameters.
     #[must_use]
     pub fn with(mut self, set: &Overrides) -> Self {
@@ -255,7 +273,13 @@ impl fmt::Display for Method {
     /// The name, and a note where the parameters are the user's own.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.name();
-        match name.parse::<Self>().is_ok_and(|plain| plain == *self) {
+        // How a model reads was told from the model, not set by anybody.
+        let is_plain = |plain: Self| {
+            [None, Some(true), Some(false)]
+                .into_iter()
+                .any(|at_once| plain.reading(at_once) == *self)
+        };
+        match name.parse::<Self>().is_ok_and(is_plain) {
             true => f.write_str(name),
             false => write!(f, "{name} (own parameters)"),
         }
@@ -271,11 +295,9 @@ mod tests {
     /// KAR³ §4.1 and §A.3.
     #[test]
     fn the_defaults_are_the_papers() {
-        let kar3 = kar3::Params::default();
-        assert_eq!(
-            (kar3.n.get(), kar3.k.get(), kar3::DELTA, kar3.chunk_min_score),
-            (5, 4, 0.5, 0.2)
-        );
+        let Ok(Method::Kar3(kar3)) = "kar3-paper".parse() else { panic!() };
+        assert_eq!((kar3.n.get(), kar3.k.get(), kar3.chunk_min_score), (5, 4, 0.2));
+        assert_eq!((kar3.mode, kar3.least_similarity()), (kar3::Mode::Paper, Some(0.5)));
         assert_eq!((kar3.atomizer, kar3.hop_candidates), (AtomKind::Question, 0));
         let (r, h_r) = (RetrievalParams::chunks(), RetrievalParams::hierarchical());
         assert_eq!((r.chunks, r.chunk_min_score, r.atoms), (16, 0.2, 0));
@@ -324,6 +346,6 @@ mod tests {
             assert_eq!(name.parse::<Method>().unwrap().to_string(), name);
         }
         let error = "kar4".parse::<Method>().unwrap_err().to_string();
-        assert!(error.starts_with("there is no method `kar4`; choose from kar3, "), "{error}");
+        assert!(error.starts_with("there is no method `kar4`; choose from adaptive, "), "{error}");
     }
 }

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use pikerag_knowledge::{
-    ChatModel, Embedder, KnowledgeBase, ModelError, Reranker, Role, StoreError, Structure,
+    CallRef, ChatModel, ChatReply, ChatRequest, Embedder, KnowledgeBase, ModelError, Reranker,
+    Role, StoreError, Structure,
 };
 use pikerag_prompt::AskError;
 use pikerag_retrieve::{Finder, Hit, Reranking, RetrieveError};
@@ -65,12 +67,43 @@ impl Models {
         self.by_role.get(&role).or(self.default.as_ref()).map(AsRef::as_ref)
     }
 
+    /// The same models, where every reply comes with the log-probabilities of its tokens: how sure a method was of its own answer
+    /// (CRP-RAG Table 3). An endpoint without them is an error, see [`ModelError::NoLogprobs`].
+    #[must_use]
+    pub fn with_logprobs(self) -> Self {
+        let scored = |model: Arc<dyn ChatModel>| -> Arc<dyn ChatModel> { Arc::new(Scored(model)) };
+        let by_role = self.by_role.into_iter().map(|(role, model)| (role, scored(model)));
+        Self { default: self.default.map(scored), by_role: by_role.collect(), ..self }
+    }
+
     /// The model of a role that a method cannot do without.
     ///
     /// # Errors
     /// [`SolveError::NoModel`].
     pub fn need(&self, role: Role) -> Result<&dyn ChatModel, SolveError> {
         self.of(role).ok_or(SolveError::NoModel { role })
+    }
+}
+
+/// A model that is asked for log-probabilities each time.
+struct Scored(Arc<dyn ChatModel>);
+
+#[async_trait]
+impl ChatModel for Scored {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn reply_tokens(&self) -> Option<u32> {
+        self.0.reply_tokens()
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        self.0.complete(&ChatRequest { logprobs: true, ..request.clone() }).await
+    }
+
+    async fn discard(&self, calls: &[CallRef]) -> Result<(), ModelError> {
+        self.0.discard(calls).await
     }
 }
 

@@ -34,8 +34,7 @@ pub(crate) async fn quoted(
         Event::Tagged { query, .. } => Some(query.clone()),
         _ => None,
     });
-    let question =
-        &Question { text: tagged.unwrap_or_else(|| question.text.clone()), ..question.clone() };
+    let question = &question.reworded(tagged.unwrap_or_else(|| question.query().to_owned()));
     let quoted = quote(question, context, &known(ports, question).await?, QUOTED);
     let fit = quoted.fit;
     let note = match quoted.reading.claims.is_empty() {
@@ -47,14 +46,14 @@ pub(crate) async fn quoted(
 }
 
 async fn known(ports: &Ports, question: &Question) -> Result<Known, SolveError> {
-    let terms = query_terms(&question.text);
+    let terms = query_terms(question.query());
     let counts = ports.base.term_counts(&terms).await?;
     let all = (ports.base.chunk_count().await?.max(2) as f32).ln();
     let rare = |count: usize| (1.0 - (count.max(1) as f32).ln() / all).clamp(COMMON, 1.0);
     let unknown = terms.iter().zip(&counts).filter(|(_, count)| **count == 0);
     let absent = unknown.map(|(term, _)| term.clone()).collect();
     let rarity = terms.into_iter().zip(counts).map(|(term, count)| (term, rare(count))).collect();
-    Ok(Known { rarity, close: close(ports, &question.text).await?, absent })
+    Ok(Known { rarity, close: close(ports, question.query()).await?, absent })
 }
 
 async fn close(

@@ -3,7 +3,9 @@
 
 use std::num::NonZeroU32;
 
-use pikerag_knowledge::{AtomKind, Candidate, Chunk, Context, Event, Question, Role, Via};
+use pikerag_knowledge::{
+    AnswerForm, AtomKind, Candidate, Chunk, Context, Event, Question, Role, Via,
+};
 use pikerag_reason::{Reading, read};
 use pikerag_retrieve::{LayerParams, Search, SearchParams, atoms, hybrid, layers, nearest, search};
 
@@ -67,6 +69,8 @@ pub struct RetrievalParams {
     pub atoms: usize,
     /// The least cosine of those.
     pub atom_min_score: f32,
+    /// Whether both least cosines come down to the base's own δ where that is lower: 0.5 belongs to the papers' embedder.
+    pub calibrates: bool,
     /// Tokens of all chunks that are read, at most: the first whatever its length, then each in order that still has room.
     /// Of naive RAG and its kin.
     pub tokens: Option<NonZeroU32>,
@@ -90,6 +94,7 @@ impl RetrievalParams {
             chunk_min_score: 0.2,
             atoms: 0,
             atom_min_score: 0.5,
+            calibrates: false,
             tokens: None,
             tags,
         }
@@ -133,9 +138,9 @@ impl RetrievalParams {
         }
     }
 
-    /// `H-R`: 8 chunks, score ≥ 0.5, and those of 4 atoms, score ≥ 0.5.
+    /// `H-R`: 8 chunks, score ≥ 0.5, and those of 4 atoms, score ≥ 0.5 (KAR³ §A.3); or ≥ δ, where that is lower.
     pub fn hierarchical() -> Self {
-        Self { chunks: 8, chunk_min_score: 0.5, atoms: 4, ..Self::chunks() }
+        Self { chunks: 8, chunk_min_score: 0.5, atoms: 4, calibrates: true, ..Self::chunks() }
     }
 }
 
@@ -145,6 +150,12 @@ pub(crate) async fn retrieve(
     query: &str,
     params: RetrievalParams,
 ) -> Result<Vec<Candidate>, SolveError> {
+    let mut params = params;
+    if params.calibrates {
+        let delta = least_similarity(ports, AtomKind::Question).await?;
+        params.chunk_min_score = params.chunk_min_score.min(delta);
+        params.atom_min_score = params.atom_min_score.min(delta);
+    }
     let look_up = |k| async move {
         match params.path {
             Path::Meaning => nearest(ports.finder(), query, k, params.chunk_min_score).await,
@@ -174,6 +185,26 @@ pub(crate) async fn retrieve(
     Ok(candidates)
 }
 
+/// δ where nobody sets one: the cosine that 95 % of the base's own unrelated atoms stay below, at most [`DELTA`]. One embedder gives unrelated texts
+/// 0.1, another 0.7: with the paper's, 0.5 leaves hardly anything out, with many a local one it leaves out what answers.
+pub(crate) async fn least_similarity(ports: &Ports, kind: AtomKind) -> Result<f32, SolveError> {
+    if ports.embedder.is_none() {
+        return Ok(DELTA);
+    }
+    let mut calibrated = None;
+    for kind in kind.or_else() {
+        if calibrated.is_none() {
+            calibrated = ports.base.unrelated_similarity(*kind, UNRELATED).await?;
+        }
+    }
+    Ok(calibrated.filter(|delta| *delta < DELTA).unwrap_or(DELTA))
+}
+
+/// The share of unrelated pairs of atoms that δ leaves out where it is calibrated.
+const UNRELATED: f32 = 0.95;
+/// The paper's δ (KAR³ §4.1); also where the base is too small to calibrate, and where words are compared.
+pub const DELTA: f32 = 0.5;
+
 /// Looks a query up in round `hop`: the trace tells what was found. The chunks, best first.
 pub(crate) async fn look_up(
     ports: &Ports,
@@ -188,16 +219,20 @@ pub(crate) async fn look_up(
     Ok(chunks)
 }
 
-/// Answers a sub-question from chunks and notes; `None` where the reply stayed unreadable.
+/// What one step on the way asks: its answer is wanted short.
+pub(crate) fn sub_question(text: &str) -> Question {
+    Question { form: AnswerForm::Short, ..Question::new("", text) }
+}
+
+/// Answers a question or sub-question from chunks and notes; `None` where the reply stayed unreadable.
 pub(crate) async fn answer_step(
     ports: &Ports,
     run: &mut Run,
-    question: &str,
+    question: &Question,
     context: &Context,
     notes: &str,
 ) -> Result<Option<Reading>, SolveError> {
     let model = ports.models.need(Role::Answer)?;
-    let question = Question { id: String::new(), text: question.to_owned() };
-    let asked = read(model, &question, context, notes, &mut run.account).await;
+    let asked = read(model, question, context, notes, &mut run.account).await;
     Ok(run.readable(Role::Answer, asked)?)
 }

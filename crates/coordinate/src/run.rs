@@ -156,12 +156,12 @@ impl Run {
         Ok(proposals)
     }
 
-    /// A candidate was chosen, or none; another, where a fork says so. `candidates` says how many there
+    /// A candidate was chosen, or none for a reason; another, where a fork says so. `candidates` says how many there
     /// are; `told` makes the event of a choice.
     pub fn chosen(
         &mut self,
         hop: usize,
-        index: Option<usize>,
+        chosen: Result<usize, StopReason>,
         candidates: usize,
         told: impl FnOnce(usize) -> Option<Event>,
     ) -> Result<Option<usize>, SolveError> {
@@ -171,9 +171,10 @@ impl Run {
             }
             Some(Change::Choice(other)) => other,
             Some(_) => return Err(self.unfit("the number of a candidate")),
-            None => index,
+            None => chosen.ok(),
         };
-        let stopped = Event::Stopped { hop, reason: StopReason::NothingSelected };
+        let reason = chosen.err().unwrap_or(StopReason::NothingSelected);
+        let stopped = Event::Stopped { hop, reason };
         let event = index.and_then(told);
         let index = event.as_ref().and(index);
         self.tell(event.unwrap_or(stopped), true);
@@ -243,7 +244,7 @@ impl Run {
         }
         self.record.ended = Some((self.params.clock)());
         self.tell_record();
-        Finished { record: self.record, events: self.events, result }
+        Finished { record: self.record, events: self.events, result, scored: self.account.scored }
     }
 
     fn text(&mut self, text: String) -> Result<String, SolveError> {

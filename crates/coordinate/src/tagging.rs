@@ -15,7 +15,7 @@ use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, TagUse, retrieve};
 use crate::run::Run;
 
-const REWRITE: Prompt = Prompt::new(Role::Rewrite, include_str!("prompts/tag_rewrite.md"), 512);
+const REWRITE: Prompt = Prompt::new(Role::Rewrite, include_str!("prompts/tag_rewrite.md"), 1024);
 
 /// Words of the documents that one tag is mapped to, at most.
 const MAPPED: usize = 3;

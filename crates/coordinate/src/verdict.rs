@@ -3,7 +3,7 @@
 use pikerag_knowledge::Schema;
 use pikerag_language::fold::tokens;
 use pikerag_prompt::{Unreadable, object, text};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// What stands for an answer that could not be had.
 pub(crate) const UNKNOWN: &str = "unknown";
@@ -20,13 +20,21 @@ pub(crate) fn yes_or_no(reply: &str, key: &str) -> Result<bool, Unreadable> {
 
 /// The shape of an object with `key` alone.
 pub(crate) fn only(key: &str, value: &Value) -> Schema {
+    shape(key, [(key, value.clone())])
+}
+
+/// The shape of an object with these keys, all of them required, in the order in which they are to be written.
+pub(crate) fn shape<'a>(name: &str, keys: impl IntoIterator<Item = (&'a str, Value)>) -> Schema {
+    let properties: Map<String, Value> =
+        keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    let required: Vec<&String> = properties.keys().collect();
     let schema = json!({
         "type": "object",
-        "properties": {key: value},
-        "required": [key],
+        "required": required,
+        "properties": properties,
         "additionalProperties": false
     });
-    Schema { name: key.to_owned(), schema }
+    Schema { name: name.to_owned(), schema }
 }
 
 /// An answer as its folded words, without articles: answers alike have the same.

@@ -43,7 +43,7 @@ async fn questions_asked_at_once_do_not_meet() {
                 let ports = ports.clone();
                 tokio::spawn(async move {
                     let text = format!("Where was the maker of Machine{n:02} born?");
-                    let question = Question { id: n.to_string(), text };
+                    let question = Question::new(n.to_string(), text);
                     // The paper's δ: a calibrated one would let other machines in, openly.
                     let params =
                         kar3::Params { delta: Some(kar3::DELTA), ..kar3::Params::default() };
@@ -94,7 +94,7 @@ async fn what_is_deleted_meanwhile_is_read_to_the_end() {
     let seen = shelf.base.snapshot(&Filter::default()).await.unwrap();
     let ports = Ports { base: seen, embedder: Some(embedder), models };
     let text = "Where was the maker of Machine00 born?".to_owned();
-    let question = Question { id: "0".to_owned(), text };
+    let question = Question::new("0", text);
     let params = kar3::Params { delta: Some(kar3::DELTA), ..kar3::Params::default() };
     let answer = solve(&ports, &question, Method::Kar3(params)).await.unwrap();
     assert_eq!((answer.text.as_str(), answer.context.chunks.len()), ("Town00", 2));

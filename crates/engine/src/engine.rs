@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use pikerag_coordinate::ingest::{Available, Params, Tools};
+use pikerag_coordinate::methods::adaptive::try_out;
 use pikerag_coordinate::{Method, Models, Ports};
 use pikerag_knowledge::{
     ChatModel, CorpusReader, Embedder, Filter, KnowledgeBase, Ledger, Reranker, Role, RunEvent,
@@ -246,17 +247,37 @@ impl Engine {
         endpoints::models(&self.settings, &self.calls(ledger, Mode::Record))
     }
 
+    /// The model of a role whose calls the base records; `None` if none is set.
+    pub(crate) fn recorded_chat(
+        &self,
+        base: &Base,
+        role: Role,
+    ) -> Result<Option<Arc<dyn ChatModel>>> {
+        Ok(self.models(Arc::new(base.clone()))?.by_role.get(&role).cloned())
+    }
+
     /// The model of a role without a record; `None` if none is set.
     pub(crate) fn bare_chat(&self, role: Role) -> Result<Option<Arc<dyn ChatModel>>> {
         let models = self.models(Arc::new(MemoryLedger::default()))?;
         Ok(models.by_role.get(&role).cloned())
     }
 
+    /// Whether the model of looks reads at once, as `doctor` found when it tried it on this base; `None` where it did not.
+    pub(crate) async fn reads_at_once(&self, base: &Base) -> Option<bool> {
+        let calls = CallContext {
+            mode: Mode::ReplayOnly,
+            ..self.calls(Arc::new(base.clone()), Mode::ReplayOnly)
+        };
+        let models = endpoints::models(&self.settings, &calls).ok()?;
+        let trial = try_out(models.of(Role::Look)?).await.ok()?;
+        Some(trial.reads_at_once())
+    }
+
     /// The method for whoever names none.
     pub(crate) fn usual_method(&self) -> &'static str {
         let has_model = |role| !self.settings.offline && self.settings.chat(role).is_some();
-        match [Role::Propose, Role::Select, Role::Answer].into_iter().all(has_model) {
-            true => "kar3",
+        match [Role::Look, Role::Answer].into_iter().all(has_model) {
+            true => "adaptive",
             false => "auto-rag",
         }
     }

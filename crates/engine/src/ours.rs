@@ -1,7 +1,7 @@
 //! What do we say ourselves, in every prompt? The templates of all steps: a line of theirs is no sign of a document.
 
 /// The templates, by their files. Steps keep them to themselves; who forgets has to know all.
-pub(crate) const OURS: [&str; 63] = [
+pub(crate) const OURS: [&str; 64] = [
     include_str!("../../coordinate/src/decompose/prompts/propose.md"),
     include_str!("../../coordinate/src/decompose/prompts/select_atom.md"),
     include_str!("../../coordinate/src/decompose/prompts/select_chunk.md"),
@@ -24,6 +24,7 @@ pub(crate) const OURS: [&str; 63] = [
     include_str!("../../coordinate/src/methods/prompts/ircot.md"),
     include_str!("../../coordinate/src/methods/prompts/ircot_demonstrations.md"),
     include_str!("../../coordinate/src/methods/prompts/least_to_most.md"),
+    include_str!("../../coordinate/src/methods/prompts/look.md"),
     include_str!("../../coordinate/src/methods/prompts/map.md"),
     include_str!("../../coordinate/src/methods/prompts/probtree_children.md"),
     include_str!("../../coordinate/src/methods/prompts/probtree_closed.md"),
@@ -32,6 +33,7 @@ pub(crate) const OURS: [&str; 63] = [
     include_str!("../../coordinate/src/methods/prompts/ra_isf_decompose.md"),
     include_str!("../../coordinate/src/methods/prompts/ra_isf_know.md"),
     include_str!("../../coordinate/src/methods/prompts/ra_isf_relevant.md"),
+    include_str!("../../coordinate/src/methods/prompts/ra_isf_sufficient.md"),
     include_str!("../../coordinate/src/methods/prompts/replug.md"),
     include_str!("../../coordinate/src/methods/prompts/searchain.md"),
     include_str!("../../coordinate/src/methods/prompts/searchain_consistent.md"),
@@ -50,7 +52,6 @@ pub(crate) const OURS: [&str; 63] = [
     include_str!("../../coordinate/src/prompts/tag_rewrite.md"),
     include_str!("../../eval/src/prompts/consistent.md"),
     include_str!("../../eval/src/prompts/judge.md"),
-    include_str!("../../eval/src/prompts/written.md"),
     include_str!("../../extract/src/prompts/atomize.md"),
     include_str!("../../extract/src/prompts/chunk_end.md"),
     include_str!("../../extract/src/prompts/entities.md"),

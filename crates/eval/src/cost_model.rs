@@ -139,6 +139,6 @@ mod tests {
     #[test]
     fn rounds_and_questions_multiply() {
         let most = |label, questions| of(label, &Setting { questions, ..ONE }).most.calls;
-        assert_eq!((most("kar3:n=1", 1), most("kar3", 1), most("kar3", 100)), (6, 22, 2200));
+        assert_eq!((most("kar3:n=1", 1), most("kar3", 1), most("kar3", 100)), (8, 24, 2400));
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::EvalError;
-use pikerag_knowledge::Seeded;
+use pikerag_knowledge::{AnswerForm, Question, Seeded};
 
 mod format;
 mod legal;
@@ -48,6 +48,15 @@ pub struct Item {
 }
 
 impl Item {
+    /// As a method is asked it: what its instruction says besides is no part of what is looked up.
+    pub fn asked(&self) -> Question {
+        Question {
+            lookup: self.lookup.clone(),
+            form: self.task.form(),
+            ..Question::new(&self.id, &self.question)
+        }
+    }
+
     /// What a search alone looks up: the question without an instruction on how to answer.
     pub fn query(&self) -> &str {
         self.lookup.as_deref().unwrap_or(&self.question)
@@ -69,6 +78,19 @@ pub enum Task {
     Articles,
     /// Names of crimes: one, or several.
     Crimes,
+}
+
+impl Task {
+    /// What prompts ask for.
+    pub fn form(self) -> AnswerForm {
+        match self {
+            Self::Short => AnswerForm::Short,
+            Self::Long => AnswerForm::Long,
+            Self::Choice => AnswerForm::Choice,
+            Self::Articles => AnswerForm::Articles,
+            Self::Crimes => AnswerForm::Crimes,
+        }
+    }
 }
 
 /// A paragraph of a question's context, as published with it.

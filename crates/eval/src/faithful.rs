@@ -1,13 +1,9 @@
-//! Does an answer stem from what was retrieved, and how sure is a model that writes from it? Factual
-//! consistency and perplexity (CRP-RAG §5.3, Tables 3 and 4).
+//! Does an answer stem from what was retrieved? Factual consistency (CRP-RAG §5.3, Table 4).
 
-use pikerag_knowledge::{
-    Account, Answer, ChatModel, ChatRequest, Message, ModelError, Role, mean_probability,
-};
+use pikerag_knowledge::{Account, Answer, ChatModel, Role};
 use pikerag_prompt::{AskError, Prompt, YesNo, ask, passages, quiet_headings};
 
 const CONSISTENT: Prompt = Prompt::new(Role::Judge, include_str!("prompts/consistent.md"), 1024);
-const WRITTEN: Prompt = Prompt::new(Role::Judge, include_str!("prompts/written.md"), 256);
 
 /// Whether what an answer says, rationale included, originates from the passages it was written from.
 /// An answer from no passages does not, and costs nothing; a refusal is not asked about (`None`).
@@ -35,44 +31,9 @@ pub async fn is_consistent(
     Ok(Some(stems))
 }
 
-/// The perplexity, from 1, of what a model writes when it answers from the context that a method ended
-/// with: `exp(-mean log p)` over the tokens of its reply. `None` for a refusal, and for an empty reply.
-///
-/// # Errors
-/// The call failed; [`ModelError::NoLogprobs`] where the endpoint has none.
-pub async fn perplexity(
-    model: &dyn ChatModel,
-    question: &str,
-    answer: &Answer,
-    account: &mut Account,
-) -> Result<Option<f64>, AskError> {
-    if answer.refused {
-        return Ok(None);
-    }
-    let shown = match passages(answer.context.chunks.iter().map(|held| &held.chunk)) {
-        empty if empty.is_empty() => "(none)".to_owned(),
-        shown => shown,
-    };
-    let asked = quiet_headings(question);
-    let text = WRITTEN.render(&[("passages", shown.as_str()), ("question", asked.as_str())])?;
-    let request = ChatRequest {
-        role: WRITTEN.role,
-        messages: vec![Message::User { text, images: Vec::new() }],
-        temperature: WRITTEN.temperature,
-        max_tokens: WRITTEN.max_tokens,
-        schema: None,
-        sample: 0,
-        logprobs: true,
-    };
-    let failed = |source: ModelError| AskError::Model { role: WRITTEN.role, source };
-    let reply = model.complete(&request).await.map_err(failed)?;
-    account.book(WRITTEN.role, &reply);
-    Ok(mean_probability(&reply.logprobs).map(f64::recip))
-}
-
 #[cfg(test)]
 mod tests {
-    use pikerag_doubles::{ScriptedChat, ScriptedScorer};
+    use pikerag_doubles::ScriptedChat;
     use pikerag_knowledge::{Context, WrittenBy};
 
     use super::*;
@@ -82,6 +43,7 @@ mod tests {
             text: "Oslo".to_owned(),
             rationale: String::new(),
             refused,
+            missing: Vec::new(),
             written_by: WrittenBy::Quotation,
             citations: Vec::new(),
             context: Context::default(),
@@ -99,16 +61,5 @@ mod tests {
             (refused.unwrap(), account.cost().spent.calls(), nobody.requests().len()),
             (None, 0, 0)
         );
-    }
-
-    #[tokio::test]
-    async fn the_geometric_mean_of_what_was_written() {
-        let writer = ScriptedScorer::by_role([(Role::Judge, [("xx", [0.25_f32, 1.0])])]);
-        let mut account = Account::default();
-        let sure = perplexity(&writer, "Where?", &answer(false), &mut account).await.unwrap();
-        assert!((sure.unwrap() - 2.0).abs() < 1e-6);
-        assert_eq!(account.cost().spent.calls(), 1);
-        assert_eq!(perplexity(&writer, "?", &answer(true), &mut account).await.unwrap(), None);
-        assert!(writer.requests().iter().all(|asked| asked.temperature == 0.0));
     }
 }

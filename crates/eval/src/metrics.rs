@@ -26,6 +26,19 @@ pub struct Scores {
     pub recall: f64,
 }
 
+/// Whether one of the labels stands whole in `answer`, word for word after [`normalize`]: 1 or 0. CRP-RAG calls this exact match
+/// (§4.2), and RA-ISF's models answer in sentences that are counted so (Appendix E).
+pub fn contains(answer: &str, labels: &[String]) -> f64 {
+    let normalized = normalize(answer);
+    let said = tokens(&normalized);
+    let holds = |label: &String| {
+        let label = normalize(label);
+        let label = tokens(&label);
+        !label.is_empty() && said.windows(label.len()).any(|words| words == label)
+    };
+    f64::from(u8::from(labels.iter().any(holds)))
+}
+
 /// Compares `answer` with each gold label after [`normalize`]: every score is the best over all
 /// labels, so precision and recall may come from different ones. Without labels all are 0.
 pub fn score(answer: &str, labels: &[String]) -> Scores {

@@ -8,15 +8,15 @@ use std::time::Instant;
 use futures::stream::{self, StreamExt};
 use pikerag_coordinate::{Finished, Method, Ports, RunParams, SolveError, answer};
 use pikerag_knowledge::{
-    Account, Answer, ChatModel, Check, Citation, Filter, ModelError, Question, Role, RunRecord,
-    Snapshots, Spent, error_chain,
+    Account, Answer, ChatModel, Check, Citation, Context, ContextChunk, Filter, ModelError, Role,
+    RunRecord, Snapshots, Spent, error_chain,
 };
 use pikerag_prompt::AskError;
 
 use crate::datasets::{Item, Task};
-use crate::faithful::{is_consistent, perplexity};
+use crate::faithful::is_consistent;
 use crate::judge::judge;
-use crate::metrics::{law, refuses, rouge_l, score, supporting_recall};
+use crate::metrics::{contains, law, refuses, rouge_l, score, supporting_recall};
 use crate::report::{Cost, Row, TaskScores};
 
 /// How a run is made.
@@ -42,8 +42,6 @@ pub struct Judges<'a> {
     pub right: Option<&'a dyn ChatModel>,
     /// Says which answers stem from what was retrieved (CRP-RAG Table 4).
     pub consistent: Option<&'a dyn ChatModel>,
-    /// Tells how sure a model is that writes from what was retrieved (CRP-RAG Table 3).
-    pub perplexity: Option<&'a dyn ChatModel>,
 }
 
 /// Runs what is not in `done` yet (by method's name and question), `params.in_flight` questions at a
@@ -122,7 +120,6 @@ struct Asked {
 struct Verdicts {
     is_right: Option<bool>,
     is_consistent: Option<bool>,
-    perplexity: Option<f64>,
     account: Account,
 }
 
@@ -133,7 +130,7 @@ async fn asked(
     item: &Item,
     judges: Judges<'_>,
 ) -> Asked {
-    let question = Question { id: item.id.clone(), text: item.question.clone() };
+    let question = item.asked();
     let began = Instant::now();
     let mut run = match snapshots.snapshot(&Filter::default()).await {
         Ok(base) => {
@@ -144,6 +141,7 @@ async fn asked(
             record: RunRecord::default(),
             events: Vec::new(),
             result: Err(SolveError::Store(error)),
+            scored: Vec::new(),
         },
     };
     let seconds = began.elapsed().as_secs_f64();
@@ -171,9 +169,6 @@ async fn judged(
     }
     if let Some(model) = judges.consistent {
         verdicts.is_consistent = is_consistent(model, &item.question, answer, account).await?;
-    }
-    if let Some(model) = judges.perplexity {
-        verdicts.perplexity = perplexity(model, &item.question, answer, account).await?;
     }
     Ok(())
 }
@@ -223,34 +218,46 @@ fn row(
         ..Row::default()
     };
     match &run.result {
-        Ok(answer) => answered(row, item, answer, verdicts),
+        // Where the replies had log-probabilities: see `with_logprobs` (CRP-RAG Table 3).
+        Ok(answer) => Row { perplexity: run.perplexity(), ..answered(row, item, answer, verdicts) },
         Err(error) => failed(row, item, error, params),
     }
 }
 
 fn answered(row: Row, item: &Item, answer: &Answer, verdicts: &Verdicts) -> Row {
-    // After each chunk that joined the context: for KAR³ that is after each iteration.
-    let mut found: Vec<String> = Vec::new();
-    let mut recall = Vec::new();
-    for held in &answer.context.chunks {
-        found.extend(item.supporting.iter().filter(|gold| is_of(&held.chunk.uri, gold)).cloned());
-        recall.extend(supporting_recall(&item.supporting, &found));
-    }
+    let (recall, final_recall) = recall_by_round(item, &answer.context);
     let is_verified = |citation: &&Citation| citation.check == Check::Verified;
     Row {
         answer: answer.text.clone(),
         scores: score(&answer.text, &item.answers),
         acc: verdicts.is_right.map(|right| f64::from(u8::from(right))),
         consistent: verdicts.is_consistent.map(|holds| f64::from(u8::from(holds))),
-        perplexity: verdicts.perplexity,
         task: task_scores(&answer.text, item),
         refused: answer.refused || refuses(&answer.text, &item.answers),
         citations: answer.citations.len() as u64,
         verified: answer.citations.iter().filter(is_verified).count() as u64,
-        final_recall: recall.last().copied().or_else(|| supporting_recall(&item.supporting, &[])),
+        final_recall,
         supporting_recall: recall,
         ..row
     }
+}
+
+/// The share of the gold evidence after each iteration, and in the end (KAR³ Table 8). A round that brought several chunks is
+/// one iteration, one that brought none leaves it as it was; what was filled up afterwards counts in the end alone.
+fn recall_by_round(item: &Item, context: &Context) -> (Vec<f32>, Option<f32>) {
+    let gold_of = |held: &ContextChunk| {
+        let uri = held.chunk.uri.clone();
+        item.supporting.iter().filter(move |gold| is_of(&uri, gold)).cloned()
+    };
+    let rounds = context.chunks.iter().map(|held| held.hop).max().unwrap_or(0);
+    let mut recall = Vec::with_capacity(rounds);
+    for round in 1..=rounds {
+        let held = context.chunks.iter().filter(|held| (1..=round).contains(&held.hop));
+        let found: Vec<String> = held.flat_map(gold_of).collect();
+        recall.extend(supporting_recall(&item.supporting, &found));
+    }
+    let all: Vec<String> = context.chunks.iter().flat_map(gold_of).collect();
+    (recall, supporting_recall(&item.supporting, &all))
 }
 
 fn failed(row: Row, item: &Item, error: &SolveError, params: Params<'_>) -> Row {
@@ -270,7 +277,7 @@ fn task_scores(answer: &str, item: &Item) -> TaskScores {
     let mut scores = TaskScores::default();
     let articles = || law::articles_score(answer, labels).unzip();
     match item.task {
-        Task::Short => {}
+        Task::Short => scores.contained = Some(contains(answer, labels)),
         Task::Long => {
             scores.rouge_l = Some(rouge_l(answer, labels));
             (scores.articles, scores.articles_f1) = articles();
@@ -308,7 +315,8 @@ mod tests {
         let item =
             |task, label: &str| Item { task, answers: vec![label.to_owned()], ..Item::default() };
         let scores = |task, label, answer| task_scores(answer, &item(task, label));
-        assert_eq!(scores(Task::Short, "Paris", "Paris"), TaskScores::default());
+        let within = |answer| scores(Task::Short, "Paris", answer).contained;
+        assert_eq!((within("It was in Paris."), within("Parisian")), (Some(1.0), Some(0.0)));
         assert_eq!(scores(Task::Choice, "正确答案：AC。", "选A和C").choice, Some(1.0));
         assert_eq!(scores(Task::Choice, "正确答案：AC。", "").choice, Some(0.0));
         let articles = scores(Task::Articles, "刑法第264条", "第二百六十四条、第三条");
@@ -317,6 +325,21 @@ mod tests {
         let long = scores(Task::Long, "有权自主经营", "有权自主经营。");
         assert_eq!((long.rouge_l, long.articles), (Some(1.0), None));
         assert_eq!(scores(Task::Crimes, "罪名:盗窃", "盗窃罪").crimes_f1, Some(1.0));
+    }
+
+    /// Two chunks of one round are one iteration, a round without any has its place, and the net counts in the end.
+    #[test]
+    fn iterations_are_rounds() {
+        let supporting = ["a", "b", "c", "d"].map(str::to_owned).to_vec();
+        let item = Item { supporting, ..Item::default() };
+        let mut context = Context::default();
+        for (id, hop) in [("a", 1), ("b", 1), ("c", 3), ("d", 0)] {
+            let id_number = u64::from(id.as_bytes()[0]);
+            let chunk = pikerag_doubles::chunk(id_number, id, id);
+            context.add(hop, pikerag_knowledge::Chunk { uri: format!("x.jsonl#{id}"), ..chunk });
+        }
+        assert_eq!(recall_by_round(&item, &context), (vec![0.5, 0.5, 0.75], Some(1.0)));
+        assert_eq!(recall_by_round(&item, &Context::default()), (vec![], Some(0.0)));
     }
 
     /// A method that wants log-probabilities fails alone where there are none; a judge that wants them fails for every

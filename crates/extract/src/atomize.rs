@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use pikerag_knowledge::{Account, Atom, AtomId, AtomKind, ChatModel, Chunk, Role, Schema};
-use pikerag_language::{is_chinese, sentences};
+use pikerag_language::{content_words, is_chinese, is_stop_word, sentences};
 use pikerag_prompt::{
     AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, quiet_headings, shown_text,
     texts, without_thinking,
@@ -118,30 +118,135 @@ impl Reply for Questions {
 #[cfg(test)]
 pikerag_test_support::fuzz_replies! { reply_questions: Questions }
 
-/// Whether a question names nothing that it could be found by: a pronoun, and no name or number.
+/// Whether a question is about nobody: a pronoun stands in it, and no name, no number, and no noun that it could be found
+/// by. A word that is not known to be something else counts as a noun: a good question that is dropped is lost, a poor one
+/// that is kept does little harm.
 pub(crate) fn only_pronouns(question: &str) -> bool {
-    const ENGLISH: [&str; 18] = [
-        "he", "she", "it", "they", "him", "her", "them", "his", "hers", "its", "their", "theirs",
-        "this", "that", "these", "those", "we", "i",
-    ];
-    const CHINESE: [&str; 8] = ["他", "她", "它", "其", "该公司", "该人", "这家", "这个"];
+    match question.chars().any(is_chinese) {
+        true => is_nameless_chinese(question),
+        false => is_nameless_english(question),
+    }
+}
+
+const PRONOUNS: [&str; 16] = [
+    "he", "she", "it", "they", "him", "her", "them", "his", "hers", "its", "their", "theirs",
+    "this", "these", "those", "we",
+];
+/// What such questions ask of whoever it is: verbs, and words that come with them.
+const DOINGS: [&str; 64] = [
+    "appoint", "arrive", "attend", "become", "began", "begin", "born", "build", "built", "buried",
+    "call", "came", "come", "consist", "create", "cost", "designed", "die", "died", "do",
+    "elected", "end", "ended", "found", "founded", "get", "go", "graduate", "grow", "happen",
+    "happened", "have", "hold", "include", "join", "joined", "know", "known", "last", "lead",
+    "led", "leave", "left", "live", "lived", "long", "made", "make", "many", "married", "marry",
+    "move", "moved", "much", "often", "old", "play", "played", "say", "start", "study", "work",
+    "write", "wrote",
+];
+
+fn is_nameless_english(question: &str) -> bool {
     let mut words = question.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let first = words.next().unwrap_or_default();
-    let mut pronoun = CHINESE.iter().any(|pronoun| question.starts_with(pronoun));
-    if question.chars().any(is_chinese) {
-        return pronoun
-            && !question.chars().any(|c| c.is_ascii_alphanumeric() || c == '《' || c == '“');
-    }
-    pronoun |= ENGLISH.contains(&first.to_lowercase().as_str());
+    let mut pronoun = PRONOUNS.contains(&first.to_lowercase().as_str());
     for word in words {
         let named = word.chars().any(char::is_numeric)
             || (word.chars().any(char::is_uppercase) && word != "I");
-        if named {
+        let bare = word.to_lowercase();
+        pronoun |= PRONOUNS.contains(&bare.as_str()) || word == "I";
+        let says_something = !is_stop_word(&bare)
+            && !PRONOUNS.contains(&bare.as_str())
+            && !DOINGS.contains(&bare.as_str())
+            && 1 < bare.chars().count();
+        if named || says_something {
             return false;
         }
-        pronoun |= ENGLISH.contains(&word);
     }
     pronoun
+}
+
+fn is_nameless_chinese(question: &str) -> bool {
+    const PRONOUNS: [&str; 12] = [
+        "他们",
+        "她们",
+        "它们",
+        "他",
+        "她",
+        "它",
+        "该公司",
+        "该人",
+        "这家公司",
+        "这家",
+        "这个人",
+        "这个",
+    ];
+    const DOINGS: [&str; 53] = [
+        "出生",
+        "去世",
+        "逝世",
+        "死",
+        "结婚",
+        "工作",
+        "毕业",
+        "就读",
+        "居住",
+        "住",
+        "成立",
+        "创立",
+        "位于",
+        "担任",
+        "加入",
+        "离开",
+        "开始",
+        "结束",
+        "发生",
+        "获得",
+        "建造",
+        "设计",
+        "制造",
+        "来自",
+        "去",
+        "来",
+        "做",
+        "有",
+        "是",
+        "什么",
+        "时候",
+        "什么时候",
+        "何时",
+        "哪里",
+        "哪儿",
+        "哪",
+        "谁",
+        "为什么",
+        "怎么",
+        "如何",
+        "多少",
+        "几",
+        "在",
+        "于",
+        "的",
+        "了",
+        "被",
+        "过",
+        "多",
+        "大",
+        "年",
+        "岁",
+        "叫",
+    ];
+    let its = question.starts_with('其')
+        && !["其他", "其它", "其中", "其余", "其实"].iter().any(|word| question.starts_with(word));
+    let opening = PRONOUNS.iter().find(|pronoun| question.starts_with(**pronoun));
+    let rest = match (opening, its) {
+        (Some(pronoun), _) => question.get(pronoun.len()..).unwrap_or_default(),
+        (None, true) => question.get('其'.len_utf8()..).unwrap_or_default(),
+        (None, false) => return false,
+    };
+    if rest.contains(|c: char| c.is_ascii_alphanumeric() || c == '《' || c == '“') {
+        return false;
+    }
+    content_words(rest)
+        .iter()
+        .all(|word| DOINGS.contains(&word.as_str()) || PRONOUNS.contains(&word.as_str()))
 }
 
 #[cfg(test)]
@@ -171,5 +276,26 @@ mod tests {
         assert!(!only_pronouns("What is photosynthesis?"));
         assert!(!only_pronouns("What happened to it in 1998?"));
         assert!(!only_pronouns("青岛厂在哪里？"));
+    }
+
+    /// A noun is enough to be found by, whatever stands beside it.
+    #[test]
+    fn questions_with_a_noun_are_kept() {
+        for question in [
+            "What is the penalty for an employer that fails to pay wages?",
+            "What must they do with hazardous waste?",
+            "Who inspects its cranes?",
+            "其他股东有优先购买权吗？",
+            "其中哪些条款可以修改？",
+            "其担保责任何时免除？",
+            "该公司的注册资本是多少？",
+        ] {
+            assert!(!only_pronouns(question), "{question}");
+        }
+        for question in
+            ["When did they marry?", "How old was she?", "她什么时候去世？", "该公司位于哪里？"]
+        {
+            assert!(only_pronouns(question), "{question}");
+        }
     }
 }

@@ -13,6 +13,56 @@ pub struct Question {
     pub id: String,
     /// As the method is asked it; an instruction on how to answer is part of it.
     pub text: String,
+    /// What of it is looked up, where an instruction on how to answer stands beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lookup: Option<String>,
+    /// What kind of answer is wanted.
+    #[serde(default, skip_serializing_if = "AnswerForm::is_fitting")]
+    pub form: AnswerForm,
+}
+
+impl Question {
+    /// A question without instructions, to be answered as its words ask.
+    pub fn new(id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { id: id.into(), text: text.into(), ..Self::default() }
+    }
+
+    /// The same question in other words: nothing else of it is looked up.
+    #[must_use]
+    pub fn reworded(&self, text: impl Into<String>) -> Self {
+        Self { text: text.into(), lookup: None, ..self.clone() }
+    }
+
+    /// What is looked up: the question without instructions on how to answer.
+    pub fn query(&self) -> &str {
+        self.lookup.as_deref().unwrap_or(&self.text)
+    }
+}
+
+/// What kind of answer a question wants; prompts say so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerForm {
+    /// As the question's own words ask: short where they ask for a name or a number, longer where they ask how.
+    #[default]
+    Fitting,
+    /// A name, a date, a number, yes or no, a phrase.
+    Short,
+    /// Sentences.
+    Long,
+    /// The letters of the right options.
+    Choice,
+    /// Statutes, with the numbers of their articles.
+    Articles,
+    /// Names of crimes.
+    Crimes,
+}
+
+impl AnswerForm {
+    /// Whether nobody said.
+    pub fn is_fitting(&self) -> bool {
+        *self == Self::Fitting
+    }
 }
 
 /// A chunk that a method chose, and why.
@@ -111,6 +161,10 @@ pub struct Answer {
     /// Whether the method declined to answer; `text` then says what is missing.
     #[serde(default)]
     pub refused: bool,
+    /// What the passages do not tell though the answer needs it, in the model's words; empty where they settle the
+    /// question, or nobody said. The answer then is what is most likely.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
     /// Tells an answer in a model's words from one that only quotes.
     pub written_by: WrittenBy,
     /// Where it stands, in the order of first use.

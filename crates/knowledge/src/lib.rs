@@ -18,7 +18,7 @@ pub mod tags;
 pub mod trace;
 pub mod uri;
 
-pub use answer::{Answer, Check, Citation, Context, ContextChunk, Question, WrittenBy};
+pub use answer::{Answer, AnswerForm, Check, Citation, Context, ContextChunk, Question, WrittenBy};
 pub use distilled::{
     Child, Community, Entity, EntityMention, Extraction, Generation, LongDescription, Outline,
     OutlineEntity, OutlineRelation, Relation, RelationMention, Report, SaidKey, Structure, Summary,
@@ -52,11 +52,11 @@ pub use records::{
 pub use references::{Reference, ReferenceKind};
 pub use run::{
     Account, Change, Changed, Cost, ForkPoint, Millis, RunEvent, RunId, RunRecord, RunSink,
-    RunState, RunStore,
+    RunState, RunStore, ScoredReply,
 };
 pub use seeded::Seeded;
 pub use tags::{Origin, Tag, TagClass, TagCount, TagExample, TagPair};
 pub use trace::{
-    Candidate, Consulted, Criterion, Event, JudgedBy, MappedTag, Spent, StopReason, Via,
+    Candidate, Consulted, Criterion, Event, FactRead, JudgedBy, MappedTag, Spent, StopReason, Via,
 };
 pub use uri::{document_uri, file_part, file_uri};

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::answer::{Answer, Question};
 use crate::filter::Filter;
-use crate::ports::{ChatReply, Role};
+use crate::ports::{ChatReply, Role, mean_probability};
 use crate::trace::{Event, Spent};
 
 pub use self::store::RunStore;
@@ -187,6 +187,19 @@ pub struct Account {
     cost: Arc<Mutex<Cost>>,
     /// Ledger keys of calls that no event names yet, in the order made.
     pub calls: Vec<String>,
+    /// The replies that came with log-probabilities, in the order made.
+    pub scored: Vec<ScoredReply>,
+}
+
+/// What a model said, and how sure it was of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScoredReply {
+    /// What the call was for.
+    pub role: Role,
+    /// The reply as it came.
+    pub text: String,
+    /// The geometric mean of its tokens' probabilities, above 0 and at most 1.
+    pub probability: f64,
 }
 
 impl Account {
@@ -198,6 +211,12 @@ impl Account {
             cost.paid.add(role, reply.usage);
         }
         self.calls.extend(reply.call.iter().map(|call| call.key.clone()));
+        let scored = mean_probability(&reply.logprobs).map(|probability| ScoredReply {
+            role,
+            text: reply.text.clone(),
+            probability,
+        });
+        self.scored.extend(scored);
     }
 
     /// What was used so far.
@@ -208,12 +227,13 @@ impl Account {
     /// An account for work beside other work, on the same bill.
     #[must_use]
     pub fn part(&self) -> Self {
-        Self { cost: Arc::clone(&self.cost), calls: Vec::new() }
+        Self { cost: Arc::clone(&self.cost), ..Self::default() }
     }
 
     /// Takes over the calls of a part, behind those that are here. Their cost is on the bill already.
     pub fn merge(&mut self, part: Self) {
         self.calls.extend(part.calls);
+        self.scored.extend(part.scored);
     }
 }
 

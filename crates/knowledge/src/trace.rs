@@ -59,8 +59,10 @@ pub enum StopReason {
     NothingProposed,
     /// Retrieval, backups included, found nothing new.
     NothingFound,
-    /// The selector chose none.
+    /// The selector chose none: the context tells enough.
     NothingSelected,
+    /// The selector chose none, though the context does not tell enough: no candidate would help.
+    NoneHelps,
     /// The limit of hops was reached.
     HopLimit,
     /// A reply stayed unreadable after it was asked for again.
@@ -118,6 +120,21 @@ pub struct Consulted {
     pub title: String,
     /// How well it fits, on the search's own scale.
     pub score: f64,
+}
+
+/// A fact as a model read it off a passage.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FactRead {
+    /// The number that the passage has through all looks, from 1.
+    pub passage: usize,
+    /// The passage.
+    pub chunk: ChunkId,
+    /// Its title, with the headings above it.
+    pub title: String,
+    /// The fact in the model's words, which may be those of the passage.
+    pub text: String,
+    /// Whether these words, or a sentence that says as much, stand in the passage.
+    pub stands: bool,
 }
 
 /// A tag of a question.
@@ -189,6 +206,17 @@ pub enum Event {
     Gathered {
         /// The chunks as candidates, best first.
         candidates: Vec<Candidate>,
+    },
+    /// A model looked at passages, and said what it reads off them.
+    Looked {
+        /// Which look, from 1.
+        look: usize,
+        /// The model's own words; may be empty.
+        thinking: String,
+        /// All facts so far that the answer rests on, in the order they were found.
+        facts: Vec<FactRead>,
+        /// The answer as it would be now; empty where there is none.
+        answer: String,
     },
     /// A step of reasoning was written: a thought, a sentence of a rationale, a draft.
     Thought {

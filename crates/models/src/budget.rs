@@ -45,6 +45,10 @@ impl<M: ChatModel> ChatModel for Budget<M> {
         self.inner.name()
     }
 
+    fn reply_tokens(&self) -> Option<u32> {
+        self.inner.reply_tokens()
+    }
+
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let role = request.role.as_str();
         let worst = self.extra.on(worst_case(request));

@@ -129,6 +129,10 @@ impl<M: ChatModel> ChatModel for Recorded<M> {
         self.inner.name()
     }
 
+    fn reply_tokens(&self) -> Option<u32> {
+        self.inner.reply_tokens()
+    }
+
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let model = self.inner.name();
         let (kind, json) = recorded_as(request)?;

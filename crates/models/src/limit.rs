@@ -148,6 +148,10 @@ impl<M: ChatModel> ChatModel for Limit<M> {
         self.inner.name()
     }
 
+    fn reply_tokens(&self) -> Option<u32> {
+        self.inner.reply_tokens()
+    }
+
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let _pass = self.limiter.pass(tokens(request)).await?;
         self.inner.complete(request).await

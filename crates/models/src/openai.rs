@@ -6,6 +6,7 @@
 //! usage).
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -59,6 +60,8 @@ pub struct Endpoint {
     pub extra: Map<String, Value>,
     /// What holds a key that is not sent here, for it was given for another address. A refusal names it.
     pub withheld: Vec<String>,
+    /// The room that replies have, in tokens; none for that of each prompt. Chat alone.
+    pub reply_tokens: Option<NonZeroU32>,
 }
 
 /// How to ask for a reply that follows a schema.
@@ -91,6 +94,7 @@ impl Endpoint {
             send_temperature: true,
             extra: Map::new(),
             withheld: Vec::new(),
+            reply_tokens: None,
         }
     }
 
@@ -120,6 +124,7 @@ impl fmt::Debug for Endpoint {
             .field("send_temperature", &self.send_temperature)
             .field("extra", &self.extra.keys())
             .field("withheld", &self.withheld)
+            .field("reply_tokens", &self.reply_tokens)
             .finish()
     }
 }

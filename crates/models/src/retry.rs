@@ -276,6 +276,10 @@ impl<M: ChatModel> ChatModel for Retry<M> {
         self.inner.name()
     }
 
+    fn reply_tokens(&self) -> Option<u32> {
+        self.inner.reply_tokens()
+    }
+
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         self.persist(self.inner.name(), Words(request), || self.inner.complete(request)).await
     }

@@ -35,6 +35,10 @@ impl<M: ChatModel> ChatModel for SingleFlight<M> {
         self.inner.name()
     }
 
+    fn reply_tokens(&self) -> Option<u32> {
+        self.inner.reply_tokens()
+    }
+
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let Ok(json) = canonical(request) else {
             return self.inner.complete(request).await; // Nothing to compare by.

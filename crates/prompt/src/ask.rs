@@ -23,7 +23,7 @@ pub struct Prompt {
     pub template: &'static str,
     /// 0 for answers, 0.7 for atomizing (KAR³ §A.3).
     pub temperature: f32,
-    /// The most tokens the reply may have.
+    /// The most tokens the reply may have, where no setting says otherwise ([`ChatModel::reply_tokens`]).
     pub max_tokens: u32,
 }
 
@@ -231,6 +231,8 @@ async fn exchange<R>(
 ) -> Result<(R, ChatReply), AskError> {
     let rendered = sending.prompt.render(inputs)?;
     let role = sending.prompt.role;
+    let room = model.reply_tokens().unwrap_or(sending.room);
+    let sending = &Sending { room, ..sending.clone() };
     let first = send(model, sending, rendered.clone(), account).await?;
     if is_withheld(sending, &first) {
         return Err(withheld(model, role, [first]).await);
@@ -450,12 +452,18 @@ mod tests {
         discarded: Mutex<Vec<String>>,
         /// The tokens of each reply, where it counts.
         counted: u64,
+        /// What a setting says of its replies.
+        room: Option<u32>,
     }
 
     #[async_trait::async_trait]
     impl ChatModel for Cutting {
         fn name(&self) -> &'static str {
             "cutting"
+        }
+
+        fn reply_tokens(&self) -> Option<u32> {
+            self.room
         }
 
         async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
@@ -535,6 +543,15 @@ mod tests {
         assert_eq!((colour.as_deref(), discarded.len()), (Ok("blue"), 0));
         let corrected = vec![(9, false), (36, false), (9, true)];
         assert!(room_refused(NOTHING, corrected).await.unwrap_err().contains("too large"));
+    }
+
+    /// The room that a setting gives goes before the prompt's, and is widened as that is.
+    #[tokio::test]
+    async fn a_setting_gives_the_room() {
+        let model = Cutting { replies: vec![HALF, WHOLE], room: Some(500), ..Cutting::default() };
+        let mut account = Account::default();
+        ask::<Colour>(&model, &PROMPT, &[("thing", "the sea")], &mut account).await.unwrap();
+        assert_eq!(model.rooms.into_inner().unwrap(), [(500, false), (2000, false)]);
     }
 
     /// A limit of the settings or of the window is no matter of the room: the same request would be paid twice.

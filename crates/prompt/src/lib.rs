@@ -16,6 +16,6 @@ pub use ask::{AskError, Prompt, Reply, ask, ask_about, ask_read, ask_sample, ask
 pub use foreign::{Shown, quiet_headings, quiet_prompt, quiet_words};
 pub use json::{Found, find_json};
 pub use markup::{Markup, MarkupError};
-pub use passages::{numbered, one_line, passages, seen_text, shown_text};
+pub use passages::{numbered, numbered_passages, one_line, passages, seen_text, shown_text};
 pub use prose::{Prose, YesNo};
 pub use read::{Unreadable, index, list_items, object, text, texts, without_thinking};

@@ -7,10 +7,15 @@ use crate::foreign::{SEEN, quiet_headings, quiet_words};
 
 /// Passages as numbered blocks, `[1] Title` and the text below, a blank line between two.
 pub fn passages<'a>(chunks: impl IntoIterator<Item = &'a Chunk>) -> String {
+    numbered_passages((1..).zip(chunks))
+}
+
+/// The same with numbers of their own, in the order given.
+pub fn numbered_passages<'a>(chunks: impl IntoIterator<Item = (usize, &'a Chunk)>) -> String {
     let mut blocks = Vec::new();
-    for (place, chunk) in chunks.into_iter().enumerate() {
+    for (number, chunk) in chunks {
         let title = quiet_words(&one_line(&chunk.full_title()));
-        blocks.push(format!("[{}] {title}\n{}", place + 1, shown_text(chunk)));
+        blocks.push(format!("[{number}] {title}\n{}", shown_text(chunk)));
     }
     blocks.join("\n\n")
 }

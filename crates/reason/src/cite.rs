@@ -123,7 +123,7 @@ fn locate<'a>(context: &'a Context, claim: &Claim) -> Option<(&'a Chunk, Found)>
 
 /// Where a quote stands in a chunk, as a span of the source; white space may differ. What would pass for the
 /// prompt's own is shown otherwise than it stands in the source: a model quotes what it was shown.
-fn find(chunk: &Chunk, quote: &str) -> Option<Span> {
+pub(crate) fn find(chunk: &Chunk, quote: &str) -> Option<Span> {
     let (start, end) = place(&chunk.text, quote).or_else(|| place_as_shown(&chunk.text, quote))?;
     Some(Span { start: chunk.span.start + start, end: chunk.span.start + end })
 }

@@ -8,7 +8,7 @@ use pikerag_prompt::{AskError, Prompt, Prose, ask, one_line};
 
 /// Finishes a transcript with the answer, in free text: the reply may begin where the transcript
 /// ends.
-pub const COMBINE: Prompt = Prompt::new(Role::Answer, include_str!("prompts/combine.md"), 512);
+pub const COMBINE: Prompt = Prompt::new(Role::Answer, include_str!("prompts/combine.md"), 1024);
 
 /// Answers a question from (sub-question, sub-answer) pairs alone: one call, two where the first
 /// reply is empty.

@@ -3,13 +3,17 @@
 
 mod cite;
 mod combine;
+mod form;
 mod quote;
 mod read;
+mod support;
 
 pub use cite::{cite, verify};
 pub use combine::{COMBINE, combine, short_answer, transcript};
+pub use form::how_to_answer;
 pub use quote::{FLOOR, Known, Quoted, quote};
 pub use read::{Reading, read};
+pub use support::bearing_words;
 
 use pikerag_knowledge::ChunkId;
 

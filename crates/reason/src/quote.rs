@@ -97,7 +97,7 @@ pub fn quote(question: &Question, context: &Context, known: &Known, most: usize)
     let claims: Vec<Claim> =
         quoted.iter().map(|unit| Claim { chunk: unit.chunk.id, quote: text(unit) }).collect();
     let answer = claims.iter().map(|claim| shown(&claim.quote)).collect::<Vec<_>>().join("\n");
-    Quoted { reading: Reading { answer, rationale: String::new(), claims }, fit }
+    Quoted { reading: Reading { answer, claims, ..Reading::default() }, fit }
 }
 
 /// What the rank of a chunk is worth: most where it is found first, from 0, half as much at rank `fades`.
@@ -226,7 +226,7 @@ mod tests {
         }
         let rarity = query_terms(question).into_iter().map(|term| (term, 1.0)).collect();
         let known = Known { rarity, ..Known::default() };
-        let question = Question { id: "q".to_owned(), text: question.to_owned() };
+        let question = Question::new("q", question);
         quote(&question, &context, &known, 4)
     }
 

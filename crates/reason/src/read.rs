@@ -7,6 +7,7 @@ use pikerag_prompt::{
 use serde_json::{Value, json};
 
 use crate::Claim;
+use crate::form::how_to_answer;
 
 const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("prompts/answer.md"), 2048);
 
@@ -17,6 +18,8 @@ pub struct Reading {
     pub answer: String,
     /// The model's reasons in its own words; may be empty.
     pub rationale: String,
+    /// What the passages do not tell though the answer needs it; empty where they settle the question.
+    pub missing: Vec<String>,
     /// The quotes it gave, unchecked. A quote from a passage that does not exist goes to the first.
     pub claims: Vec<Claim>,
 }
@@ -40,8 +43,12 @@ pub async fn read(
     };
     let asked = quiet_headings(&question.text);
     let notes = quiet_headings(notes);
-    let inputs =
-        [("context", shown.as_str()), ("notes", notes.as_str()), ("question", asked.as_str())];
+    let inputs = [
+        ("form", how_to_answer(question.form)),
+        ("context", shown.as_str()),
+        ("notes", notes.as_str()),
+        ("question", asked.as_str()),
+    ];
     let said: RawReply = ask(model, &PROMPT, &inputs, account).await?;
     let mut claims = Vec::new();
     for (passage, quote) in said.quotes {
@@ -50,12 +57,14 @@ pub async fn read(
             claims.push(Claim { chunk: held.chunk.id, quote });
         }
     }
-    Ok(Reading { answer: said.answer, rationale: said.rationale, claims })
+    let missing = said.lacking.into_iter().collect();
+    Ok(Reading { answer: said.answer, rationale: said.rationale, missing, claims })
 }
 
 struct RawReply {
     answer: String,
     rationale: String,
+    lacking: Option<String>,
     /// Passage from 0, and the words.
     quotes: Vec<(usize, String)>,
 }
@@ -71,11 +80,12 @@ impl Reply for RawReply {
         let schema = json!({
             "type": "object",
             "properties": {
-                "answer": {"type": "string"},
                 "rationale": {"type": "string"},
+                "answer": {"type": "string"},
+                "lacking": {"type": ["string", "null"]},
                 "citations": {"type": "array", "items": citation}
             },
-            "required": ["answer", "rationale", "citations"],
+            "required": ["rationale", "answer", "lacking", "citations"],
             "additionalProperties": false
         });
         Some(Schema { name: "answer".to_owned(), schema })
@@ -86,6 +96,7 @@ impl Reply for RawReply {
         Ok(Self {
             answer: text(&object, "answer")?,
             rationale: text(&object, "rationale").unwrap_or_default(),
+            lacking: text(&object, "lacking").ok().filter(|said| !is_none(said)),
             quotes: quotes(&object),
         })
     }
@@ -93,6 +104,12 @@ impl Reply for RawReply {
 
 #[cfg(test)]
 pikerag_test_support::fuzz_replies! { reply_raw_reply: RawReply }
+
+/// Whether words say that there is nothing: models write them in place of null.
+fn is_none(said: &str) -> bool {
+    const NONE: [&str; 9] = ["", "null", "none", "no", "nothing", "n/a", "无", "没有", "-"];
+    NONE.contains(&said.trim().trim_end_matches(['.', '。']).to_lowercase().as_str())
+}
 
 /// Citations in any of the shapes that models give them; what is no citation is left out.
 fn quotes(object: &Value) -> Vec<(usize, String)> {
@@ -124,7 +141,17 @@ mod tests {
         let said = said.unwrap();
         assert_eq!((said.answer.as_str(), said.rationale.as_str()), ("42", "so"));
         assert_eq!(said.quotes, [(1, "x".to_owned())]);
-        assert_eq!(RawReply::read(r#"{"answer": "x"}"#).unwrap().quotes, []);
+        let bare = RawReply::read(r#"{"answer": "x"}"#).unwrap();
+        assert_eq!((bare.quotes, bare.lacking), (Vec::new(), None));
+        let lacking = |said: &str| {
+            let reply = format!(r#"{{"answer": "x", "lacking": {said}}}"#);
+            RawReply::read(&reply).unwrap().lacking
+        };
+        assert_eq!(lacking(r#""the year""#).as_deref(), Some("the year"));
+        assert_eq!(
+            [lacking("null"), lacking(r#""None.""#), lacking(r#""无。""#)],
+            [None, None, None]
+        );
         assert!(RawReply::read(r#"{"rationale": "x"}"#).is_err());
     }
 }

@@ -23,6 +23,8 @@ pub fn oracle(prompt: &str) -> Said {
     let object = |kind, object: Value| Said { kind, text: object.to_string() };
     if prompt.contains("{\"questions\":") {
         object("atomize", json!({"questions": atoms(section(prompt, "Content"))}))
+    } else if prompt.contains("\"sufficient\"") && prompt.contains("\"missing\"") {
+        object("look", look(prompt))
     } else if prompt.contains("\"sub_questions\"") {
         object("propose", propose(prompt))
     } else if prompt.contains("\"question_idx\"") {
@@ -238,6 +240,24 @@ fn answer(prompt: &str) -> Value {
             json!({"answer": last, "rationale": "The last word.", "citations": []})
         }
     }
+}
+
+/// The facts on the way to the answer; then the answer, or what is missing.
+fn look(prompt: &str) -> Value {
+    let shown = format!("{}\n{}", section(prompt, "Context"), section(prompt, "Facts so far"));
+    let context = Context::read(&shown);
+    let Some(walked) = walk(question(prompt), &context) else {
+        let thinking = "Of another world.";
+        return json!({"thinking": thinking, "facts": [], "sufficient": true, "missing": [], "answer": "unknown"});
+    };
+    let fact = |fact: &&Fact| json!({"passage": fact.passage, "fact": fact.sentence});
+    let facts: Vec<Value> = walked.facts.iter().map(fact).collect();
+    let missing: Vec<String> = walked.missing.iter().map(|(s, r)| asked(s, *r, 0)).collect();
+    let answer = walked.answer.unwrap_or_default();
+    json!({
+        "thinking": "Step by step.", "facts": facts, "sufficient": missing.is_empty(), "missing": missing,
+        "answer": answer,
+    })
 }
 
 fn rationale(prompt: &str) -> Value {

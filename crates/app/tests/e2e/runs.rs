@@ -48,7 +48,7 @@ fn calls(spent: &Value) -> u64 {
 fn a_run_is_kept_replayed_forked_and_compared() {
     let talker = Talker::start();
     let place = firms(&talker);
-    let asked = run(&place, 0, &["ask", QUESTION]);
+    let asked = run(&place, 0, &["ask", QUESTION, "--method", "kar3"]);
     let first = latest(&place);
     assert_eq!((&first["id"], &first["state"]), (&asked["run"], &json!("answered")));
     let paid = calls(&first["cost"]["paid"]);
@@ -128,7 +128,7 @@ fn a_run_is_kept_replayed_forked_and_compared() {
 fn what_no_fork_can_change_is_told() {
     let talker = Talker::start();
     let place = firms(&talker);
-    run(&place, 0, &["ask", QUESTION]);
+    run(&place, 0, &["ask", QUESTION, "--method", "kar3"]);
     let first = latest(&place);
     let name = first["id"].as_str().unwrap();
     let ends = |code: i32, arguments: &[&str]| {
@@ -165,7 +165,8 @@ fn what_no_fork_can_change_is_told() {
 fn a_failed_run_keeps_its_trace_and_its_cost() {
     let talker = Talker::start();
     let place = firms(&talker);
-    let ran = place.run_to(4, &["--base", "base", "--budget-calls", "2", "ask", QUESTION]);
+    let ran = place
+        .run_to(4, &["--base", "base", "--budget-calls", "2", "ask", QUESTION, "--method", "kar3"]);
     assert!(ran.stderr.contains("`pikerag runs show "), "{}", ran.stderr);
     let failed = latest(&place);
     assert_eq!(failed["state"], "failed");
@@ -185,7 +186,7 @@ fn a_cancelled_run_makes_no_further_call() {
         let place = firms(&talker);
         talker.answer_only(talker.heard().requests() + 4);
         let mut child = place
-            .command(&["--base", "base", "ask", QUESTION])
+            .command(&["--base", "base", "ask", QUESTION, "--method", "kar3"])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -257,14 +258,14 @@ fn a_replay_goes_by_the_weights_of_its_run() {
 fn what_could_not_be_read_is_asked_anew_and_the_old_run_stays_what_it_was() {
     let talker = Talker::start();
     let place = firms(&talker);
-    talker.spoil_chats("what is known, what is missing", Fault::Malformed(Malformed::Prose));
-    let bad = run(&place, 0, &["ask", QUESTION]);
+    talker.spoil_chats("what is known, what is needed next", Fault::Malformed(Malformed::Prose));
+    let bad = run(&place, 0, &["ask", QUESTION, "--method", "kar3"]);
     let name = bad["run"].as_str().unwrap();
     assert!(bad["answer"]["trace"].to_string().contains("unreadable"), "{bad:#}");
 
     talker.mend();
     talker.reset();
-    let good = run(&place, 0, &["ask", QUESTION]);
+    let good = run(&place, 0, &["ask", QUESTION, "--method", "kar3"]);
     assert!(!good["answer"]["trace"].to_string().contains("unreadable"), "{good:#}");
     assert!(0 < talker.heard().chats);
 
@@ -273,7 +274,7 @@ fn what_could_not_be_read_is_asked_anew_and_the_old_run_stays_what_it_was() {
         let again = run(&place, 0, &["runs", "replay", name]);
         assert_eq!(again["answer"].to_string(), told["answer"].to_string());
     }
-    let once_more = run(&place, 0, &["ask", QUESTION]);
+    let once_more = run(&place, 0, &["ask", QUESTION, "--method", "kar3"]);
     assert_eq!(once_more["answer"].to_string(), good["answer"].to_string());
     assert_eq!(talker.heard().chats, 0);
 }

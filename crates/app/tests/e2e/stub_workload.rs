@@ -1,4 +1,6 @@
-//! Is KAR³ on the workload as exact and as cheap as the workload was made to be, at any concurrency?
+//! Are KAR³ and `adaptive` on the workload as exact and as cheap as the workload was made to be, at any concurrency?
+
+use pikerag_test_support::{Sizes, World};
 
 use crate::common::{Place, good_stub, thousandths};
 
@@ -35,4 +37,48 @@ fn all_is_right_and_nothing_is_asked_twice_at_any_concurrency() {
     }
     assert!(runs.iter().all(|run| run.0 == runs[0].0), "the answers differ");
     assert!(runs.iter().all(|run| run.1 == runs[0].1), "the bases differ");
+}
+
+/// Most questions end after one look; what it costs and says is the same at any concurrency, and right in other worlds.
+#[test]
+fn adaptive_is_right_in_two_calls_at_any_concurrency() {
+    let stub = good_stub();
+    for (seed, all_at_once) in
+        [(None, &["1", "8", "32"][..]), (Some(7), &["8"]), (Some(41), &["8"])]
+    {
+        let place = Place::with(&stub);
+        let world = match seed {
+            None => World::workload(),
+            Some(seed) => World::generate(seed, Sizes { paragraphs: 300, questions: 40 }),
+        };
+        place.write("corpus.jsonl", world.corpus());
+        place.write("questions.jsonl", world.questions());
+        place.run_to(0, &["--base", "base", "index", "corpus.jsonl"]);
+        let mut runs = Vec::new();
+        for at_once in all_at_once {
+            let ledger = format!("base-{at_once}");
+            place.run_to(0, &["--base", "base", "backup", "copy"]);
+            place.run_to(0, &["--base", &ledger, "restore", "copy"]);
+            std::fs::remove_file(place.path("copy")).unwrap();
+            let eval = [
+                "--base",
+                &ledger,
+                "--json",
+                "eval",
+                "--questions",
+                "questions.jsonl",
+                "--methods",
+                "adaptive",
+            ];
+            let report = place
+                .run_to(0, &[&eval[..], &["--concurrency", at_once, "--out", at_once]].concat())
+                .json();
+            let calls = thousandths(&report, "/report/overall/0/calls/mean");
+            println!("seed {seed:?}, {at_once} at once: {calls} thousandths of a call");
+            assert_eq!(thousandths(&report, "/report/overall/0/em/mean"), 1000);
+            assert!((1000..=2000).contains(&calls), "{calls}");
+            runs.push(place.read(&format!("{at_once}/answers.jsonl")));
+        }
+        assert!(runs.iter().all(|run| *run == runs[0]), "the answers differ");
+    }
 }

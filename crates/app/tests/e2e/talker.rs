@@ -58,7 +58,7 @@ impl Deref for Talker {
 /// The reply to a prompt of KAR³: another sub-question as long as there are fewer than three passages, the first
 /// candidate, and the last passage's words.
 fn asking(prompt: &str, besides: &str) -> Option<String> {
-    let reply = if prompt.contains("{\"thinking\": \"what is known, what is missing\"") {
+    let reply = if prompt.contains("{\"thinking\": \"one or two short sentences: what is known") {
         let passages = repeating::below(prompt, "Context").matches("\n\n").count();
         let asked = repeating::below(prompt, "Question");
         let more = [format!("{asked} ({passages})"), format!("What else{besides}, {passages}?")];

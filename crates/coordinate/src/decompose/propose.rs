@@ -44,9 +44,10 @@ pub async fn propose(
 ) -> Result<Option<Proposals>, AskError> {
     let how_many = match proposer {
         Proposer::Many => {
-            "Look at the question from several sides and give several different sub-questions."
+            "Think in different ways, and raise as many different ones as may help: the documents may tell what you \
+             need in other words, so ask for it in several, and from the side of each thing that the question names."
         }
-        Proposer::One => "Give exactly one sub-question: the one to look up first.",
+        Proposer::One => "Raise exactly one: the one to look up first.",
     };
     let known = shown_context(context);
     let asked = quiet_headings(&question.text);
@@ -71,13 +72,13 @@ pub(crate) fn shown_context(context: &Context) -> String {
 /// The proposal without a model: the words of the question that no chosen chunk holds yet, or the
 /// question itself while there is nothing to compare with.
 pub(crate) fn propose_words(question: &Question, context: &Context) -> Proposals {
-    let mut missing = content_words(&question.text);
+    let mut missing = content_words(question.query());
     for held in &context.chunks {
         let known = content_words(&format!("{} {}", held.chunk.full_title(), held.chunk.text));
         missing.retain(|word| !known.contains(word));
     }
     let proposal = match context.chunks.is_empty() || missing.is_empty() {
-        true => question.text.clone(),
+        true => question.query().to_owned(),
         false => missing.join(" "),
     };
     Proposals { thinking: String::new(), questions: vec![proposal] }

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::decompose::propose::shown_context;
 use crate::run::Run;
+use crate::verdict::{shape, yes_or_no};
 
 const BY_ATOM: Prompt = Prompt::new(Role::Select, include_str!("prompts/select_atom.md"), 1024);
 const BY_CHUNK: Prompt = Prompt { template: include_str!("prompts/select_chunk.md"), ..BY_ATOM };
@@ -28,12 +29,26 @@ pub enum Selector {
 pub struct Selection {
     /// The model's own words.
     pub thinking: String,
-    /// Place in the list of candidates, from 0; `None`: nothing more is needed.
+    /// Place in the list of candidates, from 0; `None` for none of them.
     pub index: Option<usize>,
+    /// Whether the model said that the context tells all that is needed; `None` where it was not asked, or did not say.
+    pub enough: Option<bool>,
 }
 
-/// Asks a model to choose. `chunks` are those of the candidates, in their order; only
-/// [`Selector::ByChunk`] shows them. `None` where the reply stayed unreadable.
+/// What is put before a selector.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice<'a> {
+    /// In the order in which they are numbered.
+    pub candidates: &'a [Candidate],
+    /// Their chunks, in their order; only [`Selector::ByChunk`] shows them.
+    pub chunks: &'a [Chunk],
+    /// What it sees of each.
+    pub selector: Selector,
+    /// Whether it may say that the context is enough; the paper's prompt (§A.7) has it choose.
+    pub may_end: bool,
+}
+
+/// Asks a model to choose. `None` where the reply stayed unreadable.
 ///
 /// # Errors
 /// The call failed.
@@ -41,16 +56,16 @@ pub async fn select(
     model: &dyn ChatModel,
     question: &Question,
     context: &Context,
-    candidates: &[Candidate],
-    chunks: &[Chunk],
-    selector: Selector,
+    choice: Choice<'_>,
     run: &mut Run,
 ) -> Result<Option<Selection>, AskError> {
+    let Choice { candidates, chunks, selector, may_end } = choice;
     let known = shown_context(context);
     let asked = quiet_headings(&question.text);
     let (prompt, list) = match selector {
         Selector::ByAtom => {
-            (&BY_ATOM, numbered(candidates.iter().map(|candidate| candidate.text.as_str())))
+            let shown: Vec<String> = candidates.iter().map(shown).collect();
+            (&BY_ATOM, numbered(shown.iter().map(String::as_str)))
         }
         Selector::ByChunk => {
             let shown: Vec<String> = chunks
@@ -64,17 +79,25 @@ pub async fn select(
     };
     let count = candidates.len().to_string();
     let inputs = [
+        ("may_end", if may_end { "yes" } else { "" }),
         ("count", count.as_str()),
         ("context", known.as_str()),
         ("candidates", list.as_str()),
         ("question", asked.as_str()),
     ];
-    let reply = match selector {
-        Selector::ByAtom => {
-            ask::<AtomPlace>(model, prompt, &inputs, &mut run.account).await.map(|said| said.0)
+    let account = &mut run.account;
+    let reply = match (selector, may_end) {
+        (Selector::ByAtom, true) => {
+            ask::<AtomPlace<true>>(model, prompt, &inputs, account).await.map(|said| said.0)
         }
-        Selector::ByChunk => {
-            ask::<ChunkPlace>(model, prompt, &inputs, &mut run.account).await.map(|said| said.0)
+        (Selector::ByAtom, false) => {
+            ask::<AtomPlace<false>>(model, prompt, &inputs, account).await.map(|said| said.0)
+        }
+        (Selector::ByChunk, true) => {
+            ask::<ChunkPlace<true>>(model, prompt, &inputs, account).await.map(|said| said.0)
+        }
+        (Selector::ByChunk, false) => {
+            ask::<ChunkPlace<false>>(model, prompt, &inputs, account).await.map(|said| said.0)
         }
     };
     let Some(said) = run.readable(Role::Select, reply)? else { return Ok(None) };
@@ -82,21 +105,31 @@ pub async fn select(
     Ok(Some(Selection { index: said.index.filter(|index| *index < candidates.len()), ..said }))
 }
 
-struct AtomPlace(Selection);
-struct ChunkPlace(Selection);
+/// An atom by its words; a passage that has none is not passed off as one.
+fn shown(candidate: &Candidate) -> String {
+    match candidate.atom {
+        Some(_) => candidate.text.clone(),
+        None => format!("Passage: {} …", candidate.text),
+    }
+}
 
-impl Reply for AtomPlace {
+/// A choice among atoms; whether the reply may also say that there is enough.
+struct AtomPlace<const MAY_END: bool>(Selection);
+/// The same among chunks.
+struct ChunkPlace<const MAY_END: bool>(Selection);
+
+impl<const MAY_END: bool> Reply for AtomPlace<MAY_END> {
     fn schema() -> Option<Schema> {
-        Some(schema("question_idx"))
+        Some(schema("question_idx", MAY_END))
     }
     fn read(reply: &str) -> Result<Self, Unreadable> {
         place(reply, "question_idx").map(Self)
     }
 }
 
-impl Reply for ChunkPlace {
+impl<const MAY_END: bool> Reply for ChunkPlace<MAY_END> {
     fn schema() -> Option<Schema> {
-        Some(schema("paragraph_idx"))
+        Some(schema("paragraph_idx", MAY_END))
     }
     fn read(reply: &str) -> Result<Self, Unreadable> {
         place(reply, "paragraph_idx").map(Self)
@@ -104,7 +137,7 @@ impl Reply for ChunkPlace {
 }
 
 #[cfg(test)]
-pikerag_test_support::fuzz_replies! { reply_atom_place: AtomPlace, reply_chunk_place: ChunkPlace }
+pikerag_test_support::fuzz_replies! { reply_atom_place: AtomPlace<true>, reply_chunk_place: ChunkPlace<true> }
 
 /// No prompt lists more candidates than this; the real bound is checked by the caller.
 const MOST: usize = 100_000;
@@ -114,15 +147,32 @@ fn place(reply: &str, key: &str) -> Result<Selection, Unreadable> {
     Ok(Selection {
         thinking: text(&object, "thinking").unwrap_or_default(),
         index: index(&object, key, MOST)?,
+        enough: yes_or_no(&object.to_string(), "enough").ok(),
     })
 }
 
-fn schema(key: &str) -> Schema {
-    let schema = json!({
-        "type": "object",
-        "properties": {"thinking": {"type": "string"}, key: {"type": ["integer", "null"]}},
-        "required": ["thinking", key],
-        "additionalProperties": false
-    });
-    Schema { name: key.to_owned(), schema }
+fn schema(key: &str, may_end: bool) -> Schema {
+    let enough = may_end.then(|| ("enough", json!({"type": "boolean"})));
+    let keys = [("thinking", json!({"type": "string"}))].into_iter().chain(enough);
+    shape(key, keys.chain([(key, json!({"type": ["integer", "null"]}))]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_enough_where_the_model_says_so() {
+        let read = |reply: &str| place(reply, "question_idx").map(|said| (said.index, said.enough));
+        assert_eq!(read(r#"{"question_idx": 2}"#), Ok((Some(1), None)));
+        assert_eq!(read(r#"{"enough": "yes", "question_idx": null}"#), Ok((None, Some(true))));
+        assert_eq!(read(r#"{"enough": false, "question_idx": null}"#), Ok((None, Some(false))));
+    }
+
+    #[test]
+    fn a_schema_asks_what_its_prompt_asks() {
+        let keys = |may_end| schema("question_idx", may_end).schema["required"].clone();
+        assert_eq!(keys(true), json!(["thinking", "enough", "question_idx"]));
+        assert_eq!(keys(false), json!(["thinking", "question_idx"]));
+    }
 }

@@ -2,6 +2,7 @@
 //! suffices (CRP-RAG §3; ablations and structures §5).
 
 mod construct;
+mod gate;
 mod graph;
 mod knowledge;
 mod paths;
@@ -11,11 +12,12 @@ use std::collections::BTreeSet;
 use futures::future::join_all;
 use pikerag_knowledge::{Answer, Chunk, Context, Criterion, Event, Question, Role};
 use pikerag_language::is_chinese;
-use pikerag_prompt::{Prompt, numbered, quiet_headings};
+use pikerag_prompt::{numbered, quiet_headings};
 use pikerag_reason::Reading;
 use serde_json::{Value, json};
 use tracing::instrument;
 
+use self::gate::{EVALUATE, says_nothing, threshold};
 use self::graph::Graph;
 use self::paths::{Steps, merged};
 use crate::certainty::{ask_surely, need_certainty};
@@ -32,8 +34,6 @@ const TEMPERATURE: f32 = 0.1;
 /// Steps that a refusal names.
 const MISSING: usize = 5;
 
-const EVALUATE: Prompt =
-    Prompt::new(Role::Answer, include_str!("prompts/crp_evaluate.md"), 256).at(TEMPERATURE);
 /// What guides the reasoning (§5.4, Table 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Structure {
@@ -74,8 +74,8 @@ pub struct Params {
     pub merge: f32,
     /// Passages retrieved for each node (§4.3).
     pub k: usize,
-    /// The perplexity below which knowledge suffices (eq. 10), from 1.
-    pub perplexity: f64,
+    /// The perplexity below which knowledge suffices (eq. 10), from 1; `None` for one that is told from the model.
+    pub perplexity: Option<f64>,
     /// Paths that are reasoned along at most, shortest first.
     pub paths: usize,
     /// Knowledge is summarized (eq. 8); off in "w/o Knowledge Integration".
@@ -98,7 +98,7 @@ impl Default for Params {
             nodes: 24,
             merge: 0.85,
             k: 5,
-            perplexity: 2.0,
+            perplexity: None,
             paths: 6,
             aggregates: true,
             evaluates: true,
@@ -158,7 +158,7 @@ impl MethodParams for Params {
             field!(k, "passages retrieved for each node (k)", Range::COUNT),
             field!(
                 perplexity,
-                "the perplexity below which knowledge suffices",
+                "the perplexity below which knowledge suffices; where it is not set, told from the model",
                 Range::Number(1.0, f64::INFINITY)
             ),
             field!(merge, "the least similarity of steps that are merged", Range::Number(0.0, 1.0)),
@@ -194,14 +194,15 @@ impl MethodParams for Params {
         needs: None,
         cost: |params| Cost {
             calls: 18.0,
-            most_calls: 548,
+            // Eight of them calibrate the gate, once for a base.
+            most_calls: 556,
             chunks: params.k as f64 * 0.4,
             most_chunks: 24 * params.k as u64,
             most_chunk_tokens: None,
             rounds: 5,
             fixed: 450,
             reply: 130,
-            basis: "four rounds of three samples, 92 nodes at most; per node merge, aggregate, evaluate (graded at most once); six paths of four steps",
+            basis: "four rounds of three samples, 24 nodes at most; per node merge, aggregate, evaluate (graded at most once); six paths of four steps",
         },
     };
 }
@@ -292,6 +293,7 @@ async fn evaluate(
     knowledge: &[Knowledge],
     params: Params,
 ) -> Result<BTreeSet<usize>, SolveError> {
+    let threshold = threshold(ports, run, params.perplexity).await?;
     let reasoned = knowledge.iter().enumerate().map(|(node, known)| {
         let mut part = run.part();
         async move {
@@ -307,7 +309,7 @@ async fn evaluate(
         // What stays empty is no reasoning at all.
         let Some(sure) = sure? else { continue };
         let (score, by) = (sure.perplexity(), sure.by);
-        let holds = score < params.perplexity;
+        let holds = score < threshold && !says_nothing(&sure.text);
         let of = graph.text(node).to_owned();
         let criterion = Criterion::Sufficient;
         run.push(Event::Judged { criterion, of, holds, score: Some(score), by });

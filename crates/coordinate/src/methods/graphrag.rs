@@ -43,7 +43,7 @@ pub(super) async fn plainly(
     run.push(Event::Noted { note });
     let candidates = retrieve(
         ports,
-        &question.text,
+        question.query(),
         RetrievalParams { path: Path::Hybrid, ..RetrievalParams::chunks() },
     )
     .await?;

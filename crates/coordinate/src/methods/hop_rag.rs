@@ -73,14 +73,14 @@ pub async fn solve(
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
-    tell_declared(ports, run, &question.text).await?;
-    let search = |k| hops(ports.finder(), &question.text, k, params.hops);
-    let hits = ports.best(&question.text, params.k, search).await?;
-    let found = chunk_candidates(ports, &hits, Via::Hops, &question.text).await?;
+    tell_declared(ports, run, question.query()).await?;
+    let search = |k| hops(ports.finder(), question.query(), k, params.hops);
+    let hits = ports.best(question.query(), params.k, search).await?;
+    let found = chunk_candidates(ports, &hits, Via::Hops, question.query()).await?;
     let (candidates, chunks) = fetch_within(ports, found, params.tokens).await?;
     let mut context = Context::default();
-    for (place, chunk) in chunks.into_iter().enumerate() {
-        context.add(place + 1, chunk);
+    for chunk in chunks {
+        context.add(1, chunk);
     }
     run.push(Event::Gathered { candidates });
     conclude(ports, question, context, run).await

@@ -11,7 +11,9 @@ use tracing::instrument;
 use crate::conclude::conclude_with;
 use crate::decompose::shown_context;
 use crate::methods::self_ask::Shots;
-use crate::methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
+use crate::methods::spec::{
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, field, put,
+};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, look_up};
 use crate::run::Run;
@@ -20,7 +22,8 @@ const PROMPT: Prompt = Prompt::new(Role::Reason, include_str!("prompts/ircot.md"
 const DEMONSTRATIONS: &str = include_str!("prompts/ircot_demonstrations.md");
 
 /// When the model may stop without a sentence.
-const WITH_AN_ANSWER: &str = "Until then \"next_rationale\" must be a sentence.";
+const WITH_AN_ANSWER: &str =
+    "Where no fact is left to state, \"next_rationale\" is null, with the answer.";
 const IN_THE_LAST_ROUND: &str = "This is the last round. Null rationale allowed: where nothing more can be said, give null twice.";
 
 /// How reasoning and retrieval take turns.
@@ -61,7 +64,16 @@ impl MethodParams for Params {
                 |params| params.shots = Shots::Zero,
             ),
         ],
-        parameters: &[field!(n, "the most sentences (N)", Range::COUNT)],
+        parameters: &[
+            field!(n, "the most sentences (N)", Range::COUNT),
+            Parameter {
+                name: "chunks",
+                meaning: "chunks that a sentence retrieves, at most",
+                range: Range::COUNT,
+                get: |params| json!(params.retrieval.chunks),
+                set: |params, value| put(&mut params.retrieval.chunks, value),
+            },
+        ],
         roles: &[Role::Reason, Role::Answer],
         without_model: WithoutModel::Fails,
         needs: None,
@@ -96,7 +108,7 @@ pub async fn solve(
     let mut context = Context::default();
     let mut rationale: Vec<String> = Vec::new();
     // What the question finds comes first; each sentence after it starts a round of its own.
-    gather_more(ports, run, 1, &question.text, params.retrieval, &mut context).await?;
+    gather_more(ports, run, 1, question.query(), params.retrieval, &mut context).await?;
     for step in 1..=params.n.get() {
         let is_last = step == params.n.get();
         let when_null = if is_last { IN_THE_LAST_ROUND } else { WITH_AN_ANSWER };

@@ -4,10 +4,13 @@
 use std::num::NonZeroUsize;
 
 use pikerag_knowledge::{Answer, Context, Question, Role};
+use serde_json::json;
 use tracing::instrument;
 
 use crate::conclude::conclude;
-use crate::methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
+use crate::methods::spec::{
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, field, put,
+};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
 use crate::run::Run;
@@ -36,7 +39,16 @@ impl MethodParams for Params {
             "Shao et al. 2023; KAR³ §A.2",
             |_| {},
         )],
-        parameters: &[field!(n, "rounds, all of which are taken (N)", Range::COUNT)],
+        parameters: &[
+            field!(n, "rounds, all of which are taken (N)", Range::COUNT),
+            Parameter {
+                name: "chunks",
+                meaning: "chunks that a round retrieves, at most",
+                range: Range::COUNT,
+                get: |params| json!(params.retrieval.chunks),
+                set: |params, value| put(&mut params.retrieval.chunks, value),
+            },
+        ],
         roles: &[Role::Answer],
         without_model: WithoutModel::Fails,
         needs: None,
@@ -71,7 +83,7 @@ pub async fn solve(
     let mut response = String::new(); // y₀: none.
     for round in 1..last_round {
         let context = retrieve(ports, run, question, &response, round, params.retrieval).await?;
-        let reading = answer_step(ports, run, &question.text, &context, "").await?;
+        let reading = answer_step(ports, run, question, &context, "").await?;
         response = match reading {
             Some(reading) => format!("{} {}", reading.rationale, reading.answer).trim().to_owned(),
             None => String::new(), // Unreadable is none, too.
@@ -93,7 +105,7 @@ async fn retrieve(
     round: usize,
     retrieval: RetrievalParams,
 ) -> Result<Context, SolveError> {
-    let query = format!("{} {response}", question.text);
+    let query = format!("{} {response}", question.query());
     let mut context = Context::default();
     for chunk in look_up(ports, run, round, query.trim(), retrieval).await? {
         context.add(round, chunk);

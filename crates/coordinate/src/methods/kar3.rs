@@ -1,6 +1,7 @@
 //! KAR³: task solving with knowledge-aware decomposition (KAR³ §3.4, Algorithm 1).
 
 mod candidates;
+mod reading;
 
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
@@ -11,13 +12,16 @@ use serde::{Deserialize, Serialize};
 use tracing::field::Empty;
 use tracing::{Span, instrument};
 
+pub use self::candidates::Fallback;
 use crate::candidates::fetch;
 use crate::conclude::conclude;
-use crate::decompose::{Proposer, Selection, Selector, propose, propose_words, select};
+use crate::decompose::{Choice, Proposer, Selection, Selector, propose, propose_words, select};
 use crate::methods::spec::{
     Cost, MethodParams, MethodSpec, Range, Variant, Weights, WithoutModel, field,
 };
 use crate::ports::{Ports, SolveError};
+pub use crate::retrieval::DELTA;
+use crate::retrieval::least_similarity;
 use crate::run::Run;
 use crate::tagging::tell_declared;
 
@@ -31,38 +35,28 @@ pub enum Retriever {
     Chunks,
 }
 
-/// What stands under a loop that a weak model could not walk: so many chunks as naive RAG would
-/// answer from, 16.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Fallback {
-    /// Those of hop retrieval.
-    Hops,
-    /// Those of all layers (PIKE-RAG §5.2.3).
-    Layers,
-    /// Those of naive RAG itself.
-    Plain,
-    /// None: the paper's. A model then may have to answer from nothing.
-    Off,
+/// Whether the algorithm is walked as it is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Algorithm 1 and nothing else: δ = 0.5 unless it is set, no backup, no net, no second reading; the selector has to
+    /// choose, as in the prompt of §A.7.
+    Paper,
+    /// With what is ours: δ calibrated on the base, the backup, the net, a selector that may say that there is enough, and
+    /// a second reading where the first says what it lacks.
+    Ours,
 }
-
-/// δ where nobody sets one: an atom counts as similar when it is closer to the proposal than this share
-/// of the base's own unrelated atoms are to each other, and at most [`DELTA`] is asked of it. One
-/// embedder gives unrelated texts 0.1, another 0.7: with the paper's, 0.5 left hardly anything out,
-/// with many a local one it leaves out what answers.
-pub const UNRELATED: f32 = 0.95;
-/// The paper's δ (§4.1); also where the base is too small to calibrate, and where words are compared.
-pub const DELTA: f32 = 0.5;
 
 /// The parameters of Algorithm 1 and its four ablations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
+    /// Whether the algorithm is walked as it is printed.
+    pub mode: Mode,
     /// The most rounds (N).
     pub n: NonZeroUsize,
     /// Candidates for each proposal (k).
     pub k: NonZeroUsize,
     /// The least similarity of an atom (δ); `None` for one that is calibrated on the base, see
-    /// [`UNRELATED`].
+    /// `least_similarity`.
     pub delta: Option<f32>,
     /// The least similarity of a chunk, where chunks are retrieved (§A.3).
     pub chunk_min_score: f32,
@@ -88,6 +82,7 @@ impl Default for Params {
     /// N = 5, k = 4 (§4.1). Their δ = 0.5 belongs to their embedder, text-embedding-ada-002.
     fn default() -> Self {
         Self {
+            mode: Mode::Ours,
             n: const { NonZeroUsize::new(5).unwrap() },
             k: const { NonZeroUsize::new(4).unwrap() },
             delta: None,
@@ -104,38 +99,51 @@ impl Default for Params {
     }
 }
 
+impl Params {
+    /// δ, where it is not calibrated: what is set, else the paper's where its algorithm is walked.
+    pub fn least_similarity(&self) -> Option<f32> {
+        self.delta.or((self.mode == Mode::Paper).then_some(DELTA))
+    }
+}
+
 impl MethodParams for Params {
     const SPEC: MethodSpec<Self> = MethodSpec {
         variants: &[
             Variant::new(
                 "kar3",
                 "proposes sub-questions, retrieves atoms, selects one, adds its chunk, up to N times",
-                "KAR³ Algorithm 1",
+                "KAR³ Algorithm 1, with what is ours",
                 |_| {},
             ),
             Variant::new(
+                "kar3-paper",
+                "Algorithm 1 as it is printed: δ = 0.5, no backup, no net",
+                "KAR³ Algorithm 1",
+                |params| params.mode = Mode::Paper,
+            ),
+            Variant::new(
                 "kar3-sentences",
-                "an ablation: sentences in place of atomic questions",
+                "an ablation of it: sentences in place of atomic questions",
                 "KAR³ Table 3",
-                |params| params.atomizer = AtomKind::Sentence,
+                |params| (params.mode, params.atomizer) = (Mode::Paper, AtomKind::Sentence),
             ),
             Variant::new(
                 "kar3-one-proposal",
-                "an ablation: one sub-question at a time",
+                "an ablation of it: one sub-question at a time",
                 "KAR³ Table 3",
-                |params| params.proposer = Proposer::One,
+                |params| (params.mode, params.proposer) = (Mode::Paper, Proposer::One),
             ),
             Variant::new(
                 "kar3-chunk-retriever",
-                "an ablation: chunks are retrieved in place of atoms",
+                "an ablation of it: chunks are retrieved in place of atoms",
                 "KAR³ Table 3",
-                |params| params.retriever = Retriever::Chunks,
+                |params| (params.mode, params.retriever) = (Mode::Paper, Retriever::Chunks),
             ),
             Variant::new(
                 "kar3-chunk-selector",
-                "an ablation: the selector sees whole chunks",
+                "an ablation of it: the selector sees whole chunks",
                 "KAR³ Table 3",
-                |params| params.selector = Selector::ByChunk,
+                |params| (params.mode, params.selector) = (Mode::Paper, Selector::ByChunk),
             ),
             Variant::new("kar3-hops", "hop retrieval adds candidates", "ours", |params| {
                 params.hop_candidates = 4;
@@ -160,7 +168,8 @@ impl MethodParams for Params {
         needs: None,
         cost: |params| Cost {
             calls: 0.6 * 2.0 * params.n.get() as f64 + 1.0,
-            most_calls: 2 * params.n.get() as u64 + 1,
+            // And one more reading, unless it is the paper's.
+            most_calls: 2 * params.n.get() as u64 + 2,
             chunks: 0.3 * params.n.get() as f64,
             most_chunks: (params.n.get() as u64 + 16)
                 .max(params.n.get() as u64 + 4 * params.k.get() as u64),
@@ -181,7 +190,7 @@ impl MethodParams for Params {
     }
 }
 
-/// Answers `question` hop by hop: at most `2n + 1` chat calls, each asked at most twice.
+/// Answers `question` hop by hop: at most `2n + 2` chat calls (the paper's: `2n + 1`), each asked at most twice.
 ///
 /// Without models for proposing and selecting, the loop runs on hop retrieval: the proposal is what
 /// the question still lacks, the candidates are where the links of the chosen chunks lead, and the
@@ -197,10 +206,10 @@ pub async fn solve(
     params: Params,
 ) -> Result<Answer, SolveError> {
     let params = Params { delta: Some(delta(ports, params, run).await?), ..params };
-    tell_declared(ports, run, &question.text).await?;
+    tell_declared(ports, run, question.query()).await?;
     let mut context = Context::default(); // Line 1: C ← ∅.
     let mut walk = match uses_hops(ports, params) {
-        true => Some(Walk::begin(ports.finder(), &question.text, params.hops).await?),
+        true => Some(Walk::begin(ports.finder(), question.query(), params.hops).await?),
         false => None,
     };
     for hop in 1..=params.n.get() {
@@ -228,7 +237,8 @@ pub async fn solve(
         }
     }
     Span::current().record("hops", context.chunks.len());
-    if params.fallback != Fallback::Off && ended_poorly(ports, &context, run) {
+    let is_ours = params.mode == Mode::Ours;
+    if is_ours && params.fallback != Fallback::Off && ended_poorly(ports, &context, run) {
         // Differs from Algorithm 1: no worse than naive RAG, however weak the model.
         let found = candidates::fallback(ports, question, params).await?;
         for chunk in fetch(ports, &found).await? {
@@ -236,29 +246,26 @@ pub async fn solve(
         }
         run.push(Event::Gathered { candidates: found });
     }
+    if is_ours && !offline(ports) && ports.models.of(Role::Answer).is_some() {
+        return reading::read_twice(ports, question, context, params, run).await;
+    }
     conclude(ports, question, context, run).await // Line 14: â ← LLM(q, C).
 }
 
 /// δ: the user's, or calibrated by the base's own atoms, or the paper's.
 async fn delta(ports: &Ports, params: Params, run: &mut Run) -> Result<f32, SolveError> {
-    if let Some(delta) = params.delta {
+    if let Some(delta) = params.least_similarity() {
         return Ok(delta);
     }
-    if ports.embedder.is_none() || offline(ports) {
+    if offline(ports) {
         return Ok(DELTA);
     }
-    let mut calibrated = ports.base.unrelated_similarity(params.atomizer, UNRELATED).await?;
-    if calibrated.is_none() && params.atomizer == AtomKind::Question {
-        calibrated = ports.base.unrelated_similarity(AtomKind::Statement, UNRELATED).await?;
+    let delta = least_similarity(ports, params.atomizer).await?;
+    if delta < DELTA {
+        let note = format!("δ = {delta:.2}, calibrated on this base.");
+        run.push(Event::Noted { note });
     }
-    match calibrated {
-        Some(delta) if delta < DELTA => {
-            let note = format!("δ = {delta:.2}, calibrated on this base.");
-            run.push(Event::Noted { note });
-            Ok(delta)
-        }
-        _ => Ok(DELTA),
-    }
+    Ok(delta)
 }
 
 /// Whether the loop ended with too little: nothing at all, or not by a verdict of the model.
@@ -267,7 +274,10 @@ fn ended_poorly(ports: &Ports, context: &Context, run: &Run) -> bool {
         Event::Stopped { reason, .. } => Some(*reason),
         _ => None,
     });
-    let cut_short = matches!(reasons, Some(StopReason::Unreadable | StopReason::NothingFound));
+    let cut_short = matches!(
+        reasons,
+        Some(StopReason::Unreadable | StopReason::NothingFound | StopReason::NoneHelps)
+    );
     context.chunks.is_empty() || (cut_short && !offline(ports))
 }
 
@@ -319,7 +329,7 @@ async fn line_4(
     let mut found = Vec::new();
     if !offline(ports) {
         found = candidates::by_proposals(ports, context, proposals, params).await?;
-        if found.is_empty() {
+        if found.is_empty() && params.mode == Mode::Ours {
             found = candidates::backup(ports, question, context, params).await?;
         }
     }
@@ -353,20 +363,29 @@ async fn line_5(
                 Selector::ByAtom => Vec::new(),
                 Selector::ByChunk => fetch(ports, found).await?,
             };
-            select(model, question, context, found, &chunks, params.selector, run).await?
+            let may_end = params.mode == Mode::Ours;
+            let choice =
+                Choice { candidates: found, chunks: &chunks, selector: params.selector, may_end };
+            select(model, question, context, choice, run).await?
         }
         // Candidates come best first, and none of them is in the context: the first is the new one.
-        _ => Some(Selection { thinking: String::new(), index: Some(0) }),
+        _ => Some(Selection { thinking: String::new(), index: Some(0), enough: None }),
     };
     let Some(selection) = selection else {
         run.push(Event::Stopped { hop, reason: StopReason::Unreadable });
         return Ok(None);
+    };
+    // Models that may say that there is enough say so with or without a choice.
+    let chosen = match (selection.index, selection.enough) {
+        (_, Some(true)) | (None, None) => Err(StopReason::NothingSelected),
+        (None, Some(false)) => Err(StopReason::NoneHelps),
+        (Some(index), _) => Ok(index),
     };
     let thinking = selection.thinking;
     let selected = |index: usize| {
         let Candidate { chunk, title, .. } = found.get(index)?;
         Some(Event::Selected { hop, thinking, index, chunk: *chunk, title: title.clone() })
     };
-    let index = run.chosen(hop, selection.index, found.len(), selected)?;
+    let index = run.chosen(hop, chosen, found.len(), selected)?;
     Ok(index.and_then(|index| found.get(index)).cloned())
 }

@@ -93,7 +93,14 @@ pub async fn solve(
             Some(retrieval) => {
                 let query = with_answers(&sub_question, &pairs);
                 let found = look_up_alone(ports, run, hop, &query, retrieval, &mut context).await?;
-                let reading = answer_step(ports, run, &sub_question, &found, &notes).await?;
+                let reading = answer_step(
+                    ports,
+                    run,
+                    &crate::retrieval::sub_question(&sub_question),
+                    &found,
+                    &notes,
+                )
+                .await?;
                 reading.map(|reading| reading.answer)
             }
             None => {

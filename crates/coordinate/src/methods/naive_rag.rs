@@ -14,6 +14,8 @@ use crate::retrieval::{Path, RetrievalParams};
 use crate::run::Run;
 use crate::tagging::retrieve_tagged;
 
+const CHUNKS: Parameter<RetrievalParams> =
+    field!(chunks, "chunks that are retrieved, at most", Range::COUNT);
 const CONTEXT: Parameter<RetrievalParams> = field!(tokens as "context_tokens", "tokens of the chunks that are read, at most", Range::TOKENS);
 
 impl MethodParams for RetrievalParams {
@@ -39,7 +41,7 @@ impl MethodParams for RetrievalParams {
                 |params| *params = Self::auto(),
             ),
         ],
-        parameters: &[CONTEXT],
+        parameters: &[CHUNKS, CONTEXT],
         roles: &[Role::Tag, Role::Rewrite, Role::Answer],
         without_model: WithoutModel::Quotes,
         needs: None,
@@ -79,7 +81,7 @@ pub async fn solve(
     question: &Question,
     params: RetrievalParams,
 ) -> Result<Answer, SolveError> {
-    let found = retrieve_tagged(ports, run, &question.text, params).await?;
+    let found = retrieve_tagged(ports, run, question.query(), params).await?;
     let (candidates, chunks) = fetch_within(ports, found, params.tokens).await?;
     let mut context = Context::default();
     for chunk in chunks {

@@ -20,7 +20,7 @@ use crate::verdict::is_unknown;
 
 const TREE: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/probtree_tree.md"), 1024);
 const CLOSED_BOOK: Prompt =
-    Prompt::new(Role::Answer, include_str!("prompts/probtree_closed.md"), 512);
+    Prompt::new(Role::Answer, include_str!("prompts/probtree_closed.md"), 1024);
 const OPEN_BOOK: Prompt =
     Prompt { template: include_str!("prompts/probtree_open.md"), ..CLOSED_BOOK };
 const CHILDREN: Prompt =

@@ -9,29 +9,34 @@ use pikerag_prompt::{
     Prompt, Reply, Unreadable, YesNo, numbered, object, one_line, quiet_headings,
 };
 use pikerag_reason::{Reading, combine};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tracing::instrument;
 
 use crate::conclude::conclude_read;
 use crate::decompose::SubQuestions;
+use crate::methods::closed_book::{Recalled, recall};
 use crate::methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use crate::ports::{Ports, SolveError};
-use crate::retrieval::{RetrievalParams, answer_step, look_up};
+use crate::retrieval::{RetrievalParams, answer_step, look_up, sub_question};
 use crate::run::Run;
 use crate::verdict::UNKNOWN;
 
-const KNOW: Prompt = Prompt::new(Role::Know, include_str!("prompts/ra_isf_know.md"), 64);
+const KNOW: Prompt = Prompt::new(Role::Know, include_str!("prompts/ra_isf_know.md"), 1024);
 const RELEVANT: Prompt =
-    Prompt::new(Role::Relevant, include_str!("prompts/ra_isf_relevant.md"), 512);
+    Prompt::new(Role::Relevant, include_str!("prompts/ra_isf_relevant.md"), 1024);
+const SUFFICIENT: Prompt =
+    Prompt { template: include_str!("prompts/ra_isf_sufficient.md"), ..RELEVANT };
 const DECOMPOSE: Prompt =
     Prompt::new(Role::Decompose, include_str!("prompts/ra_isf_decompose.md"), 1024);
 
 /// How passages are put to the relevance module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Relevance {
-    /// One call for each passage (Algorithm 1, lines 12 to 14).
+    /// One call for each passage: is it related to the question (§3.3; Algorithm 1, lines 12 to 14)?
     OneByOne,
-    /// One call for all of them, as in the examples of Appendix E.
+    /// One call for all of them: which are related, if together they suffice (the examples of Appendix E)?
     Together,
 }
 
@@ -99,6 +104,11 @@ impl MethodParams for Params {
         parameters: &[
             field!(depth, "how often a question is split at most (D_th)", Range::Whole(0, 20)),
             field!(k, "passages that are retrieved (k)", Range::COUNT),
+            field!(
+                relevance,
+                "whether passages are judged one by one, or together and as to whether they suffice",
+                Range::OneOf(&["one-by-one", "together"])
+            ),
         ],
         roles: &[Role::Know, Role::Relevant, Role::Decompose, Role::Answer],
         without_model: WithoutModel::Fails,
@@ -129,9 +139,9 @@ pub async fn solve(
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
-    let mut solving =
-        Solving { ports, params, run, context: Context::default(), taken_up: 0, above: Vec::new() };
-    let reading = solving.problem_solving(question.text.clone(), 0).await?; // Line 29.
+    let context = Context::default();
+    let mut solving = Solving { ports, params, run, context, taken_up: 0, above: Vec::new() };
+    let reading = solving.problem_solving(question.clone(), 0).await?; // Line 29.
     let Solving { context, run, .. } = solving;
     conclude_read(ports, context, reading, run).await
 }
@@ -152,21 +162,21 @@ type Solved<'s> = Pin<Box<dyn Future<Output = Result<Reading, SolveError>> + Sen
 
 impl Solving<'_> {
     /// `Problem-solving(q_t, iter)`, lines 2 to 27.
-    fn problem_solving(&mut self, question: String, iteration: usize) -> Solved<'_> {
+    fn problem_solving(&mut self, question: Question, iteration: usize) -> Solved<'_> {
         Box::pin(async move {
             if self.params.depth < iteration {
-                let note = format!("Split {} times already: {question}", self.params.depth);
+                let note = format!("Split {} times already: {}", self.params.depth, question.text);
                 self.run.push(Event::Noted { note });
                 return Ok(unknown()); // Lines 3 to 5.
             }
-            if self.params.knows && self.knows(&question).await? {
-                return self.answer(&question, &Context::default()).await; // Lines 6 to 8.
+            if self.params.knows && self.knows(&question.text).await? {
+                return self.recall(&question.text).await; // Lines 6 to 8.
             }
             if self.params.retrieves {
                 let hop = iteration + 1;
                 let k = RetrievalParams::top(self.params.k);
-                let passages = look_up(self.ports, self.run, hop, &question, k).await?; // Line 10.
-                let relevant = self.relevant(&question, passages, hop).await?; // Lines 11 to 14.
+                let passages = look_up(self.ports, self.run, hop, question.query(), k).await?; // Line 10.
+                let relevant = self.relevant(&question.text, passages, hop).await?; // Lines 11 to 14.
                 if !relevant.chunks.is_empty() {
                     for held in &relevant.chunks {
                         self.context.add(hop, held.chunk.clone());
@@ -178,16 +188,16 @@ impl Solving<'_> {
                 return Ok(unknown());
             }
             let mut pairs = Vec::new();
-            self.above.push(question.clone());
-            for part in self.decompose(&question, iteration).await? {
+            self.above.push(question.text.clone());
+            for part in self.decompose(&question.text, iteration).await? {
                 let depth = iteration + 1;
                 let part = self.run.asked(depth, part)?;
-                let answer = self.problem_solving(part.clone(), depth).await?.answer; // Line 23.
-                let answer = self.run.resolved(depth, &part, answer)?;
+                let solved = self.problem_solving(sub_question(&part), depth).await?; // Line 23.
+                let answer = self.run.resolved(depth, &part, solved.answer)?;
                 pairs.push((part, answer)); // Line 24.
             }
             self.above.pop();
-            self.combine(question, &pairs).await // Lines 26, 27.
+            self.combine(&question, &pairs).await // Lines 26, 27.
         })
     }
 
@@ -228,7 +238,11 @@ impl Solving<'_> {
             .iter()
             .map(|list| (vec![("question", asked.as_str()), ("passages", list.as_str())], 0))
             .collect();
-        let said = self.run.ask_each::<Numbers>(self.ports, &RELEVANT, &inputs).await?;
+        let prompt = match self.params.relevance {
+            Relevance::OneByOne => &RELEVANT,
+            Relevance::Together => &SUFFICIENT,
+        };
+        let said = self.run.ask_each::<Numbers>(self.ports, prompt, &inputs).await?;
         let mut accepted = Vec::with_capacity(passages.len());
         for (group, said) in groups.iter().zip(said) {
             let numbers = said.map(|said| said.0).unwrap_or_default();
@@ -269,8 +283,22 @@ impl Solving<'_> {
         self.run.proposed(iteration + 1, String::new(), parts)
     }
 
-    /// `A ← M(q_t)` or `A ← M(q_t, P)`.
-    async fn answer(&mut self, question: &str, context: &Context) -> Result<Reading, SolveError> {
+    /// `A ← M(q_t)`, line 7: from what the model knows, without a word of passages.
+    async fn recall(&mut self, question: &str) -> Result<Reading, SolveError> {
+        let recalled = recall(self.ports, self.run, question, "").await?;
+        Ok(recalled.map_or_else(unknown, |Recalled { answer, rationale }| Reading {
+            answer,
+            rationale,
+            ..Reading::default()
+        }))
+    }
+
+    /// `A ← M(q_t, P)`, line 18.
+    async fn answer(
+        &mut self,
+        question: &Question,
+        context: &Context,
+    ) -> Result<Reading, SolveError> {
         let reading = answer_step(self.ports, self.run, question, context, "").await?;
         Ok(reading.unwrap_or_else(unknown))
     }
@@ -278,22 +306,21 @@ impl Solving<'_> {
     /// `A ← M(q_t, Q_sub, A_sub)`, line 26. From nothing comes nothing.
     async fn combine(
         &mut self,
-        question: String,
+        question: &Question,
         pairs: &[(String, String)],
     ) -> Result<Reading, SolveError> {
         if pairs.is_empty() {
             return Ok(unknown());
         }
         let model = self.ports.models.need(Role::Answer)?;
-        let question = Question { id: String::new(), text: question };
-        let said = combine(model, &question, pairs, &mut self.run.account).await;
+        let said = combine(model, question, pairs, &mut self.run.account).await;
         let said = self.run.readable(Role::Answer, said)?;
         let steps: Vec<String> =
             pairs.iter().map(|(question, answer)| format!("{question} {answer}")).collect();
         Ok(said.map_or_else(unknown, |answer| Reading {
             answer,
             rationale: steps.join("\n"),
-            claims: Vec::new(),
+            ..Reading::default()
         }))
     }
 }

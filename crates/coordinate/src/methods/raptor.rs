@@ -82,7 +82,7 @@ pub async fn solve(
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
-    let asked = [question.text.clone()];
+    let asked = [question.query().to_owned()];
     let vectors = ports.finder().vectors(&asked).await.map_err(SolveError::from_model)?;
     let Some(vector) = vectors.and_then(|vectors| vectors.into_iter().next()) else {
         return plainly(ports, question, Structure::Tree, run).await;
@@ -120,7 +120,7 @@ pub async fn solve(
     if !seen.is_empty() {
         run.push(Event::Consulted { nodes: seen });
     }
-    let candidates = chunk_candidates(ports, &hits, Via::Tree, &question.text).await?;
+    let candidates = chunk_candidates(ports, &hits, Via::Tree, question.query()).await?;
     let mut context = Context::default();
     for chunk in fetch(ports, &candidates).await? {
         context.add(1, chunk);

@@ -18,7 +18,7 @@ use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
 use crate::verdict::{bare, is_unknown};
 
-const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("prompts/replug.md"), 256);
+const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("prompts/replug.md"), 1024);
 
 /// How many passages answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub async fn solve(
 ) -> Result<Answer, SolveError> {
     ports.models.need(Role::Answer)?;
     need_certainty(ports)?;
-    let found = retrieve(ports, &question.text, RetrievalParams::top(params.k.get())).await?;
+    let found = retrieve(ports, question.query(), RetrievalParams::top(params.k.get())).await?;
     let chunks = fetch(ports, &found).await?;
     run.push(Event::Retrieved { hop: 1, candidates: found.clone() });
     // On accounts of their own: the calls are under way together.

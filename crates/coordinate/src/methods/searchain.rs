@@ -12,13 +12,13 @@ use tracing::instrument;
 use crate::conclude::{conclude, conclude_as, conclude_with};
 use crate::methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use crate::ports::{Ports, SolveError};
-use crate::retrieval::{RetrievalParams, answer_step, look_up};
+use crate::retrieval::{RetrievalParams, answer_step, look_up, sub_question};
 use crate::run::Run;
 use crate::verdict::{bare, is_unknown, only, yes_or_no};
 
 const PLAN: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/searchain.md"), 1024);
 const CONSISTENT: Prompt =
-    Prompt::new(Role::Relevant, include_str!("prompts/searchain_consistent.md"), 256);
+    Prompt::new(Role::Relevant, include_str!("prompts/searchain_consistent.md"), 1024);
 
 /// The parameters of the loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -241,8 +241,10 @@ async fn retrieved_answer(
     if read.chunks.is_empty() {
         return Ok(None);
     }
-    let reading = answer_step(ports, run, &node.query, read, "").await?;
-    Ok(reading.map(|reading| reading.answer).filter(|answer| !is_unknown(answer)))
+    let reading = answer_step(ports, run, &sub_question(&node.query), read, "").await?;
+    // Passages that do not tell what is asked correct nothing, whatever the model guesses from them.
+    let told = reading.filter(|reading| reading.missing.is_empty());
+    Ok(told.map(|reading| reading.answer).filter(|answer| !is_unknown(answer)))
 }
 
 /// Whether an answer from memory agrees with the retrieved one. Where the words differ, a model
@@ -275,7 +277,7 @@ async fn finish(
     params: Params,
 ) -> Result<Answer, SolveError> {
     if tree.pairs.is_empty() {
-        for chunk in look_up(ports, run, 1, &question.text, params.retrieval).await? {
+        for chunk in look_up(ports, run, 1, question.query(), params.retrieval).await? {
             tree.context.add(0, chunk);
         }
         return conclude(ports, question, tree.context, run).await;

@@ -16,7 +16,7 @@ use crate::methods::spec::{
     Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, field, put,
 };
 use crate::ports::{Ports, SolveError};
-use crate::retrieval::{RetrievalParams, answer_step, look_up};
+use crate::retrieval::{RetrievalParams, answer_step, look_up, sub_question};
 use crate::run::Run;
 use crate::verdict::UNKNOWN;
 
@@ -96,13 +96,17 @@ impl MethodParams for Params {
             },
             Parameter {
                 name: "delta",
-                meaning: "the least similarity of an atom, where atoms are looked up (δ)",
+                meaning: "the least similarity of an atom, where atoms are looked up (δ); where it is not set, lower if the base's own is",
                 range: Range::Number(-1.0, 1.0),
                 get: |params| match params.retrieval {
                     Some(retrieval) if 0 < retrieval.atoms => json!(retrieval.atom_min_score),
                     _ => Value::Null,
                 },
-                set: |params, value| put(&mut atoms_of(params)?.atom_min_score, value),
+                set: |params, value| {
+                    let retrieval = atoms_of(params)?;
+                    retrieval.calibrates = false;
+                    put(&mut retrieval.atom_min_score, value)
+                },
             },
         ],
         roles: &[Role::Decompose, Role::Answer],
@@ -162,7 +166,8 @@ pub async fn solve(
                 let found =
                     look_up_alone(ports, run, hop, &follow_up, retrieval, &mut context).await?;
                 // From these chunks and nothing else (KAR³ Table 5).
-                let reading = answer_step(ports, run, &follow_up, &found, "").await?;
+                let reading =
+                    answer_step(ports, run, &sub_question(&follow_up), &found, "").await?;
                 reading.map(|reading| reading.answer)
             }
             None => recall(ports, run, &follow_up, "").await?.map(|recalled| recalled.answer),

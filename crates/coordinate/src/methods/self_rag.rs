@@ -14,7 +14,8 @@ use pikerag_reason::Reading;
 use tracing::instrument;
 
 use self::judge::{Relevance, Retrieval, Support, Usefulness};
-use crate::conclude::{conclude, conclude_as};
+use crate::conclude::conclude_as;
+use crate::methods::closed_book::{conclude_recalled, recall};
 use crate::methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, answer_step, look_up};
@@ -84,11 +85,11 @@ pub async fn solve(
     params: Params,
 ) -> Result<Answer, SolveError> {
     if !needs_retrieval(ports, run, question).await? {
-        return conclude(ports, question, Context::default(), run).await;
+        return by_heart(ports, run, question).await;
     }
     let retrieval = RetrievalParams::top(params.k.get());
     let mut segments = Vec::new();
-    for chunk in look_up(ports, run, 1, &question.text, retrieval).await? {
+    for chunk in look_up(ports, run, 1, question.query(), retrieval).await? {
         // A part: a passage that the model refuses costs no other its segment.
         let mut part = run.part();
         let made = relevant_segment(ports, &mut part, question, chunk, params).await;
@@ -105,10 +106,16 @@ pub async fn solve(
     let Some(Segment { reading, chunk, .. }) = best else {
         let note = "No relevant passage gave an answer: the model answers from what it knows.";
         run.push(Event::Noted { note: note.to_owned() });
-        return conclude(ports, question, Context::default(), run).await;
+        return by_heart(ports, run, question).await;
     };
     let (answer, rationale) = (reading.answer.clone(), reading.rationale.clone());
     conclude_as(ports, alone(chunk.clone()), answer, rationale, run).await
+}
+
+/// The answer from what the model knows.
+async fn by_heart(ports: &Ports, run: &mut Run, question: &Question) -> Result<Answer, SolveError> {
+    let recalled = recall(ports, run, &question.text, "").await?;
+    conclude_recalled(ports, recalled, run).await
 }
 
 /// An answer from one passage.
@@ -170,7 +177,7 @@ async fn segment(
     params: Params,
 ) -> Result<Option<Segment>, SolveError> {
     let context = alone(chunk.clone());
-    let read = answer_step(ports, run, &question.text, &context, "").await?;
+    let read = answer_step(ports, run, question, &context, "").await?;
     let Some(reading) = read else { return Ok(None) };
     let answer = &reading.answer;
     run.push(Event::Thought { step: 1, text: answer.clone() });

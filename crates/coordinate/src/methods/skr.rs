@@ -9,6 +9,7 @@ use pikerag_retrieve::RetrieveError;
 use tracing::instrument;
 
 use crate::conclude::conclude;
+use crate::methods::closed_book::{conclude_recalled, recall};
 use crate::methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use crate::ports::{LabelledQuestion, Ports, SolveError};
 use crate::retrieval::{RetrievalParams, look_up};
@@ -77,11 +78,13 @@ pub async fn solve(
     let known = neighbours.iter().filter(|(_, labelled)| labelled.known).count();
     let is_known = neighbours.len() < 2 * known;
     judge(run, &question.text, is_known, known as f64 / neighbours.len() as f64);
+    if is_known {
+        let recalled = recall(ports, run, &question.text, "").await?;
+        return conclude_recalled(ports, recalled, run).await;
+    }
     let mut context = Context::default();
-    if !is_known {
-        for chunk in look_up(ports, run, 1, &question.text, params.retrieval).await? {
-            context.add(1, chunk);
-        }
+    for chunk in look_up(ports, run, 1, question.query(), params.retrieval).await? {
+        context.add(1, chunk);
     }
     conclude(ports, question, context, run).await
 }

@@ -15,9 +15,9 @@ use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, look_up};
 use crate::run::Run;
 
-const JUDGE: Prompt = Prompt::new(Role::Know, include_str!("prompts/think_then_act.md"), 256);
+const JUDGE: Prompt = Prompt::new(Role::Know, include_str!("prompts/think_then_act.md"), 1024);
 const REWRITE: Prompt =
-    Prompt::new(Role::Rewrite, include_str!("prompts/think_then_act_rewrite.md"), 512);
+    Prompt::new(Role::Rewrite, include_str!("prompts/think_then_act_rewrite.md"), 1024);
 
 /// What is looked up, where the model cannot answer by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ pub async fn solve(
     }
     let mut context = Context::default();
     for chunk in
-        look_up(ports, run, 1, &question.text, RetrievalParams::top(params.k.get())).await?
+        look_up(ports, run, 1, question.query(), RetrievalParams::top(params.k.get())).await?
     {
         context.add(1, chunk);
     }
@@ -117,7 +117,7 @@ async fn rewrite(
     let reply = run.ask::<Rewritten>(ports, &REWRITE, &[("question", asked.as_str())]).await?;
     let Some(Rewritten(text)) = reply else { return Ok(question.clone()) };
     let text = run.asked(0, text)?;
-    Ok(Question { text, ..question.clone() })
+    Ok(question.reworded(text))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use crate::run::Run;
 const THINK: Prompt =
     Prompt::new(Role::Reason, include_str!("prompts/tree_of_thought.md"), 1024).at(0.7);
 const VALUE: Prompt =
-    Prompt::new(Role::Grade, include_str!("prompts/tree_of_thought_value.md"), 256);
+    Prompt::new(Role::Grade, include_str!("prompts/tree_of_thought_value.md"), 1024);
 
 /// How far and how wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

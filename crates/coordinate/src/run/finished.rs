@@ -1,8 +1,9 @@
 //! What is left of a run that has ended?
 
-use pikerag_knowledge::{Answer, Event, ForkPoint, RunEvent, RunRecord};
+use pikerag_knowledge::{Answer, Event, ForkPoint, RunEvent, RunRecord, ScoredReply};
 
 use crate::ports::SolveError;
+use crate::verdict::bare;
 
 /// A run that has ended, in whichever way.
 #[derive(Debug)]
@@ -13,12 +14,24 @@ pub struct Finished {
     pub events: Vec<RunEvent>,
     /// The answer, or why there is none.
     pub result: Result<Answer, SolveError>,
+    /// The replies that came with log-probabilities, in the order made.
+    pub scored: Vec<ScoredReply>,
 }
 
 impl Finished {
     /// What happened, without numbers and times.
     pub fn trace(&self) -> impl Iterator<Item = &Event> {
         self.events.iter().map(|event| &event.event)
+    }
+
+    /// The perplexity, from 1, of the reply that brought the answer: the last with log-probabilities that holds its words, else
+    /// the last of all. `None` for a refusal, and where no reply had any.
+    pub fn perplexity(&self) -> Option<f64> {
+        let answer = self.result.as_ref().ok().filter(|answer| !answer.refused)?;
+        let words = bare(&answer.text);
+        let holds = |reply: &&ScoredReply| !words.is_empty() && bare(&reply.text).contains(&words);
+        let own = self.scored.iter().rev().find(holds).or(self.scored.last())?;
+        Some(own.probability.recip())
     }
 
     /// Where it was forked, if it was.

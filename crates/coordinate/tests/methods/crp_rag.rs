@@ -43,7 +43,7 @@ impl ChatModel for Sure {
 }
 
 fn small() -> crp_rag::Params {
-    crp_rag::Params { samples: 2, k: 1, ..crp_rag::Params::default() }
+    crp_rag::Params { samples: 2, k: 1, perplexity: Some(2.0), ..crp_rag::Params::default() }
 }
 
 async fn solved(
@@ -230,7 +230,9 @@ async fn the_answers_of_several_paths_are_merged() {
 #[tokio::test]
 async fn the_modules_can_be_taken_out() {
     let named = |name: &str| match method(name) {
-        Method::CrpRag(params) => crp_rag::Params { samples: 2, k: 1, ..params },
+        Method::CrpRag(params) => {
+            crp_rag::Params { samples: 2, k: 1, perplexity: Some(2.0), ..params }
+        }
         other => panic!("{other}"),
     };
     let mut steps = CHAIN_OF_TWO.to_vec();

@@ -38,7 +38,7 @@ pub(crate) const LIBRARY: [Page<'static>; 6] = [
 ];
 
 pub(crate) fn question(id: &str, text: &str) -> Question {
-    Question { id: id.to_owned(), text: text.to_owned() }
+    Question::new(id, text)
 }
 
 pub(crate) fn method(name: &str) -> Method {
@@ -224,6 +224,14 @@ pub(crate) fn tell(answer: &Answered) -> String {
                 held.extend(new);
                 let titles = candidates.iter().map(|found| found.title.clone());
                 writeln!(told, "gathers: {}", listed(&titles.collect::<Vec<_>>()))
+            }
+            Event::Looked { look, facts, answer, .. } => {
+                let doubt = |stands| if stands { "" } else { " (?)" };
+                let line = |fact: &pikerag_knowledge::FactRead| {
+                    format!("[{}] {}{}", fact.passage, fact.text, doubt(fact.stands))
+                };
+                let facts: Vec<String> = facts.iter().map(line).collect();
+                writeln!(told, "look {look} reads: {} -> {answer}", listed(&facts))
             }
             Event::Thought { step, text } => writeln!(told, "thinks {step}: {text}"),
             Event::Asked { depth, question } => writeln!(told, "asks at {depth}: {question}"),

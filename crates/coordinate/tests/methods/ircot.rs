@@ -54,12 +54,12 @@ async fn each_step_sees_what_was_gathered() {
     let prompts = prompts(&chat);
     insta::assert_snapshot!(prompts[0], @r#"
     # Task
-    The question at the end is answered by a chain of short sentences, its rationale. After each sentence passages about what it names are looked up and join the reference context, so that the next sentence can build on them. Write the next sentence of the rationale: one fact of the context that leads on from the sentences so far towards the answer, with names in full and no pronouns. If the context lacks that fact, say in the sentence which fact about whom or what must be known next. Repeat nothing.
-    Once the context settles the question, give the short answer: a name, a date, a number, yes or no, or a phrase, in the language of the question. Until then "next_rationale" must be a sentence.
+    The question at the end is answered by a chain of short sentences, its rationale. After each sentence passages about what it names are looked up and join the reference context, so that the next sentence can build on them. Write the next sentence of the rationale: one fact that leads on from the sentences so far towards the answer, with names in full and no pronouns. Take it from the context; where the context lacks it, state it as you believe it to be: what is looked up next will show. State facts, never what is to be done or found out. Repeat nothing.
+    As soon as the context settles the question, give the answer along with its last sentence: a name, a date, a number, yes or no, or a phrase, in the language of the question. Where no fact is left to state, "next_rationale" is null, with the answer.
 
     # Output format
     A JSON object and nothing else:
-    {"next_rationale": "the next sentence, or null with an answer", "answer": "the short answer, or null while it is not settled"}
+    {"next_rationale": "the next sentence", "answer": "the short answer, or null while it is not settled"}
 
     # Reference context for your question
     [1] KX-40 crane
@@ -129,7 +129,7 @@ async fn the_limit_of_sentences() {
         assert_eq!(chat.requests().len(), n + 1);
         for (place, prompt) in prompts(&chat)[..n].iter().enumerate() {
             assert_eq!(prompt.contains("Null rationale allowed"), place + 1 == n);
-            assert_eq!(prompt.contains("must be a sentence"), place + 1 < n);
+            assert_eq!(prompt.contains("Where no fact is left to state"), place + 1 < n);
         }
     }
 }

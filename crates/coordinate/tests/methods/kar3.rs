@@ -173,7 +173,7 @@ async fn the_question_itself_is_the_backup() {
     kar3: forty tons lifts it?
     hop 1 proposes: Zebra quagga okapi?
     hop 1 finds:
-      BackupChunks: How many tons does the KX-40 crane lift? -> KX-40 crane
+      BackupAtoms 1.00: It lifts forty tons. -> KX-40 crane
     hop 1 chooses 1: KX-40 crane
     hop 2 proposes: Zebra quagga okapi?
     hop 2 stops: NothingFound
@@ -442,7 +442,7 @@ async fn one_proposal_is_one() {
         (Role::Answer, &[r#"{"answer": "unknown"}"#]),
     ]);
     let answer = ask("kar3-one-proposal", BORN, &chat).await;
-    assert!(prompts(&chat)[0].contains("exactly one sub-question"));
+    assert!(prompts(&chat)[0].contains("Raise exactly one"));
     let Some(Event::Proposed { proposals, .. }) = answer.events.get(1) else {
         panic!("{:?}", answer.events)
     };
@@ -451,7 +451,7 @@ async fn one_proposal_is_one() {
     let chat =
         script(&[(Role::Propose, &[NOTHING]), (Role::Answer, &[r#"{"answer": "unknown"}"#])]);
     ask("kar3", BORN, &chat).await;
-    assert!(prompts(&chat)[0].contains("several different sub-questions"));
+    assert!(prompts(&chat)[0].contains("Think in different ways"));
 }
 
 /// Chunks are found, each shown by the atom that fits the proposal best.
@@ -730,4 +730,107 @@ async fn the_net_under_a_loop_that_broke_off() {
     insta::assert_snapshot!(titles(kar3::Fallback::Hops).await, @"KX-40 crane | Ilse Brandt | Oslo | Varnsund | Jon Hale | Tea");
     insta::assert_snapshot!(titles(kar3::Fallback::Plain).await, @"KX-40 crane | Oslo");
     insta::assert_snapshot!(titles(kar3::Fallback::Off).await, @"KX-40 crane");
+}
+
+/// Algorithm 1 as it is printed: nothing found is no backup, a broken loop no net, and the selector has to choose.
+#[tokio::test]
+async fn the_paper_has_neither_backup_nor_net() {
+    let far = r#"{"thinking": "", "sub_questions": ["zyx"]}"#;
+    let replies: &[(Role, &[&str])] = &[(Role::Propose, &[far]), (Role::Answer, &[VARNSUND])];
+    insta::assert_snapshot!(run("kar3-paper", BORN, replies).await, @r"
+    kar3-paper: Where was the designer of the KX-40 crane born?
+    hop 1 proposes: zyx
+    hop 1 stops: NothingFound
+    answer: Varnsund
+    calls: 1 propose | 1 answer
+    ");
+    let chat = script(&[
+        (Role::Propose, &[DESIGNER, NOTHING]),
+        (Role::Select, &[FIRST]),
+        (Role::Answer, &[VARNSUND]),
+    ]);
+    ask("kar3-paper", BORN, &chat).await;
+    assert!(!prompts(&chat)[1].contains("enough"));
+    let chat = script(&[
+        (Role::Propose, &[DESIGNER, NOTHING]),
+        (Role::Select, &[FIRST]),
+        (Role::Answer, &[VARNSUND]),
+    ]);
+    ask("kar3", BORN, &chat).await;
+    assert!(prompts(&chat)[1].contains("\"enough\": true or false"));
+}
+
+/// The selector says that there is enough, chosen or not; that nothing helps is another matter, and the net is filled.
+#[tokio::test]
+async fn enough_and_none_that_helps_are_told_apart() {
+    let ends = |select: &'static str| async move {
+        let replies: &[(Role, &[&str])] = &[
+            (Role::Propose, &[DESIGNER, BIRTHPLACE]),
+            (Role::Select, &[FIRST, select]),
+            (Role::Answer, &[VARNSUND]),
+        ];
+        let told = run("kar3", BORN, replies).await;
+        let kept = |line: &&str| line.contains("stops") || line.starts_with("gathers");
+        told.lines().filter(kept).collect::<Vec<_>>().join("; ")
+    };
+    let enough = ends(r#"{"thinking": "", "enough": true, "question_idx": 1}"#).await;
+    assert_eq!(enough, "hop 2 stops: NothingSelected");
+    assert_eq!(ends(NONE).await, enough);
+    let none = ends(r#"{"thinking": "", "enough": false, "question_idx": null}"#).await;
+    assert!(none.starts_with("hop 2 stops: NoneHelps; gathers: "), "{none}");
+}
+
+/// A candidate without an atom is shown as the passage that it is.
+#[tokio::test]
+async fn a_passage_is_not_passed_off_as_a_question() {
+    let chat = script(&[
+        (Role::Propose, &[DESIGNER]),
+        (Role::Select, &[NONE]),
+        (Role::Answer, &[VARNSUND]),
+    ]);
+    ask("kar3-hops", BORN, &chat).await;
+    let listed = section(&prompts(&chat)[1], "# Sub-questions");
+    assert!(listed.starts_with("1. Who designed the KX-40 crane?\n"), "{listed}");
+    assert!(listed.contains(". Passage: Ilse Brandt: "), "{listed}");
+}
+
+/// An answer that says what it lacks has that looked up, and the question read once more; the first answer stays where the second
+/// knows nothing.
+#[tokio::test]
+async fn what_an_answer_lacks_is_looked_up() {
+    const LACKS: &str = r#"{"rationale": "Somebody designed it.", "answer": "Oslo", "lacking": "Where was Ilse Brandt born?", "citations": []}"#;
+    let replies: &[(Role, &[&str])] = &[
+        (Role::Propose, &[DESIGNER, NOTHING]),
+        (Role::Select, &[FIRST]),
+        (Role::Answer, &[LACKS, VARNSUND]),
+    ];
+    insta::assert_snapshot!(run("kar3", BORN, replies).await, @r"
+    kar3: Where was the designer of the KX-40 crane born?
+    hop 1 proposes: Who designed the KX-40 crane? | What does the KX-40 crane lift?
+    hop 1 finds:
+      Atoms 1.00: Who designed the KX-40 crane? -> KX-40 crane
+      Atoms 0.76: How many tons does the KX-40 crane lift? -> KX-40 crane
+    hop 1 chooses 1: KX-40 crane
+    hop 2 proposes: none
+    hop 2 stops: NothingProposed
+    hop 2 proposes: Where was Ilse Brandt born?
+    gathers: Ilse Brandt | Jon Hale | Varnsund | Oslo
+    answer: Varnsund
+    cites brandt.md: born in Varnsund
+    calls: 2 propose | 1 select | 2 answer
+    ");
+    let unknown = r#"{"rationale": "", "answer": "unknown", "lacking": null, "citations": []}"#;
+    let replies: &[(Role, &[&str])] = &[
+        (Role::Propose, &[DESIGNER, NOTHING]),
+        (Role::Select, &[FIRST]),
+        (Role::Answer, &[LACKS, unknown]),
+    ];
+    assert!(run("kar3", BORN, replies).await.contains("\nanswer: Oslo\n"));
+    // The paper reads once.
+    let replies: &[(Role, &[&str])] = &[
+        (Role::Propose, &[DESIGNER, NOTHING]),
+        (Role::Select, &[FIRST]),
+        (Role::Answer, &[LACKS]),
+    ];
+    assert!(run("kar3-paper", BORN, replies).await.ends_with("1 answer"));
 }

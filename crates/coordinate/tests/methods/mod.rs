@@ -1,6 +1,7 @@
 //! Does each method walk its paper's algorithm? One trace per branch, on a fixture that can be
 //! followed by hand.
 
+mod adaptive;
 mod closed_book;
 mod crp_rag;
 mod fixture;

@@ -109,20 +109,18 @@ async fn the_transcript_grows() {
     let chat = script(TWO_HOPS);
     ask("self-ask-zero-shot", BORN, &chat).await;
     let prompts = prompts(&chat);
-    insta::assert_snapshot!(prompts[0], @r"
-    Some questions can be answered at once. Others need follow-up questions first, each about one thing that can be looked up as it stands. Continue the transcript at the end with its next lines, and nothing else, in one of these two forms:
+    insta::assert_snapshot!(prompts[0], @r#"
+    Some questions can be answered at once. Others need follow-up questions first, each about one thing that can be looked up as it stands. Continue the transcript at the end with its next line, and nothing else. It is one of these two:
 
-    Yes.
     Follow up: the next follow-up question
-
-    No.
     So the final answer is: the answer
 
+    Where nothing stands yet behind "Are follow up questions needed here:", begin with Yes. or No. on a line of its own.
     Ask one follow-up question at a time; its answer will be filled in for you. Name things in full, with names from earlier answers in place of pronouns, and ask nothing twice. As soon as the intermediate answers settle the question, give the final answer: a name, a date, a number, yes or no, or a phrase, in the language of the question, without explanation.
 
     Question: Where was the designer of the KX-40 crane born?
     Are follow up questions needed here:
-    ");
+    "#);
     let transcript = |prompt: &String| prompt.rsplit_once("\n\nQuestion: ").unwrap().1.to_owned();
     insta::assert_snapshot!(transcript(&prompts[2]), @r"
     Where was the designer of the KX-40 crane born?

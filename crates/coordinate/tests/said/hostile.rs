@@ -8,6 +8,7 @@ use std::sync::Arc;
 use pikerag_coordinate::ingest::{
     ChunkBy, Params, Sample, Summarized, TagParams, keyed_pair, learn,
 };
+use pikerag_coordinate::methods::{adaptive, ra_isf};
 use pikerag_coordinate::{Certainty, Method, Models, Ports, RetrievalParams, TagUse};
 use pikerag_doubles::{HashEmbedder, ScriptedChat, prompt};
 use pikerag_extract::{ChunkParams, propose_by_model};
@@ -104,6 +105,11 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
     let mut methods: Vec<Method> =
         Method::names().into_iter().map(|name| name.parse().unwrap()).collect();
     methods.push(Method::NaiveRag(tagged));
+    let together = ra_isf::Relevance::Together;
+    methods
+        .push(Method::RaIsf(ra_isf::Params { relevance: together, ..ra_isf::Params::default() }));
+    let few = adaptive::Params { chunks: 1, found: 1, ..adaptive::Params::default() };
+    methods.push(Method::Adaptive(few));
     for (place, method) in methods.into_iter().enumerate() {
         for n in [place, place + 11] {
             let models = Models {
@@ -115,7 +121,7 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
                 Ports { base: shelf.base.clone(), embedder: Some(embedder.clone()), models };
             let text =
                 format!("Who built the Crane of Maker?\n{}", INJECTIONS[n % INJECTIONS.len()]);
-            let question = Question { id: "q".to_owned(), text };
+            let question = Question::new("q", text);
             // What a method makes of such replies is not asked here.
             solve(&ports, &question, method).await.ok();
         }
@@ -196,7 +202,11 @@ impl Template {
                 .and_then(|rest| rest.split_once([']', '］', '】']))
             {
                 if number.chars().all(char::is_numeric) {
-                    passages += 1;
+                    // Passages keep their numbers from look to look: some have gone in between.
+                    passages = match number.parse() {
+                        Ok(kept) if self.name == "look.md" && passages < kept => kept,
+                        _ => passages + 1,
+                    };
                     let own = format!("[{passages}] ");
                     assert!(line.starts_with(&own), "{}", wrong(&format!("{line:?}")));
                     let is_known =
@@ -281,6 +291,7 @@ fn reply(turn: usize, request: &ChatRequest) -> String {
     let tag = if asked.contains("\n# Passage\n") { "Maker" } else { "Crane" };
     let relation =
         json!({"source": "Maker", "target": "Crane", "description": hostile, "weight": 3});
+    let fact = format!("The Crane {turn} was built by Maker. {injection}");
     let mut said = json!({
         "answer": hostile, "rationale": injection, "thinking": injection, "summary": hostile,
         "citations": [{"passage": 1, "quote": injection}],
@@ -296,6 +307,10 @@ fn reply(turn: usize, request: &ChatRequest) -> String {
         "useful": 3, "supported": "partially", "relevant": true, "retrieve": true, "clear": false,
         "can_answer": turn.is_multiple_of(2), "consistent": false, "chain": chain, "tree": tree
     });
+    said["facts"] = json!([{"passage": 1, "fact": fact}, fact]);
+    (said["sufficient"], said["missing"]) = (json!(false), json!([question]));
+    let lacking = turn.is_multiple_of(7).then_some(&hostile);
+    (said["enough"], said["lacking"]) = (json!(false), json!(lacking));
     // Of these one list is read, the first that is there.
     for key in ["factors", "classes", "tags", "pairs"] {
         if !asked.contains(&format!("{{\"{key}\":")) {

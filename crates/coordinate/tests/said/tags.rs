@@ -224,7 +224,7 @@ async fn questions_find_by_the_documents_words() {
     let ask = async |text: &str, tags: TagUse, chat: Option<Arc<dyn ChatModel>>| {
         let models = Models { default: chat, ..Models::default() };
         let ports = Ports { base: shelf.base.clone(), embedder: None, models };
-        let question = Question { id: "q".to_owned(), text: text.to_owned() };
+        let question = Question::new("q", text);
         let params = RetrievalParams { chunks: 2, tags, ..RetrievalParams::chunks() };
         let answer = solve(&ports, &question, Method::NaiveRag(params)).await.unwrap();
         let event = answer.events.iter().find(|event| matches!(event, Event::Tagged { .. }));

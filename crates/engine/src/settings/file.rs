@@ -1,7 +1,7 @@
 //! What may `pikerag.toml` hold? As it is written: nothing is checked or filled in here.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use pikerag_coordinate::TagUse;
@@ -154,6 +154,8 @@ pub(super) struct ChatTable {
     pub(super) requests_per_minute: Option<u32>,
     pub(super) tokens_per_minute: Option<u32>,
     pub(super) max_attempts: Option<u32>,
+    /// The room that replies have, in tokens.
+    pub(super) reply_tokens: Option<NonZeroU32>,
     /// Headers for every request, beside the key's.
     pub(super) headers: BTreeMap<String, Secret>,
     /// Further fields of each request's body.
@@ -375,6 +377,7 @@ impl ChatTable {
             requests_per_minute: self.requests_per_minute.or(default.requests_per_minute),
             tokens_per_minute: self.tokens_per_minute.or(default.tokens_per_minute),
             max_attempts: self.max_attempts.or(default.max_attempts),
+            reply_tokens: self.reply_tokens.or(default.reply_tokens),
             headers: if self.headers.is_empty() && !own_place {
                 default.headers.clone()
             } else {

@@ -211,6 +211,7 @@ fn chat(table: &ChatTable) -> ChatSettings {
         structured: table.structured.unwrap_or(Structured::Auto),
         extra: table.extra.clone(),
         withheld: table.withheld.clone(),
+        reply_tokens: table.reply_tokens,
         ..endpoint(table.base_url.as_deref(), table.model.as_deref(), table.timeout_seconds)
     };
     let in_flight = table.in_flight.and_then(NonZeroUsize::new);

@@ -108,7 +108,11 @@ impl Engine {
         let base = self.base()?;
         let seen = self.snapshot(&base, &request.filter).await?;
         let (ports, notices) = self.ports(&base, seen).await?;
-        let question = Question { id: "asked".to_owned(), text: text.to_owned() };
+        let method = match method {
+            Method::Adaptive(_) => method.reading(self.reads_at_once(&base).await),
+            other => other,
+        };
+        let question = Question::new("asked", text);
         let asking = Asking { question: &question, method, filter: &request.filter, retrace: None };
         let run = self.run(&base, &ports, asking, request).await?;
         Ok(run.response(notices))

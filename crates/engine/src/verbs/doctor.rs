@@ -1,9 +1,11 @@
 //! `doctor`: is all in place?
 
 use pikerag_coordinate::ingest::FileReader;
+use pikerag_coordinate::methods::adaptive::try_out;
 use pikerag_knowledge::{
     ChatRequest, CorpusReader, Embedder, Message, ModelError, Role, error_chain,
 };
+use pikerag_prompt::AskError;
 use pikerag_retrieve::RetrieveError;
 use pikerag_store::Base;
 
@@ -23,6 +25,8 @@ pub enum DoctorCheck {
     Conversion,
     /// Whether the chat model answers one short prompt.
     Chat,
+    /// Whether it collects facts and answers at once, as `adaptive` asks it to.
+    Reader,
     /// Whether a text is embedded, and into how many dimensions.
     Embedder,
     /// Whether a text gets a score, where a reranker is set.
@@ -38,6 +42,7 @@ impl DoctorCheck {
             Self::Recognition => "text recognition (Tesseract)",
             Self::Conversion => "old formats (LibreOffice)",
             Self::Chat => "chat model",
+            Self::Reader => "reading by `adaptive`",
             Self::Embedder => "embedder",
             Self::Reranker => "reranker",
         }
@@ -65,17 +70,25 @@ const FOREIGN: &str = "it does not know the languages of the documents, so that 
     also needs `[embed] weights`)";
 
 impl Engine {
-    /// Tries all that settings and machine offer: one small call to each model. The order is fixed.
+    /// Tries all that settings and machine offer: one small call to each model, and five to the one that reads passages, which the
+    /// base keeps: `adaptive` goes by what came of them. The order is fixed.
     pub async fn doctor(&self) -> Vec<DoctorFinding> {
-        vec![
+        let mut found = vec![
             self.check_base().await,
             self.check_parser().await,
             self.check_recognition().await,
             self.check_conversion(),
-            self.check_chat().await,
-            self.check_embedder().await,
-            self.check_reranker().await,
-        ]
+        ];
+        let chat = self.check_chat().await;
+        // A model that does not answer one word is not asked for five replies.
+        let reader = match chat.fine && !chat.absent {
+            true => Some(self.check_reader().await),
+            false => None,
+        };
+        found.push(chat);
+        found.extend(reader);
+        found.extend([self.check_embedder().await, self.check_reranker().await]);
+        found
     }
 
     async fn check_base(&self) -> DoctorFinding {
@@ -142,6 +155,37 @@ impl Engine {
         match model.complete(&request).await {
             Ok(_) => in_order(check, format!("{} answers", model.name())),
             Err(error) => unanswered(check, &error),
+        }
+    }
+
+    /// Five looks at passages that come with the program. The calls are on record: the next questions know what came of them, and
+    /// asking doctor again costs nothing.
+    async fn check_reader(&self) -> DoctorFinding {
+        let check = DoctorCheck::Reader;
+        let model = match self.base() {
+            Ok(base) => self.recorded_chat(&base, Role::Look),
+            Err(_) => self.bare_chat(Role::Look),
+        };
+        let model = match model {
+            Ok(Some(model)) => model,
+            Ok(None) => return absent(check, "no model to try".to_owned()),
+            Err(error) => return faulty(check, error_chain(&error)),
+        };
+        match try_out(model.as_ref()).await {
+            Ok(trial) => {
+                let how = match trial.reads_at_once() {
+                    true => "it collects facts and answers at once",
+                    false => {
+                        "it collects, and one more call answers: `[methods.adaptive] reader` sets it otherwise"
+                    }
+                };
+                in_order(
+                    check,
+                    format!("{}: {} of {} right, {how}", model.name(), trial.right, trial.of),
+                )
+            }
+            Err(AskError::Model { source, .. }) => unanswered(check, &source),
+            Err(error) => faulty(check, error_chain(&error)),
         }
     }
 

@@ -122,7 +122,10 @@ impl Engine {
         for set in &plan.sets {
             let (base, corpus) = self.base_of(request, &plan, set).await?;
             corpora.extend(corpus);
-            let read = self.told_ports(&base, request.progress).await?;
+            let mut read = self.told_ports(&base, request.progress).await?;
+            if plan.perplexity {
+                read.models = read.models.with_logprobs();
+            }
             bases.push(base);
             ports.push(read);
         }
@@ -184,11 +187,13 @@ impl Engine {
             judges: Judges {
                 right: ports.models.of(Role::Judge).filter(|_| plan.judge),
                 consistent: ports.models.of(Role::Judge).filter(|_| plan.consistency),
-                perplexity: ports.models.scorer.as_deref().filter(|_| plan.perplexity),
             },
             prices: &prices,
         };
-        let result = run(ports, &set.items, methods, &done, params, |row, run| {
+        let at_once = self.reads_at_once(base).await;
+        let methods: Vec<(String, Method)> =
+            methods.iter().map(|(name, method)| (name.clone(), method.reading(at_once))).collect();
+        let result = run(ports, &set.items, &methods, &done, params, |row, run| {
             asked += 1;
             let done = done.len() + asked;
             (request.progress)(Progress::Stage { name: name.clone(), done, total });

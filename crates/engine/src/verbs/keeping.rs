@@ -30,7 +30,7 @@ pub(super) struct KeptRun {
 
 impl KeptRun {
     pub(super) fn response(self, mut notices: Vec<Notice>) -> AskResponse {
-        let Finished { record, events, result } = self.finished;
+        let Finished { record, events, result, scored: _ } = self.finished;
         notices.extend(self.notice);
         AskResponse { run: record, events, result, is_kept: self.is_kept, notices }
     }

@@ -16,8 +16,8 @@ pub fn judging(questions: u64) -> Expected {
     }
 }
 
-/// What looking once more at every answer beside its context will come to: a call each (consistency,
-/// perplexity). Contexts are of about five chunks, at most of forty.
+/// What looking once more at every answer beside its context will come to: a call each.
+/// Contexts are of about five chunks, at most of forty.
 pub fn examining(questions: u64, setting: &Setting) -> Expected {
     let bill = |calls: u64, prompt: u64, reply: u64| Bill {
         calls,

@@ -19,7 +19,8 @@ pub struct Beside {
 }
 
 /// The papers' figures for these methods on this data set, in the papers' order, each with ours.
-/// A paper's EM of a choice stands beside our share of right choices, that of articles beside ours.
+/// A paper's EM of a choice stands beside our share of right choices, that of articles beside ours, and that of
+/// papers whose models answer in sentences beside the share of answers that hold a label.
 pub(super) fn beside(summaries: &[Summary], data_set: &str, papers: &[Figure]) -> Vec<Beside> {
     let mut all = Vec::new();
     for figure in papers.iter().filter(|figure| figure.data_set == data_set) {
@@ -27,7 +28,7 @@ pub(super) fn beside(summaries: &[Summary], data_set: &str, papers: &[Figure]) -
             continue;
         };
         let named = Metric::ALL.into_iter().find(|metric| metric.name() == figure.metric);
-        let Some(metric) = named.map(|metric| of_task(metric, summary)) else { continue };
+        let Some(metric) = named.map(|metric| of_task(metric, figure, summary)) else { continue };
         let ours = match &figure.component {
             None => summary.mean(metric),
             Some(role) => of_component(summary, role, metric),
@@ -45,9 +46,15 @@ pub(super) fn beside(summaries: &[Summary], data_set: &str, papers: &[Figure]) -
     all
 }
 
-fn of_task(metric: Metric, summary: &Summary) -> Metric {
+/// Papers whose exact match is that the answer holds a label (CRP-RAG §4.2, RA-ISF Appendix E).
+const SENTENCES: [&str; 2] = ["ra-isf", "crp-rag"];
+
+fn of_task(metric: Metric, figure: &Figure, summary: &Summary) -> Metric {
     let has = |metric| summary.further.contains_key(&metric);
     match metric {
+        Metric::Em if SENTENCES.contains(&figure.paper.as_str()) && has(Metric::Contained) => {
+            Metric::Contained
+        }
         Metric::Em if has(Metric::Choice) => Metric::Choice,
         // Texts may cite articles too; they have Rouge-L.
         Metric::Em if has(Metric::Articles) && !has(Metric::RougeL) => Metric::Articles,

@@ -187,8 +187,8 @@ mod tests {
             ..Row::default()
         };
         vec![
-            row("kar3", "q1", 0.9, 3000),
-            row("kar3", "q2", 0.7, 3200),
+            row("kar3-paper", "q1", 0.9, 3000),
+            row("kar3-paper", "q2", 0.7, 3200),
             row("direct", "q1", 0.4, 100),
             row(HOSTILE, "q1", 0.5, 500),
         ]
@@ -232,56 +232,56 @@ mod tests {
                 words.push(format!("[{}]", text.trim()));
             }
         }
-        insta::assert_snapshot!(words.join(" ").replace(" \u{1F}", "\n"), @r#"
+        insta::assert_snapshot!(words.join(" ").replace(" \u{1F}", "\n"), @r"
         [HOSTILE]
-         [Accuracy against tokens] [0] [20] [40] [60] [80] [100] [100] [1k] [10k] [tokens per question] [Acc in %] [kar3: 100.0 at 3120] [direct: 0.0 at 120] [HOSTILE: 100.0 at 520] [kar3] [&lt;&#x2f;td&gt;&lt;script&gt;alert(&#x27;x…] [direct]
-         [Evidence against iterations] [0] [20] [40] [60] [80] [100] [1] [2] [iteration (N)] [evidence found in %] [kar3: 50.0 at 1] [kar3: 100.0 at 2] [direct: 50.0 at 1] [direct: 100.0 at 2] [HOSTILE: 50.0 at 1] [HOSTILE: 100.0 at 2] [kar3] [direct] [&lt;&#x2f;td&gt;&lt;script&gt;alert(&#x27;x…]
-         [Calls per component] [propose] [answer] [0] [1] [2] [3] [4] [5] [kar3] [kar3, propose: 2.0] [kar3, answer: 1.0] [3.0] [direct] [direct, propose: 2.0] [direct, answer: 1.0] [3.0] [&lt;&#x2f;td&gt;&lt;script&gt;alert(&#x27;x&#x27;)&lt;&#x2f;…] [HOSTILE, propose: 2.0] [HOSTILE, answer: 1.0] [3.0] [model calls per question]
+         [Accuracy against tokens] [0] [20] [40] [60] [80] [100] [100] [1k] [10k] [tokens per question] [Acc in %] [kar3-paper: 100.0 at 3120] [direct: 0.0 at 120] [HOSTILE: 100.0 at 520] [kar3-paper] [&lt;&#x2f;td&gt;&lt;script&gt;alert(&#x27;x…] [direct]
+         [Evidence against iterations] [0] [20] [40] [60] [80] [100] [1] [2] [iteration (N)] [evidence found in %] [kar3-paper: 50.0 at 1] [kar3-paper: 100.0 at 2] [direct: 50.0 at 1] [direct: 100.0 at 2] [HOSTILE: 50.0 at 1] [HOSTILE: 100.0 at 2] [kar3-paper] [direct] [&lt;&#x2f;td&gt;&lt;script&gt;alert(&#x27;x…]
+         [Calls per component] [propose] [answer] [0] [1] [2] [3] [4] [5] [kar3-paper] [kar3-paper, propose: 2.0] [kar3-paper, answer: 1.0] [3.0] [direct] [direct, propose: 2.0] [direct, answer: 1.0] [3.0] [&lt;&#x2f;td&gt;&lt;script&gt;alert(&#x27;x&#x27;)&lt;&#x2f;…] [HOSTILE, propose: 2.0] [HOSTILE, answer: 1.0] [3.0] [model calls per question]
          [All questions]
          [method] [n] [failed] [EM] [F1] [precision] [recall] [Acc] [evidence] [calls] [prompt] [reply] [seconds]
-         [kar3] [2] [0] [0.0 [0.0, 0.0]] [80.0 [70.0, 90.0]] [80.0] [80.0] [100.0 [100.0, 100.0]] [100.0 [100.0, 100.0]] [3.0] [3100] [20] [0.00]
+         [kar3-paper] [2] [0] [0.0 [0.0, 0.0]] [80.0 [70.0, 90.0]] [80.0] [80.0] [100.0 [100.0, 100.0]] [100.0 [100.0, 100.0]] [3.0] [3100] [20] [0.00]
          [direct] [1] [0] [0.0 [0.0, 0.0]] [40.0 [40.0, 40.0]] [40.0] [40.0] [0.0 [0.0, 0.0]] [100.0 [100.0, 100.0]] [3.0] [100] [20] [0.00]
          [HOSTILE] [1] [0] [0.0 [0.0, 0.0]] [50.0 [50.0, 50.0]] [50.0] [50.0] [100.0 [100.0, 100.0]] [100.0 [100.0, 100.0]] [3.0] [500] [20] [0.00]
          [Evidence found after each iteration]
          [method] [1] [2]
-         [kar3] [50.0] [100.0]
+         [kar3-paper] [50.0] [100.0]
          [direct] [50.0] [100.0]
          [HOSTILE] [50.0] [100.0]
          [Calls and tokens per question, by component]
          [method] [component] [calls] [prompt] [reply] [total]
-         [kar3] [propose] [2.0] [1550] [10] [1560]
-         [kar3] [answer] [1.0] [1550] [10] [1560]
+         [kar3-paper] [propose] [2.0] [1550] [10] [1560]
+         [kar3-paper] [answer] [1.0] [1550] [10] [1560]
          [direct] [propose] [2.0] [50] [10] [60]
          [direct] [answer] [1.0] [50] [10] [60]
          [HOSTILE] [propose] [2.0] [250] [10] [260]
          [HOSTILE] [answer] [1.0] [250] [10] [260]
          [Difference to the first method]
          [method] [against] [metric] [n] [difference] [p] [p (Holm)]
-         [direct] [kar3] [EM] [1] [+0.0 [+0.0, +0.0]] [1.000] [1.000]
-         [HOSTILE] [kar3] [EM] [1] [+0.0 [+0.0, +0.0]] [1.000] [1.000]
-         [direct] [kar3] [F1] [1] [-50.0 [-50.0, -50.0]] [1.000] [1.000]
-         [HOSTILE] [kar3] [F1] [1] [-40.0 [-40.0, -40.0]] [1.000] [1.000]
-         [direct] [kar3] [Acc] [1] [-100.0 [-100.0, -100.0]] [1.000] [1.000]
-         [HOSTILE] [kar3] [Acc] [1] [+0.0 [+0.0, +0.0]] [1.000] [1.000]
+         [direct] [kar3-paper] [EM] [1] [+0.0 [+0.0, +0.0]] [1.000] [1.000]
+         [HOSTILE] [kar3-paper] [EM] [1] [+0.0 [+0.0, +0.0]] [1.000] [1.000]
+         [direct] [kar3-paper] [F1] [1] [-50.0 [-50.0, -50.0]] [1.000] [1.000]
+         [HOSTILE] [kar3-paper] [F1] [1] [-40.0 [-40.0, -40.0]] [1.000] [1.000]
+         [direct] [kar3-paper] [Acc] [1] [-100.0 [-100.0, -100.0]] [1.000] [1.000]
+         [HOSTILE] [kar3-paper] [Acc] [1] [+0.0 [+0.0, +0.0]] [1.000] [1.000]
          [Beside the papers]
          [method] [metric] [ours] [theirs] [difference] [paper] [model]
-         [kar3] [F1] [80.0] [76.5] [+3.5] [kar3 Table 1] [GPT-4 (1106-Preview)]
-         [kar3] [Acc] [100.0] [88.0] [+12.0] [kar3 Table 1] [GPT-4 (1106-Preview)]
+         [kar3-paper] [F1] [80.0] [76.5] [+3.5] [kar3 Table 1] [GPT-4 (1106-Preview)]
+         [kar3-paper] [Acc] [100.0] [88.0] [+12.0] [kar3 Table 1] [GPT-4 (1106-Preview)]
          [By type and by hops]
          [Type: HOSTILE]
          [method] [n] [failed] [EM] [F1] [precision] [recall] [Acc] [evidence] [calls] [prompt] [reply] [seconds]
-         [kar3] [2] [0] [0.0 [0.0, 0.0]] [80.0 [70.0, 90.0]] [80.0] [80.0] [100.0 [100.0, 100.0]] [100.0 [100.0, 100.0]] [3.0] [3100] [20] [0.00]
+         [kar3-paper] [2] [0] [0.0 [0.0, 0.0]] [80.0 [70.0, 90.0]] [80.0] [80.0] [100.0 [100.0, 100.0]] [100.0 [100.0, 100.0]] [3.0] [3100] [20] [0.00]
          [direct] [1] [0] [0.0 [0.0, 0.0]] [40.0 [40.0, 40.0]] [40.0] [40.0] [0.0 [0.0, 0.0]] [100.0 [100.0, 100.0]] [3.0] [100] [20] [0.00]
          [HOSTILE] [1] [0] [0.0 [0.0, 0.0]] [50.0 [50.0, 50.0]] [50.0] [50.0] [100.0 [100.0, 100.0]] [100.0 [100.0, 100.0]] [3.0] [500] [20] [0.00]
          [Hops: 2]
          [method] [n] [failed] [EM] [F1] [precision] [recall] [Acc] [evidence] [calls] [prompt] [reply] [seconds]
-         [kar3] [2] [0] [0.0 [0.0, 0.0]] [80.0 [70.0, 90.0]] [80.0] [80.0] [100.0 [100.0, 100.0]] [100.0 [100.0, 100.0]] [3.0] [3100] [20] [0.00]
+         [kar3-paper] [2] [0] [0.0 [0.0, 0.0]] [80.0 [70.0, 90.0]] [80.0] [80.0] [100.0 [100.0, 100.0]] [100.0 [100.0, 100.0]] [3.0] [3100] [20] [0.00]
          [direct] [1] [0] [0.0 [0.0, 0.0]] [40.0 [40.0, 40.0]] [40.0] [40.0] [0.0 [0.0, 0.0]] [100.0 [100.0, 100.0]] [3.0] [100] [20] [0.00]
          [HOSTILE] [1] [0] [0.0 [0.0, 0.0]] [50.0 [50.0, 50.0]] [50.0] [50.0] [100.0 [100.0, 100.0]] [100.0 [100.0, 100.0]] [3.0] [500] [20] [0.00]
          [Scores in %, with the 95 % bootstrap interval in brackets; a failed question scores 0.]
          [Evidence: share of the gold evidence found. Per question: calls, prompt and reply tokens, seconds.]
          [Answers]
-         [kar3 on hotpotqa: 2 of 2]
+         [kar3-paper on hotpotqa: 2 of 2]
          [question] [EM] [F1] [Acc] [answer]
          [q1] [0] [90] [100] [HOSTILE]
          [q2] [0] [70] [100] [HOSTILE]
@@ -291,6 +291,6 @@ mod tests {
          [HOSTILE on hotpotqa: 1 of 1]
          [question] [EM] [F1] [Acc] [answer]
          [q1] [0] [50] [100] [HOSTILE]
-        "#);
+        ");
     }
 }

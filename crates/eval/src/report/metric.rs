@@ -10,6 +10,9 @@ use super::Row;
 pub enum Metric {
     /// Share of answers that equal a label, both normalized.
     Em,
+    /// Share of answers in which a label stands whole, both normalized: what papers whose models answer in sentences
+    /// call exact match.
+    Contained,
     /// Harmonic mean of precision and recall over words, with the label that gives most.
     F1,
     /// Share of the answer's words that a label has; the best over all labels.
@@ -54,8 +57,9 @@ pub enum Metric {
 
 impl Metric {
     /// Every metric, in the order of the tables.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Em,
+        Self::Contained,
         Self::F1,
         Self::Precision,
         Self::Recall,
@@ -79,7 +83,8 @@ impl Metric {
     ];
 
     /// Scores that a table shows beside EM and F1 where some row has them.
-    pub(super) const FURTHER: [Self; 8] = [
+    pub(super) const FURTHER: [Self; 9] = [
+        Self::Contained,
         Self::Acc,
         Self::Consistency,
         Self::Perplexity,
@@ -94,6 +99,7 @@ impl Metric {
     pub fn name(self) -> &'static str {
         match self {
             Self::Em => "em",
+            Self::Contained => "contained",
             Self::F1 => "f1",
             Self::Precision => "precision",
             Self::Recall => "recall",
@@ -152,6 +158,7 @@ impl Metric {
     pub fn of(self, row: &Row) -> Option<f64> {
         match self {
             Self::Em => Some(row.scores.em),
+            Self::Contained => row.task.contained,
             Self::F1 => Some(row.scores.f1),
             Self::Precision => Some(row.scores.precision),
             Self::Recall => Some(row.scores.recall),

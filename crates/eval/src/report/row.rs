@@ -81,6 +81,9 @@ pub struct Row {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TaskScores {
+    /// Whether a label stands whole in the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contained: Option<f64>,
     /// Whether exactly the right options are chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choice: Option<f64>,

@@ -41,6 +41,10 @@ impl ChatModel for Keeping<'_> {
         self.0.name()
     }
 
+    fn reply_tokens(&self) -> Option<u32> {
+        self.0.reply_tokens()
+    }
+
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         self.0.complete(request).await
     }

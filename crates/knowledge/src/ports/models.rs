@@ -46,11 +46,13 @@ pub enum Role {
     Rewrite,
     /// Chunk → entities, relations, records.
     Extract,
+    /// Question and passages → facts, and what is still missing.
+    Look,
 }
 
 impl Role {
     /// Every role, in order.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Atomize,
         Self::Propose,
         Self::Select,
@@ -67,6 +69,7 @@ impl Role {
         Self::Grade,
         Self::Rewrite,
         Self::Extract,
+        Self::Look,
     ];
 
     /// Its name in settings, traces and reports.
@@ -88,6 +91,7 @@ impl Role {
             Self::Grade => "grade",
             Self::Rewrite => "rewrite",
             Self::Extract => "extract",
+            Self::Look => "look",
         }
     }
 }
@@ -301,6 +305,12 @@ pub trait ChatModel: Send + Sync {
     /// # Cancel safety
     /// Dropping the future gives up the call; it may have been billed all the same.
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError>;
+
+    /// The room that its replies have, in tokens, where a setting says so; else that of each prompt. Models that think before they reply
+    /// need more than prompts give.
+    fn reply_tokens(&self) -> Option<u32> {
+        None
+    }
 
     /// Hears that whoever asked could make nothing of the replies of these calls: who keeps replies asks anew when
     /// the same is wanted another time. Wrappers hand it on; a model without a ledger has nothing to do.

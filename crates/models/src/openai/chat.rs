@@ -1,5 +1,7 @@
 //! How does a chat request become JSON, and JSON a reply?
 
+use std::num::NonZeroU32;
+
 use async_trait::async_trait;
 use pikerag_knowledge::{
     ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, Schema, TokenLogprob,
@@ -70,6 +72,10 @@ impl OpenAiChat {
 impl ChatModel for OpenAiChat {
     fn name(&self) -> &str {
         &self.endpoint.model
+    }
+
+    fn reply_tokens(&self) -> Option<u32> {
+        self.endpoint.reply_tokens.map(NonZeroU32::get)
     }
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {

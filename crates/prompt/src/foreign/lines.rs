@@ -5,7 +5,7 @@ use super::tokens::plain;
 use pikerag_language::is_unseen;
 
 /// Headings of our templates, letters and digits only. A test compares them with the templates.
-pub(super) const HEADINGS: [&str; 52] = [
+pub(super) const HEADINGS: [&str; 55] = [
     "answer",
     "answerssofar",
     "aroundthepicture",
@@ -22,10 +22,13 @@ pub(super) const HEADINGS: [&str; 52] = [
     "example",
     "examples",
     "factors",
+    "factssofar",
     "frommemory",
     "frompassages",
+    "furtherpassagesanswer",
     "knownclasses",
     "knownconditions",
+    "lookedupbefore",
     "name",
     "notes",
     "outputformat",

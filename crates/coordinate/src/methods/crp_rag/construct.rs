@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use pikerag_knowledge::{Event, Question, Role, Schema, Vector};
+use pikerag_knowledge::{Event, Question, Role, Schema, Seeded, Vector};
 use pikerag_language::content_words;
 use pikerag_prompt::{
     Prompt, Prose, Reply, Unreadable, numbered, object, one_line, quiet_headings, text,
@@ -19,13 +19,13 @@ use crate::run::Run;
 const SAMPLING: f32 = 0.7;
 
 const STEP: Prompt =
-    Prompt::new(Role::Reason, include_str!("../prompts/crp_step.md"), 512).at(SAMPLING);
-const MERGE: Prompt = Prompt::new(Role::Summarize, include_str!("../prompts/crp_merge.md"), 512)
+    Prompt::new(Role::Reason, include_str!("../prompts/crp_step.md"), 1024).at(SAMPLING);
+const MERGE: Prompt = Prompt::new(Role::Summarize, include_str!("../prompts/crp_merge.md"), 1024)
     .at(super::TEMPERATURE);
-const REWRITE: Prompt = Prompt::new(Role::Rewrite, include_str!("../prompts/crp_rewrite.md"), 512)
+const REWRITE: Prompt = Prompt::new(Role::Rewrite, include_str!("../prompts/crp_rewrite.md"), 1024)
     .at(super::TEMPERATURE);
 const INTERFERE: Prompt =
-    Prompt::new(Role::Reason, include_str!("../prompts/crp_interfere.md"), 256).at(SAMPLING);
+    Prompt::new(Role::Reason, include_str!("../prompts/crp_interfere.md"), 1024).at(SAMPLING);
 
 /// `G = GC(q)`, eq. 1. Never empty: where nothing could be proposed, the question is the one step.
 pub(super) async fn construct(
@@ -47,7 +47,7 @@ pub(super) async fn construct(
         }
     }
     if let Noise::Nodes(percent) = params.noise {
-        let spoilt = spoilt(&graph, percent);
+        let spoilt = spoilt(&graph, percent, seed_of(question));
         for (node, text) in spoilt.iter().zip(interference(ports, run, spoilt.len()).await?) {
             graph.replace(*node, text);
         }
@@ -75,13 +75,21 @@ async fn grow(
             Structure::Graph => merge(ports, run, question, params, new).await?,
             _ => new,
         };
-        for step in new {
+        let room = params.nodes.saturating_sub(graph.len());
+        let left_out = new.len().saturating_sub(room);
+        for step in new.into_iter().take(room) {
             let after: Vec<usize> = step.after.iter().copied().collect();
             let node = graph.add(step.text.clone(), step.after, step.is_final);
             run.push(Event::Node { node, after, text: step.text });
         }
         if params.nodes <= graph.len() {
-            let note = format!("The graph has {} steps and grows no further.", graph.len());
+            let note = match left_out {
+                0 => format!("The graph has {} steps and grows no further.", graph.len()),
+                _ => format!(
+                    "The graph has {} steps and grows no further; {left_out} are left out.",
+                    graph.len()
+                ),
+            };
             run.push(Event::Noted { note });
             return Ok(());
         }
@@ -220,10 +228,26 @@ async fn encode(ports: &Ports, text: &str) -> Result<Code, SolveError> {
     Ok(Code::Vector(vectors.into_iter().next().unwrap_or_default()))
 }
 
-/// The nodes that are spoilt: so many hundredths of all, never a source (§5.2), the last ones first.
-pub(super) fn spoilt(graph: &Graph, percent: u8) -> Vec<usize> {
+/// The nodes that are spoilt: so many hundredths of all, drawn at random, never a source (§5.2); in their order. The same seed draws
+/// the same of equal graphs, and a smaller share a part of a larger one.
+pub(super) fn spoilt(graph: &Graph, percent: u8, seed: u64) -> Vec<usize> {
     let wanted = (graph.len() * usize::from(percent.min(50))).div_ceil(100);
-    (0..graph.len()).rev().filter(|node| !graph.is_source(*node)).take(wanted).collect()
+    let mut nodes: Vec<usize> = (0..graph.len()).filter(|node| !graph.is_source(*node)).collect();
+    let mut seeded = Seeded::new(seed);
+    for at in 0..wanted.min(nodes.len()) {
+        let other = at + seeded.below(nodes.len() - at);
+        nodes.swap(at, other);
+    }
+    nodes.truncate(wanted);
+    nodes.sort_unstable();
+    nodes
+}
+
+/// A question has its own draw: that of others does not depend on it.
+pub(super) fn seed_of(question: &Question) -> u64 {
+    // FNV-1a: the same on every machine.
+    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    question.text.bytes().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
 /// Text of another task, `count` times.
@@ -295,8 +319,13 @@ mod tests {
         for _ in 0..3 {
             graph.add(String::new(), BTreeSet::from([source]), true);
         }
-        assert_eq!(spoilt(&graph, 0), Vec::<usize>::new());
-        assert_eq!(spoilt(&graph, 25), [3]);
-        assert_eq!(spoilt(&graph, 90), [3, 2]);
+        assert_eq!(spoilt(&graph, 0, 1), Vec::<usize>::new());
+        for seed in 0..20 {
+            let (few, more) = (spoilt(&graph, 25, seed), spoilt(&graph, 90, seed));
+            assert_eq!((few.len(), more.len()), (1, 2));
+            assert!(!more.contains(&source) && more.contains(&few[0]));
+        }
+        let drawn: BTreeSet<usize> = (0..20).flat_map(|seed| spoilt(&graph, 25, seed)).collect();
+        assert_eq!(drawn.len(), 3, "each of them is drawn by some seed");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pikerag_knowledge::{Event, Question, Role};
 use pikerag_prompt::{Prompt, Prose, passages, quiet_headings};
 
-use super::construct::{interference, spoilt};
+use super::construct::{interference, seed_of, spoilt};
 use super::graph::Graph;
 use super::{Knowledge, Noise, Params};
 use crate::ports::{Ports, SolveError};
@@ -34,7 +34,7 @@ pub(super) async fn retrieve_and_aggregate(
         aggregate(ports, run, question, graph, &mut all).await?; // eq. 8
     }
     if let Noise::Knowledge(percent) = params.noise {
-        let spoilt = spoilt(graph, percent);
+        let spoilt = spoilt(graph, percent, seed_of(question));
         let texts = interference(ports, run, spoilt.len()).await?;
         let texts: BTreeMap<usize, String> = spoilt.into_iter().zip(texts).collect();
         for (node, text) in texts {

@@ -12,7 +12,7 @@ use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
 const REASON: Prompt =
-    Prompt::new(Role::Reason, include_str!("../prompts/crp_reason.md"), 512).at(TEMPERATURE);
+    Prompt::new(Role::Reason, include_str!("../prompts/crp_reason.md"), 1024).at(TEMPERATURE);
 const CONCLUDE: Prompt =
     Prompt::new(Role::Answer, include_str!("../prompts/crp_conclude.md"), 1024).at(TEMPERATURE);
 const ABSTRACT: Prompt =
@@ -129,7 +129,7 @@ impl Reply for Concluded {
         Ok(Self(Reading {
             answer: text(&object, "answer")?,
             rationale: text(&object, "rationale").unwrap_or_default(),
-            claims: Vec::new(),
+            ..Reading::default()
         }))
     }
 }

@@ -87,7 +87,7 @@ pub async fn global(
         return plainly(ports, question, Structure::Graph, run).await;
     }
     let model = ports.models.need(Role::Answer)?;
-    let asked = quiet_headings(&question.text);
+    let asked = quiet_headings(question.query());
     let mut calls = Vec::with_capacity(batches.len());
     for batch in &batches {
         let texts = batch.iter().filter_map(|community| Some(community.report.as_ref()?.text()));
@@ -134,9 +134,9 @@ pub async fn global(
     let members = partial.iter().flat_map(|(_, batch)| *batch).flat_map(|one| one.members.clone());
     let members: BTreeSet<EntityId> = members.collect();
     let mut context = Context::default();
-    let chunks = evidence(ports, &question.text, &members, params.evidence).await?;
+    let chunks = evidence(ports, question.query(), &members, params.evidence).await?;
     let hits: Vec<Hit> = chunks.iter().map(|(hit, _)| hit.clone()).collect();
-    let candidates = chunk_candidates(ports, &hits, Via::Graph, &question.text).await?;
+    let candidates = chunk_candidates(ports, &hits, Via::Graph, question.query()).await?;
     run.push(Event::Gathered { candidates });
     for (_, chunk) in chunks {
         context.add(1, chunk);

@@ -75,7 +75,7 @@ pub async fn local(
     question: &Question,
     params: Local,
 ) -> Result<Answer, SolveError> {
-    let found = entities_about(ports, &question.text, params.entities).await?;
+    let found = entities_about(ports, question.query(), params.entities).await?;
     if found.is_empty() {
         return plainly(ports, question, Structure::Graph, run).await;
     }
@@ -92,7 +92,7 @@ pub async fn local(
     let reports = reports_about(ports, &entities, share(params.reports), run).await?;
     let rest = share(1.0 - params.chunks - params.reports);
     let facts = facts_about(ports, &entities, rest).await?;
-    let candidates = chunk_candidates(ports, &chunks, Via::Graph, &question.text).await?;
+    let candidates = chunk_candidates(ports, &chunks, Via::Graph, question.query()).await?;
     let mut context = Context::default();
     for chunk in fetch(ports, &candidates).await? {
         context.add(1, chunk);

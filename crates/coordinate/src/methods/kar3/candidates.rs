@@ -4,12 +4,28 @@ use std::collections::HashMap;
 
 use pikerag_knowledge::{Atom, AtomKind, Candidate, ChunkId, Context, Question, Via};
 use pikerag_language::content_words;
-use pikerag_retrieve::{AtomHit, Walk, atoms, hops, nearest};
+use pikerag_retrieve::{AtomHit, Search, SearchParams, Walk, atoms, hops, nearest, search};
+use serde::{Deserialize, Serialize};
 
-use super::{DELTA, Fallback, Params, Retriever};
+use super::{Mode, Params, Retriever};
 use crate::candidates::{atom_candidates, chunk_candidates};
 use crate::ports::{Ports, SolveError};
-use crate::retrieval::{Path, RetrievalParams, retrieve};
+use crate::retrieval::{DELTA, Path, RetrievalParams, retrieve};
+
+/// What stands under a loop that a weak model could not walk: so many chunks as naive RAG would
+/// answer from, 16.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fallback {
+    /// Those of hop retrieval.
+    Hops,
+    /// Those of all layers (PIKE-RAG §5.2.3).
+    Layers,
+    /// Those of naive RAG itself.
+    Plain,
+    /// None: the paper's. A model then may have to answer from nothing.
+    Off,
+}
 
 /// Candidates that the proposals find.
 pub(super) async fn by_proposals(
@@ -38,8 +54,8 @@ pub(super) async fn by_proposals(
     }
 }
 
-/// `R_atom`. A base whose chunks were made into statements in place of questions has these searched; its
-/// sentences are an ablation of their own.
+/// `R_atom`. Where the base has no questions that fit, ours looks among its statements and then its sentences; the paper's
+/// algorithm, whose sentences are an ablation of their own, among statements alone.
 async fn pairs(
     ports: &Ports,
     proposals: &[String],
@@ -48,11 +64,19 @@ async fn pairs(
     held: &[ChunkId],
 ) -> Result<Vec<AtomHit>, SolveError> {
     let delta = params.delta.unwrap_or(DELTA);
-    let found = atoms(ports.finder(), params.atomizer, proposals, k, delta, held).await?;
-    if !found.is_empty() || params.atomizer != AtomKind::Question {
-        return Ok(found);
+    let kinds = match (params.atomizer, params.mode) {
+        (AtomKind::Question, Mode::Paper) => &[AtomKind::Question, AtomKind::Statement],
+        (kind, Mode::Ours) => kind.or_else(),
+        (AtomKind::Statement, Mode::Paper) => &[AtomKind::Statement][..],
+        (AtomKind::Sentence, Mode::Paper) => &[AtomKind::Sentence],
+    };
+    for kind in kinds {
+        let found = atoms(ports.finder(), *kind, proposals, k, delta, held).await?;
+        if !found.is_empty() {
+            return Ok(found);
+        }
     }
-    Ok(atoms(ports.finder(), AtomKind::Statement, proposals, k, delta, held).await?)
+    Ok(Vec::new())
 }
 
 /// The backup, once (ours): the question itself on atoms, then on chunks.
@@ -62,14 +86,44 @@ pub(super) async fn backup(
     context: &Context,
     params: Params,
 ) -> Result<Vec<Candidate>, SolveError> {
-    let asked = [question.text.clone()];
+    let asked = [question.query().to_owned()];
     let (k, held) = (params.k.get(), context.ids());
     let found = pairs(ports, &asked, k, params, &held).await?;
     if !found.is_empty() {
         return atom_candidates(ports, &found, &asked, Via::BackupAtoms).await;
     }
-    let found = new_chunks(ports, context, &question.text, params, Via::BackupChunks).await?;
+    let found = new_chunks(ports, context, question.query(), params, Via::BackupChunks).await?;
     represented(ports, found, params).await
+}
+
+/// What an answer lacked, looked up: for each need the atoms of a round, then chunks, those of the question last; as many as naive RAG would
+/// answer from, what is held included.
+pub(super) async fn lacking(
+    ports: &Ports,
+    context: &Context,
+    needs: &[String],
+    params: Params,
+) -> Result<Vec<Candidate>, SolveError> {
+    let room = RetrievalParams::chunks().chunks.saturating_sub(context.chunks.len());
+    let mut found: Vec<Candidate> = Vec::new();
+    let atoms = pairs(ports, needs, params.k.get(), params, &context.ids()).await?;
+    let mut all = atom_candidates(ports, &atoms, needs, Via::Atoms).await?;
+    for need in needs {
+        let wanted = params.k.get() + context.chunks.len();
+        let auto =
+            SearchParams { hops: params.hops, layers: params.layers, ..SearchParams::default() };
+        let look = |k| search(ports.finder(), Search::Auto, need, k, auto);
+        let mut hits = ports.best(need, wanted, look).await?;
+        hits.retain(|hit| !context.holds(hit.chunk));
+        hits.truncate(params.k.get());
+        all.extend(chunk_candidates(ports, &hits, Via::Chunks, need).await?);
+    }
+    for candidate in all {
+        if found.len() < room && !found.iter().any(|held| held.chunk == candidate.chunk) {
+            found.push(candidate);
+        }
+    }
+    Ok(found)
 }
 
 /// What stands under a loop that ended with too little.
@@ -81,19 +135,19 @@ pub(super) async fn fallback(
     let naive = RetrievalParams::chunks();
     match params.fallback {
         Fallback::Off => Ok(Vec::new()),
-        Fallback::Plain => retrieve(ports, &question.text, naive).await,
+        Fallback::Plain => retrieve(ports, question.query(), naive).await,
         Fallback::Layers => {
             retrieve(
                 ports,
-                &question.text,
+                question.query(),
                 RetrievalParams { path: Path::Layers(params.layers), ..naive },
             )
             .await
         }
         Fallback::Hops => {
-            let search = |k| hops(ports.finder(), &question.text, k, params.hops);
-            let hits = ports.best(&question.text, naive.chunks, search).await?;
-            chunk_candidates(ports, &hits, Via::Hops, &question.text).await
+            let search = |k| hops(ports.finder(), question.query(), k, params.hops);
+            let hits = ports.best(question.query(), naive.chunks, search).await?;
+            chunk_candidates(ports, &hits, Via::Hops, question.query()).await
         }
     }
 }
@@ -109,7 +163,7 @@ pub(super) async fn by_hops(
     let mut hits = walk.top(wanted + context.chunks.len());
     hits.retain(|hit| !context.holds(hit.chunk));
     hits.truncate(wanted);
-    chunk_candidates(ports, &hits, Via::Hops, &question.text).await
+    chunk_candidates(ports, &hits, Via::Hops, question.query()).await
 }
 
 async fn new_chunks(

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::verdict::{only, yes_or_no};
 
 pub(super) const RETRIEVAL: Prompt =
-    Prompt::new(Role::Know, include_str!("../prompts/self_rag_retrieve.md"), 256);
+    Prompt::new(Role::Know, include_str!("../prompts/self_rag_retrieve.md"), 1024);
 pub(super) const RELEVANCE: Prompt = Prompt {
     role: Role::Relevant,
     template: include_str!("../prompts/self_rag_relevant.md"),

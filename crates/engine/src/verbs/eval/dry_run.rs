@@ -118,12 +118,8 @@ impl Engine {
         if plan.judge {
             all.push(("(judge)".to_owned(), judging(answers)));
         }
-        for (is_wanted, name) in
-            [(plan.consistency, "(consistency)"), (plan.perplexity, "(perplexity)")]
-        {
-            if is_wanted {
-                all.push((name.to_owned(), examining(answers, &setting)));
-            }
+        if plan.consistency {
+            all.push(("(consistency)".to_owned(), examining(answers, &setting)));
         }
         Ok(all)
     }

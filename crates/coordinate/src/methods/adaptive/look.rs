@@ -1,0 +1,212 @@
+//! What does a model read off the passages before it? One call: facts, whether they suffice, what is missing, and the
+//! answer.
+
+use pikerag_knowledge::{Question, Role, Schema};
+use pikerag_prompt::{Prompt, Reply, Unreadable, list_items, object, quiet_headings, text, texts};
+use pikerag_reason::how_to_answer;
+use serde_json::{Value, json};
+
+use super::shelf::Shelf;
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
+use crate::verdict::{shape, yes_or_no};
+
+pub(super) const PROMPT: Prompt = Prompt::new(Role::Look, include_str!("../prompts/look.md"), 2048);
+
+/// What a look is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asking {
+    /// Whether the answer is wanted along with the facts.
+    pub(super) answers: bool,
+    /// Whether there is no look after this one.
+    pub(super) is_last: bool,
+    /// Sub-questions that may be asked, at most.
+    pub(super) lookups: usize,
+}
+
+/// What a model said at one look, nothing of it checked yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// The model's own words; may be empty.
+    pub(crate) thinking: String,
+    /// The number of a passage as it was shown, where one was given, and the words.
+    pub(crate) facts: Vec<(Option<usize>, String)>,
+    /// Whether the facts settle the question.
+    pub(crate) sufficient: bool,
+    /// Sub-questions, each once, in the model's order.
+    pub(crate) missing: Vec<String>,
+    /// Empty where there is none.
+    pub(crate) answer: String,
+}
+
+/// One look at the passages with these numbers; `None` where the reply stayed unreadable.
+pub(super) async fn look(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    shelf: &Shelf,
+    shown: &[usize],
+    asking: Asking,
+) -> Result<Option<Look>, SolveError> {
+    let asked = quiet_headings(&question.text);
+    let context = match shelf.passages(shown) {
+        empty if empty.is_empty() => "(no passages were found)".to_owned(),
+        passages => passages,
+    };
+    let (facts, tried, others) = (shelf.facts_so_far(), shelf.tried(), shelf.others(shown));
+    let lookups = asking.lookups.to_string();
+    let yes = |is: bool| if is { "yes" } else { "" };
+    let inputs = [
+        ("form", how_to_answer(question.form)),
+        ("answers", yes(asking.answers)),
+        ("last", yes(asking.is_last)),
+        ("lookups", lookups.as_str()),
+        ("context", context.as_str()),
+        ("facts", facts.as_str()),
+        ("tried", tried.as_str()),
+        ("others", others.as_str()),
+        ("question", asked.as_str()),
+    ];
+    match asking.answers {
+        true => run.ask::<Look>(ports, &PROMPT, &inputs).await,
+        false => Ok(run.ask::<Collected>(ports, &PROMPT, &inputs).await?.map(|said| said.0)),
+    }
+}
+
+/// The same without an answer.
+struct Collected(Look);
+
+impl Reply for Look {
+    fn schema() -> Option<Schema> {
+        Some(schema(true))
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        read(reply)
+    }
+}
+
+impl Reply for Collected {
+    fn schema() -> Option<Schema> {
+        Some(schema(false))
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        read(reply).map(Self)
+    }
+}
+
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_look: Look, reply_collected: Collected }
+
+/// Keys in the order in which they are to be written: reasons before the verdict, the verdict before the answer.
+fn schema(answers: bool) -> Schema {
+    let fact = json!({
+        "type": "object",
+        "properties": {"passage": {"type": "integer"}, "fact": {"type": "string"}},
+        "required": ["passage", "fact"],
+        "additionalProperties": false
+    });
+    let text = || json!({"type": "string"});
+    let answer = answers.then(|| ("answer", text()));
+    let keys = [
+        ("thinking", text()),
+        ("facts", json!({"type": "array", "items": fact})),
+        ("sufficient", json!({"type": "boolean"})),
+        ("missing", json!({"type": "array", "items": text()})),
+    ];
+    let name = if answers { "look" } else { "look_collecting" };
+    shape(name, keys.into_iter().chain(answer))
+}
+
+fn read(reply: &str) -> Result<Look, Unreadable> {
+    let object = object(reply, &["sufficient"])?;
+    let mut missing = texts(&object, "missing").unwrap_or_default();
+    let mut seen = std::collections::HashSet::new();
+    missing.retain(|question| seen.insert(question.to_lowercase()));
+    Ok(Look {
+        thinking: text(&object, "thinking").unwrap_or_default(),
+        facts: facts(&object),
+        sufficient: yes_or_no(&object.to_string(), "sufficient")?,
+        missing,
+        answer: text(&object, "answer").map(|said| said.trim().to_owned()).unwrap_or_default(),
+    })
+}
+
+/// Facts in any of the shapes that models give them: objects, or lines with `[n]` at either end.
+fn facts(object: &Value) -> Vec<(Option<usize>, String)> {
+    let items = match object.get("facts") {
+        Some(Value::Array(items)) => items.clone(),
+        Some(Value::String(lines)) => list_items(lines).into_iter().map(Value::String).collect(),
+        _ => Vec::new(),
+    };
+    let mut facts = Vec::new();
+    for item in items {
+        let (passage, words) = match &item {
+            Value::String(line) => numbered_line(line),
+            item => {
+                let number = ["passage", "number", "id"]
+                    .iter()
+                    .find_map(|key| pikerag_prompt::index(item, key, 100_000).ok()?)
+                    .map(|place| place + 1);
+                let words = ["fact", "quote", "text"].iter().find_map(|key| text(item, key).ok());
+                let (inside, words) = numbered_line(&words.unwrap_or_default());
+                (number.or(inside), words)
+            }
+        };
+        if words.chars().any(char::is_alphanumeric) {
+            facts.push((passage, words));
+        }
+    }
+    facts
+}
+
+/// `[3] words`, `words [3]`: the number and the words.
+fn numbered_line(line: &str) -> (Option<usize>, String) {
+    let line = line.trim();
+    let number = |inside: &str| inside.trim().parse::<usize>().ok().filter(|number| 0 < *number);
+    if let Some((inside, rest)) = line.strip_prefix('[').and_then(|rest| rest.split_once(']'))
+        && (number(inside).is_some() || inside.trim() == "?")
+    {
+        return (number(inside), rest.trim_start_matches([':', ' ']).to_owned());
+    }
+    if let Some((before, inside)) = line.strip_suffix(']').and_then(|rest| rest.rsplit_once('['))
+        && (number(inside).is_some() || inside.trim() == "?")
+    {
+        return (number(inside), before.trim().to_owned());
+    }
+    (None, line.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_in_many_dresses() {
+        let said = Look::read(
+            r#"{"thinking": "so", "facts": [{"passage": 2, "fact": "A is B."}, "C is D. [3]", "[1] E", "F [?]", {"x": 1}, " "],
+                "sufficient": "no", "missing": ["1. Who?", "who?", "When?"], "answer": 7}"#,
+        );
+        let said = said.unwrap();
+        let facts: Vec<String> =
+            said.facts.iter().map(|(number, words)| format!("{number:?} {words}")).collect();
+        assert_eq!(facts, ["Some(2) A is B.", "Some(3) C is D.", "Some(1) E", "None F"]);
+        assert_eq!((said.sufficient, said.answer.as_str()), (false, "7"));
+        assert_eq!(said.missing, ["Who?", "When?"]);
+        let bare = Look::read(r#"{"sufficient": true, "facts": "A [1]\nB"}"#).unwrap();
+        assert_eq!((bare.facts.len(), bare.missing.len(), bare.answer.as_str()), (2, 0, ""));
+        assert!(Look::read(r#"{"answer": "x"}"#).is_err());
+        assert!(Look::read(r#"{"sufficient": "perhaps"}"#).is_err());
+    }
+
+    #[test]
+    fn reasons_come_before_the_verdict_and_the_verdict_before_the_answer() {
+        for answers in [true, false] {
+            let schema = schema(answers).schema.to_string();
+            let at = |key: &str| schema.find(&format!("\"{key}\"")).unwrap_or(usize::MAX);
+            let keys = ["thinking", "facts", "sufficient", "missing", "answer"];
+            assert!(keys.iter().map(|key| at(key)).is_sorted(), "{schema}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! What is a model told about the answer that is wanted? The same words in every prompt that asks for one.
+
+use pikerag_knowledge::AnswerForm;
+
+/// How an answer has to look: the metric of a task counts what its prompt asks for.
+pub fn how_to_answer(form: AnswerForm) -> &'static str {
+    match form {
+        AnswerForm::Fitting => {
+            "Give the answer that the question asks for, and no more: a name, a date, a number, yes or no, or a phrase \
+             where it asks for one; every item where it asks for several; whole sentences where it asks how, why or under \
+             which conditions. Take the words and figures of the passages, and write in the language of the question."
+        }
+        AnswerForm::Short => {
+            "Keep the answer as short as it can be: a name, a date, a number, yes or no, or a phrase, and nothing around \
+             it. Take the words and figures of the passages (22, not 22 times), and write in the language of the question."
+        }
+        AnswerForm::Long => {
+            "Answer in full sentences, with all conditions and exceptions that the passages tell, in their words and in \
+             the language of the question."
+        }
+        AnswerForm::Choice => {
+            "The answer is the letter of the right option, or the letters of all right options (such as B or ACD), and \
+             nothing else."
+        }
+        AnswerForm::Articles => {
+            "The answer names the statute and the numbers of its articles that decide the case, and nothing else, in the \
+             language of the question."
+        }
+        AnswerForm::Crimes => {
+            "The answer is the name of the crime, or the names of all of them with semicolons between them, and nothing \
+             else, in the language of the question."
+        }
+    }
+}
