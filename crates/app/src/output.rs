@@ -103,6 +103,8 @@ struct State {
     bar: Option<ProgressBar>,
     /// The stage and its tenth that were told last.
     told: (String, usize),
+    /// How many tokens what is left will take, where that is known.
+    to_go: Option<u64>,
 }
 
 impl Bar {
@@ -119,6 +121,7 @@ impl Bar {
                 self.tell(&render::bill(&estimate, usd));
             }
             Progress::Bill { .. } => {}
+            Progress::ToGo { tokens, .. } => self.goes_on(tokens),
             Progress::Notice(notice) => self.aside(|| tell_notice(&notice)),
             Progress::Ended => self.end(),
         }
@@ -126,6 +129,7 @@ impl Bar {
 
     fn at(&self, name: String, done: usize, total: usize) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let to_go = state.to_go.filter(|tokens| 0 < *tokens);
         if self.is_drawn {
             let bar = state.bar.get_or_insert_with(|| {
                 let style = ProgressStyle::with_template("{msg:<24} {wide_bar} {pos}/{len} {eta}");
@@ -134,16 +138,24 @@ impl Bar {
             });
             bar.set_length(total.max(done) as u64);
             bar.set_position(done as u64);
-            bar.set_message(one_line(&name).into_owned());
+            let to_go = to_go.map(|tokens| format!(", ~{tokens} tokens to go")).unwrap_or_default();
+            bar.set_message(format!("{}{to_go}", one_line(&name)));
         } else if !self.quiet {
             // A line at each tenth: enough for a log file.
             let tenth = if total == 0 { done / 1000 } else { done * 10 / total.max(1) };
             if state.told.0 != name || state.told.1 < tenth {
                 let of = if total == 0 { String::new() } else { format!("/{total}") };
-                note(&format!("{name}: {done}{of}"));
+                let to_go = to_go.map(|tokens| format!(", about {tokens} tokens to go"));
+                note(&format!("{name}: {done}{of}{}", to_go.unwrap_or_default()));
                 state.told = (name, tenth);
             }
         }
+    }
+
+    /// What is left takes so many tokens.
+    fn goes_on(&self, tokens: u64) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.to_go = Some(tokens);
     }
 
     /// Says something, unless it is to be quiet.

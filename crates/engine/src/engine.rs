@@ -23,6 +23,7 @@ use pikerag_store::{Base, DATABASE};
 use tokio_util::sync::CancellationToken;
 
 pub use self::cost::{Cost, CostPart};
+use crate::costs::Costs;
 use crate::error::{EngineError, Result};
 use crate::notice::Notice;
 use crate::sandbox::{Programs, SandboxedReader};
@@ -271,6 +272,17 @@ impl Engine {
         let models = endpoints::models(&self.settings, &calls).ok()?;
         let trial = try_out(models.of(Role::Look)?).await.ok()?;
         Some(trial.reads_at_once())
+    }
+
+    /// What questions have cost this user so far.
+    pub(crate) fn costs(&self) -> Costs {
+        let file = |folder: &PathBuf| folder.join("costs.json");
+        Costs { path: self.settings.state.as_ref().map(file) }
+    }
+
+    /// The model that writes answers, by the name that settings give it; empty where none is set.
+    pub(crate) fn answering_model(&self) -> &str {
+        self.settings.chat(Role::Answer).map_or("", |chat| chat.endpoint.model.as_str())
     }
 
     /// The method for whoever names none.

@@ -23,6 +23,7 @@
 //! Errors and [`Notice`]s carry facts; advice that names flags or commands is for each face to word. Only this
 //! crate reads the environment ([`settings`]) and starts processes ([`sandbox`]); it never prints.
 
+mod costs;
 mod engine;
 mod error;
 mod files;

@@ -79,6 +79,8 @@ pub struct Settings {
     pub skr_examples: Option<PathBuf>,
     /// How long runs are kept, and how many.
     pub runs: RunLimits,
+    /// A folder of the user's own for what the program remembers across bases; `None` where there is no place for it.
+    pub state: Option<PathBuf>,
     /// What somebody who indexes should know of these settings.
     pub notices: Vec<Notice>,
 }

@@ -2,12 +2,14 @@
 //! question costs; here that is multiplied out.
 
 mod judges;
+mod learned;
 mod reranking;
 
 use pikerag_coordinate::Method;
 use serde::Serialize;
 
 pub use self::judges::{examining, judging};
+pub use self::learned::Asked;
 pub use self::reranking::reranking;
 
 /// What a forecast is made from.
@@ -40,7 +42,9 @@ pub struct Expected {
     /// What is not exceeded while every call is answered: every loop goes to its end, every reply has
     /// to be asked for twice, and is as long as it may be.
     pub most: Bill,
-    /// Where the numbers come from.
+    /// Questions asked before that `typical` was learnt from; 0 where it is the cost model's alone.
+    pub learned_from: u64,
+    /// Where the numbers of the cost model come from.
     pub basis: &'static str,
 }
 
@@ -54,7 +58,12 @@ impl Expected {
             completion_tokens: a.completion_tokens.saturating_add(b.completion_tokens),
         };
         let (typical, most) = (sum(self.typical, other.typical), sum(self.most, other.most));
-        Self { typical, most, basis: self.basis }
+        Self {
+            typical,
+            most,
+            learned_from: self.learned_from + other.learned_from,
+            basis: self.basis,
+        }
     }
 }
 
@@ -86,7 +95,7 @@ pub fn expected(method: &Method, setting: &Setting) -> Expected {
         prompt_tokens: calls.saturating_mul(most_prompt),
         completion_tokens: calls.saturating_mul(MOST_REPLY),
     };
-    Expected { typical, most, basis: cost.basis }
+    Expected { typical, most, learned_from: 0, basis: cost.basis }
 }
 
 #[cfg(test)]

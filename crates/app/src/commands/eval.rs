@@ -107,5 +107,9 @@ fn line(of: &Forecast) -> String {
     };
     let typical = shown(&forecast.typical, of.usd.typical);
     let most = shown(&forecast.most, of.usd.most);
-    format!("{typical}; at most {most} ({})", forecast.basis)
+    let learned = match forecast.learned_from {
+        0 => String::new(),
+        n => format!("{} asked before; ", render::count(n as usize, "question")),
+    };
+    format!("{typical}; at most {most} ({learned}{})", forecast.basis)
 }

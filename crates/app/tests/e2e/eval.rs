@@ -214,3 +214,58 @@ fn a_preset_puts_the_papers_beside() {
     let beside = report["report"]["beside"].as_array().unwrap();
     assert!(beside.iter().any(|b| b["theirs"]["table"] == "6" && b["theirs"]["value"] == 61.40));
 }
+
+/// A forecast learns: from what questions cost this user on another base, and from those of the run under way. After twenty
+/// questions it is within a fifth.
+#[test]
+fn a_forecast_learns_from_what_was_asked() {
+    let stub = good_stub();
+    let place = Place::with(&stub);
+    place.write_workload();
+    place.run_to(0, &["--base", "base", "index", "corpus.jsonl"]);
+    let methods = ["kar3", "adaptive", "ircot", "self-ask-hr", "naive-rag"];
+    let listed = methods.join(",");
+    let eval = |base: &str, more: &[&str]| {
+        let all = [
+            "--base",
+            base,
+            "--json",
+            "eval",
+            "--questions",
+            "questions.jsonl",
+            "--methods",
+            &listed,
+        ];
+        place.run_to(0, &[&all[..], more].concat()).json()
+    };
+    let tokens = |forecast: &Value, method: &str| {
+        let own = forecast["expected"].as_array().unwrap();
+        let own = own.iter().find(|own| own["method"] == method).unwrap();
+        let typical = &own["forecast"]["typical"];
+        let sum =
+            ["prompt_tokens", "completion_tokens"].map(|part| typical[part].as_f64().unwrap());
+        (sum[0] + sum[1], own["forecast"]["learned_from"].as_u64().unwrap())
+    };
+    let before = eval("base", &["--dry-run"]);
+    assert!(methods.iter().all(|method| tokens(&before, method).1 == 0), "{before:#}");
+    // Twenty of the fifty, then all of them in the same folder.
+    eval("base", &["--limit", "20", "--out", "few"]);
+    std::fs::create_dir(place.path("all")).unwrap();
+    std::fs::copy(place.path("few/rows.jsonl"), place.path("all/rows.jsonl")).unwrap();
+    let learned = eval("base", &["--dry-run", "--out", "all"]);
+    // Elsewhere what was asked here is known, too.
+    place.run_to(0, &["--base", "other", "index", "corpus.jsonl"]);
+    let elsewhere = eval("other", &["--dry-run", "--out", "none"]);
+    let report = eval("base", &["--out", "whole"]);
+    for method in methods {
+        let summaries = report["report"]["overall"].as_array().unwrap();
+        let own = summaries.iter().find(|own| own["method"] == method).unwrap();
+        let mean = |part: &str| own[part]["mean"].as_f64().unwrap();
+        let paid = 50.0 * (mean("prompt_tokens") + mean("completion_tokens"));
+        let told =
+            [&before, &learned, &elsewhere].map(|forecast| tokens(forecast, method).0 / paid);
+        println!("{method}: {paid:.0} tokens; foretold {told:.2?} of them");
+        assert_eq!((tokens(&learned, method).1, tokens(&elsewhere, method).1), (25, 5));
+        assert!((0.8..=1.2).contains(&told[1]), "{method}: {told:?}");
+    }
+}

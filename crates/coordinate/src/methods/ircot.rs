@@ -78,9 +78,9 @@ impl MethodParams for Params {
         without_model: WithoutModel::Fails,
         needs: None,
         cost: |params| Cost {
-            calls: 0.7 * params.n.get() as f64 + 1.0,
+            calls: 0.56 * params.n.get() as f64 + 1.0,
             most_calls: params.n.get() as u64 + 1,
-            chunks: 0.5 * (params.n.get() * params.retrieval.chunks) as f64,
+            chunks: 0.35 * (params.n.get() * params.retrieval.chunks) as f64,
             most_chunks: (params.n.get() as u64 + 1) * params.retrieval.chunks as u64,
             most_chunk_tokens: None,
             rounds: params.n.get() as u64,

@@ -119,8 +119,8 @@ impl MethodParams for Params {
             most_chunks: params.n.get() as u64 * 12,
             most_chunk_tokens: None,
             rounds: params.n.get() as u64,
-            fixed: 600,
-            reply: 90,
+            fixed: 380,
+            reply: 80,
             basis: "KAR³ Table 10: 5894 + 619 tokens; a call per follow-up and one per answer, at most N of each",
         },
     };

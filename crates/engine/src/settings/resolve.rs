@@ -116,6 +116,7 @@ fn resolve(
         offline: flags.offline,
         replay: flags.replay,
         program: None,
+        state: trust::state(environment),
         chat: shared(&tables),
         embed: embed(&file.embed, flags.offline)?,
         embed_prefixes: EmbedPrefixes {

@@ -204,11 +204,16 @@ fn of_chat(name: &str, table: &ChatTable) -> Vec<String> {
 
 /// Of the user's own, never in a project; relative paths would lead there.
 fn folder(environment: &Environment) -> Option<PathBuf> {
+    Some(state(environment)?.join("trusted"))
+}
+
+/// What the program remembers of a user.
+pub(super) fn state(environment: &Environment) -> Option<PathBuf> {
     let absolute =
         |name: &str| environment.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME");
     let state = state.or_else(|| absolute("HOME").map(|home| home.join(".local/state")))?;
-    Some(state.join("pikerag/trusted"))
+    Some(state.join("pikerag"))
 }
 
 fn entry_of(folder: &Path, path: &Path) -> PathBuf {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use pikerag_coordinate::{Finished, Method, Retrace, SolveError};
-use pikerag_knowledge::{Answer, Filter, Question, RunEvent, RunRecord, RunSink};
+use pikerag_eval::cost_model::Asked;
+use pikerag_knowledge::{Answer, Filter, Question, RunEvent, RunRecord, RunSink, RunState};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -115,6 +116,19 @@ impl Engine {
         let question = Question::new("asked", text);
         let asking = Asking { question: &question, method, filter: &request.filter, retrace: None };
         let run = self.run(&base, &ports, asking, request).await?;
+        self.remember(name, method, &run.finished.record);
         Ok(run.response(notices))
+    }
+
+    /// Keeps what an answer cost, for forecasts: of the method as it is, without parameters of the user's own.
+    fn remember(&self, name: &str, method: Method, run: &RunRecord) {
+        let is_plain = method.to_string() == name;
+        if self.settings().replay || !is_plain || run.state != RunState::Answered {
+            return;
+        }
+        let (spent, mut asked) = (&run.cost.spent, Asked::default());
+        let usage = spent.usage();
+        asked.add(spent.calls() as u64, usage.prompt_tokens, usage.completion_tokens);
+        self.costs().add(self.answering_model(), name, asked);
     }
 }

@@ -7,12 +7,13 @@ mod plan;
 mod rows;
 mod searches;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pikerag_coordinate::{Method, Ports, SolveError};
+use pikerag_eval::cost_model::Asked;
 use pikerag_eval::presets::{Preset, presets};
 use pikerag_eval::report::{self, Report, Row};
 use pikerag_eval::runner::{Judges, Params, RunError, run};
@@ -193,13 +194,25 @@ impl Engine {
         let at_once = self.reads_at_once(base).await;
         let methods: Vec<(String, Method)> =
             methods.iter().map(|(name, method)| (name.clone(), method.reading(at_once))).collect();
+        let mut cost: BTreeMap<String, Asked> = BTreeMap::new();
         let result = run(ports, &set.items, &methods, &done, params, |row, run| {
             asked += 1;
+            if row.failed.is_none() {
+                let of_method = cost.entry(row.method.clone()).or_default();
+                of_method.add(row.calls, row.prompt_tokens, row.completion_tokens);
+            }
+            rows.keep(row, run)?;
+            (request.progress)(to_go(&methods, set, rows));
             let done = done.len() + asked;
             (request.progress)(Progress::Stage { name: name.clone(), done, total });
-            rows.keep(row, run)
+            Ok(())
         })
         .await;
+        if !self.settings().replay {
+            for (label, asked) in cost {
+                self.costs().add(self.answering_model(), &label, asked);
+            }
+        }
         (request.progress)(Progress::Ended);
         match result {
             Ok(()) => Ok(None),
@@ -209,6 +222,34 @@ impl Engine {
             Err(RunError::Solve(error)) => Ok(Some(error)),
         }
     }
+}
+
+/// What is left of a data set, by the questions that were asked: of the same method, else of all.
+fn to_go(methods: &[(String, Method)], set: &Set, rows: &Rows) -> Progress {
+    let (mut calls, mut tokens) = (0.0, 0.0);
+    for (name, _) in methods {
+        let own = asked_before(&rows.all, &set.name, |method| method == name);
+        let left = (set.items.len() as u64).saturating_sub(own.questions);
+        let basis = match own.questions {
+            0 => asked_before(&rows.all, &set.name, |_| true),
+            _ => own,
+        };
+        let each = left as f64 / basis.questions.max(1) as f64;
+        calls += each * basis.bill.calls as f64;
+        tokens += each * (basis.bill.prompt_tokens + basis.bill.completion_tokens) as f64;
+    }
+    Progress::ToGo { calls: calls as u64, tokens: tokens as u64 }
+}
+
+/// What the questions of a data set have cost that were answered by these methods.
+fn asked_before(rows: &[Row], data_set: &str, of: impl Fn(&str) -> bool) -> Asked {
+    let mut asked = Asked::default();
+    for row in rows {
+        if row.data_set == data_set && row.failed.is_none() && of(&row.method) {
+            asked.add(row.calls, row.prompt_tokens, row.completion_tokens);
+        }
+    }
+    asked
 }
 
 fn make_folder(folder: &Path) -> Result<()> {

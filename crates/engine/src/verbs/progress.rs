@@ -28,6 +28,13 @@ pub enum Progress {
         /// US dollars, where the prices are known.
         usd: Option<f64>,
     },
+    /// What the questions that are left will take, told from those that were asked. Behind each stage of questions.
+    ToGo {
+        /// Calls to models.
+        calls: u64,
+        /// Tokens of prompts and replies.
+        tokens: u64,
+    },
     /// Something to know besides.
     Notice(Notice),
     /// A part is at its end; another may begin.

@@ -12,6 +12,7 @@ pub fn judging(questions: u64) -> Expected {
     Expected {
         typical: bill(questions, 330, 2),
         most: bill(questions * ASKED_AGAIN, 330 + 2 * MOST_REPLY, 1024),
+        learned_from: 0,
         basis: "one call per answer",
     }
 }
@@ -31,6 +32,7 @@ pub fn examining(questions: u64, setting: &Setting) -> Expected {
             200 + 40 * setting.most_chunk_tokens + 2 * MOST_REPLY,
             1024,
         ),
+        learned_from: 0,
         basis: "one call per answer, with its context",
     }
 }

@@ -24,6 +24,7 @@ pub fn reranking(method: &Method, setting: &Setting, first: u64) -> Expected {
             searches.saturating_mul(ASKED_AGAIN),
             LONGEST_QUERY + 2 * setting.most_chunk_tokens,
         ),
+        learned_from: 0,
         basis: "one call per search",
     }
 }

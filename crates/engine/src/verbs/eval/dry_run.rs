@@ -1,12 +1,15 @@
 //! What would a run cost? Nothing is asked and nothing is left behind.
 
+use pikerag_coordinate::Method;
 use pikerag_coordinate::estimate::estimate;
-use pikerag_eval::cost_model::{Bill, Expected, Setting, examining, expected, judging, reranking};
-use pikerag_knowledge::Role;
+use pikerag_eval::cost_model::{
+    Asked, Bill, Expected, Setting, examining, expected, judging, reranking,
+};
+use pikerag_knowledge::{Role, RunRecord, RunState, RunStore};
 use serde::Serialize;
 
-use super::EvalRequest;
 use super::plan::{Corpus, Plan, Set, method, plan};
+use super::{EvalRequest, asked_before, rows};
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 use crate::files;
@@ -15,6 +18,11 @@ use crate::settings::Reranks;
 /// Tokens of a chunk where the corpus is not at hand: a paragraph of the papers' data sets (KAR³
 /// Table 12, less the prompt).
 const USUAL_CHUNK: u64 = 110;
+
+/// Runs of the base that are looked at, the latest.
+const RUNS: usize = 1000;
+/// As many questions those of other bases count for.
+const ELSEWHERE: u64 = 5;
 
 /// What stands for a method where hits are reranked.
 const RERANKING: &str = "(rerank)";
@@ -80,7 +88,7 @@ impl Engine {
         self.tell_notices(request.progress);
         let mut expected = Vec::new();
         for set in &plan.sets {
-            for (method, forecast) in self.forecasts(&plan, set)? {
+            for (method, forecast) in self.forecasts(&plan, set).await? {
                 let usd = match method == RERANKING {
                     true => forecast_usd(&forecast, |bill| self.usd_of_reranking(bill)),
                     false => forecast_usd(&forecast, |bill| self.usd(bill)),
@@ -92,7 +100,7 @@ impl Engine {
         Ok(DryRunResponse { expected, indexing })
     }
 
-    fn forecasts(&self, plan: &Plan, set: &Set) -> Result<Vec<(String, Expected)>> {
+    async fn forecasts(&self, plan: &Plan, set: &Set) -> Result<Vec<(String, Expected)>> {
         let most_chunk_tokens = self.settings().ingest.chunks.max_tokens;
         let setting = Setting {
             questions: set.items.len() as u64,
@@ -100,11 +108,17 @@ impl Engine {
             most_chunk_tokens,
         };
         let mut all = Vec::new();
+        let runs = match self.base() {
+            Ok(base) => base.runs(RUNS).await?,
+            Err(_) => Vec::new(),
+        };
         let rerank = &self.settings().rerank;
         let mut reranked: Option<Expected> = None;
         for named in &plan.methods {
             let method = method(self, named)?;
-            all.push((named.label.clone(), expected(&method, &setting)));
+            let foretold = expected(&method, &setting);
+            let learned = self.learned(plan, set, (&named.label, &method), foretold, &runs);
+            all.push((named.label.clone(), learned));
             if 0 < rerank.first && matches!(rerank.by, Reranks::Endpoint { .. }) {
                 let more = reranking(&method, &setting, rerank.first as u64);
                 reranked = Some(match reranked {
@@ -122,6 +136,33 @@ impl Engine {
             all.push(("(consistency)".to_owned(), examining(answers, &setting)));
         }
         Ok(all)
+    }
+
+    /// What was foretold, put right by what is known: what questions cost this user with this model elsewhere, then those asked of
+    /// this base, then those of this very run that were answered already.
+    fn learned(
+        &self,
+        plan: &Plan,
+        set: &Set,
+        (label, method): (&str, &Method),
+        foretold: Expected,
+        runs: &[RunRecord],
+    ) -> Expected {
+        let questions = set.items.len() as u64;
+        let mut here = Asked::default();
+        for run in runs {
+            let same = run.method == method.name() && run.parameters == method.parameters();
+            if same && run.state == RunState::Answered {
+                let usage = run.cost.spent.usage();
+                let calls = run.cost.spent.calls() as u64;
+                here.add(calls, usage.prompt_tokens, usage.completion_tokens);
+            }
+        }
+        let rows = rows::kept(&plan.out);
+        here.merge(asked_before(&rows, &set.name, |name| name == label));
+        let elsewhere = self.costs().known(self.answering_model(), label).unwrap_or_default();
+        // Other bases have chunks of other lengths: their questions count as much as five of this one's.
+        foretold.learned(questions, elsewhere.at_most(ELSEWHERE)).learned(questions, here)
     }
 
     /// By the dearest of the models that answer questions; none where no price is known.

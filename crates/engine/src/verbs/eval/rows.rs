@@ -103,6 +103,12 @@ impl Rows {
     }
 }
 
+/// The rows that an earlier run left, as far as they can be read; for forecasts.
+pub(super) fn kept(folder: &Path) -> Vec<Row> {
+    let text = fs::read_to_string(folder.join("rows.jsonl")).unwrap_or_default();
+    text.lines().skip(1).filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
 fn key(row: &Row) -> (&str, &str, &str) {
     (&row.data_set, &row.method, &row.item)
 }

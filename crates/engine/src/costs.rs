@@ -1,0 +1,115 @@
+//! What have questions cost this user so far, on whichever base? Sums for each model and method, for forecasts: no question,
+//! no text, no name of a base.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+
+use pikerag_eval::cost_model::{Asked, Bill};
+use serde::{Deserialize, Serialize};
+
+/// Fewer questions are no experience.
+const FEWEST: u64 = 5;
+
+/// The sums, in a file of the user's own; none where there is no place for it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Costs {
+    pub(crate) path: Option<PathBuf>,
+}
+
+/// By model, then by method with its parameters.
+type Sums = BTreeMap<String, BTreeMap<String, Sum>>;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Sum {
+    questions: u64,
+    calls: u64,
+    prompt_tokens: u64,
+    completion_tokens: u64,
+}
+
+impl Costs {
+    /// What a method has cost with a model, where that is more than a few questions. A file that cannot be read knows nothing.
+    pub(crate) fn known(&self, model: &str, method: &str) -> Option<Asked> {
+        let text = fs::read_to_string(self.path.as_ref()?).ok()?;
+        let sums: Sums = serde_json::from_str(&text).ok()?;
+        let Sum { questions, calls, prompt_tokens, completion_tokens } =
+            *sums.get(model)?.get(method)?;
+        let bill = Bill { calls, prompt_tokens, completion_tokens };
+        (FEWEST <= questions).then_some(Asked { questions, bill })
+    }
+
+    /// Adds what questions have cost. Forecasts do without where it cannot be kept: nothing else depends on it.
+    pub(crate) fn add(&self, model: &str, method: &str, asked: Asked) {
+        if 0 < asked.questions
+            && let Err(error) = self.write(model, method, asked)
+        {
+            tracing::debug!(%error, "what questions cost could not be kept for forecasts");
+        }
+    }
+
+    /// One after the other: the file is locked while it is read and written.
+    fn write(&self, model: &str, method: &str, asked: Asked) -> std::io::Result<()> {
+        let Some(path) = &self.path else { return Ok(()) };
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mut file =
+            File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+        file.lock()?;
+        let mut text = String::new();
+        // What is no text of ours is begun anew.
+        let mut sums: Sums = match file.read_to_string(&mut text) {
+            Ok(_) => serde_json::from_str(&text).unwrap_or_default(),
+            Err(_) => Sums::default(),
+        };
+        let sum = sums.entry(model.to_owned()).or_default().entry(method.to_owned()).or_default();
+        sum.questions += asked.questions;
+        sum.calls += asked.bill.calls;
+        sum.prompt_tokens += asked.bill.prompt_tokens;
+        sum.completion_tokens += asked.bill.completion_tokens;
+        let text = serde_json::to_vec(&sums)?;
+        file.seek(SeekFrom::Start(0))?;
+        file.set_len(0)?;
+        file.write_all(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(questions: u64) -> Asked {
+        let bill = Bill {
+            calls: 2 * questions,
+            prompt_tokens: 100 * questions,
+            completion_tokens: questions,
+        };
+        Asked { questions, bill }
+    }
+
+    #[test]
+    fn sums_grow_and_a_few_questions_are_no_experience() {
+        let folder = tempfile::tempdir().unwrap();
+        let costs = Costs { path: Some(folder.path().join("state/costs.json")) };
+        costs.add("m", "kar3", asked(3));
+        assert_eq!(costs.known("m", "kar3"), None);
+        costs.add("m", "kar3", asked(4));
+        assert_eq!(costs.known("m", "kar3"), Some(asked(7)));
+        assert_eq!((costs.known("m", "kar3:n=3"), costs.known("other", "kar3")), (None, None));
+    }
+
+    #[test]
+    fn no_place_and_a_broken_file_know_nothing_and_break_nothing() {
+        Costs::default().add("m", "kar3", asked(9));
+        assert_eq!(Costs::default().known("m", "kar3"), None);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("costs.json");
+        fs::write(&path, b"\xff{\"m\"").unwrap();
+        let costs = Costs { path: Some(path) };
+        assert_eq!(costs.known("m", "kar3"), None);
+        costs.add("m", "kar3", asked(9));
+        assert_eq!(costs.known("m", "kar3"), Some(asked(9)));
+    }
+}
