@@ -74,6 +74,11 @@ pub(crate) async fn chunk_candidates(
     Ok(all)
 }
 
+/// Tokens of a chunk as prompts show it, estimated.
+pub(crate) fn tokens_of(chunk: &Chunk) -> u64 {
+    estimate_tokens(&chunk.full_title()) + estimate_tokens(&chunk.text)
+}
+
 /// The chunks that candidates lead to, in their order, as far as so many tokens hold them with their titles: the first
 /// whatever its length, then each that still has room. Candidates that have none are left out.
 pub(crate) async fn fetch_within(
@@ -85,7 +90,7 @@ pub(crate) async fn fetch_within(
     let Some(tokens) = tokens else { return Ok((candidates, chunks)) };
     let (mut room, mut held) = (u64::from(tokens.get()), Vec::new());
     for chunk in chunks {
-        let size = estimate_tokens(&chunk.full_title()) + estimate_tokens(&chunk.text);
+        let size = tokens_of(&chunk);
         if held.is_empty() || size <= room {
             room = room.saturating_sub(size);
             held.push(chunk);

@@ -14,12 +14,14 @@ mod ports;
 mod quoting;
 mod retrieval;
 mod run;
+mod tag_use;
 mod tagging;
 mod verdict;
 pub mod waiting;
 
 pub use fork::Retrace;
-pub use methods::{Method, Overrides, UnknownMethod, answer};
+pub use methods::{Method, Overrides, UnknownMethod, Weights, answer};
 pub use ports::{Certainty, LabelledQuestion, Models, Ports, RerankBy, SolveError};
-pub use retrieval::{Path, RetrievalParams, TagUse};
+pub use retrieval::{Path, RetrievalParams};
 pub use run::{Clock, Finished, MethodLabel, Run, RunParams};
+pub use tag_use::TagUse;

@@ -42,6 +42,8 @@ pub use self::spec::{
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::RetrievalParams;
 use crate::run::{Finished, MethodLabel, Run, RunParams};
+use crate::tag_use::TagUse;
+use crate::tagging::in_documents_words;
 
 /// The enum of all methods, and all that goes by it: one line for each.
 macro_rules! methods {
@@ -168,19 +170,41 @@ pub async fn answer(
     params: RunParams,
     cancelled: impl Future<Output = ()> + Send,
 ) -> Finished {
+    // Naive RAG and its kin use tags in their own way; who looks nothing up has no use for them.
+    let tags = match method {
+        Method::NaiveRag(own) => own.tags,
+        _ if method.cost().most_chunks == 0 => TagUse::Off,
+        _ => params.tags,
+    };
     let label = MethodLabel {
         name: method.name().to_owned(),
         shown: method.to_string(),
         parameters: method.parameters(),
-        weights: serde_json::to_value(method.weights()).unwrap_or_default(),
+        weights: serde_json::to_value(Weights { tags, ..method.weights() }).unwrap_or_default(),
     };
     let mut run = Run::begin(label, question, params);
     // Dropping the method's future is what cancels it; the run is ours and stays.
-    let result = match select(pin!(cancelled), solve(ports, &mut run, question, method)).await {
+    let solving = in_words(ports, &mut run, question, method, tags);
+    let result = match select(pin!(cancelled), pin!(solving)).await {
         Either::Left(((), _)) => Err(SolveError::Cancelled),
         Either::Right((result, _)) => result,
     };
     run.end(result)
+}
+
+/// Solves a question that is looked up in the documents' words where its tags say so.
+async fn in_words(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    method: Method,
+    tags: TagUse,
+) -> Result<Answer, SolveError> {
+    if tags == TagUse::Off || matches!(method, Method::NaiveRag(_)) {
+        return solve(ports, run, question, method).await;
+    }
+    let question = in_documents_words(ports, run, question, tags).await?;
+    solve(ports, run, &question, method).await
 }
 
 /// A name that no method bears.

@@ -9,11 +9,10 @@ use pikerag_knowledge::{
 use pikerag_reason::{Reading, read};
 use pikerag_retrieve::{LayerParams, Search, SearchParams, atoms, hybrid, layers, nearest, search};
 
-use serde::{Deserialize, Serialize};
-
 use crate::candidates::{atom_candidates, chunk_candidates, fetch};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
+use crate::tag_use::TagUse;
 
 /// What our own methods of one retrieval read: chunks of any length for the price of sixteen paragraphs of Wikipedia.
 pub(crate) const CONTEXT_TOKENS: Option<NonZeroU32> = NonZeroU32::new(2000);
@@ -29,31 +28,6 @@ pub enum Path {
     Layers(LayerParams),
     /// The search that loses nowhere.
     Auto(SearchParams),
-}
-
-/// What a question's tags are used for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TagUse {
-    /// The question is looked up as it stands.
-    #[default]
-    Off,
-    /// The question is rewritten in the documents' words.
-    Rewrite,
-    /// Chunks that bear the tags, or hold their words, are found besides.
-    Keywords,
-    /// The question is rewritten, and what its tags find is fused with what it finds.
-    Both,
-}
-
-impl TagUse {
-    pub(crate) fn rewrites(self) -> bool {
-        matches!(self, Self::Rewrite | Self::Both)
-    }
-
-    pub(crate) fn adds_keywords(self) -> bool {
-        matches!(self, Self::Keywords | Self::Both)
-    }
 }
 
 /// What one retrieval brings.

@@ -16,6 +16,7 @@ use serde_json::Value;
 pub use self::finished::Finished;
 use crate::fork::Retrace;
 use crate::ports::SolveError;
+use crate::tag_use::TagUse;
 
 /// What time it is; passed in, so that tests can hold it still.
 pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
@@ -35,13 +36,17 @@ pub struct RunParams {
     pub retrace: Option<Retrace>,
     /// What the base was filtered by that the ports read; kept with the run.
     pub filter: Filter,
+    /// What the question's tags are used for, whatever its method (PIKE-RAG §5.2.2); naive RAG and its kin, which have a
+    /// parameter of their own, go by that.
+    pub tags: TagUse,
 }
 
 impl Default for RunParams {
     /// Nobody listens, and no time passes.
     fn default() -> Self {
         let (id, filter) = (RunId::default(), Filter::default());
-        Self { id, clock: Arc::new(|| 0), sink: None, process: 0, retrace: None, filter }
+        let (clock, tags): (Clock, _) = (Arc::new(|| 0), TagUse::Off);
+        Self { id, clock, sink: None, process: 0, retrace: None, filter, tags }
     }
 }
 

@@ -1,19 +1,23 @@
 //! Which words do the documents use for those of a question? Its tags are found, mapped, and used to
 //! rewrite it, as keywords, or both (PIKE-RAG §5.2.2, Fig. 7, at query time).
 
+mod near;
+
 use std::collections::{BTreeMap, HashSet};
 
 use pikerag_extract::{question_tags, tag_key};
 use pikerag_knowledge::{
-    Candidate, ChunkId, Event, MappedTag, NameKey, Role, TagClass, TagPair, Via,
+    Candidate, ChunkId, Event, MappedTag, NameKey, Question, Role, TagClass, TagPair, Via,
 };
 use pikerag_prompt::{Prompt, Prose, one_line, quiet_headings};
 use pikerag_retrieve::{RANK_OFFSET, declared, phrases, tagged, with_words};
 
+use self::near::Known;
 use crate::candidates::chunk_candidates;
 use crate::ports::{Ports, SolveError};
-use crate::retrieval::{RetrievalParams, TagUse, retrieve};
+use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
+use crate::tag_use::TagUse;
 
 const REWRITE: Prompt = Prompt::new(Role::Rewrite, include_str!("prompts/tag_rewrite.md"), 1024);
 
@@ -28,11 +32,28 @@ pub(crate) async fn tell_declared(
     question: &str,
 ) -> Result<(), SolveError> {
     let tags = declared(ports.finder(), question).await?;
-    if !tags.is_empty() {
-        let query = with_words(question, &tags).into_owned();
+    let query = with_words(question, &tags).into_owned();
+    // Words that stand in the question already were told of before, or are the asker's own.
+    if query != question {
         run.push(Event::Tagged { tags, query, keywords: Vec::new() });
     }
     Ok(())
+}
+
+/// The question as its method is to look it up, in the documents' words: for methods that know nothing of tags. At most one
+/// call to find tags and one to rewrite.
+pub(crate) async fn in_documents_words(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    tags: TagUse,
+) -> Result<Question, SolveError> {
+    let Some(Worded { query, keywords }) = worded(ports, run, question.query(), tags).await? else {
+        return Ok(question.clone());
+    };
+    let (tag, class) = (String::new(), String::new());
+    let lookup = with_words(&query, &[MappedTag { tag, class, to: keywords }]).into_owned();
+    Ok(Question { lookup: Some(lookup), ..question.clone() })
 }
 
 /// What a question finds with the help of its tags, best first, each chunk once; without tags, or where
@@ -47,20 +68,9 @@ pub(crate) async fn retrieve_tagged(
         tell_declared(ports, run, question).await?;
         return retrieve(ports, question, params).await;
     }
-    let tags = map(ports, find(ports, run, question).await?).await?;
-    if tags.is_empty() {
-        run.push(Event::Noted { note: "No tags of the base are in the question.".to_owned() });
+    let Some(Worded { query, keywords }) = worded(ports, run, question, params.tags).await? else {
         return retrieve(ports, question, params).await;
-    }
-    let query = match params.tags.rewrites() {
-        true => rewritten(ports, run, question, &tags).await?,
-        false => question.to_owned(),
     };
-    let keywords = match params.tags.adds_keywords() {
-        true => each_once(tags.iter().flat_map(|tag| tag.to.iter().cloned())),
-        false => Vec::new(),
-    };
-    run.push(Event::Tagged { tags, query: query.clone(), keywords: keywords.clone() });
     let found = retrieve(ports, &query, params).await?;
     if keywords.is_empty() {
         return Ok(found);
@@ -71,31 +81,77 @@ pub(crate) async fn retrieve_tagged(
     Ok(fused(found, by_tags, params.chunks + params.atoms))
 }
 
+/// A question in the documents' words, and words of theirs to look for besides.
+struct Worded {
+    query: String,
+    keywords: Vec<String>,
+}
+
+/// Finds a question's tags and puts it into the documents' words; tells that in the trace. `None` where no tags are in it.
+async fn worded(
+    ports: &Ports,
+    run: &mut Run,
+    question: &str,
+    use_of_tags: TagUse,
+) -> Result<Option<Worded>, SolveError> {
+    let known = Known::of(ports).await?;
+    let tags = map(ports, find(ports, run, question, &known).await?).await?;
+    if tags.is_empty() {
+        run.push(Event::Noted { note: "No tags of the base are in the question.".to_owned() });
+        return Ok(None);
+    }
+    let query = match use_of_tags.rewrites() {
+        true => rewritten(ports, run, question, &tags).await?,
+        false => question.to_owned(),
+    };
+    let keywords = match use_of_tags.adds_keywords() {
+        true => each_once(tags.iter().flat_map(|tag| tag.to.iter().cloned())),
+        false => Vec::new(),
+    };
+    run.push(Event::Tagged { tags, query: query.clone(), keywords: keywords.clone() });
+    Ok(Some(Worded { query, keywords }))
+}
+
+/// A tag of a question.
+struct Found {
+    /// As the question has it, or the model.
+    text: String,
+    /// The name of its class; may be empty.
+    class: String,
+    /// What the base knows it under; `None` where it knows nothing like it.
+    key: Option<NameKey>,
+}
+
 /// The question's tags, each once: what a model finds by class, and what the base knows by name.
 async fn find(
     ports: &Ports,
     run: &mut Run,
     question: &str,
-) -> Result<Vec<(String, String)>, SolveError> {
-    let mut found = by_name(ports, question).await?;
+    known: &Known,
+) -> Result<Vec<Found>, SolveError> {
+    let mut found = by_name(ports, question, known).await?;
     let classes = ports.base.tag_classes().await?;
     if let Some(model) = ports.models.of(Role::Tag)
         && !classes.is_empty()
     {
         let asked = question_tags(model, question, &classes, &mut run.account).await;
         for tag in run.readable(Role::Tag, asked)?.unwrap_or_default() {
-            if !found.iter().any(|(held, _)| tag_key(held) == Some(tag.key)) {
-                let class = classes.iter().find(|known| known.id == tag.class);
-                found.push((tag.text, class.map_or_else(String::new, |class| class.name.clone())));
+            let class = classes.iter().find(|known| known.id == tag.class);
+            let class = class.map_or_else(String::new, |class| class.name.clone());
+            let key = known.nearest(&tag.text, &class).map_or(tag.key, |word| word.key);
+            let is_held =
+                |held: &Found| held.key == Some(key) || tag_key(&held.text) == Some(tag.key);
+            if !found.iter().any(is_held) {
+                found.push(Found { text: tag.text, class, key: Some(key) });
             }
         }
     }
     Ok(found)
 }
 
-/// Words of the question that a pair or a chunk's tag bears, the longest at each place, with the names of
+/// Words of the question that a pair or a chunk's tag bears, or all but bears, the longest at each place, with the names of
 /// their classes.
-async fn by_name(ports: &Ports, question: &str) -> Result<Vec<(String, String)>, SolveError> {
+async fn by_name(ports: &Ports, question: &str, known: &Known) -> Result<Vec<Found>, SolveError> {
     let phrases = phrases(question);
     let keys: Vec<NameKey> = phrases.iter().map(|phrase| phrase.key).collect();
     let pairs = ports.base.pairs_from(&keys).await?;
@@ -103,13 +159,18 @@ async fn by_name(ports: &Ports, question: &str) -> Result<Vec<(String, String)>,
     let classes = ports.base.tag_classes().await?;
     let (mut found, mut reached) = (Vec::new(), 0);
     for ((phrase, pairs), tags) in phrases.into_iter().zip(pairs).zip(tags) {
-        if phrase.start < reached || (pairs.is_empty() && tags.is_empty()) {
+        if phrase.start < reached {
             continue;
         }
-        reached = phrase.end;
         let of_tag = || name_of(&classes, tags.first()?.tag.class);
         let class = pairs.first().map(|pair: &TagPair| pair.class.clone()).or_else(of_tag);
-        found.push((phrase.text.to_owned(), class.unwrap_or_default()));
+        let (class, key) = match known.with_stems_of(phrase.text) {
+            _ if !pairs.is_empty() || !tags.is_empty() => (class.unwrap_or_default(), phrase.key),
+            Some(word) => (word.class.clone(), word.key),
+            None => continue,
+        };
+        reached = phrase.end;
+        found.push(Found { text: phrase.text.to_owned(), class, key: Some(key) });
     }
     Ok(found)
 }
@@ -119,19 +180,18 @@ fn name_of(classes: &[TagClass], id: pikerag_knowledge::TagClassId) -> Option<St
 }
 
 /// What the documents call each tag: the words that it is paired with, else itself, where chunks bear it.
-async fn map(ports: &Ports, found: Vec<(String, String)>) -> Result<Vec<MappedTag>, SolveError> {
-    let keys: Vec<NameKey> =
-        found.iter().map(|(tag, _)| tag_key(tag).unwrap_or(NameKey(0))).collect();
+async fn map(ports: &Ports, found: Vec<Found>) -> Result<Vec<MappedTag>, SolveError> {
+    let keys: Vec<NameKey> = found.iter().map(|tag| tag.key.unwrap_or(NameKey(0))).collect();
     let pairs = ports.base.pairs_from(&keys).await?;
     let known = ports.base.tags_named(&keys).await?;
     let mut tags = Vec::with_capacity(found.len());
-    for (((tag, class), pairs), known) in found.into_iter().zip(pairs).zip(known) {
+    for ((found, pairs), known) in found.into_iter().zip(pairs).zip(known) {
         let mut to: Vec<String> = pairs.into_iter().map(|pair| pair.professional).collect();
         to.truncate(MAPPED);
         if to.is_empty() {
             to.extend(known.into_iter().take(1).map(|count| count.tag.text));
         }
-        tags.push(MappedTag { tag, class, to });
+        tags.push(MappedTag { tag: found.text, class: found.class, to });
     }
     Ok(tags)
 }

@@ -18,6 +18,14 @@ pub(crate) fn yes_or_no(reply: &str, key: &str) -> Result<bool, Unreadable> {
     }
 }
 
+/// A string of at most so many characters, where the endpoint can see to that: weak models go round in circles.
+pub(crate) fn at_most(characters: usize) -> Value {
+    json!({"type": "string", "maxLength": characters})
+}
+
+/// Characters of thinking out loud, at most: prompts ask for a sentence or two.
+pub(crate) const THINKING: usize = 500;
+
 /// The shape of an object with `key` alone.
 pub(crate) fn only(key: &str, value: &Value) -> Schema {
     shape(key, [(key, value.clone())])

@@ -44,10 +44,7 @@ async fn questions_asked_at_once_do_not_meet() {
                 tokio::spawn(async move {
                     let text = format!("Where was the maker of Machine{n:02} born?");
                     let question = Question::new(n.to_string(), text);
-                    // The paper's δ: a calibrated one would let other machines in, openly.
-                    let params =
-                        kar3::Params { delta: Some(kar3::DELTA), ..kar3::Params::default() };
-                    solve(&ports, &question, Method::Kar3(params)).await.unwrap()
+                    solve(&ports, &question, Method::Kar3(alone())).await.unwrap()
                 })
             })
             .buffered(at_once)
@@ -95,12 +92,20 @@ async fn what_is_deleted_meanwhile_is_read_to_the_end() {
     let ports = Ports { base: seen, embedder: Some(embedder), models };
     let text = "Where was the maker of Machine00 born?".to_owned();
     let question = Question::new("0", text);
-    let params = kar3::Params { delta: Some(kar3::DELTA), ..kar3::Params::default() };
-    let answer = solve(&ports, &question, Method::Kar3(params)).await.unwrap();
+    let answer = solve(&ports, &question, Method::Kar3(alone())).await.unwrap();
     assert_eq!((answer.text.as_str(), answer.context.chunks.len()), ("Town00", 2));
     assert_eq!(ports.base.chunk_count().await.unwrap(), 2);
     let next = shelf.base.snapshot(&Filter::default()).await.unwrap();
     assert_eq!(next.chunk_count().await.unwrap(), 1);
+}
+
+/// With the paper's δ and no chunks beside the chosen ones: others would let other machines in, openly.
+fn alone() -> kar3::Params {
+    kar3::Params {
+        delta: Some(kar3::DELTA),
+        fallback: kar3::Fallback::Off,
+        ..kar3::Params::default()
+    }
 }
 
 /// One question per page, with words that no other page has.

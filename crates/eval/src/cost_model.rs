@@ -21,6 +21,8 @@ pub struct Setting {
     pub chunk_tokens: u64,
     /// Tokens that a chunk has at most.
     pub most_chunk_tokens: u64,
+    /// Calls that find a question's tags and rewrite it, before a method that looks anything up begins.
+    pub tag_calls: u64,
 }
 
 /// Calls and tokens of all questions together.
@@ -67,6 +69,8 @@ impl Expected {
     }
 }
 
+/// Tokens of a call that finds a question's tags or rewrites it, and of its reply.
+const TAGGING: (u64, u64) = (350, 60);
 /// The most tokens that a reply may have: the largest `max_tokens` of our prompts.
 const MOST_REPLY: u64 = 2048;
 /// A reply that cannot be read is asked for once more.
@@ -77,13 +81,17 @@ pub fn expected(method: &Method, setting: &Setting) -> Expected {
     let cost = method.cost();
     let budget = cost.most_chunk_tokens.map_or(u64::MAX, |tokens| tokens.get().into());
     let passages = (cost.chunks * setting.chunk_tokens as f64).min(budget as f64);
+    let tags = if 0 < cost.most_chunks { setting.tag_calls } else { 0 };
     let times = |each: f64| (setting.questions as f64 * each).ceil() as u64;
     let typical = Bill {
-        calls: times(cost.calls),
-        prompt_tokens: times(cost.calls * (cost.fixed as f64 + passages)),
-        completion_tokens: times(cost.calls * cost.reply as f64),
+        calls: times(cost.calls + tags as f64),
+        prompt_tokens: times(
+            cost.calls * (cost.fixed as f64 + passages) + (tags * TAGGING.0) as f64,
+        ),
+        completion_tokens: times(cost.calls * cost.reply as f64 + (tags * TAGGING.1) as f64),
     };
-    let calls = cost.most_calls.saturating_mul(ASKED_AGAIN).saturating_mul(setting.questions);
+    let most_calls = cost.most_calls.saturating_add(tags);
+    let calls = most_calls.saturating_mul(ASKED_AGAIN).saturating_mul(setting.questions);
     // The first chunk is read whatever its length.
     let budget = budget.max(setting.most_chunk_tokens);
     let most_passages = cost.most_chunks.saturating_mul(setting.most_chunk_tokens).min(budget);
@@ -104,7 +112,8 @@ mod tests {
 
     use super::*;
 
-    const ONE: Setting = Setting { questions: 1, chunk_tokens: 110, most_chunk_tokens: 512 };
+    const ONE: Setting =
+        Setting { questions: 1, chunk_tokens: 110, most_chunk_tokens: 512, tag_calls: 0 };
 
     fn of(label: &str, setting: &Setting) -> Expected {
         let named = crate::methods::named(label).unwrap();
@@ -143,6 +152,14 @@ mod tests {
             println!("{} {}: {ours} for {}", figure.method, figure.metric, figure.value);
             assert!((0.5..=2.0).contains(&ratio), "{figure:?}: {ours}");
         }
+    }
+
+    /// Tags cost what they cost before any method that looks something up, and nothing before the others.
+    #[test]
+    fn tags_are_paid_for_by_whoever_looks_things_up() {
+        let tagged = Setting { tag_calls: 2, ..ONE };
+        let more = |method| of(method, &tagged).most.calls - of(method, &ONE).most.calls;
+        assert_eq!(["naive-rag", "adaptive", "ircot", "direct"].map(more), [4, 4, 4, 0]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::future::pending;
 use std::time::Instant;
 
 use futures::stream::{self, StreamExt};
-use pikerag_coordinate::{Finished, Method, Ports, RunParams, SolveError, answer};
+use pikerag_coordinate::{Finished, Method, Ports, RunParams, SolveError, TagUse, answer};
 use pikerag_knowledge::{
     Account, Answer, ChatModel, Check, Citation, Context, ContextChunk, Filter, ModelError, Role,
     RunRecord, Snapshots, Spent, error_chain,
@@ -28,6 +28,8 @@ pub struct Params<'a> {
     pub snapshots: &'a dyn Snapshots,
     /// Questions asked at a time.
     pub in_flight: usize,
+    /// What questions' tags are used for.
+    pub tags: TagUse,
     /// Who looks at the answers.
     pub judges: Judges<'a>,
     /// US dollars per million tokens of prompt and of reply, by role; a role that is not here has no
@@ -73,7 +75,7 @@ pub async fn run<E>(
     }
     let answers = stream::iter(jobs.into_iter().enumerate()).map(
         |(place, (name, method, item))| async move {
-            (place, (name, item, asked(ports, params.snapshots, method, item, params.judges).await))
+            (place, (name, item, asked(ports, method, item, params).await))
         },
     );
     // Unordered, so that one slow question holds no place; handed out in the order asked.
@@ -123,19 +125,15 @@ struct Verdicts {
     account: Account,
 }
 
-async fn asked(
-    ports: &Ports,
-    snapshots: &dyn Snapshots,
-    method: Method,
-    item: &Item,
-    judges: Judges<'_>,
-) -> Asked {
+async fn asked(ports: &Ports, method: Method, item: &Item, params: Params<'_>) -> Asked {
+    let Params { snapshots, judges, tags, .. } = params;
     let question = item.asked();
     let began = Instant::now();
     let mut run = match snapshots.snapshot(&Filter::default()).await {
         Ok(base) => {
             let ports = Ports { base, ..ports.clone() };
-            answer(&ports, &question, method, RunParams::default(), pending()).await
+            let run = RunParams { tags, ..RunParams::default() };
+            answer(&ports, &question, method, run, pending()).await
         }
         Err(error) => Finished {
             record: RunRecord::default(),

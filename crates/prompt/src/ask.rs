@@ -239,7 +239,8 @@ async fn exchange<R>(
     }
     let is_readable = read(&first.text).is_ok();
     // With a limit of somebody else's the same request would be paid twice.
-    if is_cut_at(&first, sending.room) && !(is_readable && sending.bears_a_cut) {
+    let wants_room = is_cut_at(&first, sending.room) && !goes_in_circles(&first.text);
+    if wants_room && !(is_readable && sending.bears_a_cut) {
         let roomy = Sending { room: sending.room.saturating_mul(MORE_ROOM), ..sending.clone() };
         tracing::debug!(%role, max_tokens = roomy.room, "a reply was cut off, asking with more room");
         match send(model, &roomy, rendered.clone(), account).await {
@@ -303,6 +304,15 @@ fn is_cut_at(reply: &ChatReply, room: u32) -> bool {
     let counted = reply.usage.completion_tokens;
     let is_near = counted.abs_diff(u64::from(room)) <= u64::from(room.div_ceil(NEAR));
     reply.finish == Some(FinishReason::Length) && (counted == 0 || is_near)
+}
+
+/// Whether a reply says the same at its end again and again: more room would only be filled with more of it.
+fn goes_in_circles(reply: &str) -> bool {
+    const TAIL: usize = 60;
+    const TIMES: usize = 4;
+    let reversed: Vec<char> = reply.chars().rev().take(TAIL).collect();
+    let tail: String = reversed.into_iter().rev().collect();
+    tail.chars().count() == TAIL && TIMES <= reply.matches(&tail).count()
 }
 
 /// How many tokens a reply had that was cut off.
@@ -543,6 +553,16 @@ mod tests {
         assert_eq!((colour.as_deref(), discarded.len()), (Ok("blue"), 0));
         let corrected = vec![(9, false), (36, false), (9, true)];
         assert!(room_refused(NOTHING, corrected).await.unwrap_err().contains("too large"));
+    }
+
+    /// More room would be filled with more of the same: it is told what is wrong instead.
+    #[tokio::test]
+    async fn a_reply_that_goes_in_circles_gets_no_more_room() {
+        let round = "which implies that Hercules was the leader of the Argonauts, which is told by Apollonius, ";
+        let circles: &'static str = Box::leak(round.repeat(6).into_boxed_str());
+        let (colour, rooms, _) = cut(vec![(circles, FinishReason::Length), WHOLE]).await;
+        assert_eq!((colour.as_deref(), rooms), (Ok("blue"), vec![(9, false), (9, true)]));
+        assert!(!goes_in_circles(&round.repeat(2)) && !goes_in_circles("no"));
     }
 
     /// The room that a setting gives goes before the prompt's, and is widened as that is.

@@ -6,6 +6,8 @@ use std::fmt::Write;
 use pikerag_knowledge::{Account, ChatModel, Question, Role};
 use pikerag_prompt::{AskError, Prompt, Prose, ask, one_line};
 
+use crate::form::how_to_answer_alone;
+
 /// Finishes a transcript with the answer, in free text: the reply may begin where the transcript
 /// ends.
 pub const COMBINE: Prompt = Prompt::new(Role::Answer, include_str!("prompts/combine.md"), 1024);
@@ -22,7 +24,9 @@ pub async fn combine(
     account: &mut Account,
 ) -> Result<String, AskError> {
     let (asked, follow_ups) = (one_line(&question.text), transcript(pairs));
-    let inputs = [("question", asked.as_str()), ("follow_ups", follow_ups.as_str())];
+    let form = how_to_answer_alone(question.form);
+    let inputs =
+        [("form", form), ("question", asked.as_str()), ("follow_ups", follow_ups.as_str())];
     let Prose(said) = ask(model, &COMBINE, &inputs, account).await?;
     Ok(short_answer(&said))
 }

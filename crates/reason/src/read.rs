@@ -73,17 +73,17 @@ impl Reply for RawReply {
     fn schema() -> Option<Schema> {
         let citation = json!({
             "type": "object",
-            "properties": {"passage": {"type": "integer"}, "quote": {"type": "string"}},
+            "properties": {"passage": {"type": "integer"}, "quote": {"type": "string", "maxLength": 600}},
             "required": ["passage", "quote"],
             "additionalProperties": false
         });
         let schema = json!({
             "type": "object",
             "properties": {
-                "rationale": {"type": "string"},
+                "rationale": {"type": "string", "maxLength": 1500},
                 "answer": {"type": "string"},
                 "lacking": {"type": ["string", "null"]},
-                "citations": {"type": "array", "items": citation}
+                "citations": {"type": "array", "items": citation, "maxItems": 12}
             },
             "required": ["rationale", "answer", "lacking", "citations"],
             "additionalProperties": false
@@ -96,7 +96,7 @@ impl Reply for RawReply {
         Ok(Self {
             answer: text(&object, "answer")?,
             rationale: text(&object, "rationale").unwrap_or_default(),
-            lacking: text(&object, "lacking").ok().filter(|said| !is_none(said)),
+            lacking: lacking(&object),
             quotes: quotes(&object),
         })
     }
@@ -104,6 +104,11 @@ impl Reply for RawReply {
 
 #[cfg(test)]
 pikerag_test_support::fuzz_replies! { reply_raw_reply: RawReply }
+
+/// What a reply says under "lacking": what the answer needs and nobody told. `None` where it is null, or words for it.
+pub fn lacking(reply: &Value) -> Option<String> {
+    text(reply, "lacking").ok().filter(|said| !is_none(said))
+}
 
 /// Whether words say that there is nothing: models write them in place of null.
 fn is_none(said: &str) -> bool {

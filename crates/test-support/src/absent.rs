@@ -6,10 +6,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// What may be absent even in CI, and why.
-const OPTIONAL: [(&str, &str); 6] = [
+const OPTIONAL: [(&str, &str); 7] = [
     ("data/", "data sets are under licences of their own"),
     ("papers/", "papers are under licences of their own"),
     ("weights", "the weights of the embedding model are a download"),
+    ("a small language model", "its weights and its server are a download"),
     ("tesseract", "a program of others, which reads scans"),
     ("libreoffice", "a program of others, which converts old formats"),
     ("permissions", "the superuser may read everything"),

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::run::Run;
+use crate::verdict::{THINKING, at_most, shape};
 
 const PROMPT: Prompt = Prompt::new(Role::Propose, include_str!("prompts/propose.md"), 1024);
 
@@ -84,18 +85,17 @@ pub(crate) fn propose_words(question: &Question, context: &Context) -> Proposals
     Proposals { thinking: String::new(), questions: vec![proposal] }
 }
 
+/// Characters of a sub-question, and how many there may be.
+const QUESTION: usize = 300;
+const MOST: usize = 8;
+
 impl Reply for Proposals {
     fn schema() -> Option<Schema> {
-        let schema = json!({
-            "type": "object",
-            "properties": {
-                "thinking": {"type": "string"},
-                "sub_questions": {"type": "array", "items": {"type": "string"}}
-            },
-            "required": ["thinking", "sub_questions"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "sub_questions".to_owned(), schema })
+        let questions = json!({"type": "array", "items": at_most(QUESTION), "maxItems": MOST});
+        Some(shape(
+            "sub_questions",
+            [("thinking", at_most(THINKING)), ("sub_questions", questions)],
+        ))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

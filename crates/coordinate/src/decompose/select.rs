@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::decompose::propose::shown_context;
 use crate::run::Run;
-use crate::verdict::{shape, yes_or_no};
+use crate::verdict::{THINKING, at_most, shape, yes_or_no};
 
 const BY_ATOM: Prompt = Prompt::new(Role::Select, include_str!("prompts/select_atom.md"), 1024);
 const BY_CHUNK: Prompt = Prompt { template: include_str!("prompts/select_chunk.md"), ..BY_ATOM };
@@ -153,7 +153,7 @@ fn place(reply: &str, key: &str) -> Result<Selection, Unreadable> {
 
 fn schema(key: &str, may_end: bool) -> Schema {
     let enough = may_end.then(|| ("enough", json!({"type": "boolean"})));
-    let keys = [("thinking", json!({"type": "string"}))].into_iter().chain(enough);
+    let keys = [("thinking", at_most(THINKING))].into_iter().chain(enough);
     shape(key, keys.chain([(key, json!({"type": ["integer", "null"]}))]))
 }
 

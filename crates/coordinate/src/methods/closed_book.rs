@@ -3,6 +3,7 @@
 
 use pikerag_knowledge::{Answer, Context, Question, Role, Schema};
 use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings, text};
+use pikerag_reason::how_to_answer_alone;
 use serde_json::json;
 use tracing::instrument;
 
@@ -73,10 +74,11 @@ pub async fn solve(
     let recalled = match params.reasoning {
         Reasoning::None => {
             let asked = quiet_headings(&question.text);
-            let inputs = [("question", asked.as_str())];
+            let form = how_to_answer_alone(question.form);
+            let inputs = [("form", form), ("question", asked.as_str())];
             run.ask::<AtOnce>(ports, &DIRECT, &inputs).await?.map(|reply| reply.0)
         }
-        Reasoning::StepByStep => recall(ports, run, &question.text, "").await?,
+        Reasoning::StepByStep => recall(ports, run, question, "").await?,
     };
     conclude_recalled(ports, recalled, run).await
 }
@@ -94,11 +96,12 @@ pub(crate) struct Recalled {
 pub(crate) async fn recall(
     ports: &Ports,
     run: &mut Run,
-    question: &str,
+    question: &Question,
     notes: &str,
 ) -> Result<Option<Recalled>, SolveError> {
-    let (asked, notes) = (quiet_headings(question), quiet_headings(notes));
-    let inputs = [("question", asked.as_str()), ("notes", notes.as_str())];
+    let (asked, notes) = (quiet_headings(&question.text), quiet_headings(notes));
+    let form = how_to_answer_alone(question.form);
+    let inputs = [("form", form), ("question", asked.as_str()), ("notes", notes.as_str())];
     Ok(run.ask::<StepByStep>(ports, &STEP_BY_STEP, &inputs).await?.map(|reply| reply.0))
 }
 

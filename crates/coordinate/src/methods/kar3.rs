@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::num::NonZeroUsize;
 
 use pikerag_knowledge::{Answer, AtomKind, Candidate, Context, Event, Question, Role, StopReason};
-use pikerag_retrieve::{HopParams, LayerParams, Walk};
+use pikerag_retrieve::{SearchParams, Walk};
 use serde::{Deserialize, Serialize};
 use tracing::field::Empty;
 use tracing::{Span, instrument};
@@ -41,8 +41,8 @@ pub enum Mode {
     /// Algorithm 1 and nothing else: δ = 0.5 unless it is set, no backup, no net, no second reading; the selector has to
     /// choose, as in the prompt of §A.7.
     Paper,
-    /// With what is ours: δ calibrated on the base, the backup, the net, a selector that may say that there is enough, and
-    /// a second reading where the first says what it lacks.
+    /// With what is ours: δ calibrated on the base, the backup, a selector that may say that there is enough, chunks of the
+    /// question itself beside those that were chosen, and a second reading where the first says what it lacks.
     Ours,
 }
 
@@ -70,12 +70,10 @@ pub struct Params {
     pub selector: Selector,
     /// Candidates that hop retrieval adds to each round; 0 in the paper.
     pub hop_candidates: usize,
-    /// What fills the context up where the loop ended with too little; not in the paper.
+    /// What is read beside the chosen chunks; not in the paper.
     pub fallback: Fallback,
-    /// How hops are weighed, where they are used.
-    pub hops: HopParams,
-    /// How layers are weighed, where they are used.
-    pub layers: LayerParams,
+    /// How searches are weighed, where they are used.
+    pub weights: SearchParams,
 }
 
 impl Default for Params {
@@ -92,9 +90,8 @@ impl Default for Params {
             retriever: Retriever::AtomPairs,
             selector: Selector::ByAtom,
             hop_candidates: 0,
-            fallback: Fallback::Hops,
-            hops: HopParams::default(),
-            layers: LayerParams::default(),
+            fallback: Fallback::Auto,
+            weights: SearchParams::default(),
         }
     }
 }
@@ -159,8 +156,8 @@ impl MethodParams for Params {
             ),
             field!(
                 fallback,
-                "what fills the context up where the loop brought nothing or broke off: chunks by hops, by layers, of plain retrieval, or none",
-                Range::OneOf(&["hops", "layers", "plain", "off"])
+                "what is read beside the chosen chunks, more of it where the loop brought nothing or broke off: chunks of the question by auto, by hops, by layers, of plain retrieval, or none",
+                Range::OneOf(&["auto", "hops", "layers", "plain", "off"])
             ),
         ],
         roles: &[Role::Propose, Role::Select, Role::Answer],
@@ -182,11 +179,12 @@ impl MethodParams for Params {
     };
 
     fn weigh(&mut self, weights: &Weights) {
-        (self.hops, self.layers) = (weights.hops, weights.layers);
+        self.weights = weights.searches();
     }
 
     fn weights(&self) -> Weights {
-        Weights { hops: self.hops, layers: self.layers, ..Weights::default() }
+        let SearchParams { auto, hops, layers } = self.weights;
+        Weights { auto, hops, layers, ..Weights::default() }
     }
 }
 
@@ -209,7 +207,7 @@ pub async fn solve(
     tell_declared(ports, run, question.query()).await?;
     let mut context = Context::default(); // Line 1: C ← ∅.
     let mut walk = match uses_hops(ports, params) {
-        true => Some(Walk::begin(ports.finder(), question.query(), params.hops).await?),
+        true => Some(Walk::begin(ports.finder(), question.query(), params.weights.hops).await?),
         false => None,
     };
     for hop in 1..=params.n.get() {
@@ -238,13 +236,8 @@ pub async fn solve(
     }
     Span::current().record("hops", context.chunks.len());
     let is_ours = params.mode == Mode::Ours;
-    if is_ours && params.fallback != Fallback::Off && ended_poorly(ports, &context, run) {
-        // Differs from Algorithm 1: no worse than naive RAG, however weak the model.
-        let found = candidates::fallback(ports, question, params).await?;
-        for chunk in fetch(ports, &found).await? {
-            context.add(0, chunk);
-        }
-        run.push(Event::Gathered { candidates: found });
+    if is_ours {
+        reading::fill_up(ports, question, &mut context, params, run).await?;
     }
     if is_ours && !offline(ports) && ports.models.of(Role::Answer).is_some() {
         return reading::read_twice(ports, question, context, params, run).await;
@@ -266,19 +259,6 @@ async fn delta(ports: &Ports, params: Params, run: &mut Run) -> Result<f32, Solv
         run.push(Event::Noted { note });
     }
     Ok(delta)
-}
-
-/// Whether the loop ended with too little: nothing at all, or not by a verdict of the model.
-fn ended_poorly(ports: &Ports, context: &Context, run: &Run) -> bool {
-    let reasons = run.events().rev().find_map(|event| match event {
-        Event::Stopped { reason, .. } => Some(*reason),
-        _ => None,
-    });
-    let cut_short = matches!(
-        reasons,
-        Some(StopReason::Unreadable | StopReason::NothingFound | StopReason::NoneHelps)
-    );
-    context.chunks.is_empty() || (cut_short && !offline(ports))
 }
 
 /// Whether hop retrieval takes part: as a source of candidates, or as the whole loop offline.
@@ -375,8 +355,9 @@ async fn line_5(
         run.push(Event::Stopped { hop, reason: StopReason::Unreadable });
         return Ok(None);
     };
-    // Models that may say that there is enough say so with or without a choice.
-    let chosen = match (selection.index, selection.enough) {
+    // Models that may say that there is enough say so with or without a choice; nothing read is never enough.
+    let enough = selection.enough.map(|enough| enough && !context.chunks.is_empty());
+    let chosen = match (selection.index, enough) {
         (_, Some(true)) | (None, None) => Err(StopReason::NothingSelected),
         (None, Some(false)) => Err(StopReason::NoneHelps),
         (Some(index), _) => Ok(index),

@@ -13,7 +13,7 @@ use crate::methods::closed_book::recall;
 use crate::methods::self_ask::{combine_and_conclude, look_up_alone};
 use crate::methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use crate::ports::{Ports, SolveError};
-use crate::retrieval::{RetrievalParams, answer_step};
+use crate::retrieval::{RetrievalParams, answer_step, sub_question as in_short};
 use crate::run::Run;
 use crate::verdict::UNKNOWN;
 
@@ -89,23 +89,15 @@ pub async fn solve(
     for (place, sub_question) in sub_questions.into_iter().enumerate() {
         let sub_question = run.asked(1, sub_question)?;
         let (hop, notes) = (place + 1, transcript(&pairs));
+        let asked = in_short(&sub_question);
         let answer = match params.retrieval {
             Some(retrieval) => {
                 let query = with_answers(&sub_question, &pairs);
                 let found = look_up_alone(ports, run, hop, &query, retrieval, &mut context).await?;
-                let reading = answer_step(
-                    ports,
-                    run,
-                    &crate::retrieval::sub_question(&sub_question),
-                    &found,
-                    &notes,
-                )
-                .await?;
+                let reading = answer_step(ports, run, &asked, &found, &notes).await?;
                 reading.map(|reading| reading.answer)
             }
-            None => {
-                recall(ports, run, &sub_question, &notes).await?.map(|recalled| recalled.answer)
-            }
+            None => recall(ports, run, &asked, &notes).await?.map(|recalled| recalled.answer),
         };
         let answer = answer.unwrap_or_else(|| UNKNOWN.to_owned());
         let answer = run.resolved(1, &sub_question, answer)?;

@@ -170,7 +170,7 @@ impl Solving<'_> {
                 return Ok(unknown()); // Lines 3 to 5.
             }
             if self.params.knows && self.knows(&question.text).await? {
-                return self.recall(&question.text).await; // Lines 6 to 8.
+                return self.recall(&question).await; // Lines 6 to 8.
             }
             if self.params.retrieves {
                 let hop = iteration + 1;
@@ -284,7 +284,7 @@ impl Solving<'_> {
     }
 
     /// `A ← M(q_t)`, line 7: from what the model knows, without a word of passages.
-    async fn recall(&mut self, question: &str) -> Result<Reading, SolveError> {
+    async fn recall(&mut self, question: &Question) -> Result<Reading, SolveError> {
         let recalled = recall(self.ports, self.run, question, "").await?;
         Ok(recalled.map_or_else(unknown, |Recalled { answer, rationale }| Reading {
             answer,

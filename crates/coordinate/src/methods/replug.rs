@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use futures::future::join_all;
 use pikerag_knowledge::{Answer, Candidate, Chunk, Context, Criterion, Event, Question, Role};
 use pikerag_prompt::{Prompt, passages, quiet_headings};
-use pikerag_reason::short_answer;
+use pikerag_reason::{how_to_answer, short_answer};
 use tracing::instrument;
 
 use crate::candidates::fetch;
@@ -108,7 +108,8 @@ async fn answer_from(
     chunk: &Chunk,
 ) -> (Run, Result<Option<Sure>, SolveError>) {
     let (context, asked) = (passages([chunk]), quiet_headings(&question.text));
-    let inputs = [("context", context.as_str()), ("question", asked.as_str())];
+    let form = how_to_answer(question.form);
+    let inputs = [("form", form), ("context", context.as_str()), ("question", asked.as_str())];
     let said = ask_surely(ports, &mut run, &PROMPT, &inputs).await;
     (run, said)
 }

@@ -170,7 +170,9 @@ pub async fn solve(
                     answer_step(ports, run, &sub_question(&follow_up), &found, "").await?;
                 reading.map(|reading| reading.answer)
             }
-            None => recall(ports, run, &follow_up, "").await?.map(|recalled| recalled.answer),
+            None => recall(ports, run, &sub_question(&follow_up), "")
+                .await?
+                .map(|recalled| recalled.answer),
         };
         let answer = answer.unwrap_or_else(|| UNKNOWN.to_owned());
         let answer = run.resolved(1, &follow_up, answer)?;

@@ -114,7 +114,7 @@ pub async fn solve(
 
 /// The answer from what the model knows.
 async fn by_heart(ports: &Ports, run: &mut Run, question: &Question) -> Result<Answer, SolveError> {
-    let recalled = recall(ports, run, &question.text, "").await?;
+    let recalled = recall(ports, run, question, "").await?;
     conclude_recalled(ports, recalled, run).await
 }
 

@@ -79,7 +79,7 @@ pub async fn solve(
     let is_known = neighbours.len() < 2 * known;
     judge(run, &question.text, is_known, known as f64 / neighbours.len() as f64);
     if is_known {
-        let recalled = recall(ports, run, &question.text, "").await?;
+        let recalled = recall(ports, run, question, "").await?;
         return conclude_recalled(ports, recalled, run).await;
     }
     let mut context = Context::default();

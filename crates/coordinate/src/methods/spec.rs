@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::retrieval::TagUse;
+use crate::tag_use::TagUse;
 
 /// Weights of retrieval that hold for all methods that retrieve so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub struct Weights {
     pub hops: HopParams,
     /// How layers are weighed.
     pub layers: LayerParams,
-    /// What naive RAG and its kin use a question's tags for.
+    /// What a question's tags are used for.
     pub tags: TagUse,
 }
 

@@ -83,7 +83,7 @@ pub async fn solve(
         false => rewrite(ports, run, question).await?,
     };
     if judged.can_answer {
-        let recalled = recall(ports, run, &question.text, "").await?;
+        let recalled = recall(ports, run, &question, "").await?;
         return conclude_recalled(ports, recalled, run).await;
     }
     let mut context = Context::default();

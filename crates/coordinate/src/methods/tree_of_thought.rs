@@ -119,7 +119,7 @@ pub async fn solve(
         kept = best(grown, params.breadth, run); // Sₜ ← the b best of S'ₜ
     }
     let best = kept.into_iter().next().unwrap_or_default(); // arg max V: they come best first.
-    let recalled = recall(ports, run, &question.text, &best.thoughts.join("\n")).await?;
+    let recalled = recall(ports, run, question, &best.thoughts.join("\n")).await?;
     if let (Some(recalled), false) = (&recalled, best.nodes.is_empty()) {
         run.push(Event::Path { nodes: best.nodes, answer: recalled.answer.clone() });
     }

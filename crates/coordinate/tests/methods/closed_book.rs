@@ -20,11 +20,11 @@ async fn at_once() {
     assert_eq!(answer.written_by, WrittenBy::LanguageModel { model: "fake".to_owned() });
     insta::assert_snapshot!(prompts(&chat)[0], @r#"
     # Task
-    Answer the question at the end from what you know. Keep the answer short: a name, a date, a number, yes or no, or a phrase, in the language of the question. If you are not sure, give what is most likely.
+    Answer the question at the end from what you know. Give the answer that the question asks for, and no more: a name, a date, a number, yes or no, or a phrase where it asks for one; every item where it asks for several; whole sentences where it asks how, why or under which conditions. Write in the language of the question. If you are not sure, give what is most likely.
 
     # Output format
     A JSON object and nothing else:
-    {"answer": "the short answer"}
+    {"answer": "the answer"}
 
     # Question
     Where was the designer of the KX-40 crane born?
@@ -46,11 +46,11 @@ async fn after_reasoning() {
     assert_eq!(answer.rationale, "Brandt designed it. She is from Varnsund.");
     insta::assert_snapshot!(prompts(&chat)[0], @r#"
     # Task
-    Answer the question at the end from what you know. First work it out in words, one fact after the other, and only then answer. Keep the answer short: a name, a date, a number, yes or no, or a phrase, in the language of the question. If you are not sure, give what is most likely.
+    Answer the question at the end from what you know. First work it out in words, one fact after the other, and only then answer. Give the answer that the question asks for, and no more: a name, a date, a number, yes or no, or a phrase where it asks for one; every item where it asks for several; whole sentences where it asks how, why or under which conditions. Write in the language of the question. If you are not sure, give what is most likely.
 
     # Output format
     A JSON object and nothing else:
-    {"rationale": "from fact to fact", "answer": "the short answer"}
+    {"rationale": "from fact to fact", "answer": "the answer"}
 
     # Question
     Where was the designer of the KX-40 crane born?

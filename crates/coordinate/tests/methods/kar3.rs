@@ -19,6 +19,11 @@ const FIRST: &str = r#"{"thinking": "this one", "question_idx": 1}"#;
 const NONE: &str = r#"{"thinking": "enough", "question_idx": null}"#;
 const VARNSUND: &str = r#"{"answer": "Varnsund", "rationale": "Brandt designed it.", "citations": [{"passage": 2, "quote": "born in Varnsund"}]}"#;
 
+/// The loop, and nothing read beside what it chose.
+fn alone() -> kar3::Params {
+    kar3::Params { fallback: kar3::Fallback::Off, ..kar3::Params::default() }
+}
+
 #[tokio::test]
 async fn two_hops_to_an_answer() {
     let replies: &[(Role, &[&str])] = &[
@@ -40,6 +45,7 @@ async fn two_hops_to_an_answer() {
     hop 2 chooses 1: Ilse Brandt
     hop 3 proposes: none
     hop 3 stops: NothingProposed
+    gathers: Oslo | Jon Hale | Varnsund
     answer: Varnsund
     cites brandt.md: born in Varnsund
     calls: 3 propose | 2 select | 1 answer
@@ -65,7 +71,9 @@ async fn each_step_sees_the_context_so_far() {
      # KX-40 crane
     The KX-40 crane was designed by Ilse Brandt. It lifts forty tons.
     ");
-    assert_eq!(context(&prompts[3]), context(&prompts[2]));
+    // The answer is read off more: chunks of the question itself stand behind those that were chosen.
+    let (chosen, read) = (context(&prompts[2]), context(&prompts[3]));
+    assert!(read.starts_with(&chosen) && read.contains("[2] Ilse Brandt"), "{read}");
     insta::assert_snapshot!(section(&prompts[1], "# Sub-questions"), @r"
     1. Who designed the KX-40 crane?
     2. How many tons does the KX-40 crane lift?
@@ -83,7 +91,7 @@ async fn nothing_proposed_at_once() {
     kar3: Where was the designer of the KX-40 crane born?
     hop 1 proposes: none
     hop 1 stops: NothingProposed
-    gathers: KX-40 crane | Ilse Brandt | Oslo | Varnsund | Jon Hale | Tea
+    gathers: KX-40 crane | Ilse Brandt | Oslo | Jon Hale | Varnsund
     answer: Oslo
     cites hale.md: Jon Hale was born in Oslo.
     cites oslo.md: Oslo is the capital of Norway.
@@ -105,7 +113,7 @@ async fn nothing_selected() {
       Atoms 1.00: Who designed the KX-40 crane? -> KX-40 crane
       Atoms 0.76: How many tons does the KX-40 crane lift? -> KX-40 crane
     hop 1 stops: NothingSelected
-    gathers: KX-40 crane | Ilse Brandt | Oslo | Varnsund | Jon Hale | Tea
+    gathers: KX-40 crane | Ilse Brandt | Oslo | Jon Hale | Varnsund
     answer: unknown
     calls: 1 propose | 1 select | 1 answer
     ");
@@ -134,7 +142,7 @@ async fn the_hop_limit_and_the_calls_it_allows() {
             (Role::Select, &[FIRST; 9]),
             (Role::Answer, &[r#"{"answer": "unknown"}"#; 9]),
         ]);
-        let params = kar3::Params { n: n.try_into().unwrap(), ..kar3::Params::default() };
+        let params = kar3::Params { n: n.try_into().unwrap(), ..alone() };
         let answer = ask_with(Method::Kar3(params), BORN, &chat).await;
         let told = tell(&answer);
         assert!(told.contains(&format!("hop {n} stops: HopLimit")), "{told}");
@@ -164,7 +172,9 @@ async fn the_question_itself_is_the_backup() {
     hop 2 finds:
       BackupAtoms 0.60: Where was Jon Hale born? -> Jon Hale
     hop 2 stops: NothingSelected
+    gathers: Varnsund | KX-40 crane | Jon Hale | Oslo
     answer: Varnsund
+    cites varnsund.md: Varnsund has 41000 inhabitants.
     cites brandt.md: Ilse Brandt was born in Varnsund.
     calls: 2 propose | 2 select | 1 answer
     ");
@@ -177,7 +187,7 @@ async fn the_question_itself_is_the_backup() {
     hop 1 chooses 1: KX-40 crane
     hop 2 proposes: Zebra quagga okapi?
     hop 2 stops: NothingFound
-    gathers: KX-40 crane | Ilse Brandt | Varnsund | Jon Hale | Oslo | Tea
+    gathers: Ilse Brandt | Varnsund | Jon Hale | Oslo | Tea
     answer: Varnsund
     cites varnsund.md: Varnsund has 41000 inhabitants.
     cites brandt.md: Ilse Brandt was born in Varnsund.
@@ -188,7 +198,7 @@ async fn the_question_itself_is_the_backup() {
     kar3: Giraffe?
     hop 1 proposes: Zebra quagga okapi?
     hop 1 stops: NothingFound
-    gathers: Jon Hale | Oslo | Ilse Brandt | Varnsund | KX-40 crane | Tea
+    gathers: Jon Hale | Oslo | Ilse Brandt | Varnsund | Tea | KX-40 crane
     answer: Varnsund
     cites varnsund.md: Varnsund has 41000 inhabitants.
     cites brandt.md: Ilse Brandt was born in Varnsund.
@@ -221,7 +231,9 @@ async fn what_is_in_the_context_is_no_candidate() {
     hop 2 chooses 1: Jon Hale
     hop 3 proposes: none
     hop 3 stops: NothingProposed
+    gathers: Ilse Brandt | Oslo | Varnsund
     answer: Oslo
+    cites oslo.md: Oslo is the capital of Norway.
     cites hale.md: Jon Hale was born in Oslo.
     calls: 3 propose | 2 select | 1 answer
     ");
@@ -292,6 +304,7 @@ async fn the_finds_of_all_proposals_are_united() {
     hop 1 chooses 2: Ilse Brandt
     hop 2 proposes: none
     hop 2 stops: NothingProposed
+    gathers: KX-40 crane | Oslo | Jon Hale | Varnsund
     answer: unknown
     calls: 2 propose | 1 select | 1 answer
     ");
@@ -313,7 +326,7 @@ async fn an_unreadable_proposer_ends_the_loop() {
     hop 1 chooses 1: KX-40 crane
     unreadable propose: no JSON object with `sub_questions` was found in it
     hop 2 stops: Unreadable
-    gathers: KX-40 crane | Ilse Brandt | Oslo | Varnsund | Jon Hale | Tea
+    gathers: Ilse Brandt | Oslo | Jon Hale | Varnsund
     answer: unknown
     calls: 3 propose | 1 select | 1 answer
     ");
@@ -334,7 +347,7 @@ async fn an_unreadable_selector_ends_the_loop() {
       Atoms 0.60: Where was Jon Hale born? -> Jon Hale
     unreadable select: `question_idx` must be an integer from 1 to 100000, or null
     hop 1 stops: Unreadable
-    gathers: KX-40 crane | Ilse Brandt | Oslo | Varnsund | Jon Hale | Tea
+    gathers: KX-40 crane | Ilse Brandt | Oslo | Jon Hale | Varnsund
     answer: unknown
     calls: 1 propose | 2 select | 1 answer
     ");
@@ -358,6 +371,7 @@ async fn a_second_try_is_enough() {
     hop 1 chooses 1: Ilse Brandt
     hop 2 proposes: none
     hop 2 stops: NothingProposed
+    gathers: KX-40 crane | Oslo | Jon Hale | Varnsund
     answer: Varnsund
     cites brandt.md: born in Varnsund
     calls: 3 propose | 2 select | 2 answer
@@ -381,9 +395,12 @@ async fn an_unreadable_answer_becomes_a_quotation() {
     hop 1 chooses 1: Ilse Brandt
     hop 2 proposes: none
     hop 2 stops: NothingProposed
+    gathers: KX-40 crane | Oslo | Jon Hale | Varnsund
     unreadable answer: no JSON object with `answer` was found in it
     note: The reply could not be read: the answer quotes its evidence.
-    answer: Ilse Brandt was born in Varnsund.
+    answer: The KX-40 crane was designed by Ilse Brandt.
+    Ilse Brandt was born in Varnsund.
+    cites crane.md: The KX-40 crane was designed by Ilse Brandt.
     cites brandt.md: Ilse Brandt was born in Varnsund.
     calls: 2 propose | 1 select | 2 answer
     ");
@@ -727,6 +744,7 @@ async fn the_net_under_a_loop_that_broke_off() {
         let held = answer.context.chunks.iter();
         held.map(|held| held.chunk.full_title()).collect::<Vec<_>>().join(" | ")
     };
+    insta::assert_snapshot!(titles(kar3::Fallback::Auto).await, @"KX-40 crane | Ilse Brandt | Oslo | Jon Hale | Varnsund");
     insta::assert_snapshot!(titles(kar3::Fallback::Hops).await, @"KX-40 crane | Ilse Brandt | Oslo | Varnsund | Jon Hale | Tea");
     insta::assert_snapshot!(titles(kar3::Fallback::Plain).await, @"KX-40 crane | Oslo");
     insta::assert_snapshot!(titles(kar3::Fallback::Off).await, @"KX-40 crane");
@@ -760,7 +778,8 @@ async fn the_paper_has_neither_backup_nor_net() {
     assert!(prompts(&chat)[1].contains("\"enough\": true or false"));
 }
 
-/// The selector says that there is enough, chosen or not; that nothing helps is another matter, and the net is filled.
+/// The selector says that there is enough, chosen or not; that nothing helps is another matter. Before anything is read there is
+/// never enough: a choice is taken then, whatever is said beside it.
 #[tokio::test]
 async fn enough_and_none_that_helps_are_told_apart() {
     let ends = |select: &'static str| async move {
@@ -774,10 +793,48 @@ async fn enough_and_none_that_helps_are_told_apart() {
         told.lines().filter(kept).collect::<Vec<_>>().join("; ")
     };
     let enough = ends(r#"{"thinking": "", "enough": true, "question_idx": 1}"#).await;
-    assert_eq!(enough, "hop 2 stops: NothingSelected");
+    assert_eq!(
+        enough,
+        "hop 2 stops: NothingSelected; gathers: Ilse Brandt | Oslo | Jon Hale | Varnsund"
+    );
     assert_eq!(ends(NONE).await, enough);
     let none = ends(r#"{"thinking": "", "enough": false, "question_idx": null}"#).await;
     assert!(none.starts_with("hop 2 stops: NoneHelps; gathers: "), "{none}");
+    let hasty: &[(Role, &[&str])] = &[
+        (Role::Propose, &[DESIGNER, NOTHING]),
+        (Role::Select, &[r#"{"thinking": "", "enough": true, "question_idx": 1}"#]),
+        (Role::Answer, &[VARNSUND]),
+    ];
+    let told = run("kar3", BORN, hasty).await;
+    assert!(told.contains("hop 1 chooses 1: KX-40 crane\nhop 2 "), "{told}");
+}
+
+/// A few chunks of the question itself are read beside the chosen ones, as far as there is room: as many as a first look reads.
+#[tokio::test]
+async fn the_context_is_filled_up_as_far_as_there_is_room() {
+    let pages: Vec<(String, String)> = (1..=12)
+        .map(|n| {
+            let words = "It lifts forty tons at a wharf. ".repeat(26);
+            (
+                format!("crane{n}.md"),
+                format!("# Crane {n}\n\nCrane {n} stands by the KX-40 crane. {words}"),
+            )
+        })
+        .collect();
+    let pages = pages.iter().map(|(name, text)| (&**name, &**text, &[][..]));
+    let library: Vec<Page<'_>> = LIBRARY.iter().copied().take(1).chain(pages).collect();
+    let shelf = shelve(&library, Some(hashes())).await;
+    let chat = script(&[
+        (Role::Propose, &[DESIGNER, NOTHING]),
+        (Role::Select, &[FIRST]),
+        (Role::Answer, &[VARNSUND]),
+    ]);
+    let ports = ports(&shelf, Some(hashes()), &chat);
+    let answer = solve(&ports, &question("q", BORN), method("kar3")).await.unwrap();
+    let held = answer.context.chunks.iter().map(|held| held.chunk.full_title());
+    let titles = held.collect::<Vec<_>>();
+    assert!(titles.len() < 8, "{titles:?}");
+    insta::assert_snapshot!(titles.join(" | "), @"KX-40 crane | Crane 1 | Crane 10 | Crane 5 | Crane 9 | Crane 3 | Crane 7");
 }
 
 /// A candidate without an atom is shown as the passage that it is.
@@ -804,8 +861,8 @@ async fn what_an_answer_lacks_is_looked_up() {
         (Role::Select, &[FIRST]),
         (Role::Answer, &[LACKS, VARNSUND]),
     ];
-    insta::assert_snapshot!(run("kar3", BORN, replies).await, @r"
-    kar3: Where was the designer of the KX-40 crane born?
+    insta::assert_snapshot!(tell(&ask_with(Method::Kar3(alone()), BORN, &script(replies)).await), @r"
+    kar3 (own parameters): Where was the designer of the KX-40 crane born?
     hop 1 proposes: Who designed the KX-40 crane? | What does the KX-40 crane lift?
     hop 1 finds:
       Atoms 1.00: Who designed the KX-40 crane? -> KX-40 crane
@@ -825,7 +882,8 @@ async fn what_an_answer_lacks_is_looked_up() {
         (Role::Select, &[FIRST]),
         (Role::Answer, &[LACKS, unknown]),
     ];
-    assert!(run("kar3", BORN, replies).await.contains("\nanswer: Oslo\n"));
+    let answer = ask_with(Method::Kar3(alone()), BORN, &script(replies)).await;
+    assert_eq!(answer.text, "Oslo");
     // The paper reads once.
     let replies: &[(Role, &[&str])] = &[
         (Role::Propose, &[DESIGNER, NOTHING]),

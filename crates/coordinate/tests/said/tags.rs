@@ -1,14 +1,15 @@
 //! Are tags found, mapped and used as the documents and the people say?
 
+use std::future::pending;
 use std::sync::Arc;
 
 use pikerag_coordinate::ingest::{ChunkBy, Lacking, Params, Sample, TagParams, keyed_pair, learn};
-use pikerag_coordinate::{Method, Models, Ports, RetrievalParams, TagUse};
+use pikerag_coordinate::{Method, Models, Ports, RetrievalParams, RunParams, TagUse, answer};
 use pikerag_doubles::ScriptedChat;
 use pikerag_extract::{ChunkParams, tag_key};
 use pikerag_knowledge::{
-    ChatModel, CorpusWriter, Event, KeyedClass, Origin, Question, Role, Structure, TagClass,
-    TagReader, TagWriter,
+    ChatModel, CorpusWriter, Event, KeyedClass, Origin, Question, Role, SampleKey, Structure,
+    TagClass, TagReader, TagWriter,
 };
 
 use crate::common::solve;
@@ -270,6 +271,54 @@ async fn questions_find_by_the_documents_words() {
         "{\"event\":\"tagged\",\"tags\":[{\"tag\":\"Stealing\",\"class\":\"thing\",\"to\":[\"Larceny\"]},{\"tag\":\"Is\",\"class\":\"thing\",\"to\":[]}],\"query\":\"Is Larceny punished?\",\"keywords\":[\"Larceny\"]}",
     )
     "#);
+}
+
+/// Tags serve every method that looks anything up, whatever its own way; pairs that samples bear out as well, in other order
+/// and with words between. Whoever looks nothing up pays for none of it.
+#[tokio::test]
+async fn tags_serve_every_method() {
+    let shelf = Shelf::empty();
+    index_with(&shelf, &law(), Some(recorded(&shelf, repeating())), &params()).await;
+    let pair =
+        keyed_pair("taking of things", "Larceny", "thing", Origin::Found, Some(SampleKey(1)))
+            .unwrap();
+    shelf.base.put_tag_pairs(vec![pair]).await.unwrap();
+    let chat = || -> Arc<dyn ChatModel> {
+        Arc::new(ScriptedChat::by(|request| {
+            Ok(match request.role {
+                Role::Tag => r#"{"tags": []}"#,
+                Role::Propose => r#"{"sub_questions": []}"#,
+                Role::Look => r#"{"facts": [], "sufficient": true, "missing": [], "answer": ""}"#,
+                Role::Reason => r#"{"next_rationale": null, "answer": "Yes"}"#,
+                _ => r#"{"answer": "Yes", "citations": []}"#,
+            }
+            .to_owned())
+        }))
+    };
+    let ask = async |name: &str, tags: TagUse| {
+        let models = Models { default: Some(chat()), ..Models::default() };
+        let ports = Ports { base: shelf.base.clone(), embedder: None, models };
+        let question = Question::new("q", "Whether things taking is bad?");
+        let run = RunParams { tags, ..RunParams::default() };
+        let run = answer(&ports, &question, name.parse().unwrap(), run, pending()).await;
+        let told = run.trace().find_map(|event| match event {
+            Event::Tagged { keywords, .. } => Some(keywords.join("; ")),
+            _ => None,
+        });
+        let found =
+            run.result.unwrap().context.chunks.iter().any(|held| held.chunk.uri == "300.md");
+        (found, told, run.record.cost.spent.by_role.contains_key(&Role::Tag))
+    };
+    for name in ["adaptive", "kar3", "kar3-paper", "hop-rag", "ircot"] {
+        let (found, told, _) = ask(name, TagUse::Keywords).await;
+        assert_eq!(
+            (found || name == "kar3-paper", told.as_deref()),
+            (true, Some("Larceny")),
+            "{name}"
+        );
+        assert_eq!(ask(name, TagUse::Off).await, (false, None, false), "{name}");
+    }
+    assert_eq!(ask("direct", TagUse::Both).await, (false, None, false));
 }
 
 fn keyed(class: TagClass) -> KeyedClass {

@@ -113,7 +113,7 @@ pub(super) struct RetrievalTable {
     pub(super) auto: pikerag_retrieve::AutoParams,
     /// Weights of the search over all layers.
     pub(super) layers: pikerag_retrieve::LayerParams,
-    /// What `naive-rag` and its kin use a question's tags for.
+    /// What a question's tags are used for.
     pub(super) tags: TagUse,
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pikerag_coordinate::{Finished, Method, Retrace, SolveError};
+use pikerag_coordinate::{Finished, Method, Retrace, SolveError, TagUse};
 use pikerag_eval::cost_model::Asked;
 use pikerag_knowledge::{Answer, Filter, Question, RunEvent, RunRecord, RunSink, RunState};
 use serde::{Serialize, Serializer};
@@ -36,6 +36,8 @@ pub(super) struct Asking<'a> {
     pub(super) method: Method,
     /// What the ports were filtered by.
     pub(super) filter: &'a Filter,
+    /// What the question's tags are used for.
+    pub(super) tags: TagUse,
     pub(super) retrace: Option<Retrace>,
 }
 
@@ -114,7 +116,8 @@ impl Engine {
             other => other,
         };
         let question = Question::new("asked", text);
-        let asking = Asking { question: &question, method, filter: &request.filter, retrace: None };
+        let (filter, tags) = (&request.filter, self.settings().methods.weights.tags);
+        let asking = Asking { question: &question, method, filter, tags, retrace: None };
         let run = self.run(&base, &ports, asking, request).await?;
         self.remember(name, method, &run.finished.record);
         Ok(run.response(notices))

@@ -185,6 +185,7 @@ impl Engine {
             data_set: &set.name,
             snapshots: base,
             in_flight: request.concurrency,
+            tags: self.settings().methods.weights.tags,
             judges: Judges {
                 right: ports.models.of(Role::Judge).filter(|_| plan.judge),
                 consistent: ports.models.of(Role::Judge).filter(|_| plan.consistency),

@@ -45,7 +45,7 @@ impl Engine {
         asking: Asking<'_>,
         request: &AskRequest,
     ) -> Result<KeptRun> {
-        let Asking { question, method, filter, retrace } = asking;
+        let Asking { question, method, filter, tags, retrace } = asking;
         let keep = self.settings().runs;
         // What only repeats a run tells nothing new, and drops nothing.
         let is_new = retrace.as_ref().is_none_or(Retrace::is_fork);
@@ -59,6 +59,7 @@ impl Engine {
             process: std::process::id(),
             retrace,
             filter: filter.clone(),
+            tags,
         };
         let cancelled = async {
             tokio::select! {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use pikerag_coordinate::{Method, Overrides, Retrace};
+use pikerag_coordinate::{Method, Overrides, Retrace, Weights};
 use pikerag_knowledge::{
     Change, ChunkId, Event, ForkPoint, RunEvent, RunId, RunRecord, RunState, RunStore,
 };
@@ -181,7 +181,8 @@ impl Engine {
 
     fn asking_again<'a>(&self, run: &'a RunRecord, retrace: Retrace) -> Result<Asking<'a>> {
         let (question, filter) = (&run.question, &run.filter);
-        Ok(Asking { question, method: self.method_of(run)?, filter, retrace: Some(retrace) })
+        let (method, tags) = (self.method_of(run)?, self.weights_of(run)?.tags);
+        Ok(Asking { question, method, filter, tags, retrace: Some(retrace) })
     }
 
     async fn ended(&self, base: &Base, name: &str) -> Result<(RunRecord, Vec<RunEvent>)> {
@@ -205,14 +206,17 @@ impl Engine {
         Ok(models)
     }
 
-    /// The run's method with the run's parameters and weights; the weights that are set now for a run that was
-    /// kept without.
+    /// The run's weights; those that are set now for a run that was kept without.
+    fn weights_of(&self, run: &RunRecord) -> Result<Weights> {
+        match &run.weights {
+            Value::Null => Ok(self.settings().methods.weights),
+            kept => Ok(serde_json::from_value(kept.clone())?),
+        }
+    }
+
+    /// The run's method with the run's parameters and weights.
     fn method_of(&self, run: &RunRecord) -> Result<Method> {
-        let weights = match &run.weights {
-            Value::Null => self.settings().methods.weights,
-            kept => serde_json::from_value(kept.clone())?,
-        };
-        let mut set = Overrides::default().weighed(weights);
+        let mut set = Overrides::default().weighed(self.weights_of(run)?);
         for (name, value) in &run.parameters {
             set.set(name, value.clone())?;
         }

@@ -33,7 +33,8 @@ pub fn reranking(method: &Method, setting: &Setting, first: u64) -> Expected {
 mod tests {
     use super::*;
 
-    const TWO: Setting = Setting { questions: 2, chunk_tokens: 110, most_chunk_tokens: 240 };
+    const TWO: Setting =
+        Setting { questions: 2, chunk_tokens: 110, most_chunk_tokens: 240, tag_calls: 0 };
 
     fn of(method: &str) -> Expected {
         reranking(&method.parse().unwrap(), &TWO, 50)

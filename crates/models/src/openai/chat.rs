@@ -1,5 +1,6 @@
 //! How does a chat request become JSON, and JSON a reply?
 
+use std::borrow::Cow;
 use std::num::NonZeroU32;
 
 use async_trait::async_trait;
@@ -37,6 +38,7 @@ impl OpenAiChat {
     async fn ask(&self, request: &ChatRequest) -> Result<Choice, Trouble> {
         let asked =
             request.schema.as_ref().map_or(Structured::Prompt, |_| self.endpoint.structured);
+        let is_bounded = request.schema.as_ref().is_some_and(|schema| is_bounded(&schema.schema));
         let mut dialect = self.quirks.dialect();
         loop {
             let body = serde_json::to_vec(&body(&self.endpoint, request, dialect));
@@ -48,7 +50,7 @@ impl OpenAiChat {
                 }
                 Err(error) => error,
             };
-            dialect = dialect.simpler(asked, &error).ok_or(error)?;
+            dialect = dialect.simpler(asked, is_bounded, &error).ok_or(error)?;
         }
     }
 
@@ -154,7 +156,7 @@ enum ResponseFormat<'a> {
 #[derive(Serialize)]
 struct WireSchema<'a> {
     name: &'a str,
-    schema: &'a Value,
+    schema: Cow<'a, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     strict: Option<bool>,
 }
@@ -172,8 +174,10 @@ fn body<'a>(endpoint: &'a Endpoint, request: &'a ChatRequest, dialect: Dialect) 
         temperature: (sends_temperature && ours("temperature")).then_some(request.temperature),
         max_tokens,
         max_completion_tokens,
-        response_format: schema
-            .and_then(|schema| response_format(schema, dialect.structured(endpoint.structured))),
+        response_format: schema.and_then(|schema| {
+            let structured = dialect.structured(endpoint.structured);
+            response_format(schema, structured, dialect.has_bounds())
+        }),
         logprobs: (request.logprobs && ours("logprobs")).then_some(true),
         extra: &endpoint.extra,
     }
@@ -196,15 +200,47 @@ fn wire_message(message: &Message) -> WireMessage<'_> {
     }
 }
 
+/// What a schema says of lengths: it keeps weak models from going round in circles.
+const BOUNDS: [&str; 2] = ["maxLength", "maxItems"];
+
+fn is_bounded(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => {
+            BOUNDS.iter().any(|bound| fields.contains_key(*bound))
+                || fields.values().any(is_bounded)
+        }
+        Value::Array(items) => items.iter().any(is_bounded),
+        _ => false,
+    }
+}
+
+fn without_bounds(schema: &Value) -> Value {
+    match schema {
+        Value::Object(fields) => {
+            let kept = fields.iter().filter(|(key, _)| !BOUNDS.contains(&key.as_str()));
+            Value::Object(kept.map(|(key, value)| (key.clone(), without_bounds(value))).collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(without_bounds).collect()),
+        other => other.clone(),
+    }
+}
+
 /// `strict` only for closed schemas: OpenAI refuses strictness for open ones.
-fn response_format(schema: &Schema, structured: Structured) -> Option<ResponseFormat<'_>> {
+fn response_format(
+    schema: &Schema,
+    structured: Structured,
+    has_bounds: bool,
+) -> Option<ResponseFormat<'_>> {
     match structured {
         Structured::Auto | Structured::JsonSchema => {
             let closed = schema.schema.get("additionalProperties") == Some(&Value::Bool(false));
             Some(ResponseFormat::JsonSchema {
                 json_schema: WireSchema {
                     name: &schema.name,
-                    schema: &schema.schema,
+                    schema: match has_bounds {
+                        true => Cow::Borrowed(&schema.schema),
+                        false => Cow::Owned(without_bounds(&schema.schema)),
+                    },
                     strict: closed.then_some(true),
                 },
             })

@@ -11,6 +11,7 @@ const NO_SCHEMA: u8 = 1;
 const NO_JSON_OBJECT: u8 = 1 << 1;
 const NO_MAX_TOKENS: u8 = 1 << 2;
 const NO_TEMPERATURE: u8 = 1 << 3;
+const NO_BOUNDS: u8 = 1 << 4;
 
 /// What was refused so far. Only grows, so that each quirk costs one refused call per process (a few
 /// where calls run side by side).
@@ -31,7 +32,7 @@ impl Quirks {
     /// named a field only because it repeats the request.
     pub(super) fn remember(&self, model: &str, understood: Dialect) {
         let known = self.0.fetch_or(understood.0, Ordering::Relaxed);
-        for quirk in [NO_SCHEMA, NO_JSON_OBJECT, NO_MAX_TOKENS, NO_TEMPERATURE] {
+        for quirk in [NO_BOUNDS, NO_SCHEMA, NO_JSON_OBJECT, NO_MAX_TOKENS, NO_TEMPERATURE] {
             if understood.has(quirk) && known & quirk == 0 {
                 info!(model, refused = name(quirk), "the endpoint refuses a field; doing without");
             }
@@ -42,12 +43,23 @@ impl Quirks {
 impl Dialect {
     /// The dialect to try after a refusal; None if the dialect was not to blame. Each leaves out
     /// more than the one before, so trying comes to an end.
-    pub(super) fn simpler(self, asked: Structured, trouble: &Trouble) -> Option<Self> {
+    pub(super) fn simpler(
+        self,
+        asked: Structured,
+        is_bounded: bool,
+        trouble: &Trouble,
+    ) -> Option<Self> {
+        // Bounds are no part of a shape that was pinned: they only keep replies short.
+        let sends_bounds = is_bounded
+            && !self.has(NO_BOUNDS)
+            && matches!(self.structured(asked), Structured::Auto | Structured::JsonSchema);
         let shaped = asked == Structured::Auto && self.structured(asked) != Structured::Prompt;
         let quirk = if self.has_max_tokens() && trouble.refuses(names_the_limit) {
             NO_MAX_TOKENS
         } else if self.has_temperature() && trouble.refuses(names_the_temperature) {
             NO_TEMPERATURE
+        } else if sends_bounds && trouble.refuses(names_the_shape) {
+            NO_BOUNDS
         } else if shaped && trouble.refuses(names_the_shape) {
             if self.has(NO_SCHEMA) { NO_JSON_OBJECT } else { NO_SCHEMA }
         } else {
@@ -64,6 +76,11 @@ impl Dialect {
             Structured::Auto => Structured::JsonSchema,
             asked => asked,
         }
+    }
+
+    /// Whether a schema may say how long a string or a list may be: OpenAI's strict ones may not.
+    pub(super) fn has_bounds(self) -> bool {
+        !self.has(NO_BOUNDS)
     }
 
     /// Reasoning models of OpenAI call it `max_completion_tokens`, older endpoints `max_tokens`.
@@ -100,6 +117,7 @@ fn names_the_shape(said: &str) -> bool {
 
 fn name(quirk: u8) -> &'static str {
     match quirk {
+        NO_BOUNDS => "bounds in a JSON schema",
         NO_SCHEMA => "response_format json_schema",
         NO_JSON_OBJECT => "response_format json_object",
         NO_MAX_TOKENS => "max_tokens",

@@ -167,6 +167,27 @@ async fn falls_back_where_schemas_are_refused() {
     "#);
 }
 
+/// OpenAI's strict schemas know no lengths: then they are left out, and the shape stays, also where it is pinned.
+#[tokio::test]
+async fn bounds_go_before_the_shape() {
+    let refused = r#"{"error": {"message": "Invalid schema for response_format 'reply': 'maxLength' is not permitted."}}"#;
+    for structured in [Structured::Auto, Structured::JsonSchema] {
+        let server = Server::start(vec![error(400, refused), completion("{}")]).await;
+        let endpoint = Endpoint { structured, ..endpoint(&server) };
+        let chat = OpenAiChat::new(endpoint, &Transport::default()).unwrap();
+        let mut request = with_schema();
+        if let Some(schema) = &mut request.schema {
+            schema.schema["properties"]["thinking"] = json!({"type": "string", "maxLength": 9});
+        }
+        chat.complete(&request).await.unwrap();
+        let bodies = server.bodies();
+        let (first, second) = bodies.trim().split_once('\n').unwrap();
+        assert!(first.contains(r#""thinking":{"type":"string","maxLength":9}"#), "{first}");
+        assert!(second.contains(r#""thinking":{"type":"string"}"#), "{second}");
+        assert!(second.contains("json_schema"), "{second}");
+    }
+}
+
 #[tokio::test]
 async fn adapts_to_reasoning_models() {
     let server = Server::start(vec![

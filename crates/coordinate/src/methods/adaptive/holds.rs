@@ -17,8 +17,15 @@ pub(super) fn holds(question: &Question, shelf: &Shelf, answer: &str) -> bool {
         return false;
     }
     match question.form {
-        AnswerForm::Short => words <= SHORT,
+        AnswerForm::Short => words <= SHORT && !is_sentence(answer, words),
         AnswerForm::Choice => words <= SHORT && answer.chars().any(|c| c.is_ascii_uppercase()),
         AnswerForm::Fitting | AnswerForm::Long | AnswerForm::Articles | AnswerForm::Crimes => true,
     }
+}
+
+/// Whether a short answer is told in a sentence: "The Corrie was launched first." for "the Corrie". Names and dates end in a
+/// full stop too ("Robert Hale Jr."), though not of many words.
+fn is_sentence(answer: &str, words: usize) -> bool {
+    const SENTENCE: usize = 4;
+    SENTENCE <= words && answer.trim_end().ends_with(['.', '!'])
 }

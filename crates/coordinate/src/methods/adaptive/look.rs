@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::shelf::Shelf;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
-use crate::verdict::{shape, yes_or_no};
+use crate::verdict::{THINKING, at_most, shape, yes_or_no};
 
 pub(super) const PROMPT: Prompt = Prompt::new(Role::Look, include_str!("../prompts/look.md"), 2048);
 
@@ -99,21 +99,25 @@ impl Reply for Collected {
 #[cfg(test)]
 pikerag_test_support::fuzz_replies! { reply_look: Look, reply_collected: Collected }
 
+/// Characters of a fact or of a sub-question, and how many there may be.
+const FACT: usize = 400;
+const FACTS: usize = 12;
+const MISSING: usize = 5;
+
 /// Keys in the order in which they are to be written: reasons before the verdict, the verdict before the answer.
 fn schema(answers: bool) -> Schema {
     let fact = json!({
         "type": "object",
-        "properties": {"passage": {"type": "integer"}, "fact": {"type": "string"}},
+        "properties": {"passage": {"type": "integer"}, "fact": at_most(FACT)},
         "required": ["passage", "fact"],
         "additionalProperties": false
     });
-    let text = || json!({"type": "string"});
-    let answer = answers.then(|| ("answer", text()));
+    let answer = answers.then(|| ("answer", json!({"type": "string"})));
     let keys = [
-        ("thinking", text()),
-        ("facts", json!({"type": "array", "items": fact})),
+        ("thinking", at_most(THINKING)),
+        ("facts", json!({"type": "array", "items": fact, "maxItems": FACTS})),
         ("sufficient", json!({"type": "boolean"})),
-        ("missing", json!({"type": "array", "items": text()})),
+        ("missing", json!({"type": "array", "items": at_most(FACT), "maxItems": MISSING})),
     ];
     let name = if answers { "look" } else { "look_collecting" };
     shape(name, keys.into_iter().chain(answer))

@@ -2,9 +2,10 @@
 //! passage.
 
 use pikerag_knowledge::{Chunk, ChunkId, Context, FactRead};
-use pikerag_language::estimate_tokens;
 use pikerag_prompt::{numbered_passages, quiet_words};
 use pikerag_reason::{Claim, bearing_words};
+
+use crate::candidates::tokens_of;
 
 /// Questions of passages that are not shown which a look is told of, at most.
 const OTHERS: usize = 6;
@@ -102,7 +103,7 @@ impl Shelf {
         let (mut room, mut held) = (tokens, Vec::new());
         for number in numbers {
             let Some(chunk) = self.chunk(*number) else { continue };
-            let size = estimate_tokens(&chunk.full_title()) + estimate_tokens(&chunk.text);
+            let size = tokens_of(chunk);
             if held.is_empty() || size <= room {
                 room = room.saturating_sub(size);
                 held.push(*number);

@@ -3,13 +3,14 @@
 
 use pikerag_knowledge::{Event, Question, Role, Schema};
 use pikerag_prompt::{Prompt, Prose, Reply, Unreadable, numbered, object, quiet_headings, text};
-use pikerag_reason::Reading;
+use pikerag_reason::{Reading, how_to_answer, how_to_answer_alone, lacking};
 use serde_json::json;
 
 use super::graph::Graph;
 use super::{Knowledge, TEMPERATURE};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
+use crate::verdict::shape;
 
 const REASON: Prompt =
     Prompt::new(Role::Reason, include_str!("../prompts/crp_reason.md"), 1024).at(TEMPERATURE);
@@ -70,6 +71,7 @@ impl Steps<'_> {
         let asked = quiet_headings(&self.question.text);
         let step = quiet_headings(step);
         let inputs = [
+            ("form", how_to_answer(self.question.form)),
             ("question", asked.as_str()),
             ("conditions", conditions.as_str()),
             ("knowledge", known),
@@ -98,7 +100,8 @@ pub(super) async fn merged(
         answers.iter().map(|one| format!("{} ({})", one.answer, one.rationale)).collect();
     let shown = numbered(shown.iter().map(String::as_str));
     let asked = quiet_headings(&question.text);
-    let inputs = [("question", asked.as_str()), ("answers", shown.as_str())];
+    let form = how_to_answer_alone(question.form);
+    let inputs = [("form", form), ("question", asked.as_str()), ("answers", shown.as_str())];
     let said = run.ask::<Concluded>(ports, &ABSTRACT, &inputs).await?;
     Ok(Some(said.map_or_else(|| first.clone(), |said| said.0)))
 }
@@ -115,13 +118,9 @@ struct Concluded(Reading);
 
 impl Reply for Concluded {
     fn schema() -> Option<Schema> {
-        let schema = json!({
-            "type": "object",
-            "properties": {"answer": {"type": "string"}, "rationale": {"type": "string"}},
-            "required": ["answer", "rationale"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "answer".to_owned(), schema })
+        let text = || json!({"type": "string"});
+        let lacking = json!({"type": ["string", "null"]});
+        Some(shape("answer", [("rationale", text()), ("answer", text()), ("lacking", lacking)]))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
@@ -129,6 +128,7 @@ impl Reply for Concluded {
         Ok(Self(Reading {
             answer: text(&object, "answer")?,
             rationale: text(&object, "rationale").unwrap_or_default(),
+            missing: lacking(&object).into_iter().collect(),
             ..Reading::default()
         }))
     }

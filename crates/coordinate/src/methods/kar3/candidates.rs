@@ -4,19 +4,20 @@ use std::collections::HashMap;
 
 use pikerag_knowledge::{Atom, AtomKind, Candidate, ChunkId, Context, Question, Via};
 use pikerag_language::content_words;
-use pikerag_retrieve::{AtomHit, Search, SearchParams, Walk, atoms, hops, nearest, search};
+use pikerag_retrieve::{AtomHit, Search, Walk, atoms, hops, nearest, search};
 use serde::{Deserialize, Serialize};
 
 use super::{Mode, Params, Retriever};
-use crate::candidates::{atom_candidates, chunk_candidates};
+use crate::candidates::{atom_candidates, chunk_candidates, fetch, tokens_of};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{DELTA, Path, RetrievalParams, retrieve};
 
-/// What stands under a loop that a weak model could not walk: so many chunks as naive RAG would
-/// answer from, 16.
+/// What is read beside the chunks that the loop chose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fallback {
+    /// Chunks of the search that loses nowhere.
+    Auto,
     /// Those of hop retrieval.
     Hops,
     /// Those of all layers (PIKE-RAG §5.2.3).
@@ -26,6 +27,11 @@ pub enum Fallback {
     /// None: the paper's. A model then may have to answer from nothing.
     Off,
 }
+
+/// Chunks that a context is filled up to where the model found enough: as many as a first look of `adaptive` reads.
+const BESIDE: usize = 8;
+/// And their tokens, the chosen ones included.
+const BESIDE_TOKENS: u64 = 1500;
 
 /// Candidates that the proposals find.
 pub(super) async fn by_proposals(
@@ -110,9 +116,7 @@ pub(super) async fn lacking(
     let mut all = atom_candidates(ports, &atoms, needs, Via::Atoms).await?;
     for need in needs {
         let wanted = params.k.get() + context.chunks.len();
-        let auto =
-            SearchParams { hops: params.hops, layers: params.layers, ..SearchParams::default() };
-        let look = |k| search(ports.finder(), Search::Auto, need, k, auto);
+        let look = |k| search(ports.finder(), Search::Auto, need, k, params.weights);
         let mut hits = ports.best(need, wanted, look).await?;
         hits.retain(|hit| !context.holds(hit.chunk));
         hits.truncate(params.k.get());
@@ -126,30 +130,50 @@ pub(super) async fn lacking(
     Ok(found)
 }
 
-/// What stands under a loop that ended with too little.
+/// Chunks of the question itself where the loop ended with too little: as many as naive RAG would answer from.
 pub(super) async fn fallback(
     ports: &Ports,
     question: &Question,
+    context: &Context,
     params: Params,
 ) -> Result<Vec<Candidate>, SolveError> {
+    let query = question.query();
     let naive = RetrievalParams::chunks();
-    match params.fallback {
-        Fallback::Off => Ok(Vec::new()),
-        Fallback::Plain => retrieve(ports, question.query(), naive).await,
-        Fallback::Layers => {
-            retrieve(
-                ports,
-                question.query(),
-                RetrievalParams { path: Path::Layers(params.layers), ..naive },
-            )
-            .await
-        }
+    let by = |path| RetrievalParams { path, ..naive };
+    let mut found = match params.fallback {
+        Fallback::Off => Vec::new(),
+        Fallback::Plain => retrieve(ports, query, naive).await?,
+        Fallback::Auto => retrieve(ports, query, by(Path::Auto(params.weights))).await?,
+        Fallback::Layers => retrieve(ports, query, by(Path::Layers(params.weights.layers))).await?,
         Fallback::Hops => {
-            let search = |k| hops(ports.finder(), question.query(), k, params.hops);
-            let hits = ports.best(question.query(), naive.chunks, search).await?;
-            chunk_candidates(ports, &hits, Via::Hops, question.query()).await
+            let search = |k| hops(ports.finder(), query, k, params.weights.hops);
+            let hits = ports.best(query, naive.chunks, search).await?;
+            chunk_candidates(ports, &hits, Via::Hops, query).await?
         }
-    }
+    };
+    found.retain(|candidate| !context.holds(candidate.chunk));
+    Ok(found)
+}
+
+/// A few of those where the model found enough, as far as there is room.
+pub(super) async fn beside(
+    ports: &Ports,
+    question: &Question,
+    context: &Context,
+    params: Params,
+) -> Result<Vec<Candidate>, SolveError> {
+    let mut found = fallback(ports, question, context, params).await?;
+    found.truncate(BESIDE.saturating_sub(context.chunks.len()));
+    let held: u64 = context.chunks.iter().map(|held| tokens_of(&held.chunk)).sum();
+    let mut room = BESIDE_TOKENS.saturating_sub(held);
+    let chunks = fetch(ports, &found).await?;
+    found.retain(|candidate| {
+        let chunk = chunks.iter().find(|chunk| chunk.id == candidate.chunk);
+        let Some(size) = chunk.map(tokens_of).filter(|size| *size <= room) else { return false };
+        room -= size;
+        true
+    });
+    Ok(found)
 }
 
 /// Where the links of the chosen chunks lead.

@@ -1,14 +1,52 @@
-//! What if the context does not settle the question? The answer says what it lacks, and that is looked up (ours).
+//! What is read in the end? What the loop chose, chunks of the question beside it, and, where the answer says that it lacks
+//! something, what is found of that (ours).
 
-use pikerag_knowledge::{Answer, Context, Event, Question};
+use pikerag_knowledge::{Answer, Context, Event, Question, StopReason};
 
-use super::{Params, candidates};
+use super::{Fallback, Params, candidates, offline};
 use crate::candidates::fetch;
 use crate::conclude::{conclude_read, conclude_unread};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::answer_step;
 use crate::run::Run;
 use crate::verdict::is_unknown;
+
+/// Fills the context up with chunks of the question itself: no worse than naive RAG, however weak the model. With hop
+/// retrieval as the loop, only a context that stayed empty.
+pub(super) async fn fill_up(
+    ports: &Ports,
+    question: &Question,
+    context: &mut Context,
+    params: Params,
+    run: &mut Run,
+) -> Result<(), SolveError> {
+    if params.fallback == Fallback::Off || (offline(ports) && !context.chunks.is_empty()) {
+        return Ok(());
+    }
+    let found = match context.chunks.is_empty() || was_cut_short(run) {
+        true => candidates::fallback(ports, question, context, params).await?,
+        false => candidates::beside(ports, question, context, params).await?,
+    };
+    if !found.is_empty() {
+        for chunk in fetch(ports, &found).await? {
+            context.add(0, chunk);
+        }
+        run.push(Event::Gathered { candidates: found });
+    }
+    Ok(())
+}
+
+/// Whether the loop ended otherwise than by a verdict of the model or by its limit.
+fn was_cut_short(run: &Run) -> bool {
+    let reason = run.events().rev().find_map(|event| match event {
+        Event::Stopped { reason, .. } => Some(*reason),
+        _ => None,
+    });
+    matches!(
+        reason,
+        Some(StopReason::Unreadable | StopReason::NothingFound | StopReason::NoneHelps)
+    )
+}
 
 /// Line 14, and once more where the answer says what the context lacks (ours): what it lacks is looked up as the
 /// proposals of a round are, and all that is found is read.

@@ -106,6 +106,7 @@ impl Engine {
             questions: set.items.len() as u64,
             chunk_tokens: chunk_tokens(set).min(most_chunk_tokens),
             most_chunk_tokens,
+            tag_calls: self.settings().methods.weights.tags.calls(),
         };
         let mut all = Vec::new();
         let runs = match self.base() {

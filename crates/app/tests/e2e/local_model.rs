@@ -1,0 +1,100 @@
+//! Does the product speak with a real server of a real model? SmolLM2-135M behind llama.cpp: it knows next to nothing, but its
+//! schemas, log-probabilities and cut replies are real. `crates/test-support/llm/serve.py prepare` fetches it.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use pikerag_test_support::absent;
+use serde_json::Value;
+
+use crate::common::Place;
+
+/// A server that ends with this.
+struct Model {
+    child: Child,
+    address: String,
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        // It ends with its input; whoever is in the middle of a reply is not waited for.
+        drop(self.child.stdin.take());
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// The folder that `serve.py prepare` made, where CI has it.
+fn prepared() -> Option<PathBuf> {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))?;
+    let folder = cache.join("pikerag/llm");
+    (folder.join("model.gguf").is_file() && folder.join("venv/bin/python").is_file())
+        .then_some(folder)
+}
+
+fn started() -> Option<Model> {
+    let Some(folder) = prepared() else {
+        absent(
+            "a small language model",
+            "is not in the cache (crates/test-support/llm/serve.py prepare)",
+        );
+        return None;
+    };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../test-support/llm/serve.py");
+    let mut child = Command::new(folder.join("venv/bin/python"))
+        .arg(script)
+        .arg("run")
+        .arg(&folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the server starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("it was piped")).lines();
+    let address = lines.find_map(|line| line.ok().filter(|line| line.starts_with("http")));
+    let address = address.expect("the server says where it listens");
+    Some(Model { child, address })
+}
+
+#[test]
+fn a_real_small_model_is_asked_over_the_wire() {
+    let Some(model) = started() else { return };
+    let place = Place::new()
+        .set("OPENAI_BASE_URL", &format!("{}/v1", model.address))
+        .set("OPENAI_MODEL", "smollm2");
+    place.write(
+        "docs/crane.md",
+        "# KX-40 crane\n\nThe KX-40 crane was designed by Ilse Brandt. It lifts forty tons.\n",
+    );
+    place.write("docs/brandt.md", "# Ilse Brandt\n\nIlse Brandt was born in Varnsund.\n");
+    place.write("pikerag.toml", "[embed]\nkind = \"none\"\n[index]\natoms = [\"sentences\"]\n");
+    place.run_to(0, &["--base", "base", "index", "docs"]);
+    let ask = |method: &str| -> Value {
+        let question = "Who designed the KX-40 crane?";
+        place.run_to(0, &["--base", "base", "--json", "ask", "--method", method, question]).json()
+    };
+    let told = |run: &Value| run["answer"]["trace"].to_string();
+
+    // The grammar of the schema: whatever the model makes of it, a look is readable, and has all its keys.
+    let adaptive = ask("adaptive");
+    assert!(told(&adaptive).contains("\"looked\""), "{adaptive:#}");
+    assert!(!told(&adaptive).contains("unreadable"), "{adaptive:#}");
+    let one = ask("naive-rag");
+    assert_eq!(one["answer"]["written_by"]["kind"], "language_model", "{one:#}");
+
+    // Log-probabilities: each passage's answer is weighed by them.
+    let replug = ask("replug");
+    assert!(told(&replug).contains("log_probabilities"), "{replug:#}");
+
+    // Little room: a reply that is cut off is asked for again with more, and nothing breaks where that is not enough.
+    place.write(
+        "pikerag.toml",
+        "[chat]\nreply_tokens = 8\n[embed]\nkind = \"none\"\n[index]\natoms = [\"sentences\"]\n",
+    );
+    let cut = ask("hop-rag");
+    assert_eq!(cut["state"], "answered", "{cut:#}");
+    let calls = cut["answer"]["spent"]["by_role"]["answer"][0].as_u64().unwrap();
+    assert_eq!(calls, 2, "{cut:#}");
+}
