@@ -211,8 +211,7 @@ pub(crate) fn conclusion(answer: &Answer, spent: &Spent) -> String {
     if !answer.missing.is_empty() {
         let missing = answer.missing.iter().map(|missing| short(missing, 240));
         let missing: Vec<String> = missing.collect();
-        let _ =
-            writeln!(shown, "\nNot settled by the documents, which lack: {}", missing.join(" · "));
+        let _ = writeln!(shown, "\nNot settled by the documents. Lacking: {}", missing.join(" · "));
     }
     if !answer.citations.is_empty() {
         let _ = writeln!(shown);

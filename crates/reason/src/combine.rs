@@ -24,9 +24,12 @@ pub async fn combine(
     account: &mut Account,
 ) -> Result<String, AskError> {
     let (asked, follow_ups) = (one_line(&question.text), transcript(pairs));
-    let form = how_to_answer_alone(question.form);
-    let inputs =
-        [("form", form), ("question", asked.as_str()), ("follow_ups", follow_ups.as_str())];
+    let form = how_to_answer_alone(question);
+    let inputs = [
+        ("form", form.as_ref()),
+        ("question", asked.as_str()),
+        ("follow_ups", follow_ups.as_str()),
+    ];
     let Prose(said) = ask(model, &COMBINE, &inputs, account).await?;
     Ok(short_answer(&said))
 }

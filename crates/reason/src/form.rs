@@ -1,9 +1,37 @@
 //! What is a model told about the answer that is wanted? The same words in every prompt that asks for one.
 
-use pikerag_knowledge::AnswerForm;
+use std::borrow::Cow;
+
+use pikerag_knowledge::{AnswerForm, Question};
+use pikerag_language::is_chinese;
 
 /// How an answer has to look that is read off passages: the metric of a task counts what its prompt asks for.
-pub fn how_to_answer(form: AnswerForm) -> &'static str {
+pub fn how_to_answer(question: &Question) -> Cow<'static, str> {
+    in_its_language(question, off_passages(question.form))
+}
+
+/// How an answer has to look that is given without passages: from what is known, or from other answers.
+pub fn how_to_answer_alone(question: &Question) -> Cow<'static, str> {
+    in_its_language(question, alone(question.form))
+}
+
+/// Small models that are told in English to answer in the language of the question answer in English.
+fn in_its_language(question: &Question, form: &'static str) -> Cow<'static, str> {
+    match is_in_chinese(question) {
+        true => Cow::Owned(form.replace("in the language of the question", "in Chinese (用中文)")),
+        false => Cow::Borrowed(form),
+    }
+}
+
+fn is_in_chinese(question: &Question) -> bool {
+    let letters = || question.text.chars().filter(|c| c.is_alphabetic());
+    let chinese = letters().filter(|c| is_chinese(*c)).count();
+    let is_japanese = letters().any(|c| ('\u{3040}'..='\u{30FF}').contains(&c));
+    // Names and terms in it may be in Latin letters.
+    0 < chinese && !is_japanese && letters().count() <= 4 * chinese
+}
+
+fn off_passages(form: AnswerForm) -> &'static str {
     match form {
         AnswerForm::Fitting => {
             "Give the answer that the question asks for, and no more: a name, a date, a number, yes or no, or a phrase \
@@ -18,12 +46,11 @@ pub fn how_to_answer(form: AnswerForm) -> &'static str {
             "Answer in full sentences, with all conditions and exceptions that the passages tell, in their words and in \
              the language of the question."
         }
-        AnswerForm::Choice | AnswerForm::Articles | AnswerForm::Crimes => how_to_answer_alone(form),
+        AnswerForm::Choice | AnswerForm::Articles | AnswerForm::Crimes => alone(form),
     }
 }
 
-/// How an answer has to look that is given without passages: from what is known, or from other answers.
-pub fn how_to_answer_alone(form: AnswerForm) -> &'static str {
+fn alone(form: AnswerForm) -> &'static str {
     match form {
         AnswerForm::Fitting => {
             "Give the answer that the question asks for, and no more: a name, a date, a number, yes or no, or a phrase \
@@ -48,6 +75,30 @@ pub fn how_to_answer_alone(form: AnswerForm) -> &'static str {
         AnswerForm::Crimes => {
             "The answer is the name of the crime, or the names of all of them with semicolons between them, and nothing \
              else, in the language of the question."
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever the form, a Chinese question is told so in Chinese, names in Latin letters or not.
+    #[test]
+    fn the_language_is_named_where_it_is_chinese() {
+        use AnswerForm::{Articles, Crimes, Fitting, Long, Short};
+        for form in [Fitting, Short, Long, Articles, Crimes] {
+            for how in [how_to_answer, how_to_answer_alone] {
+                let of = |text: &str| how(&Question { form, ..Question::new("", text) });
+                assert!(of("HX-M150电机质保期多久？").contains("in Chinese (用中文)"), "{form:?}");
+                assert!(
+                    of("Who wrote 红楼梦, and when was it published?")
+                        .contains("language of the question")
+                );
+                for other in ["", "誰がこの本を書きましたか"] {
+                    assert!(of(other).contains("language of the question"), "{form:?} {other}");
+                }
+            }
         }
     }
 }

@@ -42,9 +42,9 @@ pub async fn read(
         shown => shown,
     };
     let asked = quiet_headings(&question.text);
-    let notes = quiet_headings(notes);
+    let (notes, form) = (quiet_headings(notes), how_to_answer(question));
     let inputs = [
-        ("form", how_to_answer(question.form)),
+        ("form", form.as_ref()),
         ("context", shown.as_str()),
         ("notes", notes.as_str()),
         ("question", asked.as_str()),

@@ -74,8 +74,8 @@ pub async fn solve(
     let recalled = match params.reasoning {
         Reasoning::None => {
             let asked = quiet_headings(&question.text);
-            let form = how_to_answer_alone(question.form);
-            let inputs = [("form", form), ("question", asked.as_str())];
+            let form = how_to_answer_alone(question);
+            let inputs = [("form", form.as_ref()), ("question", asked.as_str())];
             run.ask::<AtOnce>(ports, &DIRECT, &inputs).await?.map(|reply| reply.0)
         }
         Reasoning::StepByStep => recall(ports, run, question, "").await?,
@@ -100,8 +100,8 @@ pub(crate) async fn recall(
     notes: &str,
 ) -> Result<Option<Recalled>, SolveError> {
     let (asked, notes) = (quiet_headings(&question.text), quiet_headings(notes));
-    let form = how_to_answer_alone(question.form);
-    let inputs = [("form", form), ("question", asked.as_str()), ("notes", notes.as_str())];
+    let form = how_to_answer_alone(question);
+    let inputs = [("form", form.as_ref()), ("question", asked.as_str()), ("notes", notes.as_str())];
     Ok(run.ask::<StepByStep>(ports, &STEP_BY_STEP, &inputs).await?.map(|reply| reply.0))
 }
 

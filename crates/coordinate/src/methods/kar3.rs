@@ -167,7 +167,8 @@ impl MethodParams for Params {
             calls: 1.4 * params.n.get() as f64,
             // And one more reading, unless it is the paper's.
             most_calls: 2 * params.n.get() as u64 + 2,
-            chunks: 0.3 * params.n.get() as f64,
+            // In one call of seven chunks of the question are read besides.
+            chunks: 0.3 * params.n.get() as f64 + if params.mode == Mode::Ours { 1.0 } else { 0.0 },
             most_chunks: (params.n.get() as u64 + 16)
                 .max(params.n.get() as u64 + 4 * params.k.get() as u64),
             most_chunk_tokens: None,

@@ -108,8 +108,9 @@ async fn answer_from(
     chunk: &Chunk,
 ) -> (Run, Result<Option<Sure>, SolveError>) {
     let (context, asked) = (passages([chunk]), quiet_headings(&question.text));
-    let form = how_to_answer(question.form);
-    let inputs = [("form", form), ("context", context.as_str()), ("question", asked.as_str())];
+    let form = how_to_answer(question);
+    let inputs =
+        [("form", form.as_ref()), ("context", context.as_str()), ("question", asked.as_str())];
     let said = ask_surely(ports, &mut run, &PROMPT, &inputs).await;
     (run, said)
 }

@@ -54,10 +54,10 @@ pub(super) async fn look(
         passages => passages,
     };
     let (facts, tried, others) = (shelf.facts_so_far(), shelf.tried(), shelf.others(shown));
-    let lookups = asking.lookups.to_string();
+    let (lookups, form) = (asking.lookups.to_string(), how_to_answer(question));
     let yes = |is: bool| if is { "yes" } else { "" };
     let inputs = [
-        ("form", how_to_answer(question.form)),
+        ("form", form.as_ref()),
         ("answers", yes(asking.answers)),
         ("last", yes(asking.is_last)),
         ("lookups", lookups.as_str()),

@@ -1,7 +1,7 @@
 //! Can a model collect facts and answer at once? It is tried on a handful of passages that come with the program, for the
 //! price of five short calls.
 
-use pikerag_knowledge::{Account, AnswerForm, ChatModel};
+use pikerag_knowledge::{Account, AnswerForm, ChatModel, Question};
 use pikerag_language::fold::tokens;
 use pikerag_prompt::{AskError, ask};
 use pikerag_reason::how_to_answer;
@@ -80,8 +80,10 @@ const CASES: [Case; 5] = [
 pub async fn try_out(model: &dyn ChatModel) -> Result<Trial, AskError> {
     let mut right = 0;
     for Case { passages, question, answer } in &CASES {
+        let asked = Question { form: AnswerForm::Short, ..Question::new("", *question) };
+        let form = how_to_answer(&asked);
         let inputs = [
-            ("form", how_to_answer(AnswerForm::Short)),
+            ("form", form.as_ref()),
             ("answers", "yes"),
             ("last", ""),
             ("lookups", "3"),

@@ -69,9 +69,9 @@ impl Steps<'_> {
     ) -> Result<Option<Reading>, SolveError> {
         let conditions = listed(condition);
         let asked = quiet_headings(&self.question.text);
-        let step = quiet_headings(step);
+        let (step, form) = (quiet_headings(step), how_to_answer(self.question));
         let inputs = [
-            ("form", how_to_answer(self.question.form)),
+            ("form", form.as_ref()),
             ("question", asked.as_str()),
             ("conditions", conditions.as_str()),
             ("knowledge", known),
@@ -100,8 +100,9 @@ pub(super) async fn merged(
         answers.iter().map(|one| format!("{} ({})", one.answer, one.rationale)).collect();
     let shown = numbered(shown.iter().map(String::as_str));
     let asked = quiet_headings(&question.text);
-    let form = how_to_answer_alone(question.form);
-    let inputs = [("form", form), ("question", asked.as_str()), ("answers", shown.as_str())];
+    let form = how_to_answer_alone(question);
+    let inputs =
+        [("form", form.as_ref()), ("question", asked.as_str()), ("answers", shown.as_str())];
     let said = run.ask::<Concluded>(ports, &ABSTRACT, &inputs).await?;
     Ok(Some(said.map_or_else(|| first.clone(), |said| said.0)))
 }
