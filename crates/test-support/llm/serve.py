@@ -49,6 +49,10 @@ def run(folder: Path) -> None:
     params.n_parallel = 2
     params.n_ctx = 2 * 8192
     params.use_jinja = True
+    # Other tests run beside it: few threads, and none that spins while it waits.
+    for cpu in (params.cpuparams, params.cpuparams_batch):
+        cpu.n_threads = 2
+        cpu.poll = 0
     server = xllamacpp.Server(params)
     print(server.listening_address, flush=True)
     # Nobody reads on: what the server has to say is not to fill a pipe, or to break on a closed one.
