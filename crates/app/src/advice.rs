@@ -188,6 +188,9 @@ fn engine(error: &EngineError) -> Option<String> {
         EngineError::Solve(error) => return solve(error),
         EngineError::Retrieve(RetrieveError::Rerank(error)) => return reranking(error),
         EngineError::Settings(error) => return settings(error),
+        EngineError::ClassOfOtherMethod { .. } => {
+            "leave `--method` out, or `--class` and `--level`"
+        }
         EngineError::EmptyQuestion => "put it in quotes: `pikerag ask \"Who …?\"`",
         EngineError::EmptyQuery => "put it in quotes: `pikerag search \"…\"`",
         EngineError::NoMethod(_) => "`pikerag methods` says what each does",

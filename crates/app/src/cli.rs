@@ -1,5 +1,6 @@
 //! Which words does the command line know?
 
+mod ask;
 mod keep;
 mod look;
 mod misuse;
@@ -13,6 +14,7 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use pikerag_engine::knowledge::Condition;
 
+pub(crate) use self::ask::{Ask, ClassifierName, Classify};
 pub(crate) use self::keep::{Delete, Original, Paths, Trust};
 pub(crate) use self::look::{
     Graph, GraphCommand, GraphExport, GraphFormat, Methods, Propose, Records, SchemaCommand, Tags,
@@ -98,6 +100,8 @@ pub(crate) enum Command {
     Index(Index),
     /// Answer a question.
     Ask(Ask),
+    /// Say of which class a question is, and why, without answering it.
+    Classify(Classify),
     /// List what was asked, show it again, walk it again, decide it otherwise, compare.
     Runs(Runs),
     /// List the methods of `ask`, or say what one takes and costs.
@@ -211,24 +215,6 @@ pub(crate) enum StructureName {
     Tree,
     /// Tags by class, which map a reader's words to the documents'. Needs a chat model.
     Tags,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Ask {
-    /// The question, in quotes.
-    #[arg(required = true, value_name = "QUESTION")]
-    pub(crate) question: Vec<String>,
-    /// How to answer it: `adaptive` where a chat model is set, else `auto-rag`.
-    #[arg(long, short)]
-    pub(crate) method: Option<String>,
-    #[command(flatten)]
-    pub(crate) filters: Filters,
-    /// Tells the reasoning, too: what was looked for, found and chosen.
-    #[arg(long, conflicts_with = "quiet")]
-    pub(crate) trace: bool,
-    /// Only the answer with its citations.
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! What does each verb do? Arguments become a request, the response becomes text or JSON and an exit code.
 
 mod answer;
+mod classify;
 mod doctor;
 mod eval;
 mod files;
@@ -56,6 +57,7 @@ async fn verb(engine: &Engine, json: bool, command: &Command) -> anyhow::Result<
         Command::Check { repair } => keep::check(engine, json, *repair).await,
         Command::Original(original) => keep::original(engine, json, original).await,
         Command::Ask(ask) => answer::ask(engine, json, ask).await,
+        Command::Classify(classify) => classify::classify(engine, json, classify).await,
         Command::Runs(runs) => runs::runs(engine, json, runs).await,
         Command::Methods(methods) => methods::methods(engine, json, methods),
         Command::Search(search) => answer::search(engine, json, search).await,

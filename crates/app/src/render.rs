@@ -1,194 +1,22 @@
 //! How does an answer look on a terminal? The reasoning as a tree, the answer with numbered
 //! citations, the cost.
 
+mod trace;
+mod worked;
+
 use std::fmt::Write;
 
 use jiff::Timestamp;
-use pikerag_engine::knowledge::{
-    Answer, Candidate, Check, Event, FactRead, Millis, RunEvent, Span, Spent, WrittenBy,
-};
+use pikerag_engine::knowledge::{Answer, Check, Millis, Span, Spent, WrittenBy};
 use pikerag_engine::parts::Estimate;
 use pikerag_engine::{Cost, CostPart};
 
+pub(crate) use self::trace::{numbered, reasoning};
 use crate::plain::one_line;
-use crate::words::{asked, judged_by, parts, plural, via, why};
+use crate::words::plural;
 
-/// Candidates of a hop that are listed; the rest is counted.
-const LISTED: usize = 6;
-
-/// What happened in a run, as a tree.
-pub(crate) fn reasoning(events: &[RunEvent]) -> String {
-    let mut tree = String::new();
-    let mut hop = 0;
-    for RunEvent { event, .. } in events {
-        write_hop(&mut tree, event, &mut hop);
-        let _ = write_event(&mut tree, event);
-    }
-    tree
-}
-
-/// The same with the number of each event before its first line, and a star where it is a decision.
-pub(crate) fn numbered(events: &[RunEvent]) -> String {
-    let mut shown = String::new();
-    for RunEvent { seq, decision, event, .. } in events {
-        let mut lines = String::new();
-        let _ = write_event(&mut lines, event);
-        let star = if *decision { '*' } else { ' ' };
-        for (place, line) in lines.lines().enumerate() {
-            let _ = match place {
-                0 => writeln!(shown, "{seq:>4}{star} {line}"),
-                _ => writeln!(shown, "      {line}"),
-            };
-        }
-    }
-    shown
-}
-
-fn write_hop(tree: &mut String, event: &Event, hop: &mut usize) {
-    if let Some(at) = event_hop(event).filter(|at| at != hop) {
-        *hop = at;
-        let _ = writeln!(tree, "├─ hop {at}");
-    }
-}
-
-fn event_hop(event: &Event) -> Option<usize> {
-    match event {
-        Event::Looked { look: hop, .. }
-        | Event::Proposed { hop, .. }
-        | Event::Retrieved { hop, .. }
-        | Event::Selected { hop, .. }
-        | Event::Stopped { hop, .. } => Some(*hop),
-        _ => None,
-    }
-}
-
-fn write_event(tree: &mut String, event: &Event) -> std::fmt::Result {
-    match event {
-        Event::Began { method, question } => writeln!(tree, "{question}  ({method})"),
-        Event::Proposed { thinking, proposals, .. } => {
-            if !thinking.is_empty() {
-                writeln!(tree, "│  ├─ thinking: {}", short(thinking, 160))?;
-            }
-            for proposal in proposals {
-                writeln!(tree, "│  ├─ proposes: {}", one_line(proposal))?;
-            }
-            Ok(())
-        }
-        Event::Retrieved { candidates, .. } => {
-            writeln!(tree, "│  ├─ finds {}", count(candidates.len(), "candidate"))?;
-            write_candidates(tree, "│  │  ", candidates)
-        }
-        Event::Selected { title, index, .. } => {
-            writeln!(tree, "│  └─ chooses {}: {}", index + 1, one_line(title))
-        }
-        Event::Stopped { reason, .. } => writeln!(tree, "│  └─ ends: {}", why(*reason)),
-        Event::Unreadable { role, reason } => {
-            writeln!(tree, "│  ├─ the reply to `{role}` stayed unreadable: {reason}")
-        }
-        Event::Gathered { candidates } => {
-            writeln!(tree, "├─ gathers {}", count(candidates.len(), "chunk"))?;
-            write_candidates(tree, "│  ", candidates)
-        }
-        Event::Looked { thinking, facts, answer, .. } => write_look(tree, thinking, facts, answer),
-        Event::Thought { step, text } => writeln!(tree, "├─ {step}. {}", short(text, 160)),
-        Event::Asked { depth, question } => {
-            writeln!(tree, "├─ {}asks: {}", "│  ".repeat(*depth), short(question, 160))
-        }
-        Event::Resolved { depth, answer, .. } => {
-            writeln!(tree, "├─ {}answered: {}", "│  ".repeat(*depth), short(answer, 160))
-        }
-        Event::Judged { criterion, of, holds, score, by } => {
-            let verdict = if *holds { "yes" } else { "no" };
-            let score = score.map(|score| format!(" {score:.2}")).unwrap_or_default();
-            let by = judged_by(*by);
-            writeln!(tree, "├─ {}? {verdict}{score} ({by}): {}", asked(*criterion), short(of, 100))
-        }
-        Event::Node { node, after, text } => {
-            let after: Vec<String> = after.iter().map(ToString::to_string).collect();
-            let after = if after.is_empty() {
-                String::new()
-            } else {
-                format!(" after {}", after.join(", "))
-            };
-            writeln!(tree, "├─ node {node}{after}: {}", short(text, 140))
-        }
-        Event::Merged { steps, into } => {
-            writeln!(tree, "├─ merges {} into: {}", count(steps.len(), "step"), short(into, 140))
-        }
-        Event::Path { nodes, answer } => {
-            let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
-            writeln!(tree, "├─ path {}: {}", nodes.join(" → "), short(answer, 140))
-        }
-        Event::Consulted { nodes } => {
-            writeln!(tree, "├─ looks at {}", count(nodes.len(), "distilled node"))?;
-            for node in nodes.iter().take(LISTED) {
-                writeln!(tree, "│  {:.3} {}", node.score, short(&node.title, 100))?;
-            }
-            Ok(())
-        }
-        Event::Tagged { tags, query, keywords } => {
-            for tag in tags {
-                let class =
-                    if tag.class.is_empty() { String::new() } else { format!(" ({})", tag.class) };
-                let to = if tag.to.is_empty() { "?".to_owned() } else { tag.to.join("; ") };
-                let tag = short(&tag.tag, 60);
-                writeln!(tree, "├─ tag: {tag}{class} → {}", short(&to, 100))?;
-            }
-            writeln!(tree, "├─ searches for: {}", short(query, 160))?;
-            if !keywords.is_empty() {
-                writeln!(tree, "├─ and for the tags: {}", short(&keywords.join("; "), 160))?;
-            }
-            Ok(())
-        }
-        Event::Noted { note } => writeln!(tree, "├─ {note}"),
-        Event::Answered { .. } => writeln!(tree, "└─ answers"),
-    }
-}
-
-fn write_look(
-    tree: &mut String,
-    thinking: &str,
-    facts: &[FactRead],
-    answer: &str,
-) -> std::fmt::Result {
-    if !thinking.is_empty() {
-        writeln!(tree, "│  ├─ thinking: {}", short(thinking, 240))?;
-    }
-    for FactRead { passage, title, text, stands, .. } in facts {
-        let doubt = if *stands { "" } else { " (not in these words)" };
-        let title = short(title, 60);
-        writeln!(tree, "│  ├─ reads [{passage}] {title}: {}{doubt}", short(text, 160))?;
-    }
-    match answer {
-        "" => Ok(()),
-        answer => writeln!(tree, "│  ├─ would answer: {}", short(answer, 160)),
-    }
-}
-
-fn write_candidates(tree: &mut String, indent: &str, candidates: &[Candidate]) -> std::fmt::Result {
-    for (place, candidate) in candidates.iter().take(LISTED).enumerate() {
-        let parts = match parts(&candidate.parts) {
-            none if none.is_empty() => none,
-            parts => format!(" ({parts})"),
-        };
-        let leads_to = match candidate.atom {
-            Some(_) => format!("  → {}", one_line(&candidate.title)),
-            None => String::new(),
-        };
-        writeln!(
-            tree,
-            "{indent}{}. {:.3} {}{leads_to} [{}]{parts}",
-            place + 1,
-            candidate.score,
-            short(&candidate.text, 90),
-            via(candidate.via)
-        )?;
-    }
-    match candidates.len().checked_sub(LISTED) {
-        Some(more) if 0 < more => writeln!(tree, "{indent}… and {more} more"),
-        _ => Ok(()),
-    }
-}
+/// Citations that are listed; the rest is counted.
+const CITED: usize = 8;
 
 /// The answer, its citations, and the cost.
 pub(crate) fn conclusion(answer: &Answer, spent: &Spent) -> String {
@@ -198,17 +26,26 @@ pub(crate) fn conclusion(answer: &Answer, spent: &Spent) -> String {
         let _ = writeln!(shown, "\n{}; {}", written_by(answer), self::spent(spent));
         return shown;
     }
-    let mut numbers = String::new();
-    for citation in &answer.citations {
-        let _ = write!(numbers, "[{}]", citation.number);
-    }
+    let numbers = match answer.citations.as_slice() {
+        [first, .., last] if CITED < answer.citations.len() => {
+            format!("[{}]…[{}]", first.number, last.number)
+        }
+        citations => {
+            let numbers = citations.iter().map(|citation| format!("[{}]", citation.number));
+            numbers.collect::<Vec<_>>().concat()
+        }
+    };
     let text =
         if answer.text.trim().is_empty() { "(nothing was found)" } else { answer.text.as_str() };
-    let _ = writeln!(shown, "\n{text} {numbers}");
+    let _ = writeln!(shown, "\n{}", format!("{text} {numbers}").trim_end());
+    if let Some(worked) = &answer.worked {
+        shown.push_str(&worked::shown(worked));
+    }
     if !answer.rationale.is_empty() {
         let _ = writeln!(shown, "\n{}", answer.rationale);
     }
-    if !answer.missing.is_empty() {
+    // A refusal says what is lacking.
+    if !answer.missing.is_empty() && answer.missing != [answer.text.as_str()] {
         let missing = answer.missing.iter().map(|missing| short(missing, 240));
         let missing: Vec<String> = missing.collect();
         let _ = writeln!(shown, "\nNot settled by the documents. Lacking: {}", missing.join(" · "));
@@ -216,7 +53,7 @@ pub(crate) fn conclusion(answer: &Answer, spent: &Spent) -> String {
     if !answer.citations.is_empty() {
         let _ = writeln!(shown);
     }
-    for citation in &answer.citations {
+    for citation in answer.citations.iter().take(CITED) {
         let check = match citation.check {
             Check::Verified => "✓".to_owned(),
             Check::NotFound => "✗ these words do not stand there:".to_owned(),
@@ -228,6 +65,12 @@ pub(crate) fn conclusion(answer: &Answer, spent: &Spent) -> String {
             citation.number,
             place(&citation.uri, citation.page, citation.span),
             short(&citation.quote, 240)
+        );
+    }
+    if let Some(more @ 1..) = answer.citations.len().checked_sub(CITED) {
+        let _ = writeln!(
+            shown,
+            "… and {more} more; `--json` lists them, and the places of all records"
         );
     }
     let _ = writeln!(shown, "\n{}; {}", written_by(answer), self::spent(spent));
@@ -265,6 +108,9 @@ fn written_by(answer: &Answer) -> String {
     match &answer.written_by {
         WrittenBy::LanguageModel { model } => format!("answered by {model}"),
         WrittenBy::Quotation => "no language model wrote this: it quotes its evidence".to_owned(),
+        WrittenBy::Reckoning => {
+            "no language model wrote this: it was worked out of records".to_owned()
+        }
     }
 }
 

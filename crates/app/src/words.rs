@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use pikerag_engine::called;
-use pikerag_engine::knowledge::{Criterion, JudgedBy, StopReason, Via};
+use pikerag_engine::knowledge::worked::ForecastModel;
+use pikerag_engine::knowledge::{ClassifiedBy, Criterion, JudgedBy, StopReason, Via};
 
 /// Parts of scores, in the order in which they are shown: what the searches call them, and what people
 /// read. A part whose rank is known is shown with it.
@@ -101,6 +102,26 @@ pub(crate) fn asked(criterion: Criterion) -> &'static str {
 }
 
 /// Who judged.
+pub(crate) fn classified_by(by: ClassifiedBy) -> &'static str {
+    match by {
+        ClassifiedBy::Rules => "rules",
+        ClassifiedBy::Model => "a model",
+        ClassifiedBy::Asker => "whoever asked",
+    }
+}
+
+pub(crate) fn forecast_model(model: ForecastModel) -> &'static str {
+    match model {
+        ForecastModel::Combination => "mean of all models",
+        ForecastModel::Naive => "naive",
+        ForecastModel::SeasonalNaive => "seasonal naive",
+        ForecastModel::Mean => "mean",
+        ForecastModel::Drift => "drift",
+        ForecastModel::Smoothing => "exponential smoothing",
+        ForecastModel::Seasonal => "seasons and smoothing",
+    }
+}
+
 pub(crate) fn judged_by(by: JudgedBy) -> &'static str {
     match by {
         JudgedBy::LogProbabilities => "by log-probabilities",

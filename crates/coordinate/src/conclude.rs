@@ -121,5 +121,6 @@ async fn finish(
         written_by,
         citations,
         context,
+        worked: None,
     })
 }

@@ -1,5 +1,6 @@
 //! How is a question taken apart? By proposing sub-questions and selecting among what they find.
 
+pub(crate) mod inquiry;
 mod list;
 mod propose;
 mod select;

@@ -14,6 +14,7 @@ mod ports;
 mod quoting;
 mod retrieval;
 mod run;
+mod structuring;
 mod tag_use;
 mod tagging;
 mod verdict;
@@ -21,7 +22,7 @@ pub mod waiting;
 
 pub use fork::Retrace;
 pub use methods::{Method, Overrides, UnknownMethod, Weights, answer};
-pub use ports::{Certainty, LabelledQuestion, Models, Ports, RerankBy, SolveError};
+pub use ports::{Certainty, LabelledQuestion, Models, Ports, RerankBy, SolveError, Tables};
 pub use retrieval::{Path, RetrievalParams};
 pub use run::{Clock, Finished, MethodLabel, Run, RunParams};
 pub use tag_use::TagUse;

@@ -10,6 +10,7 @@ pub mod iter_retgen;
 pub mod kar3;
 pub mod least_to_most;
 pub mod naive_rag;
+pub mod pike;
 pub mod probtree;
 pub mod ra_isf;
 pub mod raptor;
@@ -114,6 +115,8 @@ macro_rules! methods {
 }
 
 methods! {
+    /// Of which class is the question? Each class its own way.
+    Pike(pike::Params) => pike::solve,
     /// As many looks as the question needs.
     Adaptive(adaptive::Params) => adaptive::solve,
     /// KAR³, Algorithm 1.
@@ -260,13 +263,19 @@ impl Method {
     /// The method for a model of looks that was tried, or not (`None`): whether it reads at once. What the user has set stands.
     #[must_use]
     pub fn reading(self, at_once: Option<bool>) -> Self {
-        match (self, at_once) {
-            (Self::Adaptive(params), Some(at_once))
-                if params.reader == adaptive::Reader::AsShown =>
-            {
-                let reader =
-                    if at_once { adaptive::Reader::AtOnce } else { adaptive::Reader::InTwo };
-                Self::Adaptive(adaptive::Params { reader, ..params })
+        let told = |params: adaptive::Params| match (params.reader, at_once) {
+            (adaptive::Reader::AsShown, Some(true)) => {
+                adaptive::Params { reader: adaptive::Reader::AtOnce, ..params }
+            }
+            (adaptive::Reader::AsShown, Some(false)) => {
+                adaptive::Params { reader: adaptive::Reader::InTwo, ..params }
+            }
+            _ => params,
+        };
+        match self {
+            Self::Adaptive(params) => Self::Adaptive(told(params)),
+            Self::Pike(params) => {
+                Self::Pike(pike::Params { reading: told(params.reading), ..params })
             }
             _ => self,
         }
@@ -280,6 +289,16 @@ impl Method {
             self.set(parameter, value);
         }
         self.weigh(&set.weights);
+        // What `pike` reads, it reads as `adaptive` does.
+        if let Self::Pike(params) = &mut self {
+            let mut reading = Self::Adaptive(params.reading);
+            for (parameter, value) in set.values("adaptive") {
+                reading.set(parameter, value);
+            }
+            if let Self::Adaptive(reading) = reading {
+                params.reading = reading;
+            }
+        }
         self
     }
 }
@@ -370,6 +389,6 @@ mod tests {
             assert_eq!(name.parse::<Method>().unwrap().to_string(), name);
         }
         let error = "kar4".parse::<Method>().unwrap_err().to_string();
-        assert!(error.starts_with("there is no method `kar4`; choose from adaptive, "), "{error}");
+        assert!(error.starts_with("there is no method `kar4`; choose from pike, "), "{error}");
     }
 }

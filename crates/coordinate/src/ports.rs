@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    CallRef, ChatModel, ChatReply, ChatRequest, Embedder, KnowledgeBase, ModelError, Reranker,
-    Role, StoreError, Structure,
+    CallRef, ChatModel, ChatReply, ChatRequest, Embedder, KnowledgeBase, ModelError, QueryEngine,
+    QueryError, RecordSchema, Reranker, Role, StoreError, Structure,
 };
 use pikerag_prompt::AskError;
 use pikerag_retrieve::{Finder, Hit, Reranking, RetrieveError};
@@ -28,6 +28,9 @@ pub struct Models {
     pub reranker: Option<RerankBy>,
     /// Questions that a model was tried on (SKR); the order matters only between equally near ones.
     pub labelled: Arc<[LabelledQuestion]>,
+    /// Through whose eyes agents look at a creative question, as `name: what it looks at`; chosen for each question where
+    /// there are none.
+    pub perspectives: Arc<[String]>,
 }
 
 /// Who reranks what searches find, and how much of it.
@@ -116,9 +119,29 @@ pub struct Ports {
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Chat models by role; a method that lacks one quotes or fails, as its spec says.
     pub models: Models,
+    /// What records are reckoned with.
+    pub tables: Tables,
+}
+
+/// What records are reckoned with: what they are declared as, and who works queries out.
+#[derive(Clone, Default)]
+pub struct Tables {
+    /// The declared kinds of records, in the order of the settings.
+    pub schemas: Arc<[RecordSchema]>,
+    /// Works queries out; without one no figure is worked out, and questions for figures are read like others.
+    pub engine: Option<Arc<dyn QueryEngine>>,
 }
 
 impl Ports {
+    /// Ports without records to reckon with.
+    pub fn new(
+        base: Arc<dyn KnowledgeBase>,
+        embedder: Option<Arc<dyn Embedder>>,
+        models: Models,
+    ) -> Self {
+        Self { base, embedder, models, tables: Tables::default() }
+    }
+
     /// The base and the embedder, without any chat model: retrieval never asks one.
     pub fn finder(&self) -> Finder<'_> {
         Finder { base: self.base.as_ref(), embedder: self.embedder.as_deref() }
@@ -174,6 +197,12 @@ pub enum SolveError {
         "this method decides by questions that are labelled as known or not, and none are given"
     )]
     NoLabelledQuestions,
+    /// A query over records could not be worked out.
+    #[error("the records could not be reckoned with")]
+    Query(#[from] QueryError),
+    /// There is nobody to work queries out.
+    #[error("there is no engine that works queries over records out")]
+    NoEngine,
     /// Somebody stopped the run.
     #[error("the run was cancelled")]
     Cancelled,

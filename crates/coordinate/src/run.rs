@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pikerag_knowledge::{
-    Account, Answer, Change, Criterion, Event, Filter, JudgedBy, Millis, Question, RunEvent, RunId,
-    RunRecord, RunSink, RunState, StopReason, error_chain,
+    Account, Answer, Change, ClassifiedBy, Criterion, Event, Filter, JudgedBy, Millis, Question,
+    RunEvent, RunId, RunRecord, RunSink, RunState, StopReason, TaskClass, error_chain,
 };
 use serde_json::Value;
 
@@ -211,6 +211,24 @@ impl Run {
         let question = question.to_owned();
         self.tell(Event::Resolved { depth, question, answer: answer.clone() }, true);
         Ok(answer)
+    }
+
+    /// The question was told to be of a class; of another one, where a fork names it.
+    pub fn classified(
+        &mut self,
+        class: TaskClass,
+        by: ClassifiedBy,
+        reasons: Vec<String>,
+    ) -> Result<TaskClass, SolveError> {
+        let (class, by) = match self.change()? {
+            Some(Change::Text(name)) => {
+                (name.parse().map_err(|_| self.unfit("the name of a class"))?, ClassifiedBy::Asker)
+            }
+            Some(_) => return Err(self.unfit("the name of a class")),
+            None => (class, by),
+        };
+        self.tell(Event::Classified { class, by, reasons }, true);
+        Ok(class)
     }
 
     /// A model gave a verdict; the other one, where a fork says so.

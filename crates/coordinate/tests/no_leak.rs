@@ -37,7 +37,7 @@ async fn questions_asked_at_once_do_not_meet() {
         let chat = ScriptedChat::by(|request| Ok(reply(request)));
         let chat = Arc::new(chat.with_latency(Duration::from_millis(1)));
         let models = Models { default: Some(chat.clone()), ..Models::default() };
-        let ports = Ports { base: shelf.base.clone(), embedder: Some(embedder.clone()), models };
+        let ports = Ports::new(shelf.base.clone(), Some(embedder.clone()), models);
         let answers: Vec<Answered> = stream::iter(0..QUESTIONS)
             .map(|n| {
                 let ports = ports.clone();
@@ -89,7 +89,7 @@ async fn what_is_deleted_meanwhile_is_read_to_the_end() {
     });
     let models = Models { default: Some(Arc::new(chat)), ..Models::default() };
     let seen = shelf.base.snapshot(&Filter::default()).await.unwrap();
-    let ports = Ports { base: seen, embedder: Some(embedder), models };
+    let ports = Ports::new(seen, Some(embedder), models);
     let text = "Where was the maker of Machine00 born?".to_owned();
     let question = Question::new("0", text);
     let answer = solve(&ports, &question, Method::Kar3(alone())).await.unwrap();

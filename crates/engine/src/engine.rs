@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use pikerag_coordinate::ingest::{Available, Params, Tools};
 use pikerag_coordinate::methods::adaptive::try_out;
-use pikerag_coordinate::{Method, Models, Ports};
+use pikerag_coordinate::{Method, Models, Ports, Tables};
 use pikerag_knowledge::{
     ChatModel, CorpusReader, Embedder, Filter, KnowledgeBase, Ledger, Reranker, Role, RunEvent,
     Snapshots, Structure,
@@ -71,6 +71,9 @@ pub struct Engine {
     local_reranker: OnceLock<Result<Arc<dyn Reranker>, String>>,
     cancel: CancellationToken,
 }
+
+/// The method for whoever names none.
+pub(crate) const USUAL_METHOD: &str = "pike";
 
 impl Engine {
     /// What it was opened with.
@@ -175,7 +178,11 @@ impl Engine {
         if let Some(path) = &self.settings.skr_examples {
             models.labelled = labelled::read(path)?;
         }
-        Ok((Ports { base: seen, embedder, models }, notices))
+        let tables = Tables {
+            schemas: self.settings.ingest.records.clone().into(),
+            engine: Some(Arc::new(pikerag_store::Tables)),
+        };
+        Ok((Ports { base: seen, embedder, models, tables }, notices))
     }
 
     /// What indexing works with.
@@ -283,15 +290,6 @@ impl Engine {
     /// The model that writes answers, by the name that settings give it; empty where none is set.
     pub(crate) fn answering_model(&self) -> &str {
         self.settings.chat(Role::Answer).map_or("", |chat| chat.endpoint.model.as_str())
-    }
-
-    /// The method for whoever names none.
-    pub(crate) fn usual_method(&self) -> &'static str {
-        let has_model = |role| !self.settings.offline && self.settings.chat(role).is_some();
-        match [Role::Look, Role::Answer].into_iter().all(has_model) {
-            true => "adaptive",
-            false => "auto-rag",
-        }
     }
 
     /// A method by name, with the user's parameters.

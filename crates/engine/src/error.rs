@@ -98,6 +98,18 @@ pub enum EngineError {
         /// Where they were looked for, and what is wrong there.
         reason: String,
     },
+    /// A file of questions cannot be read.
+    #[error("{path} cannot be read")]
+    NoQuestions { path: PathBuf, source: std::io::Error },
+    /// A line of it is no question.
+    #[error("line {line} of {path} is no question")]
+    NoQuestion {
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
     /// The file of labelled questions cannot be read.
     #[error("{path}, which `methods.skr_examples` names, cannot be read")]
     LabelledUnreadable { path: PathBuf, source: std::io::Error },
@@ -131,6 +143,12 @@ pub enum EngineError {
     /// The question holds no word.
     #[error("the question holds no word")]
     EmptyQuestion,
+    /// A class or a level was asked for of a method that goes by neither.
+    #[error("`{method}` answers all questions alike, whatever their class; `pike` goes by it")]
+    ClassOfOtherMethod {
+        /// Name of the method.
+        method: String,
+    },
     /// A filter admits nothing: there is nothing to look through.
     #[error("nothing in the base fits the filter {filter}")]
     NothingAdmitted { filter: Filter },
@@ -275,9 +293,10 @@ impl EngineError {
             Self::Solve(SolveError::NoScorer) | Self::NoPerplexity => "no-log-probabilities",
             Self::Solve(SolveError::NotBuilt { .. }) => "not-built",
             Self::Solve(SolveError::NoLabelledQuestions) => "no-labelled-questions",
+            Self::Solve(SolveError::Query(_) | SolveError::NoEngine) => "not-reckoned",
             Self::NoMethod(_) => "no-such-method",
             Self::NoSearch(_) => "no-such-search",
-            Self::Eval(_) => "bad-questions",
+            Self::Eval(_) | Self::NoQuestions { .. } | Self::NoQuestion { .. } => "bad-questions",
             Self::Endpoint { .. } | Self::EmbedEndpoint(_) | Self::RerankEndpoint(_) => {
                 "bad-endpoint"
             }
@@ -294,6 +313,7 @@ impl EngineError {
             Self::Solve(SolveError::Diverged { .. }) => "run-diverged",
             Self::Cancelled | Self::Solve(SolveError::Cancelled) => "cancelled",
             Self::EmptyQuestion => "empty-question",
+            Self::ClassOfOtherMethod { .. } => "class-of-other-method",
             Self::EmptyQuery => "empty-query",
             Self::NoEmbedder => "no-embedder",
             Self::NoProposal(_) => "no-proposal",
@@ -330,6 +350,7 @@ impl EngineError {
             Self::NoMethod(_)
                 | Self::NoSearch(_)
                 | Self::EmptyQuestion
+                | Self::ClassOfOtherMethod { .. }
                 | Self::EmptyQuery
                 | Self::NoWord { .. }
                 | Self::NoDecision { .. }

@@ -23,6 +23,7 @@
 //! Errors and [`Notice`]s carry facts; advice that names flags or commands is for each face to word. Only this
 //! crate reads the environment ([`settings`]) and starts processes ([`sandbox`]); it never prints.
 
+mod chart;
 mod costs;
 mod engine;
 mod error;
@@ -45,6 +46,7 @@ pub mod parts {
     pub use pikerag_coordinate::ingest::{
         FileError, Lacking, Learned, Outcome, Report as IndexReport, mark_in_words,
     };
+    pub use pikerag_coordinate::methods::pike::Classifier;
     pub use pikerag_coordinate::methods::{
         Cost as MethodCost, Described, Description, Range, WithoutModel,
     };
@@ -59,6 +61,7 @@ pub mod parts {
     pub use pikerag_store::{BaseProblem, Copied, Finding, Health, Originals, Part, Remains};
 }
 
+pub use crate::chart::svg_chart;
 pub use crate::engine::{Cost, CostPart, Engine, open};
 pub use crate::error::{EngineError, Result};
 pub use crate::graph::called;

@@ -1,7 +1,8 @@
 //! What do we say ourselves, in every prompt? The templates of all steps: a line of theirs is no sign of a document.
 
 /// The templates, by their files. Steps keep them to themselves; who forgets has to know all.
-pub(crate) const OURS: [&str; 64] = [
+pub(crate) const OURS: [&str; 73] = [
+    include_str!("../../coordinate/src/decompose/prompts/inquire.md"),
     include_str!("../../coordinate/src/decompose/prompts/propose.md"),
     include_str!("../../coordinate/src/decompose/prompts/select_atom.md"),
     include_str!("../../coordinate/src/decompose/prompts/select_chunk.md"),
@@ -11,6 +12,10 @@ pub(crate) const OURS: [&str; 64] = [
     include_str!("../../coordinate/src/indexing/stages/prompts/source.md"),
     include_str!("../../coordinate/src/indexing/stages/prompts/summary.md"),
     include_str!("../../coordinate/src/indexing/stages/prompts/table.md"),
+    include_str!("../../coordinate/src/methods/prompts/classify.md"),
+    include_str!("../../coordinate/src/methods/prompts/compare.md"),
+    include_str!("../../coordinate/src/methods/prompts/coordinate.md"),
+    include_str!("../../coordinate/src/methods/prompts/critique.md"),
     include_str!("../../coordinate/src/methods/prompts/crp_abstract.md"),
     include_str!("../../coordinate/src/methods/prompts/crp_conclude.md"),
     include_str!("../../coordinate/src/methods/prompts/crp_evaluate.md"),
@@ -21,11 +26,13 @@ pub(crate) const OURS: [&str; 64] = [
     include_str!("../../coordinate/src/methods/prompts/crp_rewrite.md"),
     include_str!("../../coordinate/src/methods/prompts/crp_step.md"),
     include_str!("../../coordinate/src/methods/prompts/direct.md"),
+    include_str!("../../coordinate/src/methods/prompts/ideas.md"),
     include_str!("../../coordinate/src/methods/prompts/ircot.md"),
     include_str!("../../coordinate/src/methods/prompts/ircot_demonstrations.md"),
     include_str!("../../coordinate/src/methods/prompts/least_to_most.md"),
     include_str!("../../coordinate/src/methods/prompts/look.md"),
     include_str!("../../coordinate/src/methods/prompts/map.md"),
+    include_str!("../../coordinate/src/methods/prompts/perspectives.md"),
     include_str!("../../coordinate/src/methods/prompts/probtree_children.md"),
     include_str!("../../coordinate/src/methods/prompts/probtree_closed.md"),
     include_str!("../../coordinate/src/methods/prompts/probtree_open.md"),
@@ -43,6 +50,8 @@ pub(crate) const OURS: [&str; 64] = [
     include_str!("../../coordinate/src/methods/prompts/self_rag_retrieve.md"),
     include_str!("../../coordinate/src/methods/prompts/self_rag_supported.md"),
     include_str!("../../coordinate/src/methods/prompts/self_rag_useful.md"),
+    include_str!("../../coordinate/src/methods/prompts/summary_part.md"),
+    include_str!("../../coordinate/src/methods/prompts/summary_whole.md"),
     include_str!("../../coordinate/src/methods/prompts/think_then_act.md"),
     include_str!("../../coordinate/src/methods/prompts/think_then_act_rewrite.md"),
     include_str!("../../coordinate/src/methods/prompts/tree_of_thought.md"),

@@ -4,6 +4,7 @@
 pub(crate) mod ask;
 mod backup;
 mod check;
+mod classify;
 mod delete;
 mod doctor;
 mod estimate;
@@ -27,6 +28,7 @@ mod tags;
 pub use self::ask::{AskRequest, AskResponse};
 pub use self::backup::BackupResponse;
 pub use self::check::{CheckRequest, CheckResponse};
+pub use self::classify::{ClassifiedQuestion, ClassifyRequest, ClassifyResponse};
 pub use self::delete::{DeleteRequest, DeleteResponse};
 pub use self::doctor::{DoctorCheck, DoctorFinding};
 pub use self::estimate::{EstimateRequest, EstimateResponse};

@@ -47,6 +47,7 @@ mod tests {
             written_by: WrittenBy::Quotation,
             citations: Vec::new(),
             context: Context::default(),
+            worked: None,
         }
     }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::document::{PageBox, Span};
 use crate::graph::Chunk;
 use crate::id::ChunkId;
+use crate::worked::Worked;
 
 /// A question as asked. Carries no gold answer: methods must not be able to see one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,6 +112,8 @@ pub enum WrittenBy {
     },
     /// No language model: the answer quotes its evidence.
     Quotation,
+    /// No language model: a program worked the answer out of records.
+    Reckoning,
 }
 
 /// Whether a quoted text really stands where the citation says.
@@ -171,4 +174,7 @@ pub struct Answer {
     pub citations: Vec<Citation>,
     /// The chunks it was written from.
     pub context: Context,
+    /// The figures, tables and forecasts that it rests on; none for an answer that was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worked: Option<Box<Worked>>,
 }

@@ -2,6 +2,7 @@
 //! questions and answers, the typed trace, and the ports to models and storage. No IO.
 
 pub mod answer;
+pub mod class;
 pub mod distilled;
 pub mod document;
 mod error_chain;
@@ -14,11 +15,15 @@ pub mod records;
 mod references;
 pub mod run;
 mod seeded;
+mod spent;
+pub mod tables;
 pub mod tags;
 pub mod trace;
 pub mod uri;
+pub mod worked;
 
 pub use answer::{Answer, AnswerForm, Check, Citation, Context, ContextChunk, Question, WrittenBy};
+pub use class::{Level, TaskClass, UnknownClass, UnknownLevel};
 pub use distilled::{
     Child, Community, Entity, EntityMention, Extraction, Generation, LongDescription, Outline,
     OutlineEntity, OutlineRelation, Relation, RelationMention, Report, SaidKey, Structure, Summary,
@@ -55,8 +60,12 @@ pub use run::{
     RunState, RunStore, ScoredReply,
 };
 pub use seeded::Seeded;
+pub use spent::Spent;
+pub use tables::{QueryEngine, QueryError, RecordQuery};
 pub use tags::{Origin, Tag, TagClass, TagCount, TagExample, TagPair};
 pub use trace::{
-    Candidate, Consulted, Criterion, Event, FactRead, JudgedBy, MappedTag, Spent, StopReason, Via,
+    Candidate, ClassifiedBy, Consulted, Criterion, Event, FactRead, JudgedBy, MappedTag,
+    StopReason, Via,
 };
 pub use uri::{document_uri, file_part, file_uri};
+pub use worked::Worked;

@@ -13,7 +13,8 @@ use serde_json::Value;
 use crate::answer::{Answer, Question};
 use crate::filter::Filter;
 use crate::ports::{ChatReply, Role, mean_probability};
-use crate::trace::{Event, Spent};
+use crate::spent::Spent;
+use crate::trace::Event;
 
 pub use self::store::RunStore;
 

@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::class::TaskClass;
 use crate::graph::NodeKind;
 use crate::id::{AtomId, ChunkId};
-use crate::ports::{Role, Usage};
+use crate::ports::Role;
+use crate::tables::RecordQuery;
+use crate::worked::{Coverage, Forecast};
 
 /// The path that found a candidate (PIKE-RAG Fig. 11; hop retrieval is ours).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -107,6 +110,18 @@ pub enum JudgedBy {
     Verdict,
     /// The nearest labelled questions (SKR).
     Neighbours,
+}
+
+/// Who told the class of a question?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClassifiedBy {
+    /// Rules over its words and over what the base offers.
+    Rules,
+    /// A model that saw both.
+    Model,
+    /// Whoever asked.
+    Asker,
 }
 
 /// A distilled node that a method looked at.
@@ -292,6 +307,56 @@ pub enum Event {
         /// Words searched for besides.
         keywords: Vec<String>,
     },
+    /// The question was told to be of a class (PIKE-RAG §3.2).
+    Classified {
+        /// The class.
+        class: TaskClass,
+        /// Who said so.
+        by: ClassifiedBy,
+        /// Why: what its words say, and what the base offers.
+        reasons: Vec<String>,
+    },
+    /// What is to be retrieved, and how it is to be reasoned on; made anew after each step (PIKE-RAG §4.1).
+    Planned {
+        /// The round, from 1.
+        round: usize,
+        /// Why it is planned so: the class, or what the round before came to.
+        because: String,
+        /// The steps, in order.
+        steps: Vec<String>,
+    },
+    /// Records were gathered under a schema (PIKE-RAG §5.4, knowledge structuring).
+    Structured {
+        /// Its name.
+        schema: String,
+        /// Whether it stands in the settings; else it was told from the columns of tables for this question.
+        is_declared: bool,
+        /// How many there are, and what holds none.
+        coverage: Coverage,
+    },
+    /// A query was worked out over records.
+    Tabulated {
+        /// What was asked of them.
+        query: RecordQuery,
+        /// Things that fulfil all conditions.
+        matched: usize,
+        /// The groups with their figures, the first ones.
+        rows: Vec<String>,
+    },
+    /// A series was carried on.
+    Foretold {
+        /// The series, and what is expected.
+        forecast: Forecast,
+    },
+    /// What was found was put in order for reading (PIKE-RAG §4.2, knowledge organization).
+    Organized {
+        /// Chunks that were given.
+        given: usize,
+        /// Those that are read, in order.
+        kept: usize,
+        /// Why the others are not, with how many.
+        left_out: Vec<(String, usize)>,
+    },
     /// The answer was written (line 14).
     Answered {
         /// The answer.
@@ -302,43 +367,4 @@ pub enum Event {
         /// What a person should know, in one sentence.
         note: String,
     },
-}
-
-/// Calls and tokens by role; the same for a replayed run, whatever was really paid.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spent {
-    /// By role: number of calls and what they used.
-    pub by_role: BTreeMap<Role, (usize, Usage)>,
-}
-
-impl Spent {
-    /// Adds one call.
-    pub fn add(&mut self, role: Role, usage: Usage) {
-        let (calls, used) = self.by_role.entry(role).or_default();
-        *calls += 1;
-        *used += usage;
-    }
-
-    /// Adds all of another account.
-    pub fn merge(&mut self, other: &Self) {
-        for (role, (calls, used)) in &other.by_role {
-            let mine = self.by_role.entry(*role).or_default();
-            mine.0 += calls;
-            mine.1 += *used;
-        }
-    }
-
-    /// Calls of all roles.
-    pub fn calls(&self) -> usize {
-        self.by_role.values().map(|(calls, _)| calls).sum()
-    }
-
-    /// Usage of all roles.
-    pub fn usage(&self) -> Usage {
-        let mut all = Usage::default();
-        for (_, used) in self.by_role.values() {
-            all += *used;
-        }
-        all
-    }
 }

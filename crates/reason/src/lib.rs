@@ -3,6 +3,7 @@
 
 mod cite;
 mod combine;
+pub mod forecast;
 mod form;
 mod quote;
 mod read;

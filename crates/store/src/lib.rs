@@ -7,6 +7,7 @@ mod phrases;
 pub mod scan;
 mod sidecar;
 mod sqlite;
+mod tables;
 mod tokens;
 
 pub use error::BaseProblem;
@@ -14,3 +15,4 @@ pub use sqlite::{
     Base, Copied, DATABASE, ExportLine, FileCounts, Finding, Freshness, Health, LAYOUT, Originals,
     Part, Remains, Repair,
 };
+pub use tables::Tables;

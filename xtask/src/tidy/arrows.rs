@@ -16,7 +16,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("layout", &["knowledge"]),
     ("parse", &["knowledge", "layout"]),
     ("extract", &["knowledge", "language", "prompt"]),
-    ("organize", &["knowledge"]),
+    ("organize", &["knowledge", "language"]),
     ("reason", &["knowledge", "language", "prompt"]),
     ("retrieve", &["knowledge", "language"]),
     ("store", &["knowledge", "language"]),

@@ -1,6 +1,10 @@
 //! `ask` and `search`: what the base is for.
 
-use pikerag_engine::{AskRequest, AskResponse, Engine, EngineError, SearchRequest};
+use std::path::Path;
+
+use anyhow::Context;
+use pikerag_engine::knowledge::WrittenBy;
+use pikerag_engine::{AskRequest, AskResponse, Engine, EngineError, SearchRequest, svg_chart};
 use serde_json::json;
 
 use crate::cli::{Ask, Search};
@@ -13,14 +17,32 @@ pub(crate) async fn ask(engine: &Engine, json: bool, arguments: &Ask) -> anyhow:
     let (question, method) =
         (arguments.question.concat(), arguments.method.clone().unwrap_or_default());
     let filter = arguments.filters.filter();
-    let request = AskRequest { question, method, filter, ..AskRequest::default() };
+    let (class, level) = (arguments.class, arguments.level);
+    let request = AskRequest { question, method, class, level, filter, ..AskRequest::default() };
     let response = engine.ask(&request).await?;
+    if let Some(path) = &arguments.chart {
+        draw(path, &response)?;
+    }
     let told = match (arguments.trace, arguments.quiet) {
         (true, _) => Told::Reasoning,
         (_, true) => Told::Answer,
         _ => Told::Usual,
     };
     conclude(engine, json, told, response)
+}
+
+/// Writes the chart of an answer, where there is anything to draw.
+fn draw(path: &Path, response: &AskResponse) -> anyhow::Result<()> {
+    let worked = response.result.as_ref().ok().and_then(|answer| answer.worked.as_deref());
+    match worked.and_then(|worked| svg_chart(&response.run.question.text, worked)) {
+        Some(svg) => {
+            std::fs::write(path, svg)
+                .with_context(|| format!("{} cannot be written", path.display()))?;
+            note(&format!("drawn to {}", path.display()));
+        }
+        None => note("there are no figures to draw, and no file was written"),
+    }
+    Ok(())
 }
 
 /// How much is told of a run.
@@ -73,7 +95,8 @@ pub(super) fn conclude(
             note(&format!("kept as run {0}; `pikerag runs show {0}` has its reasoning", run.id));
         }
     }
-    let is_answered = !answer.refused && !answer.context.chunks.is_empty();
+    let is_worked_out = answer.written_by == WrittenBy::Reckoning;
+    let is_answered = !answer.refused && (is_worked_out || !answer.context.chunks.is_empty());
     Ok(if is_answered { 0 } else { exit::NOT_ANSWERED })
 }
 

@@ -164,7 +164,7 @@ fn presets_are_listed_and_run() {
     let eval = ["eval", "--questions", "dev.json", "--out", "x", "--methods"];
     said(&[&eval[..], &["kar3:frobs=3"]].concat(), &["kar3:frobs=3", "frobs"]);
     said(&[&eval[..], &["kar3,kar3"]].concat(), &["named twice"]);
-    said(&[&eval[..], &["guess"]].concat(), &["no method `guess`", "choose from adaptive"]);
+    said(&[&eval[..], &["guess"]].concat(), &["no method `guess`", "choose from pike"]);
     said(&[&eval[..], &["kar3", "--format", "squad"]].concat(), &["no format `squad`", "musique"]);
     said(&[&eval[..], &["kar3", "--judge"]].concat(), &["no model to judge with"]);
 }

@@ -28,6 +28,8 @@ mod kill;
 #[cfg(test)]
 mod layouts;
 #[cfg(test)]
+mod levels;
+#[cfg(test)]
 mod local_model;
 #[cfg(test)]
 mod manners;

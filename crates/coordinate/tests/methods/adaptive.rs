@@ -213,8 +213,7 @@ async fn an_unreadable_look_ends_the_looking() {
 async fn without_a_model_it_quotes() {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
     let told = |name: &'static str| {
-        let ports =
-            Ports { base: shelf.base.clone(), embedder: Some(hashes()), models: Models::default() };
+        let ports = Ports::new(shelf.base.clone(), Some(hashes()), Models::default());
         async move {
             let told = tell(&solve(&ports, &question("q", BORN), method(name)).await.unwrap());
             told.split_once('\n').unwrap().1.to_owned()

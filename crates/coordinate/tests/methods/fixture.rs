@@ -61,7 +61,7 @@ pub(crate) fn ports(
     chat: &Arc<ScriptedChat>,
 ) -> Ports {
     let models = Models { default: Some(chat.clone()), ..Models::default() };
-    Ports { base: shelf.base.clone(), embedder, models }
+    Ports::new(shelf.base.clone(), embedder, models)
 }
 
 /// Replies by role, each with the probability of its only token.
@@ -108,7 +108,7 @@ pub(crate) async fn fails(name: &str, asked: &str, replies: &[(Role, &[&str])]) 
 pub(crate) async fn fails_without_models(name: &str) -> SolveError {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
     let base = shelf.base.clone();
-    let ports = Ports { base, embedder: Some(hashes()), models: Models::default() };
+    let ports = Ports::new(base, Some(hashes()), Models::default());
     solve(&ports, &question("q", "Who?"), method(name)).await.unwrap_err()
 }
 
@@ -157,7 +157,7 @@ pub(crate) async fn ask_with(method: Method, asked: &str, chat: &Arc<ScriptedCha
 
 pub(crate) async fn offline(library: &[Page<'_>], asked: &str) -> String {
     let shelf = shelve(library, None).await;
-    let ports = Ports { base: shelf.base.clone(), embedder: None, models: Models::default() };
+    let ports = Ports::new(shelf.base.clone(), None, Models::default());
     tell(&solve(&ports, &question("q", asked), method("kar3")).await.unwrap())
 }
 
@@ -182,6 +182,31 @@ fn told_by(answer: &Answered) -> &str {
     match answer.events.first() {
         Some(Event::Began { method, .. }) => method,
         _ => "",
+    }
+}
+
+/// What `pike` tells of its way.
+fn tell_scheme(told: &mut String, event: &Event) -> std::fmt::Result {
+    match event {
+        Event::Classified { class, by, reasons } => {
+            writeln!(told, "class: {class} by {by:?}: {}", reasons.join("; "))
+        }
+        Event::Planned { round, because, steps } => {
+            writeln!(told, "plan {round} ({because}): {}", steps.join("; "))
+        }
+        Event::Structured { schema, is_declared, coverage } => writeln!(
+            told,
+            "records: {schema} (declared: {is_declared}), {} of {}",
+            coverage.records, coverage.with_records
+        ),
+        Event::Tabulated { matched, rows, .. } => {
+            writeln!(told, "works out over {matched}: {}", rows.join("; "))
+        }
+        Event::Foretold { forecast } => writeln!(told, "foretells by {:?}", forecast.model),
+        Event::Organized { given, kept, left_out } => {
+            writeln!(told, "reads {kept} of {given}: {left_out:?}")
+        }
+        other => panic!("{other:?}"),
     }
 }
 
@@ -256,6 +281,12 @@ pub(crate) fn tell(answer: &Answered) -> String {
             Event::Tagged { tags, query, keywords } => {
                 writeln!(told, "tags: {tags:?}; searches for {query:?} and {keywords:?}")
             }
+            Event::Classified { .. }
+            | Event::Planned { .. }
+            | Event::Structured { .. }
+            | Event::Tabulated { .. }
+            | Event::Foretold { .. }
+            | Event::Organized { .. } => tell_scheme(&mut told, event),
             Event::Noted { note } => writeln!(told, "note: {note}"),
             Event::Answered { answer } => writeln!(told, "answer: {answer}"),
         }

@@ -117,7 +117,7 @@ async fn local_reads_around_the_entities() {
 #[tokio::test]
 async fn local_finds_entities_by_name() {
     let shelf = shelve(None).await;
-    let ports = Ports { base: shelf.base.clone(), embedder: None, models: Models::default() };
+    let ports = Ports::new(shelf.base.clone(), None, Models::default());
     let asked = question("q", "Where was Ilse Brandt born?");
     let answer = solve(&ports, &asked, method("graphrag-local")).await.unwrap();
     assert_eq!(answer.written_by, WrittenBy::Quotation);

@@ -683,7 +683,7 @@ async fn a_document_cannot_fake_a_section() {
 async fn an_empty_base_is_answered_honestly() {
     let shelf = Shelf::empty();
     for name in Method::names() {
-        let ports = Ports { base: shelf.base.clone(), embedder: None, models: Models::default() };
+        let ports = Ports::new(shelf.base.clone(), None, Models::default());
         let answer = match solve(&ports, &question("q", BORN), method(name)).await {
             Ok(answer) => answer,
             Err(

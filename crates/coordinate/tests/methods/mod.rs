@@ -11,6 +11,7 @@ mod iter_retgen;
 mod kar3;
 mod least_to_most;
 mod one_retrieval;
+mod pike;
 mod probtree;
 mod prompted;
 mod ra_isf;

@@ -69,7 +69,7 @@ async fn a_missing_model_is_named() {
             for role in roles.iter().filter(|role| *role != missing) {
                 models.by_role.insert(*role, talkative());
             }
-            let ports = Ports { base: shelf.base.clone(), embedder: Some(hashes()), models };
+            let ports = Ports::new(shelf.base.clone(), Some(hashes()), models);
             let error = solve(&ports, &question("q", BORN), method(name)).await.unwrap_err();
             assert!(matches!(error, SolveError::NoModel { role } if role == *missing), "{name}");
             assert!(error.to_string().contains(&format!("(`{missing}`), and none is set")));

@@ -281,11 +281,8 @@ async fn the_tree_of_questions_is_bounded() {
 #[tokio::test]
 async fn without_a_model_it_says_which_one_is_missing() {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
-    let ports = pikerag_coordinate::Ports {
-        base: shelf.base.clone(),
-        embedder: Some(hashes()),
-        models: pikerag_coordinate::Models::default(),
-    };
+    let models = pikerag_coordinate::Models::default();
+    let ports = pikerag_coordinate::Ports::new(shelf.base.clone(), Some(hashes()), models);
     let error = solve(&ports, &question("q", BORN), method("ra-isf")).await.unwrap_err();
     assert!(matches!(error, SolveError::NoModel { role: Role::Know }), "{error}");
     insta::assert_snapshot!(error, @"this method asks a language model (`know`), and none is set");

@@ -195,7 +195,7 @@ async fn it_needs_a_model_and_its_certainty() {
 async fn a_scorer_alone_is_no_model() {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
     let models = Models { scorer: Some(scorer(&[])), ..Models::default() };
-    let ports = Ports { base: shelf.base.clone(), embedder: Some(hashes()), models };
+    let ports = Ports::new(shelf.base.clone(), Some(hashes()), models);
     let error = solve(&ports, &question("q", BORN), method("replug")).await.unwrap_err();
     assert!(matches!(error, SolveError::NoModel { .. }), "{error}");
 }

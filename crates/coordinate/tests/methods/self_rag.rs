@@ -100,7 +100,7 @@ async fn a_passage_that_is_refused_costs_no_other_its_segment() {
         Models { default: Some(Arc::new(chat)), ..Models::default() }
     };
     let run = async |models, retrace| {
-        let ports = Ports { base: shelf.base.clone(), embedder: Some(hashes()), models };
+        let ports = Ports::new(shelf.base.clone(), Some(hashes()), models);
         let params = Params { k: 3.try_into().unwrap(), ..Params::default() };
         let run = RunParams { retrace, ..RunParams::default() };
         answer(&ports, &question("q", BORN), Method::SelfRag(params), run, pending()).await

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use pikerag_coordinate::ingest::{
     ChunkBy, Params, Sample, Summarized, TagParams, keyed_pair, learn,
 };
-use pikerag_coordinate::methods::{adaptive, ra_isf};
-use pikerag_coordinate::{Certainty, Method, Models, Ports, RetrievalParams, TagUse};
+use pikerag_coordinate::methods::{adaptive, pike, ra_isf};
+use pikerag_coordinate::{Certainty, Method, Models, Ports, RetrievalParams, Tables, TagUse};
 use pikerag_doubles::{HashEmbedder, ScriptedChat, prompt};
 use pikerag_extract::{ChunkParams, propose_by_model};
 use pikerag_knowledge::{
     Account, AtomKind, ChatRequest, CorpusReader, Origin, Question, RecordSchema, Role, Structure,
-    TagClass, TagReader, TagWriter,
+    TagClass, TagReader, TagWriter, TaskClass,
 };
 use serde_json::json;
 
@@ -110,6 +110,13 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
         .push(Method::RaIsf(ra_isf::Params { relevance: together, ..ra_isf::Params::default() }));
     let few = adaptive::Params { chunks: 1, found: 1, ..adaptive::Params::default() };
     methods.push(Method::Adaptive(few));
+    let of_class =
+        |class| Method::Pike(pike::Params { class: Some(class), ..pike::Params::default() });
+    methods.extend(TaskClass::ALL.into_iter().map(of_class));
+    let classify = pike::Classifier::Model;
+    methods.push(Method::Pike(pike::Params { classify, ..pike::Params::default() }));
+    let tables =
+        Tables { schemas: params().records.into(), engine: Some(Arc::new(pikerag_store::Tables)) };
     for (place, method) in methods.into_iter().enumerate() {
         for n in [place, place + 11] {
             let models = Models {
@@ -117,10 +124,14 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
                 certainty: Certainty::SelfAssessment,
                 ..Models::default()
             };
-            let ports =
-                Ports { base: shelf.base.clone(), embedder: Some(embedder.clone()), models };
-            let text =
-                format!("Who built the Crane of Maker?\n{}", INJECTIONS[n % INJECTIONS.len()]);
+            let ports = Ports::new(shelf.base.clone(), Some(embedder.clone()), models);
+            let ports = Ports { tables: tables.clone(), ..ports };
+            let asked = match method {
+                // Words that the records do not explain are put to a model.
+                Method::Pike(_) => "How many Cranes of Maker lift more than nobody?",
+                _ => "Who built the Crane of Maker?",
+            };
+            let text = format!("{asked}\n{}", INJECTIONS[n % INJECTIONS.len()]);
             let question = Question::new("q", text);
             // What a method makes of such replies is not asked here.
             solve(&ports, &question, method).await.ok();
@@ -308,6 +319,18 @@ fn reply(turn: usize, request: &ChatRequest) -> String {
         "can_answer": turn.is_multiple_of(2), "consistent": false, "chain": chain, "tree": tree
     });
     said["facts"] = json!([{"passage": 1, "fact": fact}, fact]);
+    said["class"] = json!("creative");
+    said["schema"] = json!("crane");
+    said["perspectives"] = json!([{"name": hostile, "about": injection}, "Maker: cranes"]);
+    said["judgements"] = json!([{"idea": 1, "score": 4, "against": hostile}]);
+    let quote = json!({"passage": 1, "quote": injection});
+    said["ideas"] = json!([{
+        "title": hostile, "idea": injection, "evidence": [quote], "missing": hostile, "next_step": injection, "from": [1]
+    }]);
+    said["points"] = json!([{"point": hostile, "passage": 1, "quote": injection}]);
+    said["things"] = json!([hostile, "Crane"]);
+    let cell = json!({"text": hostile, "passage": 1, "quote": injection});
+    said["rows"] = json!([{"attribute": injection, "cells": [cell, null]}]);
     (said["sufficient"], said["missing"]) = (json!(false), json!([question]));
     let lacking = turn.is_multiple_of(7).then_some(&hostile);
     (said["enough"], said["lacking"]) = (json!(false), json!(lacking));

@@ -224,7 +224,7 @@ async fn questions_find_by_the_documents_words() {
     }
     let ask = async |text: &str, tags: TagUse, chat: Option<Arc<dyn ChatModel>>| {
         let models = Models { default: chat, ..Models::default() };
-        let ports = Ports { base: shelf.base.clone(), embedder: None, models };
+        let ports = Ports::new(shelf.base.clone(), None, models);
         let question = Question::new("q", text);
         let params = RetrievalParams { chunks: 2, tags, ..RetrievalParams::chunks() };
         let answer = solve(&ports, &question, Method::NaiveRag(params)).await.unwrap();
@@ -297,7 +297,7 @@ async fn tags_serve_every_method() {
     };
     let ask = async |name: &str, tags: TagUse| {
         let models = Models { default: Some(chat()), ..Models::default() };
-        let ports = Ports { base: shelf.base.clone(), embedder: None, models };
+        let ports = Ports::new(shelf.base.clone(), None, models);
         let question = Question::new("q", "Whether things taking is bad?");
         let run = RunParams { tags, ..RunParams::default() };
         let run = answer(&ports, &question, name.parse().unwrap(), run, pending()).await;

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
+use pikerag_coordinate::methods::pike;
 use pikerag_coordinate::{Finished, Method, Retrace, SolveError, TagUse};
 use pikerag_eval::cost_model::Asked;
-use pikerag_knowledge::{Answer, Filter, Question, RunEvent, RunRecord, RunSink, RunState};
+use pikerag_knowledge::{
+    Answer, Filter, Level, Question, RunEvent, RunRecord, RunSink, RunState, TaskClass,
+};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, USUAL_METHOD};
 use crate::error::{EngineError, Result};
 use crate::notice::Notice;
 
@@ -21,6 +24,10 @@ pub struct AskRequest {
     /// A method or variant by name (`kar3`), with the parameters that are set; empty for the one that serves best
     /// with the models at hand.
     pub method: String,
+    /// The class of the question, where whoever asks knows it; with `pike` alone.
+    pub class: Option<TaskClass>,
+    /// The level of the answer; with `pike` alone.
+    pub level: Option<Level>,
     /// What of the base may be seen. A run that is walked again sees what it saw.
     pub filter: Filter,
     /// Hears what happens while it happens.
@@ -100,7 +107,7 @@ impl Engine {
     /// Dropping the future leaves a run without an end; stop it by the request's `cancel` instead.
     pub async fn ask(&self, request: &AskRequest) -> Result<AskResponse> {
         let name = match request.method.trim() {
-            "" => self.usual_method(),
+            "" => USUAL_METHOD,
             name => name,
         };
         let method = self.method(name)?;
@@ -112,6 +119,17 @@ impl Engine {
         let seen = self.snapshot(&base, &request.filter).await?;
         let (ports, notices) = self.ports(&base, seen).await?;
         let method = match method {
+            Method::Pike(params) => {
+                let params = pike::Params {
+                    class: request.class.or(params.class),
+                    level: request.level.or(params.level),
+                    ..params
+                };
+                Method::Pike(params).reading(self.reads_at_once(&base).await)
+            }
+            _ if request.class.is_some() || request.level.is_some() => {
+                return Err(EngineError::ClassOfOtherMethod { method: name.to_owned() });
+            }
             Method::Adaptive(_) => method.reading(self.reads_at_once(&base).await),
             other => other,
         };

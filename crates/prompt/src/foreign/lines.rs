@@ -5,7 +5,7 @@ use super::tokens::plain;
 use pikerag_language::is_unseen;
 
 /// Headings of our templates, letters and digits only. A test compares them with the templates.
-pub(super) const HEADINGS: [&str; 55] = [
+pub(super) const HEADINGS: [&str; 59] = [
     "answer",
     "answerssofar",
     "aroundthepicture",
@@ -26,6 +26,7 @@ pub(super) const HEADINGS: [&str; 55] = [
     "frommemory",
     "frompassages",
     "furtherpassagesanswer",
+    "ideas",
     "knownclasses",
     "knownconditions",
     "lookedupbefore",
@@ -36,9 +37,11 @@ pub(super) const HEADINGS: [&str; 55] = [
     "passage",
     "passages",
     "pieces",
+    "points",
     "question",
     "rationalesofar",
     "record",
+    "records",
     "referencecontextforyourquestion",
     "relations",
     "reports",
@@ -60,6 +63,7 @@ pub(super) const HEADINGS: [&str; 55] = [
     "thoughtssofar",
     "whatcamebefore",
     "whatislefttodo",
+    "whatthecollectionoffers",
     "wordsofthereaderandofthedocuments",
 ];
 

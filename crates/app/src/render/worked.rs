@@ -1,0 +1,148 @@
+//! What an answer was worked out from, on a terminal: figures as a table with bars, a series with its forecast, things
+//! side by side.
+
+use std::fmt::Write;
+
+use pikerag_engine::knowledge::worked::{Comparison, Figures, Forecast, Idea};
+use pikerag_engine::knowledge::{TaskClass, Worked};
+
+use super::short;
+use crate::plain::one_line;
+
+/// Rows that are shown; of a series the last ones.
+const ROWS: usize = 24;
+/// Characters of the longest bar.
+const BAR: f64 = 40.0;
+/// Characters of a label, and of a cell.
+const LABEL: usize = 28;
+const CELL: usize = 60;
+
+/// All that there is to show; nothing for an answer that was read.
+pub(super) fn shown(worked: &Worked) -> String {
+    let mut shown = String::new();
+    match (&worked.figures, &worked.forecast) {
+        (Some(figures), Some(forecast)) => write_series(&mut shown, figures, forecast),
+        (Some(figures), None) if worked.class != TaskClass::Comparative => {
+            write_bars(&mut shown, figures);
+        }
+        _ => {}
+    }
+    if let Some(comparison) = &worked.comparison {
+        write_comparison(&mut shown, comparison);
+    }
+    for idea in &worked.ideas {
+        write_idea(&mut shown, idea);
+    }
+    shown
+}
+
+fn number(value: f64) -> String {
+    let shown = format!("{value:.2}");
+    shown.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn bar(value: f64, most: f64, sign: char) -> String {
+    let length = if 0.0 < most { (value.max(0.0) / most * BAR).round() } else { 0.0 };
+    std::iter::repeat_n(sign, length as usize).collect()
+}
+
+/// A single figure needs no picture.
+fn write_bars(shown: &mut String, figures: &Figures) {
+    if figures.rows.len() < 2 {
+        return;
+    }
+    let most = figures.rows.iter().filter_map(|row| row.value).fold(0.0, f64::max);
+    let label = |key: &[String]| short(&one_line(&key.join(", ")), LABEL);
+    let wide = figures.rows.iter().take(ROWS).map(|row| width(&label(&row.key))).max().unwrap_or(0);
+    shown.push('\n');
+    for row in figures.rows.iter().take(ROWS) {
+        let label = label(&row.key);
+        let pad = " ".repeat(wide.saturating_sub(width(&label)));
+        let value = row.value.map_or_else(|| "–".to_owned(), number);
+        let unit =
+            row.unit.as_ref().map_or_else(String::new, |unit| format!(" {}", one_line(unit)));
+        let bar = bar(row.value.unwrap_or_default(), most, '█');
+        let _ = writeln!(shown, "  {label}{pad}  {bar} {value}{unit}");
+    }
+    if let Some(more @ 1..) = figures.rows.len().checked_sub(ROWS) {
+        let _ = writeln!(shown, "  … and {more} more");
+    }
+}
+
+fn write_series(shown: &mut String, figures: &Figures, forecast: &Forecast) {
+    let known = figures.rows.iter().filter_map(|row| row.value);
+    let most = known.chain(forecast.points.iter().map(|point| point.high)).fold(0.0, f64::max);
+    shown.push('\n');
+    let left = figures.rows.len().saturating_sub(ROWS);
+    if 0 < left {
+        let _ = writeln!(shown, "  … {left} before");
+    }
+    for row in figures.rows.iter().skip(left) {
+        let value = row.value.map_or_else(|| "–".to_owned(), number);
+        let bar = bar(row.value.unwrap_or_default(), most, '█');
+        let _ = writeln!(shown, "  {:8}  {bar} {value}", row.key.join(", "));
+    }
+    for point in &forecast.points {
+        let (low, value, high) =
+            (bar(point.low, most, '▒'), bar(point.value, most, '▒'), bar(point.high, most, '·'));
+        let body = value.chars().count().max(low.chars().count());
+        let tail: String = high.chars().skip(body).collect();
+        let (point_value, from, to) = (number(point.value), number(point.low), number(point.high));
+        let _ = writeln!(shown, "  {:8}  {value}{tail} {point_value} ({from}–{to})", point.period);
+    }
+}
+
+fn write_comparison(shown: &mut String, comparison: &Comparison) {
+    for row in &comparison.rows {
+        let _ = writeln!(shown, "\n  {}", short(&one_line(&row.attribute), CELL));
+        for (thing, cell) in comparison.things.iter().zip(&row.cells) {
+            let told = cell.as_ref().map_or_else(
+                || "not told".to_owned(),
+                |cell| {
+                    let number =
+                        cell.citation.map(|number| format!(" [{number}]")).unwrap_or_default();
+                    format!("{}{number}", short(&one_line(&cell.text), 3 * CELL))
+                },
+            );
+            let _ = writeln!(shown, "    {}: {told}", short(&one_line(thing), LABEL));
+        }
+    }
+}
+
+fn write_idea(shown: &mut String, idea: &Idea) {
+    let _ = writeln!(
+        shown,
+        "\n  • {} ({})",
+        one_line(&idea.title),
+        one_line(&idea.perspectives.join(", "))
+    );
+    let _ = writeln!(shown, "    {}", one_line(&idea.text));
+    for dissent in &idea.dissent {
+        let _ = writeln!(shown, "    against: {}", one_line(dissent));
+    }
+    let numbers: Vec<String> = idea.citations.iter().map(|number| format!("[{number}]")).collect();
+    if !numbers.is_empty() {
+        let _ = writeln!(shown, "    rests on {}", numbers.join(""));
+    }
+    for gap in &idea.gaps {
+        let _ = writeln!(
+            shown,
+            "    not known: {}; next: {}",
+            one_line(&gap.missing),
+            one_line(&gap.next_step)
+        );
+    }
+}
+
+/// Columns that a text takes on a terminal: Chinese signs take two.
+fn width(text: &str) -> usize {
+    text.chars()
+        .map(|c| {
+            if ('\u{1100}'..'\u{ffe7}').contains(&c) && !('\u{2010}'..'\u{2e7f}').contains(&c) {
+                2
+            } else {
+                1
+            }
+        })
+        .sum()
+}

@@ -1,0 +1,297 @@
+//! Are the levels above facts answered from the command line, without a model where none is needed?
+
+use std::collections::BTreeMap;
+
+use pikerag_test_support::optional;
+use serde_json::Value;
+
+use crate::common::Place;
+
+const SETTINGS: &str = r#"
+[embed]
+kind = "none"
+
+[[records]]
+name = "drug_approval"
+key = ["drug"]
+fields = [
+    { name = "drug", columns = ["brand_name", "title"] },
+    { name = "approved", type = "date", columns = ["approval_date"] },
+    { name = "company" },
+    { name = "formulation", columns = ["Biosimilar or new formulation?"] },
+]
+"#;
+
+/// The public table with its corpus file; `None` where it is not there.
+fn approvals() -> Option<(Place, BTreeMap<String, usize>)> {
+    let csv = optional("data/tabular/fda_novel_drug_approvals_2010_2019.csv")?;
+    let corpus = optional("data/tabular/fda_novel_drug_approvals_2010_2019.corpus.jsonl")?;
+    let place = Place::new();
+    place.write("pikerag.toml", SETTINGS);
+    std::fs::copy(csv, place.path("approvals.csv")).unwrap();
+    place.run_to(0, &["index", "approvals.csv"]);
+    let mut per_day = BTreeMap::new();
+    for line in std::fs::read_to_string(corpus).unwrap().lines() {
+        let record: Value = serde_json::from_str(line).unwrap();
+        let date: Vec<u32> = record["approval_date"]
+            .as_str()
+            .unwrap()
+            .split('/')
+            .map(|part| part.parse().unwrap())
+            .collect();
+        let day = format!("20{:02}-{:02}", date[2], date[0]);
+        *per_day.entry(day).or_default() += 1;
+    }
+    Some((place, per_day))
+}
+
+fn asked(place: &Place, question: &str) -> Value {
+    place.run_to(0, &["--json", "ask", question]).json()["answer"].clone()
+}
+
+/// Each of ten years in both languages, and all of them at once: as a plain count of the corpus file has it.
+#[test]
+fn a_year_is_counted_exactly_in_either_language() {
+    let Some((place, per_month)) = approvals() else { return };
+    let mut per_year = BTreeMap::<&str, usize>::new();
+    let mut per_quarter = BTreeMap::<String, usize>::new();
+    for (month, count) in &per_month {
+        *per_year.entry(&month[..4]).or_default() += count;
+        let quarter = (month[5..].parse::<usize>().unwrap() + 2) / 3;
+        *per_quarter.entry(format!("{}-Q{quarter}", &month[..4])).or_default() += count;
+    }
+    for (year, count) in &per_year {
+        for question in [
+            format!("How many drugs were approved in {year}?"),
+            format!("{year}年批准了多少种药物？"),
+            format!("What was the number of approvals in {year}?"),
+        ] {
+            let answer = asked(&place, &question);
+            assert_eq!(answer["text"], count.to_string(), "{question}");
+            let figures = &answer["worked"]["figures"];
+            assert_eq!(figures["records"].as_array().unwrap().len(), *count);
+        }
+    }
+    for (question, expected) in [
+        ("How many drugs were approved per year?", rows(&per_year)),
+        ("每年批准了多少种药物？", rows(&per_year)),
+        ("How many drugs were approved per quarter?", rows(&per_quarter)),
+        ("每个季度批准了多少种药物？", rows(&per_quarter)),
+    ] {
+        assert_eq!(figures(&asked(&place, question)), expected, "{question}");
+    }
+}
+
+fn rows<K: ToString + Ord>(counts: &BTreeMap<K, usize>) -> BTreeMap<String, f64> {
+    counts.iter().map(|(key, count)| (key.to_string(), *count as f64)).collect()
+}
+
+fn figures(answer: &Value) -> BTreeMap<String, f64> {
+    let rows = answer["worked"]["figures"]["rows"].as_array().unwrap();
+    let row = |row: &Value| {
+        (row["key"][0].as_str().unwrap_or_default().to_owned(), row["value"].as_f64().unwrap())
+    };
+    rows.iter().map(row).collect()
+}
+
+/// The counts of the table's own column, read by nothing of ours but the parser of the test.
+#[test]
+fn companies_and_kinds_are_counted_exactly() {
+    let Some((place, _)) = approvals() else { return };
+    let listed = place.run_to(0, &["--json", "records"]).json();
+    for (field, questions) in [
+        ("company", ["How many drugs were approved per company?", "每家公司获批了多少种药物？"]),
+        (
+            "formulation",
+            ["How many drugs were approved by formulation?", "How many approvals per formulation?"],
+        ),
+    ] {
+        let mut counts = BTreeMap::<String, f64>::new();
+        for record in listed.as_array().unwrap() {
+            let fields = record["fields"].as_array().unwrap();
+            let value = fields.iter().find(|held| held["name"] == field);
+            let value = value.map_or("", |held| held["raw"].as_str().unwrap());
+            let value = value.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+            *counts.entry(value).or_default() += 1.0;
+        }
+        for question in questions {
+            let told: BTreeMap<String, f64> = figures(&asked(&place, question))
+                .into_iter()
+                .map(|(key, value)| (key.to_lowercase(), value))
+                .collect();
+            assert_eq!(told, counts, "{question}");
+        }
+    }
+    let most = asked(&place, "Which company had the most approvals?");
+    assert_eq!(most["text"], "Genentech (14); Novartis (14)");
+}
+
+/// A forecast shows its series, its models beside naive and its interval; what lies in the past is counted.
+#[test]
+fn a_year_to_come_is_foretold_and_a_year_past_is_counted() {
+    let Some((place, _)) = approvals() else { return };
+    let answer = asked(&place, "How many drugs will be approved in 2020?");
+    let forecast = &answer["worked"]["forecast"];
+    assert_eq!(answer["worked"]["class"], "predictive");
+    assert_eq!(forecast["points"][0]["period"], "2020");
+    let tried: Vec<&str> = forecast["tried"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tried| tried["model"].as_str().unwrap())
+        .collect();
+    assert!(tried.contains(&"naive") && tried.contains(&"combination"), "{tried:?}");
+    let number = |key: &str| forecast["points"][0][key].as_f64().unwrap();
+    assert!(number("low") <= number("value") && number("value") <= number("high"));
+    let past = asked(&place, "How many drugs will be approved in 2018?");
+    assert_eq!(
+        (past["text"].as_str(), past["worked"]["class"].as_str()),
+        (Some("58"), Some("quantitative"))
+    );
+    // The picture of it.
+    let ran = place.run_to(
+        0,
+        &["ask", "How many drugs will be approved next quarter?", "--chart", "next.svg"],
+    );
+    assert!(ran.stdout.contains("2020-Q1"), "{}", ran.stdout);
+    let svg = place.read("next.svg");
+    assert!(svg.starts_with("<svg"), "{svg}");
+    assert!(svg.contains("2020-Q1") && svg.contains("<polygon"));
+}
+
+const HARBOUR: &str = r#"
+[embed]
+kind = "none"
+
+[[records]]
+name = "repair"
+description = "a repair of a crane"
+key = ["order"]
+fields = [
+    { name = "order" },
+    { name = "day", type = "date" },
+    { name = "crane" },
+    { name = "fault" },
+    { name = "downtime", type = "number" },
+]
+"#;
+
+const REPAIRS: &str = "order,day,crane,fault,downtime\n\
+    R-1,2024-01-03,40-117,brake wear,12.5 h\nR-2,2024-02-03,62-019,gearbox leak,3 h\n\
+    R-3,2024-02-20,40-117,brake wear,90 min\nR-4,2024-03-02,62-021,brake wear,2 h\n\
+    R-5,2024-04-09,40-117,cable,5 h\nR-6,2024-05-05,62-019,brake wear,\n";
+
+/// The same words are a fact, a figure or a matter of reading, after what the base offers.
+#[test]
+fn the_class_goes_by_what_the_base_offers() {
+    let place = Place::new();
+    place.write("pikerag.toml", HARBOUR);
+    place.write("repairs.csv", REPAIRS);
+    place.write("note.md", "# Note\n\nCrane 40-117 was built in 1997 by Norrick Steel.\n");
+    place.run_to(0, &["index", "repairs.csv", "note.md"]);
+    let class = |question: &str| {
+        let told = place.run(&["--json", "ask", question]).json();
+        let trace = told["answer"]["trace"].as_array().unwrap();
+        let classified = trace.iter().find(|event| event["event"] == "classified").unwrap();
+        classified["class"].as_str().unwrap().to_owned()
+    };
+    let list = "Which repairs were done in February 2024?";
+    let count = "How many repairs did crane 40-117 have?";
+    let next = "How many repairs will there be in June 2024?";
+    assert_eq!([list, count, next].map(class), ["factual", "quantitative", "predictive"]);
+    place.run_to(0, &["delete", "repairs.csv"]);
+    assert_eq!([list, count].map(class), ["bridging", "bridging"]);
+    assert_eq!(class(next), "predictive");
+    let lacks = place.run_to(3, &["ask", next]).stdout;
+    assert!(lacks.contains("A forecast needs records with dates"), "{lacks}");
+}
+
+/// Figures with units, conditions and coverage, and what is asked for by force.
+#[test]
+fn figures_tell_what_they_rest_on() {
+    let place = Place::new();
+    place.write("pikerag.toml", HARBOUR);
+    place.write("repairs.csv", REPAIRS);
+    place.write("note.md", "# Note\n\nCrane 40-117 was built in 1997 by Norrick Steel.\n");
+    place.run_to(0, &["index", "repairs.csv", "note.md"]);
+    let shown =
+        place.run_to(0, &["ask", "--quiet", "What was the total downtime per crane?"]).stdout;
+    insta::assert_snapshot!(shown, @r"
+    40-117: 19 h; 62-019: 3 h; 62-021: 2 h [1][2][3][4][5]
+
+      40-117  ████████████████████████████████████████ 19 h
+      62-019  ██████ 3 h
+      62-021  ████ 2 h
+
+    Added up: `downtime` under `repair`, told apart by `crane`. 6 of 6 things fulfil this; 6 records tell of them, in 1 of 2 documents seen. 1 holds no such record (no fitting table, line or field, and no model reads texts). Without a value of what is measured, and in no figure: 1.
+
+    [1] repairs.csv, bytes 39–118 of its text ✓ “order: R-1; day: 2024-01-03; crane: 40-117; fault: brake wear; downtime: 12.5 h”
+    [2] repairs.csv, bytes 198–277 of its text ✓ “order: R-3; day: 2024-02-20; crane: 40-117; fault: brake wear; downtime: 90 min”
+    [3] repairs.csv, bytes 355–426 of its text ✓ “order: R-5; day: 2024-04-09; crane: 40-117; fault: cable; downtime: 5 h”
+    [4] repairs.csv, bytes 119–197 of its text ✓ “order: R-2; day: 2024-02-03; crane: 62-019; fault: gearbox leak; downtime: 3 h”
+    [5] repairs.csv, bytes 278–354 of its text ✓ “order: R-4; day: 2024-03-02; crane: 62-021; fault: brake wear; downtime: 2 h”
+
+    no language model wrote this: it was worked out of records; 0 calls, 0 + 0 tokens
+    ");
+    let shown = place.run_to(0, &["ask", "--quiet", "停机超过2小时的维修有多少次？"]).stdout;
+    insta::assert_snapshot!(shown, @r"
+    3 [1][2][3]
+
+    计数： `repair`，条件：`downtime` > 2 h。6 项中有 3 项符合；共 6 条记录，来自可见的 2 份文档中的 1 份。1 份没有此类记录（没有符合的表格、行或字段，且没有模型阅读正文）。未说明某一条件或不够精确而未计入：1。
+
+    [1] repairs.csv, bytes 39–118 of its text ✓ “order: R-1; day: 2024-01-03; crane: 40-117; fault: brake wear; downtime: 12.5 h”
+    [2] repairs.csv, bytes 119–197 of its text ✓ “order: R-2; day: 2024-02-03; crane: 62-019; fault: gearbox leak; downtime: 3 h”
+    [3] repairs.csv, bytes 355–426 of its text ✓ “order: R-5; day: 2024-04-09; crane: 40-117; fault: cable; downtime: 5 h”
+
+    no language model wrote this: it was worked out of records; 0 calls, 0 + 0 tokens
+    ");
+    let shown =
+        place.run_to(0, &["ask", "--quiet", "Which fault is most likely to occur next?"]).stdout;
+    insta::assert_snapshot!(shown, @r"
+    brake wear (67 %, 80 % interval 41 to 85 %); cable (17 %, 80 % interval 5 to 43 %); gearbox leak (17 %, 80 % interval 5 to 43 %) [1][2][3][4][5][6]
+
+      brake wear    ████████████████████████████████████████ 4
+      cable         ██████████ 1
+      gearbox leak  ██████████ 1
+
+    Counted: things under `repair`, told apart by `fault`. The shares are those of 6 cases; the interval is Wilson's. The first kind's share in the later half of them is 0 points higher than in the earlier half. It assumes that the cases to come are like those recorded. 6 of 6 things fulfil this; 6 records tell of them, in 1 of 2 documents seen. 1 holds no such record (no fitting table, line or field, and no model reads texts).
+
+    [1] repairs.csv, bytes 39–118 of its text ✓ “order: R-1; day: 2024-01-03; crane: 40-117; fault: brake wear; downtime: 12.5 h”
+    [2] repairs.csv, bytes 198–277 of its text ✓ “order: R-3; day: 2024-02-20; crane: 40-117; fault: brake wear; downtime: 90 min”
+    [3] repairs.csv, bytes 278–354 of its text ✓ “order: R-4; day: 2024-03-02; crane: 62-021; fault: brake wear; downtime: 2 h”
+    [4] repairs.csv, bytes 427–488 of its text ✓ “order: R-6; day: 2024-05-05; crane: 62-019; fault: brake wear”
+    [5] repairs.csv, bytes 355–426 of its text ✓ “order: R-5; day: 2024-04-09; crane: 40-117; fault: cable; downtime: 5 h”
+    [6] repairs.csv, bytes 119–197 of its text ✓ “order: R-2; day: 2024-02-03; crane: 62-019; fault: gearbox leak; downtime: 3 h”
+
+    no language model wrote this: it was worked out of records; 0 calls, 0 + 0 tokens
+    ");
+    let shown = place.run_to(0, &["ask", "--quiet", "Which was earlier, R-2 or R-3?"]).stdout;
+    insta::assert_snapshot!(shown, @r"
+    R-2 [1][2]
+
+      day
+        R-2: 2024-02-03 [1]
+        R-3: 2024-02-20 [2]
+
+    Told from `day` of the records under `repair`.
+
+    [1] repairs.csv, bytes 119–197 of its text ✓ “order: R-2; day: 2024-02-03; crane: 62-019; fault: gearbox leak; downtime: 3 h”
+    [2] repairs.csv, bytes 198–277 of its text ✓ “order: R-3; day: 2024-02-20; crane: 40-117; fault: brake wear; downtime: 90 min”
+
+    no language model wrote this: it was worked out of records; 0 calls, 0 + 0 tokens
+    ");
+    let refused = place
+        .run_to(3, &["ask", "--quiet", "How could we reduce the downtime of our cranes?"])
+        .stdout;
+    insta::assert_snapshot!(refused, @r"
+    Ideas take a language model (`reason`), and none is set: `[models.reason]` or `[models.default]` in pikerag.toml. Without one, ask for the facts, figures and forecasts that ideas would rest on.
+
+    no language model wrote this: it was worked out of records; 0 calls, 0 + 0 tokens
+    ");
+    let forced = place
+        .run_to(0, &["ask", "--quiet", "--level", "1", "How many repairs did crane 40-117 have?"])
+        .stdout;
+    assert!(forced.contains("it quotes its evidence"), "{forced}");
+    let error = place.run_to(2, &["ask", "--class", "factual", "--method", "kar3", "Who?"]).stderr;
+    insta::assert_snapshot!(error, @"error: `kar3` answers all questions alike, whatever their class; `pike` goes by it; leave `--method` out, or `--class` and `--level`");
+}

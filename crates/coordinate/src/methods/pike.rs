@@ -1,0 +1,376 @@
+//! PIKE: which kind of question is it, and what is the way to answer that kind? The class is told from the question and
+//! from what the base offers; the scheme is made anew when a step comes to nothing (PIKE-RAG §3.2, §3.3, §4.1).
+
+mod classify;
+mod compare;
+mod create;
+mod figures;
+mod params;
+mod predict;
+mod summarize;
+mod things;
+mod wording;
+
+use std::collections::BTreeMap;
+
+use pikerag_knowledge::{
+    Answer, ClassifiedBy, Context, Event, Level, Question, Role, TaskClass, Worked, WrittenBy,
+};
+use tracing::field::Empty;
+use tracing::{Span, instrument};
+
+pub use self::classify::Classifier;
+use self::classify::{Evidence, Verdict, classify};
+pub use self::params::Params;
+use self::predict::Ahead;
+use self::wording::Tongue;
+use crate::decompose::inquiry::{Form, Inquiry, Source, inquire};
+use crate::methods::adaptive;
+use crate::ports::{Ports, SolveError};
+use crate::run::{MethodLabel, Run, RunParams};
+use crate::structuring::Collection;
+
+/// Schemes of one question, at most: each class falls back to a plainer one.
+const ROUNDS: usize = 3;
+
+/// What came of a way of answering.
+enum Outcome {
+    Answered(Answer),
+    /// It came to nothing: why, and which class is tried in its place; none where nothing else can help.
+    Nothing(String, Option<TaskClass>),
+}
+
+/// Answers `question` by the way of its class. Without a model, figures, forecasts, tables of records and quotes are
+/// given as with one; ideas are refused.
+///
+/// # Errors
+/// See [`SolveError`].
+#[instrument(name = "pike", skip_all, fields(question = %question.id, class = Empty))]
+pub async fn solve(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+) -> Result<Answer, SolveError> {
+    let mut evidence = Evidence::gather(ports, question).await?;
+    let verdict = verdict(ports, run, question, &evidence, params).await?;
+    let mut because = verdict.reasons.join("; ");
+    let mut class = run.classified(verdict.class, verdict.by, verdict.reasons)?;
+    let asked = class;
+    for round in 1..=ROUNDS {
+        Span::current().record("class", class.as_str());
+        run.push(Event::Planned { round, because, steps: steps(ports, class, &evidence) });
+        match answered(ports, run, question, params, class, &mut evidence).await? {
+            Outcome::Answered(answer) => return Ok(of_class(answer, class)),
+            Outcome::Nothing(why, Some(next)) if round < ROUNDS => {
+                because = why;
+                class = next;
+            }
+            Outcome::Nothing(why, _) => return Ok(of_class(lacking(run, why), asked)),
+        }
+    }
+    Ok(of_class(lacking(run, String::new()), asked))
+}
+
+/// A class as it is told of a question that is not answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Classed {
+    /// The class.
+    pub class: TaskClass,
+    /// Who told it.
+    pub by: ClassifiedBy,
+    /// Why.
+    pub reasons: Vec<String>,
+    /// Calls that it took.
+    pub calls: usize,
+}
+
+/// Tells the class of a question, and does not answer it.
+///
+/// # Errors
+/// See [`SolveError`].
+pub async fn classed(
+    ports: &Ports,
+    question: &Question,
+    classifier: Classifier,
+) -> Result<Classed, SolveError> {
+    let label = MethodLabel {
+        name: "pike".to_owned(),
+        shown: "pike".to_owned(),
+        parameters: BTreeMap::new(),
+        weights: serde_json::Value::Null,
+    };
+    let mut run = Run::begin(label, question, RunParams::default());
+    let evidence = Evidence::gather(ports, question).await?;
+    let Verdict { class, by, reasons } =
+        classify(ports, &mut run, question, &evidence, classifier).await?;
+    Ok(Classed { class, by, reasons, calls: run.account.cost().spent.calls() })
+}
+
+/// The class that was forced, or the one that is told.
+async fn verdict(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    evidence: &Evidence,
+    params: Params,
+) -> Result<Verdict, SolveError> {
+    let by_asker = |class, reason: &str| Verdict {
+        class,
+        by: ClassifiedBy::Asker,
+        reasons: vec![reason.to_owned()],
+    };
+    if let Some(class) = params.class {
+        return Ok(by_asker(class, "whoever asked said so"));
+    }
+    match params.level {
+        Some(Level::L1) => return Ok(by_asker(TaskClass::Factual, "level L1 was asked for")),
+        Some(Level::L3) => return Ok(by_asker(TaskClass::Predictive, "level L3 was asked for")),
+        Some(Level::L4) => return Ok(by_asker(TaskClass::Creative, "level L4 was asked for")),
+        Some(Level::L2) | None => {}
+    }
+    let told = classify(ports, run, question, evidence, params.classify).await?;
+    // Of the classes of L2, bridging takes any question.
+    Ok(match params.level {
+        Some(level) if told.class.level() != level => {
+            by_asker(TaskClass::Bridging, "level L2 was asked for")
+        }
+        _ => told,
+    })
+}
+
+/// The scheme of a class: what to retrieve, how to reason.
+fn steps(ports: &Ports, class: TaskClass, evidence: &Evidence) -> Vec<String> {
+    let schema = evidence.collection().map(|(collection, _)| collection.schema.name.clone());
+    let records = schema.map_or_else(
+        || "look for records: declared ones, then tables".to_owned(),
+        |schema| format!("gather all records under `{schema}`, one thing for each key"),
+    );
+    let read =
+        match ports.models.of(Role::Look).is_some() && ports.models.of(Role::Answer).is_some() {
+            true => "read them, look up what is missing, and read again",
+            false => "quote the sentences that fit best",
+        };
+    let steps: Vec<&str> = match class {
+        TaskClass::Factual | TaskClass::Bridging => vec!["find the passages that fit best", read],
+        TaskClass::Comparative => vec![
+            "find what the documents tell of each thing",
+            "align it by attribute, each cell with its source",
+            "tell the verdict from the table",
+        ],
+        TaskClass::Quantitative => vec![
+            &records,
+            "work the figure out by the query engine",
+            "cite each record that it rests on",
+        ],
+        TaskClass::Summarizing => vec![
+            "take the documents that are named, or all passages that fit",
+            "tell each part in few words, then all of them",
+        ],
+        TaskClass::Predictive => vec![
+            &records,
+            "put them in order of time",
+            "try each model on the past, and carry the series on by the best",
+        ],
+        TaskClass::Creative => vec![
+            "choose perspectives",
+            "let an agent of each look things up and think, all at once",
+            "let them judge each other's ideas",
+            "put the ideas together, with their evidence and their gaps",
+        ],
+    };
+    steps.into_iter().map(str::to_owned).collect()
+}
+
+async fn answered(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+    class: TaskClass,
+    evidence: &mut Evidence,
+) -> Result<Outcome, SolveError> {
+    match class {
+        TaskClass::Factual => listed_or_read(ports, run, question, params, evidence).await,
+        TaskClass::Bridging => read(ports, run, question, params).await,
+        TaskClass::Comparative => compare::answer(ports, run, question, params, evidence).await,
+        TaskClass::Summarizing => summarize::answer(ports, run, question, params).await,
+        TaskClass::Creative => create::answer(ports, run, question, params).await,
+        TaskClass::Quantitative => {
+            let Some((collection, inquiry)) =
+                understood(ports, run, question, evidence, false).await?
+            else {
+                return Ok(Outcome::Nothing(not_understood(evidence), Some(TaskClass::Bridging)));
+            };
+            collection.tell(run);
+            match figures::answer(ports, run, question, collection, &inquiry).await? {
+                Some(answer) => Ok(Outcome::Answered(answer)),
+                None => Ok(Outcome::Nothing(
+                    "no record tells of what is asked, so the documents are read".to_owned(),
+                    Some(TaskClass::Bridging),
+                )),
+            }
+        }
+        TaskClass::Predictive => predicted(ports, run, question, evidence).await,
+    }
+}
+
+/// A list that one document gives; what else is asked for is read.
+async fn listed_or_read(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+    evidence: &Evidence,
+) -> Result<Outcome, SolveError> {
+    let listed = evidence
+        .collection()
+        .filter(|(_, inquiry)| inquiry.form == Form::List && inquiry.unexplained.is_empty());
+    if let Some((collection, inquiry)) = listed {
+        collection.tell(run);
+        if let Some(answer) = figures::answer(ports, run, question, collection, inquiry).await? {
+            return Ok(Outcome::Answered(answer));
+        }
+    }
+    read(ports, run, question, params).await
+}
+
+async fn read(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+) -> Result<Outcome, SolveError> {
+    adaptive::solve(ports, run, question, params.reading).await.map(Outcome::Answered)
+}
+
+async fn predicted(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    evidence: &Evidence,
+) -> Result<Outcome, SolveError> {
+    let tongue = Tongue::of(question.query());
+    let Some((collection, inquiry)) = understood(ports, run, question, evidence, true).await?
+    else {
+        let lacks = match tongue {
+            Tongue::English => {
+                "A forecast needs records with dates of what is asked for, and the base has none that fit. Declare them \
+                 (`[[records]]`, see `pikerag schema propose`) or add a table that lists them."
+            }
+            Tongue::Chinese => {
+                "预测需要带日期的相关记录，而知识库中没有符合的记录。请在设置中声明记录（`[[records]]`，参见 `pikerag schema propose`），\
+                 或加入列出它们的表格。"
+            }
+        };
+        return Ok(Outcome::Nothing(lacks.to_owned(), None));
+    };
+    collection.tell(run);
+    Ok(match predict::answer(ports, run, question, collection, &inquiry).await? {
+        Ahead::Answered(answer) => Outcome::Answered(*answer),
+        Ahead::Lacks(why) => Outcome::Nothing(why, None),
+        Ahead::Happened { last } => {
+            let happened = as_figures(&inquiry);
+            match figures::answer(ports, run, question, collection, &happened).await? {
+                Some(answer) => {
+                    run.push(Event::Noted {
+                        note: format!("The records reach to {last}: what is asked for is counted, not foretold."),
+                    });
+                    Outcome::Answered(of_class(answer, TaskClass::Quantitative))
+                }
+                None => Outcome::Nothing(String::new(), Some(TaskClass::Bridging)),
+            }
+        }
+    })
+}
+
+/// The records and the query that a question is about; by a model where rules leave words unexplained.
+async fn understood<'a>(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    evidence: &'a Evidence,
+    is_ahead: bool,
+) -> Result<Option<(&'a Collection, Inquiry)>, SolveError> {
+    let fits = |inquiry: &Inquiry| {
+        let looks_ahead = matches!(inquiry.form, Form::Series { .. } | Form::Kinds { .. });
+        looks_ahead == is_ahead
+    };
+    if let Some((collection, inquiry)) = evidence.collection()
+        && inquiry.unexplained.is_empty()
+    {
+        if fits(inquiry) {
+            return Ok(Some((collection, inquiry.clone())));
+        }
+        if !is_ahead {
+            return Ok(Some((collection, as_figures(inquiry))));
+        }
+    }
+    let Some(model) = ports.models.of(Role::Decompose).filter(|_| !evidence.collections.is_empty())
+    else {
+        return Ok(None);
+    };
+    let sources: Vec<Source<'_>> =
+        evidence.collections.iter().take(4).map(Collection::source).collect();
+    let said = inquire(model, question, &sources, run).await?;
+    let said = said.filter(fits);
+    Ok(said.and_then(|inquiry| Some((evidence.collections.get(inquiry.schema)?, inquiry))))
+}
+
+/// What was to be carried on, counted: what is asked for lies within the records.
+fn as_figures(inquiry: &Inquiry) -> Inquiry {
+    let mut counted = Inquiry { form: Form::Figures, ..inquiry.clone() };
+    if let Form::Series { date, by, until: Some(until), .. } = &inquiry.form {
+        let from = match by {
+            pikerag_knowledge::tables::By::Month => {
+                until.get(..7).map(|month| format!("{month}-01"))
+            }
+            pikerag_knowledge::tables::By::Quarter => until.get(..7).and_then(quarter_start),
+            _ => until.get(..4).map(|year| format!("{year}-01-01")),
+        };
+        let test = pikerag_knowledge::tables::Test::Between { from, to: Some(until.clone()) };
+        counted
+            .query
+            .conditions
+            .push(pikerag_knowledge::tables::Condition { field: date.clone(), test });
+    }
+    counted
+}
+
+/// The first day of the quarter that ends with a month.
+fn quarter_start(month: &str) -> Option<String> {
+    let (year, month) = month.split_once('-')?;
+    let month: u32 = month.parse().ok()?;
+    Some(format!("{year}-{:02}-01", month.saturating_sub(1) / 3 * 3 + 1))
+}
+
+fn not_understood(evidence: &Evidence) -> String {
+    match evidence.collection() {
+        Some((collection, inquiry)) if !inquiry.unexplained.is_empty() => format!(
+            "no record under `{}` says anything of {}, so the documents are read",
+            collection.schema.name,
+            inquiry.unexplained.join(", ")
+        ),
+        _ => "there are no records of what is asked, so the documents are read".to_owned(),
+    }
+}
+
+/// No answer: what it would take.
+fn lacking(run: &mut Run, why: String) -> Answer {
+    run.push(Event::Answered { answer: why.clone() });
+    Answer {
+        missing: vec![why.clone()],
+        text: why,
+        rationale: String::new(),
+        refused: true,
+        written_by: WrittenBy::Reckoning,
+        citations: Vec::new(),
+        context: Context::default(),
+        worked: None,
+    }
+}
+
+fn of_class(mut answer: Answer, class: TaskClass) -> Answer {
+    answer.worked.get_or_insert_with(|| Box::new(Worked::of(class)));
+    answer
+}

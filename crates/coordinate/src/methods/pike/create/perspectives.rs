@@ -1,0 +1,113 @@
+//! Through whose eyes is a question looked at? Perspectives that somebody configured, or those that a model chooses for it.
+
+use pikerag_knowledge::{Event, Question, Role, Schema};
+use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings, text};
+use serde_json::{Value as Json, json};
+
+use super::Params;
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
+
+const PROMPT: Prompt =
+    Prompt::new(Role::Reason, include_str!("../../prompts/perspectives.md"), 600);
+/// Perspectives where a model's reply could not be read: those of any undertaking.
+const USUAL: [(&str, &str); 8] = [
+    ("people who do the work", "what they need, what hinders them, what they would do otherwise"),
+    ("cost and time", "what it costs, what it saves, how long it takes"),
+    ("risk and safety", "what can go wrong, how it is noticed and prevented"),
+    ("technology", "which means there are, and what they can do"),
+    ("customers", "what they notice of it, and what they would like better"),
+    ("rules and contracts", "what is allowed, owed and promised"),
+    ("suppliers and partners", "who else has a hand in it"),
+    ("the long run", "what lasts, and what it leads to"),
+];
+
+/// Through whose eyes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::methods::pike) struct Perspective {
+    /// A few words.
+    pub(in crate::methods::pike) name: String,
+    /// What it looks at.
+    pub(in crate::methods::pike) about: String,
+}
+
+impl Perspective {
+    /// From `name: what it looks at`, as settings have it.
+    fn of(line: &str) -> Self {
+        let (name, about) = line.split_once([':', '：']).unwrap_or((line, ""));
+        Self { name: name.trim().to_owned(), about: about.trim().to_owned() }
+    }
+}
+
+/// As many perspectives as there are agents, fewer where fewer are configured.
+///
+/// # Errors
+/// The call failed.
+pub(super) async fn choose(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+) -> Result<Vec<Perspective>, SolveError> {
+    let count = params.agents.get();
+    let mut chosen: Vec<Perspective> =
+        ports.models.perspectives.iter().map(|line| Perspective::of(line)).take(count).collect();
+    if chosen.is_empty() {
+        let (asked, number) = (quiet_headings(&question.text), count.to_string());
+        let inputs = [("number", number.as_str()), ("question", asked.as_str())];
+        let said = run.ask::<Said>(ports, &PROMPT, &inputs).await?;
+        chosen = said.map(|said| said.0).unwrap_or_default();
+        for (name, about) in USUAL {
+            if chosen.len() < count {
+                chosen.push(Perspective { name: name.to_owned(), about: about.to_owned() });
+            }
+        }
+        chosen.truncate(count);
+    }
+    let names: Vec<&str> = chosen.iter().map(|perspective| perspective.name.as_str()).collect();
+    run.push(Event::Noted { note: format!("Perspectives: {}.", names.join(" · ")) });
+    Ok(chosen)
+}
+
+struct Said(Vec<Perspective>);
+
+impl Reply for Said {
+    fn schema() -> Option<Schema> {
+        let words = |most: usize| json!({"type": "string", "maxLength": most});
+        let one = json!({
+            "type": "object",
+            "properties": {"name": words(60), "about": words(200)},
+            "required": ["name", "about"],
+            "additionalProperties": false
+        });
+        let schema = json!({
+            "type": "object",
+            "properties": {"perspectives": {"type": "array", "items": one, "maxItems": 16}},
+            "required": ["perspectives"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "perspectives".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let object = object(reply, &["perspectives"])?;
+        let list = object.get("perspectives").and_then(Json::as_array).cloned().unwrap_or_default();
+        let mut all: Vec<Perspective> = Vec::new();
+        for one in &list {
+            let read = match one.as_str() {
+                Some(line) => Perspective::of(line),
+                None => Perspective {
+                    name: text(one, "name").unwrap_or_default(),
+                    about: text(one, "about").unwrap_or_default(),
+                },
+            };
+            if !read.name.is_empty() && !all.iter().any(|held| held.name == read.name) {
+                all.push(read);
+            }
+        }
+        Ok(Self(all))
+    }
+}
+
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_perspectives: Said }

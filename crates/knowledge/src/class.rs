@@ -1,0 +1,146 @@
+//! What kind of question is it? The classes of PIKE-RAG §3.2, and the level of a system that answers them (Table 1).
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// The class of a question, which may change with the base (PIKE-RAG §3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskClass {
+    /// The answer stands in the documents.
+    Factual,
+    /// It is put together of several pieces, one leading to the next.
+    Bridging,
+    /// Two or more things are put side by side.
+    Comparative,
+    /// Something is counted, summed, ranked or averaged.
+    Quantitative,
+    /// Much is said in few words.
+    Summarizing,
+    /// What is asked for has not happened yet.
+    Predictive,
+    /// Something new is wanted: ideas, a plan, a design.
+    Creative,
+}
+
+/// What a system has to be capable of (PIKE-RAG Table 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Level {
+    /// Factual questions.
+    L1,
+    /// Linkable-reasoning questions.
+    L2,
+    /// Predictive questions.
+    L3,
+    /// Creative questions.
+    L4,
+}
+
+impl TaskClass {
+    /// Every class, from the lowest level up.
+    pub const ALL: [Self; 7] = [
+        Self::Factual,
+        Self::Bridging,
+        Self::Comparative,
+        Self::Quantitative,
+        Self::Summarizing,
+        Self::Predictive,
+        Self::Creative,
+    ];
+
+    /// Its name in settings, traces and reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Factual => "factual",
+            Self::Bridging => "bridging",
+            Self::Comparative => "comparative",
+            Self::Quantitative => "quantitative",
+            Self::Summarizing => "summarizing",
+            Self::Predictive => "predictive",
+            Self::Creative => "creative",
+        }
+    }
+
+    /// The level that it takes.
+    pub fn level(self) -> Level {
+        match self {
+            Self::Factual => Level::L1,
+            Self::Bridging | Self::Comparative | Self::Quantitative | Self::Summarizing => {
+                Level::L2
+            }
+            Self::Predictive => Level::L3,
+            Self::Creative => Level::L4,
+        }
+    }
+}
+
+impl fmt::Display for TaskClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A name that no class bears.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "there is no class of questions `{0}`; choose from factual, bridging, comparative, quantitative, summarizing, predictive, creative"
+)]
+pub struct UnknownClass(String);
+
+impl FromStr for TaskClass {
+    type Err = UnknownClass;
+
+    fn from_str(name: &str) -> Result<Self, UnknownClass> {
+        let found = Self::ALL.into_iter().find(|class| class.as_str() == name.trim());
+        found.ok_or_else(|| UnknownClass(name.to_owned()))
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = match self {
+            Self::L1 => 1,
+            Self::L2 => 2,
+            Self::L3 => 3,
+            Self::L4 => 4,
+        };
+        write!(f, "L{number}")
+    }
+}
+
+/// A name that no level bears.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no level `{0}`; choose from L1, L2, L3, L4")]
+pub struct UnknownLevel(String);
+
+impl FromStr for Level {
+    type Err = UnknownLevel;
+
+    fn from_str(name: &str) -> Result<Self, UnknownLevel> {
+        match name.trim().trim_start_matches(['L', 'l']) {
+            "1" => Ok(Self::L1),
+            "2" => Ok(Self::L2),
+            "3" => Ok(Self::L3),
+            "4" => Ok(Self::L4),
+            _ => Err(UnknownLevel(name.to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back() {
+        for class in TaskClass::ALL {
+            assert_eq!(class.to_string().parse(), Ok(class));
+        }
+        assert!("hard".parse::<TaskClass>().is_err());
+        let levels: Vec<String> =
+            TaskClass::ALL.iter().map(|class| class.level().to_string()).collect();
+        assert_eq!(levels.join(" "), "L1 L2 L2 L2 L2 L3 L4");
+    }
+}

@@ -1,0 +1,182 @@
+//! What of the passages that were found is read, and in which order? Those that say the same stand there once, those for
+//! which there is no room are left out, and each that is left out has its reason (PIKE-RAG §4.2, knowledge organization).
+
+use std::collections::{BTreeSet, HashMap};
+
+use pikerag_knowledge::{Chunk, ChunkId, SourceId};
+use pikerag_language::estimate_tokens;
+use pikerag_language::fold::tokens;
+
+/// How passages are put in order for reading.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rules {
+    /// Tokens of all passages, at most; the first is read whatever its length, then each in order that still has room.
+    pub tokens: Option<u32>,
+    /// The share of words that two passages have in common from which on the later one is left out; above 1 for none.
+    pub alike: f64,
+    /// The order in which they are read.
+    pub order: ReadingOrder,
+}
+
+/// The order in which passages are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadingOrder {
+    /// As they were given: the best first.
+    Given,
+    /// Document by document in the order of their best passages, in each as it stands there.
+    Document,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { tokens: None, alike: 0.9, order: ReadingOrder::Given }
+    }
+}
+
+/// Why a passage is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LeftOut {
+    /// It stands there already.
+    Twice,
+    /// Another one says the same, nearly word for word.
+    Alike,
+    /// There is no room for it.
+    NoRoom,
+}
+
+impl LeftOut {
+    /// For the trace.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Twice => "found twice",
+            Self::Alike => "another passage says the same",
+            Self::NoRoom => "no room",
+        }
+    }
+}
+
+/// Passages in order for reading.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Organized {
+    /// What is read, in order.
+    pub kept: Vec<Chunk>,
+    /// What is not, each with its reason, in the order given.
+    pub left_out: Vec<(ChunkId, LeftOut)>,
+}
+
+impl Organized {
+    /// How many were left out for each reason.
+    pub fn reasons(&self) -> Vec<(String, usize)> {
+        let mut counts: Vec<(LeftOut, usize)> = Vec::new();
+        for (_, why) in &self.left_out {
+            match counts.iter_mut().find(|(held, _)| held == why) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((*why, 1)),
+            }
+        }
+        counts.sort();
+        counts.into_iter().map(|(why, count)| (why.as_str().to_owned(), count)).collect()
+    }
+}
+
+/// Tokens of a passage as prompts show it, estimated.
+pub fn tokens_of(chunk: &Chunk) -> u64 {
+    estimate_tokens(&chunk.full_title()) + estimate_tokens(&chunk.text)
+}
+
+/// Puts passages, the best first, in order for reading.
+pub fn organize(given: Vec<Chunk>, rules: Rules) -> Organized {
+    let mut organized = Organized::default();
+    let mut words: Vec<BTreeSet<String>> = Vec::new();
+    let mut room = rules.tokens.map_or(u64::MAX, u64::from);
+    for chunk in given {
+        let own = words_of(&chunk);
+        let why = if organized.kept.iter().any(|held| held.id == chunk.id) {
+            Some(LeftOut::Twice)
+        } else if words.iter().any(|held| rules.alike <= overlap(held, &own)) {
+            Some(LeftOut::Alike)
+        } else if room < tokens_of(&chunk) && !organized.kept.is_empty() {
+            Some(LeftOut::NoRoom)
+        } else {
+            None
+        };
+        match why {
+            Some(why) => organized.left_out.push((chunk.id, why)),
+            None => {
+                room = room.saturating_sub(tokens_of(&chunk));
+                words.push(own);
+                organized.kept.push(chunk);
+            }
+        }
+    }
+    if rules.order == ReadingOrder::Document {
+        let mut first: HashMap<SourceId, usize> = HashMap::new();
+        for (place, chunk) in organized.kept.iter().enumerate() {
+            first.entry(chunk.source).or_insert(place);
+        }
+        organized.kept.sort_by_key(|chunk| (first.get(&chunk.source).copied(), chunk.ordinal));
+    }
+    organized
+}
+
+/// Numbers tell passages apart that share all other words.
+fn words_of(chunk: &Chunk) -> BTreeSet<String> {
+    tokens(&chunk.text).into_iter().map(|token| token.folded).collect()
+}
+
+/// The share of all their words that both have; 0 where one has none.
+fn overlap(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f64 {
+    if a.is_empty() || b.is_empty() {
+        return 0.0;
+    }
+    let shared = a.intersection(b).count() as f64;
+    shared / (a.len() + b.len()) as f64 * 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn chunk(id: u64, source: u64, ordinal: u32, text: &str) -> Chunk {
+        Chunk { source: SourceId(source), ordinal, ..pikerag_doubles::chunk(id, "A", text) }
+    }
+
+    #[test]
+    fn what_says_the_same_is_read_once_and_the_rest_in_order() {
+        let given = vec![
+            chunk(1, 1, 7, "The pump of crane 7 was changed in May."),
+            chunk(2, 2, 0, "The brake was worn."),
+            chunk(1, 1, 7, "The pump of crane 7 was changed in May."),
+            chunk(3, 3, 0, "the pump of crane 7 was changed in May"),
+            chunk(4, 1, 2, "The pump of crane 8 was changed in June after a leak at the flange."),
+        ];
+        let rules = Rules { order: ReadingOrder::Document, ..Rules::default() };
+        let organized = organize(given.clone(), rules);
+        let kept: Vec<u64> = organized.kept.iter().map(|chunk| chunk.id.0).collect();
+        assert_eq!(kept, [4, 1, 2]);
+        assert_eq!(
+            organized.reasons(),
+            [("found twice".to_owned(), 1), ("another passage says the same".to_owned(), 1)]
+        );
+        let narrow = organize(given, Rules { tokens: Some(14), ..Rules::default() });
+        assert_eq!(narrow.kept.len(), 1);
+        assert_eq!(narrow.left_out.iter().filter(|(_, why)| *why == LeftOut::NoRoom).count(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_the_room_is_kept(
+            texts in prop::collection::vec("[a-d ]{0,12}", 0..12), tokens in 1..40_u32,
+        ) {
+            let given: Vec<Chunk> = texts.iter().enumerate()
+                .map(|(at, text)| chunk(at as u64 % 9, at as u64 % 3, at as u32, text)).collect();
+            let count = given.len();
+            let organized = organize(given, Rules { tokens: Some(tokens), ..Rules::default() });
+            prop_assert_eq!(organized.kept.len() + organized.left_out.len(), count);
+            let read: u64 = organized.kept.iter().map(tokens_of).sum();
+            prop_assert!(read <= u64::from(tokens) || organized.kept.len() == 1);
+        }
+    }
+}

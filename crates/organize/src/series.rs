@@ -1,0 +1,317 @@
+//! What do the groups of a table say over time? A series without holes: each period from the first to the last, the
+//! ones of which no record tells among them (PIKE-RAG §5.4, knowledge induction).
+
+use std::fmt;
+
+use jiff::ToSpan;
+use jiff::civil::Date;
+use pikerag_knowledge::tables::{By, Table};
+use serde::{Deserialize, Serialize};
+
+/// Periods of one series, at most: a wrong date far away makes no endless series.
+pub const MOST_PERIODS: usize = 2_000;
+
+/// How long a period is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// From January on.
+    Year,
+    /// Three months.
+    Quarter,
+    /// One month.
+    Month,
+}
+
+impl Step {
+    /// How a table is grouped for it.
+    pub fn by(self) -> By {
+        match self {
+            Self::Year => By::Year,
+            Self::Quarter => By::Quarter,
+            Self::Month => By::Month,
+        }
+    }
+
+    /// Periods of a year.
+    pub fn per_year(self) -> usize {
+        self.in_a_year().unsigned_abs() as usize
+    }
+
+    fn in_a_year(self) -> i32 {
+        match self {
+            Self::Year => 1,
+            Self::Quarter => 4,
+            Self::Month => 12,
+        }
+    }
+}
+
+/// A year, quarter or month; shown as `2010`, `2010-Q3`, `2010-07`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Period {
+    /// How long it is.
+    pub step: Step,
+    /// Periods of that length since the beginning of the year 0.
+    pub index: i32,
+}
+
+impl Period {
+    /// The period that a label names.
+    pub fn of(label: &str) -> Option<Self> {
+        let year: i32 = label.get(..4)?.parse().ok()?;
+        let rest = label.get(4..)?;
+        if rest.is_empty() {
+            return Some(Self { step: Step::Year, index: year });
+        }
+        if let Some(quarter) = rest.strip_prefix("-Q") {
+            let quarter: i32 = quarter.parse().ok().filter(|quarter| (1..=4).contains(quarter))?;
+            return Some(Self { step: Step::Quarter, index: year * 4 + quarter - 1 });
+        }
+        let month: i32 = rest.strip_prefix('-')?.parse().ok()?;
+        let known = (1..=12).contains(&month);
+        known.then_some(Self { step: Step::Month, index: year * 12 + month - 1 })
+    }
+
+    /// The period of that length in which a day lies.
+    pub fn holding(step: Step, day: Date) -> Self {
+        let per_year = step.in_a_year();
+        let within = (i32::from(day.month()) - 1) * per_year / 12;
+        Self { step, index: i32::from(day.year()) * per_year + within }
+    }
+
+    /// So many periods later, or earlier.
+    #[must_use]
+    pub fn plus(self, periods: i32) -> Self {
+        Self { index: self.index.saturating_add(periods), ..self }
+    }
+
+    /// Its place in the year, from 0.
+    pub fn season(self) -> usize {
+        self.index.rem_euclid(self.step.in_a_year()) as usize
+    }
+
+    /// Its first day; the last day that there is where its year is beyond the calendar.
+    pub fn first_day(self) -> Date {
+        let per_year = self.step.in_a_year();
+        let year = i16::try_from(self.index.div_euclid(per_year)).unwrap_or(i16::MAX);
+        let month = self.index.rem_euclid(per_year) * 12 / per_year + 1;
+        let month = i8::try_from(month).unwrap_or(1);
+        Date::new(year, month, 1).unwrap_or(Date::MAX)
+    }
+
+    /// Its last day.
+    pub fn last_day(self) -> Date {
+        self.plus(1).first_day().checked_sub(1.day()).unwrap_or(Date::MAX)
+    }
+}
+
+impl fmt::Display for Period {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let year = self.index.div_euclid(self.step.in_a_year());
+        match self.step {
+            Step::Year => write!(f, "{year}"),
+            Step::Quarter => write!(f, "{year}-Q{}", self.season() + 1),
+            Step::Month => write!(f, "{year}-{:02}", self.season() + 1),
+        }
+    }
+}
+
+fn whole(count: usize) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
+}
+
+/// A figure for each period.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// The first period.
+    pub first: Period,
+    /// By period in order; `None` where nothing is known: of a count there always is, if only 0.
+    pub values: Vec<Option<f64>>,
+    /// The things behind each figure, by their places in the frame.
+    pub things: Vec<Vec<usize>>,
+    /// Whether the figures are whole numbers of things, which never are negative.
+    pub is_count: bool,
+    /// What figures are measured in; none for counts.
+    pub unit: Option<String>,
+    /// Periods at the beginning and the end that were left out because the records cover a part of them only.
+    pub partial: Vec<Period>,
+}
+
+impl Series {
+    /// The last period.
+    pub fn last(&self) -> Period {
+        self.first.plus(whole(self.values.len()) - 1)
+    }
+
+    /// Periods in order, each with its figure.
+    pub fn points(&self) -> impl Iterator<Item = (Period, Option<f64>)> {
+        self.values.iter().enumerate().map(|(place, value)| (self.first.plus(whole(place)), *value))
+    }
+
+    /// The series up to a period, that included; what came of it is as if nothing later were known.
+    #[must_use]
+    pub fn until(&self, last: Period) -> Self {
+        let kept = usize::try_from(last.index - self.first.index + 1).unwrap_or(0);
+        let mut cut = self.clone();
+        cut.values.truncate(kept);
+        cut.things.truncate(kept);
+        cut.partial.retain(|period| *period <= last);
+        cut
+    }
+}
+
+/// Why there is no series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoSeries {
+    /// No group has a period.
+    Nothing,
+    /// The figures are measured in different units.
+    Units,
+    /// From first to last there are more than [`MOST_PERIODS`].
+    TooLong,
+}
+
+/// The series of a table that is grouped by periods, and by nothing else. `is_count`: periods without a group have the
+/// figure 0, else none.
+///
+/// # Errors
+/// See [`NoSeries`].
+pub fn series(table: &Table, is_count: bool) -> Result<Series, NoSeries> {
+    let mut found: Vec<(Period, f64, &[usize])> = Vec::new();
+    let mut units: Vec<&Option<String>> = Vec::new();
+    for row in &table.rows {
+        let Some(period) = row.key.first().and_then(|label| Period::of(label)) else { continue };
+        if !units.contains(&&row.unit) {
+            units.push(&row.unit);
+        }
+        found.push((period, row.value, &row.things));
+    }
+    found.sort_by_key(|(period, ..)| *period);
+    let (Some((first, ..)), Some((last, ..))) = (found.first(), found.last()) else {
+        return Err(NoSeries::Nothing);
+    };
+    if 1 < units.len() {
+        return Err(NoSeries::Units);
+    }
+    let length = usize::try_from(last.index - first.index + 1).unwrap_or(usize::MAX);
+    if MOST_PERIODS < length {
+        return Err(NoSeries::TooLong);
+    }
+    let first = *first;
+    let mut values = vec![is_count.then_some(0.0); length];
+    let mut things = vec![Vec::new(); length];
+    for (period, value, of) in found {
+        let at = usize::try_from(period.index - first.index).unwrap_or(usize::MAX);
+        if let (Some(held), Some(behind)) = (values.get_mut(at), things.get_mut(at)) {
+            *held = Some(value);
+            *behind = of.to_vec();
+        }
+    }
+    let unit = units.first().and_then(|unit| (*unit).clone());
+    Ok(Series { first, values, things, is_count, unit, partial: Vec::new() })
+}
+
+/// Leaves out the first and the last period of counts where the records cover a part of them only, as far as that can be
+/// told from their days: so many would be expected on the empty days that none at all would be a chance below 1 %.
+/// `days` are those of all things counted.
+#[must_use]
+pub fn without_partial(mut series: Series, days: &[Date]) -> Series {
+    let (Some(earliest), Some(latest)) = (days.iter().min(), days.iter().max()) else {
+        return series;
+    };
+    let between =
+        |from: Date, to: Date| f64::from(from.until(to).map_or(0, |span| span.get_days()));
+    let known = between(*earliest, *latest).max(1.0);
+    let rate = days.len() as f64 / known;
+    // Of a Poisson process: none at all has the probability e^-expected.
+    let is_unlikely = |empty: f64| (-rate * empty).exp() < 0.01;
+    if 2 < series.values.len() && is_unlikely(between(*latest, series.last().last_day())) {
+        series.partial.push(series.last());
+        series.values.pop();
+        series.things.pop();
+    }
+    if 2 < series.values.len() && is_unlikely(between(series.first.first_day(), *earliest)) {
+        series.partial.insert(0, series.first);
+        series.values.remove(0);
+        series.things.remove(0);
+        series.first = series.first.plus(1);
+    }
+    series
+}
+
+/// The day of a date that is precise to the day.
+pub fn day(iso: &str) -> Option<Date> {
+    let number = |range: std::ops::Range<usize>| iso.get(range)?.parse::<i16>().ok();
+    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
+    let small = |number: i16| i8::try_from(number).ok();
+    Date::new(year, small(month)?, small(day)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+    use pikerag_knowledge::tables::TableRow;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn table(rows: &[(&str, f64)]) -> Table {
+        let row = |(place, (key, value)): (usize, &(&str, f64))| TableRow {
+            key: vec![(*key).to_owned()],
+            value: *value,
+            unit: None,
+            things: vec![place],
+        };
+        Table { rows: rows.iter().enumerate().map(row).collect(), ..Table::default() }
+    }
+
+    #[test]
+    fn a_gap_is_a_period_too() {
+        let quarters = table(&[("2010-Q4", 3.0), ("2011-Q2", 1.0), ("", 9.0)]);
+        let counted = series(&quarters, true).unwrap();
+        let shown: Vec<String> =
+            counted.points().map(|(period, value)| format!("{period}: {value:?}")).collect();
+        assert_eq!(shown, ["2010-Q4: Some(3.0)", "2011-Q1: Some(0.0)", "2011-Q2: Some(1.0)"]);
+        assert_eq!(series(&quarters, false).unwrap().values, [Some(3.0), None, Some(1.0)]);
+        assert_eq!(counted.until(Period::of("2011-Q1").unwrap()).values.len(), 2);
+        assert_eq!(series(&table(&[("", 1.0)]), true), Err(NoSeries::Nothing));
+        assert_eq!(series(&table(&[("0001", 1.0), ("9999", 1.0)]), true), Err(NoSeries::TooLong));
+    }
+
+    #[test]
+    fn a_year_that_is_not_over_is_left_out() {
+        let years = series(&table(&[("2010", 12.0), ("2011", 12.0), ("2012", 5.0)]), true).unwrap();
+        let monthly = |until: i8| {
+            let before = (0..24).map(|n| date(2010 + n / 12, (n % 12 + 1) as i8, 15));
+            before.chain((1..=until).map(|month| date(2012, month, 15))).collect::<Vec<_>>()
+        };
+        let cut = without_partial(years.clone(), &monthly(5));
+        assert_eq!(cut.partial, [Period::of("2012").unwrap()]);
+        assert_eq!(cut.values.len(), 2);
+        assert_eq!(without_partial(years, &monthly(11)).partial, []);
+    }
+
+    proptest! {
+        #[test]
+        fn labels_read_back_and_days_lie_in_their_periods(
+            year in 1..3000_i16, month in 1..13_i8, day in 1..29_i8,
+            step in prop::sample::select(vec![Step::Year, Step::Quarter, Step::Month]),
+        ) {
+            let of = date(year, month, day);
+            let period = Period::holding(step, of);
+            let label = format!("{period:0>4}");
+            if 1000 <= year {
+                prop_assert_eq!(Period::of(&label), Some(period));
+            }
+            prop_assert!(period.first_day() <= of && of <= period.last_day());
+            prop_assert_eq!(Period::holding(step, period.last_day()), period);
+        }
+
+        #[test]
+        fn any_label_is_survived(label in "\\PC{0,12}") {
+            let _ = Period::of(&label);
+            let _ = day(&label);
+        }
+    }
+}
