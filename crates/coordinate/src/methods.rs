@@ -275,7 +275,12 @@ impl Method {
         match self {
             Self::Adaptive(params) => Self::Adaptive(told(params)),
             Self::Pike(params) => {
-                Self::Pike(pike::Params { reading: told(params.reading), ..params })
+                // A model that cannot do two things at once tells classes worse than rules do.
+                let classify = match (params.classify, at_once) {
+                    (pike::Classifier::Auto, Some(false)) => pike::Classifier::Rules,
+                    (own, _) => own,
+                };
+                Self::Pike(pike::Params { reading: told(params.reading), classify, ..params })
             }
             _ => self,
         }

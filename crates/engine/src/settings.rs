@@ -77,6 +77,9 @@ pub struct Settings {
     pub methods: Overrides,
     /// File of labelled questions for `skr`.
     pub skr_examples: Option<PathBuf>,
+    /// Through whose eyes agents look at a creative question, as `name: what it looks at`; chosen for each question where
+    /// there are none.
+    pub perspectives: Vec<String>,
     /// How long runs are kept, and how many.
     pub runs: RunLimits,
     /// A folder of the user's own for what the program remembers across bases; `None` where there is no place for it.

@@ -180,7 +180,7 @@ async fn a_model_writes_the_query_and_the_engine_the_figure() {
 fn agents(fails: bool) -> ScriptedChat {
     ScriptedChat::by(move |request: &ChatRequest| {
         let shown = prompt(request).unwrap();
-        if shown.contains("Choose whose perspectives") {
+        if shown.contains("{\"perspectives\":") {
             return Ok(json!({"perspectives": [
                 {"name": "cost", "about": "what it costs"}, {"name": "safety", "about": "what can go wrong"},
                 {"name": "heat", "about": "what is warm"}
@@ -441,4 +441,98 @@ async fn questions_are_classified_as_they_are_labelled() {
         let (right, all) = right[&class];
         assert!(right * 100 >= all * 75, "{class}: {right} of {all}");
     }
+}
+
+/// Notes in plain words, each in a file of its own, and a model that copies out what one says: the years are those of the
+/// notes, though no table lists them.
+#[tokio::test]
+async fn records_that_a_model_read_in_texts_are_counted_like_any() {
+    let schema = json!({"name": "drug_approval", "key": ["drug"], "fields": [
+        {"name": "drug"}, {"name": "approved", "type": "date"}, {"name": "company"}]});
+    let schema: RecordSchema = serde_json::from_value(schema).unwrap();
+    let (texts, per_year) = match pikerag_test_support::optional(APPROVALS) {
+        Some(path) => approvals(&std::fs::read_to_string(path).unwrap()),
+        None => approvals(&invented()),
+    };
+    let files: Files = texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let reader = ScriptedChat::by(|request| {
+        let shown = prompt(request).unwrap();
+        let said = |label: &str| {
+            let (_, rest) = shown.rsplit_once(label)?;
+            Some(rest.split(['.', '\n']).next().unwrap_or_default().trim().to_owned())
+        };
+        let (_, content) = shown.split_once("# Content").unwrap();
+        let name = content.lines().find_map(|line| line.split_once(" ("));
+        let name = name.map(|(name, _)| name.to_owned());
+        Ok(match (said("Approval date: "), name) {
+            (Some(approved), Some(drug)) => {
+                json!({"records": [{"drug": drug, "approved": approved, "company": said("Company: ")}]})
+            }
+            _ => json!({"records": []}),
+        }
+        .to_string())
+    });
+    let shelf = Shelf::empty();
+    let params = IngestParams {
+        records: vec![schema.clone()],
+        atoms: vec![pikerag_knowledge::AtomKind::Sentence],
+        ..IngestParams::default()
+    };
+    let report = shelf.index(&files, Some(Arc::new(reader)), None, &params).await;
+    assert!(report.is_whole(), "{report:?}");
+    let tables =
+        Tables { schemas: vec![schema].into(), engine: Some(Arc::new(pikerag_store::Tables)) };
+    let ports = Ports { tables, ..Ports::new(shelf.base.clone(), None, Models::default()) };
+    let told = async |question: &str| {
+        solve(&ports, &Question::new("q", question), "pike".parse().unwrap()).await.unwrap().answer
+    };
+    for (year, count) in &per_year {
+        let answer = told(&format!("How many drugs were approved in {year}?")).await;
+        assert_eq!(answer.text, count.to_string(), "{year}");
+        let answer = told(&format!("{year}年批准了多少种药物？")).await;
+        assert_eq!(answer.text, count.to_string(), "{year}");
+    }
+    let series = told("How many drugs will be approved next year?").await;
+    let worked = series.worked.unwrap();
+    let figures: Vec<f64> =
+        worked.figures.unwrap().rows.iter().filter_map(|row| row.value).collect();
+    let counts: Vec<f64> = per_year.values().map(|count| *count as f64).collect();
+    assert_eq!(figures, counts);
+    assert!(worked.forecast.is_some());
+}
+
+const APPROVALS: &str = "data/tabular/fda_novel_drug_approvals_2010_2019.corpus.jsonl";
+
+/// What stands in the place of the public list where that is not at hand: six years, so many each.
+fn invented() -> String {
+    let mut lines = String::new();
+    for (year, count) in [(10, 3), (11, 4), (12, 6), (13, 5), (14, 7), (15, 6)] {
+        for n in 0..count {
+            let text = format!(
+                "Drug{year}x{n} (adal). Approval date: {}-Mar-{year}. Company: North. It helps.",
+                n * 9 % 28 + 1
+            );
+            lines.push_str(&json!({"text": text}).to_string());
+            lines.push('\n');
+        }
+    }
+    // To the end of the last year, so that it counts as whole.
+    lines.push_str(
+        &json!({"text": "Last (adal). Approval date: 20-Dec-15. Company: North."}).to_string(),
+    );
+    lines
+}
+
+/// Texts by file, and how many there are of each year.
+fn approvals(lines: &str) -> (Vec<(String, String)>, BTreeMap<String, usize>) {
+    let (mut texts, mut per_year) = (Vec::new(), BTreeMap::new());
+    for (n, line) in lines.lines().enumerate() {
+        let record: serde_json::Value = serde_json::from_str(line).unwrap();
+        let text = record["text"].as_str().unwrap().to_owned();
+        let (_, rest) = text.split_once("Approval date: ").unwrap();
+        let year = rest.split(['-', '.']).nth(2).unwrap();
+        *per_year.entry(format!("20{year}")).or_default() += 1;
+        texts.push((format!("note-{n:03}.md"), format!("# Note {n}\n\n{text}\n")));
+    }
+    (texts, per_year)
 }

@@ -125,6 +125,8 @@ pub(super) struct MethodsTable {
     pub(super) set: pikerag_coordinate::Overrides,
     /// File of labelled questions for `skr`.
     pub(super) skr_examples: Option<PathBuf>,
+    /// Perspectives of the agents of `pike`.
+    pub(super) perspectives: Vec<String>,
 }
 
 /// By hand: `flatten` would let misspelt names pass.
@@ -133,7 +135,9 @@ impl TryFrom<toml::Table> for MethodsTable {
 
     fn try_from(mut table: toml::Table) -> Result<Self, toml::de::Error> {
         let skr_examples = table.remove("skr_examples").map(toml::Value::try_into).transpose()?;
-        Ok(Self { set: table.try_into()?, skr_examples })
+        let perspectives = table.remove("perspectives").map(toml::Value::try_into).transpose()?;
+        let perspectives = perspectives.unwrap_or_default();
+        Ok(Self { set: table.try_into()?, skr_examples, perspectives })
     }
 }
 

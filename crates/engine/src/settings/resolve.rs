@@ -159,6 +159,7 @@ fn resolve(
         },
         methods,
         skr_examples: file.methods.skr_examples,
+        perspectives: file.methods.perspectives,
         runs: RunLimits {
             number: file.runs.keep,
             age: Duration::from_secs(file.runs.days.saturating_mul(24 * 60 * 60)),
@@ -445,7 +446,9 @@ mod tests {
 
     #[test]
     fn labelled_questions_stand_among_the_parameters() {
-        let settings = read("[methods]\nn = 3\nskr_examples = \"known.jsonl\"", &[]).unwrap();
+        let settings = "[methods]\nn = 3\nskr_examples = \"known.jsonl\"\nperspectives = [\"cost: what it costs\"]";
+        let settings = read(settings, &[]).unwrap();
+        assert_eq!(settings.perspectives, ["cost: what it costs"]);
         let kar3 = "kar3".parse::<pikerag_coordinate::Method>().unwrap().with(&settings.methods);
         assert_eq!(kar3.parameters()["n"], 3);
         assert_eq!(settings.skr_examples, Some(PathBuf::from("known.jsonl")));

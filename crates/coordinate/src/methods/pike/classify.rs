@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use pikerag_knowledge::{ChunkId, ClassifiedBy, Question, Role, Schema, TaskClass, Value};
-use pikerag_language::query_terms;
+use pikerag_language::{is_chinese, query_terms};
 use pikerag_organize::series::day;
 use pikerag_prompt::{Prompt, Reply, Unreadable, object, one_line, quiet_headings, text};
 use regex::Regex;
@@ -25,6 +25,8 @@ const PROMPT: Prompt = Prompt::new(Role::Classify, include_str!("../prompts/clas
 const LOOKED_AT: usize = 8;
 /// The share of a question's terms below which no one chunk holds the answer, as far as that can be told.
 const DIRECT: f64 = 0.5;
+/// The share below which no chunk is about it.
+const NOTHING: f64 = 0.34;
 /// Terms of a question that names more than one thing, if it is no chain in its words.
 const LONG: usize = 8;
 
@@ -57,6 +59,8 @@ pub(super) struct Evidence {
     documents: usize,
     /// Terms of the question.
     terms: usize,
+    /// Whether the question is in Chinese and no passage is, or the other way round: shares of words say nothing then.
+    is_foreign: bool,
     /// The largest share of the question's terms that one of them holds.
     direct: f64,
 }
@@ -91,6 +95,9 @@ impl Evidence {
             shared as f64 / terms.len().max(1) as f64
         });
         let direct = direct.fold(0.0, f64::max);
+        let in_chinese = |text: &str| text.chars().any(is_chinese);
+        let is_foreign = !chunks.is_empty()
+            && chunks.iter().all(|chunk| in_chinese(&chunk.text) != in_chinese(query));
         let documents: std::collections::BTreeSet<_> =
             chunks.iter().map(|chunk| chunk.source).collect();
         Ok(Self {
@@ -98,6 +105,7 @@ impl Evidence {
             titles: chunks.iter().map(pikerag_knowledge::Chunk::full_title).collect(),
             documents: documents.len(),
             terms: terms.len(),
+            is_foreign,
             direct,
             cues,
             collections,
@@ -325,10 +333,13 @@ fn rules(question: &str, evidence: &Evidence) -> (TaskClass, Vec<String>, bool) 
     };
     let share = 100.0 * evidence.direct;
     let is_chain = CHAIN.is_match(question);
-    if is_chain || (LONG <= evidence.terms && evidence.direct < DIRECT) {
+    // Which ones, or how many, that no passage is about: they have to be put together.
+    let is_scattered =
+        evidence.cues.wish.is_some() && evidence.direct < NOTHING && !evidence.is_foreign;
+    if is_chain || is_scattered || (LONG <= evidence.terms && evidence.direct < DIRECT) {
         reasons.push(match is_chain {
             true => "one thing in it is named by another".to_owned(),
-            false => "it names much, and no single passage holds most of it".to_owned(),
+            false => "no single passage holds most of it".to_owned(),
         });
         reasons.push(format!("the best passage holds {share:.0} % of its words"));
         return (TaskClass::Bridging, reasons, is_torn);

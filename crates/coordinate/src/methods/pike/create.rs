@@ -8,7 +8,9 @@ mod perspectives;
 use futures::future::join_all;
 use pikerag_knowledge::worked::Idea;
 use pikerag_knowledge::{Answer, Context, Event, Question, Role, TaskClass, Worked, WrittenBy};
+use pikerag_prompt::text;
 use pikerag_reason::{Claim, cite};
+use serde_json::Value;
 
 use self::agent::{Judgement, Thought, judge, think};
 use self::merge::{Merged, merge};
@@ -19,6 +21,27 @@ use super::wording::Tongue;
 use super::{Outcome, Params};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
+
+/// Words of our own formats: weak models give them back in place of words of theirs.
+const ECHOED: [&str; 10] = [
+    "a few words",
+    "one sentence",
+    "one sentence, or empty",
+    "two or three sentences",
+    "a few sentences",
+    "what is not known",
+    "how to come to know it",
+    "how the ranking came about",
+    "none",
+    "empty",
+];
+
+/// What a reply says under a key; `None` where that is nothing, or an echo of the format.
+fn said(reply: &Value, key: &str) -> Option<String> {
+    let said = text(reply, key).ok()?;
+    let bare = said.trim().trim_end_matches(['.', '。', '…']).to_lowercase();
+    (!bare.is_empty() && !ECHOED.contains(&bare.as_str())).then_some(said)
+}
 
 /// Thinks about a question; without a model it says what that takes.
 ///

@@ -9,7 +9,7 @@ use pikerag_prompt::{
 use pikerag_reason::Claim;
 use serde_json::{Value as Json, json};
 
-use super::{Params, Perspective};
+use super::{Params, Perspective, said};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
@@ -218,7 +218,7 @@ impl Reply for Ideas {
             Some((usize::try_from(passage).unwrap_or(0), words))
         };
         let idea = |one: &Json| {
-            let said = |key: &str| text(one, key).ok().filter(|said| !said.is_empty());
+            let said = |key: &str| said(one, key);
             let body = said("idea").or_else(|| said("text"))?;
             let gap = said("missing")
                 .map(|missing| Gap { missing, next_step: said("next_step").unwrap_or_default() });
@@ -268,7 +268,7 @@ impl Reply for Critique {
         let one = |one: &Json| {
             let idea = usize::try_from(one.get("idea")?.as_u64()?).ok()?;
             let score = one.get("score").and_then(Json::as_f64).unwrap_or(3.0).clamp(1.0, 5.0);
-            Some((idea, score, text(one, "against").unwrap_or_default()))
+            Some((idea, score, said(one, "against").unwrap_or_default()))
         };
         Ok(Self(list.iter().filter_map(one).collect()))
     }

@@ -10,8 +10,8 @@ use pikerag_prompt::{Prompt, Reply, Unreadable, object, one_line, quiet_headings
 use pikerag_reason::how_to_answer_alone;
 use serde_json::{Value as Json, json};
 
-use super::Perspective;
 use super::agent::{Judgement, Thought};
+use super::{Perspective, said};
 use crate::methods::pike::wording::Tongue;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
@@ -21,6 +21,19 @@ const PROMPT: Prompt = Prompt::new(Role::Reason, include_str!("../../prompts/coo
 const IDEAS: usize = 8;
 /// The share of terms that two ideas have in common where they are one.
 const ONE: f64 = 0.6;
+
+/// Before the scores of an idea, in a prompt.
+const JUDGED: &str = " [judged";
+
+/// A model's words without the scores that it was shown.
+fn unjudged(said: &str) -> String {
+    let mut parts = said.split(JUDGED);
+    let mut words = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        words.push_str(part.split_once(']').map_or("", |(_, rest)| rest));
+    }
+    words
+}
 
 /// What the coordinator came to.
 #[derive(Debug, Default)]
@@ -80,7 +93,14 @@ pub(super) async fn merge(
             continue;
         }
         let dissent = dissent(perspectives, judged, &from);
-        ideas.push(MergedIdea { title: idea.title, text: idea.text, from, dissent });
+        // Where the coordinator has no words of its own, those of the first idea stand.
+        let first = from.first().and_then(|at| thoughts.get(*at));
+        let own = |said: String, of: fn(&Thought) -> &String| match said.is_empty() {
+            true => first.map(of).cloned().unwrap_or_default(),
+            false => said,
+        };
+        let (title, text) = (own(idea.title, |of| &of.title), own(idea.text, |of| &of.text));
+        ideas.push(MergedIdea { title, text, from, dissent });
     }
     // Nothing is dropped: what was not ranked comes last.
     for idea in ranked {
@@ -122,7 +142,7 @@ async fn asked(
             .map(|one| format!("{}", one.score))
             .collect();
         if !scores.is_empty() {
-            let _ = write!(line, " [judged {}]", scores.join(", "));
+            let _ = write!(line, "{JUDGED} {}]", scores.join(", "));
         }
         lines.push(line);
     }
@@ -241,14 +261,16 @@ impl Reply for Said {
         let object = object(reply, &["answer"])?;
         let list = object.get("ideas").and_then(Json::as_array).cloned().unwrap_or_default();
         let idea = |one: &Json| {
-            let text_of = text(one, "idea").or_else(|_| text(one, "text")).ok()?;
+            let text_of = said(one, "idea").or_else(|| said(one, "text")).unwrap_or_default();
+            let text_of = unjudged(&text_of);
             let from = one.get("from").and_then(Json::as_array).cloned().unwrap_or_default();
-            let from = from.iter().filter_map(|at| usize::try_from(at.as_u64()?).ok()).collect();
-            Some(SaidIdea { title: text(one, "title").unwrap_or_default(), text: text_of, from })
+            let from = from.iter().filter_map(|at| usize::try_from(at.as_u64()?).ok());
+            let from = from.collect();
+            Some(SaidIdea { title: said(one, "title").unwrap_or_default(), text: text_of, from })
         };
         Ok(Self {
-            answer: text(&object, "answer")?,
-            why: text(&object, "why").unwrap_or_default(),
+            answer: unjudged(&text(&object, "answer")?),
+            why: said(&object, "why").unwrap_or_default(),
             ideas: list.iter().filter_map(idea).collect(),
         })
     }

@@ -1,10 +1,10 @@
 //! Through whose eyes is a question looked at? Perspectives that somebody configured, or those that a model chooses for it.
 
 use pikerag_knowledge::{Event, Question, Role, Schema};
-use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings, text};
+use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings};
 use serde_json::{Value as Json, json};
 
-use super::Params;
+use super::{Params, said};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
@@ -97,8 +97,8 @@ impl Reply for Said {
             let read = match one.as_str() {
                 Some(line) => Perspective::of(line),
                 None => Perspective {
-                    name: text(one, "name").unwrap_or_default(),
-                    about: text(one, "about").unwrap_or_default(),
+                    name: said(one, "name").unwrap_or_default(),
+                    about: said(one, "about").unwrap_or_default(),
                 },
             };
             if !read.name.is_empty() && !all.iter().any(|held| held.name == read.name) {
