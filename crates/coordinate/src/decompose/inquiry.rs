@@ -15,7 +15,7 @@ use pikerag_knowledge::RecordSchema;
 use pikerag_knowledge::tables::{By, Frame, RecordQuery};
 
 pub(crate) use self::by_model::inquire;
-pub(crate) use self::cues::Cues;
+pub(crate) use self::cues::{Cues, Wish};
 use self::reading::Reading;
 
 /// What a question asks of the records of one schema.

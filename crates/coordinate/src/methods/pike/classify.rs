@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::things::compared;
-use crate::decompose::inquiry::{Cues, Form, Inquiry, Source, by_rules};
+use crate::decompose::inquiry::{Cues, Form, Inquiry, Source, Wish, by_rules};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
@@ -333,9 +333,9 @@ fn rules(question: &str, evidence: &Evidence) -> (TaskClass, Vec<String>, bool) 
     };
     let share = 100.0 * evidence.direct;
     let is_chain = CHAIN.is_match(question);
-    // Which ones, or how many, that no passage is about: they have to be put together.
-    let is_scattered =
-        evidence.cues.wish.is_some() && evidence.direct < NOTHING && !evidence.is_foreign;
+    // Which ones there are, where no passage is about them: they have to be put together.
+    let is_list = matches!(evidence.cues.wish, Some(Wish::List(_)));
+    let is_scattered = is_list && evidence.direct < NOTHING && !evidence.is_foreign;
     if is_chain || is_scattered || (LONG <= evidence.terms && evidence.direct < DIRECT) {
         reasons.push(match is_chain {
             true => "one thing in it is named by another".to_owned(),
