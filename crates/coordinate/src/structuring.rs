@@ -21,12 +21,13 @@ use crate::run::Run;
 const LOOKED_AT: usize = 24;
 /// Documents whose tables are read for one question, at most.
 const READ: usize = 500;
-/// Chunks of one document, at most.
+/// Chunks of tables, at most: larger ones are declared, or each question would read them all.
 const CHUNKS: usize = 20_000;
 /// Chunks that are fetched at once.
 const PAGE: usize = 512;
-/// Documents that say the same of themselves before that is taken for records.
-const ALIKE: usize = 3;
+/// Documents that say the same of themselves before that is taken for records; of more than so many they are declared, or
+/// each question would read them all.
+const ALIKE: std::ops::RangeInclusive<usize> = 3..=5_000;
 /// Values of a column that its type is told from, at most.
 const VALUES: usize = 500;
 
@@ -169,6 +170,9 @@ async fn tables_of(ports: &Ports, sources: &[SourceId]) -> Result<Vec<Chunk>, So
     let ids: Vec<ChunkId> =
         ports.base.chunks_in_sources(sources, CHUNKS).await?.into_iter().flatten().collect();
     let mut tables = Vec::new();
+    if CHUNKS < ids.len() {
+        return Ok(tables);
+    }
     for page in ids.chunks(PAGE) {
         let chunks = ports.base.chunks(page).await?;
         tables.extend(chunks.into_iter().filter(|chunk| chunk.table.is_some() && !chunk.hidden));
@@ -229,7 +233,9 @@ async fn from_fields(
         }
     }
     let mut found = Vec::new();
-    for ((file, _), of_kind) in kinds.into_iter().filter(|(_, of_kind)| ALIKE <= of_kind.len()) {
+    for ((file, _), of_kind) in
+        kinds.into_iter().filter(|(_, of_kind)| ALIKE.contains(&of_kind.len()))
+    {
         let mut columns: Columns = Vec::new();
         for source in &of_kind {
             let own = source.metadata.iter().map(|(name, value)| (name.as_str(), value.as_str()));

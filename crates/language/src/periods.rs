@@ -11,9 +11,10 @@ use crate::numerals::number;
 /// A stretch of time, both days included; open where one is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// The first day: `2018-01-01`.
+    /// The first day: `2018-01-01`; with `~` behind it, all after that day.
     pub from: Option<String>,
-    /// The last day; of a month its 31st, which is behind all its days.
+    /// The last day; of a month its 31st, which is behind all its days. With `~` behind it, what is ordered right before the
+    /// next day: all before that.
     pub to: Option<String>,
     /// As the question names it.
     pub shown: String,
@@ -62,14 +63,13 @@ pub fn stretches(text: &str) -> (Vec<Stretch>, String) {
     (found, rest)
 }
 
-/// The latest day that a text orders before this one.
+/// What a text orders behind every earlier day and before this one: `2018-05-10~` for 2018-05-11.
 fn before_day(day: &str) -> String {
-    let last = day.trim_end_matches('1').len();
-    // 2018-01-01 → 2018-01-00, which is behind every earlier day and before this one.
-    match (last + 1 == day.len(), day.get(..last)) {
-        (true, Some(stem)) => format!("{stem}0"),
-        _ => format!("{}!", day.get(..day.len().saturating_sub(1)).unwrap_or_default()),
-    }
+    let mut before = day.to_owned();
+    let last = before.pop().and_then(|last| char::from_u32(last as u32 - 1));
+    before.extend(last);
+    before.push('~');
+    before
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -312,8 +312,12 @@ mod tests {
         assert_eq!(told("approved from 2012 to 2015"), "2012-01-01..2015-12-31 | approved");
         assert_eq!(told("2012–2015"), "2012-01-01..2015-12-31 |");
         assert_eq!(told("since March 2015"), "2015-03-01.. |");
-        assert_eq!(told("before 2015 or"), "..2015-01-00 | or");
-        assert_eq!(told("before November 2015"), "..2015-11-00 |");
+        assert_eq!(told("before 2015 or"), "..2015-01-00~ | or");
+        assert_eq!(told("before November 2015"), "..2015-11-00~ |");
+        // Behind the tenth, before the eleventh.
+        let (before, _) = stretches("before 11 May 2018");
+        let to = before[0].to.clone().unwrap();
+        assert!("2018-05-10" < to.as_str() && to.as_str() < "2018-05-11");
         assert_eq!(told("after 2015"), "2015-12-31~.. |");
         assert_eq!(told("up to 2015"), "..2015-12-31 |");
         assert_eq!(told("the third quarter of 2018"), "2018-07-01..2018-09-31 | the");
@@ -338,7 +342,7 @@ mod tests {
         assert_eq!(told("2012至2015年"), "2012-01-01..2015-12-31 |");
         assert_eq!(told("2015年以来"), "2015-01-01.. |");
         assert_eq!(told("自2015年起"), "2015-01-01.. |");
-        assert_eq!(told("2015年之前"), "..2015-01-00 |");
+        assert_eq!(told("2015年之前"), "..2015-01-00~ |");
         assert_eq!(told("在2018年5月6日"), "2018-05-06..2018-05-06 |");
         assert_eq!(told("二〇一八年十二月"), "2018-12-01..2018-12-31 |");
         assert_eq!(told("2018年起重机"), "2018-01-01..2018-12-31 | 起重机");

@@ -6,6 +6,7 @@ use pikerag_knowledge::records::Quantity;
 use pikerag_knowledge::tables::{Condition, Measure, RecordQuery, Test};
 use pikerag_knowledge::worked::{Coverage, ForecastModel, NoRecord};
 use pikerag_language::is_chinese;
+use pikerag_organize::series::Period;
 
 /// The language that an answer is told in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,19 +120,23 @@ fn condition(tongue: Tongue, condition: &Condition) -> String {
         (Test::Holds(text), Tongue::Chinese) => format!("`{field}` 含“{}”", words(text)),
         (Test::Between { from, to }, tongue) => {
             let from = from.as_deref().map(|day| (day.trim_end_matches('~'), day.ends_with('~')));
-            let to = to.as_deref().map(|day| match day.strip_suffix("-00") {
-                Some(month) => (format!("{month}-01"), true),
-                None => (day.to_owned(), false),
+            let to = to.as_deref().map(|day| match day.strip_suffix('~') {
+                Some(before) => (next(before), true),
+                None => (last_of_month(day), false),
             });
             let mut told = format!("`{field}`");
             if let Some((from, is_after)) = from {
                 let (english, chinese) =
-                    if is_after { ("after", "晚于") } else { ("from", "自") };
+                    if is_after { ("is after", "晚于") } else { ("is from", "自") };
                 let _ = write!(told, " {} {from}", tongue.say(english, chinese));
             }
             if let Some((to, is_before)) = to {
-                let (english, chinese) =
-                    if is_before { ("before", "早于") } else { ("to", "至") };
+                let (english, chinese) = match (is_before, told.ends_with('`')) {
+                    (true, true) => ("is before", "早于"),
+                    (true, false) => ("before", "早于"),
+                    (false, true) => ("is up to", "至"),
+                    (false, false) => ("to", "至"),
+                };
                 let _ = write!(told, " {} {to}", tongue.say(english, chinese));
             }
             told
@@ -147,6 +152,20 @@ fn condition(tongue: Tongue, condition: &Condition) -> String {
             format!("`{field}` 为{}", if *truth { "是" } else { "否" })
         }
     }
+}
+
+/// The day behind `2015-01-00` or `2018-05-10`, as a bound before that day has them.
+fn next(before: &str) -> String {
+    let mut day = before.to_owned();
+    let last = day.pop().and_then(|last| char::from_u32(last as u32 + 1));
+    day.extend(last);
+    day
+}
+
+/// `2024-02-29` for `2024-02-31`: bounds end each month with its 31st.
+fn last_of_month(day: &str) -> String {
+    let month = day.strip_suffix("-31").and_then(Period::of);
+    month.map_or_else(|| day.to_owned(), |month| month.last_day().to_string())
 }
 
 /// How much was gone over, and what is in no figure: a sentence each.
@@ -241,6 +260,22 @@ pub(super) fn model(tongue: Tongue, model: ForecastModel) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bounds_are_told_as_days() {
+        let told = |from: Option<&str>, to: Option<&str>| {
+            let (from, to) = (from.map(str::to_owned), to.map(str::to_owned));
+            let test = Test::Between { from, to };
+            condition(Tongue::English, &Condition { field: "day".to_owned(), test })
+        };
+        assert_eq!(
+            told(Some("2024-02-01"), Some("2024-02-31")),
+            "`day` is from 2024-02-01 to 2024-02-29"
+        );
+        assert_eq!(told(None, Some("2015-01-00~")), "`day` is before 2015-01-01");
+        assert_eq!(told(Some("2015-12-31~"), None), "`day` is after 2015-12-31");
+        assert_eq!(told(None, Some("2015-12-31")), "`day` is up to 2015-12-31");
+    }
 
     #[test]
     fn numbers_are_as_people_write_them() {
