@@ -10,6 +10,7 @@ mod fork;
 mod indexing;
 pub mod ingest;
 pub mod methods;
+mod pattern;
 mod ports;
 mod quoting;
 mod retrieval;

@@ -12,6 +12,7 @@ use pikerag_knowledge::{
 use pikerag_language::lexicon::concepts;
 use pikerag_organize::unify::{Unified, unify};
 
+use crate::candidates::fetch;
 use crate::decompose::inquiry;
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
@@ -125,8 +126,7 @@ pub(crate) async fn from_tables(ports: &Ports, query: &str) -> Result<Vec<Collec
     }
     let params = RetrievalParams { chunks: LOOKED_AT, ..RetrievalParams::auto() };
     let found = retrieve(ports, query, params).await?;
-    let ids: Vec<ChunkId> = found.iter().map(|candidate| candidate.chunk).collect();
-    let hits = ports.base.chunks(&ids).await?;
+    let hits = fetch(ports, &found).await?;
     let headers: BTreeSet<Vec<String>> = hits
         .iter()
         .filter_map(|chunk| Some(chunk.table.as_ref()?.header.clone()))

@@ -52,7 +52,7 @@ pub async fn solve(
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
-    let mut evidence = Evidence::gather(ports, question).await?;
+    let evidence = Evidence::gather(ports, question).await?;
     let verdict = verdict(ports, run, question, &evidence, params).await?;
     let mut because = verdict.reasons.join("; ");
     let mut class = run.classified(verdict.class, verdict.by, verdict.reasons)?;
@@ -60,7 +60,7 @@ pub async fn solve(
     for round in 1..=ROUNDS {
         Span::current().record("class", class.as_str());
         run.push(Event::Planned { round, because, steps: steps(ports, class, &evidence) });
-        match answered(ports, run, question, params, class, &mut evidence).await? {
+        match answered(ports, run, question, params, class, &evidence).await? {
             Outcome::Answered(answer) => return Ok(of_class(answer, class)),
             Outcome::Nothing(why, Some(next)) if round < ROUNDS => {
                 because = why;
@@ -188,7 +188,7 @@ async fn answered(
     question: &Question,
     params: Params,
     class: TaskClass,
-    evidence: &mut Evidence,
+    evidence: &Evidence,
 ) -> Result<Outcome, SolveError> {
     match class {
         TaskClass::Factual => listed_or_read(ports, run, question, params, evidence).await,
@@ -223,9 +223,7 @@ async fn listed_or_read(
     params: Params,
     evidence: &Evidence,
 ) -> Result<Outcome, SolveError> {
-    let listed = evidence
-        .collection()
-        .filter(|(_, inquiry)| inquiry.form == Form::List && inquiry.unexplained.is_empty());
+    let listed = evidence.understood().filter(|(_, inquiry)| inquiry.form == Form::List);
     if let Some((collection, inquiry)) = listed {
         collection.tell(run);
         if let Some(answer) = figures::answer(ports, run, question, collection, inquiry).await? {
@@ -296,9 +294,7 @@ async fn understood<'a>(
         let looks_ahead = matches!(inquiry.form, Form::Series { .. } | Form::Kinds { .. });
         looks_ahead == is_ahead
     };
-    if let Some((collection, inquiry)) = evidence.collection()
-        && inquiry.unexplained.is_empty()
-    {
+    if let Some((collection, inquiry)) = evidence.understood() {
         if fits(inquiry) {
             return Ok(Some((collection, inquiry.clone())));
         }

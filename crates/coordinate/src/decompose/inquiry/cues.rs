@@ -1,13 +1,13 @@
 //! Which words of a question say what is to be worked out? Counting, summing, ranking, telling apart, looking ahead;
 //! English and Chinese. What they are about stands beside them, and is compared with fields elsewhere.
 
-use std::sync::LazyLock;
-
 use pikerag_knowledge::records::Quantity;
 use pikerag_knowledge::tables::By;
 use pikerag_language::number;
 use pikerag_language::periods::{Stretch, stretches};
 use regex::{Captures, Regex};
+
+use crate::pattern::pattern;
 
 /// What the words of a question ask for, before anybody knows of which records.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -85,13 +85,6 @@ pub(crate) struct Bound {
     pub(crate) than: Quantity,
     /// The words around it.
     pub(crate) about: String,
-}
-
-macro_rules! pattern {
-    ($name:ident, $text:literal) => {
-        static $name: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new(concat!("(?i)", $text)).expect("a pattern of ours"));
-    };
 }
 
 pattern!(

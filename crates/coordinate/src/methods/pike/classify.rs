@@ -2,18 +2,16 @@
 //! words are a count where the records reach, a forecast where they do not, and a matter of reading where there are none
 //! (PIKE-RAG §3.2).
 
-use std::sync::LazyLock;
-
-use pikerag_knowledge::{ChunkId, ClassifiedBy, Question, Role, Schema, TaskClass, Value};
+use pikerag_knowledge::{ClassifiedBy, Question, Role, Schema, TaskClass, Value};
 use pikerag_language::{is_chinese, query_terms};
-use pikerag_organize::series::day;
 use pikerag_prompt::{Prompt, Reply, Unreadable, object, one_line, quiet_headings, text};
-use regex::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::things::compared;
+use crate::candidates::fetch;
 use crate::decompose::inquiry::{Cues, Form, Inquiry, Source, Wish, by_rules};
+use crate::pattern::pattern;
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
@@ -86,8 +84,7 @@ impl Evidence {
         let days = inquiry.as_ref().and_then(|inquiry| days(&collections, inquiry));
         let params = RetrievalParams { chunks: LOOKED_AT, ..RetrievalParams::auto() };
         let hits = retrieve(ports, query, params).await?;
-        let ids: Vec<ChunkId> = hits.iter().map(|hit| hit.chunk).collect();
-        let chunks = ports.base.chunks(&ids).await?;
+        let chunks = fetch(ports, &hits).await?;
         let terms = query_terms(query);
         let direct = chunks.iter().map(|chunk| {
             let held = query_terms(&format!("{} {}", chunk.full_title(), chunk.text));
@@ -121,7 +118,7 @@ impl Evidence {
     }
 
     /// An inquiry that accounts for all words of the question.
-    fn understood(&self) -> Option<(&Collection, &Inquiry)> {
+    pub(super) fn understood(&self) -> Option<(&Collection, &Inquiry)> {
         self.collection().filter(|(_, inquiry)| inquiry.unexplained.is_empty())
     }
 
@@ -189,7 +186,7 @@ fn days(collections: &[Collection], inquiry: &Inquiry) -> Option<(String, String
     };
     let frame = &collection.unified.frame;
     let told = (0..frame.things.len()).filter_map(|thing| match &frame.cell(thing, &date)?.value {
-        Value::Date(date) => day(date).map(|_| date.clone()).or_else(|| Some(date.clone())),
+        Value::Date(date) => Some(date.clone()),
         _ => None,
     });
     let told: Vec<String> = told.collect();
@@ -230,13 +227,6 @@ pub(super) async fn classify(
         }
     }
     Ok(Verdict { class, by: ClassifiedBy::Rules, reasons })
-}
-
-macro_rules! pattern {
-    ($name:ident, $text:literal) => {
-        static $name: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new(concat!("(?i)", $text)).expect("a pattern of ours"));
-    };
 }
 
 pattern!(

@@ -18,6 +18,7 @@ use self::records::by_records;
 use super::classify::Evidence;
 use super::wording::Tongue;
 use super::{Outcome, Params};
+use crate::candidates::fetch;
 use crate::ports::{Ports, SolveError};
 use crate::quoting::quoted;
 use crate::retrieval::{RetrievalParams, retrieve};
@@ -271,9 +272,8 @@ async fn by_quotes(
         let about = format!("{thing} {}", row.attribute);
         let params = RetrievalParams { chunks: FOR_EACH, ..RetrievalParams::auto() };
         let found = retrieve(ports, &about, params).await?;
-        let ids: Vec<ChunkId> = found.iter().map(|candidate| candidate.chunk).collect();
         let mut context = Context::default();
-        for chunk in ports.base.chunks(&ids).await? {
+        for chunk in fetch(ports, &found).await? {
             // Of a thing that nothing names nothing is quoted.
             let said = folded(&format!("{} {}", chunk.full_title(), chunk.text));
             if format!(" {said} ").contains(&format!(" {} ", folded(thing))) {

@@ -17,6 +17,7 @@ use serde_json::{Value as Json, json};
 use super::compare::number_of;
 use super::wording::Tongue;
 use super::{Outcome, Params};
+use crate::candidates::fetch;
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
@@ -113,9 +114,7 @@ async fn chunks_of(ports: &Ports, sources: Vec<SourceId>) -> Result<Vec<Chunk>, 
 
 async fn found(ports: &Ports, query: &str) -> Result<Vec<Chunk>, SolveError> {
     let params = RetrievalParams { chunks: FOUND, ..RetrievalParams::auto() };
-    let found = retrieve(ports, query, params).await?;
-    let ids: Vec<ChunkId> = found.iter().map(|candidate| candidate.chunk).collect();
-    Ok(ports.base.chunks(&ids).await?)
+    fetch(ports, &retrieve(ports, query, params).await?).await
 }
 
 /// Chunks that one call reads, with their numbers from 1 on.

@@ -1,17 +1,15 @@
 //! How do things compare by their records? A number, a date or a sameness decides; no model has a hand in it.
 
-use std::sync::LazyLock;
-
 use pikerag_knowledge::records::FieldType;
 use pikerag_knowledge::worked::{ComparedBy, ComparedCell, Comparison, Coverage, Figure, Figures};
 use pikerag_knowledge::{Answer, Question, RecordSchema, TaskClass, Value, Worked};
 use pikerag_language::lexicon::concepts;
 use pikerag_organize::unify::folded;
-use regex::Regex;
 
 use super::without;
 use crate::methods::pike::figures::{Places, name, reckoned};
 use crate::methods::pike::wording::Tongue;
+use crate::pattern::pattern;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 use crate::structuring::Collection;
@@ -22,13 +20,6 @@ enum Way {
     Least,
     Greatest,
     Same,
-}
-
-macro_rules! pattern {
-    ($name:ident, $text:literal) => {
-        static $name: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new(concat!("(?i)", $text)).expect("a pattern of ours"));
-    };
 }
 
 pattern!(EARLY, r"\b(?:earlier|first|before|sooner|older)\b|更早|较早|先|在前|更老");

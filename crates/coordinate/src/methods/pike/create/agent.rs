@@ -1,7 +1,7 @@
 //! What does one agent come to? It looks up what its perspective needs, thinks, and later judges what the others thought.
 
 use pikerag_knowledge::worked::Gap;
-use pikerag_knowledge::{Chunk, ChunkId, Event, Question, Role, Schema};
+use pikerag_knowledge::{Chunk, Event, Question, Role, Schema};
 use pikerag_organize::context::{Rules, organize};
 use pikerag_prompt::{
     Prompt, Reply, Unreadable, ask_sample, object, one_line, passages, quiet_headings, text,
@@ -10,6 +10,7 @@ use pikerag_reason::Claim;
 use serde_json::{Value as Json, json};
 
 use super::{Params, Perspective, said};
+use crate::candidates::fetch;
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
@@ -70,12 +71,13 @@ pub(super) async fn think(
     run.push(Event::Asked { depth: 1, question: query.trim().to_owned() });
     let params_of = RetrievalParams { chunks: FOUND, ..RetrievalParams::auto() };
     let found = retrieve(ports, &query, params_of).await?;
-    let ids: Vec<ChunkId> = found.iter().map(|candidate| candidate.chunk).collect();
+    let given = fetch(ports, &found).await?;
     run.push(Event::Gathered { candidates: found });
     let rules = Rules { tokens: Some(params.agent_tokens.get()), ..Rules::default() };
-    let organized = organize(ports.base.chunks(&ids).await?, rules);
+    let count = given.len();
+    let organized = organize(given, rules);
     run.push(Event::Organized {
-        given: ids.len(),
+        given: count,
         kept: organized.kept.len(),
         left_out: organized.reasons(),
     });
