@@ -8,7 +8,7 @@ use pikerag_engine::parts::{
     withheld_keys,
 };
 use pikerag_engine::settings::SettingsError;
-use pikerag_engine::{DoctorCheck, DoctorFinding, EngineError, Notice};
+use pikerag_engine::{DoctorCheck, DoctorFinding, EngineError, FeedbackError, Notice};
 
 /// What an interrupted run ends with.
 pub(crate) const GO_ON: &str =
@@ -199,6 +199,15 @@ fn engine(error: &EngineError) -> Option<String> {
         EngineError::NoRun { .. }
         | EngineError::UnclearRun { .. }
         | EngineError::RunNotAnswered { .. } => "`pikerag runs` lists them",
+        EngineError::Feedback(FeedbackError::NoVerified { .. }) => {
+            "`pikerag feedback list` lists them"
+        }
+        EngineError::Feedback(FeedbackError::NoAuthor) => {
+            "name yourself with `--by`, or set PIKERAG_AUTHOR or `author`"
+        }
+        EngineError::Feedback(FeedbackError::EmptyCorrection) => {
+            "put it in quotes: `pikerag feedback correct RUN \"…\"`; `reject` says that an answer is wrong and no more"
+        }
         EngineError::NoFile { .. } => "`pikerag files` lists what there is",
         EngineError::NoOriginal { .. } => {
             "index it again with `index.originals = true`; larger ones need `index.originals_mib`"

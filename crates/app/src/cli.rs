@@ -1,6 +1,7 @@
 //! Which words does the command line know?
 
 mod ask;
+mod feedback;
 mod keep;
 mod look;
 mod misuse;
@@ -15,6 +16,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use pikerag_engine::knowledge::Condition;
 
 pub(crate) use self::ask::{Ask, ClassifierName, Classify};
+pub(crate) use self::feedback::{Feedback, FeedbackVerb, Judged};
 pub(crate) use self::keep::{Delete, Original, Paths, Trust};
 pub(crate) use self::look::{
     Graph, GraphCommand, GraphExport, GraphFormat, Methods, Propose, Records, SchemaCommand, Tags,
@@ -104,6 +106,8 @@ pub(crate) enum Command {
     Classify(Classify),
     /// List what was asked, show it again, walk it again, decide it otherwise, compare.
     Runs(Runs),
+    /// Say whether an answer is right, or what is; list, take back and hand on what was said.
+    Feedback(Feedback),
     /// List the methods of `ask`, or say what one takes and costs.
     Methods(Methods),
     /// Find chunks, each with how its score came about.

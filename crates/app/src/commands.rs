@@ -4,6 +4,7 @@ mod answer;
 mod classify;
 mod doctor;
 mod eval;
+mod feedback;
 mod files;
 mod graph;
 mod index;
@@ -59,6 +60,7 @@ async fn verb(engine: &Engine, json: bool, command: &Command) -> anyhow::Result<
         Command::Ask(ask) => answer::ask(engine, json, ask).await,
         Command::Classify(classify) => classify::classify(engine, json, classify).await,
         Command::Runs(runs) => runs::runs(engine, json, runs).await,
+        Command::Feedback(arguments) => feedback::feedback(engine, json, arguments).await,
         Command::Methods(methods) => methods::methods(engine, json, methods),
         Command::Search(search) => answer::search(engine, json, search).await,
         Command::Status => inspect::status(engine, json).await,

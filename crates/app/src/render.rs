@@ -7,7 +7,9 @@ mod worked;
 use std::fmt::Write;
 
 use jiff::Timestamp;
-use pikerag_engine::knowledge::{Answer, Check, Millis, Span, Spent, WrittenBy};
+use pikerag_engine::knowledge::{
+    Agreement, Answer, Check, KeptVerified, Millis, Recalled, Span, Spent, WrittenBy,
+};
 use pikerag_engine::parts::Estimate;
 use pikerag_engine::{Cost, CostPart};
 
@@ -23,6 +25,7 @@ pub(crate) fn conclusion(answer: &Answer, spent: &Spent) -> String {
     let mut shown = String::new();
     if answer.written_by == WrittenBy::Quotation {
         let _ = writeln!(shown, "\n{}", passages(answer));
+        shown.push_str(&recalled(answer));
         let _ = writeln!(shown, "\n{}; {}", written_by(answer), self::spent(spent));
         return shown;
     }
@@ -50,6 +53,7 @@ pub(crate) fn conclusion(answer: &Answer, spent: &Spent) -> String {
         let missing: Vec<String> = missing.collect();
         let _ = writeln!(shown, "\nNot settled by the documents. Lacking: {}", missing.join(" · "));
     }
+    shown.push_str(&recalled(answer));
     if !answer.citations.is_empty() {
         let _ = writeln!(shown);
     }
@@ -75,6 +79,34 @@ pub(crate) fn conclusion(answer: &Answer, spent: &Spent) -> String {
     }
     let _ = writeln!(shown, "\n{}; {}", written_by(answer), self::spent(spent));
     shown
+}
+
+/// What people had said of the question, where the answer is not theirs.
+fn recalled(answer: &Answer) -> String {
+    let recalled = answer.worked.as_ref().and_then(|worked| worked.recalled.as_ref());
+    let Some(Recalled { kept, newer, agreement }) = recalled else { return String::new() };
+    let KeptVerified { verified, changed } = kept;
+    let who = format!("{} ({})", one_line(&verified.by), when(verified.at));
+    let (given, right) = (short(&verified.given, 240), verified.holds().unwrap_or_default());
+    let since = match (changed.as_slice(), newer) {
+        ([], 0) => String::new(),
+        ([], newer) => format!("; {} since", count(*newer, "new passage")),
+        (changed, _) => {
+            let changed: Vec<_> = changed.iter().map(|uri| one_line(uri)).collect();
+            format!("; since then {} changed", changed.join(", "))
+        }
+    };
+    let again = "`pikerag feedback accept last` or `correct` settles it";
+    let said = match agreement {
+        Agreement::Taken => return String::new(),
+        Agreement::Same => format!("{who} verified the same{since}"),
+        Agreement::Rejected => format!("! {who} rejected this answer{since}; {again}"),
+        Agreement::Other if right.is_empty() => format!("{who} rejected another answer: {given}"),
+        Agreement::Other => {
+            format!("! {who} verified another answer: {}{since}; {again}", short(right, 240))
+        }
+    };
+    format!("\n{said}\n")
 }
 
 /// What was quoted without a model: one passage after the other, with its title and its place.
@@ -110,6 +142,9 @@ fn written_by(answer: &Answer) -> String {
         WrittenBy::Quotation => "no language model wrote this: it quotes its evidence".to_owned(),
         WrittenBy::Reckoning => {
             "no language model wrote this: it was worked out of records".to_owned()
+        }
+        WrittenBy::Person { name } => {
+            format!("verified by {}; no document has anything new to say since", one_line(name))
         }
     }
 }

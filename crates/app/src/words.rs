@@ -68,6 +68,7 @@ pub(crate) fn via(via: Via) -> &'static str {
         Via::Graph => "entities",
         Via::Tree => "summaries",
         Via::Tags => "tags",
+        Via::Verified => "verified answers",
         Via::BackupAtoms => "the question itself, by atoms",
         Via::BackupChunks => "the question itself, by chunks",
     }
@@ -107,6 +108,7 @@ pub(crate) fn classified_by(by: ClassifiedBy) -> &'static str {
         ClassifiedBy::Rules => "rules",
         ClassifiedBy::Model => "a model",
         ClassifiedBy::Asker => "whoever asked",
+        ClassifiedBy::Verified => "a verified answer",
     }
 }
 

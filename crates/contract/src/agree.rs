@@ -1,6 +1,6 @@
 //! Does a store answer as the oracle does, whatever has happened, and whatever a filter admits?
 
-mod happen;
+pub(crate) mod happen;
 mod reads;
 
 use std::collections::BTreeSet;

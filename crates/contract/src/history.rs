@@ -36,6 +36,10 @@ pub enum Operation {
     Tree { wide: u8 },
     /// A document is summed up; a chunk, too.
     Summed { chunk: u8 },
+    /// A person judges one of a few answers, which rests on a chunk and was written from another.
+    Verified { answer: u8, ground: u8, context: u8, seen: bool },
+    /// A person takes that back.
+    Revoked { answer: u8 },
 }
 
 /// Words below a heading.
@@ -79,6 +83,10 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => any::<u8>().prop_map(|at| Operation::Communities { at }),
         1 => (1..4_u8).prop_map(|wide| Operation::Tree { wide }),
         1 => any::<u8>().prop_map(|chunk| Operation::Summed { chunk }),
+        2 => (0..4_u8, any::<u8>(), any::<u8>(), any::<bool>()).prop_map(
+            |(answer, ground, context, seen)| Operation::Verified { answer, ground, context, seen }
+        ),
+        1 => (0..4_u8).prop_map(|answer| Operation::Revoked { answer }),
     ]
 }
 

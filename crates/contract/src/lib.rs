@@ -15,6 +15,7 @@ pub mod suite;
 
 use pikerag_knowledge::{
     DocumentGraph, FileRecord, KnowledgeWriter, Ledger, PutReport, RunStore, Snapshots,
+    VerifiedWriter,
 };
 
 pub use agree::agree;
@@ -22,9 +23,9 @@ pub use history::{Operation, histories};
 pub use oracle::Oracle;
 
 /// All that the suite asks of a store.
-pub trait Store: KnowledgeWriter + Snapshots + Ledger + RunStore {}
+pub trait Store: KnowledgeWriter + Snapshots + Ledger + RunStore + VerifiedWriter {}
 
-impl<T: KnowledgeWriter + Snapshots + Ledger + RunStore> Store for T {}
+impl<T: KnowledgeWriter + Snapshots + Ledger + RunStore + VerifiedWriter> Store for T {}
 
 /// A store without anything in it, and how files become documents.
 pub struct Shelf<S> {
@@ -77,6 +78,8 @@ macro_rules! contract {
             runs_come_latest_first_and_by_how_their_names_begin,
             a_run_is_kept_anew_with_its_events_in_order,
             old_runs_go_and_what_still_runs_stays,
+            what_a_person_said_stays_and_tells_what_has_changed,
+            what_a_person_said_is_seen_by_who_sees_all_that_it_rests_on,
         );
     };
     (@each $fresh:path: $($promise:ident,)*) => {

@@ -10,6 +10,7 @@ mod record;
 mod refusals;
 mod search;
 mod tags;
+mod verified;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +21,7 @@ use pikerag_knowledge::{
     Atom, CallRecord, Chunk, ChunkId, Community, CommunityId, DocumentGraph, Extraction,
     FileRecord, Filter, FoundTag, KnowledgeBase, NameKey, NodeId, Record, Refusal, RunEvent, RunId,
     RunRecord, SampleKey, SchemaHash, Snapshots, Source, SourceId, StoreError, Structure, Summary,
-    SummaryId, TagClass, TagPair, Vector, VectorSet,
+    SummaryId, TagClass, TagPair, Vector, VectorSet, Verified, VerifiedId,
 };
 
 /// A base in memory; copies share it.
@@ -54,6 +55,10 @@ struct State {
     claims: BTreeMap<String, u64>,
     /// Holders that have given a call up since calls were last claimed.
     released: BTreeSet<(u64, String)>,
+    /// When each chunk came or was last summed up, by the generation.
+    born: BTreeMap<ChunkId, u64>,
+    /// What people said, each with the generation of then.
+    verified: BTreeMap<VerifiedId, (Verified, u64)>,
     /// Each with its events by number.
     runs: BTreeMap<RunId, (RunRecord, BTreeMap<u32, RunEvent>)>,
     /// Where the rarity of words is told from; what is here, unless a filter takes a part.

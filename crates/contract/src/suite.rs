@@ -6,10 +6,12 @@ mod graph;
 mod part;
 mod read;
 mod record;
+mod verified;
 mod write;
 
 pub use graph::*;
 pub use part::*;
 pub use read::*;
 pub use record::*;
+pub use verified::*;
 pub use write::*;

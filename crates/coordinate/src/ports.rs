@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    CallRef, ChatModel, ChatReply, ChatRequest, Embedder, KnowledgeBase, ModelError, QueryEngine,
-    QueryError, RecordSchema, Reranker, Role, StoreError, Structure,
+    CallRef, ChatModel, ChatReply, ChatRequest, Embedder, KnowledgeBase, Millis, ModelError,
+    QueryEngine, QueryError, RecordSchema, Reranker, Role, StoreError, Structure,
 };
 use pikerag_prompt::AskError;
 use pikerag_retrieve::{Finder, Hit, Reranking, RetrieveError};
@@ -121,6 +121,8 @@ pub struct Ports {
     pub models: Models,
     /// What records are reckoned with.
     pub tables: Tables,
+    /// What people said of answers later than this is not seen: a run that is walked again sees what it saw.
+    pub said_until: Option<Millis>,
 }
 
 /// What records are reckoned with: what they are declared as, and who works queries out.
@@ -139,7 +141,7 @@ impl Ports {
         embedder: Option<Arc<dyn Embedder>>,
         models: Models,
     ) -> Self {
-        Self { base, embedder, models, tables: Tables::default() }
+        Self { base, embedder, models, tables: Tables::default(), said_until: None }
     }
 
     /// The base and the embedder, without any chat model: retrieval never asks one.

@@ -1,16 +1,20 @@
 //! How does a step look something up? One retrieval, as chunks or as chunks and atoms, told in the
 //! trace (KAR³ §A.3; PIKE-RAG Fig. 11).
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use pikerag_knowledge::{
-    AnswerForm, AtomKind, Candidate, Chunk, Context, Event, Question, Role, Via,
+    AnswerForm, AtomKind, Candidate, Chunk, ChunkId, Context, Event, Question, Role, Via,
 };
 use pikerag_reason::{Reading, read};
-use pikerag_retrieve::{LayerParams, Search, SearchParams, atoms, hybrid, layers, nearest, search};
+use pikerag_retrieve::{
+    Hit, LayerParams, Search, SearchParams, atoms, hybrid, layers, nearest, search,
+};
 
 use crate::candidates::{atom_candidates, chunk_candidates, fetch};
 use crate::ports::{Ports, SolveError};
+use crate::recall::led_to;
 use crate::run::Run;
 use crate::tag_use::TagUse;
 
@@ -140,6 +144,9 @@ pub(crate) async fn retrieve(
     };
     let hits = ports.best(query, params.chunks, look_up).await?;
     let mut candidates = chunk_candidates(ports, &hits, Via::Chunks, query).await?;
+    if let Path::Auto(_) = params.path {
+        candidates = verified_first(ports, query, candidates).await?;
+    }
     if 0 < params.atoms {
         let asked = [query.to_owned()];
         let (k, floor) = (params.atoms, params.atom_min_score);
@@ -157,6 +164,31 @@ pub(crate) async fn retrieve(
         }
     }
     Ok(candidates)
+}
+
+/// What right answers to questions much like it rest on comes first: a person has looked there.
+async fn verified_first(
+    ports: &Ports,
+    query: &str,
+    candidates: Vec<Candidate>,
+) -> Result<Vec<Candidate>, SolveError> {
+    let led_to = led_to(ports, query).await?;
+    if led_to.is_empty() {
+        return Ok(candidates);
+    }
+    let hit = |(chunk, share): (ChunkId, f64)| Hit {
+        chunk,
+        score: share as f32,
+        parts: BTreeMap::from([("alike".to_owned(), share as f32)]),
+    };
+    let hits: Vec<Hit> = led_to.into_iter().map(hit).collect();
+    let mut all = chunk_candidates(ports, &hits, Via::Verified, query).await?;
+    for candidate in candidates {
+        if !all.iter().any(|held| held.chunk == candidate.chunk) {
+            all.push(candidate);
+        }
+    }
+    Ok(all)
 }
 
 /// δ where nobody sets one: the cosine that 95 % of the base's own unrelated atoms stay below, at most [`DELTA`]. One embedder gives unrelated texts

@@ -183,7 +183,7 @@ impl Engine {
             schemas: self.settings.ingest.records.clone().into(),
             engine: Some(Arc::new(pikerag_store::Tables)),
         };
-        Ok((Ports { base: seen, embedder, models, tables }, notices))
+        Ok((Ports { base: seen, embedder, models, tables, said_until: None }, notices))
     }
 
     /// What indexing works with.

@@ -1,6 +1,8 @@
 //! Why was a request not answered? One variant per decision that is open to the caller. Errors carry facts; what
 //! to do about them, in words of flags and commands, each face adds itself.
 
+mod feedback;
+
 use std::path::PathBuf;
 
 use pikerag_coordinate::ingest::FileError;
@@ -12,6 +14,7 @@ use pikerag_prompt::{AskError, MarkupError};
 use pikerag_retrieve::{RetrieveError, UnknownSearch};
 use pikerag_store::BaseProblem;
 
+pub use self::feedback::FeedbackError;
 use crate::settings::SettingsError;
 
 /// What requests return: most faces tell an error by its [`EngineError::code`].
@@ -134,6 +137,9 @@ pub enum EngineError {
     /// A fork is to begin where nothing was decided.
     #[error("event {seq} of the run {run} is no decision; these are: {}", listed(decisions))]
     NoDecision { run: RunId, seq: u32, decisions: Vec<u32> },
+    /// What somebody says of an answer cannot be kept, or is not there.
+    #[error(transparent)]
+    Feedback(#[from] FeedbackError),
     /// A parameter of a kept run is no longer known.
     #[error(transparent)]
     Parameter(#[from] BadParameter),
@@ -306,6 +312,7 @@ impl EngineError {
             Self::NoRun { .. } => "no-such-run",
             Self::UnclearRun { .. } => "unclear-run",
             Self::RunNotAnswered { .. } => "run-not-answered",
+            Self::Feedback(error) => error.code(),
             Self::NoDecision { .. }
             | Self::Solve(SolveError::UnfitChange { .. } | SolveError::NoCandidate { .. }) => {
                 "no-such-decision"
@@ -350,6 +357,7 @@ impl EngineError {
             Self::NoMethod(_)
                 | Self::NoSearch(_)
                 | Self::EmptyQuestion
+                | Self::Feedback(FeedbackError::NoAuthor | FeedbackError::EmptyCorrection)
                 | Self::ClassOfOtherMethod { .. }
                 | Self::EmptyQuery
                 | Self::NoWord { .. }

@@ -63,7 +63,7 @@ pub mod parts {
 
 pub use crate::chart::svg_chart;
 pub use crate::engine::{Cost, CostPart, Engine, open};
-pub use crate::error::{EngineError, Result};
+pub use crate::error::{EngineError, FeedbackError, Result};
 pub use crate::graph::called;
 pub use crate::notice::Notice;
 pub use crate::presence::Doubt;

@@ -80,6 +80,8 @@ pub struct Settings {
     /// Through whose eyes agents look at a creative question, as `name: what it looks at`; chosen for each question where
     /// there are none.
     pub perspectives: Vec<String>,
+    /// Who verifies answers, where nobody else is named.
+    pub author: Option<String>,
     /// How long runs are kept, and how many.
     pub runs: RunLimits,
     /// A folder of the user's own for what the program remembers across bases; `None` where there is no place for it.

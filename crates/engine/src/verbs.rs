@@ -10,6 +10,7 @@ mod doctor;
 mod estimate;
 mod eval;
 mod export;
+mod feedback;
 mod files;
 mod graph;
 mod index;
@@ -37,6 +38,7 @@ pub use self::eval::{
     SearchesResponse,
 };
 pub use self::export::Export;
+pub use self::feedback::{AnswerPair, FeedbackRequest, FeedbackResponse, ImportResponse, Verdict};
 pub use self::files::{FileLine, FilesResponse, OnDisk};
 pub use self::graph::{
     GraphAround, GraphAroundRequest, GraphDrawn, GraphEdge, GraphExport, GraphExportRequest,

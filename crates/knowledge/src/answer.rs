@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::document::{PageBox, Span};
 use crate::graph::Chunk;
 use crate::id::ChunkId;
+use crate::verified::Ground;
 use crate::worked::Worked;
 
 /// A question as asked. Carries no gold answer: methods must not be able to see one.
@@ -114,6 +115,11 @@ pub enum WrittenBy {
     Quotation,
     /// No language model: a program worked the answer out of records.
     Reckoning,
+    /// A person, who verified it; the documents have had nothing new to say since.
+    Person {
+        /// Who it was.
+        name: String,
+    },
 }
 
 /// Whether a quoted text really stands where the citation says.
@@ -152,6 +158,19 @@ pub struct Citation {
     pub quote: String,
     /// Whether they are there.
     pub check: Check,
+}
+
+impl From<&Citation> for Ground {
+    fn from(citation: &Citation) -> Self {
+        Self {
+            chunk: citation.chunk,
+            uri: citation.uri.clone(),
+            title: citation.title.clone(),
+            page: citation.page,
+            span: citation.span,
+            quote: citation.quote.clone(),
+        }
+    }
 }
 
 /// What a method returns.

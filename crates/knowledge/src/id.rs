@@ -115,6 +115,11 @@ id! {
 }
 
 id! {
+    /// What one person says of one answer to one question; derived from these three.
+    VerifiedId
+}
+
+id! {
     /// Any node that has a vector or a description; what it goes with says of which kind it is.
     NodeId
 }
@@ -208,9 +213,40 @@ impl SummaryId {
     }
 }
 
+/// Names a run within its base: eight letters and digits, as [`RunId::from_bits`] makes them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(pub String);
+
+impl RunId {
+    /// The lower forty bits, in Crockford's alphabet: easy to read aloud, no two letters alike.
+    pub fn from_bits(mut bits: u64) -> Self {
+        const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+        let mut name = [0_u8; 8];
+        for letter in name.iter_mut().rev() {
+            *letter = ALPHABET.get((bits & 31) as usize).copied().unwrap_or(b'0');
+            bits >>= 5;
+        }
+        Self(String::from_utf8_lossy(&name).into_owned())
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_runs_are_short_and_differ() {
+        assert_eq!(RunId::from_bits(0).0, "00000000");
+        assert_eq!(RunId::from_bits(33).0, "00000011");
+        assert_eq!(RunId::from_bits(u64::MAX).0, "zzzzzzzz");
+    }
 
     #[test]
     fn parts_do_not_run_together() {

@@ -18,8 +18,10 @@ mod seeded;
 mod spent;
 pub mod tables;
 pub mod tags;
+mod time;
 pub mod trace;
 pub mod uri;
+mod verified;
 pub mod worked;
 
 pub use answer::{Answer, AnswerForm, Check, Citation, Context, ContextChunk, Question, WrittenBy};
@@ -37,8 +39,8 @@ pub use graph::{
     Atom, AtomKind, Chunk, ChunkKind, DocumentGraph, EdgeKind, LayerKind, NodeKind, Section, Source,
 };
 pub use id::{
-    AtomId, ChunkId, CommunityId, EntityId, NodeId, RecordId, RelationId, SectionId, SourceId,
-    SummaryId, TagClassId, TagId,
+    AtomId, ChunkId, CommunityId, EntityId, NodeId, RecordId, RelationId, RunId, SectionId,
+    SourceId, SummaryId, TagClassId, TagId, VerifiedId,
 };
 pub use names::{NameKey, NameUse};
 pub use ports::{
@@ -49,23 +51,26 @@ pub use ports::{
     Parted, PartedVectors, Progress, PutReport, RecordsBy, Refusal, RefusalCause, RefusalCount,
     RefusalWriter, Relevance, Reranker, Role, SampleKey, Schema, Scored, SearchIndex, SearchWriter,
     ShortDescription, Snapshots, SourceSummary, Stage, StoreError, TagReader, TagWriter,
-    TextToEmbed, TokenLogprob, Usage, Vector, VectorSet, Wanted, mean_probability,
+    TextToEmbed, TokenLogprob, Usage, Vector, VectorSet, VerifiedReader, VerifiedWriter, Wanted,
+    mean_probability,
 };
 pub use records::{
     DeclaredSchema, Record, RecordField, RecordOrigin, RecordSchema, SchemaHash, Value,
 };
 pub use references::{Reference, ReferenceKind};
 pub use run::{
-    Account, Change, Changed, Cost, ForkPoint, Millis, RunEvent, RunId, RunRecord, RunSink,
-    RunState, RunStore, ScoredReply,
+    Account, Change, Changed, Cost, ForkPoint, RunEvent, RunRecord, RunSink, RunState, RunStore,
+    ScoredReply,
 };
 pub use seeded::Seeded;
 pub use spent::Spent;
 pub use tables::{QueryEngine, QueryError, RecordQuery};
 pub use tags::{Origin, Tag, TagClass, TagCount, TagExample, TagPair};
+pub use time::Millis;
 pub use trace::{
     Candidate, ClassifiedBy, Consulted, Criterion, Event, FactRead, JudgedBy, MappedTag,
     StopReason, Via,
 };
 pub use uri::{document_uri, file_part, file_uri};
+pub use verified::{Agreement, Ground, Judgement, KeptVerified, Recalled, Verified};
 pub use worked::Worked;

@@ -15,6 +15,7 @@ mod search;
 mod snapshot;
 mod stage;
 mod tags;
+mod verified;
 mod writer;
 
 pub use base::{KnowledgeBase, KnowledgeWriter};
@@ -34,6 +35,7 @@ pub use search::{Bearer, Mentions, NodeVector, Scored, SearchIndex, SearchWriter
 pub use snapshot::Snapshots;
 pub use stage::{ExtractBy, RecordsBy, Stage};
 pub use tags::{ChunkTags, FoundTag, KeyedClass, KeyedPair, SampleKey, TagReader, TagWriter};
+pub use verified::{VerifiedReader, VerifiedWriter};
 pub use writer::{CorpusWriter, FileRecord, InChunk, PutReport, SourceSummary};
 
 /// The cause of an error, kept for the chain.

@@ -4,7 +4,6 @@
 mod store;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -12,38 +11,13 @@ use serde_json::Value;
 
 use crate::answer::{Answer, Question};
 use crate::filter::Filter;
+use crate::id::RunId;
 use crate::ports::{ChatReply, Role, mean_probability};
 use crate::spent::Spent;
+use crate::time::Millis;
 use crate::trace::Event;
 
 pub use self::store::RunStore;
-
-/// Names a run within its base: eight letters and digits, as [`RunId::from_bits`] makes them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct RunId(pub String);
-
-impl RunId {
-    /// The lower forty bits, in Crockford's alphabet: easy to read aloud, no two letters alike.
-    pub fn from_bits(mut bits: u64) -> Self {
-        const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-        let mut name = [0_u8; 8];
-        for letter in name.iter_mut().rev() {
-            *letter = ALPHABET.get((bits & 31) as usize).copied().unwrap_or(b'0');
-            bits >>= 5;
-        }
-        Self(String::from_utf8_lossy(&name).into_owned())
-    }
-}
-
-impl fmt::Display for RunId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// Milliseconds since 1970 in universal time.
-pub type Millis = u64;
 
 /// How a run stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -250,13 +224,6 @@ pub trait RunSink: Send + Sync {
 mod tests {
     use super::*;
     use crate::ports::{CallRef, Usage};
-
-    #[test]
-    fn names_are_short_and_differ() {
-        assert_eq!(RunId::from_bits(0).0, "00000000");
-        assert_eq!(RunId::from_bits(33).0, "00000011");
-        assert_eq!(RunId::from_bits(u64::MAX).0, "zzzzzzzz");
-    }
 
     #[test]
     fn what_is_read_back_is_not_paid() {

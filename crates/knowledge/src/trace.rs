@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::class::TaskClass;
 use crate::graph::NodeKind;
-use crate::id::{AtomId, ChunkId};
+use crate::id::{AtomId, ChunkId, VerifiedId};
 use crate::ports::Role;
 use crate::tables::RecordQuery;
 use crate::worked::{Coverage, Forecast};
@@ -27,6 +27,8 @@ pub enum Via {
     Tree,
     /// The question's tags: chunks that bear them or hold their words.
     Tags,
+    /// Verified answers to questions much like it: the chunks that they rest on.
+    Verified,
     /// The backup: the question itself on atoms.
     BackupAtoms,
     /// The backup: the question itself on chunks.
@@ -122,6 +124,8 @@ pub enum ClassifiedBy {
     Model,
     /// Whoever asked.
     Asker,
+    /// A person, who accepted an answer to the same question or to one much like it.
+    Verified,
 }
 
 /// A distilled node that a method looked at.
@@ -324,6 +328,17 @@ pub enum Event {
         because: String,
         /// The steps, in order.
         steps: Vec<String>,
+    },
+    /// What somebody said of an answer to this question before, or to one much like it (PIKE-RAG §4.1).
+    Recalled {
+        /// What was said.
+        verified: VerifiedId,
+        /// Of which question.
+        question: String,
+        /// Who said it.
+        by: String,
+        /// Whether it is the answer, and why, or why not.
+        because: String,
     },
     /// Records were gathered under a schema (PIKE-RAG §5.4, knowledge structuring).
     Structured {

@@ -7,6 +7,7 @@ use crate::class::TaskClass;
 use crate::document::Span;
 use crate::id::{ChunkId, RecordId};
 use crate::tables::RecordQuery;
+use crate::verified::Recalled;
 
 /// What an answer of the levels above facts rests on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +29,9 @@ pub struct Worked {
     /// What was thought of, the best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ideas: Vec<Idea>,
+    /// What people had said of the question before; none where nobody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recalled: Option<Recalled>,
 }
 
 impl Worked {
@@ -40,6 +44,7 @@ impl Worked {
             outlook: Vec::new(),
             comparison: None,
             ideas: Vec::new(),
+            recalled: None,
         }
     }
 }

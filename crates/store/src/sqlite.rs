@@ -33,6 +33,7 @@ mod tags;
 mod texts;
 mod tree;
 mod vectors;
+mod verified;
 mod write;
 
 use std::collections::HashSet;

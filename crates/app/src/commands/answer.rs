@@ -95,7 +95,9 @@ pub(super) fn conclude(
             note(&format!("kept as run {0}; `pikerag runs show {0}` has its reasoning", run.id));
         }
     }
-    let is_worked_out = answer.written_by == WrittenBy::Reckoning;
+    // Neither needs passages.
+    let is_worked_out =
+        matches!(answer.written_by, WrittenBy::Reckoning | WrittenBy::Person { .. });
     let is_answered = !answer.refused && (is_worked_out || !answer.context.chunks.is_empty());
     Ok(if is_answered { 0 } else { exit::NOT_ANSWERED })
 }

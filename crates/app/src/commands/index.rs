@@ -4,6 +4,7 @@ use pikerag_engine::knowledge::Problem;
 use pikerag_engine::parts::{IndexReport, Outcome};
 use pikerag_engine::{Engine, IndexResponse};
 
+use super::feedback::tell_stale_answers;
 use super::files::{tell_gone, tell_unseen};
 use crate::advice;
 use crate::cli::{Estimate, Index};
@@ -105,6 +106,7 @@ fn tell(response: &IndexResponse) {
             one_line(path)
         ));
     }
+    tell_stale_answers(response.stale_answers);
     for path in pruned {
         say(&format!("removed {}: it is gone from disk", one_line(path)));
     }

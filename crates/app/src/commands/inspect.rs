@@ -8,6 +8,7 @@ use pikerag_engine::knowledge::{Backlog, RefusalCause, RefusalCount, Structure};
 use pikerag_engine::parts::mark_in_words;
 use pikerag_engine::{Engine, StatusResponse};
 
+use super::feedback::tell_stale_answers;
 use super::files::{tell_gone, tell_same, tell_unseen};
 use crate::advice;
 use crate::cli::Export;
@@ -38,6 +39,8 @@ pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
         gone,
         unseen,
         same,
+        verified,
+        stale_answers,
     } = response;
     say(&format!("knowledge base in {}, of files in {}", base.display(), root.display()));
     say(&format!(
@@ -95,6 +98,10 @@ pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
             originals.without
         ));
     }
+    if 0 < verified {
+        say(&format!("  {}", count(verified, "verified answer")));
+    }
+    tell_stale_answers(stale_answers);
     tell_open(&waiting, &summary.refused, &stale);
     tell_same(&same);
     tell_gone(&gone);

@@ -35,18 +35,22 @@ fn tell_deleted(response: &DeleteResponse) {
     } else if let Some(forgotten) = response.forgotten {
         say(&format!(
             "forgot {} that held the text; what was freed is overwritten",
-            calls_and_runs(forgotten)
+            what_remains(forgotten)
         ));
     } else if response.remains != Remains::default() {
         note(&format!(
             "{} on record still hold the text; to remove them too, index it again and `pikerag delete --forget`",
-            calls_and_runs(response.remains)
+            what_remains(response.remains)
         ));
     }
 }
 
-fn calls_and_runs(remains: Remains) -> String {
-    format!("{} and {}", count(remains.calls, "model call"), count(remains.runs, "run"))
+fn what_remains(remains: Remains) -> String {
+    let (calls, runs) = (count(remains.calls, "model call"), count(remains.runs, "run"));
+    match remains.verified {
+        0 => format!("{calls} and {runs}"),
+        some => format!("{calls}, {runs} and {}", count(some, "verified answer")),
+    }
 }
 
 pub(crate) async fn backup(engine: &Engine, json: bool, to: &Path) -> anyhow::Result<u8> {

@@ -137,6 +137,7 @@ fn write_event(tree: &mut String, event: &Event) -> std::fmt::Result {
         }
         Event::Classified { .. }
         | Event::Planned { .. }
+        | Event::Recalled { .. }
         | Event::Structured { .. }
         | Event::Tabulated { .. }
         | Event::Foretold { .. }
@@ -165,6 +166,10 @@ fn write_scheme(tree: &mut String, event: &Event) -> std::fmt::Result {
                 writeln!(tree, "│  {}. {}", place + 1, one_line(step))?;
             }
             Ok(())
+        }
+        Event::Recalled { verified, by, because, .. } => {
+            let (by, because) = (one_line(by), short(because, 240));
+            writeln!(tree, "├─ {by} has verified an answer to it ({verified}); {because}")
         }
         Event::Structured { schema, is_declared, coverage } => {
             let told = if *is_declared { "" } else { ", told from the columns of tables" };

@@ -16,6 +16,8 @@ mod eval;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod feedback;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod filters;

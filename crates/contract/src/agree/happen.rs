@@ -1,11 +1,11 @@
 //! How does something happen to a base? What it does is told by what the base itself shows.
 
 use pikerag_knowledge::{
-    Atom, AtomId, AtomKind, Child, ChunkId, ChunkTags, Community, CommunityId, CommunityReport,
-    EntityId, EntityMention, ExtractBy, Extraction, FoundTag, InChunk, KeyedClass, NodeId,
-    NodeVector, Origin, Record, RecordField, RecordId, RecordOrigin, RelationId, RelationMention,
-    Report, SchemaHash, ShortDescription, SourceSummary, Span, Stage, Summary, SummaryId, TagClass,
-    Value, Vector, VectorSet, records::Quantity,
+    Atom, AtomId, AtomKind, Child, Chunk, ChunkId, ChunkTags, Community, CommunityId,
+    CommunityReport, EntityId, EntityMention, ExtractBy, Extraction, FoundTag, Ground, InChunk,
+    Judgement, KeyedClass, NodeId, NodeVector, Origin, Record, RecordField, RecordId, RecordOrigin,
+    RelationId, RelationMention, Report, SchemaHash, ShortDescription, SourceSummary, Span, Stage,
+    Summary, SummaryId, TagClass, Value, Vector, VectorSet, Verified, records::Quantity,
 };
 
 use crate::history::{Operation, documents, name, path, word};
@@ -118,6 +118,16 @@ pub(super) async fn happen(base: &impl Store, operation: &Operation) {
         }
         Operation::Communities { at } => put_communities(base, *at).await,
         Operation::Tree { wide } => put_tree(base, &all, usize::from(*wide)).await,
+        Operation::Verified { answer, ground, context, seen } => {
+            let (Some(ground), Some(context)) = (picked(*ground), picked(*context)) else { return };
+            let chunks = base.chunks(&[ground]).await.unwrap();
+            let said = verified(*answer, &chunks, vec![context]);
+            base.put_verified(vec![said], *seen).await.unwrap();
+        }
+        Operation::Revoked { answer } => {
+            let id = verified(*answer, &[], Vec::new()).id;
+            base.revoke_verified(id).await.unwrap();
+        }
         Operation::Summed { chunk } => {
             let Some(chunk) = picked(*chunk) else { return };
             let held = base.chunks(&[chunk]).await.unwrap().remove(0);
@@ -128,6 +138,34 @@ pub(super) async fn happen(base: &impl Store, operation: &Operation) {
             let found = vec![InChunk { chunk, found: Some("It is a quay.".to_owned()) }];
             base.put_chunk_summaries(&Stage("sum".to_owned()), found).await.unwrap();
         }
+    }
+}
+
+/// What somebody says of one of a few answers.
+pub(crate) fn verified(answer: u8, grounds: &[Chunk], context: Vec<ChunkId>) -> Verified {
+    let (question, given) = (format!("Where is the {}?", word(answer)), "Here.".to_owned());
+    let ground = |chunk: &Chunk| Ground {
+        chunk: chunk.id,
+        uri: chunk.uri.clone(),
+        title: chunk.title.clone(),
+        page: None,
+        span: chunk.span,
+        quote: chunk.text.clone(),
+    };
+    Verified {
+        id: Verified::id_of(&question, &given, "Ada"),
+        question,
+        judgement: Judgement::Accepted,
+        given,
+        correction: None,
+        by: "Ada".to_owned(),
+        at: u64::from(answer % 3),
+        note: String::new(),
+        class: None,
+        method: "pike".to_owned(),
+        run: None,
+        grounds: grounds.iter().map(ground).collect(),
+        context,
     }
 }
 

@@ -140,7 +140,11 @@ pub(super) async fn same_reads(
         any_class_dropped(),
         tags_of(chunks),
         tag_pairs(),
+        verified(),
     );
+    for kept in other.verified().await.unwrap() {
+        same!(newer(kept.verified.id, chunks));
+    }
     let keys: Vec<NameKey> = (0..6).flat_map(|n| [tag_key(n), name(n)]).collect();
     same!(tags_named(&keys), chunks_tagged(&keys), pairs_from(&keys));
     same!(links_of(chunks), chunks_by_title(&keys), mentions(&keys, ALL), mentions(&keys, 1));

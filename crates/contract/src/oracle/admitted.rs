@@ -64,6 +64,10 @@ impl State {
             part.documents.values().map(|document| &document.file).collect();
         part.files.retain(|path, _| files.contains(path));
         part.said.retain(|chunk, _| chunks.contains(chunk));
+        part.verified.retain(|_, (verified, _)| {
+            let of = verified.chunks();
+            !of.is_empty() && of.iter().all(|chunk| chunks.contains(chunk))
+        });
         part.prune();
         part.prune_found();
         part.whole = Some(Arc::new(self.clone()));

@@ -42,6 +42,9 @@ impl CorpusWriter for Oracle {
         }
         state.files.insert(file.path.clone(), file.clone());
         state.generation += 1;
+        let generation = state.generation;
+        let is_new = |chunk: &&ChunkId| before.iter().all(|held| held.id != **chunk);
+        state.born.extend(after.iter().filter(is_new).map(|chunk| (*chunk, generation)));
         state.prune();
         state.prune_found();
         state.prune_refusals();
@@ -225,6 +228,7 @@ impl State {
                 chunk.summary.clone_from(&held.summary);
             } else if chunk.summary != held.summary {
                 self.vectors.remove(&(VectorSet::Chunks, chunk.id.into()));
+                self.born.insert(chunk.id, self.generation + 1);
             }
         }
         self.documents.insert(id, Document { file: file.to_owned(), graph });
@@ -237,6 +241,7 @@ impl State {
         let Some(chunk) = chunk else { return false };
         chunk.summary = summary;
         self.vectors.remove(&(VectorSet::Chunks, id.into()));
+        self.born.insert(id, self.generation);
         true
     }
 

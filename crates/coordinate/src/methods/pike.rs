@@ -7,6 +7,7 @@ mod create;
 mod figures;
 mod params;
 mod predict;
+mod recall;
 mod summarize;
 mod things;
 mod wording;
@@ -23,6 +24,8 @@ pub use self::classify::Classifier;
 use self::classify::{Evidence, Verdict, classify};
 pub use self::params::Params;
 use self::predict::Ahead;
+use self::recall::Recall;
+pub use self::recall::VerifiedUse;
 use self::wording::Tongue;
 use crate::decompose::inquiry::{Form, Inquiry, Source, inquire};
 use crate::methods::adaptive;
@@ -53,14 +56,33 @@ pub async fn solve(
     params: Params,
 ) -> Result<Answer, SolveError> {
     let evidence = Evidence::gather(ports, question).await?;
-    let verdict = verdict(ports, run, question, &evidence, params).await?;
+    let recall = Recall::of(ports, question, &evidence.found, params.verified).await?;
+    let is_forced = params.class.is_some() || params.level.is_some();
+    if let Some(answer) = recall.taken(ports, run, is_forced).await? {
+        return Ok(answer);
+    }
+    let mut answer = routed(ports, run, question, params, &evidence, &recall).await?;
+    recall.beside(&mut answer);
+    Ok(answer)
+}
+
+/// Answers by the way of the question's class.
+async fn routed(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+    evidence: &Evidence,
+    recall: &Recall,
+) -> Result<Answer, SolveError> {
+    let verdict = verdict(ports, run, question, evidence, params, recall).await?;
     let mut because = verdict.reasons.join("; ");
     let mut class = run.classified(verdict.class, verdict.by, verdict.reasons)?;
     let asked = class;
     for round in 1..=ROUNDS {
         Span::current().record("class", class.as_str());
-        run.push(Event::Planned { round, because, steps: steps(ports, class, &evidence) });
-        match answered(ports, run, question, params, class, &evidence).await? {
+        run.push(Event::Planned { round, because, steps: steps(ports, class, evidence) });
+        match answered(ports, run, question, params, class, evidence).await? {
             Outcome::Answered(answer) => return Ok(of_class(answer, class)),
             Outcome::Nothing(why, Some(next)) if round < ROUNDS => {
                 because = why;
@@ -102,8 +124,9 @@ pub async fn classed(
     };
     let mut run = Run::begin(label, question, RunParams::default());
     let evidence = Evidence::gather(ports, question).await?;
+    let recall = Recall::of(ports, question, &evidence.found, VerifiedUse::Used).await?;
     let Verdict { class, by, reasons } =
-        classify(ports, &mut run, question, &evidence, classifier).await?;
+        classify(ports, &mut run, question, &evidence, classifier, &recall).await?;
     Ok(Classed { class, by, reasons, calls: run.account.cost().spent.calls() })
 }
 
@@ -114,6 +137,7 @@ async fn verdict(
     question: &Question,
     evidence: &Evidence,
     params: Params,
+    recall: &Recall,
 ) -> Result<Verdict, SolveError> {
     let by_asker = |class, reason: &str| Verdict {
         class,
@@ -129,7 +153,7 @@ async fn verdict(
         Some(Level::L4) => return Ok(by_asker(TaskClass::Creative, "level L4 was asked for")),
         Some(Level::L2) | None => {}
     }
-    let told = classify(ports, run, question, evidence, params.classify).await?;
+    let told = classify(ports, run, question, evidence, params.classify, recall).await?;
     // Of the classes of L2, bridging takes any question.
     Ok(match params.level {
         Some(level) if told.class.level() != level => {

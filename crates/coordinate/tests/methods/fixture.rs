@@ -206,6 +206,9 @@ fn tell_scheme(told: &mut String, event: &Event) -> std::fmt::Result {
         Event::Organized { given, kept, left_out } => {
             writeln!(told, "reads {kept} of {given}: {left_out:?}")
         }
+        Event::Recalled { question, by, because, .. } => {
+            writeln!(told, "{by} on {question}: {because}")
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -283,6 +286,7 @@ pub(crate) fn tell(answer: &Answered) -> String {
             }
             Event::Classified { .. }
             | Event::Planned { .. }
+            | Event::Recalled { .. }
             | Event::Structured { .. }
             | Event::Tabulated { .. }
             | Event::Foretold { .. }

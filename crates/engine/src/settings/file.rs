@@ -65,6 +65,8 @@ fn without_value(message: &str) -> String {
 pub(super) struct SettingsFile {
     /// Folder of the knowledge base.
     pub(super) base: Option<PathBuf>,
+    /// Who verifies answers.
+    pub(super) author: Option<String>,
     /// The chat model for every role without one of its own.
     pub(super) chat: ChatTable,
     /// Models of single roles: each setting replaces that of `chat`.

@@ -38,6 +38,7 @@ pub(super) fn fill_in(settings: &mut SettingsFile, environment: &Environment) {
         &["PIKERAG_CHAT_MODEL", "OPENAI_MODEL", "AZURE_OPENAI_DEPLOYMENT"],
     );
     set(&mut settings.chat.azure_api_version, &["OPENAI_API_VERSION", "AZURE_OPENAI_API_VERSION"]);
+    set(&mut settings.author, &["PIKERAG_AUTHOR"]);
     set(&mut settings.embed.model, &["PIKERAG_EMBED_MODEL"]);
     set(&mut settings.rerank.model, &["PIKERAG_RERANK_MODEL"]);
     if let Some(path) = environment.get("PIKERAG_WEIGHTS") {

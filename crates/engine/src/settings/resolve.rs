@@ -160,12 +160,19 @@ fn resolve(
         methods,
         skr_examples: file.methods.skr_examples,
         perspectives: file.methods.perspectives,
+        author: file.author.or_else(|| author(environment)),
         runs: RunLimits {
             number: file.runs.keep,
             age: Duration::from_secs(file.runs.days.saturating_mul(24 * 60 * 60)),
         },
         notices,
     })
+}
+
+/// Who sits before the machine.
+fn author(environment: &Environment) -> Option<String> {
+    let names = ["USER", "LOGNAME", "USERNAME"];
+    names.iter().find_map(|name| environment.get(name)).map(str::to_owned)
 }
 
 /// The folders of the path; one that is relative would find programs in a stranger's folder.

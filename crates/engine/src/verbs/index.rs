@@ -9,6 +9,7 @@ use pikerag_knowledge::{CorpusWriter, RefusalWriter, Structure};
 use pikerag_store::Base;
 use serde::Serialize;
 
+use super::feedback::stale;
 use super::original::KeptOriginals;
 use super::progress::{OnProgress, Progress};
 use crate::engine::{Cost, Engine};
@@ -52,6 +53,8 @@ pub struct IndexResponse {
     pub unseen: Vec<Unseen>,
     /// Files whose bytes are kept since.
     pub originals: KeptOriginals,
+    /// Verified answers whose sources have changed: somebody has to look at them again.
+    pub stale_answers: usize,
     /// What was paid, models and embeddings.
     pub spent: Cost,
     /// Folder of the base.
@@ -119,7 +122,9 @@ impl Engine {
         (request.progress)(Progress::Ended);
         report.files.extend(failures(found.left_out));
         lost.forget(report.moved.iter().map(|(old, _)| old));
+        let stale_answers = stale(&base).await?.len();
         Ok(IndexResponse {
+            stale_answers,
             unseen: lost.unseen(),
             report,
             pruned,
@@ -156,7 +161,17 @@ impl Engine {
         let report = Report { files: failures(found.left_out).collect(), ..Report::default() };
         let base = self.settings().base.clone();
         let (gone, unseen, pruned, originals, retried) = Default::default();
-        IndexResponse { report, pruned, originals, retried, gone, unseen, spent: self.cost(), base }
+        IndexResponse {
+            report,
+            pruned,
+            originals,
+            retried,
+            gone,
+            unseen,
+            stale_answers: 0,
+            spent: self.cost(),
+            base,
+        }
     }
 }
 

@@ -120,6 +120,7 @@ impl Engine {
         let seen = self.snapshot(&base, &run.filter).await?;
         let (mut ports, notices) = self.ports(&base, seen).await?;
         ports.models = self.recorded_models(&base, &ports, &events)?;
+        ports.said_until = Some(run.started);
         let retrace = Retrace::whole(&run, &events);
         let asking = self.asking_again(&run, retrace)?;
         let again = self.run(&base, &ports, asking, request).await?;
@@ -143,6 +144,7 @@ impl Engine {
         let seen = self.snapshot(&base, &run.filter).await?;
         let (mut ports, notices) = self.ports(&base, seen).await?;
         let recorded = self.recorded_models(&base, &ports, &events)?;
+        ports.said_until = Some(run.started);
         let fork =
             ForkPoint { run: run.id.clone(), seq: request.at, change: request.change.clone() };
         let retrace = Retrace::up_to(&run, &events, fork);
@@ -233,7 +235,7 @@ fn context(run: &RunRecord) -> BTreeSet<ChunkId> {
     run.answer.iter().flat_map(|answer| answer.context.ids()).collect()
 }
 
-async fn named(base: &Base, name: &str) -> Result<RunRecord> {
+pub(super) async fn named(base: &Base, name: &str) -> Result<RunRecord> {
     let found = base.runs_named(name.trim()).await?;
     let is_exact = |run: &RunRecord| run.id == RunId(name.trim().to_owned());
     match <[RunRecord; 1]>::try_from(found) {

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use pikerag_coordinate::ingest::mark_in_words;
 use pikerag_coordinate::waiting::{stale, waiting};
 use pikerag_knowledge::{
-    Backlog, BaseSummary, CorpusReader, Progress, Stage, Structure, error_chain,
+    Backlog, BaseSummary, CorpusReader, Progress, Stage, Structure, VerifiedReader, error_chain,
 };
 use pikerag_store::{Base, Originals};
 use serde::Serialize;
 
+use super::feedback;
 use super::index::{Lost, Unseen};
 use crate::engine::Engine;
 use crate::error::Result;
@@ -45,6 +46,10 @@ pub struct StatusResponse {
     pub same: Vec<Vec<String>>,
     /// Bytes of files that are kept.
     pub originals: Originals,
+    /// Answers that people have verified.
+    pub verified: usize,
+    /// Those of them whose sources have changed since.
+    pub stale_answers: usize,
 }
 
 impl Engine {
@@ -72,6 +77,8 @@ impl Engine {
             gone: lost.gone,
             same: same(&names),
             originals: base.originals().await?,
+            verified: base.verified().await?.len(),
+            stale_answers: feedback::stale(&base).await?.len(),
             embedder,
             no_embedder,
             summary,

@@ -2,13 +2,19 @@
 
 use super::{
     CorpusReader, CorpusWriter, GraphReader, GraphWriter, Progress, RefusalWriter, SearchIndex,
-    SearchWriter, TagReader, TagWriter,
+    SearchWriter, TagReader, TagWriter, VerifiedReader,
 };
 
 /// What reasoning reads.
-pub trait KnowledgeBase: CorpusReader + SearchIndex + GraphReader + TagReader {}
+pub trait KnowledgeBase:
+    CorpusReader + SearchIndex + GraphReader + TagReader + VerifiedReader
+{
+}
 
-impl<T: CorpusReader + SearchIndex + GraphReader + TagReader + ?Sized> KnowledgeBase for T {}
+impl<T> KnowledgeBase for T where
+    T: CorpusReader + SearchIndex + GraphReader + TagReader + VerifiedReader + ?Sized
+{
+}
 
 /// What indexing reads and writes.
 pub trait KnowledgeWriter:

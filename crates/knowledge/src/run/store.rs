@@ -2,8 +2,10 @@
 
 use async_trait::async_trait;
 
-use super::{Millis, RunEvent, RunId, RunRecord};
+use super::{RunEvent, RunRecord};
+use crate::id::RunId;
 use crate::ports::StoreError;
+use crate::time::Millis;
 
 /// Where runs are kept.
 #[async_trait]

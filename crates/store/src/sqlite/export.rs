@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Base, graph, records, references, rows, tags, tree};
+use super::{Base, graph, records, references, rows, tags, tree, verified};
 use crate::error::Context;
 
 /// One line of an export: a JSON object with `node` or `edge` saying what it is.
@@ -100,7 +100,7 @@ fn nodes(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> {
     distilled(connection, emit)
 }
 
-/// Entities, relations, communities with their reports, summaries: each kind by identifier.
+/// Entities, relations, communities with their reports, summaries, tags, verified answers: each kind by identifier.
 fn distilled(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> {
     let entities = "SELECT e.id, v.embedder FROM entities e LEFT JOIN entity_vectors v ON v.node = e.id ORDER BY e.id";
     each(connection, entities, emit, |row| {
@@ -127,7 +127,9 @@ fn distilled(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> 
     each(connection, tags, emit, |row| {
         let class: String = row.get(3)?;
         Ok(tagged("tag", &tags::count(connection, row)?, &[("class_name", json!(class))]))
-    })
+    })?;
+    let said = verified::all(connection, verified::BY_IDENTIFIER).context("exporting")?;
+    said.iter().try_for_each(|kept| emit(tagged("verified_answer", kept, &[])))
 }
 
 fn edges(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> {
@@ -167,6 +169,10 @@ fn edges(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> {
     each(connection, derived, emit, |row| edge(row, EdgeKind::DerivedFrom))?;
     let derived =
         "SELECT summary, coalesce(chunk, child) FROM summary_children ORDER BY summary, ordinal";
+    each(connection, derived, emit, |row| edge(row, EdgeKind::DerivedFrom))?;
+    let derived =
+        "SELECT v.verified, v.chunk FROM verified_chunks v JOIN chunks c ON c.id = v.chunk
+                   WHERE v.is_ground ORDER BY v.verified, v.chunk";
     each(connection, derived, emit, |row| edge(row, EdgeKind::DerivedFrom))
 }
 

@@ -8,7 +8,7 @@ use pikerag_knowledge::{Millis, RunId, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
 
-use self::traces::Traces;
+use self::traces::{Found, Traces};
 use super::codes::sets;
 use super::{Base, DATABASE, Inner, advance, counter, locked, put, rows};
 use crate::error::{BaseProblem, Context};
@@ -27,10 +27,18 @@ pub struct Remains {
     pub calls: usize,
     /// Runs that hold it.
     pub runs: usize,
+    /// Verified answers that hold it or rest on it.
+    pub verified: usize,
+}
+
+impl From<&Found> for Remains {
+    fn from(found: &Found) -> Self {
+        Self { calls: found.calls.len(), runs: found.runs.len(), verified: found.verified.len() }
+    }
 }
 
 impl Base {
-    /// Counts the calls and runs that hold the text of these files, while they are still there. What stands in one
+    /// Counts the calls, runs and verified answers that hold the text of these files, while they are still there. What stands in one
     /// of `ours`, the texts that we say ourselves, is no sign of a document.
     ///
     /// # Errors
@@ -39,11 +47,10 @@ impl Base {
         if files.is_empty() {
             return Ok(Remains::default());
         }
-        let found = self.traces_of(files, ours).await?.found();
-        Ok(Remains { calls: found.calls.len(), runs: found.runs.len() })
+        Ok(Remains::from(&self.traces_of(files, ours).await?.found()))
     }
 
-    /// Deletes files with all that derives from them, and the calls and runs that hold their text; then overwrites
+    /// Deletes files with all that derives from them, and the calls, runs and verified answers that hold their text; then overwrites
     /// what was freed: database, log, full text, codes. A crash on the way leaves a mark, and
     /// [`Base::finish_forgetting`] goes on. `ours` is as for [`Base::remains_of`].
     ///
@@ -72,7 +79,7 @@ impl Base {
                     "INSERT OR REPLACE INTO meta(key, value) VALUES (?1, '1')",
                     [UNFINISHED],
                 )?;
-                Ok(Remains { calls: found.calls.len(), runs: found.runs.len() })
+                Ok(Remains::from(&found))
             })
             .await?;
         self.finish_forgetting().await?;

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use rusqlite_migration::{M, Migrations};
 
 /// The layout that this version reads and writes.
-pub const LAYOUT: i64 = 5;
+pub const LAYOUT: i64 = 6;
 /// The oldest that it can make into today's.
 pub(super) const OLDEST: i64 = 3;
 /// What the file says whose it is: `PIKE`, from layout 5 on.
@@ -23,6 +23,7 @@ const STEPS: &[M<'_>] = &[
     M::up("-- as 3"),
     M::up(include_str!("layouts/4.sql")),
     M::up(include_str!("layouts/5.sql")),
+    M::up(include_str!("layouts/6.sql")),
 ];
 
 /// Why a base of this layout is not opened; `None` where it is.

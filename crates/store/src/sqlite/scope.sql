@@ -72,6 +72,14 @@ CREATE TEMP VIEW tag_pairs AS
     SELECT * FROM main.tag_pairs p WHERE origin <> 'found'
         OR EXISTS (SELECT 1 FROM main.chunk_tags t WHERE t.key = p.professional_key AND t.chunk IN temp.admitted);
 
+-- What a person said of an answer is seen by who may see every chunk that the answer was written from or rests on.
+CREATE TEMP VIEW verified AS
+    SELECT * FROM main.verified v
+    WHERE EXISTS (SELECT 1 FROM main.verified_chunks c WHERE c.verified = v.id)
+      AND NOT EXISTS (SELECT 1 FROM main.verified_chunks c WHERE c.verified = v.id AND c.chunk NOT IN temp.admitted);
+CREATE TEMP VIEW verified_chunks AS
+    SELECT * FROM main.verified_chunks c WHERE EXISTS (SELECT 1 FROM temp.verified v WHERE v.id = c.verified);
+
 CREATE TEMP VIEW chunk_vectors AS SELECT * FROM main.chunk_vectors WHERE node IN temp.admitted;
 CREATE TEMP VIEW atom_vectors AS
     SELECT * FROM main.atom_vectors v

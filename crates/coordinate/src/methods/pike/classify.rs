@@ -2,12 +2,13 @@
 //! words are a count where the records reach, a forecast where they do not, and a matter of reading where there are none
 //! (PIKE-RAG §3.2).
 
-use pikerag_knowledge::{ClassifiedBy, Question, Role, Schema, TaskClass, Value};
+use pikerag_knowledge::{ChunkId, ClassifiedBy, Question, Role, Schema, TaskClass, Value};
 use pikerag_language::{is_chinese, query_terms};
 use pikerag_prompt::{Prompt, Reply, Unreadable, object, one_line, quiet_headings, text};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::recall::Recall;
 use super::things::compared;
 use crate::candidates::fetch;
 use crate::decompose::inquiry::{Cues, Form, Inquiry, Source, Wish, by_rules};
@@ -57,6 +58,8 @@ pub(super) struct Evidence {
     documents: usize,
     /// Terms of the question.
     terms: usize,
+    /// The passages that fit best, the best first.
+    pub(super) found: Vec<ChunkId>,
     /// Whether the question is in Chinese and no passage is, or the other way round: shares of words say nothing then.
     is_foreign: bool,
     /// The largest share of the question's terms that one of them holds.
@@ -99,6 +102,7 @@ impl Evidence {
             chunks.iter().map(|chunk| chunk.source).collect();
         Ok(Self {
             things: compared(query),
+            found: hits.iter().map(|hit| hit.chunk).collect(),
             titles: chunks.iter().map(pikerag_knowledge::Chunk::full_title).collect(),
             documents: documents.len(),
             terms: terms.len(),
@@ -210,8 +214,14 @@ pub(super) async fn classify(
     question: &Question,
     evidence: &Evidence,
     classifier: Classifier,
+    recall: &Recall,
 ) -> Result<Verdict, SolveError> {
     let (class, reasons, is_torn) = rules(question.query(), evidence);
+    if classifier == Classifier::Auto
+        && let Some((class, reason)) = recall.class(is_torn)
+    {
+        return Ok(Verdict { class, by: ClassifiedBy::Verified, reasons: vec![reason] });
+    }
     let asks = match classifier {
         Classifier::Auto => is_torn,
         Classifier::Rules => false,

@@ -5,6 +5,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use pikerag_knowledge::{Level, Role, TaskClass};
 
 use super::classify::Classifier;
+use super::recall::VerifiedUse;
 use crate::methods::adaptive;
 use crate::methods::spec::{
     Cost, MethodParams, MethodSpec, Parameter, Range, Variant, Weights, WithoutModel, field, put,
@@ -33,6 +34,8 @@ pub struct Params {
     pub level: Option<Level>,
     /// Who tells the class.
     pub classify: Classifier,
+    /// Whether what people said of the same question, or of one much like it, is taken into account.
+    pub verified: VerifiedUse,
     /// How what stands in the documents is read.
     pub reading: adaptive::Params,
     /// Tokens of passages that are read to compare, for each thing's side of it alike; in all.
@@ -55,6 +58,7 @@ impl Default for Params {
             class: None,
             level: None,
             classify: Classifier::Auto,
+            verified: VerifiedUse::Used,
             reading: adaptive::Params::default(),
             compared: const { NonZeroU32::new(2000).unwrap() },
             summarized: const { NonZeroU32::new(12_000).unwrap() },
@@ -98,6 +102,11 @@ impl MethodParams for Params {
                 classify,
                 "who tells the class: rules, a model, or a model where the rules are torn",
                 Range::OneOf(&["auto", "rules", "model"])
+            ),
+            field!(
+                verified,
+                "whether verified answers to the same question, and classes of questions much like it, are used",
+                Range::OneOf(&["used", "ignored"])
             ),
             field!(compared as "compare_tokens", "tokens of the passages that things are compared from, at most", Range::TOKENS),
             field!(summarized as "summary_tokens", "tokens of the passages that are summarized, at most", Range::TOKENS),

@@ -1,8 +1,8 @@
-//! Which calls and runs hold the text of some files, or what was made of it?
+//! Which calls, runs and verified answers hold the text of some files, or what was made of it?
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use pikerag_knowledge::{Millis, RunState};
+use pikerag_knowledge::{Millis, RunState, Verified};
 use rusqlite::{Connection, Transaction, params};
 use serde_json::Value;
 
@@ -23,6 +23,7 @@ pub(super) struct Traces {
     last_call: i64,
     calls: HashSet<String>,
     runs: HashMap<String, Run>,
+    verified: Vec<i64>,
 }
 
 /// While this stands, no document came or went, and the rows of the ledger have their numbers.
@@ -41,10 +42,11 @@ struct Run {
     keys: HashSet<String>,
 }
 
-/// Keys of calls and names of runs.
+/// Keys of calls, names of runs, identifiers of verified answers.
 pub(super) struct Found {
     pub(super) calls: HashSet<String>,
     pub(super) runs: Vec<String>,
+    pub(super) verified: Vec<i64>,
 }
 
 impl Traces {
@@ -69,10 +71,12 @@ impl Traces {
             last_call: 0,
             calls: HashSet::new(),
             runs: HashMap::new(),
+            verified: Vec::new(),
         };
         if !sources.is_empty() {
             traces.look_at_calls(connection)?;
             traces.look_at_runs(connection, &sources)?;
+            traces.look_at_verified(connection, &sources)?;
         }
         Ok(traces)
     }
@@ -88,6 +92,7 @@ impl Traces {
         if !sources.is_empty() {
             self.look_at_calls(connection)?;
             self.look_at_runs(connection, &sources)?;
+            self.look_at_verified(connection, &sources)?;
         }
         Ok(self)
     }
@@ -147,10 +152,37 @@ impl Traces {
         Ok(())
     }
 
+    /// Looks at all of them: there are as many as people have judged.
+    fn look_at_verified(
+        &mut self,
+        connection: &Connection,
+        sources: &BTreeSet<i64>,
+    ) -> rusqlite::Result<()> {
+        let nodes = nodes(connection, sources)?;
+        let mut uris = HashSet::new();
+        for source in sources {
+            let uri = "SELECT uri FROM sources WHERE id = ?1";
+            uris.insert(connection.query_row(uri, [source], |row| row.get::<_, String>(0))?);
+        }
+        let mut statement = connection.prepare("SELECT id, record FROM verified ORDER BY id")?;
+        let mut listed = statement.query([])?;
+        self.verified.clear();
+        while let Some(row) = listed.next()? {
+            let json = row.get_ref(1)?.as_str()?;
+            let verified: Verified = rows::json(row, 1)?;
+            // What it rests on may have stood in the document before that changed.
+            let rests_on_them = verified.grounds.iter().any(|ground| uris.contains(&ground.uri));
+            if rests_on_them || self.own.any_in_json(json) || nodes.any_in_json(json) {
+                self.verified.push(row.get(0)?);
+            }
+        }
+        Ok(())
+    }
+
     /// Runs that hold one of the phrases, name a node of these documents, or rest on a call that goes. Calls that
     /// only such runs rest on go as well: what a model made of the text in words of its own.
     pub(super) fn found(self) -> Found {
-        let Self { mut calls, runs, .. } = self;
+        let Self { mut calls, runs, verified, .. } = self;
         let (gone, kept): (Vec<_>, Vec<_>) = runs
             .into_iter()
             .partition(|(_, run)| run.holds || run.keys.iter().any(|key| calls.contains(key)));
@@ -159,7 +191,7 @@ impl Traces {
         calls.extend(alone.cloned());
         let mut runs: Vec<String> = gone.into_iter().map(|(id, _)| id).collect();
         runs.sort();
-        Found { calls, runs }
+        Found { calls, runs, verified }
     }
 }
 
@@ -176,6 +208,10 @@ impl Found {
         for id in &self.runs {
             run.execute([id])?;
             note.execute(params![id, now.cast_signed()])?;
+        }
+        let mut verified = tx.prepare("DELETE FROM verified WHERE id = ?1")?;
+        for id in &self.verified {
+            verified.execute([id])?;
         }
         Ok(())
     }

@@ -1,0 +1,65 @@
+//! Does a store keep what people said of answers, and tell what has changed since?
+
+use pikerag_knowledge::Filter;
+
+use super::fixture::put_pages;
+use crate::agree::happen::verified;
+use crate::{Shelf, Store};
+
+pub async fn what_a_person_said_stays_and_tells_what_has_changed(shelf: &Shelf<impl Store>) {
+    let base = &shelf.store;
+    let pages = put_pages(shelf, 3).await;
+    let chunks = base.chunks(&pages).await.unwrap();
+    let (first, second) = (verified(0, &chunks[..2], Vec::new()), verified(1, &[], Vec::new()));
+    base.put_verified(vec![first.clone(), second.clone()], true).await.unwrap();
+    let told = async || -> Vec<_> {
+        let kept = base.verified().await.unwrap();
+        kept.into_iter().map(|kept| (kept.verified, kept.changed)).collect()
+    };
+    let none = Vec::<String>::new();
+    assert_eq!(told().await, [(second.clone(), none.clone()), (first.clone(), none.clone())]);
+    assert_eq!(base.newer(first.id, &pages).await.unwrap(), []);
+    // Of something that nobody said, everything is new.
+    assert_eq!(base.newer(verified(2, &[], Vec::new()).id, &pages).await.unwrap(), pages);
+    shelf.put("01.txt", "Page 1 is elsewhere.").await;
+    shelf.put("new.txt", "A new page is here.").await;
+    let changed = vec!["01.txt".to_owned()];
+    assert_eq!(told().await, [(second.clone(), none.clone()), (first.clone(), changed)]);
+    let now = base.matching_chunks("page", 9).await.unwrap();
+    let now: Vec<_> = now.into_iter().map(|hit| hit.item).collect();
+    assert_eq!(base.newer(first.id, &now).await.unwrap().len(), 2);
+    // What it was comes back.
+    shelf.put("01.txt", "Page 1 is here.").await;
+    assert_eq!(told().await, [(second.clone(), none.clone()), (first.clone(), none)]);
+    // Who says it anew has seen the base of now; what comes from elsewhere has not.
+    base.put_verified(vec![first.clone()], true).await.unwrap();
+    assert_eq!(base.newer(first.id, &now).await.unwrap(), []);
+    base.put_verified(vec![first.clone()], false).await.unwrap();
+    assert_eq!(base.newer(first.id, &pages).await.unwrap(), pages);
+    assert!(base.revoke_verified(first.id).await.unwrap());
+    assert!(!base.revoke_verified(first.id).await.unwrap());
+    assert_eq!(told().await, [(second, Vec::new())]);
+}
+
+pub async fn what_a_person_said_is_seen_by_who_sees_all_that_it_rests_on(
+    shelf: &Shelf<impl Store>,
+) {
+    let base = &shelf.store;
+    let pages = put_pages(shelf, 3).await;
+    let chunks = base.chunks(&pages).await.unwrap();
+    let said = [
+        verified(0, &chunks[..1], Vec::new()),
+        verified(1, &chunks[..1], vec![pages[2]]),
+        verified(2, &[], Vec::new()),
+    ];
+    base.put_verified(said.to_vec(), true).await.unwrap();
+    let seen = async |conditions: &[&str]| {
+        let conditions = conditions.iter().map(|condition| condition.parse().unwrap()).collect();
+        let part = base.snapshot(&Filter { conditions }).await.unwrap();
+        part.verified().await.unwrap().len()
+    };
+    assert_eq!(seen(&[]).await, 3);
+    assert_eq!(seen(&["source=00.txt"]).await, 1);
+    assert_eq!(seen(&["source=00.txt|02.txt"]).await, 2);
+    assert_eq!(seen(&["source=01.txt"]).await, 0);
+}

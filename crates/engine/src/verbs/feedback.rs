@@ -1,0 +1,288 @@
+//! `feedback`: what people say of answers. What they accept or correct returns to the base, is listed, taken back, and handed
+//! on (PIKE-RAG §4.1).
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use pikerag_coordinate::find_support;
+use pikerag_knowledge::{
+    Answer, Event, Ground, Judgement, KeptVerified, RunRecord, RunState, RunStore, TaskClass,
+    Verified, VerifiedReader, VerifiedWriter,
+};
+use pikerag_store::Base;
+use serde::{Deserialize, Serialize};
+
+use super::ask::has_word;
+use super::keeping::now;
+use super::runs::named;
+use crate::engine::Engine;
+use crate::error::{EngineError, FeedbackError, Result};
+
+/// What somebody says of the answer of a run.
+#[derive(Clone, Debug, Default)]
+pub struct FeedbackRequest {
+    /// The run's name, or how it begins; `last` for the latest.
+    pub run: String,
+    /// Whether the answer is right.
+    pub verdict: Verdict,
+    /// Who says so; if none, whom the settings name.
+    pub by: Option<String>,
+    /// What else there is to say of it.
+    pub note: String,
+}
+
+/// Whether an answer is right.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is.
+    #[default]
+    Accept,
+    /// This is the right one.
+    Correct(String),
+    /// It is not.
+    Reject,
+}
+
+/// What was kept.
+#[derive(Clone, Debug, Serialize)]
+pub struct FeedbackResponse {
+    /// The verified answer.
+    pub verified: Verified,
+    /// Whether no passage says what holds: it is the person's word alone.
+    pub is_bare: bool,
+}
+
+/// A better answer and a worse one to the same question, for training.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AnswerPair {
+    /// The question.
+    pub question: String,
+    /// What a person holds to be right.
+    pub better: String,
+    /// What a person corrected or rejected.
+    pub worse: String,
+    /// Who said so of the worse one.
+    pub by: String,
+}
+
+/// What became of a file of verified answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ImportResponse {
+    /// Verified answers that were read and kept.
+    pub kept: usize,
+    /// Those of them that rest on passages which this base does not have.
+    pub stale: usize,
+}
+
+/// A line of an export: of the whole graph, or of verified answers alone.
+#[derive(Deserialize)]
+struct Line {
+    #[serde(flatten)]
+    verified: Verified,
+}
+
+impl Engine {
+    /// Keeps what somebody says of an answer. Who judges the same answer again says it anew.
+    ///
+    /// # Errors
+    /// [`EngineError::NoRun`], [`EngineError::UnclearRun`], [`EngineError::RunNotAnswered`], [`FeedbackError::NoAuthor`],
+    /// [`FeedbackError::EmptyCorrection`]; the base cannot be written.
+    pub async fn feedback(&self, request: &FeedbackRequest) -> Result<FeedbackResponse> {
+        let base = self.base()?;
+        let by = request.by.as_ref().or(self.settings().author.as_ref());
+        let by =
+            by.map(|by| by.trim()).filter(|by| !by.is_empty()).ok_or(FeedbackError::NoAuthor)?;
+        let run = match request.run.trim() {
+            "last" => base.runs(1).await?.pop().ok_or_else(|| no_run(&request.run))?,
+            name => named(&base, name).await?,
+        };
+        let Some(answer) = run.answer.as_ref().filter(|_| run.state == RunState::Answered) else {
+            return Err(EngineError::RunNotAnswered { run: run.id, state: run.state });
+        };
+        let (judgement, correction) = match &request.verdict {
+            Verdict::Accept => (Judgement::Accepted, None),
+            Verdict::Reject => (Judgement::Rejected, None),
+            Verdict::Correct(text) if has_word(text) => {
+                (Judgement::Corrected, Some(text.trim().to_owned()))
+            }
+            Verdict::Correct(_) => return Err(FeedbackError::EmptyCorrection.into()),
+        };
+        let question = run.question.query().trim().to_owned();
+        let grounds = match &correction {
+            // A sentence that the answer quotes falsely is no ground.
+            None => grounds_of(answer),
+            Some(text) => self.support_of(&base, &run, text).await?,
+        };
+        let verified = Verified {
+            id: Verified::id_of(&question, &answer.text, by),
+            question,
+            judgement,
+            given: answer.text.trim().to_owned(),
+            correction,
+            by: by.to_owned(),
+            at: now(),
+            note: request.note.trim().to_owned(),
+            class: self.class_of(&base, &run, answer).await?,
+            method: run.method.clone(),
+            run: Some(run.id.clone()),
+            grounds,
+            context: answer.context.ids(),
+        };
+        base.put_verified(vec![verified.clone()], true).await?;
+        let is_bare = verified.holds().is_some() && verified.grounds.is_empty();
+        Ok(FeedbackResponse { verified, is_bare })
+    }
+
+    /// What people said of answers, the latest first.
+    ///
+    /// # Errors
+    /// There is no base, or it cannot be read.
+    pub async fn verified(&self) -> Result<Vec<KeptVerified>> {
+        Ok(self.base()?.verified().await?)
+    }
+
+    /// Those whose sources have changed since, and that nobody has said anything later of: somebody has to look at them again.
+    ///
+    /// # Errors
+    /// There is no base, or it cannot be read.
+    pub async fn stale_verified(&self) -> Result<Vec<KeptVerified>> {
+        stale(&self.base()?).await
+    }
+
+    /// Takes back what somebody said, by its identifier or how that begins; what it was.
+    ///
+    /// # Errors
+    /// [`FeedbackError::NoVerified`] where there is none or more than one; the base cannot be written.
+    pub async fn revoke_verified(&self, id: &str) -> Result<Verified> {
+        let (base, id) = (self.base()?, id.trim());
+        let all = base.verified().await?;
+        let begins = |kept: &&KeptVerified| kept.verified.id.to_string().starts_with(id);
+        let mut found = all.iter().filter(begins);
+        let (Some(kept), None) = (found.next().filter(|_| !id.is_empty()), found.next()) else {
+            return Err(FeedbackError::NoVerified { name: id.to_owned() }.into());
+        };
+        base.revoke_verified(kept.verified.id).await?;
+        Ok(kept.verified.clone())
+    }
+
+    /// Pairs of a better and a worse answer: of each correction, and of each rejected answer to a question of which a right
+    /// one is known.
+    ///
+    /// # Errors
+    /// There is no base, or it cannot be read.
+    pub async fn answer_pairs(&self) -> Result<Vec<AnswerPair>> {
+        let all = self.base()?.verified().await?;
+        let mut pairs: Vec<AnswerPair> = Vec::new();
+        for Verified { question, given, by, .. } in
+            all.iter().map(|kept| &kept.verified).filter(|said| said.holds() != Some(&said.given))
+        {
+            // The latest word on the question is the better one.
+            let right = all.iter().map(|kept| &kept.verified);
+            let right = right.filter(|other| other.question == *question);
+            let better = right.filter_map(Verified::holds).find(|better| better != given);
+            pairs.extend(better.map(|better| AnswerPair {
+                question: question.clone(),
+                better: better.to_owned(),
+                worse: given.clone(),
+                by: by.clone(),
+            }));
+        }
+        Ok(pairs)
+    }
+
+    /// Writes all verified answers, one JSON object a line, the latest first; how many.
+    ///
+    /// # Errors
+    /// There is no base, it cannot be read, or `writer` fails.
+    pub async fn export_verified(&self, writer: &mut (dyn Write + Send)) -> Result<usize> {
+        let all = self.verified().await?;
+        for kept in &all {
+            writeln!(writer, "{}", serde_json::to_string(kept)?)?;
+        }
+        writer.flush()?;
+        Ok(all.len())
+    }
+
+    /// Takes over verified answers of another base. They were said of other documents: none is taken for an answer until
+    /// somebody here accepts it.
+    ///
+    /// # Errors
+    /// [`EngineError::NoQuestions`] where the file cannot be read, [`EngineError::NoQuestion`] where a line of it is no
+    /// verified answer: then nothing is kept. There is no base, or it cannot be written.
+    pub async fn import_verified(&self, path: &Path) -> Result<ImportResponse> {
+        let base = self.base()?;
+        let unreadable = |source| EngineError::NoQuestions { path: PathBuf::from(path), source };
+        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+        let read = lines.map(|(line, text)| {
+            let read: Result<Line, _> = serde_json::from_str(text);
+            read.map(|line| line.verified).map_err(|source| EngineError::NoQuestion {
+                path: PathBuf::from(path),
+                line,
+                source,
+            })
+        });
+        let mut all = read.collect::<Result<Vec<Verified>>>()?;
+        for said in &mut all {
+            // Who wrote the file says what it is, not whose node it takes the place of.
+            said.id = Verified::id_of(&said.question, &said.given, &said.by);
+        }
+        let ids: Vec<_> = all.iter().map(|said| said.id).collect();
+        base.put_verified(all, false).await?;
+        let now = base.verified().await?;
+        let ours = now.iter().filter(|kept| ids.contains(&kept.verified.id));
+        Ok(ImportResponse { kept: ids.len(), stale: ours.filter(|kept| kept.is_stale()).count() })
+    }
+
+    /// The passages that say what a person corrected an answer to, among those that the run saw and those that its question
+    /// finds today.
+    async fn support_of(&self, base: &Base, run: &RunRecord, text: &str) -> Result<Vec<Ground>> {
+        let seen = self.snapshot(base, &run.filter).await?;
+        let (ports, _) = self.ports(base, seen).await?;
+        let context = run.answer.as_ref().map(|answer| answer.context.ids()).unwrap_or_default();
+        Ok(find_support(&ports, &run.question, &context, text).await?)
+    }
+
+    /// The class that the question was answered as; the model's and the rules' word is in the trace.
+    async fn class_of(
+        &self,
+        base: &Base,
+        run: &RunRecord,
+        answer: &Answer,
+    ) -> Result<Option<TaskClass>> {
+        if let Some(worked) = &answer.worked {
+            return Ok(Some(worked.class));
+        }
+        let events = base.run_events(&run.id).await?;
+        Ok(events.iter().rev().find_map(|event| match event.event {
+            Event::Classified { class, .. } => Some(class),
+            _ => None,
+        }))
+    }
+}
+
+/// As [`Engine::stale_verified`].
+pub(super) async fn stale(base: &Base) -> Result<Vec<KeptVerified>> {
+    let mut settled = BTreeSet::new();
+    let mut all = base.verified().await?;
+    all.retain(|kept| settled.insert(kept.verified.question.clone()) && kept.is_stale());
+    Ok(all)
+}
+
+/// The citations that hold, each passage once.
+fn grounds_of(answer: &Answer) -> Vec<Ground> {
+    let mut grounds: Vec<Ground> = Vec::new();
+    for citation in &answer.citations {
+        if citation.check == pikerag_knowledge::Check::Verified
+            && grounds.iter().all(|held| (held.chunk, held.span) != (citation.chunk, citation.span))
+        {
+            grounds.push(Ground::from(citation));
+        }
+    }
+    grounds
+}
+
+fn no_run(name: &str) -> EngineError {
+    EngineError::NoRun { name: name.to_owned() }
+}
