@@ -21,7 +21,7 @@ pub use format::Format;
 pub use names::known_name;
 
 /// A question with what is known about its answer.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Item {
     /// Unique within its file.
     pub id: String,
@@ -42,6 +42,9 @@ pub struct Item {
     /// What kind of answer is wanted, and so which further metrics apply.
     #[serde(default)]
     pub task: Task,
+    /// Of a forecast: the last figure that was known, to tell the direction from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<f64>,
     /// Its own context, by id of [`Paragraph`]; empty where the file carries none.
     #[serde(default)]
     pub context: Vec<String>,
@@ -78,14 +81,18 @@ pub enum Task {
     Articles,
     /// Names of crimes: one, or several.
     Crimes,
+    /// A figure of what had not happened yet: PIKE-RAG's L3.
+    Forecast,
+    /// Something new: PIKE-RAG's L4. The labels say what it should rest on, and mark nothing right.
+    Ideas,
 }
 
 impl Task {
     /// What prompts ask for.
     pub fn form(self) -> AnswerForm {
         match self {
-            Self::Short => AnswerForm::Short,
-            Self::Long => AnswerForm::Long,
+            Self::Short | Self::Forecast => AnswerForm::Short,
+            Self::Long | Self::Ideas => AnswerForm::Long,
             Self::Choice => AnswerForm::Choice,
             Self::Articles => AnswerForm::Articles,
             Self::Crimes => AnswerForm::Crimes,
@@ -105,7 +112,7 @@ pub struct Paragraph {
 }
 
 /// A whole file of questions: read in full, or not at all.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct DataSet {
     /// The papers' name where the file is known by its format or name (`hotpotqa`), else the file's
     /// name up to its first dot.
@@ -307,6 +314,7 @@ mod tests {
                     "V-0-1",
                 ],
                 task: Short,
+                before: None,
                 context: [],
             },
             Item {
@@ -325,6 +333,7 @@ mod tests {
                     "b.jsonl#7",
                 ],
                 task: Short,
+                before: None,
                 context: [],
             },
             Item {
@@ -343,6 +352,7 @@ mod tests {
                 hops: None,
                 supporting: [],
                 task: Choice,
+                before: None,
                 context: [],
             },
         ]

@@ -5,6 +5,7 @@
 //! answer into a [`report::Row`], and sums the rows up with [`report::summarize`].
 
 pub mod cost_model;
+pub mod criteria;
 pub mod datasets;
 mod error;
 pub mod faithful;

@@ -6,10 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::normalize::{normalize, tokens};
 
+mod foretold;
 pub mod law;
 mod refusal;
 mod rouge;
 
+pub use foretold::{Foresight, foresight};
 pub use refusal::refuses;
 pub use rouge::rouge_l;
 

@@ -20,6 +20,9 @@ pub struct Preset {
     pub table: String,
     /// Data sets by [`known_name`](crate::datasets::known_name), in the order of the table.
     pub data_sets: Vec<String>,
+    /// The classes of questions that are asked, by the data sets' own names; all, where none is named.
+    #[serde(default)]
+    pub kinds: Vec<String>,
     /// Methods by name, with parameters; whether there are such methods shows when they are used.
     pub methods: Vec<String>,
     /// What the table prints, by [`Metric::name`](crate::report::Metric::name).
@@ -71,7 +74,7 @@ pub struct Files {
 
 /// Where data sets are looked for below the folder of `--data`: name, questions, corpus if it does
 /// not lie beside them. The neutral files first, then the published ones under their own names.
-const PLACES: [(&str, &[&str], &str); 16] = [
+const PLACES: [(&str, &[&str], &str); 18] = [
     ("hotpotqa", &["hotpotqa.questions.jsonl", "hotpot_dev_distractor_v1.json"], ""),
     ("2wiki", &["2wiki.questions.jsonl", "2wikimultihopqa/dev.json", "2wiki/dev.json"], ""),
     ("musique", &["musique.questions.jsonl", "musique_ans_v1.0_dev.jsonl"], ""),
@@ -91,6 +94,9 @@ const PLACES: [(&str, &[&str], &str); 16] = [
     ("lawbench-3-2", &["3-2.questions.jsonl", "3-2.json"], STATUTES),
     ("lawbench-3-6", &["3-6.questions.jsonl", "3-6.json"], STATUTES),
     ("lawbench-3-8", &["3-8.questions.jsonl", "3-8.json"], STATUTES),
+    // Our own, of questions of all classes: `examples/maintenance`.
+    ("maintenance", &["maintenance.questions.jsonl"], "docs"),
+    ("forecasts", &["forecasts.questions.jsonl"], "forecasts.corpus.csv"),
     ("open-australian-legal-qa", &["open-australian-legal-qa.questions.jsonl", "qa.jsonl"], ""),
 ];
 
@@ -116,7 +122,7 @@ pub fn find(data: &Path, folders: &[PathBuf], name: &str) -> Result<Files, EvalE
                 corpus => corpus.to_owned(),
             };
             let corpus = questions.with_file_name(&beside);
-            let has_corpus = corpus.is_file() && corpus != questions;
+            let has_corpus = corpus.exists() && corpus != questions;
             return Ok(Files { questions, corpus: has_corpus.then_some(corpus) });
         }
     }
@@ -187,6 +193,7 @@ mod tests {
             ("crp-rag-table", "1 2 3 4 5"),
             ("crp-rag-figure", "3"),
             ("ra-isf", "figure-2 passages"),
+            ("pike", "levels l3 l4"),
         ] {
             for table in tables.split(' ') {
                 preset(&format!("{paper}-{table}")).unwrap();

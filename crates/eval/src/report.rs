@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use pikerag_knowledge::TaskClass;
 use serde::{Deserialize, Serialize};
 
 use crate::EvalError;
@@ -32,6 +33,10 @@ pub struct Report {
     pub overall: Vec<Summary>,
     /// By the questions' class, sorted by name; without the questions that have none.
     pub by_kind: Vec<Group>,
+    /// By the class that a question was answered as by the first method that tells one, from the lowest level up; without the
+    /// questions of which nobody tells.
+    #[serde(default)]
+    pub by_class: Vec<Group>,
     /// By reasoning steps, fewest first; without the questions whose number is unknown.
     pub by_hops: Vec<Group>,
     /// Each method against the first, on the questions that both were asked.
@@ -88,9 +93,17 @@ fn of_one(rows: &[&Row], data_set: &str, seed: u64, papers: &[Figure]) -> Report
     let group = |name, rows: Vec<&Row>| Group { name, summaries: per_method(&rows, seed) };
     let kinds = grouped(rows, |row| row.kind.clone()).into_iter();
     let hops = grouped(rows, |row| row.hops).into_iter();
+    let mut told: BTreeMap<&str, TaskClass> = BTreeMap::new();
+    for row in rows {
+        if let Some(class) = row.class {
+            told.entry(&row.item).or_insert(class);
+        }
+    }
+    let classes = grouped(rows, |row| told.get(row.item.as_str()).copied()).into_iter();
     let overall = per_method(rows, seed);
     Report {
         by_kind: kinds.map(|(kind, rows)| group(kind, rows)).collect(),
+        by_class: classes.map(|(class, rows)| group(class.to_string(), rows)).collect(),
         by_hops: hops.map(|(n, rows)| group(n.to_string(), rows)).collect(),
         significance: significance::compare(rows, seed),
         beside: beside::beside(&overall, data_set, papers),

@@ -13,10 +13,13 @@ use pikerag_knowledge::{
 };
 use pikerag_prompt::AskError;
 
+use crate::criteria::{Criteria, judge_ideas, proxies};
 use crate::datasets::{Item, Task};
 use crate::faithful::is_consistent;
 use crate::judge::judge;
-use crate::metrics::{contains, law, refuses, rouge_l, score, supporting_recall};
+use crate::metrics::{
+    Foresight, contains, foresight, law, refuses, rouge_l, score, supporting_recall,
+};
 use crate::report::{Cost, Row, TaskScores};
 
 /// How a run is made.
@@ -122,6 +125,7 @@ struct Asked {
 struct Verdicts {
     is_right: Option<bool>,
     is_consistent: Option<bool>,
+    criteria: Option<Criteria>,
     account: Account,
 }
 
@@ -161,7 +165,9 @@ async fn judged(
     verdicts: &mut Verdicts,
 ) -> Result<(), AskError> {
     let account = &mut verdicts.account;
-    if let Some(model) = judges.right {
+    if let (Some(model), Task::Ideas) = (judges.right, item.task) {
+        verdicts.criteria = Some(judge_ideas(model, &item.question, answer, account).await?);
+    } else if let Some(model) = judges.right {
         let right = judge(model, &item.question, &item.answers, &answer.text, account).await?;
         verdicts.is_right = Some(right);
     }
@@ -231,6 +237,10 @@ fn answered(row: Row, item: &Item, answer: &Answer, verdicts: &Verdicts) -> Row 
         acc: verdicts.is_right.map(|right| f64::from(u8::from(right))),
         consistent: verdicts.is_consistent.map(|holds| f64::from(u8::from(holds))),
         task: task_scores(&answer.text, item),
+        foresight: foresight_of(item, Some(answer)),
+        criteria: verdicts.criteria,
+        proxies: (item.task == Task::Ideas).then(|| proxies(&item.question, answer)),
+        class: answer.worked.as_ref().map(|worked| worked.class),
         refused: answer.refused || refuses(&answer.text, &item.answers),
         citations: answer.citations.len() as u64,
         verified: answer.citations.iter().filter(is_verified).count() as u64,
@@ -259,13 +269,24 @@ fn recall_by_round(item: &Item, context: &Context) -> (Vec<f32>, Option<f32>) {
 }
 
 fn failed(row: Row, item: &Item, error: &SolveError, params: Params<'_>) -> Row {
+    let (is_judged, is_ideas) = (params.judges.right.is_some(), item.task == Task::Ideas);
     Row {
-        acc: params.judges.right.is_some().then_some(0.0),
+        acc: (is_judged && !is_ideas).then_some(0.0),
+        criteria: (is_judged && is_ideas).then(Criteria::default),
+        proxies: is_ideas.then(Criteria::default),
+        foresight: foresight_of(item, None),
         consistent: params.judges.consistent.is_some().then_some(0.0),
         task: task_scores("", item),
         final_recall: supporting_recall(&item.supporting, &[]),
         failed: Some(error_chain(error)),
         ..row
+    }
+}
+
+fn foresight_of(item: &Item, answer: Option<&Answer>) -> Foresight {
+    match item.task {
+        Task::Forecast => foresight(&item.question, answer, &item.answers, item.before),
+        _ => Foresight::default(),
     }
 }
 
@@ -282,6 +303,7 @@ fn task_scores(answer: &str, item: &Item) -> TaskScores {
         }
         Task::Choice => scores.choice = law::choice(answer, labels),
         Task::Articles => (scores.articles, scores.articles_f1) = articles(),
+        Task::Forecast | Task::Ideas => {}
         Task::Crimes => scores.crimes_f1 = law::crimes_score(answer, labels).map(|(_, f1)| f1),
     }
     scores

@@ -269,3 +269,39 @@ fn a_forecast_learns_from_what_was_asked() {
         assert!((0.8..=1.2).contains(&told[1]), "{method}: {told:?}");
     }
 }
+
+/// The levels beyond facts, over the public example, without a model: figures by the class that questions are answered as, the
+/// worth of forecasts, and what can be counted of ideas.
+#[test]
+fn the_levels_have_presets_of_their_own() {
+    let place = Place::new();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/maintenance");
+    let settings = std::fs::read_to_string(format!("{example}/pikerag.toml")).unwrap();
+    place.write("pikerag.toml", settings);
+    let report = |preset: &str, methods: &str| {
+        let ran = ["--json", "eval", "--preset", preset, "--data", example, "--methods", methods];
+        place.run_to(0, &ran).json()["report"].clone()
+    };
+    let levels = report("pike-levels", "pike,auto-rag");
+    let pike = &levels["overall"][0]["further"];
+    assert!(0.9 <= pike["routed"]["mean"].as_f64().unwrap(), "{pike}");
+    assert_eq!(pike["diversity_proxy"]["mean"], 0.0, "no ideas without a model");
+    let classes: Vec<&str> = levels["by_class"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|group| group["name"].as_str().unwrap())
+        .collect();
+    let all = pikerag_engine::knowledge::TaskClass::ALL.map(|class| class.as_str());
+    assert_eq!(classes, all);
+    // Both methods on the same questions.
+    assert_eq!(levels["by_class"][3]["summaries"][0]["em"]["mean"], 1.0);
+    assert_eq!(levels["by_class"][3]["summaries"][1]["em"]["mean"], 0.0);
+
+    let ahead = report("pike-l3", "pike")["overall"][0]["further"].clone();
+    assert_eq!((&ahead["routed"]["mean"], &ahead["covered"]["mean"]), (&1.0.into(), &1.0.into()));
+    let error = ahead["error"]["mean"].as_f64().unwrap();
+    assert!(0.0 < error && error < 0.3, "{ahead}");
+    let nobody = place.run_to(1, &["eval", "--preset", "pike-l4", "--data", example]);
+    assert!(nobody.stderr.contains("no model to judge with"), "{}", nobody.stderr);
+}

@@ -271,7 +271,7 @@ fn check_judges(plan: &Plan, all: &[Ports]) -> Result<()> {
 
 /// What failed is tried again, and what nobody has judged; the ledger pays for what was answered.
 fn is_judged(row: &Row, plan: &Plan) -> bool {
-    (!plan.judge || row.acc.is_some())
+    (!plan.judge || row.acc.is_some() || row.criteria.is_some())
         && (!plan.consistency || row.consistent.is_some() || row.refused)
         && (!plan.perplexity || row.perplexity.is_some() || row.refused)
 }

@@ -95,6 +95,7 @@ pub(super) fn hotpotqa(record: Value, pool: &mut Pool) -> Result<Item, Error> {
         hops: (0 < hops).then_some(hops),
         supporting: each_once(supporting),
         task: Task::Short,
+        before: None,
         context: each_once(context.iter().map(|(_, id)| id.clone())),
     })
 }
@@ -150,6 +151,7 @@ pub(super) fn musique(record: Value, pool: &mut Pool) -> Result<Option<Item>, Er
         hops,
         supporting: each_once(supporting),
         task: Task::Short,
+        before: None,
         context: each_once(context),
     }))
 }

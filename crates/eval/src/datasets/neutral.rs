@@ -24,6 +24,7 @@ struct Raw {
     r#type: Option<String>,
     task: Option<String>,
     hops: Option<u32>,
+    before: Option<f64>,
     #[serde(default)]
     supporting: Vec<Evidence>,
     /// LawBench: the articles that the gold answer cites.
@@ -59,7 +60,11 @@ pub(super) fn item(record: Value) -> Result<Item, Error> {
     let supporting = raw.supporting.into_iter().map(|evidence| match evidence {
         Evidence::File(id) | Evidence::Paragraph { paragraph_id: id } => id,
     });
-    let task = raw.task.as_deref().map_or(Task::Short, legal::task);
+    let task = match raw.task.as_deref() {
+        Some("forecast") => Task::Forecast,
+        Some("ideas") => Task::Ideas,
+        other => other.map_or(Task::Short, legal::task),
+    };
     let item = Item {
         id: raw.id,
         lookup: raw.instruction.is_some().then(|| raw.question.clone()),
@@ -77,6 +82,7 @@ pub(super) fn item(record: Value) -> Result<Item, Error> {
                 .chain(raw.statute_id),
         ),
         task,
+        before: raw.before,
         context: Vec::new(),
     };
     Ok(singlehop::as_verdict(item))

@@ -1,5 +1,6 @@
 //! Which figure of a row is meant?
 
+use pikerag_knowledge::TaskClass;
 use serde::{Deserialize, Serialize};
 
 use super::Row;
@@ -35,6 +36,34 @@ pub enum Metric {
     CrimesF1,
     /// F1 over the longest common subsequence of words (Rouge-L).
     RougeL,
+    /// Share of forecasts that go up where the truth does, and down where it does (PIKE-RAG §6.1).
+    Trend,
+    /// How far a forecast is from the truth, in shares of the truth; lower is better.
+    Error,
+    /// Share of forecasts whose interval holds the truth.
+    Covered,
+    /// Do ideas answer what is asked, in the eyes of the judging model? From 0 to 1, as the four below (PIKE-RAG §6.1).
+    Relevance,
+    /// Do they differ from each other?
+    Diversity,
+    /// Do they cover what matters?
+    Comprehensiveness,
+    /// Are they ideas of this case?
+    Uniqueness,
+    /// Do they show a way that is not obvious?
+    Inspiration,
+    /// What stands for relevance without a model, see [`Criteria`](crate::criteria::Criteria); so with the four below.
+    RelevanceProxy,
+    /// Without a model: how little two ideas have in common.
+    DiversityProxy,
+    /// Without a model: the share of the passages that some idea rests on.
+    ComprehensivenessProxy,
+    /// Without a model: the share of ideas that rest on a passage and say more than it.
+    UniquenessProxy,
+    /// Without a model: the share of ideas with a next step.
+    InspirationProxy,
+    /// Share of questions that were answered as the class that the data set says they are of.
+    Routed,
     /// Share of the gold evidence that was found.
     Evidence,
     /// Share of answers that say there is none.
@@ -57,7 +86,7 @@ pub enum Metric {
 
 impl Metric {
     /// Every metric, in the order of the tables.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 36] = [
         Self::Em,
         Self::Contained,
         Self::F1,
@@ -71,6 +100,20 @@ impl Metric {
         Self::ArticlesF1,
         Self::CrimesF1,
         Self::RougeL,
+        Self::Trend,
+        Self::Error,
+        Self::Covered,
+        Self::Relevance,
+        Self::Diversity,
+        Self::Comprehensiveness,
+        Self::Uniqueness,
+        Self::Inspiration,
+        Self::RelevanceProxy,
+        Self::DiversityProxy,
+        Self::ComprehensivenessProxy,
+        Self::UniquenessProxy,
+        Self::InspirationProxy,
+        Self::Routed,
         Self::Evidence,
         Self::Refused,
         Self::Citations,
@@ -95,6 +138,24 @@ impl Metric {
         Self::RougeL,
     ];
 
+    /// Scores of the levels beyond facts, which a table of their own shows where some row has them.
+    pub(super) const OF_LEVELS: [Self; 14] = [
+        Self::Routed,
+        Self::Trend,
+        Self::Error,
+        Self::Covered,
+        Self::Relevance,
+        Self::RelevanceProxy,
+        Self::Diversity,
+        Self::DiversityProxy,
+        Self::Comprehensiveness,
+        Self::ComprehensivenessProxy,
+        Self::Uniqueness,
+        Self::UniquenessProxy,
+        Self::Inspiration,
+        Self::InspirationProxy,
+    ];
+
     /// Its name in data files and JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -111,6 +172,20 @@ impl Metric {
             Self::ArticlesF1 => "articles_f1",
             Self::CrimesF1 => "crimes_f1",
             Self::RougeL => "rouge_l",
+            Self::Trend => "trend",
+            Self::Error => "error",
+            Self::Covered => "covered",
+            Self::Relevance => "relevance",
+            Self::Diversity => "diversity",
+            Self::Comprehensiveness => "comprehensiveness",
+            Self::Uniqueness => "uniqueness",
+            Self::Inspiration => "inspiration",
+            Self::RelevanceProxy => "relevance_proxy",
+            Self::DiversityProxy => "diversity_proxy",
+            Self::ComprehensivenessProxy => "comprehensiveness_proxy",
+            Self::UniquenessProxy => "uniqueness_proxy",
+            Self::InspirationProxy => "inspiration_proxy",
+            Self::Routed => "routed",
             Self::Evidence => "evidence",
             Self::Refused => "refused",
             Self::Citations => "citations",
@@ -132,6 +207,11 @@ impl Metric {
             Self::ArticlesF1 => "articles F1",
             Self::CrimesF1 => "crimes F1",
             Self::RougeL => "Rouge-L",
+            Self::RelevanceProxy => "relevance (proxy)",
+            Self::DiversityProxy => "diversity (proxy)",
+            Self::ComprehensivenessProxy => "comprehensiveness (proxy)",
+            Self::UniquenessProxy => "uniqueness (proxy)",
+            Self::InspirationProxy => "inspiration (proxy)",
             Self::Citations => "citations ✓",
             Self::PromptTokens => "prompt",
             Self::CompletionTokens => "reply",
@@ -170,6 +250,23 @@ impl Metric {
             Self::ArticlesF1 => row.task.articles_f1,
             Self::CrimesF1 => row.task.crimes_f1,
             Self::RougeL => row.task.rouge_l,
+            Self::Trend => row.foresight.trend,
+            Self::Error => row.foresight.error,
+            Self::Covered => row.foresight.covered,
+            Self::Relevance => row.criteria.map(|it| it.relevance),
+            Self::Diversity => row.criteria.map(|it| it.diversity),
+            Self::Comprehensiveness => row.criteria.map(|it| it.comprehensiveness),
+            Self::Uniqueness => row.criteria.map(|it| it.uniqueness),
+            Self::Inspiration => row.criteria.map(|it| it.inspiration),
+            Self::RelevanceProxy => row.proxies.map(|it| it.relevance),
+            Self::DiversityProxy => row.proxies.map(|it| it.diversity),
+            Self::ComprehensivenessProxy => row.proxies.map(|it| it.comprehensiveness),
+            Self::UniquenessProxy => row.proxies.map(|it| it.uniqueness),
+            Self::InspirationProxy => row.proxies.map(|it| it.inspiration),
+            Self::Routed => {
+                let label: TaskClass = row.kind.as_ref()?.parse().ok()?;
+                row.class.map(|class| f64::from(u8::from(class == label)))
+            }
             Self::Evidence => row.final_recall.map(f64::from),
             Self::Refused => Some(f64::from(u8::from(row.refused))),
             Self::Citations => {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use pikerag_knowledge::{Role, Spent};
+use pikerag_knowledge::{Role, Spent, TaskClass};
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::Scores;
+use crate::criteria::Criteria;
+use crate::metrics::{Foresight, Scores};
 
 /// What one method made of one question. What came later than the first version has a default, so
 /// that the rows of an older run still read.
@@ -40,6 +41,18 @@ pub struct Row {
     /// The scores that only some tasks have; 0 if the method failed.
     #[serde(default)]
     pub task: TaskScores,
+    /// What a forecast is worth; nothing for any other question.
+    #[serde(default)]
+    pub foresight: Foresight,
+    /// What a judging model says of ideas. None where nobody judged, and for any other question.
+    #[serde(default)]
+    pub criteria: Option<Criteria>,
+    /// The same without a model.
+    #[serde(default)]
+    pub proxies: Option<Criteria>,
+    /// The class that the question was answered as; none of a method that tells none.
+    #[serde(default)]
+    pub class: Option<TaskClass>,
     /// Whether the answer says that there is none.
     #[serde(default)]
     pub refused: bool,

@@ -137,7 +137,10 @@ fn summary(method: &str, rows: &[&Row], seed: u64) -> Summary {
         (!values.is_empty()).then(|| bootstrap(&values, seed))
     };
     let estimate = |metric| of_those_with(metric).unwrap_or_default();
-    let further = Metric::FURTHER.iter().filter_map(|m| Some((*m, of_those_with(*m)?)));
+    let further = Metric::FURTHER
+        .iter()
+        .chain(&Metric::OF_LEVELS)
+        .filter_map(|m| Some((*m, of_those_with(*m)?)));
     let prices: Option<Vec<f64>> = rows.iter().map(|row| row.usd).collect();
     Summary {
         method: method.to_owned(),

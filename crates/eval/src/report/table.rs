@@ -46,6 +46,7 @@ pub(super) fn main(report: &Report) -> Vec<Titled> {
         }
     };
     add("All questions", figures(&report.overall), 0);
+    add("Forecasts, ideas, routing", levels(&report.overall), 2);
     add("Answers and money", conduct(&report.overall), 2);
     add("Evidence found after each iteration", recalls(&report.overall), 2);
     add("Calls and tokens per question, by component", components(&report.overall), 2);
@@ -54,7 +55,7 @@ pub(super) fn main(report: &Report) -> Vec<Titled> {
     tables
 }
 
-/// The tables by type and by hops.
+/// The tables by type, by class and by hops.
 pub(super) fn groups(report: &Report) -> Vec<Titled> {
     let titled = |what: &'static str| {
         move |group: &super::Group| Titled {
@@ -63,7 +64,8 @@ pub(super) fn groups(report: &Report) -> Vec<Titled> {
         }
     };
     let kinds = report.by_kind.iter().map(titled("Type"));
-    kinds.chain(report.by_hops.iter().map(titled("Hops"))).collect()
+    let classes = report.by_class.iter().map(titled("Answered as"));
+    kinds.chain(classes).chain(report.by_hops.iter().map(titled("Hops"))).collect()
 }
 
 /// Columns padded to their widest cell: text to the right, numbers to the left.
@@ -141,6 +143,20 @@ fn figures(summaries: &[Summary]) -> Cells {
 fn row_of(before: &[&str], between: impl Iterator<Item = String>, after: &[&str]) -> Vec<String> {
     let own = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
     own(before).into_iter().chain(between).chain(own(after)).collect()
+}
+
+/// What §6.1 of PIKE-RAG says of the levels L3 and L4; the head alone where no question is of them.
+fn levels(summaries: &[Summary]) -> Cells {
+    let has = |metric: &Metric| summaries.iter().any(|s| s.further.contains_key(metric));
+    let shown: Vec<Metric> = Metric::OF_LEVELS.into_iter().filter(has).collect();
+    let heads = shown.iter().map(|metric| metric.head().to_owned());
+    let mut cells = vec![row_of(&["method"], heads, &[])];
+    for summary in summaries.iter().filter(|_| !shown.is_empty()) {
+        let one = |metric: &Metric| summary.further.get(metric);
+        let values = shown.iter().map(|metric| one(metric).map_or("–".to_owned(), with_interval));
+        cells.push(row_of(&[&summary.method], values, &[]));
+    }
+    cells
 }
 
 /// Refusals, citations, money and judging; the head alone where no method has any of it.

@@ -111,10 +111,13 @@ fn sets(request: &EvalRequest<'_>, preset: Option<&Preset>, out: &Path) -> Resul
                 questions: data.unanswerable,
             }));
         }
-        let items = match limit {
-            Some(limit) => datasets::sample(data.items.clone(), limit, request.seed),
-            None => data.items.clone(),
-        };
+        let mut items = data.items.clone();
+        if let Some(kinds) = preset.map(|preset| &preset.kinds).filter(|kinds| !kinds.is_empty()) {
+            items.retain(|item| item.kind.as_ref().is_some_and(|kind| kinds.contains(kind)));
+        }
+        if let Some(limit) = limit {
+            items = datasets::sample(items, limit, request.seed);
+        }
         let mut name = data.name.clone();
         let same = sets.iter().filter(|set| set.data.name == name).count();
         if 0 < same {
