@@ -249,7 +249,7 @@ pattern!(
 );
 pattern!(
     COMPARE,
-    r"\b(?:compare[sd]?|comparison|comparing|versus|vs\.?|differ(?:s|ence|ences|ent)?\b.*\b(?:between|from|and)|in contrast|both\b.*\bsame|the same\b.*\bas|(?:more|less|fewer|better|worse|\w{3,}er)\b.*\bthan|(?:which|who|what)\b.*\b(?:more|less|fewer|first|earlier|later|better|worse|older|younger|larger|longer|shorter|higher|lower|heavier|taller|\w{3,}er)\b.*\bor\b|\bdiffer\b|in the same\b|at the same\b|by the same\b|do .* agree|consistent with)\b|比较|对比|相比|区别|差异|不同(?:之处|点)|异同|哪(?:个|一个|家|台|种|款|位|份|项)?更|谁[^，。？]{0,10}更|哪[^，。？]{0,8}更|是否[^，。？]{0,6}(?:同|一样|一致)|有(?:什么|何)不同|有何(?:区别|差异)|还是.*[？?]|孰|(?:比|较).*(?:更|高|低|长|短|早|晚|多|少|大|小|快|慢|贵)(?:吗|多少)?|(?:是否|是不是)(?:相同|一样|一致|都)"
+    r"\b(?:compare[sd]?|comparison|comparing|versus|vs\.?|differ(?:s|ence|ences|ent)?\b.*\b(?:between|from|and)|in contrast|both\b.*\bsame|the same\b.*\bas|(?:more|less|fewer|better|worse|\w{3,}er)\b.*\bthan|(?:which|who|what)\b.*\b(?:more|less|fewer|first|earlier|later|better|worse|older|younger|larger|longer|shorter|higher|lower|heavier|taller|\w{3,}er)\b.*\bor\b|\bdiffer\b|in the same\b|at the same\b|by the same\b|do .* agree|(?:in)?consisten(?:t|cy)|(?:agree|disagree|contradict|conflict|align)(?:s|ed)? with|was there a change|do both)\b|^(?:do|does|did|is|are|was|were)\b.*\bwhile\b|比较|对比|相比|区别|差异|不同(?:之处|点)|异同|哪(?:个|一个|家|台|种|款|位|份|项)?更|谁[^，。？]{0,10}更|哪[^，。？]{0,8}更|是否[^，。？]{0,6}(?:同|一样|一致)|有(?:什么|何)不同|有何(?:区别|差异)|还是.*[？?]|孰|(?:比|较).*(?:更|高|低|长|短|早|晚|多|少|大|小|快|慢|贵)(?:吗|多少)?|(?:是否|是不是)(?:相同|一样|一致|都)"
 );
 pattern!(
     FORESEE,
@@ -258,6 +258,22 @@ pattern!(
 pattern!(
     CHAIN,
     r"\b(?:whose|of the \w+(?: \w+){0,4} (?:that|which|who|where|whose|of|in|on|at|for)|(?:that|which|who) (?:\w+ ){1,8}(?:that|which|who|whose|where)|the \w+ (?:that|which|who) .* (?:is|was|does|did|has|had)|by the \w+ (?:of|that|who|which)|in which|at which|for which|on which|of which)\b|的[^，。？?]{1,14}的[^，。？?]{1,14}的|所在的|所属的|对应的|(?:该|那)(?:公司|部门|部件|港口|人|供应商|项目|合同|船|设备)|其(?:所|负责人|供应商|上级)"
+);
+
+// Two relations in one word.
+pattern!(
+    TWICE_REMOVED,
+    r"\bgrand-?(?:father|mother|parent|son|daughter|child)|\b(?:father|mother|sister|brother|son|daughter)-in-law\b|\b(?:uncle|aunt|niece|nephew|cousin|stepfather|stepmother|half-(?:brother|sister))\b|祖父|祖母|外公|外婆|岳父|岳母|公公|婆婆|叔叔|伯伯|姑姑|舅舅|姨妈|侄子|侄女|外甥|堂[兄弟姐妹]|表[兄弟姐妹]|嫂子|女婿|儿媳"
+);
+// Something is asked of whoever stands in a relation to what is named: `Where did the director of … die?`
+pattern!(
+    RELATED,
+    r"\b(?:what|where|when|how|which|why)\b.*(?:\bthe (?:\w+ )?|['’]s (?:\w+ )?)(?:director|performer|composer|author|writer|singer|producer|publisher|founder|creator|inventor|designer|architect|owner|maker|manufacturer|supplier|builder|employer|manager|captain|president|chairman|editor|inspector|successor|predecessor|teacher|spouse|wife|husband|father|mother|son|daughter|brother|sister|child|parent|partner|birthplace|hometown)s?(?:\s+(?:of|who|that)\b|\s+(?:\w+ed|die|born|live|work|study|graduate|come|play)\b)|\b(?:what|where|when|how)\b.*\bthe (?:\w+ ){1,2}(?:who|whom|that|which|where)\b|的(?:导演|演唱者|作曲者|作者|编剧|歌手|制片人|出版社|创始人|创建者|发明者|设计师|建筑师|所有者|制造商|供应商|雇主|经理|船长|总裁|董事长|校长|负责人|检查员|父亲|母亲|丈夫|妻子|儿子|女儿|兄弟|姐妹)(?:出生|死|逝世|毕业|来自|住|葬|任职|工作|成立|何时|什么时候|在哪|是哪[国年里个一])"
+);
+// Of two things that are named, even where no word of its own compares.
+pattern!(
+    OF_TWO,
+    r"\bthe same\b|\bboth\b|\b(?:which|who|whose|what|where|when)\b.*\bor\b|^(?:of|between|among|out of)\b.*\band\b|\bout of\b.*\band\b|^(?:are|were|is|was|do|did|does|have|has|had)\b.*\b(?:and|or)\b.*\?|还是|都是|同一"
 );
 
 /// The class by rules, why, and whether the rules are torn.
@@ -270,7 +286,8 @@ fn rules(question: &str, evidence: &Evidence) -> (TaskClass, Vec<String>, bool) 
         let is_read = SUMMARY.is_match(question) || understood.is_some();
         return (TaskClass::Creative, reasons, is_read);
     }
-    if 2 <= evidence.things.len() && COMPARE.is_match(question) {
+    let compares = COMPARE.is_match(question);
+    if 2 <= evidence.things.len() && (compares || OF_TWO.is_match(question)) {
         reasons.push(format!("it puts side by side: {}", evidence.things.join(" | ")));
         return (TaskClass::Comparative, reasons, false);
     }
@@ -314,9 +331,9 @@ fn rules(question: &str, evidence: &Evidence) -> (TaskClass, Vec<String>, bool) 
     }
     if SUMMARY.is_match(question) {
         reasons.push("its words ask for much in few words".to_owned());
-        return (TaskClass::Summarizing, reasons, COMPARE.is_match(question));
+        return (TaskClass::Summarizing, reasons, compares);
     }
-    if COMPARE.is_match(question) {
+    if compares {
         reasons.push("its words compare".to_owned());
         return (TaskClass::Comparative, reasons, true);
     }
@@ -332,7 +349,7 @@ fn rules(question: &str, evidence: &Evidence) -> (TaskClass, Vec<String>, bool) 
         None => false,
     };
     let share = 100.0 * evidence.direct;
-    let is_chain = CHAIN.is_match(question);
+    let is_chain = [&*CHAIN, &TWICE_REMOVED, &RELATED].iter().any(|words| words.is_match(question));
     // Which ones there are, where no passage is about them: they have to be put together.
     let is_list = matches!(evidence.cues.wish, Some(Wish::List(_)));
     let is_scattered = is_list && evidence.direct < NOTHING && !evidence.is_foreign;

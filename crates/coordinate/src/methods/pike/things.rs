@@ -19,11 +19,15 @@ macro_rules! patterns {
 patterns!(
     ENGLISH,
     [
+        r"^(?:of|between|among)\s+(?:the\s+)?(.+?)\s+and\s+(?:the\s+)?([^,?]+?),\s*(?:which|who|whose|what)\b",
+        r"\bout of\s+(?:the\s+)?(.+?)\s+and\s+(?:the\s+)?([^?]+?)\s*(?:\?|$)",
+        r"^(?:was|is|were|are|did|does|do|has|have)\s+(?:the\s+)?([^,?]+?)\s+or\s+(?:the\s+)?([^,?]+?)\s+(?:\w+\s+)?(?:first|earlier|later|more|less|longer|\w{3,}er)\b",
         r"\bbetween\s+(?:the\s+)?(.+?)\s+and\s+(?:the\s+)?(.+?)(?:[?,.;:]|$|\s+(?:in terms of|with regard|regarding|when|as|by|for)\b)",
         r"\bcompare[sd]?\s+(?:the\s+)?(.+?)\s+(?:and|with|to|against|versus|vs\.?)\s+(?:the\s+)?(.+?)(?:[?,.;:]|$|\s+(?:in terms of|with regard|regarding|on|by|for|in)\b)",
         r"^(?:.*\b(?:is|are|was|were|does|do|did|has|have|of|for)\s+)?(?:the\s+)?(.+?)\s+(?:versus|vs\.?)\s+(?:the\s+)?(.+?)(?:[?,.;:]|$)",
         r"(?:,|:|\bof|\bbetween)\s*(?:the\s+|either\s+)?([^,:?]+?),?\s+or\s+(?:the\s+)?([^,?]+?)\s*(?:\?|$)",
-        r"^(?:are|were|is|was|do|did|does|have|has)\s+(?:both\s+)?(?:the\s+)?(.+?)\s+and\s+(?:the\s+)?(.+?)\s+(?:both|have|has|share|the same|from|located|made|based|born|come|use|used|equally|of the same|in the same|directed|written|at the same)\b",
+        r"^(?:are|were|is|was|do|did|does|have|has)\s+(?:both\s+)?(?:the\s+)?(.+?)\s+and\s+(?:the\s+)?(.+?)\s+(?:both|have|has|share|the same|from|located|made|based|born|come|use|used|equally|of the same|in the same|directed|written|at the same|\w+ the same)\b",
+        r#"^(?:are|were|is|was|do|did|does|have|has|had)\s+(?:both\s+)?(?:the\s+)?(.+?),?\s+and\s+(?:the\s+)?((?-i:[A-Z0-9"“'])\S*(?:\s+(?:(?:of|the|de|la|von|van)\s+)?(?-i:[A-Z0-9(])\S*)*)"#,
         r"\b(?:how|in what way)\s+(?:do|does|did)\s+(?:the\s+)?(.+?)\s+(?:and|differ from)\s+(?:the\s+)?(.+?)(?:\s+differ|[?]|$)",
         r"\b(?:is|are|was|were|does|do|did|has|have)\s+(?:the\s+)?(.+?)\s+(?:\w+\s+)?(?:\w+er|more\s+\w+|less\s+\w+)\s+than\s+(?:the\s+)?(.+?)(?:[?]|$)",
     ]
@@ -85,6 +89,12 @@ mod tests {
             "交货更快的是青砚公司还是澜屿公司？",
             "青砚公司和澜屿公司哪家更大？",
             "Who designed the KX-40?",
+            "Are both Project Lantern and Project Wharf plans with three stages?",
+            "Of the suppliers Grayholm Ceramics and Dunmarsh Bearings, which delivers faster?",
+            "Who was born first out of Oda Winter and Lev Carrowick?",
+            "Was Oda Winter or Lev Carrowick born first?",
+            "Do Halden H4 and Corvane C2 cost the same?",
+            "Are Donald Fagen and Lauren Laverne of the same nationality?",
         ]
         .map(|question| compared(question).join(" | "))
         .to_vec();
@@ -99,6 +109,13 @@ mod tests {
         青砚公司 | 澜屿公司
         青砚公司 | 澜屿公司
         青砚公司 | 澜屿公司
+
+        Project Lantern | Project Wharf
+        suppliers Grayholm Ceramics | Dunmarsh Bearings
+        Oda Winter | Lev Carrowick
+        Oda Winter | Lev Carrowick
+        Halden H4 | Corvane C2
+        Donald Fagen | Lauren Laverne
         ");
     }
 }
