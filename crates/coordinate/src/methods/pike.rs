@@ -11,6 +11,7 @@ mod recall;
 mod summarize;
 mod things;
 mod wording;
+mod words;
 
 use std::collections::BTreeMap;
 
