@@ -11,7 +11,7 @@ use pikerag_knowledge::{
     RunEvent, RunRecord,
 };
 
-use crate::ports::Models;
+use crate::ports::{Models, Perspective};
 
 /// A run to be walked again.
 #[derive(Clone, Debug)]
@@ -64,7 +64,12 @@ impl Retrace {
         for (role, model) in &live.by_role {
             by_role.insert(*role, switch(model, recorded.by_role.get(role)));
         }
+        let perspectives = live.perspectives.iter().enumerate().map(|(at, own)| {
+            let of_record = recorded.perspectives.get(at).and_then(|own| own.model.clone());
+            Perspective { model: both(&own.model, &of_record), ..own.clone() }
+        });
         Models {
+            perspectives: perspectives.collect(),
             default: both(&live.default, &recorded.default),
             scorer: both(&live.scorer, &recorded.scorer),
             by_role,

@@ -26,7 +26,10 @@ pub mod waiting;
 pub use fork::Retrace;
 pub use grounds::find_support;
 pub use methods::{Method, Overrides, UnknownMethod, Weights, answer};
-pub use ports::{Certainty, LabelledQuestion, Models, Ports, RerankBy, SolveError, Tables};
+pub use ports::{
+    Certainty, LabelledQuestion, Models, Perspective, Portion, Ports, RerankBy, Shares, SolveError,
+    Tables,
+};
 pub use retrieval::{Path, RetrievalParams};
 pub use run::{Clock, Finished, MethodLabel, Run, RunParams};
 pub use tag_use::TagUse;

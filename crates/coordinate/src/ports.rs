@@ -28,10 +28,33 @@ pub struct Models {
     pub reranker: Option<RerankBy>,
     /// Questions that a model was tried on (SKR); the order matters only between equally near ones.
     pub labelled: Arc<[LabelledQuestion]>,
-    /// Through whose eyes agents look at a creative question, as `name: what it looks at`; chosen for each question where
-    /// there are none.
-    pub perspectives: Arc<[String]>,
+    /// Through whose eyes agents look at a creative question; chosen for each question where there are none.
+    pub perspectives: Arc<[Perspective]>,
+    /// Shares out what may still be spent, among agents that are at work at once; without one, none is kept from spending what
+    /// another needs.
+    pub shares: Option<Arc<dyn Shares>>,
 }
+
+/// Through whose eyes an agent looks at a creative question.
+#[derive(Clone)]
+pub struct Perspective {
+    /// A few words.
+    pub name: String,
+    /// What it looks at; may be empty.
+    pub about: String,
+    /// The model that thinks and judges so; those of the roles, if none.
+    pub model: Option<Arc<dyn ChatModel>>,
+}
+
+/// Who knows what may still be spent.
+pub trait Shares: Send + Sync {
+    /// One of `parts` equal parts of what is left now, as what makes a model out of another: the same, but all that are made
+    /// by it spend no more than the part together. What is over fails with [`ModelError::OverBudget`].
+    fn part(&self, parts: usize) -> Portion;
+}
+
+/// See [`Shares::part`].
+pub type Portion = Box<dyn Fn(Arc<dyn ChatModel>) -> Arc<dyn ChatModel> + Send + Sync>;
 
 /// Who reranks what searches find, and how much of it.
 #[derive(Clone)]
@@ -67,7 +90,12 @@ pub enum Certainty {
 impl Models {
     /// The model of a role, if there is one.
     pub fn of(&self, role: Role) -> Option<&dyn ChatModel> {
-        self.by_role.get(&role).or(self.default.as_ref()).map(AsRef::as_ref)
+        self.shared(role).map(AsRef::as_ref)
+    }
+
+    /// The same, to be kept.
+    pub(crate) fn shared(&self, role: Role) -> Option<&Arc<dyn ChatModel>> {
+        self.by_role.get(&role).or(self.default.as_ref())
     }
 
     /// The same models, where every reply comes with the log-probabilities of its tokens: how sure a method was of its own answer
@@ -76,7 +104,15 @@ impl Models {
     pub fn with_logprobs(self) -> Self {
         let scored = |model: Arc<dyn ChatModel>| -> Arc<dyn ChatModel> { Arc::new(Scored(model)) };
         let by_role = self.by_role.into_iter().map(|(role, model)| (role, scored(model)));
-        Self { default: self.default.map(scored), by_role: by_role.collect(), ..self }
+        let seen_by = self.perspectives.iter().cloned();
+        let seen_by =
+            seen_by.map(|own| Perspective { model: own.model.map(scored), ..own }).collect();
+        Self {
+            default: self.default.map(scored),
+            by_role: by_role.collect(),
+            perspectives: seen_by,
+            ..self
+        }
     }
 
     /// The model of a role that a method cannot do without.

@@ -178,7 +178,6 @@ impl Engine {
         if let Some(path) = &self.settings.skr_examples {
             models.labelled = labelled::read(path)?;
         }
-        models.perspectives = self.settings.perspectives.clone().into();
         let tables = Tables {
             schemas: self.settings.ingest.records.clone().into(),
             engine: Some(Arc::new(pikerag_store::Tables)),

@@ -6,8 +6,10 @@ mod declaration;
 mod environment;
 mod file;
 mod keys;
+mod perspectives;
 mod rerank;
 mod resolve;
+mod runs;
 mod trust;
 
 use std::collections::BTreeMap;
@@ -77,9 +79,8 @@ pub struct Settings {
     pub methods: Overrides,
     /// File of labelled questions for `skr`.
     pub skr_examples: Option<PathBuf>,
-    /// Through whose eyes agents look at a creative question, as `name: what it looks at`; chosen for each question where
-    /// there are none.
-    pub perspectives: Vec<String>,
+    /// Through whose eyes agents look at a creative question; chosen for each question where there are none.
+    pub perspectives: Vec<PerspectiveSettings>,
     /// Who verifies answers, where nobody else is named.
     pub author: Option<String>,
     /// How long runs are kept, and how many.
@@ -116,6 +117,17 @@ impl Settings {
     pub fn searches(&self) -> SearchParams {
         self.methods.weights.searches()
     }
+}
+
+/// Through whose eyes an agent looks at a creative question.
+#[derive(Clone, Debug)]
+pub struct PerspectiveSettings {
+    /// A few words.
+    pub name: String,
+    /// What it looks at; may be empty.
+    pub about: String,
+    /// The endpoint that thinks and judges so; those of the roles `reason` and `grade`, if none.
+    pub chat: Option<Arc<ChatSettings>>,
 }
 
 /// How long runs are kept, and how many.

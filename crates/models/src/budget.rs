@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    ChatModel, ChatReply, ChatRequest, CountedVectors, Embedder, ModelError, Relevance, Reranker,
-    Usage, Vector,
+    CallRef, ChatModel, ChatReply, ChatRequest, CountedVectors, Embedder, ModelError, Relevance,
+    Reranker, Usage, Vector,
 };
 
 use crate::estimate::{
@@ -100,6 +100,50 @@ impl<R: Reranker> Reranker for Budget<R> {
     }
 }
 
+/// A model that one of several may use who are at work at once, up to a part of the cap.
+///
+/// Stands above all other wrappers: a replayed call costs nothing here either, and what is really made is metered below once
+/// more, under the whole cap.
+pub struct Portion {
+    inner: Arc<dyn ChatModel>,
+    meter: Arc<Meter>,
+}
+
+impl Portion {
+    /// The calls of `inner` under the part that `meter` counts; models of one part share the meter.
+    pub fn new(inner: Arc<dyn ChatModel>, meter: Arc<Meter>) -> Self {
+        Self { inner, meter }
+    }
+}
+
+#[async_trait]
+impl ChatModel for Portion {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn reply_tokens(&self) -> Option<u32> {
+        self.inner.reply_tokens()
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        let role = request.role.as_str();
+        let held = self.meter.reserve(role, self.inner.name(), worst_case(request)).await?;
+        let reply = self.inner.complete(request).await;
+        if let Ok(reply) = &reply
+            && reply.call.as_ref().is_some_and(|call| call.replayed)
+        {
+            held.release();
+            return Ok(reply.clone());
+        }
+        close(held, reply, |reply| reply.usage)
+    }
+
+    async fn discard(&self, calls: &[CallRef]) -> Result<(), ModelError> {
+        self.inner.discard(calls).await
+    }
+}
+
 /// Books what a call did cost: nothing if it was turned down, the most if nobody knows.
 fn close<T, D: Into<Due>>(
     held: Reservation,
@@ -181,6 +225,38 @@ mod tests {
         ]
         "#);
         assert_eq!(meter.total().calls, 3);
+    }
+
+    /// Three at work at once, each with its part: one that would spend it all stops at its own, the whole is never exceeded,
+    /// to the smallest unit, and what is replayed is free.
+    #[tokio::test]
+    async fn parts_keep_to_themselves() {
+        let whole = meter(Cap { money_usd: Some(0.03), ..Cap::default() });
+        assert!(meter(Cap::default()).part(3).is_none());
+        let chat = ScriptedChat::by_turn(|_, _| Ok("four words are here".to_owned()));
+        let chat: Arc<dyn ChatModel> = Arc::new(Budget::new(chat, whole.clone()));
+        let portions: Vec<(Portion, Arc<Meter>)> = (0..3)
+            .map(|_| {
+                let meter = Arc::new(whole.part(3).unwrap());
+                (Portion::new(Arc::clone(&chat), meter.clone()), meter)
+            })
+            .collect();
+        let made = join_all(portions.iter().map(|(portion, _)| async move {
+            let mut made = 0;
+            while portion.complete(&request("a question")).await.is_ok() {
+                made += 1;
+            }
+            made
+        }))
+        .await;
+        // A call can cost 2.6 thousandths of a dollar, and costs 57 millionths.
+        assert_eq!(made, [130, 130, 130]);
+        let parts: u128 = portions.iter().map(|(_, meter)| meter.total().money.0).sum();
+        assert_eq!(parts, whole.total().money.0);
+        assert!(whole.total().money <= crate::meter::Usd::new(0.03));
+        assert!(
+            portions.iter().all(|(_, meter)| meter.total().money <= crate::meter::Usd::new(0.01))
+        );
     }
 
     #[tokio::test]

@@ -31,7 +31,7 @@ pub mod single_flight;
 pub mod stack;
 
 pub use batch::Batch;
-pub use budget::Budget;
+pub use budget::{Budget, Portion};
 pub use estimate::estimate_prompt;
 pub use ledger::{MemoryLedger, Mode, Pins, Recorded, RecordedEmbedder, RecordedReranker};
 pub use limit::{Limit, Limiter, Limits};

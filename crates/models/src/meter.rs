@@ -53,7 +53,7 @@ pub struct Cap {
 /// Money in whole millionths of a millionth of a dollar: a token at a microcent has 10,000 of them,
 /// and sums are exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Usd(u128);
+pub struct Usd(pub(crate) u128);
 
 impl Usd {
     /// So many dollars; nothing for what is negative or no number.
@@ -138,6 +138,30 @@ impl Meter {
     /// A meter at zero: what earlier runs spent does not count.
     pub fn new(prices: Prices, cap: Cap) -> Self {
         Self { prices, cap, ..Self::default() }
+    }
+
+    /// A meter of its own for one of `parts` equal parts of what is left of the cap now; `None` where nothing is capped. What
+    /// it counts is not counted here: a model below both is (see [`Portion`](crate::budget::Portion)).
+    pub fn part(&self, parts: usize) -> Option<Self> {
+        let Cap { money_usd, tokens, calls } = self.cap;
+        if (money_usd, tokens, calls) == (None, None, None) {
+            return None;
+        }
+        let held = {
+            let book = self.book();
+            book.spent.plus(book.reserved)
+        };
+        let parts = parts.max(1);
+        let share = |cap: u64, held: u64| cap.saturating_sub(held) / parts as u64;
+        // Parts are rounded down: together they are never more than what is left.
+        let money =
+            money_usd.map(|cap| Usd(Usd::new(cap).0.saturating_sub(held.money.0) / parts as u128));
+        let cap = Cap {
+            money_usd: money.map(Usd::dollars),
+            tokens: tokens.map(|cap| share(cap, held.tokens)),
+            calls: calls.map(|cap| share(cap, held.calls)),
+        };
+        Some(Self::new(self.prices.clone(), cap))
     }
 
     /// What was spent, by role and model.

@@ -1,9 +1,10 @@
 //! Are the levels above facts answered from the command line, without a model where none is needed?
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use pikerag_test_support::optional;
-use serde_json::Value;
+use pikerag_test_support::{Faults, Said, Server, optional};
+use serde_json::{Value, json};
 
 use crate::common::Place;
 
@@ -294,4 +295,69 @@ fn figures_tell_what_they_rest_on() {
     assert!(forced.contains("it quotes its evidence"), "{forced}");
     let error = place.run_to(2, &["ask", "--class", "factual", "--method", "kar3", "Who?"]).stderr;
     insta::assert_snapshot!(error, @"error: `kar3` answers all questions alike, whatever their class; `pike` goes by it; leave `--method` out, or `--class` and `--level`");
+}
+
+/// Replies as the agents of `pike` would: long where they think, so that caps are met.
+fn thinking(prompt: &str) -> Said {
+    let who = prompt.split_once("from one perspective: ").map(|(_, rest)| rest);
+    let who = who.and_then(|rest| rest.split_once('.')).map(|(who, _)| who);
+    let text = match who {
+        None if prompt.contains("{\"perspectives\":") => json!({"perspectives": [
+            {"name": "cost", "about": "a"}, {"name": "safety", "about": "b"}, {"name": "heat", "about": "c"}
+        ]}),
+        Some(_) if prompt.contains("\"judgements\"") => {
+            json!({"judgements": [{"idea": 1, "score": 4, "against": ""}]})
+        }
+        Some(who) => json!({"ideas": [{
+            "title": format!("{who} first"), "idea": format!("{who} {}", "and so on ".repeat(40)),
+            "evidence": [{"passage": 1, "quote": "Crane 40-117 was built in 1997"}],
+            "missing": "m", "next_step": "n"
+        }]}),
+        None => json!({
+            "ideas": [{"title": "All of it", "idea": "Together.", "from": [1]}], "why": "w", "answer": "All of it."
+        }),
+    };
+    Said { kind: "agents", text: text.to_string() }
+}
+
+/// Whatever the cap, what is paid stays below it, to the millionth of a dollar; with room for all, all agents come to
+/// something, with room for some, the others are told; with room for none there is no answer, and the exit code says why.
+#[test]
+fn agents_keep_the_budget_to_the_cent() {
+    let stub = Server::start(thinking, Faults::default(), Duration::from_millis(1));
+    let question = "How could we keep crane 40-117 from stopping?";
+    let mut ends = Vec::new();
+    for (cap, calls) in [("1.00", None), ("0.020", None), ("0.004", None), ("1.00", Some("5"))] {
+        let place = Place::new().set("OPENAI_BASE_URL", &stub.url()).set("OPENAI_MODEL", "agents");
+        let prices = "[prices.agents]\nprompt = 1.0\ncompletion = 4.0\n";
+        place.write("pikerag.toml", format!("{HARBOUR}\n{prices}"));
+        place.write("note.md", "# Note\n\nCrane 40-117 was built in 1997 by Norrick Steel.\n");
+        place.run_to(0, &["--offline", "index", "note.md"]);
+        let mut arguments = vec!["--json", "--budget", cap];
+        arguments.extend(calls.iter().flat_map(|calls| ["--budget-calls", calls]));
+        arguments.extend(["ask", "--class", "creative", question]);
+        let ran = place.run(&arguments);
+        let run = place.run_to(0, &["--json", "runs"]).json()[0].clone();
+        let paid = run["cost"]["paid"]["by_role"].as_object().unwrap().clone();
+        let (mut usd, mut made) = (0.0, 0);
+        for part in paid.values() {
+            let (count, usage) = (part[0].as_u64().unwrap(), &part[1]);
+            made += count;
+            usd += usage["prompt_tokens"].as_f64().unwrap() * 1e-6
+                + usage["completion_tokens"].as_f64().unwrap() * 4e-6;
+        }
+        assert!(usd <= cap.parse::<f64>().unwrap(), "{usd} of {cap}");
+        assert!(calls.is_none_or(|most| made <= most.parse::<u64>().unwrap()), "{made}");
+        let ideas = (ran.code == Some(0))
+            .then(|| ran.json()["answer"]["worked"]["ideas"].as_array().map_or(0, Vec::len));
+        let over = place.run_to(0, &["runs", "show", run["id"].as_str().unwrap()]).stdout;
+        ends.push((cap, calls, ran.code.unwrap(), ideas, over.matches("came to nothing").count()));
+    }
+    let told: Vec<String> = ends.iter().map(|end| format!("{end:?}")).collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    ("1.00", None, 0, Some(4), 0)
+    ("0.020", None, 0, Some(2), 4)
+    ("0.004", None, 4, None, 7)
+    ("1.00", Some("5"), 0, Some(2), 6)
+    "#);
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use pikerag_coordinate::ingest::Params as IngestParams;
 use pikerag_coordinate::methods::pike::{Classifier, Params, classed};
-use pikerag_coordinate::{Method, Models, Ports, Tables};
+use pikerag_coordinate::{Method, Models, Perspective, Ports, Tables};
 use pikerag_doubles::{ScriptedChat, prompt};
 use pikerag_knowledge::tables::Measure;
 use pikerag_knowledge::worked::Figures;
@@ -253,6 +253,34 @@ async fn a_failing_agent_does_not_sink_the_answer() {
     assert!(told.contains("The agent “safety” came to nothing"), "{told}");
     let ideas = &answered.answer.worked.as_ref().unwrap().ideas;
     assert_eq!(ideas.len(), 2);
+}
+
+/// A perspective of the settings with a model of its own is thought and judged by that model, and by no other.
+#[tokio::test]
+async fn an_agent_may_have_a_model_of_its_own() {
+    let (usual, own) = (Arc::new(agents(false)), Arc::new(agents(false)));
+    let shelf = shelf().await;
+    let mut ports = ports(&shelf, Some(usual.clone()));
+    let seen_by = |name: &str, model: Option<Arc<ScriptedChat>>| Perspective {
+        name: name.to_owned(),
+        about: "what matters".to_owned(),
+        model: model.map(|model| model as _),
+    };
+    ports.models.perspectives =
+        vec![seen_by("cost", None), seen_by("heat", Some(own.clone()))].into();
+    let question = Question::new("q", NIGHT);
+    let answered = solve(&ports, &question, Method::Pike(creative(4))).await.unwrap();
+    let asked = |chat: &ScriptedChat| -> Vec<(Role, bool)> {
+        let of = |request: &ChatRequest| {
+            (request.role, prompt(request).unwrap().contains("one perspective: heat"))
+        };
+        chat.requests().iter().map(of).collect()
+    };
+    assert_eq!(asked(&own), [(Role::Reason, true), (Role::Grade, true)]);
+    // Its own thoughts and judgements, and the coordinator's.
+    assert_eq!(asked(&usual).len(), 3);
+    assert!(asked(&usual).iter().all(|(_, is_heat)| !is_heat));
+    assert_eq!(answered.answer.worked.as_ref().unwrap().ideas.len(), 2);
 }
 
 /// The same seed gives the same answer, another one asks for other draws.

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use pikerag_coordinate::Models;
+use pikerag_coordinate::{Models, Perspective, Portion as Share, Shares};
 use pikerag_knowledge::{ChatModel, Embedder, ModelError, Role};
 use pikerag_models::{
-    Batch, CallContext, EmbeddingParams, Endpoint, Limiter, StackParams, chat_stack, embed_stack,
+    Batch, CallContext, EmbeddingParams, Endpoint, Limiter, Meter, Portion, StackParams,
+    chat_stack, embed_stack,
 };
 
 use crate::error::{EngineError, Result};
-use crate::settings::{ChatSettings, Settings};
+use crate::settings::{ChatSettings, PerspectiveSettings, Settings};
 
 /// Models for all roles that have one. Roles that share an endpoint share its stack, so that its limits hold
 /// for all of them together.
@@ -32,7 +33,32 @@ pub(super) fn models(settings: &Settings, calls: &CallContext) -> Result<Models>
         }
         models.by_role.insert(role, model);
     }
+    let mut perspectives = Vec::new();
+    for PerspectiveSettings { name, about, chat } in &settings.perspectives {
+        let model = match chat.as_ref().filter(|_| !settings.offline) {
+            None => None,
+            Some(chat) => Some(
+                build(chat, calls)
+                    .map_err(|source| EngineError::Endpoint { role: Role::Reason, source })?,
+            ),
+        };
+        perspectives.push(Perspective { name: name.clone(), about: about.clone(), model });
+    }
+    models.perspectives = perspectives.into();
+    models.shares = Some(Arc::new(OfMeter(Arc::clone(&calls.meter))));
     Ok(models)
+}
+
+/// What is left of the cap, in equal parts.
+struct OfMeter(Arc<Meter>);
+
+impl Shares for OfMeter {
+    fn part(&self, parts: usize) -> Share {
+        match self.0.part(parts).map(Arc::new) {
+            None => Box::new(|model| model),
+            Some(meter) => Box::new(move |model| Arc::new(Portion::new(model, Arc::clone(&meter)))),
+        }
+    }
 }
 
 fn build(chat: &ChatSettings, calls: &CallContext) -> Result<Arc<dyn ChatModel>, ModelError> {

@@ -11,7 +11,8 @@ use pikerag_models::Secret;
 use serde::Deserialize;
 
 use super::rerank::RerankTable;
-use super::{Chunking, RunLimits, SettingsError};
+use super::runs::RunsTable;
+use super::{Chunking, SettingsError};
 
 /// Reads the text of a settings file. An error names the place and never shows what stands there: it may be a key.
 pub(super) fn parse(path: &Path, text: &str) -> Result<SettingsFile, SettingsError> {
@@ -86,25 +87,10 @@ pub(super) struct SettingsFile {
     /// Programs that help to read files.
     pub(super) tools: ToolsTable,
     pub(super) methods: MethodsTable,
+    /// Through whose eyes the agents of `pike` look.
+    pub(super) perspectives: Vec<PerspectiveTable>,
     pub(super) retrieval: RetrievalTable,
     pub(super) runs: RunsTable,
-}
-
-/// How long runs are kept.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct RunsTable {
-    /// The latest so many; 0 keeps none.
-    pub(super) keep: usize,
-    /// Those of so many days.
-    pub(super) days: u64,
-}
-
-impl Default for RunsTable {
-    fn default() -> Self {
-        let RunLimits { number, age } = RunLimits::default();
-        Self { keep: number, days: age.as_secs() / (24 * 60 * 60) }
-    }
 }
 
 /// How chunks are found.
@@ -127,8 +113,6 @@ pub(super) struct MethodsTable {
     pub(super) set: pikerag_coordinate::Overrides,
     /// File of labelled questions for `skr`.
     pub(super) skr_examples: Option<PathBuf>,
-    /// Perspectives of the agents of `pike`.
-    pub(super) perspectives: Vec<String>,
 }
 
 /// By hand: `flatten` would let misspelt names pass.
@@ -137,10 +121,20 @@ impl TryFrom<toml::Table> for MethodsTable {
 
     fn try_from(mut table: toml::Table) -> Result<Self, toml::de::Error> {
         let skr_examples = table.remove("skr_examples").map(toml::Value::try_into).transpose()?;
-        let perspectives = table.remove("perspectives").map(toml::Value::try_into).transpose()?;
-        let perspectives = perspectives.unwrap_or_default();
-        Ok(Self { set: table.try_into()?, skr_examples, perspectives })
+        Ok(Self { set: table.try_into()?, skr_examples })
     }
+}
+
+/// Through whose eyes an agent looks.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PerspectiveTable {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) about: String,
+    /// A model of its own: each setting replaces that of `[chat]`.
+    #[serde(default)]
+    pub(super) chat: ChatTable,
 }
 
 /// A chat endpoint. All is optional: roles fill in from `[chat]`, and that from the environment.

@@ -60,12 +60,15 @@ pub(super) fn fill_in(settings: &mut SettingsFile, environment: &Environment) {
     let withheld = &mut settings.chat.withheld;
     withheld.extend(other.filter(|_| withheld.is_empty()).map(str::to_owned));
     settings.chat.base_url = chat.in_force();
-    for (role, table) in &mut settings.roles {
+    let roles = settings.roles.iter_mut().map(|(role, table)| (format!("roles.{role}"), table));
+    let perspectives = settings.perspectives.iter_mut();
+    let perspectives = perspectives.map(|own| ("perspectives.chat".to_owned(), &mut own.chat));
+    for (name, table) in roles.chain(perspectives) {
         let (place, customary) = match &table.base_url {
             Some(own) => (Place { file: Some(own.clone()), environment: None }, Some(OPENAI_KEY)),
             None => (chat.clone(), None),
         };
-        chat_key(table, &place, &format!("roles.{role}"), customary, environment);
+        chat_key(table, &place, &name, customary, environment);
     }
     embed_key(settings, &chat, first(&[EMBED_ADDRESS]), environment);
     rerank_key(settings, &chat, first(&[RERANK_ADDRESS]), environment);

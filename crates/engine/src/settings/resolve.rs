@@ -19,6 +19,7 @@ use super::file::{
     ChatTable, EmbedKind, EmbedTable, PriceTable, RetrievalTable, SettingsFile, TagsTable, parse,
 };
 use super::keys::{OPENAI, fill_in};
+use super::perspectives::perspectives;
 use super::rerank::rerank;
 use super::{
     ChatSettings, EmbedPrefixes, EmbedSettings, Environment, RunLimits, Settings, SettingsError,
@@ -109,6 +110,7 @@ fn resolve(
         completion: set.completion,
         search: set.search,
     };
+    let perspectives = perspectives(&file, chat);
     let base = flags.base.clone();
     let base = base.or_else(|| environment.get("PIKERAG_BASE").map(PathBuf::from));
     Ok(Settings {
@@ -159,7 +161,7 @@ fn resolve(
         },
         methods,
         skr_examples: file.methods.skr_examples,
-        perspectives: file.methods.perspectives,
+        perspectives,
         author: file.author.or_else(|| author(environment)),
         runs: RunLimits {
             number: file.runs.keep,
@@ -453,9 +455,13 @@ mod tests {
 
     #[test]
     fn labelled_questions_stand_among_the_parameters() {
-        let settings = "[methods]\nn = 3\nskr_examples = \"known.jsonl\"\nperspectives = [\"cost: what it costs\"]";
+        let settings = "[methods]\nn = 3\nskr_examples = \"known.jsonl\"\n[[perspectives]]\nname = \"cost\"\nchat = { model = \"m\" }";
         let settings = read(settings, &[]).unwrap();
-        assert_eq!(settings.perspectives, ["cost: what it costs"]);
+        let [cost] = settings.perspectives.as_slice() else {
+            panic!("{:?}", settings.perspectives)
+        };
+        let model = cost.chat.as_ref().map(|chat| chat.endpoint.model.as_str());
+        assert_eq!((cost.name.as_str(), model), ("cost", Some("m")));
         let kar3 = "kar3".parse::<pikerag_coordinate::Method>().unwrap().with(&settings.methods);
         assert_eq!(kar3.parameters()["n"], 3);
         assert_eq!(settings.skr_examples, Some(PathBuf::from("known.jsonl")));

@@ -9,9 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::SettingsError;
 use super::environment::Environment;
-use super::file::{
-    ChatTable, EmbedKind, LimitsTable, MOST_PARSERS, RunsTable, SettingsFile, parse,
-};
+use super::file::{ChatTable, EmbedKind, LimitsTable, MOST_PARSERS, SettingsFile, parse};
+use super::runs::RunsTable;
 
 /// A settings file that is trusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -139,6 +138,9 @@ fn needing_trust(file: &SettingsFile) -> Vec<String> {
     let mut names = of_chat("chat", &file.chat);
     for (role, table) in &file.roles {
         names.extend(of_chat(&format!("roles.{role}"), table));
+    }
+    for perspective in &file.perspectives {
+        names.extend(of_chat("perspectives.chat", &perspective.chat));
     }
     let (embed, tools, runs) = (&file.embed, &file.tools, RunsTable::default());
     let rerank = &file.rerank;

@@ -5,21 +5,24 @@ mod agent;
 mod merge;
 mod perspectives;
 
+use std::sync::Arc;
+
 use futures::future::join_all;
 use pikerag_knowledge::worked::Idea;
-use pikerag_knowledge::{Answer, Context, Event, Question, Role, TaskClass, Worked, WrittenBy};
+use pikerag_knowledge::{
+    Answer, Context, Event, ModelError, Question, Role, TaskClass, Worked, WrittenBy, error_chain,
+};
 use pikerag_prompt::text;
 use pikerag_reason::{Claim, cite};
 use serde_json::Value;
 
-use self::agent::{Judgement, Thought, judge, think};
+use self::agent::{Agent, Judgement, Thought, judge, think};
 use self::merge::{Merged, merge};
-pub(super) use self::perspectives::Perspective;
 use self::perspectives::choose;
 use super::compare::number_of;
 use super::wording::Tongue;
 use super::{Outcome, Params};
-use crate::ports::{Ports, SolveError};
+use crate::ports::{Perspective, Ports, SolveError};
 use crate::run::Run;
 
 /// Words of our own formats: weak models give them back in place of words of theirs.
@@ -63,13 +66,52 @@ pub(super) async fn answer(
         return Ok(Outcome::Nothing(lacks.to_owned(), None));
     }
     let perspectives = choose(ports, run, question, params).await?;
-    let thoughts = thoughts(ports, run, question, params, &perspectives).await?;
+    let mut count = perspectives.len();
+    let (agents, thoughts) = loop {
+        let agents = agents(ports, perspectives.get(..count).unwrap_or_default())?;
+        match thoughts(ports, run, question, params, &agents).await {
+            Ok(thoughts) => break (agents, thoughts),
+            // No share held a single call, and so none was made: fewer have larger ones.
+            Err(error) if 1 < count && is_over_budget(&error) => {
+                count /= 2;
+                let note =
+                    format!("The budget has no room for so many agents; now there are {count}.");
+                run.push(Event::Noted { note });
+            }
+            Err(error) => return Err(error),
+        }
+    };
     let mut judged = Vec::new();
     for _ in 0..params.critiques {
-        judged = judgements(ports, run, question, params, &perspectives, &thoughts).await?;
+        judged = judgements(run, question, params, &agents, &thoughts).await?;
     }
     let merged = merge(ports, run, question, &perspectives, &thoughts, &judged).await?;
     written(ports, run, &perspectives, &thoughts, merged).await
+}
+
+fn is_over_budget(error: &SolveError) -> bool {
+    matches!(error.model(), Some(ModelError::OverBudget { .. }))
+}
+
+/// An agent of each perspective, with its model and its share of what may still be spent; the coordinator has one too.
+fn agents<'a>(
+    ports: &Ports,
+    perspectives: &'a [Perspective],
+) -> Result<Vec<Agent<'a>>, SolveError> {
+    let shared_by = perspectives.len() + 1;
+    let agent = |(at, perspective): (usize, &'a Perspective)| {
+        let models = &ports.models;
+        let own = |role| perspective.model.as_ref().or_else(|| models.shared(role)).cloned();
+        let portion = models.shares.as_ref().map(|shares| shares.part(shared_by));
+        let within = |model| {
+            portion
+                .as_ref()
+                .map_or_else(|| Arc::clone(&model), |portion| portion(Arc::clone(&model)))
+        };
+        let thinks = own(Role::Reason).ok_or(SolveError::NoModel { role: Role::Reason })?;
+        Ok(Agent { at, perspective, thinks: within(thinks), judges: own(Role::Grade).map(within) })
+    };
+    perspectives.iter().enumerate().map(agent).collect()
 }
 
 /// What the agents think, all at once; one that fails is told, and the others go on.
@@ -78,23 +120,23 @@ async fn thoughts(
     run: &mut Run,
     question: &Question,
     params: Params,
-    perspectives: &[Perspective],
+    agents: &[Agent<'_>],
 ) -> Result<Vec<Thought>, SolveError> {
-    let at_work = perspectives.iter().enumerate().map(|(at, perspective)| {
+    let at_work = agents.iter().map(|agent| {
         let mut part = run.part();
         async move {
-            let thought = think(ports, &mut part, question, params, at, perspective).await;
+            let thought = think(ports, &mut part, question, params, agent).await;
             (part, thought)
         }
     });
     let (mut thoughts, mut first) = (Vec::new(), None);
-    for ((part, thought), perspective) in join_all(at_work).await.into_iter().zip(perspectives) {
+    for ((part, thought), agent) in join_all(at_work).await.into_iter().zip(agents) {
         run.absorb(part);
         match thought {
             Ok(own) => thoughts.extend(own),
             Err(SolveError::Cancelled) => return Err(SolveError::Cancelled),
             Err(error) => {
-                failed(run, perspective, &error);
+                failed(run, agent, &error);
                 first.get_or_insert(error);
             }
         }
@@ -105,37 +147,37 @@ async fn thoughts(
     }
 }
 
-fn failed(run: &mut Run, perspective: &Perspective, error: &SolveError) {
-    let note = format!("The agent “{}” came to nothing: {error}.", perspective.name);
+fn failed(run: &mut Run, agent: &Agent<'_>, error: &SolveError) {
+    let why = error_chain(error);
+    let note = format!("The agent “{}” came to nothing: {why}.", agent.perspective.name);
     run.push(Event::Noted { note });
 }
 
 /// What each agent says of the others' ideas, all at once.
 async fn judgements(
-    ports: &Ports,
     run: &mut Run,
     question: &Question,
     params: Params,
-    perspectives: &[Perspective],
+    agents: &[Agent<'_>],
     thoughts: &[Thought],
 ) -> Result<Vec<Judgement>, SolveError> {
     if thoughts.is_empty() {
         return Ok(Vec::new());
     }
-    let at_work = perspectives.iter().enumerate().map(|(at, perspective)| {
+    let at_work = agents.iter().map(|agent| {
         let mut part = run.part();
         async move {
-            let judged = judge(ports, &mut part, question, params, at, perspective, thoughts).await;
+            let judged = judge(&mut part, question, params, agent, thoughts).await;
             (part, judged)
         }
     });
     let mut all = Vec::new();
-    for ((part, judged), perspective) in join_all(at_work).await.into_iter().zip(perspectives) {
+    for ((part, judged), agent) in join_all(at_work).await.into_iter().zip(agents) {
         run.absorb(part);
         match judged {
             Ok(judged) => all.extend(judged),
             Err(SolveError::Cancelled) => return Err(SolveError::Cancelled),
-            Err(error) => failed(run, perspective, &error),
+            Err(error) => failed(run, agent, &error),
         }
     }
     Ok(all)

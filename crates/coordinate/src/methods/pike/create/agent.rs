@@ -1,7 +1,9 @@
 //! What does one agent come to? It looks up what its perspective needs, thinks, and later judges what the others thought.
 
+use std::sync::Arc;
+
 use pikerag_knowledge::worked::Gap;
-use pikerag_knowledge::{Chunk, Event, Question, Role, Schema};
+use pikerag_knowledge::{ChatModel, Chunk, Event, Question, Role, Schema};
 use pikerag_organize::context::{Rules, organize};
 use pikerag_prompt::{
     Prompt, Reply, Unreadable, ask_sample, object, one_line, passages, quiet_headings, text,
@@ -9,9 +11,9 @@ use pikerag_prompt::{
 use pikerag_reason::Claim;
 use serde_json::{Value as Json, json};
 
-use super::{Params, Perspective, said};
+use super::{Params, said};
 use crate::candidates::fetch;
-use crate::ports::{Ports, SolveError};
+use crate::ports::{Perspective, Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
 
@@ -22,6 +24,16 @@ const JUDGE: Prompt = Prompt::new(Role::Grade, include_str!("../../prompts/criti
 const FOUND: usize = 8;
 /// Ideas of one agent.
 const IDEAS: usize = 3;
+
+/// Who looks through whose eyes, with which models.
+pub(super) struct Agent<'a> {
+    /// Its place.
+    pub(super) at: usize,
+    pub(super) perspective: &'a Perspective,
+    pub(super) thinks: Arc<dyn ChatModel>,
+    /// None where no model judges.
+    pub(super) judges: Option<Arc<dyn ChatModel>>,
+}
 
 /// An idea of one agent.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,10 +75,9 @@ pub(super) async fn think(
     run: &mut Run,
     question: &Question,
     params: Params,
-    at: usize,
-    perspective: &Perspective,
+    agent: &Agent<'_>,
 ) -> Result<Vec<Thought>, SolveError> {
-    let model = ports.models.need(Role::Reason)?;
+    let (at, perspective, model) = (agent.at, agent.perspective, agent.thinks.as_ref());
     let query = format!("{} {} {}", question.query(), perspective.name, perspective.about);
     run.push(Event::Asked { depth: 1, question: query.trim().to_owned() });
     let params_of = RetrievalParams { chunks: FOUND, ..RetrievalParams::auto() };
@@ -129,17 +140,16 @@ pub(super) async fn think(
 /// # Errors
 /// See [`SolveError`].
 pub(super) async fn judge(
-    ports: &Ports,
     run: &mut Run,
     question: &Question,
     params: Params,
-    at: usize,
-    perspective: &Perspective,
+    agent: &Agent<'_>,
     thoughts: &[Thought],
 ) -> Result<Vec<Judgement>, SolveError> {
+    let (at, perspective) = (agent.at, agent.perspective);
     let others: Vec<(usize, &Thought)> =
         thoughts.iter().enumerate().filter(|(_, thought)| thought.perspective != at).collect();
-    let Some(model) = ports.models.of(Role::Grade).filter(|_| !others.is_empty()) else {
+    let Some(model) = agent.judges.as_deref().filter(|_| !others.is_empty()) else {
         return Ok(Vec::new());
     };
     let lines: Vec<String> = others

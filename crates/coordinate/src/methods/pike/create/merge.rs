@@ -11,9 +11,9 @@ use pikerag_reason::how_to_answer_alone;
 use serde_json::{Value as Json, json};
 
 use super::agent::{Judgement, Thought};
-use super::{Perspective, said};
+use super::said;
 use crate::methods::pike::wording::Tongue;
-use crate::ports::{Ports, SolveError};
+use crate::ports::{Perspective, Ports, SolveError};
 use crate::run::Run;
 
 const PROMPT: Prompt = Prompt::new(Role::Reason, include_str!("../../prompts/coordinate.md"), 2048);

@@ -5,7 +5,7 @@ use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings};
 use serde_json::{Value as Json, json};
 
 use super::{Params, said};
-use crate::ports::{Ports, SolveError};
+use crate::ports::{Perspective, Ports, SolveError};
 use crate::run::Run;
 
 const PROMPT: Prompt =
@@ -22,21 +22,14 @@ const USUAL: [(&str, &str); 8] = [
     ("the long run", "what lasts, and what it leads to"),
 ];
 
-/// Through whose eyes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::methods::pike) struct Perspective {
-    /// A few words.
-    pub(in crate::methods::pike) name: String,
-    /// What it looks at.
-    pub(in crate::methods::pike) about: String,
+/// From `name: what it looks at`, as a model may say it.
+fn read(line: &str) -> Perspective {
+    let (name, about) = line.split_once([':', '：']).unwrap_or((line, ""));
+    named(name.trim(), about.trim())
 }
 
-impl Perspective {
-    /// From `name: what it looks at`, as settings have it.
-    fn of(line: &str) -> Self {
-        let (name, about) = line.split_once([':', '：']).unwrap_or((line, ""));
-        Self { name: name.trim().to_owned(), about: about.trim().to_owned() }
-    }
+fn named(name: &str, about: &str) -> Perspective {
+    Perspective { name: name.to_owned(), about: about.to_owned(), model: None }
 }
 
 /// As many perspectives as there are agents, fewer where fewer are configured.
@@ -51,7 +44,7 @@ pub(super) async fn choose(
 ) -> Result<Vec<Perspective>, SolveError> {
     let count = params.agents.get();
     let mut chosen: Vec<Perspective> =
-        ports.models.perspectives.iter().map(|line| Perspective::of(line)).take(count).collect();
+        ports.models.perspectives.iter().take(count).cloned().collect();
     if chosen.is_empty() {
         let (asked, number) = (quiet_headings(&question.text), count.to_string());
         let inputs = [("number", number.as_str()), ("question", asked.as_str())];
@@ -59,7 +52,7 @@ pub(super) async fn choose(
         chosen = said.map(|said| said.0).unwrap_or_default();
         for (name, about) in USUAL {
             if chosen.len() < count {
-                chosen.push(Perspective { name: name.to_owned(), about: about.to_owned() });
+                chosen.push(named(name, about));
             }
         }
         chosen.truncate(count);
@@ -95,11 +88,11 @@ impl Reply for Said {
         let mut all: Vec<Perspective> = Vec::new();
         for one in &list {
             let read = match one.as_str() {
-                Some(line) => Perspective::of(line),
-                None => Perspective {
-                    name: said(one, "name").unwrap_or_default(),
-                    about: said(one, "about").unwrap_or_default(),
-                },
+                Some(line) => read(line),
+                None => named(
+                    &said(one, "name").unwrap_or_default(),
+                    &said(one, "about").unwrap_or_default(),
+                ),
             };
             if !read.name.is_empty() && !all.iter().any(|held| held.name == read.name) {
                 all.push(read);
