@@ -2,10 +2,8 @@
 //! that candidates lead to.
 
 use std::collections::{BTreeMap, HashMap};
-use std::num::NonZeroU32;
 
 use pikerag_knowledge::{Candidate, Chunk, ChunkId, Via};
-use pikerag_language::estimate_tokens;
 use pikerag_retrieve::{AtomHit, Hit};
 
 use crate::ports::{Ports, SolveError};
@@ -72,32 +70,6 @@ pub(crate) async fn chunk_candidates(
         });
     }
     Ok(all)
-}
-
-/// Tokens of a chunk as prompts show it, estimated.
-pub(crate) fn tokens_of(chunk: &Chunk) -> u64 {
-    estimate_tokens(&chunk.full_title()) + estimate_tokens(&chunk.text)
-}
-
-/// The chunks that candidates lead to, in their order, as far as so many tokens hold them with their titles: the first
-/// whatever its length, then each that still has room. Candidates that have none are left out.
-pub(crate) async fn fetch_within(
-    ports: &Ports,
-    candidates: Vec<Candidate>,
-    tokens: Option<NonZeroU32>,
-) -> Result<(Vec<Candidate>, Vec<Chunk>), SolveError> {
-    let chunks = fetch(ports, &candidates).await?;
-    let Some(tokens) = tokens else { return Ok((candidates, chunks)) };
-    let (mut room, mut held) = (u64::from(tokens.get()), Vec::new());
-    for chunk in chunks {
-        let size = tokens_of(&chunk);
-        if held.is_empty() || size <= room {
-            room = room.saturating_sub(size);
-            held.push(chunk);
-        }
-    }
-    let is_held = |candidate: &Candidate| held.iter().any(|chunk| chunk.id == candidate.chunk);
-    Ok((candidates.into_iter().filter(is_held).collect(), held))
 }
 
 /// These chunks; one that is gone is no candidate.

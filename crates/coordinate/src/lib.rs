@@ -11,6 +11,7 @@ mod grounds;
 mod indexing;
 pub mod ingest;
 pub mod methods;
+mod organizing;
 mod pattern;
 mod ports;
 mod quoting;

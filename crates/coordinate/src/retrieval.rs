@@ -7,12 +7,14 @@ use std::num::NonZeroU32;
 use pikerag_knowledge::{
     AnswerForm, AtomKind, Candidate, Chunk, ChunkId, Context, Event, Question, Role, Via,
 };
+use pikerag_organize::context::Rules;
 use pikerag_reason::{Reading, read};
 use pikerag_retrieve::{
     Hit, LayerParams, Search, SearchParams, atoms, hybrid, layers, nearest, search,
 };
 
-use crate::candidates::{atom_candidates, chunk_candidates, fetch};
+use crate::candidates::{atom_candidates, chunk_candidates};
+use crate::organizing::gathered;
 use crate::ports::{Ports, SolveError};
 use crate::recall::led_to;
 use crate::run::Run;
@@ -220,7 +222,7 @@ pub(crate) async fn look_up(
     params: RetrievalParams,
 ) -> Result<Vec<Chunk>, SolveError> {
     let candidates = retrieve(ports, query, params).await?;
-    let chunks = fetch(ports, &candidates).await?;
+    let (candidates, chunks) = gathered(ports, run, candidates, Rules::all()).await?;
     run.push(Event::Retrieved { hop, candidates });
     Ok(chunks)
 }

@@ -2,6 +2,7 @@
 //! which there is no room are left out, and each that is left out has its reason (PIKE-RAG §4.2, knowledge organization).
 
 use std::collections::{BTreeSet, HashMap};
+use std::num::NonZeroU32;
 
 use pikerag_knowledge::{Chunk, ChunkId, SourceId};
 use pikerag_language::estimate_tokens;
@@ -25,6 +26,21 @@ pub enum ReadingOrder {
     Given,
     /// Document by document in the order of their best passages, in each as it stands there.
     Document,
+}
+
+impl Rules {
+    /// All that is found, in the order that it is found in: as the papers' methods read.
+    pub fn all() -> Self {
+        Self { tokens: None, alike: f64::INFINITY, order: ReadingOrder::Given }
+    }
+
+    /// As far as so many tokens hold it, and nothing that says the same: as our own methods read. All, where no bound is set.
+    pub fn within(tokens: Option<NonZeroU32>) -> Self {
+        match tokens {
+            None => Self::all(),
+            Some(tokens) => Self { tokens: Some(tokens.get()), ..Self::default() },
+        }
+    }
 }
 
 impl Default for Rules {
@@ -87,13 +103,13 @@ pub fn tokens_of(chunk: &Chunk) -> u64 {
 /// Puts passages, the best first, in order for reading.
 pub fn organize(given: Vec<Chunk>, rules: Rules) -> Organized {
     let mut organized = Organized::default();
-    let mut words: Vec<BTreeSet<String>> = Vec::new();
+    let mut words: Vec<Words> = Vec::new();
     let mut room = rules.tokens.map_or(u64::MAX, u64::from);
     for chunk in given {
         let own = words_of(&chunk);
         let why = if organized.kept.iter().any(|held| held.id == chunk.id) {
             Some(LeftOut::Twice)
-        } else if words.iter().any(|held| rules.alike <= overlap(held, &own)) {
+        } else if words.iter().any(|held| held.says_the_same(&own, rules.alike)) {
             Some(LeftOut::Alike)
         } else if room < tokens_of(&chunk) && !organized.kept.is_empty() {
             Some(LeftOut::NoRoom)
@@ -119,9 +135,22 @@ pub fn organize(given: Vec<Chunk>, rules: Rules) -> Organized {
     organized
 }
 
-/// Numbers tell passages apart that share all other words.
-fn words_of(chunk: &Chunk) -> BTreeSet<String> {
-    tokens(&chunk.text).into_iter().map(|token| token.folded).collect()
+/// The words of a passage. Numbers tell passages apart that share all other words.
+struct Words {
+    all: BTreeSet<String>,
+    numbers: BTreeSet<String>,
+}
+
+impl Words {
+    fn says_the_same(&self, other: &Self, alike: f64) -> bool {
+        alike <= overlap(&self.all, &other.all) && self.numbers == other.numbers
+    }
+}
+
+fn words_of(chunk: &Chunk) -> Words {
+    let all: BTreeSet<String> = tokens(&chunk.text).into_iter().map(|token| token.folded).collect();
+    let is_number = |word: &&String| word.contains(char::is_numeric);
+    Words { numbers: all.iter().filter(is_number).cloned().collect(), all }
 }
 
 /// The share of all their words that both have; 0 where one has none.

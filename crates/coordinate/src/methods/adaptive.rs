@@ -10,6 +10,7 @@ mod trial;
 use std::num::{NonZeroU32, NonZeroUsize};
 
 use pikerag_knowledge::{Answer, Criterion, Event, Question, Role, StopReason};
+use pikerag_organize::context::Rules;
 use pikerag_reason::Reading;
 use pikerag_retrieve::SearchParams;
 use serde::{Deserialize, Serialize};
@@ -21,12 +22,12 @@ use self::look::{Asking, look};
 use self::lookup::look_up;
 use self::shelf::Shelf;
 pub use self::trial::{Trial, try_out};
-use crate::candidates::fetch_within;
 use crate::conclude::{conclude, conclude_read};
 use crate::methods::naive_rag;
 use crate::methods::spec::{
     Cost, MethodParams, MethodSpec, Range, Variant, Weights, WithoutModel, field,
 };
+use crate::organizing::gathered;
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{CONTEXT_TOKENS, Path, RetrievalParams, retrieve};
 use crate::run::Run;
@@ -184,7 +185,8 @@ impl Looking<'_> {
             ..RetrievalParams::chunks()
         };
         let found = retrieve(self.ports, query, retrieval).await?;
-        let (candidates, chunks) = fetch_within(self.ports, found, self.params.tokens).await?;
+        let rules = Rules::within(self.params.tokens);
+        let (candidates, chunks) = gathered(self.ports, run, found, rules).await?;
         run.push(Event::Gathered { candidates });
         Ok(self.shelf.take(1, chunks))
     }

@@ -13,12 +13,13 @@ use pikerag_knowledge::{
     Answer, Chunk, ChunkId, Community, Consulted, Context, Event, NodeKind, Question, Structure,
 };
 use pikerag_language::estimate_tokens;
+use pikerag_organize::context::Rules;
 use pikerag_retrieve::Hit;
 
 pub use self::global::{Global, global};
 pub use self::local::{Local, local};
-use crate::candidates::fetch;
 use crate::conclude::conclude;
+use crate::organizing::gathered;
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{Path, RetrievalParams, retrieve};
 use crate::run::Run;
@@ -47,8 +48,9 @@ pub(super) async fn plainly(
         RetrievalParams { path: Path::Hybrid, ..RetrievalParams::chunks() },
     )
     .await?;
+    let (candidates, chunks) = gathered(ports, run, candidates, Rules::all()).await?;
     let mut context = Context::default();
-    for chunk in fetch(ports, &candidates).await? {
+    for chunk in chunks {
         context.add(0, chunk);
     }
     run.push(Event::Gathered { candidates });

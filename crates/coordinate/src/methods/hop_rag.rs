@@ -3,14 +3,16 @@
 use std::num::NonZeroU32;
 
 use pikerag_knowledge::{Answer, Context, Event, Question, Role, Via};
+use pikerag_organize::context::Rules;
 use pikerag_retrieve::{HopParams, hops};
 use tracing::instrument;
 
-use crate::candidates::{chunk_candidates, fetch_within};
+use crate::candidates::chunk_candidates;
 use crate::conclude::conclude;
 use crate::methods::spec::{
     Cost, MethodParams, MethodSpec, Range, Variant, Weights, WithoutModel, field,
 };
+use crate::organizing::gathered;
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::CONTEXT_TOKENS;
 use crate::run::Run;
@@ -77,7 +79,7 @@ pub async fn solve(
     let search = |k| hops(ports.finder(), question.query(), k, params.hops);
     let hits = ports.best(question.query(), params.k, search).await?;
     let found = chunk_candidates(ports, &hits, Via::Hops, question.query()).await?;
-    let (candidates, chunks) = fetch_within(ports, found, params.tokens).await?;
+    let (candidates, chunks) = gathered(ports, run, found, Rules::within(params.tokens)).await?;
     let mut context = Context::default();
     for chunk in chunks {
         context.add(1, chunk);

@@ -217,6 +217,7 @@ pub async fn solve(
         };
         let found = line_4(ports, question, &context, &proposals, params, walk.as_ref()).await?;
         if found.is_empty() {
+            tell_what_is_missing(ports, params, run).await?;
             run.push(Event::Stopped { hop, reason: StopReason::NothingFound });
             break;
         }
@@ -244,6 +245,26 @@ pub async fn solve(
         return reading::read_twice(ports, question, context, params, run).await;
     }
     conclude(ports, question, context, run).await // Line 14: â ← LLM(q, C).
+}
+
+/// The algorithm as it is printed looks for atomic questions and for nothing else: where there are none it finds nothing,
+/// whatever is asked.
+async fn tell_what_is_missing(
+    ports: &Ports,
+    params: Params,
+    run: &mut Run,
+) -> Result<(), SolveError> {
+    let wants_questions = (params.mode, params.retriever, params.atomizer)
+        == (Mode::Paper, Retriever::AtomPairs, AtomKind::Question);
+    if wants_questions {
+        let base = ports.base.summary().await?;
+        if base.questions + base.statements == 0 {
+            let note = "The base has no atomic questions, which the algorithm as printed looks for: index it with a chat \
+                        model, or ask by kar3, which looks further.";
+            run.push(Event::Noted { note: note.to_owned() });
+        }
+    }
+    Ok(())
 }
 
 /// δ: the user's, or calibrated by the base's own atoms, or the paper's.

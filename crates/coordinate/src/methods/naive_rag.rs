@@ -1,14 +1,15 @@
 //! Naive RAG: one retrieval, one answer (Lewis et al., 2020; parameters of KAR³ §A.3 and §A.4).
 
 use pikerag_knowledge::{Answer, Context, Event, Question, Role};
+use pikerag_organize::context::Rules;
 use pikerag_retrieve::SearchParams;
 use tracing::instrument;
 
-use crate::candidates::fetch_within;
 use crate::conclude::conclude;
 use crate::methods::spec::{
     Cost, MethodParams, MethodSpec, Parameter, Range, Variant, Weights, WithoutModel, field,
 };
+use crate::organizing::gathered;
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{Path, RetrievalParams};
 use crate::run::Run;
@@ -82,7 +83,7 @@ pub async fn solve(
     params: RetrievalParams,
 ) -> Result<Answer, SolveError> {
     let found = retrieve_tagged(ports, run, question.query(), params).await?;
-    let (candidates, chunks) = fetch_within(ports, found, params.tokens).await?;
+    let (candidates, chunks) = gathered(ports, run, found, Rules::within(params.tokens)).await?;
     let mut context = Context::default();
     for chunk in chunks {
         context.add(1, chunk);

@@ -8,6 +8,7 @@ mod figures;
 mod params;
 mod predict;
 mod recall;
+mod scheme;
 mod summarize;
 mod things;
 mod wording;
@@ -23,10 +24,11 @@ use tracing::{Span, instrument};
 
 pub use self::classify::Classifier;
 use self::classify::{Evidence, Verdict, classify};
-pub use self::params::Params;
+pub use self::params::{Params, Unsettled};
 use self::predict::Ahead;
 use self::recall::Recall;
 pub use self::recall::VerifiedUse;
+use self::scheme::steps;
 use self::wording::Tongue;
 use crate::decompose::inquiry::{Form, Inquiry, Source, inquire};
 use crate::methods::adaptive;
@@ -164,49 +166,6 @@ async fn verdict(
     })
 }
 
-/// The scheme of a class: what to retrieve, how to reason.
-fn steps(ports: &Ports, class: TaskClass, evidence: &Evidence) -> Vec<String> {
-    let schema = evidence.collection().map(|(collection, _)| collection.schema.name.clone());
-    let records = schema.map_or_else(
-        || "look for records: declared ones, then tables".to_owned(),
-        |schema| format!("gather all records under `{schema}`, one thing for each key"),
-    );
-    let read =
-        match ports.models.of(Role::Look).is_some() && ports.models.of(Role::Answer).is_some() {
-            true => "read them, look up what is missing, and read again",
-            false => "quote the sentences that fit best",
-        };
-    let steps: Vec<&str> = match class {
-        TaskClass::Factual | TaskClass::Bridging => vec!["find the passages that fit best", read],
-        TaskClass::Comparative => vec![
-            "find what the documents tell of each thing",
-            "align it by attribute, each cell with its source",
-            "tell the verdict from the table",
-        ],
-        TaskClass::Quantitative => vec![
-            &records,
-            "work the figure out by the query engine",
-            "cite each record that it rests on",
-        ],
-        TaskClass::Summarizing => vec![
-            "take the documents that are named, or all passages that fit",
-            "tell each part in few words, then all of them",
-        ],
-        TaskClass::Predictive => vec![
-            &records,
-            "put them in order of time",
-            "try each model on the past, and carry the series on by the best",
-        ],
-        TaskClass::Creative => vec![
-            "choose perspectives",
-            "let an agent of each look things up and think, all at once",
-            "let them judge each other's ideas",
-            "put the ideas together, with their evidence and their gaps",
-        ],
-    };
-    steps.into_iter().map(str::to_owned).collect()
-}
-
 async fn answered(
     ports: &Ports,
     run: &mut Run,
@@ -215,6 +174,11 @@ async fn answered(
     class: TaskClass,
     evidence: &Evidence,
 ) -> Result<Outcome, SolveError> {
+    let is_read =
+        matches!(class, TaskClass::Factual | TaskClass::Bridging | TaskClass::Comparative);
+    if is_read && let Some(why) = evidence.lacks(params.coverage) {
+        return Ok(Outcome::Nothing(insufficient(question, &why), None));
+    }
     match class {
         TaskClass::Factual => listed_or_read(ports, run, question, params, evidence).await,
         TaskClass::Bridging => read(ports, run, question, params).await,
@@ -264,7 +228,23 @@ async fn read(
     question: &Question,
     params: Params,
 ) -> Result<Outcome, SolveError> {
-    adaptive::solve(ports, run, question, params.reading).await.map(Outcome::Answered)
+    let mut answer = adaptive::solve(ports, run, question, params.reading).await?;
+    if params.unsettled == Unsettled::Refused && !answer.refused && !answer.missing.is_empty() {
+        answer.refused = true;
+        let likeliest = format!(
+            "{}: {}",
+            Tongue::of(question.query()).say("most likely", "最有可能"),
+            answer.text
+        );
+        answer.text = insufficient(question, &likeliest);
+    }
+    Ok(Outcome::Answered(answer))
+}
+
+/// That the documents do not tell, and why.
+fn insufficient(question: &Question, why: &str) -> String {
+    let tongue = Tongue::of(question.query());
+    format!("{} ({why})", tongue.say("Insufficient information.", "信息不足。"))
 }
 
 async fn predicted(

@@ -11,14 +11,16 @@ use pikerag_knowledge::{
     Summary, SummaryId, Vector, VectorSet, Via,
 };
 use pikerag_language::estimate_tokens;
+use pikerag_organize::context::Rules;
 use pikerag_prompt::one_line;
 use pikerag_retrieve::Hit;
 use tracing::instrument;
 
 use super::graphrag::plainly;
-use crate::candidates::{chunk_candidates, fetch};
+use crate::candidates::chunk_candidates;
 use crate::conclude::conclude_with;
 use crate::methods::spec::{Cost, MethodParams, MethodSpec, Variant, WithoutModel};
+use crate::organizing::gathered;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
@@ -121,8 +123,9 @@ pub async fn solve(
         run.push(Event::Consulted { nodes: seen });
     }
     let candidates = chunk_candidates(ports, &hits, Via::Tree, question.query()).await?;
+    let (candidates, chunks) = gathered(ports, run, candidates, Rules::all()).await?;
     let mut context = Context::default();
-    for chunk in fetch(ports, &candidates).await? {
+    for chunk in chunks {
         context.add(1, chunk);
     }
     run.push(Event::Gathered { candidates });

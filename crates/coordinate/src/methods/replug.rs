@@ -5,14 +5,15 @@ use std::num::NonZeroUsize;
 
 use futures::future::join_all;
 use pikerag_knowledge::{Answer, Candidate, Chunk, Context, Criterion, Event, Question, Role};
+use pikerag_organize::context::Rules;
 use pikerag_prompt::{Prompt, passages, quiet_headings};
 use pikerag_reason::{how_to_answer, short_answer};
 use tracing::instrument;
 
-use crate::candidates::fetch;
 use crate::certainty::{Sure, ask_surely, need_certainty};
 use crate::conclude::{conclude, conclude_as};
 use crate::methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
+use crate::organizing::gathered;
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
@@ -80,7 +81,7 @@ pub async fn solve(
     ports.models.need(Role::Answer)?;
     need_certainty(ports)?;
     let found = retrieve(ports, question.query(), RetrievalParams::top(params.k.get())).await?;
-    let chunks = fetch(ports, &found).await?;
+    let (found, chunks) = gathered(ports, run, found, Rules::all()).await?;
     run.push(Event::Retrieved { hop: 1, candidates: found.clone() });
     // On accounts of their own: the calls are under way together.
     let asked: Vec<_> =

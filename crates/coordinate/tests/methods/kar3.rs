@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use pikerag_coordinate::ingest::Params as IngestParams;
 use pikerag_coordinate::methods::kar3;
 use pikerag_coordinate::{Method, Models, Ports, SolveError};
 use pikerag_doubles::ScriptedEmbedder;
 use pikerag_knowledge::{Candidate, Embedder, Event, Message, Role, Via, WrittenBy};
 
-use crate::common::Shelf;
+use crate::common::{Files, Shelf, solve};
 use crate::methods::fixture::*;
 
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
@@ -449,6 +450,20 @@ async fn without_question_atoms_the_sentences_serve() {
     cites brandt.md: Ilse Brandt was born in Varnsund.
     calls: 2 propose | 1 select | 1 answer
     ");
+}
+
+/// A base that was indexed without a model has none of what the printed algorithm looks for, and the trace says so.
+#[tokio::test]
+async fn a_base_without_atomic_questions_is_told_of() {
+    let chat = script(&[(Role::Propose, &[DESIGNER]), (Role::Answer, &[VARNSUND])]);
+    let shelf = Shelf::empty();
+    let page = ("kx-40.md", "# KX-40 crane\n\nIlse Brandt designed it.\n");
+    let files: Files = [page].into_iter().collect();
+    shelf.index(&files, None, Some(hashes()), &IngestParams::default()).await;
+    let ports = ports(&shelf, Some(hashes()), &chat);
+    let answered = solve(&ports, &question("q", BORN), method("kar3-paper")).await.unwrap();
+    let told = tell(&answered);
+    assert!(told.contains("The base has no atomic questions"), "{told}");
 }
 
 #[tokio::test]

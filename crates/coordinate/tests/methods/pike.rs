@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pikerag_coordinate::ingest::Params as IngestParams;
-use pikerag_coordinate::methods::pike::{Classifier, Params, classed};
+use pikerag_coordinate::methods::pike::{Classifier, Params, Unsettled, classed};
 use pikerag_coordinate::{Method, Models, Perspective, Ports, Tables};
 use pikerag_doubles::{ScriptedChat, prompt};
 use pikerag_knowledge::tables::Measure;
@@ -174,6 +174,32 @@ async fn a_model_writes_the_query_and_the_engine_the_figure() {
     let plans =
         answered.events.iter().filter(|event| matches!(event, Event::Planned { .. })).count();
     assert_eq!(plans, 2);
+}
+
+/// Where no passage holds enough of the question's words, nothing is asked; where the model says that something is missing, its
+/// guess is told as one, or refused.
+#[tokio::test]
+async fn what_the_documents_do_not_tell_is_refused_where_that_is_wanted() {
+    let chat = || {
+        let said = json!({"facts": [], "sufficient": false, "missing": ["Who is the captain?"], "lacking": "Who is the captain?", "answer": "Ada",
+            "thinking": "", "rationale": "", "citations": []});
+        Arc::new(ScriptedChat::by(move |_| Ok(said.to_string())))
+    };
+    let nobody = chat();
+    let asked = "Which captain of which steamer married whose cousin in Valparaíso?";
+    let strict = Params { coverage: 0.5, ..Params::default() };
+    let answered = ask(Some(nobody.clone()), strict, asked).await;
+    assert!(answered.answer.refused && nobody.requests().is_empty());
+    assert!(answered.answer.text.starts_with("Insufficient information."), "{:?}", answered.answer);
+    let asked = "Who is the captain that covers the brake discs of the crane?";
+    let told = ask(Some(chat()), Params::default(), asked).await.answer;
+    assert_eq!((told.refused, told.text.as_str(), told.missing.is_empty()), (false, "Ada", false));
+    let strict = Params { unsettled: Unsettled::Refused, ..Params::default() };
+    let refused = ask(Some(chat()), strict, asked).await.answer;
+    assert_eq!(
+        (refused.refused, refused.text.as_str()),
+        (true, "Insufficient information. (most likely: Ada)")
+    );
 }
 
 /// What the agents say, by their turn; the second one fails where that is asked for.

@@ -2,10 +2,12 @@
 //! already.
 
 use pikerag_knowledge::{AtomKind, Candidate, ChunkId, Event, Via};
+use pikerag_organize::context::Rules;
 use pikerag_retrieve::{Search, atoms, search};
 
 use super::{Params, Shelf};
-use crate::candidates::{atom_candidates, chunk_candidates, fetch_within};
+use crate::candidates::{atom_candidates, chunk_candidates};
+use crate::organizing::gathered;
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::least_similarity;
 use crate::run::Run;
@@ -53,7 +55,7 @@ pub(super) async fn look_up(
             }
         }
     }
-    let (candidates, chunks) = fetch_within(ports, found, params.tokens).await?;
+    let (candidates, chunks) = gathered(ports, run, found, Rules::within(params.tokens)).await?;
     run.push(Event::Retrieved { hop: look, candidates });
     Ok(shelf.take(look + 1, chunks))
 }

@@ -5,7 +5,7 @@ use pikerag_knowledge::{Chunk, ChunkId, Context, FactRead};
 use pikerag_prompt::{numbered_passages, quiet_words};
 use pikerag_reason::{Claim, bearing_words};
 
-use crate::candidates::tokens_of;
+use pikerag_organize::context::tokens_of;
 
 /// Questions of passages that are not shown which a look is told of, at most.
 const OTHERS: usize = 6;

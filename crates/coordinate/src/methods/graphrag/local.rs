@@ -8,14 +8,16 @@ use pikerag_knowledge::{
 };
 use pikerag_language::estimate_tokens;
 use pikerag_language::names::{joined, names_in};
+use pikerag_organize::context::Rules;
 use pikerag_retrieve::Hit;
 use tracing::instrument;
 
 use super::{consulted, fill, plainly, within};
-use crate::candidates::{chunk_candidates, fetch};
+use crate::candidates::chunk_candidates;
 use crate::conclude::conclude_with;
 use crate::ingest::{entity_line, relation_line};
 use crate::methods::spec::{Cost, MethodParams, MethodSpec, Variant, WithoutModel};
+use crate::organizing::gathered;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
@@ -93,8 +95,9 @@ pub async fn local(
     let rest = share(1.0 - params.chunks - params.reports);
     let facts = facts_about(ports, &entities, rest).await?;
     let candidates = chunk_candidates(ports, &chunks, Via::Graph, question.query()).await?;
+    let (candidates, chunks) = gathered(ports, run, candidates, Rules::all()).await?;
     let mut context = Context::default();
-    for chunk in fetch(ports, &candidates).await? {
+    for chunk in chunks {
         context.add(1, chunk);
     }
     run.push(Event::Gathered { candidates });

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use pikerag_knowledge::{Atom, AtomKind, Candidate, ChunkId, Context, Question, Via};
 use pikerag_language::content_words;
+use pikerag_organize::context::tokens_of;
 use pikerag_retrieve::{AtomHit, Search, Walk, atoms, hops, nearest, search};
 use serde::{Deserialize, Serialize};
 
 use super::{Mode, Params, Retriever};
-use crate::candidates::{atom_candidates, chunk_candidates, fetch, tokens_of};
+use crate::candidates::{atom_candidates, chunk_candidates, fetch};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{DELTA, Path, RetrievalParams, retrieve};
 

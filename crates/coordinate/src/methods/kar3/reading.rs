@@ -2,10 +2,11 @@
 //! something, what is found of that (ours).
 
 use pikerag_knowledge::{Answer, Context, Event, Question, StopReason};
+use pikerag_organize::context::Rules;
 
 use super::{Fallback, Params, candidates, offline};
-use crate::candidates::fetch;
 use crate::conclude::{conclude_read, conclude_unread};
+use crate::organizing::gathered;
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::answer_step;
 use crate::run::Run;
@@ -28,10 +29,11 @@ pub(super) async fn fill_up(
         false => candidates::beside(ports, question, context, params).await?,
     };
     if !found.is_empty() {
-        for chunk in fetch(ports, &found).await? {
+        let (candidates, chunks) = gathered(ports, run, found, Rules::all()).await?;
+        for chunk in chunks {
             context.add(0, chunk);
         }
-        run.push(Event::Gathered { candidates: found });
+        run.push(Event::Gathered { candidates });
     }
     Ok(())
 }
@@ -68,10 +70,11 @@ pub(super) async fn read_twice(
     if found.is_empty() {
         return conclude_read(ports, context, first, run).await;
     }
-    for chunk in fetch(ports, &found).await? {
+    let (candidates, chunks) = gathered(ports, run, found, Rules::all()).await?;
+    for chunk in chunks {
         context.add(hop, chunk);
     }
-    run.push(Event::Gathered { candidates: found });
+    run.push(Event::Gathered { candidates });
     match answer_step(ports, run, question, &context, "").await? {
         Some(second) if !is_unknown(&second.answer) => {
             conclude_read(ports, context, second, run).await

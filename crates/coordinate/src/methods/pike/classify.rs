@@ -126,6 +126,15 @@ impl Evidence {
         self.collection().filter(|(_, inquiry)| inquiry.unexplained.is_empty())
     }
 
+    /// Why no passage can tell what is asked, by the share of its terms that one has to hold; `None` where one may, or records
+    /// are of it, or words say nothing.
+    pub(super) fn lacks(&self, coverage: f64) -> Option<String> {
+        let is_told = coverage <= self.direct || self.is_foreign || self.understood().is_some();
+        (!is_told).then(|| {
+            format!("the best passage holds {:.0} % of the question's words", 100.0 * self.direct)
+        })
+    }
+
     /// Whether what is asked for lies within the days of the records.
     fn has_happened(&self) -> bool {
         let Some((Form::Series { until: Some(until), .. }, (_, last))) =

@@ -8,7 +8,7 @@ use pikerag_knowledge::{
     Answer, Chunk, ChunkId, Citation, Context, Event, Question, Role, Schema, TaskClass, Worked,
     WrittenBy,
 };
-use pikerag_organize::context::{Rules, organize};
+use pikerag_organize::context::Rules;
 use pikerag_organize::unify::folded;
 use pikerag_prompt::{Prompt, Reply, Unreadable, object, passages, quiet_headings, text};
 use pikerag_reason::{Claim, cite, how_to_answer, lacking};
@@ -19,6 +19,7 @@ use super::classify::Evidence;
 use super::wording::Tongue;
 use super::{Outcome, Params};
 use crate::candidates::fetch;
+use crate::organizing::in_order;
 use crate::ports::{Ports, SolveError};
 use crate::quoting::quoted;
 use crate::retrieval::{RetrievalParams, retrieve};
@@ -92,14 +93,7 @@ async fn gather(
     let chunks = ports.base.chunks(&ids).await?;
     let by_id = |id: &ChunkId| chunks.iter().find(|chunk| chunk.id == *id).cloned();
     let given: Vec<Chunk> = ids.iter().filter_map(by_id).collect();
-    let count = given.len();
-    let organized =
-        organize(given, Rules { tokens: Some(params.compared.get()), ..Rules::default() });
-    run.push(Event::Organized {
-        given: count,
-        kept: organized.kept.len(),
-        left_out: organized.reasons(),
-    });
+    let organized = in_order(run, given, Rules::within(Some(params.compared)));
     let mut context = Context::default();
     organized.kept.into_iter().for_each(|chunk| context.add(1, chunk));
     Ok(context)

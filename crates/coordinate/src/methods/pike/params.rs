@@ -10,6 +10,7 @@ use crate::methods::adaptive;
 use crate::methods::spec::{
     Cost, MethodParams, MethodSpec, Parameter, Range, Variant, Weights, WithoutModel, field, put,
 };
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// A parameter of `adaptive`, under the name that it has there.
@@ -25,6 +26,17 @@ macro_rules! reading {
     };
 }
 
+/// What becomes of an answer that the documents do not settle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unsettled {
+    /// The likeliest answer is given, with what is lacking.
+    #[default]
+    Told,
+    /// It is refused: no answer is better than one that may be invented (PIKE-RAG §3.2).
+    Refused,
+}
+
 /// Which class, and how much for each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
@@ -36,6 +48,11 @@ pub struct Params {
     pub classify: Classifier,
     /// Whether what people said of the same question, or of one much like it, is taken into account.
     pub verified: VerifiedUse,
+    /// What becomes of an answer of which the model says that the documents do not settle it.
+    pub unsettled: Unsettled,
+    /// The least share of the question's terms that one passage has to hold for the documents to be read at all; 0 for any.
+    /// Not asked where the question is in another language than the passages, and where records answer.
+    pub coverage: f64,
     /// How what stands in the documents is read.
     pub reading: adaptive::Params,
     /// Tokens of passages that are read to compare, for each thing's side of it alike; in all.
@@ -59,6 +76,8 @@ impl Default for Params {
             level: None,
             classify: Classifier::Auto,
             verified: VerifiedUse::Used,
+            unsettled: Unsettled::Told,
+            coverage: 0.0,
             reading: adaptive::Params::default(),
             compared: const { NonZeroU32::new(2000).unwrap() },
             summarized: const { NonZeroU32::new(12_000).unwrap() },
@@ -107,6 +126,18 @@ impl MethodParams for Params {
                 verified,
                 "whether verified answers to the same question, and classes of questions much like it, are used",
                 Range::OneOf(&["used", "ignored"])
+            ),
+            field!(
+                unsettled,
+                "what becomes of an answer that the documents do not settle, as its model says: told with what is lacking, \
+                 or refused as insufficient",
+                Range::OneOf(&["told", "refused"])
+            ),
+            field!(
+                coverage,
+                "the least share of the question's terms that one passage holds; below it the question is refused as \
+                 insufficient, without a call",
+                Range::Number(0.0, 1.0)
             ),
             field!(compared as "compare_tokens", "tokens of the passages that things are compared from, at most", Range::TOKENS),
             field!(summarized as "summary_tokens", "tokens of the passages that are summarized, at most", Range::TOKENS),

@@ -8,7 +8,7 @@ use pikerag_knowledge::{
     WrittenBy, file_part,
 };
 use pikerag_language::{query_terms, sentences};
-use pikerag_organize::context::{Organized, ReadingOrder, Rules, organize, tokens_of};
+use pikerag_organize::context::{Organized, ReadingOrder, Rules, tokens_of};
 use pikerag_organize::unify::folded;
 use pikerag_prompt::{Prompt, Reply, Unreadable, numbered_passages, object, quiet_headings, text};
 use pikerag_reason::{Claim, cite, how_to_answer};
@@ -18,6 +18,7 @@ use super::compare::number_of;
 use super::wording::Tongue;
 use super::{Outcome, Params};
 use crate::candidates::fetch;
+use crate::organizing::in_order;
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
@@ -55,14 +56,8 @@ pub(super) async fn answer(
     if given.is_empty() {
         return Ok(Outcome::Nothing("nothing was found to summarize".to_owned(), None));
     }
-    let count = given.len();
     let rules = Rules { tokens: Some(params.summarized.get()), order, ..Rules::default() };
-    let organized = organize(given, rules);
-    run.push(Event::Organized {
-        given: count,
-        kept: organized.kept.len(),
-        left_out: organized.reasons(),
-    });
+    let organized = in_order(run, given, rules);
     let has_models =
         [Role::Summarize, Role::Answer].iter().all(|role| ports.models.of(*role).is_some());
     match has_models {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pikerag_knowledge::worked::Gap;
 use pikerag_knowledge::{ChatModel, Chunk, Event, Question, Role, Schema};
-use pikerag_organize::context::{Rules, organize};
+use pikerag_organize::context::Rules;
 use pikerag_prompt::{
     Prompt, Reply, Unreadable, ask_sample, object, one_line, passages, quiet_headings, text,
 };
@@ -12,7 +12,7 @@ use pikerag_reason::Claim;
 use serde_json::{Value as Json, json};
 
 use super::{Params, said};
-use crate::candidates::fetch;
+use crate::organizing::gathered;
 use crate::ports::{Perspective, Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
@@ -82,17 +82,10 @@ pub(super) async fn think(
     run.push(Event::Asked { depth: 1, question: query.trim().to_owned() });
     let params_of = RetrievalParams { chunks: FOUND, ..RetrievalParams::auto() };
     let found = retrieve(ports, &query, params_of).await?;
-    let given = fetch(ports, &found).await?;
-    run.push(Event::Gathered { candidates: found });
-    let rules = Rules { tokens: Some(params.agent_tokens.get()), ..Rules::default() };
-    let count = given.len();
-    let organized = organize(given, rules);
-    run.push(Event::Organized {
-        given: count,
-        kept: organized.kept.len(),
-        left_out: organized.reasons(),
-    });
-    let shown = match passages(&organized.kept) {
+    let rules = Rules::within(Some(params.agent_tokens));
+    let (candidates, kept) = gathered(ports, run, found, rules).await?;
+    run.push(Event::Gathered { candidates });
+    let shown = match passages(&kept) {
         empty if empty.is_empty() => "(no passages were found)".to_owned(),
         shown => shown,
     };
@@ -113,8 +106,8 @@ pub(super) async fn think(
     let mut thoughts = Vec::new();
     for idea in said.map(|said| said.0).unwrap_or_default() {
         let evidence = idea.evidence.into_iter().filter_map(|(passage, quote)| {
-            let chunk = passage.checked_sub(1).and_then(|at| organized.kept.get(at));
-            let chunk = chunk.or_else(|| organized.kept.first())?;
+            let chunk = passage.checked_sub(1).and_then(|at| kept.get(at));
+            let chunk = chunk.or_else(|| kept.first())?;
             Some(Claim { chunk: chunk.id, quote })
         });
         let evidence = evidence.collect();
@@ -129,7 +122,7 @@ pub(super) async fn think(
             text,
             evidence,
             gap,
-            chunks: organized.kept.clone(),
+            chunks: kept.clone(),
         });
     }
     Ok(thoughts)

@@ -1,0 +1,36 @@
+//! How do hits become what is read? In one place, for every method: fetched, put in order, and what is left out told with its
+//! reason (PIKE-RAG §4.2).
+
+use pikerag_knowledge::{Candidate, Chunk, Event};
+use pikerag_organize::context::{Organized, Rules, organize};
+
+use crate::candidates::fetch;
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
+
+/// The candidates that are read, with their passages in the same order.
+pub(crate) async fn gathered(
+    ports: &Ports,
+    run: &mut Run,
+    candidates: Vec<Candidate>,
+    rules: Rules,
+) -> Result<(Vec<Candidate>, Vec<Chunk>), SolveError> {
+    let chunks = fetch(ports, &candidates).await?;
+    let kept = in_order(run, chunks, rules).kept;
+    let is_kept = |candidate: &Candidate| kept.iter().any(|chunk| chunk.id == candidate.chunk);
+    Ok((candidates.into_iter().filter(is_kept).collect(), kept))
+}
+
+/// Passages, the best first, in order for reading; the trace tells where any is left out.
+pub(crate) fn in_order(run: &mut Run, given: Vec<Chunk>, rules: Rules) -> Organized {
+    let count = given.len();
+    let organized = organize(given, rules);
+    if !organized.left_out.is_empty() {
+        run.push(Event::Organized {
+            given: count,
+            kept: organized.kept.len(),
+            left_out: organized.reasons(),
+        });
+    }
+    organized
+}
