@@ -202,6 +202,9 @@ fn engine(error: &EngineError) -> Option<String> {
         EngineError::Feedback(FeedbackError::NoVerified { .. }) => {
             "`pikerag feedback list` lists them"
         }
+        EngineError::Feedback(FeedbackError::NothingToAccept { .. }) => {
+            "`pikerag feedback correct RUN \"…\"` says what is right"
+        }
         EngineError::Feedback(FeedbackError::NoAuthor) => {
             "name yourself with `--by`, or set PIKERAG_AUTHOR or `author`"
         }

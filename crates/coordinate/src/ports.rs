@@ -157,7 +157,7 @@ pub struct Ports {
     pub models: Models,
     /// What records are reckoned with.
     pub tables: Tables,
-    /// What people said of answers later than this is not seen: a run that is walked again sees what it saw.
+    /// What people said of answers from then on is not seen: a run that is walked again sees what it saw.
     pub said_until: Option<Millis>,
 }
 

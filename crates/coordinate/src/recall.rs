@@ -14,11 +14,11 @@ const ALIKE: f64 = 0.75;
 /// Passages that answers to questions alike lead to, at most.
 const LED_TO: usize = 4;
 
-/// What people said, the latest first; for a run that is walked again, what they had said when it began.
+/// What people said, the latest first; for a run that is walked again, what they had said before it began.
 pub(crate) async fn said(ports: &Ports) -> Result<Vec<KeptVerified>, SolveError> {
     let mut said = ports.base.verified().await?;
     if let Some(until) = ports.said_until {
-        said.retain(|kept| kept.verified.at <= until);
+        said.retain(|kept| kept.verified.at < until);
     }
     Ok(said)
 }

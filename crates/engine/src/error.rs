@@ -357,7 +357,6 @@ impl EngineError {
             Self::NoMethod(_)
                 | Self::NoSearch(_)
                 | Self::EmptyQuestion
-                | Self::Feedback(FeedbackError::NoAuthor | FeedbackError::EmptyCorrection)
                 | Self::ClassOfOtherMethod { .. }
                 | Self::EmptyQuery
                 | Self::NoWord { .. }
@@ -373,7 +372,7 @@ impl EngineError {
                         | EvalError::NoSuchPreset { .. }
                         | EvalError::BadMethod { .. }
                 )
-        )
+        ) || matches!(self, Self::Feedback(error) if error.is_misuse())
     }
 
     /// Whether somebody stopped it.

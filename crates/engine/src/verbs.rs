@@ -61,7 +61,9 @@ pub use self::tags::{
 
 #[cfg(test)]
 mod tests {
-    use super::{AskRequest, ProposeRequest, RecordsRequest, SearchPath, SearchRequest};
+    use super::{
+        AskRequest, FeedbackRequest, ProposeRequest, RecordsRequest, SearchPath, SearchRequest,
+    };
     use crate::knowledge::Filter;
     use crate::settings::{Environment, Flags, Settings};
 
@@ -74,6 +76,8 @@ mod tests {
         let engine = crate::open(settings).unwrap();
         let (query, by) = (String::new(), SearchPath::Hybrid);
         spawnable(engine.ask(&AskRequest::default()));
+        spawnable(engine.feedback(&FeedbackRequest::default()));
+        spawnable(engine.verified());
         spawnable(engine.search(&SearchRequest {
             query,
             by,

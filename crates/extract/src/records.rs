@@ -13,8 +13,10 @@ use std::collections::HashMap;
 use pikerag_knowledge::records::Field;
 use pikerag_knowledge::{
     Chunk, ChunkKind, Record, RecordField, RecordId, RecordOrigin, RecordSchema, Source, Span,
+    Value,
 };
 use pikerag_language::fold::tokens;
+use pikerag_language::units;
 
 pub use model::{ModelRecords, model_records, records_prompt};
 pub use propose::{propose_by_model, propose_from_columns};
@@ -103,6 +105,29 @@ fn said(field: &Field, raw: &str) -> RecordField {
     RecordField { name: field.name.clone(), raw: raw.to_owned(), value: values::read(field, raw) }
 }
 
+/// The same below a header that names a unit we know: `downtime (h)`. A unit in the cell goes before it.
+fn said_below(field: &Field, header: &str, raw: &str) -> RecordField {
+    let mut said = said(field, raw);
+    if let Some(Value::Number(number)) = &mut said.value
+        && number.unit.is_none()
+    {
+        number.unit = unit_of(header);
+    }
+    said
+}
+
+/// The unit behind a column's name, in brackets: `load [t]`, `停机（小时）`; none where it is a remark.
+fn unit_of(header: &str) -> Option<String> {
+    named_and_measured(header).map(|(_, unit)| unit.to_owned())
+}
+
+/// A column's name and its unit.
+fn named_and_measured(header: &str) -> Option<(&str, &str)> {
+    let (name, inner) = header.split_at(header.rfind(['(', '[', '（'])?);
+    let unit = inner.trim().trim_matches(['(', ')', '[', ']', '（', '）', ' ']);
+    units::known(unit).map(|_| (name.trim(), unit))
+}
+
 /// The field that a column, line or metadata key of this name fills, the field's own name first.
 fn field_named<'a>(schema: &'a RecordSchema, name: &str) -> Option<&'a Field> {
     let name = folded(name);
@@ -114,6 +139,12 @@ fn field_named<'a>(schema: &'a RecordSchema, name: &str) -> Option<&'a Field> {
         let knows = |field: &&Field| field.columns.iter().any(|column| folded(column) == name);
         schema.fields.iter().find(knows)
     })
+}
+
+/// The same for a column, which may name its unit besides.
+fn field_of_column<'a>(schema: &'a RecordSchema, header: &str) -> Option<&'a Field> {
+    let bare = || field_named(schema, named_and_measured(header)?.0);
+    field_named(schema, header).or_else(bare)
 }
 
 /// Names are compared word by word: `Approval date` is `approval_date`.

@@ -137,7 +137,7 @@ pub enum BadSchema {
 
 impl RecordSchema {
     /// Advances with everything that decides how records are read without a model.
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     /// A hash of all that decides which records there are: another declaration, read again.
     pub fn hash(&self) -> SchemaHash {

@@ -15,6 +15,7 @@ pub mod periods;
 mod sentences;
 mod stop;
 mod tokens;
+pub mod units;
 mod unseen;
 mod words;
 mod written;

@@ -172,6 +172,21 @@ mod tests {
         Chunk { source: SourceId(source), ordinal, ..pikerag_doubles::chunk(id, "A", text) }
     }
 
+    /// Twenty words in common, and another year.
+    #[test]
+    fn another_number_is_another_thing() {
+        let of = |year: u32| {
+            format!(
+                "In the year {year} the pumps of all cranes of the old port were looked at by two men who found nothing to mend."
+            )
+        };
+        let given =
+            vec![chunk(1, 1, 0, &of(2019)), chunk(2, 2, 0, &of(2020)), chunk(3, 3, 0, &of(2019))];
+        let organized = organize(given.clone(), Rules::default());
+        assert_eq!(organized.left_out, [(ChunkId(3), LeftOut::Alike)]);
+        assert_eq!(organize(given, Rules::all()).kept.len(), 3);
+    }
+
     #[test]
     fn what_says_the_same_is_read_once_and_the_rest_in_order() {
         let given = vec![

@@ -6,4 +6,3 @@ pub mod context;
 pub mod leiden;
 pub mod series;
 pub mod unify;
-pub mod units;

@@ -7,9 +7,8 @@ use pikerag_knowledge::records::Quantity;
 use pikerag_knowledge::tables::{Cell, Column, Frame, Thing};
 use pikerag_knowledge::{Record, RecordSchema, Value};
 use pikerag_language::fold::tokens;
+use pikerag_language::units::{self, Unit};
 use serde::{Deserialize, Serialize};
-
-use crate::units::{self, Unit};
 
 /// The things of one schema, and what was noticed on the way.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -197,6 +197,11 @@ fn a_verified_answer_saves_its_calls() {
     assert_eq!(told(&ask(&place, &question)), ("language_model".to_owned(), None));
 }
 
+/// A forecast without any records.
+fn ask_refused(place: &Place) {
+    place.run_to(3, &["ask", "How many repairs will there be in 2031?"]);
+}
+
 #[test]
 fn what_cannot_be_kept_is_said() {
     let place = place();
@@ -205,6 +210,10 @@ fn what_cannot_be_kept_is_said() {
     ask(&place, KEEPER);
     let empty = place.run_to(2, &["feedback", "correct", "last", " "]);
     assert!(empty.stderr.contains("reject"), "{}", empty.stderr);
+    ask_refused(&place);
+    let refused = place.run_to(2, &["feedback", "accept", "last"]);
+    assert!(refused.stderr.contains("feedback correct"), "{}", refused.stderr);
+    ask(&place, KEEPER);
     place.write("bad.jsonl", "{\"question\": \"Who?\"}\n");
     let bad = place.run_to(1, &["feedback", "import", "bad.jsonl"]);
     assert!(bad.stderr.contains("line 1"), "{}", bad.stderr);

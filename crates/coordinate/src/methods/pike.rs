@@ -58,8 +58,17 @@ pub async fn solve(
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
+    let deaf;
+    let ports = match params.verified {
+        VerifiedUse::Used => ports,
+        // As if nobody had ever said anything.
+        VerifiedUse::Ignored => {
+            deaf = Ports { said_until: Some(0), ..ports.clone() };
+            &deaf
+        }
+    };
     let evidence = Evidence::gather(ports, question).await?;
-    let recall = Recall::of(ports, question, &evidence.found, params.verified).await?;
+    let recall = Recall::of(ports, question, &evidence.found).await?;
     let is_forced = params.class.is_some() || params.level.is_some();
     if let Some(answer) = recall.taken(ports, run, is_forced).await? {
         return Ok(answer);
@@ -127,7 +136,7 @@ pub async fn classed(
     };
     let mut run = Run::begin(label, question, RunParams::default());
     let evidence = Evidence::gather(ports, question).await?;
-    let recall = Recall::of(ports, question, &evidence.found, VerifiedUse::Used).await?;
+    let recall = Recall::of(ports, question, &evidence.found).await?;
     let Verdict { class, by, reasons } =
         classify(ports, &mut run, question, &evidence, classifier, &recall).await?;
     Ok(Classed { class, by, reasons, calls: run.account.cost().spent.calls() })

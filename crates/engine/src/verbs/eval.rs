@@ -158,7 +158,9 @@ impl Engine {
     /// What answering works with; what there is to know of it is told.
     async fn told_ports(&self, base: &Base, progress: OnProgress<'_>) -> Result<Ports> {
         // Each question takes a snapshot of its own.
-        let (ports, notices) = self.ports(base, Arc::new(base.clone())).await?;
+        let (mut ports, notices) = self.ports(base, Arc::new(base.clone())).await?;
+        // Methods are measured, not what people said of the questions.
+        ports.said_until = Some(0);
         for notice in notices {
             progress(Progress::Notice(notice));
         }

@@ -87,7 +87,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError::NoRun`], [`EngineError::UnclearRun`], [`EngineError::RunNotAnswered`], [`FeedbackError::NoAuthor`],
-    /// [`FeedbackError::EmptyCorrection`]; the base cannot be written.
+    /// [`FeedbackError::EmptyCorrection`], [`FeedbackError::NothingToAccept`]; the base cannot be written.
     pub async fn feedback(&self, request: &FeedbackRequest) -> Result<FeedbackResponse> {
         let base = self.base()?;
         let by = request.by.as_ref().or(self.settings().author.as_ref());
@@ -101,6 +101,9 @@ impl Engine {
             return Err(EngineError::RunNotAnswered { run: run.id, state: run.state });
         };
         let (judgement, correction) = match &request.verdict {
+            Verdict::Accept if answer.refused => {
+                return Err(FeedbackError::NothingToAccept { run: run.id }.into());
+            }
             Verdict::Accept => (Judgement::Accepted, None),
             Verdict::Reject => (Judgement::Rejected, None),
             Verdict::Correct(text) if has_word(text) => {

@@ -3,14 +3,14 @@
 use pikerag_knowledge::records::Field;
 use pikerag_knowledge::{Chunk, RecordOrigin, RecordSchema, Span, Table};
 
-use super::{Draft, field_named, said};
+use super::{Draft, field_of_column, said_below};
 
 /// A record for each row, where the header names what the schema needs.
 pub(super) fn records(schema: &RecordSchema, chunk: &Chunk, table: &Table) -> Vec<Draft> {
     let mut columns: Vec<Option<&Field>> = Vec::with_capacity(table.header.len());
     for name in &table.header {
         // A field is filled by one column: the first that is called so.
-        let field = field_named(schema, name);
+        let field = field_of_column(schema, name);
         let taken = |field: &&Field| !columns.iter().flatten().any(|held| held.name == field.name);
         columns.push(field.filter(taken));
     }
@@ -28,9 +28,9 @@ pub(super) fn records(schema: &RecordSchema, chunk: &Chunk, table: &Table) -> Ve
             let at = columns
                 .iter()
                 .position(|column| column.is_some_and(|held| held.name == field.name));
-            let cell = at.and_then(|at| row.get(at)).map(|cell| cell.trim());
-            if let Some(cell) = cell.filter(|cell| !cell.is_empty()) {
-                fields.push(said(field, cell));
+            let cell = at.and_then(|at| Some((table.header.get(at)?, row.get(at)?.trim())));
+            if let Some((header, cell)) = cell.filter(|(_, cell)| !cell.is_empty()) {
+                fields.push(said_below(field, header, cell));
             }
         }
         let line = table.lines.get(header_lines + place).copied();

@@ -53,6 +53,15 @@ fn rows_are_records_where_they_stand() {
     table drug=Bea approved="soon"? < "Brand name: Bea; company: B; Approval date: soon"
     "#);
     insta::assert_snapshot!(plain("a.md", "# 清单\n\n| 药品 | 批准日期 |\n|---|---|\n| 甲 | 2010年12月31日 |\n"), @r#"table drug=甲 approved=2010-12-31 < "| 甲 | 2010年12月31日 |""#);
+    // The unit of a header, unless the cell has one of its own; a remark in brackets is none.
+    insta::assert_snapshot!(plain("a.csv", "drug,Dose (mg)\nAda,1200\nBea,2 g\n"), @r#"
+    table drug=Ada dose=1200 mg < "drug: Ada; Dose (mg): 1200"
+    table drug=Bea dose=2 g < "drug: Bea; Dose (mg): 2 g"
+    "#);
+    insta::assert_snapshot!(plain("a.md", "| 药品 | dose（毫克） |\n|---|---|\n| 甲 | 5 |\n"), @r#"
+    table drug=甲 dose=5 毫克 < "| 甲 | 5 |"
+    "#);
+    assert_eq!(plain("a.csv", "drug,dose (per day)\nA,5\n"), "");
     // No column that tells records apart, or nothing besides it.
     assert_eq!(plain("a.csv", "company,dose\nA,5\n"), "");
     assert_eq!(plain("a.csv", "drug,company\nA,5\n"), "");

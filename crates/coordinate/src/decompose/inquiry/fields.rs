@@ -8,8 +8,8 @@ use pikerag_knowledge::records::{Field, FieldType};
 use pikerag_knowledge::tables::{Condition, Frame, Test};
 use pikerag_language::fold::{Token, tokens};
 use pikerag_language::lexicon::{concepts, meaning};
+use pikerag_language::units;
 use pikerag_language::{is_chinese, is_stop_word, stem};
-use pikerag_organize::units;
 
 /// Words of a value that is looked for in a question, at most.
 const LONGEST_VALUE: usize = 12;

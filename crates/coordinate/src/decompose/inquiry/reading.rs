@@ -8,7 +8,7 @@ use pikerag_knowledge::records::{Field, FieldType, Quantity};
 use pikerag_knowledge::tables::{By, Condition, Group, Measure, Order, RecordQuery, Test};
 use pikerag_language::lexicon::concepts;
 use pikerag_language::periods::Stretch;
-use pikerag_organize::units;
+use pikerag_language::units;
 
 use super::cues::{Cues, GroupCue, Wish};
 use super::{Form, Inquiry, Source, fields};

@@ -43,11 +43,7 @@ impl Recall {
         ports: &Ports,
         question: &Question,
         found: &[ChunkId],
-        verified: VerifiedUse,
     ) -> Result<Self, SolveError> {
-        if verified == VerifiedUse::Ignored {
-            return Ok(Self::default());
-        }
         let query = question.query();
         let said = said(ports).await?;
         let like = said.iter().filter(|kept| kept.verified.holds().is_some() && !kept.is_stale());
