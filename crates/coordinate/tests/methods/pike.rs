@@ -10,11 +10,12 @@ use pikerag_coordinate::ingest::Params as IngestParams;
 use pikerag_coordinate::methods::pike::{Classifier, Params, Unsettled, classed};
 use pikerag_coordinate::{Method, Models, Perspective, Ports, Tables};
 use pikerag_doubles::{ScriptedChat, prompt};
+use pikerag_extract::tag_key;
 use pikerag_knowledge::tables::Measure;
 use pikerag_knowledge::worked::Figures;
 use pikerag_knowledge::{
-    ChatRequest, Check, CorpusReader, Event, ModelError, Question, RecordSchema, Role, TaskClass,
-    Value,
+    ChatRequest, Check, ChunkTags, CorpusReader, Event, FoundTag, KeyedClass, ModelError, Origin,
+    Question, RecordSchema, Role, TagClass, TagWriter, TaskClass, Value,
 };
 use serde_json::json;
 
@@ -174,6 +175,33 @@ async fn a_model_writes_the_query_and_the_engine_the_figure() {
     let plans =
         answered.events.iter().filter(|event| matches!(event, Event::Planned { .. })).count();
     assert_eq!(plans, 2);
+}
+
+/// What bears a tag is summarized, and nothing else, where the question calls the tag so; without a model, by its sentences.
+#[tokio::test]
+async fn a_tag_is_a_scope_of_summaries() {
+    let shelf = shelf().await;
+    let sources = shelf.base.sources().await.unwrap();
+    let night = sources.iter().find(|source| source.uri == "night.md").unwrap().id;
+    let chunk = shelf.base.chunks_in_sources(&[night], 9).await.unwrap()[0][0];
+    let class = TagClass::new("shift", "when people work", Vec::new(), Origin::Declared);
+    let key = tag_key("Night shift").unwrap();
+    let tags = vec![FoundTag { class: class.id, key, text: "Night shift".to_owned() }];
+    let found = ChunkTags { chunk, classes: vec![class.id], tags };
+    let class = KeyedClass { key: tag_key("shift").unwrap(), class };
+    shelf.base.put_tag_classes(vec![class]).await.unwrap();
+    shelf.base.put_chunk_tags(vec![found]).await.unwrap();
+    for question in
+        ["Summarize everything tagged \"night shift\".", "总结标签为“Night shift”的内容。"]
+    {
+        let asked = Question::new("q", question);
+        let answered =
+            solve(&ports(&shelf, None), &asked, Method::Pike(Params::default())).await.unwrap();
+        let told = tell(&answered);
+        assert!(told.contains("Summarizes what is tagged"), "{told}");
+        let uris = answered.answer.context.chunks.iter().map(|held| held.chunk.uri.as_str());
+        assert_eq!(uris.collect::<Vec<_>>(), ["night.md"; 1], "{question}");
+    }
 }
 
 /// Where no passage holds enough of the question's words, nothing is asked; where the model says that something is missing, its

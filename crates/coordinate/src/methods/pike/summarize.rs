@@ -1,36 +1,31 @@
 //! What does much text say in few words? The documents that the question names, or all passages that fit; each part is told
 //! by itself, and then all of them (PIKE-RAG §3.2, summarizing questions; §5.3.1).
 
+mod scope;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use pikerag_knowledge::{
-    Answer, Chunk, ChunkId, Context, Event, Question, Role, Schema, SourceId, TaskClass, Worked,
-    WrittenBy, file_part,
+    Answer, Chunk, Context, Event, Question, Role, Schema, SourceId, TaskClass, Worked, WrittenBy,
 };
 use pikerag_language::{query_terms, sentences};
-use pikerag_organize::context::{Organized, ReadingOrder, Rules, tokens_of};
-use pikerag_organize::unify::folded;
+use pikerag_organize::context::{Organized, Rules, tokens_of};
 use pikerag_prompt::{Prompt, Reply, Unreadable, numbered_passages, object, quiet_headings, text};
 use pikerag_reason::{Claim, cite, how_to_answer};
 use serde_json::{Value as Json, json};
 
+use self::scope::scope;
 use super::compare::number_of;
 use super::wording::Tongue;
 use super::{Outcome, Params};
-use crate::candidates::fetch;
 use crate::organizing::in_order;
 use crate::ports::{Ports, SolveError};
-use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
 
 const PART: Prompt = Prompt::new(Role::Summarize, include_str!("../prompts/summary_part.md"), 1024);
 const WHOLE: Prompt = Prompt::new(Role::Answer, include_str!("../prompts/summary_whole.md"), 2048);
 /// Tokens of passages in one call.
 const BATCH: u64 = 1500;
-/// Chunks that are found where no document is named.
-const FOUND: usize = 40;
-/// Chunks of the documents that are named, at most.
-const CHUNKS: usize = 2_000;
 /// Points of a part, and sentences that are quoted without a model.
 const POINTS: usize = 6;
 
@@ -44,15 +39,7 @@ pub(super) async fn answer(
     question: &Question,
     params: Params,
 ) -> Result<Outcome, SolveError> {
-    let named = named(ports, question.query()).await?;
-    let (given, order) = match named.is_empty() {
-        true => (found(ports, question.query()).await?, ReadingOrder::Document),
-        false => {
-            let titles: Vec<&str> = named.values().map(String::as_str).collect();
-            run.push(Event::Noted { note: format!("Summarizes {}.", titles.join(", ")) });
-            (chunks_of(ports, named.keys().copied().collect()).await?, ReadingOrder::Given)
-        }
-    };
+    let (given, order) = scope(ports, run, question.query()).await?;
     if given.is_empty() {
         return Ok(Outcome::Nothing("nothing was found to summarize".to_owned(), None));
     }
@@ -64,52 +51,6 @@ pub(super) async fn answer(
         true => by_model(ports, run, question, organized).await,
         false => by_quotes(ports, run, question, organized).await,
     }
-}
-
-/// The documents that the question names by title, file or folder, the longest name first; all of one file that holds many.
-async fn named(ports: &Ports, query: &str) -> Result<BTreeMap<SourceId, String>, SolveError> {
-    let asked = format!(" {} ", folded(query));
-    let mut found: Vec<(usize, SourceId, String)> = Vec::new();
-    for source in ports.base.sources().await? {
-        let file = file_part(&source.uri);
-        let name = file.rsplit('/').next().unwrap_or_default();
-        let stem = name.split('.').next().unwrap_or_default();
-        let folder = file.rsplit('/').nth(1).map(|folder| format!("{folder}/"));
-        let names = [
-            Some(source.title.clone()),
-            Some(name.to_owned()),
-            Some(stem.replace(['-', '_'], " ")),
-            folder,
-        ];
-        let length = names.iter().flatten().map(|name| folded(name)).filter(|name| {
-            // One short word is no name.
-            let words = name.split(' ').count();
-            (1 < words || 5 < name.chars().count()) && asked.contains(&format!(" {name} "))
-        });
-        if let Some(length) = length.map(|name| name.len()).max() {
-            found.push((length, source.id, source.title));
-        }
-    }
-    let longest = found.iter().map(|(length, ..)| *length).max().unwrap_or(0);
-    let whole = found.into_iter().filter(|(length, ..)| *length == longest);
-    Ok(whole.map(|(_, id, title)| (id, title)).collect())
-}
-
-async fn chunks_of(ports: &Ports, sources: Vec<SourceId>) -> Result<Vec<Chunk>, SolveError> {
-    let ids: Vec<ChunkId> = ports
-        .base
-        .chunks_in_sources(&sources, CHUNKS)
-        .await?
-        .into_iter()
-        .flatten()
-        .take(CHUNKS)
-        .collect();
-    Ok(ports.base.chunks(&ids).await?)
-}
-
-async fn found(ports: &Ports, query: &str) -> Result<Vec<Chunk>, SolveError> {
-    let params = RetrievalParams { chunks: FOUND, ..RetrievalParams::auto() };
-    fetch(ports, &retrieve(ports, query, params).await?).await
 }
 
 /// Chunks that one call reads, with their numbers from 1 on.
@@ -294,6 +235,10 @@ fn central(chunks: &[Chunk]) -> Vec<Claim> {
         let Some(best) = best.filter(|best| 0.0 < score(best)) else { break };
         chosen.push(best.0);
         covered.extend(&best.3);
+    }
+    // Of few sentences that share no word, none stands for another: the first ones are told.
+    if chosen.is_empty() {
+        chosen.extend(0..all.len().min(POINTS));
     }
     chosen.sort_unstable();
     let claim = |at: usize| {
