@@ -202,6 +202,24 @@ fn ask_refused(place: &Place) {
     place.run_to(3, &["ask", "How many repairs will there be in 2031?"]);
 }
 
+/// A list that a table gives is read off it each time: a row may have come that is none of the best passages.
+#[test]
+fn what_records_answer_is_reckoned_anew() {
+    let place = Place::new().set("PIKERAG_AUTHOR", "Ada");
+    place.write("pikerag.toml", format!("{SETTINGS}[[records]]\nname = \"repair\"\nkey = [\"order\"]\nfields = [{{ name = \"order\" }}, {{ name = \"day\", type = \"date\" }}]\n"));
+    let rows = "order,day\nR-1,2024-02-03\nR-2,2024-02-20\nR-3,2024-03-02\n";
+    place.write("repairs.csv", rows);
+    place.run_to(0, &["index", "repairs.csv"]);
+    let february = "Which repairs were done in February 2024?";
+    let first = ask(&place, february);
+    assert_eq!(told(&first), ("reckoning".to_owned(), None));
+    place.run_to(0, &["feedback", "accept", "last"]);
+    assert_eq!(told(&ask(&place, february)), ("reckoning".to_owned(), Some("same".to_owned())));
+    place.write("more.csv", "order,day\nR-9,2024-02-28\n");
+    place.run_to(0, &["index", "more.csv"]);
+    assert_eq!(told(&ask(&place, february)), ("reckoning".to_owned(), Some("other".to_owned())));
+}
+
 #[test]
 fn what_cannot_be_kept_is_said() {
     let place = place();

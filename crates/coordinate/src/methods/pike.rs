@@ -69,8 +69,12 @@ pub async fn solve(
     };
     let evidence = Evidence::gather(ports, question).await?;
     let recall = Recall::of(ports, question, &evidence.found).await?;
-    let is_forced = params.class.is_some() || params.level.is_some();
-    if let Some(answer) = recall.taken(ports, run, is_forced).await? {
+    let anew = if params.class.is_some() || params.level.is_some() {
+        Some("a class was asked for")
+    } else {
+        evidence.understood().map(|_| "records answer it, and cost no call")
+    };
+    if let Some(answer) = recall.taken(ports, run, anew).await? {
         return Ok(answer);
     }
     let mut answer = routed(ports, run, question, params, &evidence, &recall).await?;

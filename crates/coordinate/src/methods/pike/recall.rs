@@ -78,14 +78,14 @@ impl Recall {
         Some((*class, format!("so is `{question}`, whose answer was verified")))
     }
 
-    /// The verified answer, where it can be taken: no class or level is forced (`is_forced`), the question was read and
-    /// not reckoned (a sum may have changed with a record far from the best passages), what it rests on stands, and no
-    /// passage about it is new. What was said is told in the trace either way.
+    /// The verified answer, where it can be taken: nothing asks for another (`anew`), the question was read and not reckoned
+    /// (a sum may have changed with a record far from the best passages), what it rests on stands, and no passage about it
+    /// is new. What was said is told in the trace either way.
     pub(super) async fn taken(
         &self,
         ports: &Ports,
         run: &mut Run,
-        is_forced: bool,
+        anew: Option<&str>,
     ) -> Result<Option<Answer>, SolveError> {
         let Some((kept, newer)) = &self.latest else { return Ok(None) };
         let verified = &kept.verified;
@@ -99,10 +99,8 @@ impl Recall {
             format!("{newer} of the best passages are new since")
         } else if !is_read {
             "it was worked out, and is worked out anew".to_owned()
-        } else if is_forced {
-            "a class was asked for".to_owned()
         } else {
-            String::new()
+            anew.unwrap_or_default().to_owned()
         };
         let is_taken = why_not.is_empty();
         run.push(Event::Recalled {
@@ -186,9 +184,13 @@ async fn grounds(
     Ok((context, citations))
 }
 
-/// Whether two answers say the same, in other words perhaps: one is a part of the other, or most of their terms and all of
-/// their numbers are the same.
+/// Whether two answers say the same, in other words perhaps: they list as many things, and one is a part of the other, or most
+/// of their terms and all of their numbers are the same.
 fn says_the_same(one: &str, other: &str) -> bool {
+    let listed = |text: &str| text.trim().matches([';', '；', '、', '\n']).count();
+    if listed(one) != listed(other) {
+        return false;
+    }
     let (a, b) = (format!(" {} ", folded(one)), format!(" {} ", folded(other)));
     if a.trim().is_empty() || b.trim().is_empty() {
         return a == b;
@@ -210,6 +212,8 @@ mod tests {
             "There were 45 approvals in 2016.",
             "There were 46 approvals in 2016."
         ));
+        assert!(says_the_same("45", "There were 45 approvals in 2016."));
+        assert!(!says_the_same("R-1; R-2", "R-1; R-2; R-9"));
         assert!(!says_the_same("4", "14"));
         assert!(!says_the_same("", "Iris"));
     }
