@@ -3,6 +3,7 @@
 
 mod admit;
 mod backup;
+mod busy;
 mod check;
 mod claims;
 mod codes;
@@ -316,8 +317,7 @@ impl Inner {
 /// How the one connection that writes is set. Identifiers are hashes, so a transaction touches pages all over
 /// the file: each of them would be read, written out and read again within it, had they no room in memory
 /// (64 MiB at most, taken as it is needed). And who writes much, writes the same pages in one transaction after
-/// the other: they are folded into the file every 32 MiB of the log, not every four. When what is on the disk is
-/// safe is the same.
+/// the other: they are folded into the file every 32 MiB of the log, not every four, and are as safe.
 const WRITING: &str =
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;
     PRAGMA wal_autocheckpoint = 8192;";
@@ -366,7 +366,7 @@ impl View<'_> {
 }
 
 fn tune(connection: &Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(Duration::from_mins(1))?;
+    connection.busy_timeout(busy::LOCKED_FOR)?;
     connection.set_prepared_statement_cache_capacity(64);
     connection.execute_batch(
         "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;",

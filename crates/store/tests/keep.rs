@@ -16,6 +16,27 @@ use pikerag_store::{Base, BaseProblem, DATABASE, Health, LAYOUT, Part, Repair};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
+// Who comes at the same time.
+
+/// Whoever makes a base while others make it, or bring it up to date, waits and finds it made.
+#[test]
+fn one_base_is_made_by_many_at_once() {
+    for _ in 0..20 {
+        let folder = tempfile::tempdir().unwrap();
+        let begin = std::sync::Barrier::new(4);
+        std::thread::scope(|scope| {
+            let open = || {
+                begin.wait();
+                Base::open_or_create(folder.path()).map(drop)
+            };
+            let all: Vec<_> = (0..4).map(|_| scope.spawn(open)).collect();
+            for one in all {
+                one.join().unwrap().unwrap();
+            }
+        });
+    }
+}
+
 // What is not ours.
 
 /// Every file of the folder is as it was, also beside a log that was not folded in: of a newer layout, of a layout

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use pikerag_knowledge::StoreError;
 use rusqlite::Connection;
-use rusqlite_migration::{M, Migrations};
+use rusqlite_migration::{Error, M, Migrations};
+
+use super::busy::{is_busy, unless_busy};
 
 /// The layout that this version reads and writes.
 pub const LAYOUT: i64 = 6;
@@ -68,11 +70,19 @@ pub(super) fn bring_up_to_date(path: &Path, connection: &mut Connection) -> Resu
             }
         }
     }
-    match Migrations::from_slice(STEPS).to_latest(connection) {
-        Ok(()) => Ok(()),
+    let brought = unless_busy(|| match Migrations::from_slice(STEPS).to_latest(connection) {
+        Err(Error::RusqliteError { err, .. }) if is_busy(&err) => Err(err),
+        done => Ok(done),
+    });
+    let failed = match brought {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(error)) => error.to_string(),
+        Err(error) => error.to_string(),
+    };
+    match number(connection, "PRAGMA user_version")? {
         // Two processes may have begun at once: the second finds the work done.
-        Err(_) if number(connection, "PRAGMA user_version")? == LAYOUT => Ok(()),
-        Err(error) => Err(not_ours(format!("it could not be brought to layout {LAYOUT}: {error}"))),
+        LAYOUT => Ok(()),
+        _ => Err(not_ours(format!("it could not be brought to layout {LAYOUT}: {failed}"))),
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use pikerag_knowledge::StoreError;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::busy::unless_busy;
 use super::header::{self, Header};
 use super::layouts::{self, APPLICATION, LAYOUT, OLDEST};
 use super::{WRITING, tune};
@@ -53,7 +54,7 @@ fn writer(path: &Path) -> rusqlite::Result<Option<Connection>> {
         return Ok(None);
     }
     tune(&writer)?;
-    writer.execute_batch(WRITING)?;
+    unless_busy(|| writer.execute_batch(WRITING))?;
     Ok(Some(writer))
 }
 
