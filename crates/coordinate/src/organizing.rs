@@ -25,12 +25,14 @@ pub(crate) async fn gathered(
 pub(crate) fn in_order(run: &mut Run, given: Vec<Chunk>, rules: Rules) -> Organized {
     let count = given.len();
     let organized = organize(given, rules);
-    if !organized.left_out.is_empty() {
-        run.push(Event::Organized {
-            given: count,
-            kept: organized.kept.len(),
-            left_out: organized.reasons(),
-        });
-    }
+    told_in_trace(run, count, &organized);
     organized
+}
+
+/// Tells the trace what is left out of so many passages, where anything is.
+pub(crate) fn told_in_trace(run: &mut Run, given: usize, organized: &Organized) {
+    if !organized.left_out.is_empty() {
+        let (kept, left_out) = (organized.kept.len(), organized.reasons());
+        run.push(Event::Organized { given, kept, left_out });
+    }
 }

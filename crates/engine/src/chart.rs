@@ -101,7 +101,7 @@ fn bars(title: &str, figures: &Figures) -> String {
     let mut picture =
         Picture::new(title, values().fold(0.0, f64::min), values().fold(0.0, f64::max));
     let room = (WIDTH - LEFT - RIGHT) / rows.len().max(1) as f64;
-    let is_slanted = rows.iter().any(|row| room < 7.0 * row.key.join(", ").chars().count() as f64);
+    let is_slanted = rows.iter().any(|row| room < 7.0 * row.label().chars().count() as f64);
     for (place, row) in rows.iter().enumerate() {
         let x = LEFT + room * place as f64;
         if let Some(value) = row.value {
@@ -119,7 +119,7 @@ fn bars(title: &str, figures: &Figures) -> String {
                 number(value)
             );
         }
-        picture.label(x + room / 2.0, &row.key.join(", "), is_slanted);
+        picture.label(x + room / 2.0, &row.label(), is_slanted);
     }
     picture.done()
 }

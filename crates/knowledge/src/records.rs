@@ -1,6 +1,8 @@
 //! What does a row of tabular knowledge look like? A schema that somebody declared, and records under it
 //! whose values have types and lead back to their place (layer `D`; PIKE-RAG §5.1.2, §5.4).
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::document::Span;
@@ -61,6 +63,23 @@ pub struct Field {
     /// How dates of three numbers are read that do not begin with the year.
     #[serde(default, skip_serializing_if = "DayOrder::is_default")]
     pub order: DayOrder,
+    /// Values of a text field that mean the same, as in another language: lists of two and more, told by the first of each.
+    /// They are one when records are reckoned with; a record keeps what stands in its document.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub same: Vec<Vec<String>>,
+}
+
+impl Field {
+    /// Whether `same` can be used: values of a text field, two at least that mean one thing, each in one list.
+    fn tells_same(&self) -> bool {
+        let mut seen = BTreeSet::new();
+        self.same.is_empty()
+            || self.kind == FieldType::Text
+                && self.same.iter().all(|values| 1 < values.len())
+                && self.same.iter().flatten().all(|value| {
+                    !value.trim().is_empty() && seen.insert(value.trim().to_lowercase())
+                })
+    }
 }
 
 /// What the values of a field are.
@@ -125,6 +144,17 @@ pub enum BadSchema {
         /// Schemas, or the fields of a schema.
         what: String,
     },
+    /// Values that mean the same cannot be told.
+    #[error(
+        "`same` of the field `{field}` of `{schema}`: lists of two values or more of a text field, each value in one list, \
+         such as [[\"brake wear\", \"制动器磨损\"]]"
+    )]
+    Same {
+        /// The name of the schema.
+        schema: String,
+        /// The field.
+        field: String,
+    },
     /// The key names something that is no field.
     #[error("the key of `{schema}` names `{field}`, which is none of its fields")]
     NoField {
@@ -141,7 +171,10 @@ impl RecordSchema {
 
     /// A hash of all that decides which records there are: another declaration, read again.
     pub fn hash(&self) -> SchemaHash {
-        let text = serde_json::to_string(self).unwrap_or_default();
+        let mut read_by = self.clone();
+        // What means the same decides nothing when records are read.
+        read_by.fields.iter_mut().for_each(|field| field.same.clear());
+        let text = serde_json::to_string(&read_by).unwrap_or_default();
         SchemaHash(content_id("schema", &[text.as_bytes(), &Self::VERSION.to_le_bytes()]))
     }
 
@@ -175,6 +208,10 @@ impl RecordSchema {
                 if schema.fields.iter().take(at).any(|other| other.name == field.name) {
                     let what = format!("fields of `{}`", schema.name);
                     return Err(BadSchema::Twice { name: field.name.clone(), what });
+                }
+                if !field.tells_same() {
+                    let (schema, field) = (schema.name.clone(), field.name.clone());
+                    return Err(BadSchema::Same { schema, field });
                 }
             }
             if let Some(field) = schema.key.iter().find(|name| schema.field(name).is_none()) {
@@ -318,5 +355,27 @@ mod tests {
             check(r#"[{"name": "a", "fields": []}]"#),
             "a schema of records has no fields with names"
         );
+        let same = |kind: &str, same: &str| {
+            check(&format!(
+                r#"[{{"name": "a", "fields": [{{"name": "x", "type": "{kind}", "same": {same}}}]}}]"#
+            ))
+        };
+        assert_eq!(same("text", r#"[["wear", "磨损"], ["leak", "漏油", "seep"]]"#), "fine");
+        for (kind, lists) in [
+            ("text", r#"[["wear"]]"#),
+            ("number", r#"[["1", "2"]]"#),
+            ("text", r#"[["a", "b"], ["B", "c"]]"#),
+        ] {
+            assert!(same(kind, lists).starts_with("`same` of the field `x` of `a`: "), "{lists}");
+        }
+    }
+
+    /// Nothing is read again for it.
+    #[test]
+    fn what_means_the_same_is_no_other_declaration() {
+        let of = |json: &str| serde_json::from_str::<RecordSchema>(json).unwrap().hash();
+        let plain = of(r#"{"name": "a", "fields": [{"name": "x"}]}"#);
+        assert_eq!(of(r#"{"name": "a", "fields": [{"name": "x", "same": [["b", "c"]]}]}"#), plain);
+        assert_ne!(of(r#"{"name": "a", "fields": [{"name": "x", "columns": ["b"]}]}"#), plain);
     }
 }

@@ -80,6 +80,15 @@ pub struct Figure {
     pub things: Vec<Vec<usize>>,
 }
 
+impl Figure {
+    /// What tells its group apart on one line, for a chart: a dash for what the records do not tell; empty where there is
+    /// one group.
+    pub fn label(&self) -> String {
+        let part = |part: &String| if part.is_empty() { "–".to_owned() } else { part.clone() };
+        self.key.iter().map(part).collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// Where a record stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordPlace {

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use pikerag_knowledge::records::Quantity;
+use pikerag_knowledge::records::{Field, Quantity};
 use pikerag_knowledge::tables::{Cell, Column, Frame, Thing};
 use pikerag_knowledge::{Record, RecordSchema, Value};
 use pikerag_language::fold::tokens;
@@ -67,7 +67,10 @@ pub fn unify(schema: &RecordSchema, records: &[Record]) -> Unified {
                 }
                 continue;
             };
-            let value = in_unit(value.clone(), units.get(column).and_then(Option::as_ref));
+            let value = match value {
+                Value::Text(said) => Value::Text(one_name(field, said).to_owned()),
+                value => in_unit(value.clone(), units.get(column).and_then(Option::as_ref)),
+            };
             let folded = folded(&value.to_string());
             let Some(held) = thing.cells.get_mut(column) else { continue };
             match held {
@@ -99,11 +102,19 @@ pub fn folded(text: &str) -> String {
     words.join(" ")
 }
 
+/// The value that stands for all that mean the same in this field; itself where it is not declared to mean what others do.
+pub fn one_name<'a>(field: &'a Field, value: &'a str) -> &'a str {
+    let said = folded(value);
+    let same = field.same.iter().find(|same| same.iter().any(|other| folded(other) == said));
+    same.and_then(|same| same.first()).map_or(value, String::as_str)
+}
+
 fn key(schema: &RecordSchema, record: &Record) -> Option<Vec<String>> {
     let words = |name: &String| {
         let said = record.field(name)?;
         let shown = said.value.as_ref().map_or_else(|| said.raw.clone(), ToString::to_string);
-        Some(folded(&shown)).filter(|words| !words.is_empty())
+        let shown = schema.field(name).map_or(shown.as_str(), |field| one_name(field, &shown));
+        Some(folded(shown)).filter(|words| !words.is_empty())
     };
     let key: Option<Vec<String>> = schema.key.iter().map(words).collect();
     key.filter(|key| !key.is_empty())
@@ -173,6 +184,7 @@ mod tests {
             kind,
             columns: Vec::new(),
             order: pikerag_knowledge::records::DayOrder::default(),
+            same: Vec::new(),
         };
         RecordSchema {
             name: "repair".to_owned(),
@@ -232,6 +244,25 @@ mod tests {
         assert_eq!(unified.conflicts, [conflict("day", 1), conflict("took", 0)]);
         let took = |thing| frame.cell(thing, "took").unwrap().value.to_string();
         assert_eq!((took(0), took(1)), ("2 h".to_owned(), "1.5 h".to_owned()));
+    }
+
+    /// In another language, and as the key: told by the first of those that are declared to mean the same.
+    #[test]
+    fn what_means_the_same_is_one_value() {
+        let records =
+            [record("brake wear", "2024", (2.0, "h")), record("制动器磨损", "2024", (2.0, "h"))];
+        let mut schema = schema(&[]);
+        let of = |schema: &RecordSchema, thing| {
+            unify(schema, &records).frame.cell(thing, "part").unwrap().value.to_string()
+        };
+        assert_eq!(of(&schema, 1), "制动器磨损");
+        schema.fields[0].same = vec![vec!["Brake wear".to_owned(), "制动器磨损".to_owned()]];
+        assert_eq!(
+            (of(&schema, 0), of(&schema, 1)),
+            ("Brake wear".to_owned(), "Brake wear".to_owned())
+        );
+        schema.key = vec!["part".to_owned()];
+        assert_eq!(unify(&schema, &records).frame.things.len(), 1);
     }
 
     #[test]

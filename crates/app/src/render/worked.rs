@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use pikerag_engine::knowledge::worked::{Comparison, Figures, Forecast, Idea};
+use pikerag_engine::knowledge::worked::{Comparison, Figure, Figures, Forecast, Idea};
 use pikerag_engine::knowledge::{TaskClass, Worked};
 
 use super::short;
@@ -52,11 +52,11 @@ fn write_bars(shown: &mut String, figures: &Figures) {
         return;
     }
     let most = figures.rows.iter().filter_map(|row| row.value).fold(0.0, f64::max);
-    let label = |key: &[String]| short(&one_line(&key.join(", ")), LABEL);
-    let wide = figures.rows.iter().take(ROWS).map(|row| width(&label(&row.key))).max().unwrap_or(0);
+    let label = |row: &Figure| short(&one_line(&row.label()), LABEL);
+    let wide = figures.rows.iter().take(ROWS).map(|row| width(&label(row))).max().unwrap_or(0);
     shown.push('\n');
     for row in figures.rows.iter().take(ROWS) {
-        let label = label(&row.key);
+        let label = label(row);
         let pad = " ".repeat(wide.saturating_sub(width(&label)));
         let value = row.value.map_or_else(|| "–".to_owned(), number);
         let unit =

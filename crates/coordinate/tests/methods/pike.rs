@@ -1,7 +1,7 @@
 //! Does each class of question go its own way? With a model that is played, over a base of a few papers and a table.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,8 +14,9 @@ use pikerag_extract::tag_key;
 use pikerag_knowledge::tables::Measure;
 use pikerag_knowledge::worked::Figures;
 use pikerag_knowledge::{
-    ChatRequest, Check, ChunkTags, CorpusReader, Event, FoundTag, KeyedClass, ModelError, Origin,
-    Question, RecordSchema, Role, TagClass, TagWriter, TaskClass, Value,
+    ChatRequest, Check, ChunkTags, CorpusReader, CorpusWriter, Event, FoundTag, KeyedClass,
+    ModelError, Origin, Question, RecordSchema, Role, SourceSummary, TagClass, TagWriter,
+    TaskClass, Value,
 };
 use serde_json::json;
 
@@ -138,6 +139,64 @@ async fn a_summary_rests_on_the_points_that_it_uses() {
     assert_eq!(quotes, ["The brake discs are wet at night."]);
     // Nothing but the document that is named.
     assert_eq!(answered.answer.context.chunks.len(), 1);
+}
+
+/// Of what has no room, what was said of it at indexing is read; a point that comes of it is led back to the source's words.
+#[tokio::test]
+async fn summaries_stand_for_what_has_no_room() {
+    let shelf = shelf().await;
+    let filler = "The quay was swept and the lamps were looked at by the night watch. ".repeat(12);
+    let first = format!("# Watch book\n\n{filler}");
+    let second = format!(
+        "# Storm book\n\n{filler}\n\nIn March the storm broke two bollards of the outer mole.\n"
+    );
+    let mut files: Files = PAPERS.into_iter().collect();
+    files.0.extend([("logbook/1.md".to_owned(), first), ("logbook/2.md".to_owned(), second)]);
+    shelf.index(&files, None, Some(hashes()), &IngestParams::default()).await;
+    let sources = shelf.base.sources().await.unwrap();
+    let said = "A storm in March broke two bollards; nothing else befell the quay.";
+    let of = |uri: &str| sources.iter().find(|source| source.uri == uri).unwrap();
+    let summaries = ["logbook/1.md", "logbook/2.md"].map(|uri| SourceSummary {
+        source: of(uri).id,
+        hash: of(uri).hash.clone(),
+        summary: said.to_owned(),
+    });
+    shelf.base.put_source_summaries(summaries.into()).await.unwrap();
+    let chat = ScriptedChat::by(move |request| {
+        let shown = prompt(request).unwrap();
+        let passage = shown.lines().position(|line| line == said).map(|at| {
+            let line = shown.lines().nth(at - 1).unwrap();
+            line[1..line.find(']').unwrap()].parse::<usize>().unwrap()
+        });
+        let points = passage.map(|passage| {
+            json!({"point": "In March a storm broke two bollards.", "passage": passage, "quote": said})
+        });
+        Ok(match request.role {
+            Role::Summarize => json!({"points": points.as_slice()}),
+            _ => json!({"answer": "A storm broke two bollards.", "points": [1]}),
+        }
+        .to_string())
+    });
+    let summarized = NonZeroU32::new(220).unwrap();
+    let params = Params { summarized, ..Params::default() };
+    let asked = Question::new("q", "Summarize the folder logbook.");
+    let answered =
+        solve(&ports(&shelf, Some(Arc::new(chat))), &asked, Method::Pike(params)).await.unwrap();
+    let quotes: Vec<(&str, Check)> = answered
+        .answer
+        .citations
+        .iter()
+        .map(|citation| (citation.quote.as_str(), citation.check))
+        .collect();
+    let borne = "In March the storm broke two bollards of the outer mole.";
+    assert_eq!(quotes, [(borne, Check::Verified)], "{}", tell(&answered));
+    assert!(
+        answered.answer.rationale.contains("more their summaries"),
+        "{}",
+        answered.answer.rationale
+    );
+    let texts = answered.answer.context.chunks.iter().map(|held| held.chunk.text.as_str());
+    assert!(texts.clone().all(|text| !text.contains(said)) && 1 < texts.count());
 }
 
 /// Words that no rule explains are put to a model; what it says is worked out by the engine, never by itself.

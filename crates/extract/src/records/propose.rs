@@ -38,7 +38,7 @@ pub fn propose_from_columns(name: &str, columns: &[(String, Vec<String>)]) -> Op
         if key.is_empty() && kind == FieldType::Text && tells_apart && 1 < filled.len() {
             key.push(name.clone());
         }
-        fields.push(Field { name, kind, columns: Vec::new(), order });
+        fields.push(Field { name, kind, columns: Vec::new(), order, same: Vec::new() });
     }
     let name = field_name(name);
     let name = if name.is_empty() { "record".to_owned() } else { name };
@@ -80,7 +80,8 @@ fn field_name(header: &str) -> String {
 /// What nearly all of these values are.
 fn type_of(name: &str, sample: &[&str]) -> (FieldType, DayOrder) {
     let mostly = |kind: FieldType, order: DayOrder| {
-        let field = Field { name: String::new(), kind, columns: Vec::new(), order };
+        let field =
+            Field { name: String::new(), kind, columns: Vec::new(), order, same: Vec::new() };
         let fits = sample.iter().filter(|value| values::read(&field, value).is_some()).count();
         TENTHS * sample.len() <= 10 * fits
     };
@@ -151,7 +152,13 @@ impl Reply for RawReply {
                     .into_iter()
                     .find(|known| kind.to_lowercase().starts_with(known.as_str()))
                     .unwrap_or_default();
-                fields.push(Field { name, kind, columns: Vec::new(), order: DayOrder::default() });
+                fields.push(Field {
+                    name,
+                    kind,
+                    columns: Vec::new(),
+                    order: DayOrder::default(),
+                    same: Vec::new(),
+                });
             }
             let key = texts(item, "key").unwrap_or_default();
             let mut key: Vec<String> = key.iter().map(|name| field_name(name)).collect();

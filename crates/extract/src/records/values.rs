@@ -327,7 +327,8 @@ mod tests {
 
     fn shown(kind: FieldType, raw: &str) -> String {
         let order = if raw.ends_with(" dmy") { DayOrder::Dmy } else { DayOrder::Mdy };
-        let field = Field { name: "x".to_owned(), kind, columns: Vec::new(), order };
+        let field =
+            Field { name: "x".to_owned(), kind, columns: Vec::new(), order, same: Vec::new() };
         let raw = raw.trim_end_matches(" dmy");
         read(&field, raw).map_or_else(|| "-".to_owned(), |value| value.to_string())
     }

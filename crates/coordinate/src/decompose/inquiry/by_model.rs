@@ -5,7 +5,7 @@ use std::fmt::Write;
 use pikerag_knowledge::records::{FieldType, Quantity};
 use pikerag_knowledge::tables::{By, Condition, Frame, Group, Measure, Order, RecordQuery, Test};
 use pikerag_knowledge::{ChatModel, Question, RecordSchema, Role, Schema};
-use pikerag_organize::unify::folded;
+use pikerag_organize::unify::{folded, one_name};
 use pikerag_prompt::{
     AskError, Prompt, Reply, Unreadable, ask, object, one_line, quiet_headings, text,
 };
@@ -169,7 +169,7 @@ fn condition_of(schema: &RecordSchema, frame: &Frame, said: &Json) -> Option<Con
         (day.len() == 10 && day.starts_with(|c: char| c.is_ascii_digit())).then_some(day)
     };
     let test = match (is.as_str(), field.kind) {
-        ("equals", FieldType::Text) => Test::Is(folded(&value)),
+        ("equals", FieldType::Text) => Test::Is(folded(one_name(field, &value))),
         ("contains", FieldType::Text) => Test::Holds(folded(&value)),
         ("from", FieldType::Date) => Test::Between { from: Some(day("from")?), to: None },
         ("to", FieldType::Date) => Test::Between { from: None, to: Some(day("to")?) },

@@ -10,6 +10,7 @@ use pikerag_language::fold::{Token, tokens};
 use pikerag_language::lexicon::{concepts, meaning};
 use pikerag_language::units;
 use pikerag_language::{is_chinese, is_stop_word, stem};
+use pikerag_organize::unify::folded;
 
 /// Words of a value that is looked for in a question, at most.
 const LONGEST_VALUE: usize = 12;
@@ -171,6 +172,16 @@ fn whole_values<'a>(schema: &'a RecordSchema, frame: &Frame) -> Named<'a> {
                 *counts.entry((stems_of(&words), at, cell.folded.clone())).or_default() += 1;
             }
         }
+        // What means the same names the value that stands for it.
+        for same in schema.fields.get(at).map_or(&[][..], |field| &field.same) {
+            let Some(told) = same.first().map(|first| folded(first)) else { continue };
+            let own = stems_of(&told.split(' ').collect::<Vec<_>>());
+            let Some(count) = counts.get(&(own, at, told.clone())).copied() else { continue };
+            for other in same.iter().skip(1).map(|other| folded(other)) {
+                let stems = stems_of(&other.split(' ').collect::<Vec<_>>());
+                counts.insert((stems, at, told.clone()), count);
+            }
+        }
     }
     most(schema, counts)
 }
@@ -305,7 +316,8 @@ const USUAL: &str = "\
     took take place there overal altogeth pleas respect time period any those with kind type one rank order \
     sort first last more most fewest least than go come next expect forecast predict like 统计 列出 请 \
     请问 分别 一共 总共 根据 资料 文件 文档 记录 数据 获得 发生 进行 情况 所有 \
-    全部 不同 有过 被 得到 会有 显示 时长 时间 involv did do made 做 做了 发生了 单次 每次 一次 需要 出现 应该 要做 need requir occur will should we";
+    全部 不同 有过 被 得到 会有 显示 时长 时间 involv did do made 做 做了 发生了 单次 每次 一次 需要 出现 应该 要做 need requir occur will should we \
+    due becaus caus 由于 因为 导致 引起";
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,7 @@
 //! What does much text say in few words? The documents that the question names, or all passages that fit; each part is told
 //! by itself, and then all of them (PIKE-RAG §3.2, summarizing questions; §5.3.1).
 
+mod overview;
 mod scope;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,16 +10,17 @@ use pikerag_knowledge::{
     Answer, Chunk, Context, Event, Question, Role, Schema, SourceId, TaskClass, Worked, WrittenBy,
 };
 use pikerag_language::{query_terms, sentences};
-use pikerag_organize::context::{Organized, Rules, tokens_of};
+use pikerag_organize::context::{LeftOut, Organized, Rules, organize, tokens_of};
 use pikerag_prompt::{Prompt, Reply, Unreadable, numbered_passages, object, quiet_headings, text};
 use pikerag_reason::{Claim, cite, how_to_answer};
 use serde_json::{Value as Json, json};
 
+use self::overview::{Overview, borne_out, overviews};
 use self::scope::scope;
 use super::compare::number_of;
 use super::wording::Tongue;
 use super::{Outcome, Params};
-use crate::organizing::in_order;
+use crate::organizing::{in_order, told_in_trace};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
@@ -43,14 +45,44 @@ pub(super) async fn answer(
     if given.is_empty() {
         return Ok(Outcome::Nothing("nothing was found to summarize".to_owned(), None));
     }
-    let rules = Rules { tokens: Some(params.summarized.get()), order, ..Rules::default() };
-    let organized = in_order(run, given, rules);
+    let tokens = params.summarized.get();
+    let rules = Rules { tokens: Some(tokens), order, ..Rules::default() };
     let has_models =
         [Role::Summarize, Role::Answer].iter().all(|role| ports.models.of(*role).is_some());
-    match has_models {
-        true => by_model(ports, run, question, organized).await,
-        false => by_quotes(ports, run, question, organized).await,
+    if !has_models {
+        let organized = in_order(run, given, rules);
+        return by_quotes(ports, run, question, organized).await;
     }
+    let scope = by_room(ports, run, given, rules, tokens).await?;
+    by_model(ports, run, question, scope).await
+}
+
+/// What is read: passages, and what stands for those that have no room.
+struct Scope {
+    passages: Organized,
+    overviews: Vec<Overview>,
+    /// Passages that the overviews stand for.
+    stood_for: usize,
+}
+
+/// All passages where there is room for them; else a quarter of the room is for what was said of the others.
+async fn by_room(
+    ports: &Ports,
+    run: &mut Run,
+    given: Vec<Chunk>,
+    rules: Rules,
+    tokens: u32,
+) -> Result<Scope, SolveError> {
+    let narrow = organize(given.clone(), Rules { tokens: Some(tokens - tokens / 4), ..rules });
+    let all = organize(given.clone(), rules);
+    let has_room = all.left_out.iter().all(|(_, why)| *why != LeftOut::NoRoom);
+    let (overviews, stood_for) = match has_room {
+        true => (Vec::new(), 0),
+        false => overviews(ports, &given, &narrow, u64::from(tokens / 4)).await?,
+    };
+    let passages = if overviews.is_empty() { all } else { narrow };
+    told_in_trace(run, given.len(), &passages);
+    Ok(Scope { passages, overviews, stood_for })
 }
 
 /// Chunks that one call reads, with their numbers from 1 on.
@@ -76,10 +108,13 @@ async fn by_model(
     ports: &Ports,
     run: &mut Run,
     question: &Question,
-    organized: Organized,
+    scope: Scope,
 ) -> Result<Outcome, SolveError> {
     let asked = quiet_headings(&question.text);
-    let batches = batches(&organized.kept);
+    let Scope { passages, overviews, .. } = &scope;
+    let read: Vec<Chunk> =
+        passages.kept.iter().chain(overviews.iter().map(|told| &told.shown)).cloned().collect();
+    let batches = batches(&read);
     let shown: Vec<String> =
         batches.iter().map(|batch| numbered_passages(batch.iter().copied())).collect();
     let inputs: Vec<_> = shown
@@ -119,22 +154,26 @@ async fn by_model(
     };
     let is_used = |at: usize| used.is_empty() || used.contains(&(at + 1));
     let mut context = Context::default();
-    organized.kept.iter().for_each(|chunk| context.add(1, chunk.clone()));
-    let claims: Vec<Claim> = points
-        .iter()
-        .enumerate()
-        .filter(|(at, point)| is_used(*at) && !point.quote.is_empty())
-        .filter_map(|(_, point)| {
-            let chunk = organized.kept.get(point.passage.checked_sub(1)?)?;
-            Some(Claim { chunk: chunk.id, quote: point.quote.clone() })
-        })
-        .collect();
+    passages.kept.iter().for_each(|chunk| context.add(1, chunk.clone()));
+    let mut claims: Vec<Claim> = Vec::new();
+    for (_, point) in points.iter().enumerate().filter(|(at, _)| is_used(*at)) {
+        let Some(at) = point.passage.checked_sub(1) else { continue };
+        if let Some(chunk) = passages.kept.get(at).filter(|_| !point.quote.is_empty()) {
+            claims.push(Claim { chunk: chunk.id, quote: point.quote.clone() });
+        }
+        let Some(overview) = at.checked_sub(passages.kept.len()) else { continue };
+        let Some(overview) = overviews.get(overview) else { continue };
+        if let Some((chunk, claim)) = borne_out(ports, overview, &point.text).await? {
+            context.add(1, chunk);
+            claims.push(claim);
+        }
+    }
     let citations = cite(ports.base.as_ref(), &context, &text, &claims).await?;
     run.push(Event::Answered { answer: text.clone() });
     let model = ports.models.need(Role::Answer)?.name().to_owned();
     Ok(Outcome::Answered(Answer {
         text,
-        rationale: covered(Tongue::of(question.query()), &organized),
+        rationale: covered(Tongue::of(question.query()), passages, scope.stood_for),
         refused: false,
         missing: Vec::new(),
         written_by: WrittenBy::LanguageModel { model },
@@ -144,28 +183,39 @@ async fn by_model(
     }))
 }
 
-/// How much was read.
-fn covered(tongue: Tongue, organized: &Organized) -> String {
+/// How much was read, and of how many passages no more than a summary.
+fn covered(tongue: Tongue, organized: &Organized, stood_for: usize) -> String {
     let documents: BTreeSet<SourceId> = organized.kept.iter().map(|chunk| chunk.source).collect();
-    let (kept, left) = (organized.kept.len(), organized.left_out.len());
-    match tongue {
-        Tongue::English => format!(
-            "Read: {kept} passages of {} documents; {left} more were left out ({}).",
-            documents.len(),
-            organized
-                .reasons()
-                .iter()
-                .map(|(why, count)| format!("{count} {why}"))
-                .collect::<Vec<_>>()
-                .join(", ")
-        )
-        .replace("; 0 more were left out ()", ""),
-        Tongue::Chinese => {
-            let left =
-                if left == 0 { String::new() } else { format!("，另有 {left} 段未读") };
-            format!("已读 {} 份文档的 {kept} 段{left}。", documents.len())
-        }
-    }
+    let (kept, documents) = (organized.kept.len(), documents.len());
+    let left = organized.left_out.len() - stood_for.min(organized.left_out.len());
+    let is_english = tongue == Tongue::English;
+    let read = match tongue {
+        Tongue::English => format!("Read: {kept} passages of {documents} documents"),
+        Tongue::Chinese => format!("已读 {documents} 份文档的 {kept} 段"),
+    };
+    let summaries = match tongue {
+        Tongue::English => format!("of {stood_for} more their summaries"),
+        Tongue::Chinese => format!("另有 {stood_for} 段只读了摘要"),
+    };
+    let unread = match tongue {
+        Tongue::English => format!("{left} more were left out ({})", why(organized, stood_for)),
+        Tongue::Chinese => format!("另有 {left} 段未读"),
+    };
+    let parts = [(1, read), (stood_for, summaries), (left, unread)];
+    let parts = parts.into_iter().filter(|(count, _)| 0 < *count).map(|(_, part)| part);
+    let said = parts.collect::<Vec<_>>().join(if is_english { "; " } else { "，" });
+    said + if is_english { "." } else { "。" }
+}
+
+/// Why passages were left out of which not even a summary was read.
+fn why(organized: &Organized, stood_for: usize) -> String {
+    let no_room = LeftOut::NoRoom.as_str();
+    let reasons = organized.reasons().into_iter().map(|(why, count)| match why == no_room {
+        true => (why, count - stood_for.min(count)),
+        false => (why, count),
+    });
+    let told = reasons.filter(|(_, count)| 0 < *count).map(|(why, count)| format!("{count} {why}"));
+    told.collect::<Vec<_>>().join(", ")
 }
 
 /// Without a model: the sentences that stand for the others, in reading order.
@@ -191,7 +241,7 @@ async fn by_quotes(
     run.push(Event::Answered { answer: text.clone() });
     Ok(Outcome::Answered(Answer {
         text,
-        rationale: covered(Tongue::of(question.query()), &organized),
+        rationale: covered(Tongue::of(question.query()), &organized, 0),
         refused: false,
         missing: Vec::new(),
         written_by: WrittenBy::Quotation,

@@ -1,9 +1,7 @@
 //! What is to be summarized? What bears a tag, documents, files and folders by their names, else what fits best.
 
-use std::collections::BTreeMap;
-
 use pikerag_extract::tag_key;
-use pikerag_knowledge::{Chunk, ChunkId, Event, SourceId, file_part};
+use pikerag_knowledge::{Chunk, Event, SourceId, file_part};
 use pikerag_organize::context::ReadingOrder;
 use pikerag_organize::unify::folded;
 
@@ -39,9 +37,15 @@ pub(super) async fn scope(
     if named.is_empty() {
         return Ok((found(ports, query).await?, ReadingOrder::Document));
     }
-    let titles: Vec<&str> = named.values().map(String::as_str).collect();
+    let titles: Vec<&str> = named.iter().map(|(_, title)| title.as_str()).collect();
     run.push(Event::Noted { note: format!("Summarizes {}.", titles.join(", ")) });
-    Ok((chunks_of(ports, named.keys().copied().collect()).await?, ReadingOrder::Given))
+    let chunks = chunks_of(ports, &named.iter().map(|(id, _)| *id).collect::<Vec<_>>()).await?;
+    if chunks.len() == CHUNKS {
+        let note =
+            format!("Of longer documents, or more, the first {CHUNKS} passages are looked at.");
+        run.push(Event::Noted { note });
+    }
+    Ok((chunks, ReadingOrder::Given))
 }
 
 /// The chunks that bear a tag which the question calls so: `… tagged "aspirin"`, `标签为…的`; none where no chunk bears it.
@@ -58,8 +62,9 @@ async fn tagged(ports: &Ports, query: &str) -> Result<Option<(String, Vec<Chunk>
     Ok((!chunks.is_empty()).then(|| (tag.to_owned(), chunks)))
 }
 
-/// The documents that the question names by title, file or folder, the longest name first; all of one file that holds many.
-async fn named(ports: &Ports, query: &str) -> Result<BTreeMap<SourceId, String>, SolveError> {
+/// The documents that the question names by title, file or folder, by URI, with their titles: those whose name is the
+/// longest; all of one file that holds many.
+async fn named(ports: &Ports, query: &str) -> Result<Vec<(SourceId, String)>, SolveError> {
     let asked = format!(" {} ", folded(query));
     let mut found: Vec<(usize, SourceId, String)> = Vec::new();
     for source in ports.base.sources().await? {
@@ -87,16 +92,18 @@ async fn named(ports: &Ports, query: &str) -> Result<BTreeMap<SourceId, String>,
     Ok(whole.map(|(_, id, title)| (id, title)).collect())
 }
 
-async fn chunks_of(ports: &Ports, sources: Vec<SourceId>) -> Result<Vec<Chunk>, SolveError> {
-    let ids: Vec<ChunkId> = ports
-        .base
-        .chunks_in_sources(&sources, CHUNKS)
-        .await?
-        .into_iter()
-        .flatten()
-        .take(CHUNKS)
-        .collect();
-    Ok(ports.base.chunks(&ids).await?)
+/// The passages of these documents, [`CHUNKS`] of them at most.
+async fn chunks_of(ports: &Ports, sources: &[SourceId]) -> Result<Vec<Chunk>, SolveError> {
+    let mut chunks: Vec<Chunk> = Vec::new();
+    for source in sources {
+        let room = CHUNKS - chunks.len();
+        if room == 0 {
+            break;
+        }
+        let first = ports.base.first_chunks(*source, room).await?;
+        chunks.extend(first.into_iter().filter(Chunk::is_searchable));
+    }
+    Ok(chunks)
 }
 
 async fn found(ports: &Ports, query: &str) -> Result<Vec<Chunk>, SolveError> {
