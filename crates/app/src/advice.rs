@@ -9,6 +9,7 @@ use pikerag_engine::parts::{
 };
 use pikerag_engine::settings::SettingsError;
 use pikerag_engine::{DoctorCheck, DoctorFinding, EngineError, FeedbackError, Notice};
+use pikerag_server::ServeError;
 
 /// What an interrupted run ends with.
 pub(crate) const GO_ON: &str =
@@ -120,6 +121,23 @@ fn joined(advice: Option<String>) -> String {
     advice.map(|advice| format!("; {advice}")).unwrap_or_default()
 }
 
+/// What to do about a server that does not run.
+fn serving(error: &ServeError) -> Option<String> {
+    let advice = match error {
+        ServeError::NoAddress { .. } => {
+            "such as 127.0.0.1, 0.0.0.0, ::1, or a name of this machine"
+        }
+        ServeError::NeedsKey { .. } => {
+            "`pikerag keys make NAME` makes one; without, it listens on this machine alone"
+        }
+        ServeError::NotBound { .. } => {
+            "see that no other server has it, or `--port N` names another port"
+        }
+        ServeError::Keys(_) => return None,
+    };
+    Some(advice.to_owned())
+}
+
 /// What to do about one of the errors of a chain.
 fn about(error: &(dyn Error + 'static)) -> Option<String> {
     let fixed = |advice: &str| Some(advice.to_owned());
@@ -131,6 +149,9 @@ fn about(error: &(dyn Error + 'static)) -> Option<String> {
     }
     if let Some(error) = error.downcast_ref::<FileError>() {
         return about_file(error);
+    }
+    if let Some(error) = error.downcast_ref::<ServeError>() {
+        return serving(error);
     }
     match error.downcast_ref() {
         Some(BaseProblem::ReadOnly { .. }) => {

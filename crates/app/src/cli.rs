@@ -7,6 +7,7 @@ mod look;
 mod misuse;
 mod requests;
 mod runs;
+mod serve;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ pub(crate) use self::look::{
 };
 use self::misuse::misuse;
 pub(crate) use self::runs::{Runs, RunsVerb};
+pub(crate) use self::serve::{Keys, KeysVerb, MakeKey, ScopeName, Serve};
 
 /// Turns documents into an inspectable knowledge base and answers hard questions over it, with the
 /// reasoning shown, each claim traced to its source, and the bill known beforehand.
@@ -155,6 +157,12 @@ pub(crate) enum Command {
     },
     /// Look at tags, and edit their classes and pairs.
     Tags(Tags),
+    /// Serve the base to programs: REST, and the protocols of `OpenAI`, Ollama, Dify and MCP.
+    Serve(Serve),
+    /// Serve the base to an assistant over standard input and output (Model Context Protocol).
+    Mcp,
+    /// Make, list and take back the keys that a server asks for.
+    Keys(Keys),
     /// Check settings, weights, endpoints and the programs that help to read files.
     Doctor,
     /// Measure methods on a set of questions.

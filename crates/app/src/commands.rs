@@ -14,6 +14,7 @@ mod methods;
 mod parse;
 mod records;
 mod runs;
+mod serve;
 mod tags;
 mod trust;
 
@@ -36,7 +37,16 @@ pub(crate) async fn run(arguments: Arguments, environment: &Environment) -> anyh
         Command::Trust(trust) => return trust::trust(trust, &flags, environment, json),
         _ => {}
     }
-    let engine = Arc::new(pikerag_engine::open(Settings::load(&flags, environment)?)?);
+    let mut settings = Settings::load(&flags, environment)?;
+    if let Command::Serve(arguments) = &arguments.command {
+        serve::set(&mut settings, arguments);
+        return serve::serve(pikerag_engine::open(settings)?, json, arguments).await;
+    }
+    if let Command::Mcp = &arguments.command {
+        Box::pin(pikerag_server::speak_mcp(pikerag_engine::open(settings)?)).await?;
+        return Ok(0);
+    }
+    let engine = Arc::new(pikerag_engine::open(settings)?);
     let interrupted = interrupt::listen(&engine)?;
     let result = verb(&engine, json, &arguments.command).await;
     match interrupted.code() {
@@ -47,9 +57,13 @@ pub(crate) async fn run(arguments: Arguments, environment: &Environment) -> anyh
 
 async fn verb(engine: &Engine, json: bool, command: &Command) -> anyhow::Result<u8> {
     match command {
-        Command::Init | Command::Trust(_) | Command::ParseChild(_) | Command::RunLimited(_) => {
-            Ok(0)
-        }
+        Command::Init
+        | Command::Trust(_)
+        | Command::Serve(_)
+        | Command::Mcp
+        | Command::ParseChild(_)
+        | Command::RunLimited(_) => Ok(0),
+        Command::Keys(keys) => serve::keys(engine, json, &keys.verb),
         Command::Index(index) => index::index(engine, json, index).await,
         Command::Estimate(estimate) => index::estimate(engine, json, estimate).await,
         Command::Delete(delete) => keep::delete(engine, json, delete).await,

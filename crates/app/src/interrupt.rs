@@ -47,6 +47,23 @@ pub(crate) fn listen(engine: &Arc<Engine>) -> std::io::Result<Interrupted> {
     Ok(interrupted)
 }
 
+/// Waits for the first signal to end; the one after it ends the program at once.
+pub(crate) async fn signalled() {
+    let signals = || -> std::io::Result<Signals> {
+        Ok(Signals {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    };
+    // Where signals cannot be heard, they end the program by themselves.
+    let Ok(mut signals) = signals() else { return std::future::pending().await };
+    signals.next().await;
+    tokio::spawn(async move {
+        let code = signals.next().await;
+        std::process::exit(i32::from(code));
+    });
+}
+
 struct Signals {
     interrupt: Signal,
     terminate: Signal,

@@ -47,10 +47,12 @@ fn main() -> ExitCode {
     }
     let environment = Environment::read();
     output::start_log(arguments.verbose, environment.get("PIKERAG_LOG"));
+    let is_server = matches!(arguments.command, cli::Command::Serve(_));
+    let processors = std::thread::available_parallelism().map_or(2, usize::from);
     let runtime = match tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(if is_server { processors.max(2) } else { 2 })
         // Each thread brings a heap arena along; the store's short reads need few of them.
-        .max_blocking_threads(4)
+        .max_blocking_threads(if is_server { 4 * processors } else { 4 })
         .enable_all()
         .build()
     {

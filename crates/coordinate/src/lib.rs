@@ -4,6 +4,7 @@
 mod candidates;
 mod certainty;
 mod conclude;
+mod conversation;
 pub mod decompose;
 pub mod estimate;
 mod fork;
@@ -24,6 +25,7 @@ mod tagging;
 mod verdict;
 pub mod waiting;
 
+pub use conversation::{Turn, standalone};
 pub use fork::Retrace;
 pub use grounds::find_support;
 pub use methods::{Method, Overrides, UnknownMethod, Weights, answer};

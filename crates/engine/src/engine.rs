@@ -1,5 +1,6 @@
 //! What stands behind every request? The adapters behind the ports, put together from settings.
 
+mod callers;
 mod cost;
 mod embedding;
 mod endpoints;
@@ -8,8 +9,9 @@ mod named;
 mod reranking;
 mod weights;
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use pikerag_coordinate::ingest::{Available, Params, Tools};
 use pikerag_coordinate::methods::adaptive::try_out;
@@ -22,6 +24,7 @@ use pikerag_models::{CallContext, MemoryLedger, Meter, Mode, Pins, Transport};
 use pikerag_store::{Base, DATABASE};
 use tokio_util::sync::CancellationToken;
 
+pub use self::callers::{Grant, Share};
 pub use self::cost::{Cost, CostPart};
 use crate::costs::Costs;
 use crate::error::{EngineError, Result};
@@ -48,12 +51,17 @@ pub fn open(settings: Settings) -> Result<Engine> {
     };
     Ok(Engine {
         meter: Arc::new(Meter::new(settings.prices.clone(), settings.cap)),
+        share: None,
+        visible: Filter::default(),
         settings,
-        reader: Arc::new(reader),
-        transport: Transport::default(),
-        local: OnceLock::new(),
-        multilingual: OnceLock::new(),
-        local_reranker: OnceLock::new(),
+        shared: Arc::new(Shared {
+            reader: Arc::new(reader),
+            transport: Transport::default(),
+            local: OnceLock::new(),
+            multilingual: OnceLock::new(),
+            local_reranker: OnceLock::new(),
+        }),
+        opened: Arc::default(),
         cancel: CancellationToken::new(),
     })
 }
@@ -63,13 +71,29 @@ pub fn open(settings: Settings) -> Result<Engine> {
 pub struct Engine {
     settings: Settings,
     meter: Arc<Meter>,
+    /// What this caller may spend of it; all that there is, if none.
+    share: Option<Arc<Meter>>,
+    /// What this caller may see of the base.
+    visible: Filter,
+    shared: Arc<Shared>,
+    opened: Arc<Mutex<Option<Opened>>>,
+    cancel: CancellationToken,
+}
+
+/// What engines over several bases, and for several callers, have in common.
+struct Shared {
     transport: Transport,
     reader: Arc<SandboxedReader>,
     /// Local weights are opened once.
     local: OnceLock<Result<weights::Local, String>>,
     multilingual: OnceLock<Option<Arc<dyn Embedder>>>,
     local_reranker: OnceLock<Result<Arc<dyn Reranker>, String>>,
-    cancel: CancellationToken,
+}
+
+/// A base that is held open, and which file it is.
+struct Opened {
+    base: Base,
+    file: (u64, u64),
 }
 
 /// The method for whoever names none.
@@ -109,19 +133,42 @@ impl Engine {
         self.settings.base.join(DATABASE).is_file()
     }
 
-    /// The base, which must be there.
+    /// The base, which must be there, for a caller who may see all of it.
     pub(crate) fn base(&self) -> Result<Base> {
-        if !self.has_base() {
-            return Err(EngineError::NoBase { folder: self.settings.base.clone() });
+        if !self.sees_all() {
+            return Err(EngineError::OnlyPart);
         }
-        Ok(Base::open(&self.settings.base)?)
+        self.base_in_part()
+    }
+
+    /// The same for a verb that looks through [`Engine::snapshot`] alone, which shows each caller what that one may see.
+    pub(crate) fn base_in_part(&self) -> Result<Base> {
+        let path = self.settings.base.join(DATABASE);
+        let no_base = || EngineError::NoBase { folder: self.settings.base.clone() };
+        let file = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file);
+        let file = file.map(|file| (file.dev(), file.ino())).ok_or_else(no_base)?;
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*opened {
+            Some(held) if held.file == file => Ok(held.base.clone()),
+            _ => {
+                let base = Base::open(&self.settings.base)?;
+                *opened = Some(Opened { base: base.clone(), file });
+                Ok(base)
+            }
+        }
     }
 
     pub(crate) fn base_or_create(&self) -> Result<Base> {
+        if self.has_base() {
+            let base = self.base()?;
+            if !base.is_read_only() {
+                return Ok(base);
+            }
+        }
         Ok(Base::open_or_create(&self.settings.base)?)
     }
 
-    /// The base as it stands now, and of it what the filter admits: what a question reads.
+    /// The base as it stands now, and of it what the filter admits and the caller may see: what a question reads.
     ///
     /// # Errors
     /// The base does not have a field of the filter, or the filter admits nothing.
@@ -130,7 +177,7 @@ impl Engine {
         base: &Base,
         filter: &Filter,
     ) -> Result<Arc<dyn KnowledgeBase>> {
-        let snapshot = base.snapshot(filter).await?;
+        let snapshot = base.snapshot(&self.seen(filter)).await?;
         if !filter.is_empty() && snapshot.chunk_count().await? == 0 {
             return Err(EngineError::NothingAdmitted { filter: filter.clone() });
         }
@@ -189,7 +236,7 @@ impl Engine {
     pub(crate) async fn tools(&self, base: &Base) -> Result<Tools> {
         Ok(Tools {
             base: Arc::new(base.clone()),
-            reader: self.reader.clone(),
+            reader: self.shared.reader.clone(),
             models: self.models(Arc::new(base.clone()))?,
             embedder: self.embedder_on(base).await?,
         })
@@ -197,12 +244,12 @@ impl Engine {
 
     /// Reads files, each in a process of its own, by their paths.
     pub(crate) fn reader(&self) -> &SandboxedReader {
-        &self.reader
+        &self.shared.reader
     }
 
     /// The same by names that count from a folder.
     pub(crate) fn reader_at(&self, root: &Path) -> SandboxedReader {
-        SandboxedReader { root: root.to_owned(), ..self.reader.as_ref().clone() }
+        SandboxedReader { root: root.to_owned(), ..self.shared.reader.as_ref().clone() }
     }
 
     /// The settings, and what a request asks for besides.
@@ -228,7 +275,7 @@ impl Engine {
 
     fn calls(&self, ledger: Arc<dyn Ledger>, mode: Mode) -> CallContext {
         let mode = if self.settings.replay { Mode::ReplayOnly } else { mode };
-        let (meter, transport) = (Arc::clone(&self.meter), self.transport.clone());
+        let (meter, transport) = (Arc::clone(&self.meter), self.shared.transport.clone());
         CallContext { ledger, mode, pins: Pins::default(), meter, transport }
     }
 
@@ -248,11 +295,11 @@ impl Engine {
     pub(crate) fn models_of_run(&self, base: &Base, events: &[RunEvent]) -> Result<Models> {
         let pins = Pins::all(events.iter().flat_map(|event| event.calls.iter().cloned()));
         let calls = self.calls(Arc::new(base.clone()), Mode::ReplayOnly);
-        endpoints::models(&self.settings, &CallContext { pins, ..calls })
+        endpoints::models(&self.settings, &CallContext { pins, ..calls }, self.share.as_ref())
     }
 
     fn models(&self, ledger: Arc<dyn Ledger>) -> Result<Models> {
-        endpoints::models(&self.settings, &self.calls(ledger, Mode::Record))
+        endpoints::models(&self.settings, &self.calls(ledger, Mode::Record), self.share.as_ref())
     }
 
     /// The model of a role whose calls the base records; `None` if none is set.
@@ -276,7 +323,7 @@ impl Engine {
             mode: Mode::ReplayOnly,
             ..self.calls(Arc::new(base.clone()), Mode::ReplayOnly)
         };
-        let models = endpoints::models(&self.settings, &calls).ok()?;
+        let models = endpoints::models(&self.settings, &calls, self.share.as_ref()).ok()?;
         let trial = try_out(models.of(Role::Look)?).await.ok()?;
         Some(trial.reads_at_once())
     }

@@ -2,6 +2,7 @@
 //! to do about them, in words of flags and commands, each face adds itself.
 
 mod feedback;
+mod judged;
 
 use std::path::PathBuf;
 
@@ -42,6 +43,12 @@ pub enum EngineError {
         /// Where it was looked for.
         folder: PathBuf,
     },
+    /// Whoever asks may see a part of the base, and this cannot be done with a part.
+    #[error("this needs all of the base, and a part of it may be seen")]
+    OnlyPart,
+    /// The base has no such chunk, or it may not be seen.
+    #[error("there is no chunk {id}")]
+    NoChunk { id: String },
     /// The base has no such file.
     #[error("{path} is not in the knowledge base")]
     NoFile { path: String },
@@ -288,6 +295,8 @@ impl EngineError {
             Self::NoBase { .. } => "no-base",
             Self::Store(StoreError::NoField { .. }) => "no-such-field",
             Self::NothingAdmitted { .. } => "nothing-admitted",
+            Self::OnlyPart => "only-part",
+            Self::NoChunk { .. } => "no-such-chunk",
             Self::NoFile { .. } => "no-such-file",
             Self::NoOriginal { .. } => "no-original",
             Self::NoBackup { .. } => "no-such-backup",
@@ -347,53 +356,6 @@ impl EngineError {
             Self::CorpusUnreadable { .. } => "unreadable-corpus",
             Self::CorpusIncomplete { .. } => "incomplete-corpus",
         }
-    }
-
-    /// Whether the request itself is at fault, whatever the base holds: it names what no base could have, leaves out
-    /// what is needed, or asks for what does not go together.
-    pub fn is_misuse(&self) -> bool {
-        matches!(
-            self,
-            Self::NoMethod(_)
-                | Self::NoSearch(_)
-                | Self::EmptyQuestion
-                | Self::ClassOfOtherMethod { .. }
-                | Self::EmptyQuery
-                | Self::NoWord { .. }
-                | Self::NoDecision { .. }
-                | Self::NamedTwice { .. }
-                | Self::BadParameter { .. }
-                | Self::CorporaDoNotFit { .. }
-                | Self::NoRunFolder
-                | Self::NoDataFolder
-                | Self::Settings(SettingsError::NoneInFlight)
-                | Self::Eval(
-                    EvalError::NoSuchFormat { .. }
-                        | EvalError::NoSuchPreset { .. }
-                        | EvalError::BadMethod { .. }
-                )
-        ) || matches!(self, Self::Feedback(error) if error.is_misuse())
-    }
-
-    /// Whether somebody stopped it.
-    pub fn is_cancelled(&self) -> bool {
-        matches!(self, Self::Cancelled | Self::Solve(SolveError::Cancelled))
-    }
-
-    /// Whether it came of a spent budget.
-    pub fn is_over_budget(&self) -> bool {
-        if let Self::CorpusIncomplete { over_budget, .. } = self {
-            return *over_budget;
-        }
-        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(self);
-        while let Some(error) = cause {
-            let model = error.downcast_ref::<ModelError>();
-            if matches!(model, Some(ModelError::OverBudget { .. })) {
-                return true;
-            }
-            cause = error.source();
-        }
-        false
     }
 }
 

@@ -29,19 +29,20 @@ mod engine;
 mod error;
 mod files;
 mod graph;
+pub mod keys;
 mod names;
 mod notice;
 mod ours;
 mod presence;
 pub mod sandbox;
 pub mod settings;
+pub mod uploads;
 mod verbs;
 
 pub use pikerag_knowledge as knowledge;
 
 /// What other crates of ours return, as it is in responses and errors.
 pub mod parts {
-    pub use pikerag_coordinate::SolveError;
     pub use pikerag_coordinate::estimate::Estimate;
     pub use pikerag_coordinate::ingest::{
         FileError, Lacking, Learned, Outcome, Report as IndexReport, mark_in_words,
@@ -50,19 +51,20 @@ pub mod parts {
     pub use pikerag_coordinate::methods::{
         Cost as MethodCost, Described, Description, Range, WithoutModel,
     };
+    pub use pikerag_coordinate::{SolveError, Turn};
     pub use pikerag_eval::EvalError;
     pub use pikerag_eval::cost_model::{Bill, Expected};
     pub use pikerag_eval::presets::Preset;
     pub use pikerag_eval::recall::{Line as RecallLine, table as recall_table};
     pub use pikerag_eval::report::{Report as EvalReport, text as eval_text};
-    pub use pikerag_models::withheld_keys;
+    pub use pikerag_models::{Secret, withheld_keys};
     pub use pikerag_parse::Parsed;
     pub use pikerag_retrieve::RetrieveError;
     pub use pikerag_store::{BaseProblem, Copied, Finding, Health, Originals, Part, Remains};
 }
 
 pub use crate::chart::svg_chart;
-pub use crate::engine::{Cost, CostPart, Engine, open};
+pub use crate::engine::{Cost, CostPart, Engine, Grant, Share, open};
 pub use crate::error::{EngineError, FeedbackError, Result};
 pub use crate::graph::called;
 pub use crate::notice::Notice;

@@ -1,7 +1,7 @@
 //! What do we say ourselves, in every prompt? The templates of all steps: a line of theirs is no sign of a document.
 
 /// The templates, by their files. Steps keep them to themselves; who forgets has to know all.
-pub(crate) const OURS: [&str; 74] = [
+pub(crate) const OURS: [&str; 75] = [
     include_str!("../../coordinate/src/decompose/prompts/inquire.md"),
     include_str!("../../coordinate/src/decompose/prompts/propose.md"),
     include_str!("../../coordinate/src/decompose/prompts/select_atom.md"),
@@ -58,6 +58,7 @@ pub(crate) const OURS: [&str; 74] = [
     include_str!("../../coordinate/src/methods/prompts/tree_of_thought_value.md"),
     include_str!("../../coordinate/src/methods/prompts/zero_shot_cot.md"),
     include_str!("../../coordinate/src/prompts/grade.md"),
+    include_str!("../../coordinate/src/prompts/standalone.md"),
     include_str!("../../coordinate/src/prompts/tag_rewrite.md"),
     include_str!("../../eval/src/prompts/consistent.md"),
     include_str!("../../eval/src/prompts/criteria.md"),

@@ -10,6 +10,7 @@ mod perspectives;
 mod rerank;
 mod resolve;
 mod runs;
+mod server;
 mod trust;
 
 use std::collections::BTreeMap;
@@ -31,6 +32,7 @@ pub use self::environment::Environment;
 pub(crate) use self::environment::{this_folder, this_program};
 pub use self::rerank::{RerankSettings, Reranks};
 pub use self::resolve::{Flags, settings_path};
+pub use self::server::{DEFAULT_BASE, ServerSettings};
 pub use self::trust::{TrustState, TrustedFile, distrust, trust, trusted};
 use crate::notice::Notice;
 use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};
@@ -85,6 +87,8 @@ pub struct Settings {
     pub author: Option<String>,
     /// How long runs are kept, and how many.
     pub runs: RunLimits,
+    /// How a server is reached, and what it serves.
+    pub server: ServerSettings,
     /// A folder of the user's own for what the program remembers across bases; `None` where there is no place for it.
     pub state: Option<PathBuf>,
     /// What somebody who indexes should know of these settings.

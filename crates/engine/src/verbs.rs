@@ -5,6 +5,7 @@ pub(crate) mod ask;
 mod backup;
 mod check;
 mod classify;
+mod converse;
 mod delete;
 mod doctor;
 mod estimate;
@@ -20,6 +21,7 @@ mod methods;
 mod original;
 mod parse;
 mod progress;
+mod read;
 mod records;
 mod runs;
 mod search;
@@ -85,6 +87,7 @@ mod tests {
             rerank: None,
             filter: Filter::default(),
         }));
+        spawnable(engine.standalone(&[], ""));
         spawnable(engine.status());
         spawnable(engine.files());
         spawnable(engine.records(&RecordsRequest::default()));

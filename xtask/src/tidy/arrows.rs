@@ -9,7 +9,7 @@ use super::{Finding, Tree};
 /// Our crates, by folder, and those that each may depend on. Tests may see anything.
 ///
 /// Those [`FOR_TESTS`] stand on the right of no line.
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: [(&str, &[&str]); 20] = [
     ("knowledge", &[]),
     ("language", &[]),
     ("prompt", &["knowledge", "language"]),
@@ -27,7 +27,8 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ),
     ("eval", &["knowledge", "language", "prompt", "coordinate"]),
     ("engine", ALL_BUT_FACES),
-    ("app", &["engine"]),
+    ("server", &["engine"]),
+    ("app", &["engine", "server"]),
     ("doubles", &["knowledge"]),
     ("contract", &["knowledge", "language"]),
     ("test-support", &[]),
@@ -54,12 +55,13 @@ const ALL_BUT_FACES: &[&str] = &[
 const FOR_TESTS: [&str; 3] = ["doubles", "contract", "test-support"];
 
 /// Foreign crates that only some of ours may depend on.
-const RESERVED: [(&str, &[&str]); 7] = [
+const RESERVED: [(&str, &[&str]); 8] = [
     ("reqwest", &["models"]),      // Only `models` speaks HTTP outward.
     ("rusqlite", &["store"]),      // Only `store` speaks SQL
     ("tantivy", &["store"]),       // and keeps indexes.
     ("clap", &["app"]),            // Only the command line knows flags,
     ("indicatif", &["app"]),       // and draws on a terminal.
+    ("axum", &["server"]),         // Only the server is spoken to over HTTP.
     ("rlimit", &["engine"]),       // Only the sandbox limits processes.
     ("anyhow", &["app", "xtask"]), // Libraries return errors that a caller can tell apart.
 ];

@@ -21,7 +21,9 @@ pub(crate) async fn records(
     json: bool,
     arguments: &Records,
 ) -> anyhow::Result<u8> {
-    let found = engine.records(&RecordsRequest { schema: arguments.schema.clone() }).await?;
+    let found = engine
+        .records(&RecordsRequest { schema: arguments.schema.clone(), ..RecordsRequest::default() })
+        .await?;
     if json {
         say_json(&found)?;
     } else if arguments.csv {

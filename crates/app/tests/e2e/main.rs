@@ -51,6 +51,10 @@ mod rerank;
 #[cfg(test)]
 mod runs;
 #[cfg(test)]
+mod serve;
+#[cfg(test)]
+mod serving;
+#[cfg(test)]
 mod stub_workload;
 #[cfg(test)]
 mod syscalls;

@@ -9,7 +9,9 @@ use pikerag_coordinate::ingest::{
     ChunkBy, Params, Sample, Summarized, TagParams, keyed_pair, learn,
 };
 use pikerag_coordinate::methods::{adaptive, pike, ra_isf};
-use pikerag_coordinate::{Certainty, Method, Models, Ports, RetrievalParams, Tables, TagUse};
+use pikerag_coordinate::{
+    Certainty, Method, Models, Ports, RetrievalParams, Tables, TagUse, Turn, standalone,
+};
 use pikerag_doubles::{HashEmbedder, ScriptedChat, prompt};
 use pikerag_extract::{ChunkParams, propose_by_model};
 use pikerag_knowledge::{
@@ -136,6 +138,10 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
             // What a method makes of such replies is not asked here.
             solve(&ports, &question, method).await.ok();
         }
+    }
+    for injection in INJECTIONS {
+        let turn = |is_persons| Turn { is_persons, text: format!("The crane. {injection}") };
+        standalone(&chat, &[turn(true), turn(false)], &format!("And who? {injection}")).await.ok();
     }
     let templates = templates();
     let mut missing: BTreeSet<&str> =

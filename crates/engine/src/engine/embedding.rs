@@ -83,12 +83,12 @@ impl Engine {
     }
 
     fn local(&self) -> Result<weights::Local, String> {
-        self.local.get_or_init(|| weights::open(&self.settings.weights)).clone()
+        self.shared.local.get_or_init(|| weights::open(&self.settings.weights)).clone()
     }
 
     fn multilingual(&self) -> Option<Arc<dyn Embedder>> {
         let open = || weights::open_multilingual(&self.settings.weights);
-        self.multilingual.get_or_init(open).clone()
+        self.shared.multilingual.get_or_init(open).clone()
     }
 }
 

@@ -13,8 +13,19 @@ use crate::error::{EngineError, Result};
 use crate::settings::{ChatSettings, PerspectiveSettings, Settings};
 
 /// Models for all roles that have one. Roles that share an endpoint share its stack, so that its limits hold
-/// for all of them together.
-pub(super) fn models(settings: &Settings, calls: &CallContext) -> Result<Models> {
+/// for all of them together. Where whoever asks has a share of what may be spent, their calls count there too.
+pub(super) fn models(
+    settings: &Settings,
+    calls: &CallContext,
+    share: Option<&Arc<Meter>>,
+) -> Result<Models> {
+    let metered = |chat: &ChatSettings| -> Result<Arc<dyn ChatModel>, ModelError> {
+        let model = build(chat, calls)?;
+        Ok(match share {
+            Some(share) => Arc::new(Portion::new(model, Arc::clone(share))),
+            None => model,
+        })
+    };
     let mut built: Vec<(&Arc<ChatSettings>, Arc<dyn ChatModel>)> = Vec::new();
     let mut models = Models { certainty: settings.methods.certainty, ..Models::default() };
     for role in Role::ALL {
@@ -23,7 +34,7 @@ pub(super) fn models(settings: &Settings, calls: &CallContext) -> Result<Models>
             Some((_, model)) => model.clone(),
             None => {
                 let model =
-                    build(chat, calls).map_err(|source| EngineError::Endpoint { role, source })?;
+                    metered(chat).map_err(|source| EngineError::Endpoint { role, source })?;
                 built.push((chat, model.clone()));
                 model
             }
@@ -38,14 +49,14 @@ pub(super) fn models(settings: &Settings, calls: &CallContext) -> Result<Models>
         let model = match chat.as_ref().filter(|_| !settings.offline) {
             None => None,
             Some(chat) => Some(
-                build(chat, calls)
+                metered(chat)
                     .map_err(|source| EngineError::Endpoint { role: Role::Reason, source })?,
             ),
         };
         perspectives.push(Perspective { name: name.clone(), about: about.clone(), model });
     }
     models.perspectives = perspectives.into();
-    models.shares = Some(Arc::new(OfMeter(Arc::clone(&calls.meter))));
+    models.shares = Some(Arc::new(OfMeter(Arc::clone(share.unwrap_or(&calls.meter)))));
     Ok(models)
 }
 

@@ -51,7 +51,7 @@ impl Engine {
                     .map_err(EngineError::RerankEndpoint)
             }
             Reranks::Local { folder } => {
-                let opened = self.local_reranker.get_or_init(|| open(folder)).clone();
+                let opened = self.shared.local_reranker.get_or_init(|| open(folder)).clone();
                 opened.map(Some).map_err(|reason| EngineError::NoRerankWeights {
                     folder: folder.clone(),
                     reason,

@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::rerank::RerankTable;
 use super::runs::RunsTable;
+use super::server::ServerTable;
 use super::{Chunking, SettingsError};
 
 /// Reads the text of a settings file. An error names the place and never shows what stands there: it may be a key.
@@ -91,6 +92,7 @@ pub(super) struct SettingsFile {
     pub(super) perspectives: Vec<PerspectiveTable>,
     pub(super) retrieval: RetrievalTable,
     pub(super) runs: RunsTable,
+    pub(super) server: ServerTable,
 }
 
 /// How chunks are found.

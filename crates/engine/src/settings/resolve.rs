@@ -111,6 +111,7 @@ fn resolve(
         search: set.search,
     };
     let perspectives = perspectives(&file, chat);
+    let state = trust::state(environment);
     let base = flags.base.clone();
     let base = base.or_else(|| environment.get("PIKERAG_BASE").map(PathBuf::from));
     Ok(Settings {
@@ -118,7 +119,8 @@ fn resolve(
         offline: flags.offline,
         replay: flags.replay,
         program: None,
-        state: trust::state(environment),
+        server: file.server.resolve(state.as_deref())?,
+        state,
         chat: shared(&tables),
         embed: embed(&file.embed, flags.offline)?,
         embed_prefixes: EmbedPrefixes {

@@ -11,6 +11,7 @@ use super::SettingsError;
 use super::environment::Environment;
 use super::file::{ChatTable, EmbedKind, LimitsTable, MOST_PARSERS, SettingsFile, parse};
 use super::runs::RunsTable;
+use super::server::ServerTable;
 
 /// A settings file that is trusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -132,8 +133,8 @@ pub(super) fn check(
 }
 
 /// The settings of a file that decide where requests go and with what, what is started or unpacked, what money is
-/// counted with, how much harm a hostile document can do, what of the user's is deleted, and which of the user's bases
-/// and files are taken.
+/// counted with, how much harm a hostile document can do, what of the user's is deleted, which of the user's bases
+/// and files are taken, and who may ask for them.
 fn needing_trust(file: &SettingsFile) -> Vec<String> {
     let mut names = of_chat("chat", &file.chat);
     for (role, table) in &file.roles {
@@ -166,6 +167,7 @@ fn needing_trust(file: &SettingsFile) -> Vec<String> {
         ("tools.soffice", tools.soffice.is_some()),
         ("prices", !file.prices.is_empty()),
         ("limits", widens(&file.limits)),
+        ("server", file.server != ServerTable::default()),
         ("runs", file.runs.keep < runs.keep || file.runs.days < runs.days),
     ];
     names.extend(rest.iter().filter(|(_, is_set)| *is_set).map(|(name, _)| (*name).to_owned()));

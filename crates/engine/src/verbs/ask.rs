@@ -115,7 +115,7 @@ impl Engine {
         if !has_word(text) {
             return Err(EngineError::EmptyQuestion);
         }
-        let base = self.base()?;
+        let base = self.base_in_part()?;
         let seen = self.snapshot(&base, &request.filter).await?;
         let (ports, notices) = self.ports(&base, seen).await?;
         let method = match method {
@@ -134,8 +134,8 @@ impl Engine {
             other => other,
         };
         let question = Question::new("asked", text);
-        let (filter, tags) = (&request.filter, self.settings().methods.weights.tags);
-        let asking = Asking { question: &question, method, filter, tags, retrace: None };
+        let (filter, tags) = (self.seen(&request.filter), self.settings().methods.weights.tags);
+        let asking = Asking { question: &question, method, filter: &filter, tags, retrace: None };
         let run = self.run(&base, &ports, asking, request).await?;
         self.remember(name, method, &run.finished.record);
         Ok(run.response(notices))

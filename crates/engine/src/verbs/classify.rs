@@ -76,7 +76,7 @@ impl Engine {
             Some(path) => read(path)?,
             None => vec![Line { question: request.question.clone(), class: None, apart: false }],
         };
-        let base = self.base()?;
+        let base = self.base_in_part()?;
         let seen = self.snapshot(&base, &request.filter).await?;
         let (ports, notices) = self.ports(&base, seen).await?;
         let mut questions = Vec::with_capacity(lines.len());

@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 
 use super::ask::has_word;
 use super::keeping::now;
-use super::runs::named;
 use crate::engine::Engine;
 use crate::error::{EngineError, FeedbackError, Result};
 
@@ -95,7 +94,7 @@ impl Engine {
             by.map(|by| by.trim()).filter(|by| !by.is_empty()).ok_or(FeedbackError::NoAuthor)?;
         let run = match request.run.trim() {
             "last" => base.runs(1).await?.pop().ok_or_else(|| no_run(&request.run))?,
-            name => named(&base, name).await?,
+            name => self.named(&base, name).await?,
         };
         let Some(answer) = run.answer.as_ref().filter(|_| run.state == RunState::Answered) else {
             return Err(EngineError::RunNotAnswered { run: run.id, state: run.state });

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use pikerag_extract::{propose_by_model, propose_from_columns};
 use pikerag_knowledge::{
-    Account, Chunk, ChunkId, CorpusReader, KnowledgeBase, KnowledgeWriter, Progress, Record,
+    Account, Chunk, ChunkId, Filter, KnowledgeBase, KnowledgeWriter, Progress, Record,
     RecordSchema, Role, Stage, file_part, file_uri,
 };
 use pikerag_store::Base;
@@ -27,6 +27,8 @@ const ALIKE: usize = 3;
 pub struct RecordsRequest {
     /// Only those of this schema.
     pub schema: Option<String>,
+    /// What of the base may be seen.
+    pub filter: Filter,
 }
 
 /// From what to propose schemas.
@@ -49,7 +51,8 @@ impl Engine {
     /// # Errors
     /// There is no base, or it cannot be read.
     pub async fn records(&self, request: &RecordsRequest) -> Result<Vec<Record>> {
-        Ok(self.base()?.records(request.schema.as_deref()).await?)
+        let seen = self.snapshot(&self.base_in_part()?, &request.filter).await?;
+        Ok(seen.records(request.schema.as_deref()).await?)
     }
 
     /// Drafts schemas from what the base holds; with a chat model from texts too.

@@ -95,7 +95,11 @@ impl Engine {
     /// # Errors
     /// There is no base, or it cannot be read.
     pub async fn runs(&self, limit: usize) -> Result<Vec<RunSummary>> {
-        Ok(self.base()?.runs(limit).await?.into_iter().map(summary).collect())
+        let base = self.base_in_part()?;
+        // Runs of other callers are not seen, and do not count.
+        let read = if self.sees_all() { limit } else { usize::MAX };
+        let runs = base.runs(read).await?.into_iter().filter(|run| self.may_see(&run.filter));
+        Ok(runs.take(limit).map(summary).collect())
     }
 
     /// One run, by its name or how that begins.
@@ -103,8 +107,8 @@ impl Engine {
     /// # Errors
     /// [`EngineError::NoRun`] and [`EngineError::UnclearRun`].
     pub async fn run_by_name(&self, name: &str) -> Result<RunResponse> {
-        let base = self.base()?;
-        let run = named(&base, name).await?;
+        let base = self.base_in_part()?;
+        let run = self.named(&base, name).await?;
         let events = base.run_events(&run.id).await?;
         Ok(RunResponse { summary: summary(run), events })
     }
@@ -115,7 +119,7 @@ impl Engine {
     /// # Errors
     /// There is no such run. Where it does not come as it did, the response says from which event on.
     pub async fn replay_run(&self, name: &str, request: &AskRequest) -> Result<AskResponse> {
-        let base = self.base()?;
+        let base = self.base_in_part()?;
         let (run, events) = self.ended(&base, name).await?;
         let seen = self.snapshot(&base, &run.filter).await?;
         let (mut ports, notices) = self.ports(&base, seen).await?;
@@ -133,8 +137,8 @@ impl Engine {
     /// # Errors
     /// There is no such run, or the event is no decision. What goes wrong later is in the response.
     pub async fn fork_run(&self, request: &ForkRequest) -> Result<AskResponse> {
-        let base = self.base()?;
-        let run = named(&base, &request.run).await?;
+        let base = self.base_in_part()?;
+        let run = self.named(&base, &request.run).await?;
         let events = base.run_events(&run.id).await?;
         let decisions = events.iter().filter(|event| event.decision).map(|event| event.seq);
         let decisions: Vec<u32> = decisions.collect();
@@ -181,6 +185,27 @@ impl Engine {
         })
     }
 
+    /// The run of that name, or whose name begins so, among those that the caller may see.
+    pub(super) async fn named(&self, base: &Base, name: &str) -> Result<RunRecord> {
+        let name = name.trim();
+        let mut found = base.runs_named(name).await?;
+        found.retain(|run| self.may_see(&run.filter));
+        let is_exact = |run: &RunRecord| run.id == RunId(name.to_owned());
+        match <[RunRecord; 1]>::try_from(found) {
+            Ok([run]) => Ok(run),
+            Err(several) => match several.iter().find(|run| is_exact(run)) {
+                Some(exact) => Ok(exact.clone()),
+                None if several.is_empty() => match base.forgotten_run(name).await? {
+                    Some((run, forgotten)) if self.sees_all() => {
+                        Err(EngineError::RunForgotten { run, forgotten })
+                    }
+                    _ => Err(EngineError::NoRun { name: name.to_owned() }),
+                },
+                None => Err(EngineError::UnclearRun { name: name.to_owned() }),
+            },
+        }
+    }
+
     fn asking_again<'a>(&self, run: &'a RunRecord, retrace: Retrace) -> Result<Asking<'a>> {
         let (question, filter) = (&run.question, &run.filter);
         let (method, tags) = (self.method_of(run)?, self.weights_of(run)?.tags);
@@ -188,7 +213,7 @@ impl Engine {
     }
 
     async fn ended(&self, base: &Base, name: &str) -> Result<(RunRecord, Vec<RunEvent>)> {
-        let run = named(base, name).await?;
+        let run = self.named(base, name).await?;
         if run.state != RunState::Answered {
             return Err(EngineError::RunNotAnswered { run: run.id, state: run.state });
         }
@@ -233,22 +258,6 @@ fn summary(run: RunRecord) -> RunSummary {
 
 fn context(run: &RunRecord) -> BTreeSet<ChunkId> {
     run.answer.iter().flat_map(|answer| answer.context.ids()).collect()
-}
-
-pub(super) async fn named(base: &Base, name: &str) -> Result<RunRecord> {
-    let found = base.runs_named(name.trim()).await?;
-    let is_exact = |run: &RunRecord| run.id == RunId(name.trim().to_owned());
-    match <[RunRecord; 1]>::try_from(found) {
-        Ok([run]) => Ok(run),
-        Err(several) => match several.iter().find(|run| is_exact(run)) {
-            Some(exact) => Ok(exact.clone()),
-            None if several.is_empty() => match base.forgotten_run(name.trim()).await? {
-                Some((run, forgotten)) => Err(EngineError::RunForgotten { run, forgotten }),
-                None => Err(EngineError::NoRun { name: name.to_owned() }),
-            },
-            None => Err(EngineError::UnclearRun { name: name.to_owned() }),
-        },
-    }
 }
 
 /// What happened, without when, and without how the method is called.

@@ -84,7 +84,7 @@ impl Engine {
         if !has_word(&request.query) {
             return Err(EngineError::EmptyQuery);
         }
-        let base = self.base()?;
+        let base = self.base_in_part()?;
         let seen = self.snapshot(&base, &request.filter).await?;
         let rerank = &self.settings().rerank;
         if request.rerank.is_some_and(|first| 0 < first) && matches!(rerank.by, Reranks::Off) {

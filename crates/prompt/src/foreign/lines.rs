@@ -5,7 +5,7 @@ use super::tokens::plain;
 use pikerag_language::is_unseen;
 
 /// Headings of our templates, letters and digits only. A test compares them with the templates.
-pub(super) const HEADINGS: [&str; 59] = [
+pub(super) const HEADINGS: [&str; 61] = [
     "answer",
     "answerssofar",
     "aroundthepicture",
@@ -29,6 +29,7 @@ pub(super) const HEADINGS: [&str; 59] = [
     "ideas",
     "knownclasses",
     "knownconditions",
+    "lastmessage",
     "lookedupbefore",
     "name",
     "notes",
@@ -61,6 +62,7 @@ pub(super) const HEADINGS: [&str; 59] = [
     "thesteps",
     "thetask",
     "thoughtssofar",
+    "turns",
     "whatcamebefore",
     "whatislefttodo",
     "whatthecollectionoffers",

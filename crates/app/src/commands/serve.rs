@@ -1,0 +1,140 @@
+//! `serve` and `keys`: the base for programs, and who may ask it.
+
+use anyhow::Context;
+use pikerag_engine::Engine;
+use pikerag_engine::keys::{KeyParams, Keys, KeysError, Scope, now};
+use pikerag_engine::settings::Settings;
+use pikerag_server::{openapi, serve as listen};
+use serde_json::json;
+
+use crate::cli::{KeysVerb, MakeKey, Serve};
+use crate::interrupt::signalled;
+use crate::output::{note, say, say_json};
+use crate::plain::one_line;
+use crate::render::when;
+
+/// What the arguments say of the server, over the settings.
+pub(super) fn set(settings: &mut Settings, arguments: &Serve) {
+    if let Some(host) = &arguments.host {
+        settings.server.host.clone_from(host);
+    }
+    if let Some(port) = arguments.port {
+        settings.server.port = port;
+    }
+}
+
+pub(super) async fn serve(engine: Engine, json: bool, arguments: &Serve) -> anyhow::Result<u8> {
+    if arguments.openapi {
+        say(openapi().trim_end());
+        return Ok(0);
+    }
+    let serving = listen(engine).await?;
+    let url = format!("http://{}", serving.address());
+    match json {
+        true => say_json(&json!({ "listening": url }))?,
+        false => {
+            say(&format!("listening on {url}; {url}/openapi.json describes it; Ctrl-C ends it"));
+        }
+    }
+    serving
+        .until(async {
+            signalled().await;
+            note("no further request is taken; what is under way comes to its end (once more ends it at once)");
+        })
+        .await;
+    Ok(0)
+}
+
+pub(super) fn keys(engine: &Engine, json: bool, verb: &KeysVerb) -> anyhow::Result<u8> {
+    let path = engine.settings().server.keys.clone().ok_or(KeysError::NoPlace)?;
+    let keys = Keys::at(path);
+    match verb {
+        KeysVerb::Make(make) => made(engine, &keys, json, make),
+        KeysVerb::List => list(&keys, json),
+        KeysVerb::Revoke { id } => {
+            let gone = keys.revoke(id)?;
+            match json {
+                true => say_json(&json!({ "revoked": gone.id }))?,
+                false => say(&format!("taken back: {} ({})", gone.id, one_line(&gone.params.name))),
+            }
+            Ok(0)
+        }
+    }
+}
+
+fn made(engine: &Engine, keys: &Keys, json: bool, make: &MakeKey) -> anyhow::Result<u8> {
+    let known = &engine.settings().server.bases;
+    let usual = pikerag_engine::settings::DEFAULT_BASE;
+    if let Some(other) = make.bases.iter().find(|base| *base != usual && !known.contains_key(*base))
+    {
+        anyhow::bail!(
+            "there is no base `{other}` in `server.bases`; that of `base` is called `{usual}`"
+        );
+    }
+    let params = KeyParams {
+        name: make.name.clone(),
+        scope: make.scope.into(),
+        bases: make.bases.clone(),
+        filter: make.filters.filter(),
+        cap_usd: make.cap_usd,
+        per_minute: make.per_minute.map(std::num::NonZeroU32::get),
+    };
+    let (key, secret) = keys.make(params, now()).context("no key was made")?;
+    match json {
+        true => say_json(&json!({ "id": key.id, "key": secret.expose() }))?,
+        false => {
+            say(secret.expose());
+            note(&format!(
+                "key {} is kept as a digest: this is the only time that it is shown",
+                key.id
+            ));
+        }
+    }
+    Ok(0)
+}
+
+fn list(keys: &Keys, json: bool) -> anyhow::Result<u8> {
+    let (all, spent) = (keys.list()?, keys.spent()?);
+    let spent_with = |id: &str| spent.get(id).copied().unwrap_or_default();
+    if json {
+        let line = |key: &pikerag_engine::keys::Key| json!({ "id": key.id, "made": key.made, "good_for": key.params, "spent_usd": spent_with(&key.id) });
+        say_json(&json!(all.iter().map(line).collect::<Vec<_>>()))?;
+        return Ok(0);
+    }
+    if all.is_empty() {
+        note("there are no keys: whoever reaches the server on this machine may do all");
+    }
+    for key in all.iter() {
+        let params = &key.params;
+        let mut told = vec![params.scope.as_str().to_owned()];
+        if !params.bases.is_empty() {
+            told.push(format!("opens {}", params.bases.join(", ")));
+        }
+        if !params.filter.is_empty() {
+            told.push(format!("sees {}", params.filter));
+        }
+        if let Some(per_minute) = params.per_minute {
+            told.push(format!("{per_minute} a minute"));
+        }
+        let spent = spent_with(&key.id);
+        match params.cap_usd {
+            Some(cap) => told.push(format!("${spent:.2} of ${cap:.2} spent")),
+            None if 0.0 < spent => told.push(format!("${spent:.2} spent")),
+            None => {}
+        }
+        let name = one_line(&params.name);
+        say(&format!("{}  {}  {name}  {}", key.id, when(key.made), one_line(&told.join("; "))));
+    }
+    Ok(0)
+}
+
+impl From<crate::cli::ScopeName> for Scope {
+    fn from(name: crate::cli::ScopeName) -> Self {
+        use crate::cli::ScopeName;
+        match name {
+            ScopeName::Read => Self::Read,
+            ScopeName::Write => Self::Write,
+            ScopeName::Admin => Self::Admin,
+        }
+    }
+}

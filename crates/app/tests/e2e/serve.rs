@@ -1,0 +1,678 @@
+//! Does the server keep what it promises to those who ask: who may do what, what each sees, what happens when somebody goes
+//! away, when it is told to stop, when it is killed?
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
+use std::process::{ChildStdin, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+use pikerag_test_support::{Server, oracle};
+use serde_json::{Value, json};
+
+use crate::common::{Place, good_stub};
+use crate::serving::{Serving, read};
+
+/// A document that everybody may see, and one that not everybody may.
+fn place() -> Place {
+    with_papers(Place::new())
+}
+
+fn with_papers(place: Place) -> Place {
+    place.write(
+        "docs/open/crane.md",
+        "# Crane\n\nThe crane of Hamburg lifts forty tons. Ilse Brandt built it in Varnsund.\n",
+    );
+    place.write(
+        "docs/shut/crane.md",
+        "# Crane\n\nThe crane of Hamburg is insured with Zyxwort for ninety crowns.\n\n| order | port |\n| --- | --- |\n| Z-1 | Zyxharbour |\n",
+    );
+    place.run_to(0, &["--offline", "--base", "base", "index", "docs"]);
+    place
+}
+
+fn question() -> Value {
+    json!({"question": "What does the crane of Hamburg lift?"})
+}
+
+/// The routes as the document has them: method, path, scope.
+fn table(serving: &Serving) -> Vec<(String, String, Option<String>)> {
+    let document = serving.get("/openapi.json", "").json();
+    let mut table = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let scope = operation["x-scope"].as_str().map(str::to_owned);
+            table.push((method.to_uppercase(), path.clone(), scope));
+        }
+    }
+    assert!(35 < table.len(), "{table:?}");
+    table
+}
+
+/// A body that the route understands.
+fn body_of(path: &str) -> Value {
+    match path.rsplit('/').next().unwrap() {
+        "search" => json!({"query": "crane"}),
+        "ask" => question(),
+        "completions" => {
+            json!({"model": "pikerag", "messages": [{"role": "user", "content": "Who built the crane?"}]})
+        }
+        "chat" => {
+            json!({"model": "pikerag", "stream": false, "messages": [{"role": "user", "content": "Who built the crane?"}]})
+        }
+        "retrieval" => json!({"knowledge_id": "", "query": "crane"}),
+        "fork" => json!({"at": 1, "change": {"text": "x"}}),
+        "feedback" => json!({"run": "last", "verdict": "accept"}),
+        _ => json!({}),
+    }
+}
+
+/// Each route with each key: no cell is looked at by hand.
+#[test]
+fn every_route_asks_for_its_key() {
+    let place = place();
+    place.write("pikerag.toml", "[server]\nbases = { other = \"elsewhere\" }\n");
+    let serving = place.serve(&["--offline"]);
+    let run = serving.post("/api/v1/bases/default/ask", "", &question()).json();
+    let chunk = run["answer"]["citations"][0]["chunk"].as_str().unwrap().to_owned();
+    let run = run["run"].as_str().unwrap().to_owned();
+    let source = serving.get("/api/v1/bases/default/sources", "").json()[0]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let keys: Vec<(&str, usize, String)> = [("read", 1), ("write", 2), ("admin", 3)]
+        .map(|(scope, rank)| (scope, rank, place.key(scope, &["--scope", scope])))
+        .into();
+    let elsewhere = place.key("elsewhere", &["--scope", "admin", "--opens", "other"]);
+    let rank =
+        |scope: &str| ["", "read", "write", "admin"].iter().position(|own| *own == scope).unwrap();
+    let mut cells = 0;
+    for (method, path, scope) in table(&serving) {
+        let filled = path
+            .replace("{base}", "default")
+            .replace("{chunk}", &chunk)
+            .replace("{run}", &run)
+            .replace("{other}", &run)
+            .replace("{source}", &source)
+            .replace("{job}", "1")
+            .replace("{id}", "0000000000000000")
+            .replace("{*file}", "sent.md")
+            .replace("{file}", "sent.md");
+        let query = match filled.rsplit('/').next().unwrap() {
+            "graph" => "?of=Crane",
+            "original" | "uploads" | "files" => "?file=docs/open/crane.md",
+            _ => "",
+        };
+        let url = format!("{filled}{query}");
+        let send = |key: Option<&str>| {
+            let bearer = key.map(|key| format!("Bearer {key}"));
+            let mut headers = vec![("Content-Type", "application/json")];
+            headers.extend(bearer.as_deref().map(|bearer| ("Authorization", bearer)));
+            serving.request(&method, &url, &headers, body_of(&path).to_string().as_bytes())
+        };
+        let told = |reply: &crate::serving::Reply| format!("{method} {url} {scope:?}: {reply:?}");
+        let Some(scope) = &scope else {
+            let reply = send(None);
+            assert_eq!(reply.status, 200, "{}", told(&reply));
+            continue;
+        };
+        for key in [None, Some("pikerag_00000000_0000"), Some("")] {
+            let reply = send(key);
+            assert_eq!(reply.status, 401, "{}", told(&reply));
+            assert!(!reply.text.contains("crane"), "{}", told(&reply));
+            cells += 1;
+        }
+        for (own, own_rank, key) in &keys {
+            // What takes the only document away comes last of all.
+            if method == "DELETE" && path.ends_with("/files") {
+                continue;
+            }
+            let reply = send(Some(key));
+            let is_refused = reply.status == 403 && reply.text.contains("scope-too-small");
+            assert_eq!(is_refused, *own_rank < rank(scope), "{own}: {}", told(&reply));
+            assert!(reply.status < 500, "{own}: {}", told(&reply));
+            assert_ne!(reply.status, 401, "{own}: {}", told(&reply));
+            cells += 1;
+        }
+        let reply = send(Some(&elsewhere));
+        let is_of_base = path.contains("{base}")
+            || ["completions", "chat", "retrieval"].iter().any(|end| path.ends_with(end));
+        if is_of_base {
+            assert_eq!(reply.status, 404, "{}", told(&reply));
+        }
+        assert!(
+            !reply.text.contains("Hamburg") && !reply.text.contains("\"name\":\"default\""),
+            "{}",
+            told(&reply)
+        );
+        cells += 1;
+    }
+    assert!(200 < cells, "{cells}");
+    let file = "/api/v1/bases/default/files?file=docs/shut/crane.md";
+    let delete = |key: &str, more: &str| {
+        let bearer = format!("Bearer {key}");
+        serving
+            .request("DELETE", &format!("{file}{more}"), &[("Authorization", &bearer)], b"")
+            .status
+    };
+    assert_eq!((delete(&keys[0].2, ""), delete(&keys[1].2, "&forget=true")), (403, 403));
+    assert_eq!((delete(&keys[2].2, "&forget=true"), delete(&keys[2].2, "")), (200, 404));
+    // A key that is taken back opens nothing from then on, without a new start.
+    let id =
+        place.run_to(0, &["--json", "keys", "list"]).json()[0]["id"].as_str().unwrap().to_owned();
+    place.run_to(0, &["keys", "revoke", &id]);
+    assert_eq!(serving.get("/api/v1/bases", &keys[0].2).status, 401);
+}
+
+/// Whatever a key with a filter asks, nothing of what lies outside is told: no word, no count, no name.
+#[test]
+fn a_key_with_a_filter_never_sees_beyond_it() {
+    let place = place();
+    let whole = place.serve(&["--offline"]);
+    let asked = whole.post(
+        "/api/v1/bases/default/ask",
+        "",
+        &json!({"question": "With whom is the crane of Hamburg insured?"}),
+    );
+    assert!(asked.text.contains("Zyxwort"), "{asked:?}");
+    let foreign_run = asked.json()["run"].as_str().unwrap().to_owned();
+    let shut = whole
+        .post("/api/v1/bases/default/search", "", &json!({"query": "Zyxwort", "by": "words"}))
+        .json();
+    let shut = &shut["hits"][0]["chunk"];
+    let (chunk, source) =
+        (shut["id"].as_str().unwrap().to_owned(), shut["source"].as_str().unwrap().to_owned());
+    drop(whole);
+    let key = place.key("ada", &["--scope", "admin", "--filter", "folder=open"]);
+    let serving = place.serve(&["--offline"]);
+    let questions = [
+        "With whom is it insured?",
+        "What does the crane of Hamburg lift?",
+        "How many orders are there?",
+        "Zyxwort",
+    ];
+    // What the key itself has asked is no news to it.
+    let told = |text: &str| {
+        let text = questions.iter().fold(text.to_owned(), |text, own| text.replace(own, ""));
+        text.contains("Zyx") || text.contains("insured") || text.contains("shut")
+    };
+    let mut looked_at = 0;
+    for question in questions {
+        for path in [
+            "/api/v1/bases/default/ask",
+            "/v1/chat/completions",
+            "/api/chat",
+            "/api/v1/bases/default/search",
+            "/retrieval",
+        ] {
+            let conversation = json!([{"role": "user", "content": question}]);
+            let body = match path {
+                "/v1/chat/completions" | "/api/chat" => {
+                    json!({"model": "pikerag", "messages": conversation})
+                }
+                "/retrieval" => json!({"query": question}),
+                path if path.ends_with("search") => json!({"query": question, "k": 100}),
+                _ => json!({ "question": question }),
+            };
+            let reply = serving.post(path, &key, &body);
+            assert!(reply.status == 200 && !told(&reply.text), "{path} {question}: {reply:?}");
+            looked_at += 1;
+        }
+    }
+    for (method, path, scope) in table(&serving) {
+        if scope.is_none()
+            || method == "PUT"
+            || !path.starts_with("/api/v1") && !path.starts_with("/passages")
+        {
+            continue;
+        }
+        let filled = path
+            .replace("{base}", "default")
+            .replace("{chunk}", &chunk)
+            .replace("{run}", &foreign_run)
+            .replace("{other}", &foreign_run)
+            .replace("{source}", &source)
+            .replace("{job}", "1")
+            .replace("{id}", "0");
+        for query in ["", "?of=Crane", "?file=docs/shut/crane.md", "?schema=x", "?limit=1000"] {
+            let bearer = format!("Bearer {key}");
+            let headers =
+                [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
+            let body = body_of(&path).to_string();
+            let reply =
+                serving.request(&method, &format!("{filled}{query}"), &headers, body.as_bytes());
+            assert!(
+                !told(&reply.text.replace("docs/shut/crane.md", "")),
+                "{method} {filled}{query}: {reply:?}"
+            );
+            assert!(reply.status < 500, "{method} {filled}{query}: {reply:?}");
+            looked_at += 1;
+        }
+    }
+    assert!(100 < looked_at, "{looked_at}");
+    // What it may see, it sees.
+    let seen = serving.get("/api/v1/bases/default/sources", &key).json();
+    assert_eq!(seen.as_array().unwrap().len(), 1);
+    let runs = serving.get("/api/v1/bases/default/runs", &key).json();
+    assert!(
+        runs.as_array().unwrap().iter().all(|run| run["filter"] == json!(["folder=open"])),
+        "{runs}"
+    );
+}
+
+/// A model that takes its time.
+fn slow(latency: Duration) -> Server {
+    Server::start(oracle, pikerag_test_support::Faults::default(), latency)
+}
+
+/// Whoever goes away stops the run: within a second the model hears nothing more of it, and the run is kept as cancelled.
+#[test]
+fn who_goes_away_stops_the_run() {
+    let stub = slow(Duration::from_millis(150));
+    let place = Place::with(&stub);
+    place.write_workload();
+    place.run_to(0, &["--base", "base", "index", "corpus.jsonl"]);
+    let serving = place.serve(&[]);
+    for path in ["/api/v1/bases/default/ask", "/v1/chat/completions"] {
+        let asked = place.read("questions.jsonl");
+        let asked: Value = serde_json::from_str(asked.lines().next().unwrap()).unwrap();
+        let asked = asked["question"].as_str().unwrap().to_owned();
+        let body = json!({
+            "question": asked, "method": "kar3", "model": "pikerag/kar3", "stream": true,
+            "messages": [{"role": "user", "content": asked}],
+        });
+        let body = match path {
+            "/v1/chat/completions" => body.to_string(),
+            _ => json!({"question": asked, "method": "kar3"}).to_string(),
+        };
+        let before = stub.heard().chats;
+        let headers = [("Content-Type", "application/json"), ("Accept", "text/event-stream")];
+        let mut stream = serving.send("POST", path, &headers, body.as_bytes());
+        let mut some = [0; 64];
+        stream.read_exact(&mut some).unwrap();
+        let began = Instant::now();
+        while stub.heard().chats == before {
+            assert!(began.elapsed() < Duration::from_secs(30), "no call was made");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        stream.shutdown(Shutdown::Both).unwrap();
+        drop(stream);
+        std::thread::sleep(Duration::from_millis(700));
+        let after = stub.heard().chats;
+        std::thread::sleep(Duration::from_millis(900));
+        assert_eq!(stub.heard().chats, after, "{path}");
+        let runs = serving
+            .until("/api/v1/bases/default/runs?limit=1", "", |runs| runs[0]["state"] != "running");
+        assert_eq!(runs[0]["state"], "cancelled", "{runs}");
+    }
+}
+
+/// Told to stop, it takes no further request, and those under way get their answers.
+#[test]
+fn what_is_under_way_when_it_is_told_to_stop_is_answered() {
+    let stub = slow(Duration::from_millis(100));
+    let place = Place::with(&stub);
+    place.write_workload();
+    place.run_to(0, &["--base", "base", "index", "corpus.jsonl"]);
+    let mut serving = place.serve(&[]);
+    let asked: Vec<String> = place
+        .read("questions.jsonl")
+        .lines()
+        .take(8)
+        .map(|line| {
+            serde_json::from_str::<Value>(line).unwrap()["question"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    let before = stub.heard().chats;
+    let streams: Vec<_> = asked
+        .iter()
+        .map(|asked| {
+            let body = json!({"question": asked, "method": "kar3"}).to_string();
+            serving.send(
+                "POST",
+                "/api/v1/bases/default/ask",
+                &[("Content-Type", "application/json")],
+                body.as_bytes(),
+            )
+        })
+        .collect();
+    let began = Instant::now();
+    while stub.heard().chats < before + 8 && began.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    serving.signal(Signal::SIGTERM);
+    for stream in streams {
+        let reply = read(stream);
+        assert_eq!(reply.status, 200, "{reply:?}");
+        assert!(!reply.json()["answer"]["text"].as_str().unwrap().is_empty());
+    }
+    assert!(serving.child.wait().unwrap().success());
+    let runs = place.run_to(0, &["--base", "base", "--json", "runs"]).json();
+    let answered = runs.as_array().unwrap().iter().filter(|run| run["state"] == "answered");
+    assert_eq!(answered.count(), 8, "{runs}");
+}
+
+fn put(serving: &Serving, path: &str, range: Option<&str>, body: &[u8]) -> crate::serving::Reply {
+    let headers: Vec<(&str, &str)> =
+        range.map(|range| ("Content-Range", range)).into_iter().collect();
+    serving.request("PUT", &format!("/api/v1/bases/default/{path}"), &headers, body)
+}
+
+fn finds(serving: &Serving, word: &str) -> bool {
+    let found =
+        serving.post("/api/v1/bases/default/search", "", &json!({"query": word, "by": "words"}));
+    found.status == 200
+        && found.json()["hits"].as_array().is_some_and(|hits| {
+            hits.iter().any(|hit| hit["chunk"]["text"].as_str().unwrap().contains(word))
+        })
+}
+
+/// Files come in whole and in pieces, take the place of older versions, fail with a reason, and go.
+#[test]
+fn files_come_in_and_go() {
+    let place = Place::new();
+    let serving = place.serve(&["--offline"]);
+    let text = b"# Sensor\n\nThe sensor Quillwort is calibrated by Ada.\n";
+    let job = |reply: &crate::serving::Reply| {
+        let id = reply.json()["job"].as_u64().unwrap_or_else(|| panic!("{reply:?}"));
+        let path = format!("/api/v1/bases/default/jobs/{id}");
+        serving.until(&path, "", |job| {
+            !["waiting", "running"].contains(&job["stand"].as_str().unwrap())
+        })
+    };
+    // Cut off in the middle: the connection ends before the body does.
+    let length = text.len().to_string();
+    let headers = [("Content-Length", length.as_str())];
+    let stream =
+        serving.send("PUT", "/api/v1/bases/default/files/a/sensor.md", &headers, &text[..20]);
+    stream.shutdown(Shutdown::Write).unwrap();
+    drop(stream);
+    let held = "/api/v1/bases/default/uploads?file=a/sensor.md";
+    let held = serving.until(held, "", |told| told["held"] == 20);
+    assert_eq!(held["is_whole"], false);
+    let wrong = put(&serving, "files/a/sensor.md", Some("bytes 25-50/51"), &text[25..]);
+    assert_eq!((wrong.status, wrong.json()["code"].as_str()), (409, Some("out-of-order")));
+    let range = format!("bytes 20-{}/{}", text.len() - 1, text.len());
+    let whole = put(&serving, "files/a/sensor.md", Some(&range), &text[20..]);
+    assert_eq!((whole.status, job(&whole)["stand"].as_str()), (200, Some("done")));
+    assert!(finds(&serving, "Quillwort"));
+    // In place.
+    let newer =
+        put(&serving, "files/a/sensor.md", None, b"# Sensor\n\nThe sensor Brindlewick is new.\n");
+    assert_eq!(job(&newer)["stand"], "done");
+    assert!(finds(&serving, "Brindlewick") && !finds(&serving, "Quillwort"));
+    let broken = put(&serving, "files/broken.pdf", None, b"%PDF-1.7 no such thing");
+    let broken = job(&broken);
+    assert_eq!(broken["stand"], "incomplete");
+    assert!(broken["failed"][0]["file"].as_str().unwrap().ends_with("broken.pdf"), "{broken}");
+    for name in
+        ["../x.md", "%2e%2e/x.md", "a/%2e%2e/%2e%2e/x.md", ".hidden.md", "a%2F..%2Fx.md", "%00.md"]
+    {
+        let reply = put(&serving, &format!("files/{name}"), None, b"# X\n");
+        assert!(reply.status == 400 || reply.status == 404, "{name}: {reply:?}");
+    }
+    assert!(!place.path("x.md").exists());
+    // Held back, counted, and then indexed.
+    let held = put(
+        &serving,
+        "files/later.md?hold=true",
+        None,
+        b"# Later\n\nThe winch Hollowmere waits.\n",
+    );
+    assert_eq!(held.json()["job"], Value::Null);
+    let estimate =
+        serving.post("/api/v1/bases/default/estimate", "", &json!({"files": ["later.md"]}));
+    assert_eq!(estimate.status, 200, "{estimate:?}");
+    assert!(!finds(&serving, "Hollowmere"));
+    let begun = serving.post("/api/v1/bases/default/index", "", &json!({"files": ["later.md"]}));
+    assert_eq!(begun.status, 202);
+    let id = begun.json()["id"].as_u64().unwrap();
+    let watched = serving.request(
+        "GET",
+        &format!("/api/v1/bases/default/jobs/{id}"),
+        &[("Accept", "text/event-stream")],
+        b"",
+    );
+    assert_eq!(
+        serde_json::from_str::<Value>(&watched.events().last().unwrap().1).unwrap()["stand"],
+        "done"
+    );
+    assert!(finds(&serving, "Hollowmere"));
+    let files = serving.get("/api/v1/bases/default/files", "").json();
+    let name = files.as_array().unwrap().iter().map(|file| file["name"].as_str().unwrap());
+    let name = name.into_iter().find(|name| name.ends_with("sensor.md")).unwrap().to_owned();
+    let gone =
+        serving.request("DELETE", &format!("/api/v1/bases/default/files?file={name}"), &[], b"");
+    assert_eq!((gone.status, gone.json()["was_sent"].clone()), (200, json!(true)));
+    let begun = serving.post("/api/v1/bases/default/index", "", &json!({}));
+    serving.until(&format!("/api/v1/bases/default/jobs/{}", begun.json()["id"]), "", |job| {
+        job["stand"] != "running" && job["stand"] != "waiting"
+    });
+    assert!(!finds(&serving, "Brindlewick") && finds(&serving, "Hollowmere"));
+}
+
+/// Killed while it indexes, it goes on when it comes up again, and pays nothing twice.
+#[test]
+fn a_server_that_is_killed_while_indexing_goes_on() {
+    let stub = good_stub();
+    let place = Place::with(&stub);
+    let corpus: Vec<String> = (0..12)
+        .map(|n| format!("# Crane {n}\n\nThe crane {n} of Hamburg was built by Ilse Brandt number {n} in Varnsund.\n"))
+        .collect();
+    stub.answer_only(4);
+    let mut serving = place.serve(&[]);
+    for (n, text) in corpus.iter().enumerate() {
+        let reply = put(&serving, &format!("files/{n}.md?hold=true"), None, text.as_bytes());
+        assert_eq!(reply.status, 200, "{reply:?}");
+    }
+    assert_eq!(serving.post("/api/v1/bases/default/index", "", &json!({})).status, 202);
+    let began = Instant::now();
+    while stub.heard().requests() < 4 && began.elapsed() < Duration::from_mins(1) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // What was answered is on record a moment later; all else waits.
+    std::thread::sleep(Duration::from_millis(500));
+    serving.child.kill().unwrap();
+    serving.child.wait().unwrap();
+    stub.answer_all();
+    let again = place.serve(&[]);
+    let jobs = again.until("/api/v1/bases/default/jobs", "", |jobs| jobs[0]["stand"] == "done");
+    assert_eq!(jobs.as_array().unwrap().len(), 1);
+    let status = again.get("/api/v1/bases/default", "").json();
+    assert_eq!(
+        (status["summary"]["files"].clone(), status["waiting"].clone()),
+        (json!(12), json!([])),
+        "{status}"
+    );
+    // The first four were answered, and are on record; those that waited when it was killed may be asked again.
+    assert!(stub.heard().repeated_chats <= 12 - 3, "{:?}", stub.heard());
+}
+
+/// What a key may spend is held, over the end of the server.
+#[test]
+fn a_keys_cap_is_held() {
+    let stub = good_stub();
+    let place = Place::with(&stub);
+    place.write_workload();
+    place.run_to(0, &["--base", "base", "index", "corpus.jsonl"]);
+    place.write("pikerag.toml", "[prices.stub]\nprompt = 100.0\ncompletion = 100.0\n[prices.stub-embedding]\nprompt = 0.0\n");
+    let key = place.key("ada", &["--cap-usd", "1.5"]);
+    let questions: Vec<String> = place
+        .read("questions.jsonl")
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<Value>(line).unwrap()["question"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    let mut refused = 0;
+    for questions in questions.chunks(10).take(3) {
+        let serving = place.serve(&[]);
+        for question in questions {
+            let reply = serving.post(
+                "/api/v1/bases/default/ask",
+                &key,
+                &json!({"question": question, "method": "naive-rag"}),
+            );
+            if reply.status == 402 {
+                assert_eq!(reply.json()["code"], "over-budget");
+                refused += 1;
+            } else {
+                assert_eq!(reply.status, 200, "{reply:?}");
+            }
+        }
+    }
+    let listed = place.run_to(0, &["--json", "keys", "list"]).json();
+    let spent = listed[0]["spent_usd"].as_f64().unwrap();
+    assert!(0.0 < spent && spent <= 1.5, "{spent}");
+    assert!(0 < refused, "nothing was refused, and {spent} spent");
+}
+
+/// Who calls it by another name, or from a page elsewhere, is turned away; nothing that it says runs in a browser.
+#[test]
+fn strangers_pages_are_turned_away() {
+    let place = Place::new();
+    place.write(
+        "docs/<b>x.md",
+        "# <script>alert(1)</script>\n\n<img src=x onerror=alert(2)> The crane lifts forty tons.\n",
+    );
+    place.run_to(0, &["--offline", "--base", "base", "index", "docs"]);
+    place.write("pikerag.toml", "[server]\npublic_url = \"https://kb.example.org/\"\norigins = [\"https://chat.example.org\"]\n");
+    let serving = place.serve(&["--offline"]);
+    let with =
+        |name: &str, value: &str| serving.request("GET", "/api/v1/bases", &[(name, value)], b"");
+    assert_eq!(with("Host", "evil.example").json()["code"], "other-host");
+    assert_eq!(with("Host", "kb.example.org").status, 200);
+    assert_eq!(with("Host", "localhost:1").status, 200);
+    assert_eq!(with("Origin", "https://evil.example").json()["code"], "other-origin");
+    let own = format!("http://{}", serving.address);
+    assert_eq!(with("Origin", &own).status, 200);
+    let allowed = with("Origin", "https://chat.example.org");
+    assert!(
+        allowed.head.contains("access-control-allow-origin: https://chat.example.org"),
+        "{allowed:?}"
+    );
+    let found = serving.post("/api/v1/bases/default/search", "", &json!({"query": "crane"})).json();
+    let url = found["hits"][0]["url"].as_str().unwrap();
+    let page = serving.get(url.strip_prefix("https://kb.example.org").unwrap(), "");
+    assert_eq!(page.status, 200);
+    assert!(!page.text.contains("<script") && !page.text.contains("<img"), "{page:?}");
+    assert!(page.head.contains("content-security-policy: default-src 'none'"), "{page:?}");
+    assert!(page.head.contains("x-content-type-options: nosniff"));
+    // Too large, no JSON, no such field.
+    let large = vec![b'x'; 5 << 20];
+    let reply = serving.request(
+        "POST",
+        "/api/v1/bases/default/search",
+        &[("Content-Type", "application/json")],
+        &large,
+    );
+    assert_eq!((reply.status, reply.json()["code"].clone()), (413, json!("too-large")));
+    let reply = serving.post("/api/v1/bases/default/search", "", &json!({"query": "x", "kk": 3}));
+    assert_eq!((reply.status, reply.json()["fault"].clone()), (400, json!("caller")));
+}
+
+/// An address that others reach takes a key.
+#[test]
+fn a_public_address_needs_a_key() {
+    let place = place();
+    let refused = place.run_to(1, &["--base", "base", "serve", "--host", "0.0.0.0", "--port", "0"]);
+    assert!(
+        refused.stderr.contains("there is no key") && refused.stderr.contains("pikerag keys make"),
+        "{}",
+        refused.stderr
+    );
+    let key = place.key("ada", &["--per-minute", "3"]);
+    let mut serving = place.serve(&["--offline", "--host", "0.0.0.0"]);
+    serving.address = serving.address.replace("0.0.0.0", "127.0.0.1");
+    let statuses: Vec<u16> = (0..5).map(|_| serving.get("/api/v1/bases", &key).status).collect();
+    assert_eq!(statuses, [200, 200, 200, 429, 429]);
+    let listed = place.run_to(0, &["keys", "list"]);
+    assert!(listed.stdout.contains("ada") && !listed.stdout.contains(&key));
+}
+
+/// The document that clients are generated from is the one that the server gives.
+#[test]
+fn the_document_in_the_repository_is_the_servers() {
+    let written = Place::new().run_to(0, &["serve", "--openapi"]).stdout;
+    let kept = include_str!("../../../../docs/openapi.json");
+    assert!(written == kept, "write it anew: cargo run -- serve --openapi > docs/openapi.json");
+}
+
+/// An assistant's program: what it may call, what comes back, and that a key holds there too.
+#[test]
+fn assistants_call_tools() {
+    let place = place();
+    let serving = place.serve(&["--offline"]);
+    let call = |key: &str, method: &str, params: Value| {
+        let message =
+            json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+        let bearer = format!("Bearer {key}");
+        let headers = [
+            ("Authorization", bearer.as_str()),
+            ("Content-Type", "application/json"),
+            ("Accept", "application/json, text/event-stream"),
+            ("MCP-Protocol-Version", "2025-11-25"),
+        ];
+        serving.request("POST", "/mcp", &headers, message.as_bytes())
+    };
+    let tools = call("", "tools/list", json!({})).json();
+    let names: Vec<&str> = tools["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["ask", "search", "get_chunk", "list_sources", "graph_neighbours"]);
+    let ask = |key: &str, question: &str| {
+        call(key, "tools/call", json!({"name": "ask", "arguments": {"question": question}}))
+    };
+    let told = ask("", "What does the crane of Hamburg lift?").json();
+    let answer = &told["result"]["structuredContent"];
+    assert!(answer["answer"].as_str().unwrap().contains("forty tons"), "{told}");
+    let content = told["result"]["content"].as_array().unwrap();
+    let text: Value = serde_json::from_str(content[0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!((&text, content[1]["type"].as_str()), (answer, Some("resource_link")));
+    let wrong = ask("", "???").json();
+    assert_eq!(wrong["result"]["isError"], true, "{wrong}");
+    // Over standard streams, with the handshake of the protocol before this one.
+    let mut command = place.command(&["--offline", "--base", "base", "mcp"]);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut exchange = |input: &mut ChildStdin, message: Value, is_answered: bool| {
+        writeln!(input, "{message}").unwrap();
+        let mut line = String::new();
+        if is_answered {
+            output.read_line(&mut line).unwrap();
+        }
+        serde_json::from_str::<Value>(&line).unwrap_or_default()
+    };
+    let client = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let met = exchange(
+        &mut input,
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}),
+        true,
+    );
+    assert_eq!(met["result"]["serverInfo"]["name"], "pikerag", "{met}");
+    exchange(&mut input, json!({"jsonrpc": "2.0", "method": "notifications/initialized"}), false);
+    let params = json!({"name": "search", "arguments": {"query": "crane"}});
+    let found = exchange(
+        &mut input,
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}),
+        true,
+    );
+    assert!(found["result"]["structuredContent"]["hits"][0]["score"] == 1.0, "{found}");
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    let key = place.key("ada", &["--filter", "folder=open"]);
+    assert_eq!((ask("", "x").status, ask("wrong", "x").status), (401, 401));
+    let told = ask(&key, "With whom is the crane insured?").text;
+    assert!(!told.contains("Zyx"), "{told}");
+    let around = json!({"name": "graph_neighbours", "arguments": {"of": "Crane"}});
+    let around = call(&key, "tools/call", around).json();
+    assert!(
+        around["result"]["isError"] == true && around.to_string().contains("only-part"),
+        "{around}"
+    );
+}

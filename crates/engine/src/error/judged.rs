@@ -1,0 +1,57 @@
+//! What do all errors of a kind have in common? Whose fault they are, and what ended the work.
+
+use pikerag_coordinate::SolveError;
+use pikerag_eval::EvalError;
+use pikerag_knowledge::ModelError;
+
+use super::EngineError;
+use crate::settings::SettingsError;
+
+impl EngineError {
+    /// Whether the request itself is at fault, whatever the base holds: it names what no base could have, leaves out
+    /// what is needed, or asks for what does not go together.
+    pub fn is_misuse(&self) -> bool {
+        matches!(
+            self,
+            Self::NoMethod(_)
+                | Self::NoSearch(_)
+                | Self::EmptyQuestion
+                | Self::ClassOfOtherMethod { .. }
+                | Self::EmptyQuery
+                | Self::NoWord { .. }
+                | Self::NoDecision { .. }
+                | Self::NamedTwice { .. }
+                | Self::BadParameter { .. }
+                | Self::CorporaDoNotFit { .. }
+                | Self::NoRunFolder
+                | Self::NoDataFolder
+                | Self::Settings(SettingsError::NoneInFlight)
+                | Self::Eval(
+                    EvalError::NoSuchFormat { .. }
+                        | EvalError::NoSuchPreset { .. }
+                        | EvalError::BadMethod { .. }
+                )
+        ) || matches!(self, Self::Feedback(error) if error.is_misuse())
+    }
+
+    /// Whether somebody stopped it.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Cancelled | Self::Solve(SolveError::Cancelled))
+    }
+
+    /// Whether it came of a spent budget.
+    pub fn is_over_budget(&self) -> bool {
+        if let Self::CorpusIncomplete { over_budget, .. } = self {
+            return *over_budget;
+        }
+        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(self);
+        while let Some(error) = cause {
+            let model = error.downcast_ref::<ModelError>();
+            if matches!(model, Some(ModelError::OverBudget { .. })) {
+                return true;
+            }
+            cause = error.source();
+        }
+        false
+    }
+}

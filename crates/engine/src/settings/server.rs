@@ -1,0 +1,87 @@
+//! What does `[server]` hold?
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::SettingsError;
+
+/// What the base of the settings is called where a server has several.
+pub const DEFAULT_BASE: &str = "default";
+
+/// How `pikerag serve` is reached, and what it serves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerSettings {
+    /// The address that it listens on.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// Where it is reached from outside, without a slash at its end: links to passages begin with it.
+    pub public_url: Option<String>,
+    /// Names by which browsers may call it, besides its address: what `Host` may say.
+    pub names: Vec<String>,
+    /// Pages of other addresses that may call it: what `Origin` may say.
+    pub origins: Vec<String>,
+    /// The file of keys; none where there is no place for one.
+    pub keys: Option<PathBuf>,
+    /// Further bases, by the names that requests call them.
+    pub bases: BTreeMap<String, PathBuf>,
+    /// Bytes of a request's body, at most; files that are uploaded have a bound of their own.
+    pub body_bytes: usize,
+    /// Requests that are under way, at most.
+    pub requests: usize,
+}
+
+/// As it is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ServerTable {
+    pub(super) host: Option<String>,
+    pub(super) port: Option<u16>,
+    pub(super) public_url: Option<String>,
+    pub(super) names: Vec<String>,
+    pub(super) origins: Vec<String>,
+    pub(super) keys: Option<PathBuf>,
+    pub(super) bases: BTreeMap<String, PathBuf>,
+    pub(super) body_mib: Option<usize>,
+    pub(super) requests: Option<usize>,
+}
+
+impl ServerTable {
+    pub(super) fn resolve(&self, state: Option<&Path>) -> Result<ServerSettings, SettingsError> {
+        let refuse = |key: &str, reason: &str| SettingsError::Refused {
+            key: key.to_owned(),
+            reason: reason.to_owned(),
+        };
+        for name in self.bases.keys() {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+            if name.is_empty() || !name.chars().all(is_plain) || name == DEFAULT_BASE {
+                let reason = format!(
+                    "calls a base `{name}`: a name has letters, digits, `-` and `_`, and `{DEFAULT_BASE}` is that of `base`"
+                );
+                return Err(refuse("server.bases", &reason));
+            }
+        }
+        let public_url = self.public_url.as_deref().map(|url| url.trim_end_matches('/').to_owned());
+        let is_web = |url: &String| url.starts_with("http://") || url.starts_with("https://");
+        if public_url.as_ref().is_some_and(|url| !is_web(url)) {
+            return Err(refuse("server.public_url", "must begin with http:// or https://"));
+        }
+        if let Some(origin) = self.origins.iter().find(|origin| !is_web(origin)) {
+            let reason = format!("holds `{origin}`: an origin is such as https://chat.example.org");
+            return Err(refuse("server.origins", &reason));
+        }
+        Ok(ServerSettings {
+            host: self.host.clone().unwrap_or_else(|| "127.0.0.1".to_owned()),
+            port: self.port.unwrap_or(8686),
+            public_url,
+            names: self.names.clone(),
+            origins: self.origins.clone(),
+            keys: self.keys.clone().or_else(|| Some(state?.join("keys.json"))),
+            bases: self.bases.clone(),
+            body_bytes: self.body_mib.unwrap_or(4).max(1) << 20,
+            requests: self.requests.unwrap_or(1024).max(1),
+        })
+    }
+}

@@ -1,0 +1,287 @@
+//! Where does what comes over the wire lie until it is indexed, and after? In a folder beside the base, below names that lead
+//! nowhere else; a file takes the place of its older version when it is whole, and what was cut off goes on.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Component, Path, PathBuf};
+
+use tokio::fs::File;
+use tokio::io::AsyncWriteExt;
+
+/// The folder of what is not whole yet; hidden, so that indexing passes it over.
+const PARTS: &str = ".parts";
+/// Bytes of a part of a name, and parts.
+const LONGEST: usize = 200;
+const DEEPEST: usize = 16;
+
+/// Why something was not taken.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "a field means what its variant's message says of it")]
+pub enum UploadError {
+    /// The name would lead elsewhere, or nowhere.
+    #[error("`{name}` is no name for a file here: {reason}")]
+    BadName { name: String, reason: &'static str },
+    /// What came does not go on where the earlier part ended.
+    #[error("{held} bytes of it are there: it goes on at {held}")]
+    OutOfOrder { held: u64 },
+    /// It is larger than is read.
+    #[error("it is larger than {most} bytes")]
+    TooLarge { most: u64 },
+    /// Somebody else is sending it.
+    #[error("another request is sending this file")]
+    UnderWay,
+    /// Its end has not come.
+    #[error("{held} of {whole} bytes are there")]
+    NotWhole { held: u64, whole: u64 },
+    /// It cannot be written.
+    #[error("{path} cannot be written")]
+    Io { path: PathBuf, source: io::Error },
+}
+
+/// What came over the wire for one base.
+#[derive(Clone, Debug)]
+pub struct Uploads {
+    folder: PathBuf,
+}
+
+/// A file that is coming.
+#[derive(Debug)]
+pub struct Part {
+    file: File,
+    path: PathBuf,
+    place: PathBuf,
+    held: u64,
+    most: u64,
+}
+
+impl Uploads {
+    /// Those of a base: `law.uploads` beside `law`, `pikerag.uploads` beside `.pikerag`.
+    pub fn beside(base: &Path) -> Self {
+        let name = base.file_name().and_then(|name| name.to_str()).unwrap_or("base");
+        Self { folder: base.with_file_name(format!("{}.uploads", name.trim_start_matches('.'))) }
+    }
+
+    /// The folder that they lie in; it may not be there yet.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Where a file of that name lies.
+    ///
+    /// # Errors
+    /// [`UploadError::BadName`].
+    pub fn place(&self, name: &str) -> Result<PathBuf, UploadError> {
+        let bad = |reason| UploadError::BadName { name: name.to_owned(), reason };
+        let mut place = self.folder.clone();
+        let parts: Vec<&str> = name.split('/').collect();
+        if DEEPEST < parts.len() {
+            return Err(bad("too many folders"));
+        }
+        for part in parts {
+            let is_one = Path::new(part).components().collect::<Vec<_>>();
+            match is_one.as_slice() {
+                [Component::Normal(own)] if own.as_encoded_bytes() == part.as_bytes() => {}
+                _ => return Err(bad("each part must be the name of a file or a folder")),
+            }
+            if part.starts_with('.') {
+                return Err(bad("hidden files are not read"));
+            }
+            if LONGEST < part.len() {
+                return Err(bad("a part of it is too long"));
+            }
+            if part.chars().any(|c| c.is_control() || c == '\\' || c == '#') {
+                return Err(bad("it has a character that no name should have"));
+            }
+            place.push(part);
+        }
+        Ok(place)
+    }
+
+    /// How much of a file is there that has not come whole.
+    ///
+    /// # Errors
+    /// [`UploadError::BadName`], or it cannot be looked at.
+    pub fn held(&self, name: &str) -> Result<u64, UploadError> {
+        self.place(name)?;
+        let path = self.part(name);
+        match fs::metadata(&path) {
+            Ok(part) => Ok(part.len()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
+            Err(source) => Err(UploadError::Io { path, source }),
+        }
+    }
+
+    /// Begins to take a file, or goes on at `from`. From 0 on, what came earlier of it is thrown away.
+    ///
+    /// # Errors
+    /// See [`UploadError`].
+    pub fn begin(&self, name: &str, from: u64, most: u64) -> Result<Part, UploadError> {
+        let place = self.place(name)?;
+        let path = self.part(name);
+        let io = |path: &Path| {
+            let path = path.to_owned();
+            move |source| UploadError::Io { path, source }
+        };
+        fs::create_dir_all(self.folder.join(PARTS)).map_err(io(&path))?;
+        let mut options = OpenOptions::new();
+        let file = options.append(true).create(true).open(&path).map_err(io(&path))?;
+        // Until it is dropped.
+        file.try_lock().map_err(|_| UploadError::UnderWay)?;
+        let mut held = file.metadata().map_err(io(&path))?.len();
+        if from == 0 && 0 < held {
+            file.set_len(0).map_err(io(&path))?;
+            held = 0;
+        }
+        if from != held {
+            return Err(UploadError::OutOfOrder { held });
+        }
+        Ok(Part { file: File::from_std(file), path, place, held, most })
+    }
+
+    /// Removes a file that came over the wire, where `at` is one; whether it was.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    pub fn remove(&self, at: &Path) -> Result<bool, UploadError> {
+        let folder = fs::canonicalize(&self.folder).unwrap_or_else(|_| self.folder.clone());
+        if !at.starts_with(&folder) {
+            return Ok(false);
+        }
+        match fs::remove_file(at) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(source) => Err(UploadError::Io { path: at.to_owned(), source }),
+        }
+    }
+
+    fn part(&self, name: &str) -> PathBuf {
+        self.folder.join(PARTS).join(blake3::hash(name.as_bytes()).to_hex().as_str())
+    }
+}
+
+impl Part {
+    /// How many bytes are there.
+    pub fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// Takes what comes next.
+    ///
+    /// # Errors
+    /// It cannot be written, or is too large; then what came of it is gone.
+    pub async fn take(&mut self, bytes: &[u8]) -> Result<(), UploadError> {
+        if self.most < self.held.saturating_add(bytes.len() as u64) {
+            let _ = fs::remove_file(&self.path);
+            return Err(UploadError::TooLarge { most: self.most });
+        }
+        let io = |source| UploadError::Io { path: self.path.clone(), source };
+        self.file.write_all(bytes).await.map_err(io)?;
+        self.held += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Keeps what has come so far, to go on another time.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub async fn keep(mut self) -> Result<u64, UploadError> {
+        let io = |source| UploadError::Io { path: self.path.clone(), source };
+        self.file.flush().await.map_err(io)?;
+        Ok(self.held)
+    }
+
+    /// Puts the file in its place, once it is whole: whoever looks sees the old one or the new one.
+    ///
+    /// # Errors
+    /// It is not whole, or cannot be written.
+    pub async fn finish(mut self, whole: Option<u64>) -> Result<PathBuf, UploadError> {
+        let io = |source| UploadError::Io { path: self.place.clone(), source };
+        self.file.flush().await.map_err(io)?;
+        if let Some(whole) = whole.filter(|whole| *whole != self.held) {
+            return Err(UploadError::NotWhole { held: self.held, whole });
+        }
+        self.file.sync_all().await.map_err(io)?;
+        if let Some(folder) = self.place.parent() {
+            fs::create_dir_all(folder).map_err(io)?;
+        }
+        fs::rename(&self.path, &self.place).map_err(io)?;
+        Ok(self.place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uploads() -> (tempfile::TempDir, Uploads) {
+        let folder = tempfile::tempdir().unwrap();
+        let uploads = Uploads::beside(&folder.path().join(".pikerag"));
+        (folder, uploads)
+    }
+
+    #[test]
+    fn no_name_leads_elsewhere() {
+        let (_folder, uploads) = uploads();
+        assert!(uploads.folder().ends_with("pikerag.uploads"));
+        let long = "a".repeat(300);
+        let deep = ["a"; 40].join("/");
+        for name in [
+            "",
+            ".",
+            "..",
+            "../x",
+            "a/../b",
+            "/etc/passwd",
+            "a//b",
+            "a/",
+            ".hidden",
+            "a/.b",
+            "a\\b",
+            "a\0b",
+            "a\nb",
+            "a#b",
+            &long,
+            &deep,
+        ] {
+            assert!(matches!(uploads.place(name), Err(UploadError::BadName { .. })), "{name:?}");
+        }
+        assert!(uploads.place("law/中文 合同.pdf").unwrap().starts_with(uploads.folder()));
+    }
+
+    #[tokio::test]
+    async fn what_was_cut_off_at_any_byte_goes_on_and_takes_the_place_when_whole() {
+        let (_folder, uploads) = uploads();
+        let text = b"The sensor is calibrated by Ada.";
+        for cut in 0..=text.len() {
+            let mut part = uploads.begin("a/b.md", 0, 1000).unwrap();
+            part.take(&text[..cut]).await.unwrap();
+            assert!(matches!(uploads.begin("a/b.md", 0, 1000), Err(UploadError::UnderWay)));
+            assert_eq!(part.keep().await.unwrap(), cut as u64);
+            assert_eq!(uploads.held("a/b.md").unwrap(), cut as u64);
+            if 0 < cut {
+                let wrong = uploads.begin("a/b.md", cut as u64 + 1, 1000);
+                assert!(matches!(wrong, Err(UploadError::OutOfOrder { .. })));
+            }
+            let mut part = uploads.begin("a/b.md", cut as u64, 1000).unwrap();
+            part.take(&text[cut..]).await.unwrap();
+            let place = part.finish(Some(text.len() as u64)).await.unwrap();
+            assert_eq!(fs::read(&place).unwrap(), text);
+            assert_eq!(uploads.held("a/b.md").unwrap(), 0);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_too_large_or_not_whole_is_not_taken() {
+        let (_folder, uploads) = uploads();
+        let mut part = uploads.begin("a.md", 0, 4).unwrap();
+        part.take(b"abc").await.unwrap();
+        assert!(matches!(part.take(b"de").await, Err(UploadError::TooLarge { most: 4 })));
+        drop(part);
+        assert_eq!(uploads.held("a.md").unwrap(), 0);
+        let mut part = uploads.begin("a.md", 0, 9).unwrap();
+        part.take(b"abc").await.unwrap();
+        let whole = part.finish(Some(5)).await;
+        assert!(matches!(whole, Err(UploadError::NotWhole { held: 3, whole: 5 })));
+        assert_eq!(uploads.held("a.md").unwrap(), 3);
+    }
+}

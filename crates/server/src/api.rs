@@ -1,0 +1,10 @@
+//! The routes of our own: what each takes and gives.
+
+pub(crate) mod ask;
+pub(crate) mod bases;
+pub(crate) mod files;
+pub(crate) mod health;
+pub(crate) mod look;
+pub(crate) mod passages;
+pub(crate) mod runs;
+pub(crate) mod search;

@@ -1,0 +1,307 @@
+//! Files come in, are indexed, and go: by name, in pieces if need be, in place of their older version.
+
+#![expect(unused_qualifications, reason = "what the macro for the document writes")]
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::sse::{Event as Sse, KeepAlive};
+use axum::response::{IntoResponse, Response, Sse as SseResponse};
+use axum::{Extension, Json};
+use futures::{StreamExt, stream};
+use pikerag_engine::keys::Scope;
+use pikerag_engine::uploads::{Part, UploadError, Uploads};
+use pikerag_engine::{DeleteRequest, Engine, EstimateRequest};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::{IntoParams, ToSchema};
+
+use super::look::no_such;
+use crate::app::{App, Caller};
+use crate::jobs::{Job, Work};
+use crate::problem::{Fault, JsonBody, Parts, Problem, Query};
+
+impl From<UploadError> for Problem {
+    fn from(error: UploadError) -> Self {
+        let (status, code, fault) = match &error {
+            UploadError::BadName { .. } => (400, "bad-name", Fault::Caller),
+            UploadError::OutOfOrder { .. } => (409, "out-of-order", Fault::Caller),
+            UploadError::TooLarge { .. } => (413, "too-large", Fault::Caller),
+            UploadError::UnderWay => (409, "under-way", Fault::Caller),
+            UploadError::NotWhole { .. } => (400, "not-whole", Fault::Caller),
+            UploadError::Io { .. } => (500, "not-written", Fault::Server),
+        };
+        let problem = Self::new(status, code, fault).saying(error.to_string());
+        match error {
+            UploadError::OutOfOrder { .. } | UploadError::NotWhole { .. } => {
+                problem.hint("GET …/uploads?file=NAME says how much is there; `Content-Range: bytes FROM-TO/WHOLE` goes on")
+            }
+            _ => problem,
+        }
+    }
+}
+
+/// What is done once the file is there.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Uploading {
+    /// It is kept and not indexed yet: to be estimated first, or together with others (`POST …/index`).
+    #[serde(default)]
+    hold: bool,
+}
+
+/// A file that came, or a part of one.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Uploaded {
+    /// As it was called.
+    file: String,
+    /// Bytes of it that are there.
+    held: u64,
+    /// Whether it is whole, and in its place.
+    is_whole: bool,
+    /// The job that indexes it.
+    job: Option<u64>,
+}
+
+/// Brings a file in, in place of its older version: its bytes are the body. In pieces with `Content-Range: bytes FROM-TO/WHOLE`,
+/// each where the one before it ended; what was cut off goes on where it ended.
+#[utoipa::path(put, path = "/api/v1/bases/{base}/files/{*file}", tag = "files",
+    params(("base" = String, Path), ("file" = String, Path), Uploading), request_body = Vec<u8>,
+    responses((status = 200, body = Uploaded), (status = 202, body = Uploaded), (status = 409, body = Problem)))]
+pub(crate) async fn upload(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, file)): Parts<(String, String)>,
+    Query(Uploading { hold }): Query<Uploading>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let engine = whole_base(&app, &caller, &base)?;
+    let range = range(&headers)?;
+    let uploads = uploads_of(&engine);
+    let most = engine.settings().parser_limits.file_bytes;
+    let (from, to, whole) =
+        range.map_or((0, None, None), |(from, to, whole)| (from, Some(to), Some(whole)));
+    if whole.is_some_and(|whole| most < whole) {
+        return Err(UploadError::TooLarge { most }.into());
+    }
+    let mut part = uploads.begin(&file, from, most)?;
+    let came = taken(&mut part, body).await;
+    let held = part.held();
+    if came.is_err() || (to.is_some() && Some(held) != whole) {
+        part.keep().await?;
+        came?;
+        let told = Uploaded { file, held, is_whole: false, job: None };
+        return Ok((StatusCode::ACCEPTED, Json(told)).into_response());
+    }
+    let place = part.finish(whole).await?;
+    let job = match hold {
+        true => None,
+        false => {
+            let work = Work { paths: vec![place], ..Work::default() };
+            Some(app.begin(&caller, &base, engine, work)?.id())
+        }
+    };
+    Ok((StatusCode::OK, Json(Uploaded { file, held, is_whole: true, job })).into_response())
+}
+
+/// What comes, as it comes: what came before a connection broke is kept.
+async fn taken(part: &mut Part, body: Body) -> Result<(), Problem> {
+    let mut pieces = body.into_data_stream();
+    while let Some(piece) = pieces.next().await {
+        let piece =
+            piece.map_err(|error| Problem::bad_request(format!("the body broke off: {error}")))?;
+        part.take(&piece).await?;
+    }
+    Ok(())
+}
+
+/// `Content-Range: bytes FROM-TO/WHOLE`.
+fn range(headers: &HeaderMap) -> Result<Option<(u64, u64, u64)>, Problem> {
+    let Some(range) = headers.get(header::CONTENT_RANGE) else { return Ok(None) };
+    let read = || {
+        let (ends, whole) = range.to_str().ok()?.strip_prefix("bytes ")?.split_once('/')?;
+        let (from, to) = ends.split_once('-')?;
+        let (from, to, whole) = (from.parse().ok()?, to.parse().ok()?, whole.parse().ok()?);
+        (from <= to && to < whole).then_some((from, to, whole))
+    };
+    let bad = || Problem::bad_request("`Content-Range` is to be `bytes FROM-TO/WHOLE`");
+    read().map(Some).ok_or_else(bad)
+}
+
+/// Files are of the whole base: who sees a part of it changes none.
+fn whole_base(app: &App, caller: &Caller, base: &str) -> Result<Arc<Engine>, Problem> {
+    let engine = app.base(caller, base)?;
+    let has_filter = |key: &pikerag_engine::keys::Key| !key.params.filter.is_empty();
+    if caller.key.as_ref().is_some_and(has_filter) {
+        return Err(Problem::from(pikerag_engine::EngineError::OnlyPart));
+    }
+    Ok(engine)
+}
+
+fn uploads_of(engine: &Engine) -> Uploads {
+    Uploads::beside(&engine.settings().base)
+}
+
+/// Which file.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct WhichUpload {
+    /// As it was called when it was sent.
+    file: String,
+}
+
+/// How much of a file is there that has not come whole: where it goes on.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/uploads", tag = "files", params(("base" = String, Path), WhichUpload),
+    responses((status = 200, body = Uploaded), (status = 400, body = Problem)))]
+pub(crate) async fn uploaded(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+    Query(WhichUpload { file }): Query<WhichUpload>,
+) -> Result<Json<Uploaded>, Problem> {
+    let engine = whole_base(&app, &caller, &base)?;
+    let uploads = uploads_of(&engine);
+    let held = uploads.held(&file)?;
+    let is_whole = held == 0 && uploads.place(&file)?.is_file();
+    Ok(Json(Uploaded { file, held, is_whole, job: None }))
+}
+
+/// What is to be indexed.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct IndexBody {
+    /// Files that were sent, by their names; all, if none.
+    files: Vec<String>,
+    /// Whether what models refused before is asked again.
+    retry_refused: bool,
+}
+
+/// Indexes what was sent: all that waits, or what failed once more.
+#[utoipa::path(post, path = "/api/v1/bases/{base}/index", tag = "files", params(("base" = String, Path)),
+    request_body = IndexBody, responses((status = 202, body = Job), (status = 404, body = Problem)))]
+pub(crate) async fn index(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+    JsonBody(IndexBody { files, retry_refused }): JsonBody<IndexBody>,
+) -> Result<(StatusCode, Json<Job>), Problem> {
+    let engine = whole_base(&app, &caller, &base)?;
+    let paths = places(&engine, &files)?;
+    let work = Work { paths, prune: false, retry_refused };
+    let job = app.begin(&caller, &base, engine, work)?;
+    Ok((StatusCode::ACCEPTED, Json(job)))
+}
+
+fn places(engine: &Engine, files: &[String]) -> Result<Vec<PathBuf>, Problem> {
+    let uploads = uploads_of(engine);
+    if files.is_empty() {
+        return Ok(vec![uploads.folder().to_owned()]);
+    }
+    files.iter().map(|file| Ok(uploads.place(file)?)).collect()
+}
+
+/// What indexing would take of what was sent and waits: counted, nothing is called.
+#[utoipa::path(post, path = "/api/v1/bases/{base}/estimate", tag = "files", params(("base" = String, Path)),
+    request_body = IndexBody, responses((status = 200, body = Value), (status = 404, body = Problem)))]
+pub(crate) async fn estimate(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+    JsonBody(IndexBody { files, .. }): JsonBody<IndexBody>,
+) -> Result<Json<Value>, Problem> {
+    let engine = whole_base(&app, &caller, &base)?;
+    let paths = places(&engine, &files)?;
+    let request = EstimateRequest { paths, with: Vec::new(), without: Vec::new(), chunking: None };
+    // What counts reads files, and cannot be handed from thread to thread.
+    let counted = tokio::task::spawn_blocking(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(engine.estimate(&request))
+    });
+    match counted.await {
+        Ok(counted) => Ok(Json(json!(counted?))),
+        Err(_) => Err(Problem::new(500, "defect", Fault::Server)),
+    }
+}
+
+/// The latest jobs of a base, the latest first.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/jobs", tag = "files", params(("base" = String, Path)),
+    responses((status = 200, body = Vec<Job>), (status = 404, body = Problem)))]
+pub(crate) async fn jobs(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+) -> Result<Json<Vec<Job>>, Problem> {
+    whole_base(&app, &caller, &base)?;
+    Ok(Json(app.jobs.of(&base)))
+}
+
+/// A job; with `Accept: text/event-stream` each time that it has come further, until it is over.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/jobs/{job}", tag = "files",
+    params(("base" = String, Path), ("job" = u64, Path)),
+    responses((status = 200, body = Job), (status = 404, body = Problem)))]
+pub(crate) async fn job(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, id)): Parts<(String, u64)>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    whole_base(&app, &caller, &base)?;
+    let watched = app.jobs.watch(&base, id);
+    let watched = watched.ok_or_else(|| no_such("job", &id.to_string()))?;
+    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    if !accepted.is_some_and(|accepted| accepted.contains("text/event-stream")) {
+        let job = watched.borrow().clone();
+        return Ok(Json(job).into_response());
+    }
+    let events = stream::unfold(Some((watched, false)), |state| async move {
+        let (mut watched, was_told) = state?;
+        if was_told && watched.changed().await.is_err() {
+            return None;
+        }
+        let job = watched.borrow_and_update().clone();
+        let event = Sse::default().event("job").data(json!(job).to_string());
+        let next = (!job.is_over()).then_some((watched, true));
+        Some((Ok::<_, Infallible>(event), next))
+    });
+    Ok(SseResponse::new(events).keep_alive(KeepAlive::default()).into_response())
+}
+
+/// Which file goes, and how.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Going {
+    /// As the base calls it.
+    file: String,
+    /// For good: no byte of it is left in the base, runs that held its text included. Takes a key of scope `admin`.
+    #[serde(default)]
+    forget: bool,
+}
+
+/// Takes a file out, with all that derives from it.
+#[utoipa::path(delete, path = "/api/v1/bases/{base}/files", tag = "files", params(("base" = String, Path), Going),
+    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+pub(crate) async fn delete(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+    Query(Going { file, forget }): Query<Going>,
+) -> Result<Json<Value>, Problem> {
+    if forget && !caller.may(Scope::Admin) {
+        return Err(Problem::new(403, "scope-too-small", Fault::Caller)
+            .saying("to forget for good takes a key of scope `admin`"));
+    }
+    let engine = whole_base(&app, &caller, &base)?;
+    let files = engine.files().await?.files;
+    let known = files.into_iter().find(|known| known.name == file);
+    let place = known.ok_or_else(|| no_such("file", &file))?.path;
+    let request = DeleteRequest { paths: vec![place.clone()], forget };
+    let response = engine.delete(&request).await?;
+    // Else it would come back with the next job.
+    let was_sent = uploads_of(&engine).remove(&place)?;
+    Ok(Json(json!({ "deleted": response, "was_sent": was_sent })))
+}

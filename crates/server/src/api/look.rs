@@ -1,0 +1,265 @@
+//! What stands in a base: documents, passages, records, the graph around a node, verified answers.
+#![expect(unused_qualifications, reason = "what the macro for the document writes")]
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use pikerag_engine::knowledge::{ChunkId, Condition, Filter, SourceId};
+use pikerag_engine::{FeedbackRequest, GraphAroundRequest, RecordsRequest, Verdict};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::app::{App, Caller};
+use crate::problem::{Fault, JsonBody, Parts, Problem, Query};
+
+/// Edges away that the graph is shown, at most.
+const DEPTH: u8 = 3;
+
+/// The documents of a base, by URI.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/sources", tag = "look", params(("base" = String, Path)),
+    responses((status = 200, body = Vec<Object>), (status = 404, body = Problem)))]
+pub(crate) async fn sources(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+) -> Result<Json<Value>, Problem> {
+    let engine = app.base(&caller, &base)?;
+    Ok(Json(json!(engine.sources(&Filter::default()).await?)))
+}
+
+/// One document with its passages in reading order, each with the rectangles of every piece.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/sources/{source}", tag = "look",
+    params(("base" = String, Path), ("source" = String, Path)),
+    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+pub(crate) async fn source(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, source)): Parts<(String, String)>,
+) -> Result<Json<Value>, Problem> {
+    let engine = app.base(&caller, &base)?;
+    let id: SourceId = source.parse().map_err(|_| no_such("source", &source))?;
+    let (source, chunks) = engine.source(id).await?;
+    Ok(Json(json!({ "source": source, "chunks": chunks })))
+}
+
+/// One passage.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/chunks/{chunk}", tag = "look",
+    params(("base" = String, Path), ("chunk" = String, Path)),
+    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+pub(crate) async fn chunk(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, chunk)): Parts<(String, String)>,
+) -> Result<Json<Value>, Problem> {
+    let engine = app.base(&caller, &base)?;
+    let id: ChunkId = chunk.parse().map_err(|_| no_such("chunk", &chunk))?;
+    Ok(Json(json!(engine.chunk(id).await?)))
+}
+
+pub(crate) fn no_such(what: &str, id: &str) -> Problem {
+    Problem::new(404, &format!("no-such-{what}"), Fault::Caller)
+        .saying(format!("there is no {what} `{id}`"))
+}
+
+/// Which file.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct WhichFile {
+    /// As the base calls it.
+    file: String,
+}
+
+/// The bytes of a file as they were read when it was indexed.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/original", tag = "look",
+    params(("base" = String, Path), WhichFile),
+    responses((status = 200, body = Vec<u8>), (status = 404, body = Problem)))]
+pub(crate) async fn original(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+    Query(WhichFile { file }): Query<WhichFile>,
+) -> Result<Response, Problem> {
+    let engine = app.base(&caller, &base)?;
+    let original = engine.original(std::path::Path::new(&file)).await?;
+    let mut response = Bytes::from(original.bytes).into_response();
+    // Whatever it is: a browser keeps it as a file, and runs nothing of it.
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
+    headers.insert(header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
+    Ok(response)
+}
+
+/// The files that the base is made of, and whether they are there.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/files", tag = "look", params(("base" = String, Path)),
+    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+pub(crate) async fn files(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+) -> Result<Json<Value>, Problem> {
+    let engine = app.base(&caller, &base)?;
+    Ok(Json(json!(engine.files().await?.files)))
+}
+
+/// Which records.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct WhichRecords {
+    /// Those of this schema alone.
+    schema: Option<String>,
+    /// A condition such as `folder=law`.
+    #[param(value_type = Option<String>)]
+    filter: Option<Condition>,
+}
+
+/// Typed records with their places.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/records", tag = "look",
+    params(("base" = String, Path), WhichRecords),
+    responses((status = 200, body = Vec<Object>), (status = 404, body = Problem)))]
+pub(crate) async fn records(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+    Query(WhichRecords { schema, filter }): Query<WhichRecords>,
+) -> Result<Json<Value>, Problem> {
+    let engine = app.base(&caller, &base)?;
+    let filter = Filter { conditions: filter.into_iter().collect() };
+    Ok(Json(json!(engine.records(&RecordsRequest { schema, filter }).await?)))
+}
+
+/// Around which node.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Around {
+    /// An identifier, a document's path or title, the name of an entity.
+    of: String,
+    /// How many edges away: 1 to 3; 1, if none is named.
+    depth: Option<u8>,
+}
+
+/// A node of the graph with what stands around it.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/graph", tag = "look", params(("base" = String, Path), Around),
+    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+pub(crate) async fn graph(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+    Query(Around { of, depth }): Query<Around>,
+) -> Result<Json<Value>, Problem> {
+    let engine = app.base(&caller, &base)?;
+    let depth = depth.unwrap_or(1).clamp(1, DEPTH);
+    let around = blocking(move || engine.graph_around(&GraphAroundRequest { of, depth })).await?;
+    Ok(Json(json!(around)))
+}
+
+/// The whole graph as JSON lines.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/export", tag = "look", params(("base" = String, Path)),
+    responses((status = 200, body = String), (status = 404, body = Problem)))]
+pub(crate) async fn export(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+) -> Result<Response, Problem> {
+    let engine = app.base(&caller, &base)?;
+    let written = blocking(move || {
+        let mut bytes = Vec::new();
+        engine.export()?.write(&mut bytes)?;
+        Ok(bytes)
+    });
+    let mut response = Bytes::from(written.await?).into_response();
+    let kind = HeaderValue::from_static("application/x-ndjson");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    Ok(response)
+}
+
+/// Work that reads for long, on a thread of its own.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> pikerag_engine::Result<T> + Send + 'static,
+) -> Result<T, Problem> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => Ok(done?),
+        Err(_) => Err(Problem::new(500, "defect", Fault::Server)),
+    }
+}
+
+/// What people said of answers.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/feedback", tag = "feedback", params(("base" = String, Path)),
+    responses((status = 200, body = Vec<Object>), (status = 404, body = Problem)))]
+pub(crate) async fn verified(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+) -> Result<Json<Value>, Problem> {
+    let engine = app.base(&caller, &base)?;
+    Ok(Json(json!(engine.verified().await?)))
+}
+
+/// What somebody says of an answer.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FeedbackBody {
+    /// The run whose answer it is.
+    run: String,
+    /// What is said of it.
+    verdict: Said,
+    /// The right answer, with `correct`.
+    #[serde(default)]
+    answer: Option<String>,
+    /// Who says so; the name of the key, if none.
+    #[serde(default)]
+    by: Option<String>,
+    /// What else there is to say.
+    #[serde(default)]
+    note: String,
+}
+
+/// What is said of an answer.
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Said {
+    /// It is right.
+    Accept,
+    /// Another one is right.
+    Correct,
+    /// It is wrong.
+    Reject,
+}
+
+/// Says whether an answer is right, or what is.
+#[utoipa::path(post, path = "/api/v1/bases/{base}/feedback", tag = "feedback", params(("base" = String, Path)),
+    request_body = FeedbackBody, responses((status = 200, body = Value), (status = 400, body = Problem)))]
+pub(crate) async fn feedback(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+    JsonBody(body): JsonBody<FeedbackBody>,
+) -> Result<Json<Value>, Problem> {
+    let engine = app.base(&caller, &base)?;
+    let verdict = match (body.verdict, body.answer) {
+        (Said::Accept, _) => Verdict::Accept,
+        (Said::Reject, _) => Verdict::Reject,
+        (Said::Correct, Some(answer)) => Verdict::Correct(answer),
+        (Said::Correct, None) => {
+            return Err(Problem::bad_request("`correct` needs the right `answer`"));
+        }
+    };
+    let by = body.by.or_else(|| caller.key.as_ref().map(|key| key.params.name.clone()));
+    let request = FeedbackRequest { run: body.run, verdict, by, note: body.note };
+    Ok(Json(json!(engine.feedback(&request).await?)))
+}
+
+/// Takes back what was said of an answer.
+#[utoipa::path(delete, path = "/api/v1/bases/{base}/feedback/{id}", tag = "feedback",
+    params(("base" = String, Path), ("id" = String, Path)),
+    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+pub(crate) async fn revoke(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, id)): Parts<(String, String)>,
+) -> Result<Json<Value>, Problem> {
+    let engine = app.base(&caller, &base)?;
+    Ok(Json(json!(engine.revoke_verified(&id).await?)))
+}

@@ -1,0 +1,64 @@
+//! A passage as a page that people can look at: what citations link to.
+
+use axum::Extension;
+use axum::extract::State;
+use axum::response::Html;
+use pikerag_engine::knowledge::ChunkId;
+
+use super::look::no_such;
+use crate::app::{App, Caller};
+use crate::problem::{Parts, Problem};
+
+/// A passage as a page.
+#[utoipa::path(get, path = "/passages/{base}/{chunk}", tag = "look",
+    params(("base" = String, Path), ("chunk" = String, Path)),
+    responses((status = 200, body = String, content_type = "text/html"), (status = 404, body = Problem)))]
+pub(crate) async fn passage(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, chunk)): Parts<(String, String)>,
+) -> Result<Html<String>, Problem> {
+    let engine = app.base(&caller, &base)?;
+    let id: ChunkId = chunk.parse().map_err(|_| no_such("chunk", &chunk))?;
+    let chunk = engine.chunk(id).await?;
+    let page = chunk.page.map(|page| format!(", p. {page}")).unwrap_or_default();
+    Ok(Html(format!(
+        "<!doctype html><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
+         <title>{title}</title><style>body{{font:1.05rem/1.55 system-ui,sans-serif;max-width:46rem;margin:2rem auto;\
+         padding:0 1rem;color-scheme:light dark}}pre{{white-space:pre-wrap;font:inherit}}small{{opacity:.7}}</style>\
+         <h1>{title}</h1><p><small>{uri}{page}</small></p><pre>{text}</pre>\n",
+        title = escaped(&chunk.full_title()),
+        uri = escaped(&chunk.uri),
+        page = escaped(&page),
+        text = escaped(&chunk.text),
+    )))
+}
+
+/// Text as HTML that says the same and does nothing.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_tag_survives() {
+        let hostile = "<script>alert('x')</script>&<img src=x onerror=\"y\">";
+        let told = escaped(hostile);
+        assert!(!told.contains(['<', '>', '"', '\'']), "{told}");
+        assert!(told.starts_with("&lt;script&gt;"));
+    }
+}

@@ -1,0 +1,107 @@
+//! What was asked, what happened, and what would have happened otherwise.
+#![expect(unused_qualifications, reason = "what the macro for the document writes")]
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use axum::{Extension, Json};
+use pikerag_engine::knowledge::Change;
+use pikerag_engine::{AskRequest, ForkRequest};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::{IntoParams, ToSchema};
+
+use super::ask::{Asked, respond};
+use crate::app::{App, Caller};
+use crate::problem::{JsonBody, Parts, Problem, Query};
+use crate::streams::{Underway, Wanted};
+
+/// How many runs to list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Latest {
+    /// The latest so many; 50, if none is named.
+    limit: Option<usize>,
+}
+
+/// The latest runs, the latest first.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/runs", tag = "runs", params(("base" = String, Path), Latest),
+    responses((status = 200, body = Vec<Object>), (status = 404, body = Problem)))]
+pub(crate) async fn runs(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+    Query(Latest { limit }): Query<Latest>,
+) -> Result<Json<Value>, Problem> {
+    let engine = app.base(&caller, &base)?;
+    Ok(Json(json!(engine.runs(limit.unwrap_or(50).min(1000)).await?)))
+}
+
+/// One run with all that happened in it.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/runs/{run}", tag = "runs",
+    params(("base" = String, Path), ("run" = String, Path)),
+    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+pub(crate) async fn run(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, run)): Parts<(String, String)>,
+) -> Result<Json<Value>, Problem> {
+    let engine = app.base(&caller, &base)?;
+    Ok(Json(json!(engine.run_by_name(&run).await?)))
+}
+
+/// Walks a run again with recorded replies alone: no call is made.
+#[utoipa::path(post, path = "/api/v1/bases/{base}/runs/{run}/replay", tag = "runs",
+    params(("base" = String, Path), ("run" = String, Path)),
+    responses((status = 200, body = Asked), (status = 404, body = Problem)))]
+pub(crate) async fn replay(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, run)): Parts<(String, String)>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let engine = app.base(&caller, &base)?;
+    let underway = Underway::begin(&app, &caller, engine, Wanted::Replay(run));
+    respond(app, base, &headers, underway).await
+}
+
+/// What is to be decided otherwise.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ForkBody {
+    /// The number of the event that is decided otherwise.
+    at: u32,
+    /// What is to be decided there.
+    #[schema(value_type = Object)]
+    change: Change,
+}
+
+/// Walks a run again up to a decision, decides that otherwise, and goes on: a run of its own.
+#[utoipa::path(post, path = "/api/v1/bases/{base}/runs/{run}/fork", tag = "runs",
+    params(("base" = String, Path), ("run" = String, Path)), request_body = ForkBody,
+    responses((status = 200, body = Asked), (status = 404, body = Problem)))]
+pub(crate) async fn fork(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, run)): Parts<(String, String)>,
+    headers: HeaderMap,
+    JsonBody(ForkBody { at, change }): JsonBody<ForkBody>,
+) -> Result<Response, Problem> {
+    let engine = app.base(&caller, &base)?;
+    let fork = ForkRequest { run, at, change, ask: AskRequest::default() };
+    let underway = Underway::begin(&app, &caller, engine, Wanted::Fork(fork));
+    respond(app, base, &headers, underway).await
+}
+
+/// Where two runs part, and what each was answered from.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/runs/{run}/diff/{other}", tag = "runs",
+    params(("base" = String, Path), ("run" = String, Path), ("other" = String, Path)),
+    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+pub(crate) async fn diff(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, run, other)): Parts<(String, String, String)>,
+) -> Result<Json<Value>, Problem> {
+    let engine = app.base(&caller, &base)?;
+    Ok(Json(json!(engine.diff_runs(&run, &other).await?)))
+}

@@ -1,0 +1,187 @@
+//! What do requests share? The bases by their names, the keys, and what was spent with each.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use pikerag_engine::keys::{Key, Keys, KeysError, Scope};
+use pikerag_engine::settings::{DEFAULT_BASE, ServerSettings};
+use pikerag_engine::{Engine, Grant, Share};
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+use crate::jobs::{Job, Jobs, Work};
+use crate::problem::{Fault, Problem};
+
+/// What all requests share.
+pub(crate) type App = Arc<Shared>;
+
+pub(crate) struct Shared {
+    pub(crate) settings: ServerSettings,
+    keys: Option<Keys>,
+    bases: BTreeMap<String, Arc<Engine>>,
+    shares: Mutex<HashMap<String, Spent>>,
+    rates: Mutex<HashMap<String, (u32, Arc<DefaultDirectRateLimiter>)>>,
+    pub(crate) jobs: Jobs,
+    /// Where the server listens.
+    address: SocketAddr,
+    /// Says that no further request is taken.
+    pub(crate) stopping: CancellationToken,
+}
+
+/// What was spent with a key, and how much of that is on record.
+struct Spent {
+    grant: (Option<f64>, String),
+    share: Share,
+    booked_usd: f64,
+}
+
+/// Who asks, as far as that was told.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    /// The key; none where there are no keys, and whoever reaches the server may do all.
+    pub(crate) key: Option<Key>,
+}
+
+impl Caller {
+    /// What logs call this caller.
+    pub(crate) fn name(&self) -> &str {
+        self.key.as_ref().map_or("-", |key| key.id.as_str())
+    }
+
+    pub(crate) fn may(&self, scope: Scope) -> bool {
+        self.key.as_ref().is_none_or(|key| scope <= key.params.scope)
+    }
+
+    pub(crate) fn opens(&self, base: &str) -> bool {
+        self.key.as_ref().is_none_or(|key| key.opens(base))
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(engine: Engine, keys: Option<Keys>, address: SocketAddr) -> Self {
+        let settings = engine.settings().server.clone();
+        let stopping = CancellationToken::new();
+        let mut bases: BTreeMap<String, Arc<Engine>> = BTreeMap::new();
+        for (name, folder) in &settings.bases {
+            bases.insert(name.clone(), Arc::new(engine.over(folder.clone())));
+        }
+        bases.insert(DEFAULT_BASE.to_owned(), Arc::new(engine));
+        Self {
+            keys,
+            settings,
+            bases,
+            shares: Mutex::default(),
+            rates: Mutex::default(),
+            jobs: Jobs::new(stopping.clone()),
+            address,
+            stopping,
+        }
+    }
+
+    /// All bases, by name.
+    pub(crate) fn all_bases(&self) -> impl Iterator<Item = (&String, &Arc<Engine>)> {
+        self.bases.iter()
+    }
+
+    /// Whether there is a key at all: then every request needs one.
+    pub(crate) fn has_keys(&self) -> Result<bool, KeysError> {
+        self.keys.as_ref().map_or(Ok(false), |keys| Ok(!keys.list()?.is_empty()))
+    }
+
+    /// Who presents this key; `None` where nobody does.
+    pub(crate) fn find(&self, presented: &str) -> Result<Option<Key>, KeysError> {
+        self.keys.as_ref().map_or(Ok(None), |keys| keys.find(presented))
+    }
+
+    /// The bases that a caller may use, by name.
+    pub(crate) fn bases_of<'a>(
+        &'a self,
+        caller: &'a Caller,
+    ) -> impl Iterator<Item = (&'a str, &'a Arc<Engine>)> {
+        let bases = self.bases.iter().map(|(name, engine)| (name.as_str(), engine));
+        bases.filter(|(name, _)| caller.opens(name))
+    }
+
+    /// A base for a caller, who sees and spends of it what was granted. A base that the key does not open is as one that
+    /// is not there.
+    pub(crate) fn base(&self, caller: &Caller, name: &str) -> Result<Arc<Engine>, Problem> {
+        let engine = self.bases.get(name).filter(|_| caller.opens(name));
+        let Some(engine) = engine else {
+            return Err(Problem::new(404, "no-such-base", Fault::Caller)
+                .saying(format!("there is no base `{name}`"))
+                .hint("GET /api/v1/bases lists those that this key opens"));
+        };
+        let Some(key) = &caller.key else { return Ok(Arc::clone(engine)) };
+        let share = self.share_of(engine, key)?;
+        Ok(Arc::new(engine.granted(&key.grant(0.0), &share)))
+    }
+
+    /// What a key spends is counted over all its requests and bases, and what it has spent before counts too.
+    fn share_of(&self, engine: &Engine, key: &Key) -> Result<Share, Problem> {
+        let Some(keys) = &self.keys else { return Ok(engine.share(&Grant::default())) };
+        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        let grant = (key.params.cap_usd, key.params.filter.to_string());
+        if let Some(held) = shares.get(&key.id).filter(|held| held.grant == grant) {
+            return Ok(held.share.clone());
+        }
+        let spent = keys.spent()?.get(&key.id).copied().unwrap_or_default();
+        let share = engine.share(&key.grant(spent));
+        let held = Spent { grant, share: share.clone(), booked_usd: 0.0 };
+        shares.insert(key.id.clone(), held);
+        Ok(share)
+    }
+
+    /// Books what was spent with a caller's key since the last time.
+    pub(crate) fn book(&self, caller: &Caller) {
+        let (Some(keys), Some(key)) = (&self.keys, &caller.key) else { return };
+        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(held) = shares.get_mut(&key.id) else { return };
+        let spent = held.share.spent_usd();
+        if held.booked_usd < spent {
+            match keys.book(&key.id, spent - held.booked_usd) {
+                Ok(()) => held.booked_usd = spent,
+                Err(error) => warn!(key = key.id, %error, "what was spent is not on record"),
+            }
+        }
+    }
+
+    /// Puts a job behind those of its base; what it costs is booked to the caller.
+    pub(crate) fn begin(
+        self: &Arc<Self>,
+        caller: &Caller,
+        base: &str,
+        engine: Arc<Engine>,
+        work: Work,
+    ) -> Result<Job, Problem> {
+        let (app, caller) = (Arc::clone(self), caller.clone());
+        self.jobs.begin(base, engine, work, Box::new(move || app.book(&caller)))
+    }
+
+    /// Whether a key may be used now; else in how many seconds.
+    pub(crate) fn is_in_rate(&self, key: &Key) -> bool {
+        let Some(per_minute) = key.params.per_minute else { return true };
+        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = rates.get(&key.id).filter(|(held, _)| *held == per_minute);
+        let limiter = match held {
+            Some((_, limiter)) => Arc::clone(limiter),
+            None => {
+                let quota =
+                    Quota::per_minute(NonZeroU32::new(per_minute).unwrap_or(NonZeroU32::MIN));
+                let limiter = Arc::new(RateLimiter::direct(quota));
+                rates.insert(key.id.clone(), (per_minute, Arc::clone(&limiter)));
+                limiter
+            }
+        };
+        limiter.check().is_ok()
+    }
+
+    /// Where a passage is shown, for people and programs outside.
+    pub(crate) fn permalink(&self, base: &str, chunk: impl std::fmt::Display) -> String {
+        let local = || format!("http://{}", self.address);
+        let begin = self.settings.public_url.clone().unwrap_or_else(local);
+        format!("{begin}/passages/{base}/{chunk}")
+    }
+}

@@ -1,0 +1,8 @@
+//! The protocols that programs already speak, each as its own documents have it.
+
+pub(crate) mod chat;
+pub(crate) mod dify;
+pub(crate) mod mcp;
+pub(crate) mod ollama;
+pub(crate) mod openai;
+mod words;

@@ -1,0 +1,183 @@
+//! A conversation as chat programs send it: which base and method are meant, what is asked, and what is no question at all.
+
+use pikerag_engine::knowledge::{Answer, Check, Citation};
+use pikerag_engine::parts::Turn;
+use pikerag_engine::settings::DEFAULT_BASE;
+use pikerag_engine::{AskRequest, Engine};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::app::{App, Caller};
+use crate::problem::Problem;
+
+/// How models are called: `pikerag`, `pikerag/METHOD`, and `@BASE` behind it.
+pub(crate) const MODEL: &str = "pikerag";
+/// Citations that are shown with an answer, at most.
+const CITED: usize = 20;
+
+/// A turn of a conversation.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Message {
+    /// `system`, `user`, `assistant`, `tool`.
+    pub(crate) role: String,
+    /// Text, or a list of parts of which some are text.
+    #[serde(default)]
+    pub(crate) content: Value,
+}
+
+impl Message {
+    pub(crate) fn text(&self) -> String {
+        match &self.content {
+            Value::String(text) => text.clone(),
+            Value::Array(parts) => {
+                let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
+                texts.collect::<Vec<_>>().join("\n")
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+/// A model's name taken apart: method and base.
+pub(crate) fn named(model: &str) -> (String, String) {
+    let model = model.trim();
+    // Ollama's clients put a tag behind names.
+    let model = model.strip_suffix(":latest").unwrap_or(model);
+    let (method, base) = match model.rsplit_once('@') {
+        Some((method, base)) => (method, base),
+        None => (model, DEFAULT_BASE),
+    };
+    let method = method.strip_prefix(MODEL).unwrap_or(method);
+    (method.trim_start_matches('/').to_owned(), base.to_owned())
+}
+
+/// The names of all models: for each base the usual method and all others.
+pub(crate) fn models(app: &App, caller: &Caller) -> Vec<String> {
+    let mut names = Vec::new();
+    for (base, engine) in app.bases_of(caller) {
+        let at = if base == DEFAULT_BASE { String::new() } else { format!("@{base}") };
+        names.push(format!("{MODEL}{at}"));
+        names.extend(engine.methods().iter().map(|method| format!("{MODEL}/{}{at}", method.name)));
+    }
+    names
+}
+
+/// What a conversation asks.
+pub(crate) enum Asked {
+    /// A question for a method.
+    Question(AskRequest),
+    /// What a chat program asks in the background, with what it gets: no method runs for it.
+    Background(String),
+}
+
+/// The last message as a request: one that points back is written to stand alone.
+pub(crate) async fn asked(
+    engine: &Engine,
+    method: String,
+    messages: &[Message],
+) -> Result<Asked, Problem> {
+    let said = |message: &&Message| message.role == "user" || message.role == "assistant";
+    let spoken: Vec<&Message> = messages.iter().filter(said).collect();
+    let Some((last, before)) = spoken.split_last() else {
+        return Err(Problem::bad_request("`messages` holds no message of the role `user`"));
+    };
+    if last.role != "user" {
+        return Err(Problem::bad_request("the last of `messages` is not of the role `user`"));
+    }
+    let text = last.text();
+    if let Some(reply) = background(&text) {
+        return Ok(Asked::Background(reply));
+    }
+    let turns: Vec<Turn> = before
+        .iter()
+        .map(|message| Turn { is_persons: message.role == "user", text: message.text() })
+        .collect();
+    let question = engine.standalone(&turns, &text).await?;
+    Ok(Asked::Question(AskRequest { question, method, ..AskRequest::default() }))
+}
+
+/// What Open WebUI asks beside each conversation (a title, tags, follow-ups, searches): short instructions about the
+/// conversation, which no document answers.
+fn background(text: &str) -> Option<String> {
+    let begins = text.trim_start().starts_with("### Task:");
+    if !begins || !(text.contains("<chat_history>") || text.contains("### Chat History")) {
+        return None;
+    }
+    let task = text.split("<chat_history>").next().unwrap_or_default().to_lowercase();
+    let asked = first_question(text);
+    Some(if task.contains("follow-up") || task.contains("follow_ups") {
+        r#"{"follow_ups": []}"#.to_owned()
+    } else if task.contains("tags") {
+        r#"{"tags": []}"#.to_owned()
+    } else if task.contains("quer") {
+        r#"{"queries": []}"#.to_owned()
+    } else if task.contains("title") {
+        serde_json::json!({ "title": asked }).to_string()
+    } else {
+        String::new()
+    })
+}
+
+/// The first words of the person in a history (`USER: …`), as a title.
+fn first_question(text: &str) -> String {
+    const WORDS: usize = 6;
+    let history = text.split("<chat_history>").nth(1).unwrap_or_default();
+    let first = history.lines().find_map(|line| line.trim().strip_prefix("USER:"));
+    let words: Vec<&str> = first.unwrap_or_default().split_whitespace().take(WORDS).collect();
+    // Chinese has no blanks between words.
+    words.join(" ").chars().take(48).collect()
+}
+
+/// An answer as a chat shows it: the text with the numbers of its citations, then how it came about; and where in it each
+/// citation's number stands, in characters.
+pub(crate) fn shown(answer: &Answer) -> (String, Vec<(Citation, usize, usize)>) {
+    let mut text = answer.text.trim().to_owned();
+    let mut places = Vec::new();
+    let stands = answer.citations.iter().filter(|citation| citation.check == Check::Verified);
+    let mut length = text.chars().count();
+    for (at, citation) in stands.take(CITED).enumerate() {
+        let mark = format!("{}[{}]", if at == 0 { " " } else { "" }, at + 1);
+        let begins = length + usize::from(at == 0);
+        length += mark.chars().count();
+        text.push_str(&mark);
+        places.push((citation.clone(), begins, length));
+    }
+    let rationale = answer.rationale.trim();
+    if !rationale.is_empty() {
+        text.push_str("\n\n");
+        text.push_str(rationale);
+    }
+    if !answer.missing.is_empty() {
+        text.push_str("\n\nNot in the documents: ");
+        text.push_str(&answer.missing.join("; "));
+    }
+    (text, places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_name_methods_and_bases() {
+        let of = |name: &str| named(name);
+        let pair = |method: &str, base: &str| (method.to_owned(), base.to_owned());
+        assert_eq!(of("pikerag"), pair("", "default"));
+        assert_eq!(of("pikerag/kar3"), pair("kar3", "default"));
+        assert_eq!(of("pikerag/kar3@law:latest"), pair("kar3", "law"));
+        assert_eq!(of("pikerag@law"), pair("", "law"));
+        assert_eq!(of("gpt-4o"), pair("gpt-4o", "default"));
+    }
+
+    #[test]
+    fn what_chat_programs_ask_in_the_background_runs_no_method() {
+        let title = "### Task:\nGenerate a concise, 3-5 word title with an emoji.\n<chat_history>\nUSER: Who calibrates the load sensor of crane 7 today?\nASSISTANT: Ada.\n</chat_history>";
+        assert_eq!(background(title).unwrap(), r#"{"title":"Who calibrates the load sensor of"}"#);
+        let tags = "### Task:\nGenerate 1-3 broad tags.\n<chat_history>\nUSER: x\n</chat_history>";
+        assert_eq!(background(tags).unwrap(), r#"{"tags": []}"#);
+        let more = "### Task:\nSuggest 3-5 relevant follow-up questions.\n<chat_history>\nUSER: x\n</chat_history>";
+        assert_eq!(background(more).unwrap(), r#"{"follow_ups": []}"#);
+        assert_eq!(background("What is the task of the crane's mate?"), None);
+        assert_eq!(background("### Task:\nSummarize the handbook."), None);
+    }
+}

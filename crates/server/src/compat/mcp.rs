@@ -1,0 +1,290 @@
+//! The Model Context Protocol: tools for assistants, over HTTP without sessions and over standard streams. What comes back is
+//! structured, the same as text, and a link for each passage.
+
+mod tools;
+
+use std::sync::Arc;
+
+use axum::http::request::Parts;
+use pikerag_engine::AskRequest;
+use pikerag_engine::knowledge::{Check, Chunk, ChunkId, Filter};
+use pikerag_engine::settings::DEFAULT_BASE;
+use pikerag_engine::{Engine, GraphAroundRequest};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+    JsonObject, ListToolsResult, PaginatedRequestParams, Resource, ServerCapabilities,
+    ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::{Value, json};
+
+use crate::api::look::no_such;
+use crate::api::search::{By, SearchBody, found};
+use crate::app::{App, Caller};
+use crate::problem::Problem;
+use crate::streams::{Underway, Wanted, answered, broken};
+
+/// Sources that are listed at a time.
+const PAGE: usize = 100;
+
+/// The tools over all bases.
+#[derive(Clone)]
+pub(crate) struct Mcp {
+    app: App,
+    /// Who calls where no request says so: whoever started the program.
+    nobody: Caller,
+}
+
+/// As HTTP is spoken: without sessions, so that a connection which breaks stops its request.
+pub(crate) fn over_http(app: App) -> StreamableHttpService<Mcp, NeverSessionManager> {
+    let mut config = StreamableHttpServerConfig::default();
+    config.legacy_session_mode = false;
+    config.json_response = true;
+    config.cancellation_token = app.stopping.clone();
+    // Our own guard has looked at both, before anything else was read.
+    config.allowed_hosts = Vec::new();
+    config.allowed_origins = Vec::new();
+    let tools = move || Ok(Mcp::new(Arc::clone(&app)));
+    StreamableHttpService::new(tools, Arc::new(NeverSessionManager::default()), config)
+}
+
+impl Mcp {
+    pub(crate) fn new(app: App) -> Self {
+        Self { app, nobody: Caller { key: None } }
+    }
+
+    async fn called(
+        &self,
+        name: &str,
+        given: &JsonObject,
+        caller: &Caller,
+    ) -> Result<Told, Problem> {
+        let base = text(given, "base")?.unwrap_or_else(|| DEFAULT_BASE.to_owned());
+        let engine = self.app.base(caller, &base)?;
+        match name {
+            tools::ASK => self.ask(caller, &base, engine, given).await,
+            tools::SEARCH => self.search(&base, &engine, given).await,
+            tools::GET_CHUNK => self.chunk(&base, &engine, given).await,
+            tools::LIST_SOURCES => sources(&engine, given).await,
+            tools::GRAPH_NEIGHBOURS => neighbours(engine, given).await,
+            other => Err(no_such("tool", other)),
+        }
+    }
+
+    async fn ask(
+        &self,
+        caller: &Caller,
+        base: &str,
+        engine: Arc<Engine>,
+        given: &JsonObject,
+    ) -> Result<Told, Problem> {
+        let request = AskRequest {
+            question: needed(given, "question")?,
+            method: text(given, "method")?.unwrap_or_default(),
+            filter: filter(given)?,
+            ..AskRequest::default()
+        };
+        let underway = Underway::begin(&self.app, caller, engine, Wanted::Ask(request));
+        let came = answered(*underway.end().await?)?;
+        let answer = came.run.answer.as_ref().ok_or_else(broken)?;
+        let mut links = Vec::new();
+        let citations = answer.citations.iter().map(|citation| {
+            let url = self.app.permalink(base, citation.chunk);
+            links.push((url.clone(), citation.title.clone()));
+            json!({
+                "number": citation.number, "title": citation.title, "uri": citation.uri, "page": citation.page,
+                "quote": citation.quote, "stands": citation.check == Check::Verified, "chunk": citation.chunk, "url": url,
+            })
+        });
+        let citations: Vec<Value> = citations.collect();
+        let usage = came.run.cost.spent.usage();
+        let told = json!({
+            "answer": answer.text, "rationale": answer.rationale, "refused": answer.refused,
+            "missing": answer.missing, "citations": citations, "run": came.run.id, "method": came.run.method,
+            "calls": came.run.cost.spent.calls(), "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+        });
+        Ok(Told { told, links })
+    }
+
+    async fn search(
+        &self,
+        base: &str,
+        engine: &Engine,
+        given: &JsonObject,
+    ) -> Result<Told, Problem> {
+        let k = match given.get("k") {
+            None | Some(Value::Null) => None,
+            Some(k) => Some(
+                k.as_u64()
+                    .and_then(|k| usize::try_from(k).ok())
+                    .ok_or_else(|| wrong("k", "a number"))?,
+            ),
+        };
+        let filter = filter(given)?.conditions;
+        let body =
+            SearchBody { query: needed(given, "query")?, by: By::Auto, k, rerank: None, filter };
+        let found = found(&self.app, base, engine, body).await?;
+        let links =
+            found.hits.iter().map(|hit| (hit.url.clone(), hit.chunk.full_title())).collect();
+        let hits: Vec<Value> = found
+            .hits
+            .iter()
+            .map(|hit| {
+                let mut told = passage(&hit.chunk, &hit.url);
+                if let Some(fields) = told.as_object_mut() {
+                    fields.insert("score".to_owned(), json!(hit.score));
+                }
+                told
+            })
+            .collect();
+        Ok(Told { told: json!({ "hits": hits }), links })
+    }
+
+    async fn chunk(
+        &self,
+        base: &str,
+        engine: &Engine,
+        given: &JsonObject,
+    ) -> Result<Told, Problem> {
+        let name = needed(given, "chunk")?;
+        let id: ChunkId = name.parse().map_err(|_| no_such("chunk", &name))?;
+        let chunk = engine.chunk(id).await?;
+        let url = self.app.permalink(base, id);
+        let links = vec![(url.clone(), chunk.full_title())];
+        Ok(Told { told: passage(&chunk, &url), links })
+    }
+}
+
+/// What a tool gives, and where it can be looked at.
+struct Told {
+    told: Value,
+    links: Vec<(String, String)>,
+}
+
+impl Told {
+    fn result(self) -> CallToolResult {
+        let mut result = CallToolResult::structured(self.told);
+        let mut links = self.links;
+        links.dedup();
+        result.content.extend(links.into_iter().map(|(url, name)| {
+            ContentBlock::resource_link(Resource::new(url, name).with_mime_type("text/html"))
+        }));
+        result
+    }
+}
+
+fn passage(chunk: &Chunk, url: &str) -> Value {
+    json!({
+        "chunk": chunk.id, "title": chunk.full_title(), "uri": chunk.uri, "page": chunk.page,
+        "text": chunk.reading_text(), "url": url,
+    })
+}
+
+async fn sources(engine: &Engine, given: &JsonObject) -> Result<Told, Problem> {
+    let all = engine.sources(&filter(given)?).await?;
+    let from = match text(given, "after")? {
+        None => 0,
+        Some(after) => {
+            all.iter().position(|source| source.uri == after).map_or(all.len(), |at| at + 1)
+        }
+    };
+    let page: Vec<Value> = all
+        .iter()
+        .skip(from)
+        .take(PAGE)
+        .map(|source| {
+            json!({
+                "source": source.id, "uri": source.uri, "title": source.title, "media_type": source.media_type,
+                "language": source.language, "summary": source.summary,
+            })
+        })
+        .collect();
+    let left = all.len().saturating_sub(from + page.len());
+    Ok(Told { told: json!({ "sources": page, "left": left }), links: Vec::new() })
+}
+
+async fn neighbours(engine: Arc<Engine>, given: &JsonObject) -> Result<Told, Problem> {
+    let of = needed(given, "of")?;
+    let depth = given.get("depth").and_then(Value::as_u64).unwrap_or(1).clamp(1, 3);
+    let request = GraphAroundRequest { of, depth: u8::try_from(depth).unwrap_or(1) };
+    let found = tokio::task::spawn_blocking(move || engine.graph_around(&request)).await;
+    let around = found.map_err(|_| broken())??;
+    Ok(Told { told: json!(around), links: Vec::new() })
+}
+
+fn wrong(name: &str, what: &str) -> Problem {
+    Problem::bad_request(format!("`{name}` is to be {what}"))
+}
+
+fn text(given: &JsonObject, name: &str) -> Result<Option<String>, Problem> {
+    match given.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(wrong(name, "text")),
+    }
+}
+
+fn needed(given: &JsonObject, name: &str) -> Result<String, Problem> {
+    text(given, name)?.ok_or_else(|| Problem::bad_request(format!("`{name}` is missing")))
+}
+
+fn filter(given: &JsonObject) -> Result<Filter, Problem> {
+    let Some(conditions) = given.get("filter").filter(|value| !value.is_null()) else {
+        return Ok(Filter::default());
+    };
+    serde_json::from_value(conditions.clone())
+        .map_err(|error| Problem::bad_request(error.to_string()))
+}
+
+impl ServerHandler for Mcp {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("pikerag", env!("CARGO_PKG_VERSION")))
+            .with_instructions(
+                "Answers questions over an organisation's documents, with citations that were checked. `ask` reads and \
+                 reasons; `search` finds passages to read oneself; `get_chunk` gives one whole.",
+            )
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools::all()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let parts = context.extensions.get::<Parts>();
+        let caller =
+            parts.and_then(|parts| parts.extensions.get::<Caller>()).unwrap_or(&self.nobody);
+        if !tools::all().iter().any(|tool| tool.name == request.name) {
+            return Err(ErrorData::invalid_params(
+                format!("there is no tool `{}`", request.name),
+                None,
+            ));
+        }
+        let given = request.arguments.unwrap_or_default();
+        let work = self.called(&request.name, &given, caller);
+        let came = tokio::select! {
+            came = work => came,
+            // Dropped with it, the run stops.
+            () = context.ct.cancelled() => return Err(ErrorData::internal_error("cancelled", None)),
+        };
+        Ok(match came {
+            Ok(told) => told.result().into(),
+            // A fault of the tool, which an assistant can read and mend; not one of the protocol.
+            Err(problem) => {
+                CallToolResult::error(vec![ContentBlock::text(json!(problem).to_string())]).into()
+            }
+        })
+    }
+}

@@ -1,0 +1,127 @@
+//! `/api`: as Ollama is spoken to. No citations there: they stand as numbers in the text.
+
+use std::convert::Infallible;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use futures::stream;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::chat::{Asked, Message, asked, models, named, shown};
+use crate::app::{App, Caller};
+use crate::problem::{JsonBody, Problem};
+use crate::streams::{Underway, Wanted, answered, broken};
+
+/// The version of the protocol that clients look for.
+const VERSION: &str = "0.12.0";
+/// A day, for fields that want one.
+const DAY: &str = "2026-01-01T00:00:00Z";
+
+/// The version.
+#[utoipa::path(get, path = "/api/version", tag = "compatible", responses((status = 200, body = Value)))]
+pub(crate) async fn version() -> Json<Value> {
+    Json(json!({ "version": VERSION }))
+}
+
+/// The models that there are.
+#[utoipa::path(get, path = "/api/tags", tag = "compatible", responses((status = 200, body = Value)))]
+pub(crate) async fn tags(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+) -> Json<Value> {
+    let line = |name: String| {
+        json!({
+            "name": name, "model": name, "modified_at": DAY, "size": 0, "digest": "0".repeat(64),
+            "details": {"parent_model": "", "format": "pikerag", "family": "pikerag", "families": ["pikerag"],
+                "parameter_size": "", "quantization_level": ""},
+        })
+    };
+    Json(json!({"models": models(&app, &caller).into_iter().map(line).collect::<Vec<_>>()}))
+}
+
+/// The models that are loaded: none has to be.
+#[utoipa::path(get, path = "/api/ps", tag = "compatible", responses((status = 200, body = Value)))]
+pub(crate) async fn ps() -> Json<Value> {
+    Json(json!({ "models": [] }))
+}
+
+/// What a chat program sends.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct OllamaBody {
+    /// As `/v1/models` names them.
+    model: String,
+    /// The conversation; the last message is the question.
+    #[schema(value_type = Vec<Object>)]
+    messages: Vec<Message>,
+    /// Whether the answer comes line by line; yes, if it is not said.
+    #[serde(default)]
+    stream: Option<bool>,
+}
+
+/// Answers the last message of a conversation.
+#[utoipa::path(post, path = "/api/chat", tag = "compatible", request_body = OllamaBody,
+    responses((status = 200, body = Value)))]
+pub(crate) async fn chat(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    JsonBody(body): JsonBody<OllamaBody>,
+) -> Response {
+    match completed(app, caller, body).await {
+        Ok(response) => response,
+        Err(problem) => {
+            (problem.status(), Json(json!({"error": problem.detail()}))).into_response()
+        }
+    }
+}
+
+async fn completed(app: App, caller: Caller, body: OllamaBody) -> Result<Response, Problem> {
+    let (method, base) = named(&body.model);
+    let engine = app.base(&caller, &base)?;
+    let (model, streams) = (body.model, body.stream.unwrap_or(true));
+    let line = move |content: &str, counts: Option<(u64, u64)>| {
+        let mut line = json!({
+            "model": model, "created_at": DAY, "message": {"role": "assistant", "content": content},
+            "done": counts.is_some(),
+        });
+        if let (Some((prompt, reply)), Some(fields)) = (counts, line.as_object_mut()) {
+            fields.insert("done_reason".to_owned(), json!("stop"));
+            fields.insert("prompt_eval_count".to_owned(), json!(prompt));
+            fields.insert("eval_count".to_owned(), json!(reply));
+        }
+        line
+    };
+    let request = match asked(&engine, method, &body.messages).await? {
+        Asked::Question(request) => request,
+        Asked::Background(reply) => {
+            return Ok(Json(line(&reply, Some((0, 0)))).into_response());
+        }
+    };
+    let underway = Underway::begin(&app, &caller, engine, Wanted::Ask(request));
+    let told = async move {
+        let came = answered(*underway.end().await?)?;
+        let answer = came.run.answer.as_ref().ok_or_else(broken)?;
+        let usage = came.run.cost.spent.usage();
+        Ok::<_, Problem>((shown(answer).0, usage.prompt_tokens, usage.completion_tokens))
+    };
+    if !streams {
+        let (text, prompt, reply) = told.await?;
+        return Ok(Json(line(&text, Some((prompt, reply)))).into_response());
+    }
+    let lines = stream::once(async move {
+        Ok::<_, Infallible>(match told.await {
+            Ok((text, prompt, reply)) => {
+                format!("{}\n{}\n", line(&text, None), line("", Some((prompt, reply))))
+            }
+            Err(problem) => format!("{}\n", json!({"error": problem.detail()})),
+        })
+    });
+    let mut response = Body::from_stream(lines).into_response();
+    let kind = HeaderValue::from_static("application/x-ndjson");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    Ok(response)
+}

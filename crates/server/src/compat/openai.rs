@@ -1,0 +1,282 @@
+//! `/v1`: as OpenAI's chat completions are spoken, in one piece and as a stream.
+
+use std::convert::Infallible;
+
+use axum::extract::State;
+use axum::response::sse::{Event as Sse, KeepAlive};
+use axum::response::{IntoResponse, Response, Sse as SseResponse};
+use axum::{Extension, Json};
+use futures::stream;
+use pikerag_engine::knowledge::{Citation, Spent};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::chat::{Asked, Message, asked, models as model_names, named, shown};
+use super::words::line;
+use crate::app::{App, Caller};
+use crate::problem::{JsonBody, Problem};
+use crate::streams::{Happened, Underway, Wanted, answered, broken};
+
+/// What a chat program sends; fields that are not named here change nothing.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct ChatBody {
+    /// `pikerag`, `pikerag/METHOD`, with `@BASE` behind it for another base.
+    model: String,
+    /// The conversation; the last message is the question.
+    #[schema(value_type = Vec<Object>)]
+    messages: Vec<Message>,
+    /// Whether the answer comes as a stream.
+    #[serde(default)]
+    stream: bool,
+    /// `include_usage`: the last chunk of a stream says what was spent.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    stream_options: Value,
+}
+
+/// Answers the last message of a conversation. In a stream, `reasoning_content` tells what happens while it happens; the
+/// checked answer comes last, and with it a `source` event for each citation, as Open WebUI reads them.
+#[utoipa::path(post, path = "/v1/chat/completions", tag = "compatible", request_body = ChatBody,
+    responses((status = 200, body = Value), (status = 400, body = Value)))]
+pub(crate) async fn chat(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    JsonBody(body): JsonBody<ChatBody>,
+) -> Response {
+    match completed(app, caller, body).await {
+        Ok(response) => response,
+        Err(problem) => refused(&problem),
+    }
+}
+
+/// A problem as programs of this protocol read it.
+fn refused(problem: &Problem) -> Response {
+    let kind =
+        if problem.status().is_client_error() { "invalid_request_error" } else { "server_error" };
+    let error = json!({"error": {"message": problem.detail(), "type": kind, "code": problem.code(), "param": null}});
+    (problem.status(), Json(error)).into_response()
+}
+
+async fn completed(app: App, caller: Caller, body: ChatBody) -> Result<Response, Problem> {
+    let (method, base) = named(&body.model);
+    let engine = app.base(&caller, &base)?;
+    let head = Head { model: body.model, created: pikerag_engine::keys::now() / 1000 };
+    let request = match asked(&engine, method, &body.messages).await? {
+        Asked::Question(request) => request,
+        Asked::Background(reply) if body.stream => {
+            let chunks = vec![
+                head.delta("b", &json!({"role": "assistant", "content": reply})),
+                head.end("b"),
+            ];
+            let events = chunks.into_iter().map(|chunk| chunk.to_string());
+            let events =
+                events.chain(["[DONE]".to_owned()]).map(|data| Ok(Sse::default().data(data)));
+            return Ok(SseResponse::new(stream::iter(
+                events.collect::<Vec<Result<_, Infallible>>>(),
+            ))
+            .into_response());
+        }
+        Asked::Background(reply) => {
+            let message = json!({"role": "assistant", "content": reply, "refusal": null});
+            return Ok(Json(head.whole("background", &message, &Spent::default())).into_response());
+        }
+    };
+    let underway = Underway::begin(&app, &caller, engine, Wanted::Ask(request));
+    if body.stream {
+        let with_usage = body.stream_options.get("include_usage") == Some(&json!(true));
+        return Ok(streamed(app, base, head, with_usage, underway).into_response());
+    }
+    let came = answered(*underway.end().await?)?;
+    let Some(answer) = &came.run.answer else { return Err(broken()) };
+    let (content, places) = shown(answer);
+    let annotations: Vec<Value> = places
+        .iter()
+        .map(|(citation, begins, ends)| {
+            let url = app.permalink(&base, citation.chunk);
+            json!({"type": "url_citation", "url_citation": {
+                "url": url, "title": citation.title, "start_index": begins, "end_index": ends
+            }})
+        })
+        .collect();
+    let message = json!({
+        "role": "assistant", "content": content, "refusal": null, "annotations": annotations,
+    });
+    Ok(Json(head.whole(&came.run.id.to_string(), &message, &came.run.cost.spent)).into_response())
+}
+
+/// What every part of one reply says.
+#[derive(Clone)]
+struct Head {
+    model: String,
+    created: u64,
+}
+
+impl Head {
+    fn whole(&self, id: &str, message: &Value, spent: &Spent) -> Value {
+        json!({
+            "id": format!("chatcmpl-{id}"), "object": "chat.completion", "created": self.created, "model": self.model,
+            "choices": [{"index": 0, "message": message, "logprobs": null, "finish_reason": "stop"}],
+            "usage": usage(spent),
+        })
+    }
+
+    fn delta(&self, id: &str, delta: &Value) -> Value {
+        self.chunk(
+            id,
+            &json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": null}]),
+        )
+    }
+
+    fn end(&self, id: &str) -> Value {
+        self.chunk(
+            id,
+            &json!([{"index": 0, "delta": {}, "logprobs": null, "finish_reason": "stop"}]),
+        )
+    }
+
+    fn chunk(&self, id: &str, choices: &Value) -> Value {
+        json!({
+            "id": format!("chatcmpl-{id}"), "object": "chat.completion.chunk", "created": self.created,
+            "model": self.model, "choices": choices,
+        })
+    }
+}
+
+fn usage(spent: &Spent) -> Value {
+    let usage = spent.usage();
+    json!({
+        "prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens,
+        "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+    })
+}
+
+/// A citation as Open WebUI reads it: `page` counts from zero.
+fn source(app: &App, base: &str, citation: &Citation) -> Value {
+    let url = app.permalink(base, citation.chunk);
+    let mut metadata = json!({"source": url, "name": citation.title, "uri": citation.uri});
+    if let (Some(page), Some(fields)) = (citation.page, metadata.as_object_mut()) {
+        fields.insert("page".to_owned(), json!(page.saturating_sub(1)));
+    }
+    json!({"type": "source", "data": {
+        "source": {"name": citation.title, "url": url}, "document": [citation.quote],
+        "metadata": [metadata], "distances": [1.0],
+    }})
+}
+
+fn streamed(
+    app: App,
+    base: String,
+    head: Head,
+    with_usage: bool,
+    underway: Underway,
+) -> SseResponse<impl futures::Stream<Item = Result<Sse, Infallible>>> {
+    let state = Streaming {
+        app,
+        base,
+        head,
+        with_usage,
+        id: "run".to_owned(),
+        waiting: Vec::new(),
+        underway: Some(underway),
+    };
+    let events = stream::unfold(state, |mut state| async move {
+        let data = state.next().await?;
+        Some((Ok(Sse::default().data(data)), state))
+    });
+    SseResponse::new(events).keep_alive(KeepAlive::default())
+}
+
+struct Streaming {
+    app: App,
+    base: String,
+    head: Head,
+    with_usage: bool,
+    id: String,
+    /// What goes out before anything else happens, the next one last.
+    waiting: Vec<String>,
+    underway: Option<Underway>,
+}
+
+impl Streaming {
+    async fn next(&mut self) -> Option<String> {
+        loop {
+            if let Some(data) = self.waiting.pop() {
+                return Some(data);
+            }
+            let happened = self.underway.as_mut()?.next().await;
+            let chunks = match happened {
+                Some(Happened::Began(run)) if self.id == "run" => {
+                    self.id = run.id.to_string();
+                    vec![
+                        self.head
+                            .delta(&self.id, &json!({"role": "assistant", "content": ""}))
+                            .to_string(),
+                    ]
+                }
+                Some(Happened::Began(_)) => continue,
+                Some(Happened::Event(event)) => match line(&event) {
+                    Some(line) => {
+                        let delta = json!({"reasoning_content": format!("{line}\n")});
+                        vec![self.head.delta(&self.id, &delta).to_string()]
+                    }
+                    None => continue,
+                },
+                Some(Happened::Ended(came)) => {
+                    self.underway = None;
+                    self.last(came.and_then(|came| answered(*came)))
+                }
+                None => {
+                    self.underway = None;
+                    self.last(Err(broken()))
+                }
+            };
+            self.waiting = chunks.into_iter().rev().collect();
+        }
+    }
+
+    /// What a stream ends with.
+    fn last(&self, came: Result<pikerag_engine::AskResponse, Problem>) -> Vec<String> {
+        let mut chunks: Vec<Value> = Vec::new();
+        match came.map(|came| (came.run.answer.clone(), came)) {
+            Ok((Some(answer), came)) => {
+                let (content, places) = shown(&answer);
+                for (citation, ..) in &places {
+                    // On a chunk with choices, which strict clients accept.
+                    let mut chunk = self.head.delta(&self.id, &json!({}));
+                    if let Some(fields) = chunk.as_object_mut() {
+                        fields.insert("event".to_owned(), source(&self.app, &self.base, citation));
+                    }
+                    chunks.push(chunk);
+                }
+                chunks.push(self.head.delta(&self.id, &json!({"content": content})));
+                chunks.push(self.head.end(&self.id));
+                if self.with_usage {
+                    let mut last = self.head.chunk(&self.id, &json!([]));
+                    if let Some(fields) = last.as_object_mut() {
+                        fields.insert("usage".to_owned(), usage(&came.run.cost.spent));
+                    }
+                    chunks.push(last);
+                }
+            }
+            Ok((None, _)) => chunks
+                .push(json!({"error": {"message": broken().detail(), "code": broken().code()}})),
+            Err(problem) => chunks.push(json!({"error": {
+                "message": problem.detail(), "type": "server_error", "code": problem.code()
+            }})),
+        }
+        chunks.iter().map(Value::to_string).chain(["[DONE]".to_owned()]).collect()
+    }
+}
+
+/// The models that there are: a name for each method and base.
+#[utoipa::path(get, path = "/v1/models", tag = "compatible", responses((status = 200, body = Value)))]
+pub(crate) async fn models(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+) -> Json<Value> {
+    let line =
+        |name: String| json!({"id": name, "object": "model", "created": 0, "owned_by": "pikerag"});
+    let data: Vec<Value> = model_names(&app, &caller).into_iter().map(line).collect();
+    Json(json!({"object": "list", "data": data}))
+}

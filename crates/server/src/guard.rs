@@ -1,0 +1,180 @@
+//! Who may come in? Keys, the names by which the server is called, the pages that call it, and how often.
+
+use std::net::IpAddr;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use pikerag_engine::keys::Scope;
+use tracing::info;
+
+use crate::app::{App, Caller};
+use crate::problem::{Fault, Problem};
+
+/// Checks who asks before anything of a request is read.
+pub(crate) async fn guard(
+    State((app, scope)): State<(App, Option<Scope>)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let caller = match admitted(&app, scope, &request) {
+        Ok(caller) => caller,
+        Err(problem) => return problem.into_response(),
+    };
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    request.extensions_mut().insert(caller.clone());
+    let response = next.run(request).await;
+    // Reads and writes by key; never what was asked.
+    if scope.is_some() {
+        info!(target: "pikerag::audit", key = caller.name(), %method, path, status = response.status().as_u16());
+    }
+    response
+}
+
+fn admitted(app: &App, scope: Option<Scope>, request: &Request) -> Result<Caller, Problem> {
+    check_host(app, request.headers(), request.uri())?;
+    check_origin(app, request.headers())?;
+    let Some(scope) = scope else { return Ok(Caller { key: None }) };
+    if !app.has_keys()? {
+        return Ok(Caller { key: None });
+    }
+    let no_key = |code: &str, says: &str| {
+        Problem::new(401, code, Fault::Caller)
+            .saying(says)
+            .hint("send `Authorization: Bearer KEY`; `pikerag keys make NAME` makes one")
+    };
+    let Some(presented) = presented(request.headers()) else {
+        return Err(no_key("no-key", "this server asks for a key"));
+    };
+    let Some(key) = app.find(&presented)? else {
+        return Err(no_key("wrong-key", "this key opens nothing here"));
+    };
+    if !app.is_in_rate(&key) {
+        let per_minute = key.params.per_minute.unwrap_or_default();
+        return Err(Problem::new(429, "too-often", Fault::Caller)
+            .saying(format!("this key is good for {per_minute} requests a minute")));
+    }
+    let caller = Caller { key: Some(key) };
+    if !caller.may(scope) {
+        return Err(Problem::new(403, "scope-too-small", Fault::Caller)
+            .saying(format!("this takes a key of scope `{}`", scope.as_str())));
+    }
+    Ok(caller)
+}
+
+/// `Authorization: Bearer …`, as most programs send a key; `x-api-key`, as some do.
+fn presented(headers: &HeaderMap) -> Option<String> {
+    let text = |name: HeaderName| headers.get(name)?.to_str().ok().map(str::to_owned);
+    let bearer = text(header::AUTHORIZATION).and_then(|value| {
+        let (scheme, key) = value.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| key.trim().to_owned())
+    });
+    bearer.or_else(|| text(HeaderName::from_static("x-api-key")))
+}
+
+/// A name that is not ours would let a page elsewhere talk to us by rebinding its own name to our address.
+fn check_host(app: &App, headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = host.or_else(|| uri.authority().map(axum::http::uri::Authority::as_str));
+    if host.is_some_and(|host| is_ours(app, host)) {
+        return Ok(());
+    }
+    Err(Problem::new(421, "other-host", Fault::Caller)
+        .saying("this server is not called so")
+        .hint("name it in `server.names`, or set `server.public_url`"))
+}
+
+fn is_ours(app: &App, host: &str) -> bool {
+    let name = without_port(host);
+    let settings = &app.settings;
+    let public = settings.public_url.as_deref().and_then(|url| url.split("//").nth(1));
+    let public = public.and_then(|rest| rest.split('/').next()).map(without_port);
+    name.parse::<IpAddr>().is_ok()
+        || name.eq_ignore_ascii_case("localhost")
+        || name.eq_ignore_ascii_case(&settings.host)
+        || public.is_some_and(|public| public.eq_ignore_ascii_case(name))
+        || settings.names.iter().any(|own| own.eq_ignore_ascii_case(name))
+}
+
+/// `[::1]:8686`, `name:8686`, `name`.
+fn without_port(host: &str) -> &str {
+    match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((name, _)) => name,
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    }
+}
+
+/// A page of another address may not call us from its reader's browser, unless that is set.
+fn check_origin(app: &App, headers: &HeaderMap) -> Result<(), Problem> {
+    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
+    let origin = origin.to_str().unwrap_or_default();
+    let own = origin.split("//").nth(1).is_some_and(|host| {
+        let same = headers.get(header::HOST).and_then(|own| own.to_str().ok());
+        same.is_some_and(|own| own.eq_ignore_ascii_case(host))
+    });
+    if own || app.settings.origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin)) {
+        return Ok(());
+    }
+    Err(Problem::new(403, "other-origin", Fault::Caller)
+        .saying("pages of this address may not call this server")
+        .hint("name it in `server.origins`"))
+}
+
+/// What every response says to browsers: nothing runs, nothing is guessed, nothing is kept, nobody frames it.
+pub(crate) async fn hardened(State(app): State<App>, request: Request, next: Next) -> Response {
+    let origin = request.headers().get(header::ORIGIN).cloned();
+    let is_asked_for = request.method() == Method::OPTIONS;
+    let allowed = origin.filter(|origin| {
+        let text = origin.to_str().unwrap_or_default();
+        app.settings.origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(text))
+    });
+    let mut response = match (is_asked_for, &allowed) {
+        (true, Some(_)) => axum::http::StatusCode::NO_CONTENT.into_response(),
+        _ => next.run(request).await,
+    };
+    let headers = response.headers_mut();
+    let fixed = [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        ),
+    ];
+    for (name, value) in fixed {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    if let Some(origin) = allowed {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(header::VARY, HeaderValue::from_static("Origin"));
+        let names = HeaderValue::from_static(
+            "authorization, content-type, x-api-key, mcp-protocol-version",
+        );
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, names);
+        let methods = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE");
+        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
+    }
+    response
+}
+
+/// Turns requests away while so many are under way, before anything of them is read.
+pub(crate) fn busy(
+    most: usize,
+) -> impl Fn(Request, Next) -> futures::future::BoxFuture<'static, Response> + Clone {
+    let places = std::sync::Arc::new(tokio::sync::Semaphore::new(most));
+    move |request, next| {
+        let place = std::sync::Arc::clone(&places).try_acquire_owned();
+        Box::pin(async move {
+            match place {
+                Ok(_place) => next.run(request).await,
+                Err(_) => Problem::new(503, "too-busy", Fault::Server)
+                    .saying("too many requests are under way")
+                    .hint("try again in a moment")
+                    .into_response(),
+            }
+        })
+    }
+}

@@ -1,0 +1,254 @@
+//! What is being indexed? One job after the other for each base, on a thread of its own; everybody may look how far it has come.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pikerag_engine::parts::Outcome;
+use pikerag_engine::{Engine, IndexRequest, Progress};
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tracing::error;
+use utoipa::ToSchema;
+
+use crate::problem::{Fault, Problem};
+
+/// Jobs that are remembered, the oldest forgotten first.
+const REMEMBERED: usize = 500;
+
+/// How far a job has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Stand {
+    /// Others are before it.
+    Waiting,
+    /// It is at work.
+    Running,
+    /// All of it is done.
+    Done,
+    /// It ended with files or calls that failed; what is done is kept.
+    Incomplete,
+    /// It did not come to an end.
+    Failed,
+}
+
+/// A job of indexing.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(crate) struct Job {
+    /// Names it.
+    id: u64,
+    /// The base that it works for.
+    base: String,
+    /// How far it has come.
+    stand: Stand,
+    /// What it is at: `reading`, `vectors`, …
+    stage: String,
+    /// Pieces of that which are done.
+    done: usize,
+    /// Pieces of it in all; 0 where that is not known.
+    total: usize,
+    /// What the calls of models will take, once that is known.
+    #[schema(value_type = Object)]
+    bill: Value,
+    /// Files that failed, each with its reason.
+    failed: Vec<FailedFile>,
+    /// What came of it.
+    #[schema(value_type = Object)]
+    report: Value,
+    /// Why it did not come to an end.
+    problem: Option<Problem>,
+}
+
+/// A file that could not be read.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(crate) struct FailedFile {
+    /// As the base would call it.
+    file: String,
+    /// Why.
+    reason: String,
+}
+
+impl Job {
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.stand, Stand::Done | Stand::Incomplete | Stand::Failed)
+    }
+}
+
+/// What is to be indexed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Work {
+    pub(crate) paths: Vec<PathBuf>,
+    pub(crate) prune: bool,
+    pub(crate) retry_refused: bool,
+}
+
+struct Queued {
+    stopping: CancellationToken,
+    ended: Ended,
+    engine: Arc<Engine>,
+    work: Work,
+    job: watch::Sender<Job>,
+}
+
+/// Hears that a job is over: what it cost is booked.
+pub(crate) type Ended = Box<dyn FnOnce() + Send>;
+
+/// All jobs of the server.
+pub(crate) struct Jobs {
+    stopping: CancellationToken,
+    next: AtomicU64,
+    all: Mutex<VecDeque<watch::Receiver<Job>>>,
+    queues: Mutex<HashMap<String, Sender<Queued>>>,
+}
+
+impl Jobs {
+    /// None yet; those that are begun end when the server is told to stop.
+    pub(crate) fn new(stopping: CancellationToken) -> Self {
+        Self {
+            stopping,
+            next: AtomicU64::default(),
+            all: Mutex::default(),
+            queues: Mutex::default(),
+        }
+    }
+
+    /// Puts a job behind those of its base.
+    pub(crate) fn begin(
+        &self,
+        base: &str,
+        engine: Arc<Engine>,
+        work: Work,
+        ended: Ended,
+    ) -> Result<Job, Problem> {
+        let job = Job {
+            id: self.next.fetch_add(1, Ordering::Relaxed) + 1,
+            base: base.to_owned(),
+            stand: Stand::Waiting,
+            stage: String::new(),
+            done: 0,
+            total: 0,
+            bill: Value::Null,
+            failed: Vec::new(),
+            report: Value::Null,
+            problem: None,
+        };
+        let (sender, receiver) = watch::channel(job.clone());
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push_back(receiver);
+        while REMEMBERED < all.len() {
+            all.pop_front();
+        }
+        drop(all);
+        let stopping = self.stopping.clone();
+        let queued = Queued { stopping, ended, engine, work, job: sender };
+        let mut by_base = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let queue = match by_base.get(base) {
+            Some(queue) => queue.clone(),
+            None => {
+                let (sender, receiver) = channel();
+                let thread = std::thread::Builder::new().name(format!("index {base}"));
+                thread.spawn(move || work_off(&receiver)).map_err(|_| no_thread())?;
+                by_base.insert(base.to_owned(), sender.clone());
+                sender
+            }
+        };
+        queue.send(queued).map(|()| job).map_err(|_| no_thread())
+    }
+
+    /// The latest jobs of a base, the latest first.
+    pub(crate) fn of(&self, base: &str) -> Vec<Job> {
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let jobs = all.iter().rev().map(|job| job.borrow().clone());
+        jobs.filter(|job| job.base == base).collect()
+    }
+
+    /// One job, to look at while it goes on.
+    pub(crate) fn watch(&self, base: &str, id: u64) -> Option<watch::Receiver<Job>> {
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter()
+            .find(|job| {
+                let job = job.borrow();
+                job.id == id && job.base == base
+            })
+            .cloned()
+    }
+}
+
+fn no_thread() -> Problem {
+    Problem::new(503, "no-thread", Fault::Server).saying("there is no thread to index on")
+}
+
+/// Works a base's jobs off, one after the other. (What indexing does cannot be handed from thread to thread.)
+fn work_off(queue: &Receiver<Queued>) {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            error!(%error, "nothing can be indexed");
+            return;
+        }
+    };
+    while let Ok(queued) = queue.recv() {
+        if queued.stopping.is_cancelled() {
+            // It is done when the server comes up again.
+            continue;
+        }
+        runtime.block_on(index(&queued));
+        (queued.ended)();
+    }
+}
+
+async fn index(Queued { engine, work, job, stopping, .. }: &Queued) {
+    job.send_modify(|job| job.stand = Stand::Running);
+    let told = |progress: Progress| match progress {
+        Progress::Stage { name, done, total } => job.send_modify(|job| {
+            job.stage = name;
+            (job.done, job.total) = (done, total);
+        }),
+        Progress::Bill { estimate, usd } => {
+            job.send_modify(|job| job.bill = json!({ "estimate": estimate, "usd": usd }));
+        }
+        _ => {}
+    };
+    let request = IndexRequest {
+        paths: work.paths.clone(),
+        prune: work.prune,
+        retry_refused: work.retry_refused,
+        with: Vec::new(),
+        without: Vec::new(),
+        chunking: None,
+        progress: &told,
+    };
+    let came = tokio::select! {
+        came = engine.index(&request) => Some(came),
+        // What is done is kept, and the rest when the server comes up again.
+        () = stopping.cancelled() => None,
+    };
+    job.send_modify(|job| match came {
+        Some(Ok(response)) => {
+            let is_whole = response.report.is_whole();
+            job.stand = if is_whole { Stand::Done } else { Stand::Incomplete };
+            for (file, outcome) in &response.report.files {
+                if let Outcome::Failed { reason } = outcome {
+                    job.failed.push(FailedFile { file: file.clone(), reason: reason.to_string() });
+                }
+            }
+            job.report = json!(response);
+        }
+        Some(Err(error)) => {
+            job.stand = Stand::Failed;
+            job.problem = Some(Problem::from(error));
+        }
+        None => {
+            job.stand = Stand::Failed;
+            job.problem = Some(Problem::new(503, "stopping", Fault::Server));
+        }
+    });
+}

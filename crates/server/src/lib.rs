@@ -1,0 +1,15 @@
+//! The face for programs: REST with its OpenAPI document, and the protocols that programs already speak. Requests become
+//! those of the engine; its responses, events and errors become what each protocol calls them. No logic lives here.
+
+mod api;
+mod app;
+mod compat;
+mod guard;
+mod jobs;
+mod problem;
+mod routes;
+mod serve;
+mod streams;
+
+pub use crate::routes::openapi;
+pub use crate::serve::{ServeError, Serving, serve, speak_mcp};

@@ -1,0 +1,169 @@
+//! Which routes are there, what scope does each take, and what does the OpenAPI document say of them? One table for all three.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::{from_fn, from_fn_with_state};
+use pikerag_engine::keys::Scope;
+use serde_json::json;
+use utoipa::openapi::extensions::ExtensionsBuilder;
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{Components, InfoBuilder, OpenApi, PathItem};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::api::{ask, bases, files, health, look, passages, runs, search};
+use crate::app::App;
+use crate::compat::{dify, mcp, ollama, openai};
+use crate::guard::{busy, guard, hardened};
+use crate::problem::{Fault, Problem};
+
+/// What the document calls the scope of a route; absent where no key is asked for.
+const SCOPE: &str = "x-scope";
+
+/// The routes by the scope that they take; `None` where no key is asked for.
+fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
+    let open = OpenApiRouter::new()
+        .routes(routes!(health::health))
+        .routes(routes!(health::ready))
+        .routes(routes!(ollama::version));
+    let read = OpenApiRouter::new()
+        .routes(routes!(bases::bases))
+        .routes(routes!(bases::status))
+        .routes(routes!(bases::methods))
+        .routes(routes!(search::search))
+        .routes(routes!(ask::ask))
+        .routes(routes!(runs::runs))
+        .routes(routes!(runs::run))
+        .routes(routes!(runs::replay))
+        .routes(routes!(runs::fork))
+        .routes(routes!(runs::diff))
+        .routes(routes!(look::sources))
+        .routes(routes!(look::source))
+        .routes(routes!(look::chunk))
+        .routes(routes!(look::original))
+        .routes(routes!(look::files))
+        .routes(routes!(look::records))
+        .routes(routes!(look::graph))
+        .routes(routes!(look::verified))
+        .routes(routes!(passages::passage))
+        .routes(routes!(openai::chat))
+        .routes(routes!(openai::models))
+        .routes(routes!(ollama::tags))
+        .routes(routes!(ollama::ps))
+        .routes(routes!(ollama::chat))
+        .routes(routes!(dify::retrieval));
+    let write = OpenApiRouter::new()
+        .routes(routes!(files::upload))
+        .routes(routes!(files::uploaded))
+        .routes(routes!(files::index))
+        .routes(routes!(files::estimate))
+        .routes(routes!(files::jobs))
+        .routes(routes!(files::job))
+        .routes(routes!(files::delete))
+        .routes(routes!(look::feedback))
+        .routes(routes!(look::revoke));
+    let admin = OpenApiRouter::new().routes(routes!(look::export));
+    vec![
+        (None, open),
+        (Some(Scope::Read), read),
+        (Some(Scope::Write), write),
+        (Some(Scope::Admin), admin),
+    ]
+}
+
+/// All routes behind their guards, and the document that describes them.
+fn whole(app: Option<&App>) -> (Router<App>, OpenApi) {
+    let mut all = Router::new();
+    let mut document = OpenApi::default();
+    for (scope, group) in groups() {
+        let (mut routes, mut part) = group.split_for_parts();
+        for (path, item) in &mut part.paths.paths {
+            mark(path, item, scope);
+        }
+        if let Some(app) = app {
+            routes = routes.route_layer(from_fn_with_state((Arc::clone(app), scope), guard));
+        }
+        all = all.merge(routes);
+        document.merge(part);
+    }
+    describe(&mut document);
+    (all, document)
+}
+
+/// The OpenAPI document, as JSON with its fields in a fixed order.
+pub fn openapi() -> String {
+    let document = serde_json::to_value(whole(None).1).unwrap_or_default();
+    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// The server as a service.
+pub(crate) fn router(app: App) -> Router {
+    let (routes, _) = whole(Some(&app));
+    let document = openapi();
+    let document = axum::routing::get(move || async move {
+        ([(axum::http::header::CONTENT_TYPE, "application/json")], document)
+    });
+    // A route that is not there is guarded as one is that is: whoever has no key learns nothing of either.
+    let nowhere = Router::new()
+        .fallback(nowhere)
+        .layer(from_fn_with_state((Arc::clone(&app), Some(Scope::Read)), guard));
+    let mcp = Router::new()
+        .route_service("/mcp", mcp::over_http(Arc::clone(&app)))
+        .route_layer(from_fn_with_state((Arc::clone(&app), Some(Scope::Read)), guard));
+    routes
+        .merge(mcp)
+        .route("/openapi.json", document)
+        .fallback_service(nowhere.with_state(Arc::clone(&app)))
+        .layer(DefaultBodyLimit::max(app.settings.body_bytes))
+        .layer(from_fn_with_state(Arc::clone(&app), hardened))
+        .layer(from_fn(busy(app.settings.requests)))
+        .with_state(app)
+}
+
+async fn nowhere() -> Problem {
+    Problem::new(404, "no-such-route", Fault::Caller)
+        .saying("there is no such route")
+        .hint("GET /openapi.json describes those that there are")
+}
+
+fn describe(document: &mut OpenApi) {
+    document.info = InfoBuilder::new()
+        .title("pikerag")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some(
+            "An inspectable knowledge base, and answers over it with their reasoning, their sources and their bill. Errors are \
+             `application/problem+json` with a stable `code`; scores lie from 0 to 1; a key goes into `Authorization: Bearer`.",
+        ))
+        .build();
+    document.servers = None;
+    let components = document.components.get_or_insert_with(Components::new);
+    components.add_security_scheme("key", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
+}
+
+/// Writes into the document which scope a route takes, and gives it a name of its own.
+fn mark(path: &str, item: &mut PathItem, scope: Option<Scope>) {
+    let operations: [(&str, &mut Option<Operation>); 5] = [
+        ("get", &mut item.get),
+        ("post", &mut item.post),
+        ("put", &mut item.put),
+        ("patch", &mut item.patch),
+        ("delete", &mut item.delete),
+    ];
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { ' ' };
+    let words: String = path.chars().map(plain).collect();
+    let name = words.split_whitespace().collect::<Vec<_>>().join("_");
+    for (method, operation) in operations {
+        let Some(operation) = operation else { continue };
+        operation.operation_id = Some(format!("{method}_{name}"));
+        let Some(scope) = scope else { continue };
+        let added = ExtensionsBuilder::new().add(SCOPE, json!(scope.as_str())).build();
+        operation.extensions.get_or_insert_default().merge(added);
+        let none: [&str; 0] = [];
+        operation.security = Some(vec![SecurityRequirement::new("key", none)]);
+    }
+}

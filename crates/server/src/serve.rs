@@ -1,0 +1,164 @@
+//! How does the server come up, take connections, and end? On loopback without a key, elsewhere with one; what is under way
+//! when it is told to stop comes to its end.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use pikerag_engine::Engine;
+use pikerag_engine::keys::{Keys, KeysError};
+use pikerag_engine::uploads::Uploads;
+use rmcp::ServiceExt;
+use rmcp::transport::stdio;
+use tokio::net::{TcpListener, lookup_host};
+use tokio::sync::Semaphore;
+use tracing::{debug, warn};
+
+use crate::app::{Caller, Shared};
+use crate::compat::mcp::Mcp;
+use crate::jobs::Work;
+use crate::routes::router;
+
+/// How long the head of a request may take to come.
+const HEAD: Duration = Duration::from_secs(15);
+/// Connections at a time.
+const CONNECTIONS: usize = 4096;
+/// How long what is under way may take once the server was told to stop.
+const DRAIN: Duration = Duration::from_secs(30);
+
+/// Why a server does not run.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "a field means what its variant's message says of it")]
+pub enum ServeError {
+    /// The address means nothing.
+    #[error("`{host}` is no address of this machine")]
+    NoAddress { host: String },
+    /// Others could reach it, and there is no key.
+    #[error("{address} can be reached by others, and there is no key")]
+    NeedsKey { address: SocketAddr },
+    /// The address cannot be listened on.
+    #[error("{address} cannot be listened on")]
+    NotBound { address: SocketAddr, source: std::io::Error },
+    /// The keys cannot be read.
+    #[error(transparent)]
+    Keys(#[from] KeysError),
+}
+
+/// A server that listens already.
+pub struct Serving {
+    listener: TcpListener,
+    app: Arc<Shared>,
+    engine: Arc<Engine>,
+    address: SocketAddr,
+}
+
+/// Begins to listen where the settings of the engine say.
+///
+/// # Errors
+/// See [`ServeError`].
+pub async fn serve(engine: Engine) -> Result<Serving, ServeError> {
+    let (host, port) = (engine.settings().server.host.clone(), engine.settings().server.port);
+    let no_address = || ServeError::NoAddress { host: host.clone() };
+    let found = match host.parse::<IpAddr>() {
+        Ok(ip) => Some(SocketAddr::new(ip, port)),
+        Err(_) => lookup_host((host.as_str(), port)).await.map_err(|_| no_address())?.next(),
+    };
+    let address = found.ok_or_else(no_address)?;
+    let keys = engine.settings().server.keys.clone().map(Keys::at);
+    let has_keys =
+        keys.as_ref().map_or(Ok(false), |keys| keys.list().map(|all| !all.is_empty()))?;
+    if !address.ip().is_loopback() && !has_keys {
+        return Err(ServeError::NeedsKey { address });
+    }
+    let bound = TcpListener::bind(address).await;
+    let listener = bound.map_err(|source| ServeError::NotBound { address, source })?;
+    // Port 0 is a free one.
+    let address = listener.local_addr().unwrap_or(address);
+    let whole = Arc::new(engine.twin());
+    let app = Arc::new(Shared::new(engine, keys, address));
+    go_on(&app);
+    Ok(Serving { listener, app, engine: whole, address })
+}
+
+/// What was sent before the server ended, and perhaps not indexed, is looked at again; what is indexed already costs nothing.
+fn go_on(app: &Arc<Shared>) {
+    let nobody = Caller { key: None };
+    for (name, engine) in app.all_bases() {
+        let folder = Uploads::beside(&engine.settings().base).folder().to_owned();
+        if folder.is_dir() {
+            let work = Work { paths: vec![folder], ..Work::default() };
+            if app.begin(&nobody, name, Arc::clone(engine), work).is_err() {
+                warn!(base = name, "what was sent and not indexed waits for the next request");
+            }
+        }
+    }
+}
+
+/// Speaks the Model Context Protocol over standard input and output until they end.
+///
+/// # Errors
+/// The streams break.
+pub async fn speak_mcp(engine: Engine) -> Result<(), std::io::Error> {
+    let nowhere = SocketAddr::from(([127, 0, 0, 1], engine.settings().server.port));
+    let app = Arc::new(Shared::new(engine, None, nowhere));
+    let broken = |error: String| std::io::Error::other(error);
+    let speaking =
+        Box::pin(Mcp::new(app).serve(stdio())).await.map_err(|error| broken(error.to_string()))?;
+    speaking.waiting().await.map(drop).map_err(|error| broken(error.to_string()))
+}
+
+impl Serving {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Takes requests until it is told to stop; then no more, and those under way come to their end, or are given up after
+    /// half a minute: their runs are kept as cancelled.
+    pub async fn until(self, stopped: impl Future<Output = ()>) {
+        let service = router(Arc::clone(&self.app));
+        let graceful = GracefulShutdown::new();
+        let places = Arc::new(Semaphore::new(CONNECTIONS));
+        let mut stopped = std::pin::pin!(stopped);
+        loop {
+            let accepted = tokio::select! {
+                accepted = self.listener.accept() => accepted,
+                () = &mut stopped => break,
+            };
+            let stream = match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    debug!(%error, "a connection was not taken");
+                    // Out of handles: a moment later some are free.
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            };
+            // Whoever comes when it is full is turned away by the closing of the connection.
+            let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+            let _ = stream.set_nodelay(true);
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD)
+                .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service.clone()));
+            let connection = graceful.watch(connection);
+            tokio::spawn(async move {
+                if let Err(error) = connection.await {
+                    debug!(%error, "a connection ended early");
+                }
+                drop(place);
+            });
+        }
+        self.app.stopping.cancel();
+        drop(self.listener);
+        if tokio::time::timeout(DRAIN, graceful.shutdown()).await.is_err() {
+            self.engine.cancel();
+            // Runs keep what happened, and say that they were cancelled.
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    }
+}

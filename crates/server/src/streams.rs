@@ -1,0 +1,111 @@
+//! How does a run reach whoever asked while it goes on? Each event as it happens, the checked answer last; who goes away
+//! stops the run.
+
+use std::sync::Arc;
+
+use pikerag_engine::knowledge::{RunEvent, RunRecord, RunSink};
+use pikerag_engine::{AskRequest, AskResponse, Engine, EngineError, ForkRequest};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::app::{App, Caller};
+use crate::problem::{Fault, Problem};
+
+/// What happens in a run.
+pub(crate) enum Happened {
+    /// It has begun.
+    Began(Box<RunRecord>),
+    /// The next event.
+    Event(Box<RunEvent>),
+    /// It is over.
+    Ended(Result<Box<AskResponse>, Problem>),
+}
+
+/// What is to be run.
+pub(crate) enum Wanted {
+    Ask(AskRequest),
+    Replay(String),
+    Fork(ForkRequest),
+}
+
+/// A run under way. Dropping it stops the run: no model call is begun after that.
+pub(crate) struct Underway {
+    happened: UnboundedReceiver<Happened>,
+    _stops: DropGuard,
+}
+
+struct Teller(UnboundedSender<Happened>);
+
+impl RunSink for Teller {
+    fn record(&self, run: &RunRecord) {
+        // Whoever has gone away hears nothing more.
+        let _ = self.0.send(Happened::Began(Box::new(run.clone())));
+    }
+
+    fn event(&self, event: &RunEvent) {
+        let _ = self.0.send(Happened::Event(Box::new(event.clone())));
+    }
+}
+
+impl Underway {
+    /// Begins a run on a task of its own, so that it comes to its end, and keeps it, whoever goes away.
+    pub(crate) fn begin(app: &App, caller: &Caller, engine: Arc<Engine>, wanted: Wanted) -> Self {
+        let (sender, happened) = unbounded_channel();
+        let stop = CancellationToken::new();
+        let (app, caller, cancel) = (Arc::clone(app), caller.clone(), stop.clone());
+        let run: JoinHandle<()> = tokio::spawn(async move {
+            let listener: Option<Arc<dyn RunSink>> = Some(Arc::new(Teller(sender.clone())));
+            let asked = |ask: AskRequest| AskRequest { listener, cancel, ..ask };
+            let came = match wanted {
+                Wanted::Ask(ask) => engine.ask(&asked(ask)).await,
+                Wanted::Replay(run) => engine.replay_run(&run, &asked(AskRequest::default())).await,
+                Wanted::Fork(fork) => {
+                    let fork = ForkRequest { ask: asked(AskRequest::default()), ..fork };
+                    engine.fork_run(&fork).await
+                }
+            };
+            app.book(&caller);
+            let _ = sender.send(Happened::Ended(came.map(Box::new).map_err(Problem::from)));
+        });
+        drop(run);
+        Self { happened, _stops: stop.drop_guard() }
+    }
+
+    /// What happens next; `None` once it is over.
+    pub(crate) async fn next(&mut self) -> Option<Happened> {
+        self.happened.recv().await
+    }
+
+    /// What came of it, without what happened on the way.
+    pub(crate) async fn end(mut self) -> Result<Box<AskResponse>, Problem> {
+        while let Some(happened) = self.next().await {
+            if let Happened::Ended(came) = happened {
+                return came;
+            }
+        }
+        Err(broken())
+    }
+}
+
+/// A run that ended without saying so.
+pub(crate) fn broken() -> Problem {
+    Problem::new(500, "run-broken", Fault::Server)
+        .saying("the run ended without a word; the log says more")
+}
+
+/// What came of a run: an answer, or why there is none.
+pub(crate) fn answered(came: AskResponse) -> Result<AskResponse, Problem> {
+    match came.result {
+        Ok(answer) => Ok(AskResponse { result: Ok(answer), ..came }),
+        Err(error) => {
+            let problem = Problem::from(EngineError::from(error));
+            Err(if came.is_kept {
+                problem
+                    .hint(format!("the run {} keeps what happened and what it cost", came.run.id))
+            } else {
+                problem
+            })
+        }
+    }
+}
