@@ -46,6 +46,9 @@ pub enum EngineError {
     /// Whoever asks may see a part of the base, and this cannot be done with a part.
     #[error("this needs all of the base, and a part of it may be seen")]
     OnlyPart,
+    /// More was given in one request than is taken.
+    #[error("{given} are too many for one request: {most} at most")]
+    TooMany { given: usize, most: usize },
     /// The base has no such chunk, or it may not be seen.
     #[error("there is no chunk {id}")]
     NoChunk { id: String },
@@ -296,6 +299,7 @@ impl EngineError {
             Self::Store(StoreError::NoField { .. }) => "no-such-field",
             Self::NothingAdmitted { .. } => "nothing-admitted",
             Self::OnlyPart => "only-part",
+            Self::TooMany { .. } => "too-many",
             Self::NoChunk { .. } => "no-such-chunk",
             Self::NoFile { .. } => "no-such-file",
             Self::NoOriginal { .. } => "no-original",

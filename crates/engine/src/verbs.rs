@@ -27,6 +27,7 @@ mod runs;
 mod search;
 mod status;
 mod tags;
+mod vectors;
 
 pub use self::ask::{AskRequest, AskResponse};
 pub use self::backup::BackupResponse;
@@ -60,6 +61,7 @@ pub use self::tags::{
     LearnRequest, LearnResponse, TagClassLine, TagClassRequest, TagClassResponse,
     TagClassesResponse,
 };
+pub use self::vectors::{EmbedResponse, RerankResponse};
 
 #[cfg(test)]
 mod tests {

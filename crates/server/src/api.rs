@@ -2,6 +2,7 @@
 
 pub(crate) mod ask;
 pub(crate) mod bases;
+pub(crate) mod counters;
 pub(crate) mod files;
 pub(crate) mod health;
 pub(crate) mod look;

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::jobs::{Job, Jobs, Work};
+use crate::metrics::Metrics;
 use crate::problem::{Fault, Problem};
 
 /// What all requests share.
@@ -25,6 +26,7 @@ pub(crate) struct Shared {
     shares: Mutex<HashMap<String, Spent>>,
     rates: Mutex<HashMap<String, (u32, Arc<DefaultDirectRateLimiter>)>>,
     pub(crate) jobs: Jobs,
+    pub(crate) metrics: Metrics,
     /// Where the server listens.
     address: SocketAddr,
     /// Says that no further request is taken.
@@ -55,6 +57,13 @@ impl Caller {
         self.key.as_ref().is_none_or(|key| scope <= key.params.scope)
     }
 
+    /// Whether nothing of any base is kept from this caller.
+    pub(crate) fn sees_all(&self) -> bool {
+        self.key
+            .as_ref()
+            .is_none_or(|key| key.params.bases.is_empty() && key.params.filter.is_empty())
+    }
+
     pub(crate) fn opens(&self, base: &str) -> bool {
         self.key.as_ref().is_none_or(|key| key.opens(base))
     }
@@ -76,6 +85,7 @@ impl Shared {
             shares: Mutex::default(),
             rates: Mutex::default(),
             jobs: Jobs::new(stopping.clone()),
+            metrics: Metrics::new(),
             address,
             stopping,
         }

@@ -5,4 +5,5 @@ pub(crate) mod dify;
 pub(crate) mod mcp;
 pub(crate) mod ollama;
 pub(crate) mod openai;
+pub(crate) mod vectors;
 mod words;

@@ -1,8 +1,9 @@
 //! Who may come in? Keys, the names by which the server is called, the pages that call it, and how often.
 
 use std::net::IpAddr;
+use std::time::Instant;
 
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -18,18 +19,51 @@ pub(crate) async fn guard(
     mut request: Request,
     next: Next,
 ) -> Response {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let route = request.extensions().get::<MatchedPath>().map(|route| route.as_str().to_owned());
+    let counted = Counted::begin(&app, method.as_str(), route.unwrap_or_else(|| "none".to_owned()));
     let caller = match admitted(&app, scope, &request) {
         Ok(caller) => caller,
-        Err(problem) => return problem.into_response(),
+        Err(problem) => {
+            counted.end(problem.status().as_u16());
+            return problem.into_response();
+        }
     };
-    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     request.extensions_mut().insert(caller.clone());
     let response = next.run(request).await;
+    counted.end(response.status().as_u16());
     // Reads and writes by key; never what was asked.
     if scope.is_some() {
         info!(target: "pikerag::audit", key = caller.name(), %method, path, status = response.status().as_u16());
     }
     response
+}
+
+/// A request that is counted, whatever becomes of it: whoever goes away before the response has status 499.
+struct Counted {
+    app: App,
+    method: String,
+    route: String,
+    began: Instant,
+    status: u16,
+}
+
+impl Counted {
+    fn begin(app: &App, method: &str, route: String) -> Self {
+        app.metrics.began();
+        let app = std::sync::Arc::clone(app);
+        Self { app, method: method.to_owned(), route, began: Instant::now(), status: 499 }
+    }
+
+    fn end(mut self, status: u16) {
+        self.status = status;
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.app.metrics.answered(&self.method, &self.route, self.status, self.began.elapsed());
+    }
 }
 
 fn admitted(app: &App, scope: Option<Scope>, request: &Request) -> Result<Caller, Problem> {

@@ -170,6 +170,11 @@ impl Jobs {
         jobs.filter(|job| job.base == base).collect()
     }
 
+    /// How many of a base's jobs are not over.
+    pub(crate) fn waiting(&self, base: &str) -> usize {
+        self.of(base).iter().filter(|job| !job.is_over()).count()
+    }
+
     /// One job, to look at while it goes on.
     pub(crate) fn watch(&self, base: &str, id: u64) -> Option<watch::Receiver<Job>> {
         let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,6 +6,7 @@ mod app;
 mod compat;
 mod guard;
 mod jobs;
+mod metrics;
 mod problem;
 mod routes;
 mod serve;

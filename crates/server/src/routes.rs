@@ -14,9 +14,9 @@ use utoipa::openapi::{Components, InfoBuilder, OpenApi, PathItem};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::api::{ask, bases, files, health, look, passages, runs, search};
+use crate::api::{ask, bases, counters, files, health, look, passages, runs, search};
 use crate::app::App;
-use crate::compat::{dify, mcp, ollama, openai};
+use crate::compat::{dify, mcp, ollama, openai, vectors};
 use crate::guard::{busy, guard, hardened};
 use crate::problem::{Fault, Problem};
 
@@ -54,7 +54,10 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(ollama::tags))
         .routes(routes!(ollama::ps))
         .routes(routes!(ollama::chat))
-        .routes(routes!(dify::retrieval));
+        .routes(routes!(dify::retrieval))
+        .routes(routes!(vectors::embeddings))
+        .routes(routes!(vectors::rerank))
+        .routes(routes!(counters::metrics));
     let write = OpenApiRouter::new()
         .routes(routes!(files::upload))
         .routes(routes!(files::uploaded))
@@ -87,6 +90,10 @@ fn whole(app: Option<&App>) -> (Router<App>, OpenApi) {
             routes = routes.route_layer(from_fn_with_state((Arc::clone(app), scope), guard));
         }
         all = all.merge(routes);
+        // Where axum writes `{*file}` for a path of many pieces, OpenAPI knows `{file}` alone.
+        let paths = std::mem::take(&mut part.paths.paths);
+        part.paths.paths =
+            paths.into_iter().map(|(path, item)| (path.replace("{*", "{"), item)).collect();
         document.merge(part);
     }
     describe(&mut document);

@@ -66,6 +66,7 @@ impl Underway {
                 }
             };
             app.book(&caller);
+            app.metrics.ran(came.as_ref().map_or("refused", |came| came.run.state.as_str()));
             let _ = sender.send(Happened::Ended(came.map(Box::new).map_err(Problem::from)));
         });
         drop(run);

@@ -40,6 +40,8 @@ mod methods;
 #[cfg(test)]
 mod paths;
 #[cfg(test)]
+mod protocols;
+#[cfg(test)]
 mod records;
 #[cfg(test)]
 #[path = "../../../coordinate/tests/said/repeating.rs"]

@@ -1,9 +1,8 @@
 //! Does the server keep what it promises to those who ask: who may do what, what each sees, what happens when somebody goes
 //! away, when it is told to stop, when it is killed?
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Read;
 use std::net::Shutdown;
-use std::process::{ChildStdin, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
@@ -14,7 +13,7 @@ use crate::common::{Place, good_stub};
 use crate::serving::{Serving, read};
 
 /// A document that everybody may see, and one that not everybody may.
-fn place() -> Place {
+pub(crate) fn place() -> Place {
     with_papers(Place::new())
 }
 
@@ -596,83 +595,4 @@ fn the_document_in_the_repository_is_the_servers() {
     let written = Place::new().run_to(0, &["serve", "--openapi"]).stdout;
     let kept = include_str!("../../../../docs/openapi.json");
     assert!(written == kept, "write it anew: cargo run -- serve --openapi > docs/openapi.json");
-}
-
-/// An assistant's program: what it may call, what comes back, and that a key holds there too.
-#[test]
-fn assistants_call_tools() {
-    let place = place();
-    let serving = place.serve(&["--offline"]);
-    let call = |key: &str, method: &str, params: Value| {
-        let message =
-            json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
-        let bearer = format!("Bearer {key}");
-        let headers = [
-            ("Authorization", bearer.as_str()),
-            ("Content-Type", "application/json"),
-            ("Accept", "application/json, text/event-stream"),
-            ("MCP-Protocol-Version", "2025-11-25"),
-        ];
-        serving.request("POST", "/mcp", &headers, message.as_bytes())
-    };
-    let tools = call("", "tools/list", json!({})).json();
-    let names: Vec<&str> = tools["result"]["tools"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|tool| tool["name"].as_str().unwrap())
-        .collect();
-    assert_eq!(names, ["ask", "search", "get_chunk", "list_sources", "graph_neighbours"]);
-    let ask = |key: &str, question: &str| {
-        call(key, "tools/call", json!({"name": "ask", "arguments": {"question": question}}))
-    };
-    let told = ask("", "What does the crane of Hamburg lift?").json();
-    let answer = &told["result"]["structuredContent"];
-    assert!(answer["answer"].as_str().unwrap().contains("forty tons"), "{told}");
-    let content = told["result"]["content"].as_array().unwrap();
-    let text: Value = serde_json::from_str(content[0]["text"].as_str().unwrap()).unwrap();
-    assert_eq!((&text, content[1]["type"].as_str()), (answer, Some("resource_link")));
-    let wrong = ask("", "???").json();
-    assert_eq!(wrong["result"]["isError"], true, "{wrong}");
-    // Over standard streams, with the handshake of the protocol before this one.
-    let mut command = place.command(&["--offline", "--base", "base", "mcp"]);
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let mut input = child.stdin.take().unwrap();
-    let mut output = BufReader::new(child.stdout.take().unwrap());
-    let mut exchange = |input: &mut ChildStdin, message: Value, is_answered: bool| {
-        writeln!(input, "{message}").unwrap();
-        let mut line = String::new();
-        if is_answered {
-            output.read_line(&mut line).unwrap();
-        }
-        serde_json::from_str::<Value>(&line).unwrap_or_default()
-    };
-    let client = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
-    let met = exchange(
-        &mut input,
-        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}),
-        true,
-    );
-    assert_eq!(met["result"]["serverInfo"]["name"], "pikerag", "{met}");
-    exchange(&mut input, json!({"jsonrpc": "2.0", "method": "notifications/initialized"}), false);
-    let params = json!({"name": "search", "arguments": {"query": "crane"}});
-    let found = exchange(
-        &mut input,
-        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}),
-        true,
-    );
-    assert!(found["result"]["structuredContent"]["hits"][0]["score"] == 1.0, "{found}");
-    drop(input);
-    assert!(child.wait().unwrap().success());
-    let key = place.key("ada", &["--filter", "folder=open"]);
-    assert_eq!((ask("", "x").status, ask("wrong", "x").status), (401, 401));
-    let told = ask(&key, "With whom is the crane insured?").text;
-    assert!(!told.contains("Zyx"), "{told}");
-    let around = json!({"name": "graph_neighbours", "arguments": {"of": "Crane"}});
-    let around = call(&key, "tools/call", around).json();
-    assert!(
-        around["result"]["isError"] == true && around.to_string().contains("only-part"),
-        "{around}"
-    );
 }

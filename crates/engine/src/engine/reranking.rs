@@ -40,6 +40,11 @@ impl Engine {
         self.reranker_with(Arc::new(MemoryLedger::default()))
     }
 
+    /// The reranker whose calls the base records.
+    pub(crate) fn recorded_reranker(&self, base: &Base) -> Result<Option<Arc<dyn Reranker>>> {
+        self.reranker_with(Arc::new(base.clone()))
+    }
+
     fn reranker_with(&self, ledger: Arc<dyn Ledger>) -> Result<Option<Arc<dyn Reranker>>> {
         match &self.settings.rerank.by {
             Reranks::Off | Reranks::Offline { .. } => Ok(None),

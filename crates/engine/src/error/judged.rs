@@ -18,6 +18,7 @@ impl EngineError {
                 | Self::EmptyQuestion
                 | Self::ClassOfOtherMethod { .. }
                 | Self::EmptyQuery
+                | Self::TooMany { .. }
                 | Self::NoWord { .. }
                 | Self::NoDecision { .. }
                 | Self::NamedTwice { .. }

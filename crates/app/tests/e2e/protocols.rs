@@ -1,0 +1,266 @@
+//! Do the protocols of others say what their documents say? (Their official packages are tried by `bench/clients.py`.)
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{ChildStdin, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::common::{Place, good_stub};
+use crate::serve::place;
+
+/// Chunks of a stream, each with choices; the events for Open WebUI on some; the answer last; then the usage and the end.
+#[test]
+fn a_stream_is_what_clients_of_openai_read() {
+    let papers = place();
+    let serving = papers.serve(&["--offline"]);
+    let asked = json!([{"role": "user", "content": [{"type": "text", "text": "What does the crane of Hamburg lift?"}]}]);
+    let body = json!({"model": "pikerag", "messages": asked, "stream": true, "stream_options": {"include_usage": true}, "temperature": 0.2});
+    let reply = serving.post("/v1/chat/completions", "", &body);
+    assert!(reply.head.contains("content-type: text/event-stream"), "{reply:?}");
+    let mut data: Vec<String> = reply.events().into_iter().map(|(_, data)| data).collect();
+    assert_eq!(data.pop().unwrap(), "[DONE]");
+    let chunks: Vec<Value> = data.iter().map(|data| serde_json::from_str(data).unwrap()).collect();
+    let ids: std::collections::BTreeSet<&str> =
+        chunks.iter().map(|chunk| chunk["id"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), 1);
+    let (usage, chunks) = chunks.split_last().unwrap();
+    assert_eq!(
+        (usage["choices"].clone(), usage["usage"]["total_tokens"].is_u64()),
+        (json!([]), true)
+    );
+    assert!(chunks.iter().all(|chunk| chunk["object"] == "chat.completion.chunk"
+        && chunk["choices"].as_array().unwrap().len() == 1));
+    let delta = |chunk: &Value, name: &str| {
+        chunk["choices"][0]["delta"][name].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(delta(&chunks[0], "role"), "assistant");
+    let text: String = chunks.iter().map(|chunk| delta(chunk, "content")).collect();
+    assert!(
+        text.starts_with("The crane of Hamburg lifts forty tons.") && text.contains(" [1]"),
+        "{text}"
+    );
+    assert!(chunks.iter().any(|chunk| delta(chunk, "reasoning_content").contains("factual")));
+    let sources: Vec<&Value> = chunks.iter().filter_map(|chunk| chunk.get("event")).collect();
+    let data = &sources[0]["data"];
+    assert_eq!(sources[0]["type"], "source");
+    assert!(
+        data["document"][0].as_str().unwrap().contains("forty tons")
+            && data["distances"][0].is_f64(),
+        "{data}"
+    );
+    assert!(
+        data["source"]["url"].as_str().unwrap().starts_with("http")
+            && data["metadata"][0]["name"].is_string()
+    );
+    assert_eq!(chunks.last().unwrap()["choices"][0]["finish_reason"], "stop");
+    // What is wrong, as clients of this protocol read it.
+    let wrong =
+        serving.post("/v1/chat/completions", "", &json!({"model": "pikerag", "messages": []}));
+    assert_eq!(
+        (wrong.status, wrong.json()["error"]["type"].clone()),
+        (400, json!("invalid_request_error"))
+    );
+    // In the background no method runs.
+    let task = "### Task:\nGenerate 1-3 broad tags.\n<chat_history>\nUSER: x\n</chat_history>";
+    let runs = || serving.get("/api/v1/bases/default/runs", "").json().as_array().unwrap().len();
+    let before = runs();
+    let told = serving.post(
+        "/v1/chat/completions",
+        "",
+        &json!({"model": "pikerag", "messages": [{"role": "user", "content": task}]}),
+    );
+    assert_eq!(
+        (told.json()["choices"][0]["message"]["content"].clone(), runs()),
+        (json!("{\"tags\": []}"), before)
+    );
+}
+
+/// As the documents of Ollama and Dify have it.
+#[test]
+fn ollama_and_dify_get_what_they_ask_for() {
+    let papers = place();
+    let serving = papers.serve(&["--offline"]);
+    assert!(serving.get("/api/version", "").json()["version"].is_string());
+    let model = &serving.get("/api/tags", "").json()["models"][0];
+    for field in ["name", "model", "modified_at", "digest"] {
+        assert!(model[field].is_string(), "{field}: {model}");
+    }
+    assert!(model["size"].is_u64() && model["details"].is_object());
+    let asked = json!({"model": "pikerag:latest", "messages": [{"role": "user", "content": "What does the crane of Hamburg lift?"}]});
+    let lines: Vec<Value> = serving
+        .post("/api/chat", "", &asked)
+        .text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let (last, parts) = lines.split_last().unwrap();
+    assert_eq!((last["done"].clone(), last["done_reason"].clone()), (json!(true), json!("stop")));
+    assert!(
+        parts[0]["message"]["content"].as_str().unwrap().contains("forty tons")
+            && parts[0]["done"] == false
+    );
+    let find = |more: Value| {
+        let mut body = json!({"knowledge_id": "default", "query": "crane Hamburg", "retrieval_setting": {"top_k": 5, "score_threshold": 0.0}});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        serving.post("/retrieval", "", &body)
+    };
+    let all = find(json!({})).json();
+    let records = all["records"].as_array().unwrap();
+    assert!(1 < records.len());
+    for record in records {
+        let score = record["score"].as_f64().unwrap();
+        assert!(
+            (0.0..=1.0).contains(&score)
+                && record["metadata"].is_object()
+                && record["content"].is_string(),
+            "{record}"
+        );
+    }
+    let best = find(json!({"retrieval_setting": {"top_k": 5, "score_threshold": 1.0}})).json();
+    assert_eq!(best["records"].as_array().unwrap().len(), 1);
+    let condition = |operator: &str, value: &str| json!({"metadata_condition": {"logical_operator": "and", "conditions": [{"name": ["path"], "comparison_operator": operator, "value": value}]}});
+    let open = find(condition("contains", "open")).json();
+    assert!(
+        open["records"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|record| record["metadata"]["path"].as_str().unwrap().contains("open"))
+    );
+    assert_eq!(find(condition("contains", "nowhere")).json(), json!({"records": []}));
+    assert_eq!(find(json!({"knowledge_id": "none"})).json()["error_code"], 2001);
+}
+
+/// Vectors and orders by the models that are set; counters of it all.
+#[test]
+fn the_models_behind_searches_can_be_asked() {
+    let stub = good_stub();
+    let place = Place::with(&stub);
+    place.write("docs/crane.md", "# Crane\n\nThe crane of Hamburg lifts forty tons.\n");
+    place.run_to(0, &["--base", "base", "index", "docs"]);
+    let serving = place.serve(&[]);
+    let embed = |more: Value| {
+        let mut body = json!({"model": "pikerag", "input": ["a crane", "a port"]});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        serving.post("/v1/embeddings", "", &body)
+    };
+    let plain = embed(json!({})).json();
+    let vector = plain["data"][1]["embedding"].as_array().unwrap().len();
+    assert_eq!((plain["data"][1]["index"].clone(), vector), (json!(1), 384));
+    let packed = embed(json!({"encoding_format": "base64", "input": "a crane"})).json();
+    assert_eq!(packed["data"][0]["embedding"].as_str().unwrap().len(), 384 * 4 * 4 / 3);
+    for wrong in [json!({"input": []}), json!({"input": [""]}), json!({"input": 7})] {
+        assert_eq!(embed(wrong).status, 400);
+    }
+    let none = serving.post("/rerank", "", &json!({"query": "crane", "documents": ["a"]}));
+    assert_eq!((none.status, none.json()["code"].clone()), (409, json!("no-reranker")));
+    drop(serving);
+    place.write(
+        "pikerag.toml",
+        format!("[rerank]\nmodel = \"stub-rerank\"\nbase_url = \"{}\"\n", stub.url()),
+    );
+    let serving = place.serve(&[]);
+    let ranked = |more: Value| {
+        let mut body = json!({"query": "Who lifts?", "documents": ["Tea grows.", {"text": "The crane lifts."}]});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        serving.post("/rerank", "", &body).json()["results"].as_array().unwrap().clone()
+    };
+    let all = ranked(json!({}));
+    let score = |line: &Value| line["relevance_score"].as_f64().unwrap();
+    assert!(
+        score(&all[1]) <= score(&all[0])
+            && all.iter().all(|line| (0.0..=1.0).contains(&score(line)))
+    );
+    let best = ranked(json!({"top_n": 1, "return_documents": true}));
+    assert_eq!((best.len(), &best[0]["index"]), (1, &all[0]["index"]), "{best:?}");
+    assert!(best[0]["document"]["text"].is_string());
+    let counted = serving.get("/metrics", "").text;
+    for line in [
+        "pikerag_requests_total{method=\"POST\",route=\"/rerank\",status=\"200\"} 2",
+        "pikerag_model_calls{role=\"rerank\",model=\"stub-rerank\"} 1",
+        "# EOF",
+    ] {
+        assert!(counted.contains(line), "{line}: {counted}");
+    }
+    let key = place.key("ada", &["--opens", "default"]);
+    assert_eq!(serving.get("/metrics", &key).status, 403);
+}
+
+/// An assistant's program: what it may call, what comes back, and that a key holds there too.
+#[test]
+fn assistants_call_tools() {
+    let place = place();
+    let serving = place.serve(&["--offline"]);
+    let call = |key: &str, method: &str, params: Value| {
+        let message =
+            json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+        let bearer = format!("Bearer {key}");
+        let headers = [
+            ("Authorization", bearer.as_str()),
+            ("Content-Type", "application/json"),
+            ("Accept", "application/json, text/event-stream"),
+            ("MCP-Protocol-Version", "2025-11-25"),
+        ];
+        serving.request("POST", "/mcp", &headers, message.as_bytes())
+    };
+    let tools = call("", "tools/list", json!({})).json();
+    let names: Vec<&str> = tools["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["ask", "search", "get_chunk", "list_sources", "graph_neighbours"]);
+    let ask = |key: &str, question: &str| {
+        call(key, "tools/call", json!({"name": "ask", "arguments": {"question": question}}))
+    };
+    let told = ask("", "What does the crane of Hamburg lift?").json();
+    let answer = &told["result"]["structuredContent"];
+    assert!(answer["answer"].as_str().unwrap().contains("forty tons"), "{told}");
+    let content = told["result"]["content"].as_array().unwrap();
+    let text: Value = serde_json::from_str(content[0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!((&text, content[1]["type"].as_str()), (answer, Some("resource_link")));
+    let wrong = ask("", "???").json();
+    assert_eq!(wrong["result"]["isError"], true, "{wrong}");
+    // Over standard streams, with the handshake of the protocol before this one.
+    let mut command = place.command(&["--offline", "--base", "base", "mcp"]);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut exchange = |input: &mut ChildStdin, message: Value, is_answered: bool| {
+        writeln!(input, "{message}").unwrap();
+        let mut line = String::new();
+        if is_answered {
+            output.read_line(&mut line).unwrap();
+        }
+        serde_json::from_str::<Value>(&line).unwrap_or_default()
+    };
+    let client = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let met = exchange(
+        &mut input,
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}),
+        true,
+    );
+    assert_eq!(met["result"]["serverInfo"]["name"], "pikerag", "{met}");
+    exchange(&mut input, json!({"jsonrpc": "2.0", "method": "notifications/initialized"}), false);
+    let params = json!({"name": "search", "arguments": {"query": "crane"}});
+    let found = exchange(
+        &mut input,
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}),
+        true,
+    );
+    assert!(found["result"]["structuredContent"]["hits"][0]["score"] == 1.0, "{found}");
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    let key = place.key("ada", &["--filter", "folder=open"]);
+    assert_eq!((ask("", "x").status, ask("wrong", "x").status), (401, 401));
+    let told = ask(&key, "With whom is the crane insured?").text;
+    assert!(!told.contains("Zyx"), "{told}");
+    let around = json!({"name": "graph_neighbours", "arguments": {"of": "Crane"}});
+    let around = call(&key, "tools/call", around).json();
+    assert!(
+        around["result"]["isError"] == true && around.to_string().contains("only-part"),
+        "{around}"
+    );
+}

@@ -1,0 +1,30 @@
+//! How is the server doing? What it counts, for Prometheus.
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use pikerag_engine::EngineError;
+
+use crate::app::{App, Caller};
+use crate::problem::{Fault, Problem};
+
+/// The content type that Prometheus asks for.
+const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Counters for Prometheus. They are of all bases: a key that opens some, or sees a part, does not read them.
+#[utoipa::path(get, path = "/metrics", tag = "health", responses((status = 200, body = String), (status = 403, body = Problem)))]
+pub(crate) async fn metrics(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Response, Problem> {
+    if !caller.sees_all() {
+        return Err(EngineError::OnlyPart.into());
+    }
+    for (base, engine) in app.bases_of(&caller) {
+        app.metrics.wait(base, app.jobs.waiting(base));
+        app.metrics.paid(engine);
+    }
+    let text = app.metrics.text().ok_or_else(|| Problem::new(500, "defect", Fault::Server))?;
+    Ok(([(header::CONTENT_TYPE, KIND)], text).into_response())
+}

@@ -1,0 +1,120 @@
+//! `/v1/embeddings` and `/rerank`: the models behind searches, as programs ask for them.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::chat::named;
+use crate::app::{App, Caller};
+use crate::problem::{JsonBody, Problem};
+
+/// Texts that get vectors.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct EmbeddingsBody {
+    /// `pikerag`, with `@BASE` behind it: the embedder of that base.
+    #[serde(default)]
+    model: String,
+    /// A text, or a list of texts.
+    #[schema(value_type = Object)]
+    input: Value,
+    /// `float` or `base64`.
+    #[serde(default)]
+    encoding_format: Option<String>,
+}
+
+/// Vectors of texts, by the embedder of a base.
+#[utoipa::path(post, path = "/v1/embeddings", tag = "compatible", request_body = EmbeddingsBody,
+    responses((status = 200, body = Value), (status = 400, body = Problem)))]
+pub(crate) async fn embeddings(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    JsonBody(body): JsonBody<EmbeddingsBody>,
+) -> Result<Response, Problem> {
+    let texts = texts(&body.input)?;
+    let engine = app.base(&caller, &named(&body.model).1)?;
+    let made = engine.embed(&texts).await?;
+    app.book(&caller);
+    let is_packed = body.encoding_format.as_deref() == Some("base64");
+    let told = |vector: &Vec<f32>| match is_packed {
+        true => {
+            let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
+            json!(STANDARD.encode(bytes))
+        }
+        false => json!(vector),
+    };
+    let line =
+        |(index, vector)| json!({"object": "embedding", "index": index, "embedding": told(vector)});
+    let data: Vec<Value> = made.vectors.iter().enumerate().map(line).collect();
+    let tokens = made.prompt_tokens.unwrap_or_default();
+    let usage = json!({"prompt_tokens": tokens, "total_tokens": tokens});
+    Ok(Json(json!({"object": "list", "data": data, "model": made.model, "usage": usage}))
+        .into_response())
+}
+
+fn texts(input: &Value) -> Result<Vec<String>, Problem> {
+    let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let found = match input {
+        Value::Array(all) => all.iter().map(text).collect(),
+        one => text(one).map(|text| vec![text]),
+    };
+    found.filter(|texts: &Vec<String>| !texts.is_empty()).ok_or_else(|| {
+        Problem::bad_request("`input` is to be a text or a list of texts, none of them empty")
+    })
+}
+
+/// Texts that are put in the order in which they fit a query.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct RerankBody {
+    /// `pikerag`, with `@BASE` behind it.
+    #[serde(default)]
+    model: String,
+    /// What they are to fit.
+    query: String,
+    /// Texts, or objects with a `text`.
+    #[schema(value_type = Vec<Object>)]
+    documents: Vec<Value>,
+    /// The best so many; all, if none is named.
+    #[serde(default)]
+    top_n: Option<usize>,
+    /// Whether the texts come back; no, if it is not said.
+    #[serde(default)]
+    return_documents: bool,
+}
+
+/// The order of texts for a query, by the reranker that is set: the best first.
+#[utoipa::path(post, path = "/rerank", tag = "compatible", request_body = RerankBody,
+    responses((status = 200, body = Value), (status = 409, body = Problem)))]
+pub(crate) async fn rerank(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    JsonBody(body): JsonBody<RerankBody>,
+) -> Result<Json<Value>, Problem> {
+    let text =
+        |value: &Value| value.as_str().or_else(|| value.get("text")?.as_str()).map(str::to_owned);
+    let texts: Option<Vec<String>> = body.documents.iter().map(text).collect();
+    let texts = texts.ok_or_else(|| {
+        Problem::bad_request("`documents` is to hold texts, or objects with a `text`")
+    })?;
+    let engine = app.base(&caller, &named(&body.model).1)?;
+    let told = engine.rerank(&body.query, &texts).await?;
+    app.book(&caller);
+    let mut order: Vec<(usize, f64)> = told.scores.into_iter().enumerate().collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    order.truncate(body.top_n.unwrap_or(usize::MAX));
+    let line = |(index, score): (usize, f64)| {
+        let mut line = json!({"index": index, "relevance_score": score});
+        if let (true, Some(fields), Some(text)) =
+            (body.return_documents, line.as_object_mut(), texts.get(index))
+        {
+            fields.insert("document".to_owned(), json!({ "text": text }));
+        }
+        line
+    };
+    let results: Vec<Value> = order.into_iter().map(line).collect();
+    Ok(Json(json!({"model": told.model, "results": results})))
+}
