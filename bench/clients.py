@@ -29,6 +29,7 @@ PACKAGES = {
     "llamaindex": ["llama-index-core==0.14.25"],
     "mcp": ["mcp==2.3.0"],
     "mcp-previous": ["mcp<2"],
+    "schemathesis": ["schemathesis==4.32.5"],
 }
 
 
@@ -160,7 +161,36 @@ def mcp(url, program):
     return f"mcp {version('mcp')}: {told[0]} tools over HTTP, {told[1]} over standard streams"
 
 
-CHECKS = {"openai": openai, "ollama": ollama, "langchain": langchain, "llamaindex": llamaindex, "mcp": mcp, "mcp-previous": mcp}
+def schemathesis(url, _program):
+    """What the document allows and what it does not, with names that there are and such that there are not: no answer is the server's fault."""
+    import urllib.request
+
+    def get(route, body=None):
+        data = json.dumps(body).encode() if body else None
+        request = urllib.request.Request(f"{url}/api/v1/bases/default/{route}", data, {"content-type": "application/json"})
+        return json.load(urllib.request.urlopen(request))
+
+    hits = get("search", {"query": FACT, "k": 3})["hits"]
+    runs = [get("ask", {"question": question})["run"] for question in (QUESTION, FACT)]
+    known = {
+        "path.base": ["default"],
+        "path.chunk": [hit["chunk"]["id"] for hit in hits] + ["none"],
+        "path.source": [hits[0]["chunk"]["source"], "none"],
+        "path.run": runs + ["none"],
+        "path.other": runs,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        config = pathlib.Path(folder) / "schemathesis.toml"
+        config.write_text("[parameters]\n" + "".join(f'"{name}" = {json.dumps(values)}\n' for name, values in known.items()))
+        command = [pathlib.Path(sys.executable).with_name("schemathesis"), "--config-file", config, "run", f"{url}/openapi.json", "--url", url]
+        command += ["--checks", "not_a_server_error", "--max-examples", os.environ.get("EXAMPLES", "15"), "--workers", "4", "--seed", "1", "--no-color"]
+        ran = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    pathlib.Path("/tmp/schem.txt").write_text(ran.stdout)
+    assert ran.returncode == 0, ran.stdout[-6000:]
+    return next(line.strip() for line in ran.stdout.splitlines() if "generated" in line)
+
+
+CHECKS = {"openai": openai, "ollama": ollama, "langchain": langchain, "llamaindex": llamaindex, "mcp": mcp, "mcp-previous": mcp, "schemathesis": schemathesis}
 
 
 def environment(cache, name):

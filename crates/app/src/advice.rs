@@ -133,6 +133,9 @@ fn serving(error: &ServeError) -> Option<String> {
         ServeError::NotBound { .. } => {
             "see that no other server has it, or `--port N` names another port"
         }
+        ServeError::NoAudit { .. } => {
+            "`server.audit` names a file in a folder that is there and may be written"
+        }
         ServeError::Keys(_) => return None,
     };
     Some(advice.to_owned())

@@ -5,9 +5,11 @@ mod advice;
 mod cli;
 mod commands;
 mod interrupt;
+mod log;
 mod output;
 mod plain;
 mod render;
+mod telemetry;
 mod words;
 
 use std::process::ExitCode;
@@ -46,7 +48,6 @@ fn main() -> ExitCode {
         _ => {}
     }
     let environment = Environment::read();
-    output::start_log(arguments.verbose, environment.get("PIKERAG_LOG"));
     let is_server = matches!(arguments.command, cli::Command::Serve(_));
     let processors = std::thread::available_parallelism().map_or(2, usize::from);
     let runtime = match tokio::runtime::Builder::new_multi_thread()
@@ -62,7 +63,11 @@ fn main() -> ExitCode {
             return ExitCode::from(exit::FAILED);
         }
     };
+    let traces = log::start(arguments.verbose, arguments.offline, &environment, runtime.handle());
     let result = runtime.block_on(commands::run(arguments, &environment));
+    if let Some(traces) = traces {
+        traces.end();
+    }
     // A parser or a model call that is still at work must not hold up the end.
     runtime.shutdown_background();
     match result {

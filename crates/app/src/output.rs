@@ -7,7 +7,6 @@ use std::sync::{Mutex, PoisonError};
 use indicatif::{ProgressBar, ProgressStyle};
 use pikerag_engine::{Notice, Progress};
 use serde::Serialize;
-use tracing_subscriber::EnvFilter;
 
 use crate::advice;
 use crate::exit;
@@ -52,42 +51,6 @@ pub(crate) fn tell_notice(notice: &Notice) {
 /// Tells a person what went wrong.
 pub(crate) fn problem(line: &str) {
     note(&format!("error: {line}"));
-}
-
-/// Starts logging to standard error: warnings, and more with each `-v`; or what the filter says.
-pub(crate) fn start_log(verbose: u8, filter: Option<&str>) {
-    let level = match verbose {
-        0 => "warn",
-        1 => "info",
-        _ => "debug",
-    };
-    let filter = filter
-        .and_then(|filter| EnvFilter::try_new(filter).ok())
-        .unwrap_or_else(|| EnvFilter::new(format!("{level},tantivy=error")));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(|| Log)
-        // Colours are escape sequences: of those the writer lets none pass.
-        .with_ansi(false)
-        .without_time()
-        .with_target(false)
-        .compact()
-        .init();
-}
-
-/// Where the log goes: an event at a time.
-struct Log;
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let text = String::from_utf8_lossy(bytes);
-        std::io::stderr().lock().write_all(plain(&text).as_bytes())?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 /// Bars on a terminal; a line now and then elsewhere; nothing with `--json`.

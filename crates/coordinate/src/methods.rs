@@ -32,8 +32,11 @@ use std::pin::pin;
 use std::str::FromStr;
 
 use futures::future::{BoxFuture, Either, select};
+use pikerag_knowledge::telemetry::TRACED;
 use pikerag_knowledge::{Answer, Question};
 use serde_json::Value;
+use tracing::field::Empty;
+use tracing::{Instrument, info, info_span};
 
 pub use self::overrides::{BadParameter, Overrides};
 pub use self::spec::{
@@ -185,14 +188,42 @@ pub async fn answer(
         parameters: method.parameters(),
         weights: serde_json::to_value(Weights { tags, ..method.weights() }).unwrap_or_default(),
     };
+    let logged = info_span!("run", id = %params.id);
+    let traced = info_span!(
+        target: TRACED,
+        "run",
+        otel.name = format!("invoke_agent {}", label.name),
+        otel.status_code = Empty,
+        gen_ai.operation.name = "invoke_agent",
+        gen_ai.provider.name = "pikerag",
+        gen_ai.agent.name = label.name,
+        gen_ai.usage.input_tokens = Empty,
+        gen_ai.usage.output_tokens = Empty,
+        pikerag.run.id = %params.id,
+        pikerag.run.state = Empty,
+        pikerag.run.calls = Empty,
+    );
+    let name = method.name();
     let mut run = Run::begin(label, question, params);
     // Dropping the method's future is what cancels it; the run is ours and stays.
     let solving = in_words(ports, &mut run, question, method, tags);
+    let solving = solving.instrument(logged.clone()).instrument(traced.clone());
     let result = match select(pin!(cancelled), pin!(solving)).await {
         Either::Left(((), _)) => Err(SolveError::Cancelled),
         Either::Right((result, _)) => result,
     };
-    run.end(result)
+    let finished = run.end(result);
+    let (state, spent) = (finished.record.state.as_str(), &finished.record.cost.spent);
+    let (usage, calls) = (spent.usage(), spent.calls());
+    traced.record("gen_ai.usage.input_tokens", usage.prompt_tokens.cast_signed());
+    traced.record("gen_ai.usage.output_tokens", usage.completion_tokens.cast_signed());
+    traced.record("pikerag.run.calls", calls.cast_signed() as i64);
+    traced.record("pikerag.run.state", state);
+    logged.in_scope(|| info!(state, calls, method = name, "the run is over"));
+    if finished.result.is_err() {
+        traced.record("otel.status_code", "ERROR");
+    }
+    finished
 }
 
 /// Solves a question that is looked up in the documents' words where its tags say so.

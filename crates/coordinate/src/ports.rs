@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use pikerag_knowledge::telemetry::TRACED;
 use pikerag_knowledge::{
     CallRef, ChatModel, ChatReply, ChatRequest, Embedder, KnowledgeBase, Millis, ModelError,
     QueryEngine, QueryError, RecordSchema, Reranker, Role, StoreError, Structure,
@@ -12,6 +13,8 @@ use pikerag_knowledge::{
 use pikerag_prompt::AskError;
 use pikerag_retrieve::{Finder, Hit, Reranking, RetrieveError};
 use serde::Deserialize;
+use tracing::field::Empty;
+use tracing::{Instrument, info_span};
 
 /// Chat models by role. None at all: the offline mode.
 #[derive(Clone, Default)]
@@ -199,10 +202,22 @@ impl Ports {
     where
         F: Future<Output = Result<Vec<Hit>, RetrieveError>>,
     {
-        let Some(by) = &self.models.reranker else { return search(k).await };
-        let reranking = Reranking { model: by.model.as_ref(), first: by.first };
-        let hits = search(reranking.depth(k)).await?;
-        reranking.best(self.base.as_ref(), query, hits, k).await
+        let span = info_span!(
+            target: TRACED,
+            "retrieval",
+            gen_ai.operation.name = "retrieval",
+            gen_ai.request.top_k = k.cast_signed() as i64,
+            pikerag.hits = Empty,
+        );
+        let looking = async {
+            let Some(by) = &self.models.reranker else { return search(k).await };
+            let reranking = Reranking { model: by.model.as_ref(), first: by.first };
+            let hits = search(reranking.depth(k)).await?;
+            reranking.best(self.base.as_ref(), query, hits, k).await
+        };
+        let hits = looking.instrument(span.clone()).await?;
+        span.record("pikerag.hits", hits.len().cast_signed() as i64);
+        Ok(hits)
     }
 }
 

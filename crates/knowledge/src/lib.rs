@@ -18,6 +18,7 @@ mod seeded;
 mod spent;
 pub mod tables;
 pub mod tags;
+pub mod telemetry;
 mod time;
 pub mod trace;
 pub mod uri;

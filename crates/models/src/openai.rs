@@ -21,6 +21,7 @@ mod extra;
 mod http;
 mod quirks;
 mod rerank;
+mod spans;
 #[cfg(test)]
 mod tests;
 mod trouble;

@@ -12,6 +12,7 @@ use pikerag_engine::{Engine, Grant, Share};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+use crate::audit::Audit;
 use crate::jobs::{Job, Jobs, Work};
 use crate::metrics::Metrics;
 use crate::problem::{Fault, Problem};
@@ -26,6 +27,7 @@ pub(crate) struct Shared {
     shares: Mutex<HashMap<String, Spent>>,
     rates: Mutex<HashMap<String, (u32, Arc<DefaultDirectRateLimiter>)>>,
     pub(crate) jobs: Jobs,
+    pub(crate) audit: Audit,
     pub(crate) metrics: Metrics,
     /// Where the server listens.
     address: SocketAddr,
@@ -70,7 +72,12 @@ impl Caller {
 }
 
 impl Shared {
-    pub(crate) fn new(engine: Engine, keys: Option<Keys>, address: SocketAddr) -> Self {
+    pub(crate) fn new(
+        engine: Engine,
+        keys: Option<Keys>,
+        audit: Audit,
+        address: SocketAddr,
+    ) -> Self {
         let settings = engine.settings().server.clone();
         let stopping = CancellationToken::new();
         let mut bases: BTreeMap<String, Arc<Engine>> = BTreeMap::new();
@@ -85,6 +92,7 @@ impl Shared {
             shares: Mutex::default(),
             rates: Mutex::default(),
             jobs: Jobs::new(stopping.clone()),
+            audit,
             metrics: Metrics::new(),
             address,
             stopping,

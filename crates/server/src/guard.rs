@@ -7,10 +7,16 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use opentelemetry::global;
+use opentelemetry_http::HeaderExtractor;
 use pikerag_engine::keys::Scope;
-use tracing::info;
+use pikerag_engine::knowledge::telemetry::TRACED;
+use tracing::field::Empty;
+use tracing::{Instrument, Span, info_span};
+use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 use crate::app::{App, Caller};
+use crate::audit::Entry;
 use crate::problem::{Fault, Problem};
 
 /// Checks who asks before anything of a request is read.
@@ -25,18 +31,47 @@ pub(crate) async fn guard(
     let caller = match admitted(&app, scope, &request) {
         Ok(caller) => caller,
         Err(problem) => {
-            counted.end(problem.status().as_u16());
+            let status = problem.status().as_u16();
+            counted.end(status);
+            audit(&app, scope, &Entry { key: "-", method: method.as_str(), path: &path, status });
             return problem.into_response();
         }
     };
     request.extensions_mut().insert(caller.clone());
-    let response = next.run(request).await;
-    counted.end(response.status().as_u16());
-    // Reads and writes by key; never what was asked.
-    if scope.is_some() {
-        info!(target: "pikerag::audit", key = caller.name(), %method, path, status = response.status().as_u16());
-    }
+    let span = traced(&request, &counted.route, &caller);
+    let response = next.run(request).instrument(span.clone()).await;
+    let status = response.status().as_u16();
+    span.record("http.response.status_code", i64::from(status));
+    counted.end(status);
+    let key = caller.name();
+    audit(&app, scope, &Entry { key, method: method.as_str(), path: &path, status });
     response
+}
+
+/// Reads and writes, and tries of them; not who only asks how the server is.
+fn audit(app: &App, scope: Option<Scope>, entry: &Entry<'_>) {
+    if scope.is_some() && !app.audit.add(entry) {
+        app.metrics.unaudited();
+    }
+}
+
+/// What a trace says of a request; it belongs to the caller's own trace where one is named (`traceparent`).
+fn traced(request: &Request, route: &str, caller: &Caller) -> Span {
+    let method = request.method().as_str();
+    let span = info_span!(
+        target: TRACED,
+        "request",
+        otel.name = format!("{method} {route}"),
+        otel.kind = "server",
+        http.request.method = method,
+        http.route = route,
+        http.response.status_code = Empty,
+        pikerag.key = caller.name(),
+    );
+    let told = HeaderExtractor(request.headers());
+    // Without a collector there is no trace to belong to.
+    let _ = span.set_parent(global::get_text_map_propagator(|known| known.extract(&told)));
+    span
 }
 
 /// A request that is counted, whatever becomes of it: whoever goes away before the response has status 499.

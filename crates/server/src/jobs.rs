@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use pikerag_engine::knowledge::telemetry::TRACED;
 use pikerag_engine::parts::Outcome;
 use pikerag_engine::{Engine, IndexRequest, Progress};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tracing::error;
+use tracing::{Instrument, error, info_span};
 use utoipa::ToSchema;
 
 use crate::problem::{Fault, Problem};
@@ -205,7 +206,11 @@ fn work_off(queue: &Receiver<Queued>) {
             // It is done when the server comes up again.
             continue;
         }
-        runtime.block_on(index(&queued));
+        let id = queued.job.borrow().id;
+        let name = format!("index {}", queued.job.borrow().base);
+        let span =
+            info_span!(target: TRACED, "job", otel.name = name, pikerag.job.id = id.cast_signed());
+        runtime.block_on(index(&queued).instrument(span));
         (queued.ended)();
     }
 }

@@ -3,6 +3,7 @@
 
 mod api;
 mod app;
+mod audit;
 mod compat;
 mod guard;
 mod jobs;

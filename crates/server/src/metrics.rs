@@ -58,6 +58,7 @@ pub(crate) struct Metrics {
     tokens: Family<Tokens, Gauge>,
     dollars: Family<Model, Gauge<f64, AtomicU64>>,
     jobs: Family<Jobs, Gauge>,
+    unaudited: Counter,
 }
 
 impl Metrics {
@@ -77,6 +78,7 @@ impl Metrics {
             tokens: Family::default(),
             dollars: Family::default(),
             jobs: Family::default(),
+            unaudited: Counter::default(),
         };
         let registry = &mut metrics.registry;
         registry.register("requests", "Requests that were answered", metrics.requests.clone());
@@ -111,6 +113,11 @@ impl Metrics {
             "Jobs of indexing that wait or are at work",
             metrics.jobs.clone(),
         );
+        registry.register(
+            "requests_unaudited",
+            "Requests that could not be put on the audit log",
+            metrics.unaudited.clone(),
+        );
         metrics
     }
 
@@ -128,6 +135,10 @@ impl Metrics {
 
     pub(crate) fn ran(&self, state: &str) {
         self.runs.get_or_create(&Run { state: state.to_owned() }).inc();
+    }
+
+    pub(crate) fn unaudited(&self) {
+        self.unaudited.inc();
     }
 
     pub(crate) fn wait(&self, base: &str, jobs: usize) {

@@ -2,6 +2,7 @@
 //! when it is told to stop comes to its end.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use tokio::sync::Semaphore;
 use tracing::{debug, warn};
 
 use crate::app::{Caller, Shared};
+use crate::audit::Audit;
 use crate::compat::mcp::Mcp;
 use crate::jobs::Work;
 use crate::routes::router;
@@ -43,6 +45,9 @@ pub enum ServeError {
     /// The address cannot be listened on.
     #[error("{address} cannot be listened on")]
     NotBound { address: SocketAddr, source: std::io::Error },
+    /// Nothing can be put on the audit log.
+    #[error("the audit log `{}` cannot be written", file.display())]
+    NoAudit { file: PathBuf, source: std::io::Error },
     /// The keys cannot be read.
     #[error(transparent)]
     Keys(#[from] KeysError),
@@ -74,12 +79,15 @@ pub async fn serve(engine: Engine) -> Result<Serving, ServeError> {
     if !address.ip().is_loopback() && !has_keys {
         return Err(ServeError::NeedsKey { address });
     }
+    let file = engine.settings().server.audit.clone();
+    let audit = Audit::at(file.clone())
+        .map_err(|source| ServeError::NoAudit { file: file.unwrap_or_default(), source })?;
     let bound = TcpListener::bind(address).await;
     let listener = bound.map_err(|source| ServeError::NotBound { address, source })?;
     // Port 0 is a free one.
     let address = listener.local_addr().unwrap_or(address);
     let whole = Arc::new(engine.twin());
-    let app = Arc::new(Shared::new(engine, keys, address));
+    let app = Arc::new(Shared::new(engine, keys, audit, address));
     go_on(&app);
     Ok(Serving { listener, app, engine: whole, address })
 }
@@ -104,7 +112,8 @@ fn go_on(app: &Arc<Shared>) {
 /// The streams break.
 pub async fn speak_mcp(engine: Engine) -> Result<(), std::io::Error> {
     let nowhere = SocketAddr::from(([127, 0, 0, 1], engine.settings().server.port));
-    let app = Arc::new(Shared::new(engine, None, nowhere));
+    let audit = Audit::at(engine.settings().server.audit.clone())?;
+    let app = Arc::new(Shared::new(engine, None, audit, nowhere));
     let broken = |error: String| std::io::Error::other(error);
     let speaking =
         Box::pin(Mcp::new(app).serve(stdio())).await.map_err(|error| broken(error.to_string()))?;

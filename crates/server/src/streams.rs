@@ -9,6 +9,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use tracing::Instrument;
+
 use crate::app::{App, Caller};
 use crate::problem::{Fault, Problem};
 
@@ -54,7 +56,7 @@ impl Underway {
         let (sender, happened) = unbounded_channel();
         let stop = CancellationToken::new();
         let (app, caller, cancel) = (Arc::clone(app), caller.clone(), stop.clone());
-        let run: JoinHandle<()> = tokio::spawn(async move {
+        let run = async move {
             let listener: Option<Arc<dyn RunSink>> = Some(Arc::new(Teller(sender.clone())));
             let asked = |ask: AskRequest| AskRequest { listener, cancel, ..ask };
             let came = match wanted {
@@ -68,7 +70,8 @@ impl Underway {
             app.book(&caller);
             app.metrics.ran(came.as_ref().map_or("refused", |came| came.run.state.as_str()));
             let _ = sender.send(Happened::Ended(came.map(Box::new).map_err(Problem::from)));
-        });
+        };
+        let run: JoinHandle<()> = tokio::spawn(run.in_current_span());
         drop(run);
         Self { happened, _stops: stop.drop_guard() }
     }

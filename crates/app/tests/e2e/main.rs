@@ -38,6 +38,8 @@ mod manners;
 #[cfg(test)]
 mod methods;
 #[cfg(test)]
+mod observed;
+#[cfg(test)]
 mod paths;
 #[cfg(test)]
 mod protocols;

@@ -17,7 +17,7 @@ pub(crate) fn place() -> Place {
     with_papers(Place::new())
 }
 
-fn with_papers(place: Place) -> Place {
+pub(crate) fn with_papers(place: Place) -> Place {
     place.write(
         "docs/open/crane.md",
         "# Crane\n\nThe crane of Hamburg lifts forty tons. Ilse Brandt built it in Varnsund.\n",

@@ -25,6 +25,8 @@ pub struct ServerSettings {
     pub origins: Vec<String>,
     /// The file of keys; none where there is no place for one.
     pub keys: Option<PathBuf>,
+    /// Where requests are put on record, a line of JSON for each; none for the log alone.
+    pub audit: Option<PathBuf>,
     /// Further bases, by the names that requests call them.
     pub bases: BTreeMap<String, PathBuf>,
     /// Bytes of a request's body, at most; files that are uploaded have a bound of their own.
@@ -43,6 +45,7 @@ pub(super) struct ServerTable {
     pub(super) names: Vec<String>,
     pub(super) origins: Vec<String>,
     pub(super) keys: Option<PathBuf>,
+    pub(super) audit: Option<PathBuf>,
     pub(super) bases: BTreeMap<String, PathBuf>,
     pub(super) body_mib: Option<usize>,
     pub(super) requests: Option<usize>,
@@ -79,6 +82,7 @@ impl ServerTable {
             names: self.names.clone(),
             origins: self.origins.clone(),
             keys: self.keys.clone().or_else(|| Some(state?.join("keys.json"))),
+            audit: self.audit.clone(),
             bases: self.bases.clone(),
             body_bytes: self.body_mib.unwrap_or(4).max(1) << 20,
             requests: self.requests.unwrap_or(1024).max(1),

@@ -275,6 +275,22 @@ pub enum ModelError {
 }
 
 impl ModelError {
+    /// What kind of trouble it is, in one word; programs may rely on it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Busy { .. } => "busy",
+            Self::Unreachable { .. } => "unreachable",
+            Self::Refused { .. } => "refused",
+            Self::Denied { .. } => "denied",
+            Self::Broken { .. } => "broken",
+            Self::OverBudget { .. } => "over-budget",
+            Self::NotRecorded { .. } => "not-recorded",
+            Self::Unsupported { .. } => "unsupported",
+            Self::NoLogprobs { .. } => "no-logprobs",
+            Self::Ledger { .. } => "ledger",
+        }
+    }
+
     /// Whether every other call to the same model that asks for as much would fail too: whoever asks about many
     /// things stops at it. [`ModelError::NoLogprobs`] concerns the calls that want them, and no others.
     pub fn concerns_every_call(&self) -> bool {

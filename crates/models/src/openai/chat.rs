@@ -11,10 +11,11 @@ use pikerag_knowledge::{
 use pikerag_language::estimate_tokens;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use tracing::Instrument;
 
 use super::http::Wire;
 use super::quirks::{Dialect, Quirks};
-use super::{Endpoint, Structured, Transport, Trouble};
+use super::{Endpoint, Structured, Transport, Trouble, spans};
 use crate::estimate::estimate_prompt;
 
 /// A chat model behind an OpenAI-compatible endpoint.
@@ -68,19 +69,8 @@ impl OpenAiChat {
     fn no_logprobs(&self) -> ModelError {
         ModelError::NoLogprobs { model: self.endpoint.model.clone() }
     }
-}
 
-#[async_trait]
-impl ChatModel for OpenAiChat {
-    fn name(&self) -> &str {
-        &self.endpoint.model
-    }
-
-    fn reply_tokens(&self) -> Option<u32> {
-        self.endpoint.reply_tokens.map(NonZeroU32::get)
-    }
-
-    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+    async fn replied(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let mut choice = self.ask(request).await.map_err(|trouble| {
             match request.logprobs && trouble.refuses(|said| said.contains("logprob")) {
                 true => self.no_logprobs(),
@@ -99,6 +89,24 @@ impl ChatModel for OpenAiChat {
             }
         }
         Ok(reply)
+    }
+}
+
+#[async_trait]
+impl ChatModel for OpenAiChat {
+    fn name(&self) -> &str {
+        &self.endpoint.model
+    }
+
+    fn reply_tokens(&self) -> Option<u32> {
+        self.endpoint.reply_tokens.map(NonZeroU32::get)
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        let span = spans::chat(&self.endpoint, request);
+        let reply = self.replied(request).instrument(span.clone()).await;
+        spans::replied(&span, &reply);
+        reply
     }
 }
 

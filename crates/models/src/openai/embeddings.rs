@@ -12,11 +12,11 @@ use pikerag_knowledge::{CountedVectors, Embedder, ModelError, Vector};
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
-use tracing::info;
+use tracing::{Instrument, info};
 
 use super::chat::counted;
 use super::http::Wire;
-use super::{Endpoint, Transport, Trouble};
+use super::{Endpoint, Transport, Trouble, spans};
 use crate::batch::{Batch, batches};
 use crate::estimate::estimate_embedding;
 
@@ -132,8 +132,11 @@ impl Embedder for OpenAiEmbedder {
     async fn embed_counted(&self, texts: &[String]) -> Result<CountedVectors, ModelError> {
         let (mut vectors, mut prompt_tokens) = (Vec::with_capacity(texts.len()), 0);
         for batch in batches(texts, self.batch) {
-            let asked = self.ask(batch).await;
-            let asked = asked.map_err(|trouble| trouble.into_error(&self.endpoint.model))?;
+            let span = spans::call(&self.endpoint, "embeddings");
+            let asked = self.ask(batch).instrument(span.clone()).await;
+            let asked = asked.map_err(|trouble| trouble.into_error(&self.endpoint.model));
+            let asked = asked.inspect_err(|error| spans::failed(&span, error))?;
+            span.record("gen_ai.usage.input_tokens", asked.prompt_tokens.map(u64::cast_signed));
             vectors.extend(asked.vectors);
             let estimated = || estimate_embedding(batch).prompt_tokens;
             prompt_tokens += asked.prompt_tokens.unwrap_or_else(estimated);

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use pikerag_knowledge::{ModelError, Relevance, Reranker};
 use serde_json::{Map, Value};
-use tracing::info;
+use tracing::{Instrument, info};
 
 use super::chat::counted;
 use super::http::Wire;
-use super::{Endpoint, Transport, Trouble};
+use super::{Endpoint, Transport, Trouble, spans};
 
 /// These fields are ours; the extra ones of an endpoint go beside them.
 const OURS: [&str; 4] = ["query", "documents", "texts", "top_n"];
@@ -99,8 +99,10 @@ impl Reranker for EndpointReranker {
         if texts.is_empty() {
             return Ok(Relevance::default());
         }
-        let asked = self.ask(query, texts).await;
-        asked.map_err(|trouble| trouble.into_error(&self.endpoint.model))
+        let span = spans::call(&self.endpoint, "rerank");
+        let asked = self.ask(query, texts).instrument(span.clone()).await;
+        let asked = asked.map_err(|trouble| trouble.into_error(&self.endpoint.model));
+        asked.inspect_err(|error| spans::failed(&span, error))
     }
 }
 

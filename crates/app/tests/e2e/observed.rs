@@ -1,0 +1,215 @@
+//! What does an operator see of the work? Traces at a collector, a log with the names of runs, an audit log; nowhere what was
+//! asked, and nothing where nobody gathers it.
+
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::any_value::Value as Told;
+use opentelemetry_proto::tonic::trace::v1::Span;
+use prost::Message;
+use serde_json::{Value, json};
+
+use crate::common::{Place, good_stub};
+use crate::serve::{place, with_papers};
+
+/// What a collector was sent, body by body.
+fn collector() -> (String, Receiver<Vec<u8>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (sender, bodies) = channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let (mut bytes, mut piece) = (Vec::new(), [0; 4096]);
+            let (start, length) = loop {
+                let n = stream.read(&mut piece).unwrap();
+                bytes.extend_from_slice(&piece[..n]);
+                let text = String::from_utf8_lossy(&bytes);
+                if let Some((head, _)) = text.split_once("\r\n\r\n") {
+                    assert!(head.starts_with("POST /v1/traces "), "{head}");
+                    let head = head.to_ascii_lowercase();
+                    let length = head.split("content-length: ").nth(1).unwrap();
+                    break (
+                        head.len() + 4,
+                        length.lines().next().unwrap().parse::<usize>().unwrap(),
+                    );
+                }
+            };
+            while bytes.len() < start + length {
+                let n = stream.read(&mut piece).unwrap();
+                bytes.extend_from_slice(&piece[..n]);
+            }
+            stream
+                .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                .unwrap();
+            if sender.send(bytes.split_off(start)).is_err() {
+                return;
+            }
+        }
+    });
+    (url, bodies)
+}
+
+fn told(span: &Span, key: &str) -> Option<Told> {
+    let found = span.attributes.iter().find(|attribute| attribute.key == key)?;
+    found.value.clone()?.value
+}
+
+fn text(span: &Span, key: &str) -> String {
+    match told(span, key) {
+        Some(Told::StringValue(text)) => text,
+        other => panic!("{key}: {other:?}"),
+    }
+}
+
+fn number(span: &Span, key: &str) -> i64 {
+    match told(span, key) {
+        Some(Told::IntValue(number)) => number,
+        other => panic!("{key}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_collector_gets_the_traces_of_a_request_and_no_text() {
+    let (stub, (collector, bodies)) = (good_stub(), collector());
+    let place = with_papers(Place::with(&stub)).set("OTEL_EXPORTER_OTLP_ENDPOINT", &collector);
+    place.run_to(0, &["--base", "base", "index", "docs"]);
+    let serving = place.serve(&[]);
+    let question = "What does the crane of Hamburg lift?";
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let parent = format!("00-{trace}-00f067aa0ba902b7-01");
+    let headers = [("Content-Type", "application/json"), ("traceparent", parent.as_str())];
+    let body = json!({ "question": question, "method": "kar3" }).to_string();
+    let reply = serving.request("POST", "/api/v1/bases/default/ask", &headers, body.as_bytes());
+    assert_eq!(reply.status, 200, "{reply:?}");
+    let run = reply.json()["run"].as_str().unwrap().to_owned();
+    // What is left is sent when it ends.
+    serving.signal(nix::sys::signal::Signal::SIGTERM);
+    let mut spans: Vec<Span> = Vec::new();
+    let is_here = |spans: &[Span]| spans.iter().any(|span| span.name.starts_with("POST"));
+    while !is_here(&spans) {
+        let body = bodies.recv_timeout(Duration::from_mins(1)).expect("traces");
+        let raw = String::from_utf8_lossy(&body);
+        assert!(!raw.contains(question), "what was asked is in no trace");
+        let request = ExportTraceServiceRequest::decode(body.as_slice()).unwrap();
+        let resources = request.resource_spans.into_iter();
+        spans.extend(resources.flat_map(|one| one.scope_spans).flat_map(|one| one.spans));
+    }
+    let spans: Vec<Span> = spans.into_iter().filter(|span| hex(&span.trace_id) == trace).collect();
+    let named = |name: &str| -> Vec<&Span> {
+        spans.iter().filter(|span| span.name.starts_with(name)).collect()
+    };
+    let request = named("POST /api/v1/bases/{base}/ask")[0];
+    assert_eq!(hex(&request.parent_span_id), "00f067aa0ba902b7");
+    assert_eq!(number(request, "http.response.status_code"), 200);
+    let agent = named("invoke_agent kar3")[0];
+    assert_eq!(agent.parent_span_id, request.span_id);
+    assert_eq!(text(agent, "gen_ai.operation.name"), "invoke_agent");
+    assert_eq!(
+        (text(agent, "pikerag.run.id"), text(agent, "pikerag.run.state")),
+        (run, "answered".to_owned())
+    );
+    let (chats, looks) = (named("chat stub"), named("retrieval"));
+    assert!(!looks.is_empty() && looks.iter().all(|look| look.parent_span_id == agent.span_id));
+    assert_eq!(i64::try_from(chats.len()).unwrap(), number(agent, "pikerag.run.calls"));
+    for chat in &chats {
+        assert_eq!(chat.parent_span_id, agent.span_id);
+        assert_eq!(
+            (text(chat, "gen_ai.operation.name"), text(chat, "gen_ai.provider.name")),
+            ("chat".to_owned(), "openai".to_owned())
+        );
+        assert_eq!(text(chat, "gen_ai.request.model"), "stub");
+        let Some(Told::ArrayValue(reasons)) = told(chat, "gen_ai.response.finish_reasons") else {
+            panic!("{chat:?}")
+        };
+        assert_eq!(reasons.values.len(), 1);
+    }
+    let sum = |key| chats.iter().map(|chat| number(chat, key)).sum::<i64>();
+    for key in ["gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"] {
+        assert_eq!(sum(key), number(agent, key), "{key}");
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[test]
+fn offline_nobody_is_sent_a_trace() {
+    let (url, bodies) = collector();
+    let place = place().set("OTEL_EXPORTER_OTLP_ENDPOINT", &url);
+    place
+        .run_to(0, &["--offline", "--base", "base", "ask", "What does the crane of Hamburg lift?"]);
+    assert!(bodies.try_recv().is_err());
+}
+
+#[test]
+fn a_collector_that_is_not_there_is_a_warning() {
+    let stub = good_stub();
+    let place =
+        with_papers(Place::with(&stub)).set("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1");
+    let ran = place.run_to(0, &["--base", "base", "index", "docs"]);
+    assert!(ran.stderr.contains("race"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_log_for_machines_names_the_run() {
+    let place = place().set("PIKERAG_LOG_FORMAT", "json").set("PIKERAG_LOG", "info");
+    let ran = place.run_to(
+        0,
+        &["--json", "--offline", "--base", "base", "ask", "What does the crane of Hamburg lift?"],
+    );
+    let run = ran.json()["run"].as_str().unwrap().to_owned();
+    let lines: Vec<Value> = ran
+        .stderr
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect();
+    let of_run = |line: &&Value| {
+        line["spans"]
+            .as_array()
+            .is_some_and(|spans| spans.iter().any(|span| span["id"] == run.as_str()))
+    };
+    assert!(lines.iter().any(|line| of_run(&line)), "{}", ran.stderr);
+    assert!(lines.iter().all(|line| line["timestamp"].is_string() && line["level"].is_string()));
+}
+
+#[test]
+fn requests_are_on_the_audit_log() {
+    let papers = place();
+    papers.write("pikerag.toml", "[server]\naudit = \"audit.jsonl\"\n");
+    let key = papers.key("law team", &[]);
+    let serving = papers.serve(&["--offline"]);
+    let secret = "What does the crane of Hamburg lift?";
+    assert_eq!(
+        serving.post("/api/v1/bases/default/search", &key, &json!({ "query": secret })).status,
+        200
+    );
+    assert_eq!(serving.get("/api/v1/bases", "").status, 401);
+    assert_eq!(serving.get("/health", "").status, 200);
+    let log = papers.read("audit.jsonl");
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2, "{log}");
+    assert_eq!(
+        (lines[0]["method"].clone(), lines[0]["path"].clone(), lines[0]["status"].clone()),
+        (json!("POST"), json!("/api/v1/bases/default/search"), json!(200))
+    );
+    assert!(
+        lines[0]["time"].as_str().unwrap().ends_with('Z')
+            && lines[0]["key"].as_str().unwrap() != "-"
+    );
+    assert_eq!((lines[1]["key"].clone(), lines[1]["status"].clone()), (json!("-"), json!(401)));
+    assert!(!log.contains("crane") && !log.contains(&key));
+    drop(serving);
+    // A server that is to keep account does not come up without.
+    papers.write("pikerag.toml", "[server]\naudit = \"no/such/audit.jsonl\"\n");
+    let ran = papers.run_to(1, &["--base", "base", "--offline", "serve", "--port", "0"]);
+    assert!(ran.stderr.contains("audit"), "{}", ran.stderr);
+}

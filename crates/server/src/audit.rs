@@ -1,0 +1,92 @@
+//! Who did what, and when? A line for each request that a key may make: key, route and outcome, never what was asked.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::Serialize;
+use tracing::{error, info};
+
+/// What is said of a request.
+#[derive(Debug, Serialize)]
+pub(crate) struct Entry<'a> {
+    /// Of the key; `-` where there are none.
+    pub(crate) key: &'a str,
+    pub(crate) method: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) status: u16,
+}
+
+/// Where it is said: in the log, and in a file where one is named.
+pub(crate) struct Audit {
+    file: Option<PathBuf>,
+}
+
+impl Audit {
+    /// # Errors
+    /// The file cannot be written: a server that should keep account does not come up without.
+    pub(crate) fn at(file: Option<PathBuf>) -> io::Result<Self> {
+        if let Some(file) = &file {
+            open(file)?;
+        }
+        Ok(Self { file })
+    }
+
+    /// Adds a line; false where it could not be written.
+    pub(crate) fn add(&self, entry: &Entry<'_>) -> bool {
+        let Entry { key, method, path, status } = entry;
+        info!(target: "pikerag::audit", key, method, path, status);
+        let Some(file) = &self.file else { return true };
+        match append(file, entry) {
+            Ok(()) => true,
+            Err(error) => {
+                error!(file = %file.display(), %error, "a request is not on the audit log");
+                false
+            }
+        }
+    }
+}
+
+/// Opened for each line: a file that was moved away, as programs that rotate logs do it, is begun anew.
+fn open(file: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).mode(0o600).open(file)
+}
+
+fn append(file: &Path, entry: &Entry<'_>) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Line<'a> {
+        time: String,
+        #[serde(flatten)]
+        entry: &'a Entry<'a>,
+    }
+    let mut line = serde_json::to_vec(&Line { time: Timestamp::now().to_string(), entry })?;
+    line.push(b'\n');
+    // One write: lines of requests at the same time do not mix.
+    open(file)?.write_all(&line)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{Audit, Entry};
+
+    #[test]
+    fn lines_go_on_in_a_new_file_once_the_old_one_is_moved_away() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, old) = (folder.path().join("audit.jsonl"), folder.path().join("audit.1.jsonl"));
+        let audit = Audit::at(Some(file.clone())).expect("writable");
+        let entry = Entry { key: "1a2b", method: "GET", path: "/a\nb", status: 200 };
+        assert!(audit.add(&entry) && audit.add(&entry));
+        fs::rename(&file, &old).expect("moved");
+        assert!(audit.add(&entry));
+        let lines = |file| fs::read_to_string(file).expect("read").lines().count();
+        assert_eq!((lines(&old), lines(&file)), (2, 1));
+        fs::remove_file(&file).expect("removed");
+        fs::create_dir(&file).expect("a folder in its place");
+        assert!(!audit.add(&entry), "what is not written is said");
+        assert!(Audit::at(Some(file)).is_err());
+    }
+}
