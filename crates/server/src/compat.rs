@@ -1,5 +1,6 @@
 //! The protocols that programs already speak, each as its own documents have it.
 
+mod background;
 pub(crate) mod chat;
 pub(crate) mod dify;
 pub(crate) mod mcp;

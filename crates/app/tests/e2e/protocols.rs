@@ -52,6 +52,13 @@ fn a_stream_is_what_clients_of_openai_read() {
         data["source"]["url"].as_str().unwrap().starts_with("http")
             && data["metadata"][0]["name"].is_string()
     );
+    // Open WebUI merges sources of one name, and shows an address in place of the title.
+    let names: Vec<&str> = sources
+        .iter()
+        .map(|source| source["data"]["metadata"][0]["source"].as_str().unwrap())
+        .collect();
+    let different: std::collections::BTreeSet<&&str> = names.iter().collect();
+    assert!(different.len() == names.len() && !names[0].starts_with("http"), "{names:?}");
     assert_eq!(chunks.last().unwrap()["choices"][0]["finish_reason"], "stop");
     // What is wrong, as clients of this protocol read it.
     let wrong =

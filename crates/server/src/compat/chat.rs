@@ -7,6 +7,7 @@ use pikerag_engine::{AskRequest, Engine};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::background::{background, without_wrapping};
 use crate::app::{App, Caller};
 use crate::problem::Problem;
 
@@ -85,53 +86,27 @@ pub(crate) async fn asked(
         return Err(Problem::bad_request("the last of `messages` is not of the role `user`"));
     }
     let text = last.text();
-    if let Some(reply) = background(&text) {
+    let system = messages.iter().find(|message| message.role == "system").map(Message::text);
+    if let Some(reply) = background(&system.unwrap_or_default(), &text) {
         return Ok(Asked::Background(reply));
     }
+    let text = without_wrapping(&text);
     let turns: Vec<Turn> = before
         .iter()
         .map(|message| Turn { is_persons: message.role == "user", text: message.text() })
         .collect();
-    let question = engine.standalone(&turns, &text).await?;
+    let question = engine.standalone(&turns, text).await?;
     Ok(Asked::Question(AskRequest { question, method, ..AskRequest::default() }))
-}
-
-/// What Open WebUI asks beside each conversation (a title, tags, follow-ups, searches): short instructions about the
-/// conversation, which no document answers.
-fn background(text: &str) -> Option<String> {
-    let begins = text.trim_start().starts_with("### Task:");
-    if !begins || !(text.contains("<chat_history>") || text.contains("### Chat History")) {
-        return None;
-    }
-    let task = text.split("<chat_history>").next().unwrap_or_default().to_lowercase();
-    let asked = first_question(text);
-    Some(if task.contains("follow-up") || task.contains("follow_ups") {
-        r#"{"follow_ups": []}"#.to_owned()
-    } else if task.contains("tags") {
-        r#"{"tags": []}"#.to_owned()
-    } else if task.contains("quer") {
-        r#"{"queries": []}"#.to_owned()
-    } else if task.contains("title") {
-        serde_json::json!({ "title": asked }).to_string()
-    } else {
-        String::new()
-    })
-}
-
-/// The first words of the person in a history (`USER: …`), as a title.
-fn first_question(text: &str) -> String {
-    const WORDS: usize = 6;
-    let history = text.split("<chat_history>").nth(1).unwrap_or_default();
-    let first = history.lines().find_map(|line| line.trim().strip_prefix("USER:"));
-    let words: Vec<&str> = first.unwrap_or_default().split_whitespace().take(WORDS).collect();
-    // Chinese has no blanks between words.
-    words.join(" ").chars().take(48).collect()
 }
 
 /// An answer as a chat shows it: the text with the numbers of its citations, then how it came about; and where in it each
 /// citation's number stands, in characters.
 pub(crate) fn shown(answer: &Answer) -> (String, Vec<(Citation, usize, usize)>) {
-    let mut text = answer.text.trim().to_owned();
+    let mut text = match answer.text.trim() {
+        // A bubble without a word in it looks broken.
+        "" => "—".to_owned(),
+        text => text.to_owned(),
+    };
     let mut places = Vec::new();
     let stands = answer.citations.iter().filter(|citation| citation.check == Check::Verified);
     let mut length = text.chars().count();
@@ -167,17 +142,5 @@ mod tests {
         assert_eq!(of("pikerag/kar3@law:latest"), pair("kar3", "law"));
         assert_eq!(of("pikerag@law"), pair("", "law"));
         assert_eq!(of("gpt-4o"), pair("gpt-4o", "default"));
-    }
-
-    #[test]
-    fn what_chat_programs_ask_in_the_background_runs_no_method() {
-        let title = "### Task:\nGenerate a concise, 3-5 word title with an emoji.\n<chat_history>\nUSER: Who calibrates the load sensor of crane 7 today?\nASSISTANT: Ada.\n</chat_history>";
-        assert_eq!(background(title).unwrap(), r#"{"title":"Who calibrates the load sensor of"}"#);
-        let tags = "### Task:\nGenerate 1-3 broad tags.\n<chat_history>\nUSER: x\n</chat_history>";
-        assert_eq!(background(tags).unwrap(), r#"{"tags": []}"#);
-        let more = "### Task:\nSuggest 3-5 relevant follow-up questions.\n<chat_history>\nUSER: x\n</chat_history>";
-        assert_eq!(background(more).unwrap(), r#"{"follow_ups": []}"#);
-        assert_eq!(background("What is the task of the crane's mate?"), None);
-        assert_eq!(background("### Task:\nSummarize the handbook."), None);
     }
 }

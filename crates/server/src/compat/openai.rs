@@ -50,12 +50,15 @@ pub(crate) async fn chat(
     }
 }
 
-/// A problem as programs of this protocol read it.
 fn refused(problem: &Problem) -> Response {
+    (problem.status(), Json(error(problem))).into_response()
+}
+
+/// A problem as programs of this protocol read it.
+fn error(problem: &Problem) -> Value {
     let kind =
         if problem.status().is_client_error() { "invalid_request_error" } else { "server_error" };
-    let error = json!({"error": {"message": problem.detail(), "type": kind, "code": problem.code(), "param": null}});
-    (problem.status(), Json(error)).into_response()
+    json!({"error": {"message": problem.detail(), "type": kind, "code": problem.code(), "param": null}})
 }
 
 async fn completed(app: App, caller: Caller, body: ChatBody) -> Result<Response, Problem> {
@@ -151,10 +154,13 @@ fn usage(spent: &Spent) -> Value {
     })
 }
 
-/// A citation as Open WebUI reads it: `page` counts from zero.
-fn source(app: &App, base: &str, citation: &Citation) -> Value {
+/// A citation as Open WebUI reads it: `page` counts from zero. `[n]` opens the n-th of those whose `metadata.source` differ, and
+/// an address there would stand for the title and be told to whoever gives out icons: so it is a name of this citation's own.
+/// The quote stands in the source word for word, hence the distance.
+fn source(app: &App, base: &str, number: usize, citation: &Citation) -> Value {
     let url = app.permalink(base, citation.chunk);
-    let mut metadata = json!({"source": url, "name": citation.title, "uri": citation.uri});
+    let own = format!("{base}/{}#{number}", citation.chunk);
+    let mut metadata = json!({"source": own, "name": citation.title, "uri": citation.uri});
     if let (Some(page), Some(fields)) = (citation.page, metadata.as_object_mut()) {
         fields.insert("page".to_owned(), json!(page.saturating_sub(1)));
     }
@@ -241,11 +247,14 @@ impl Streaming {
         match came.map(|came| (came.run.answer.clone(), came)) {
             Ok((Some(answer), came)) => {
                 let (content, places) = shown(&answer);
-                for (citation, ..) in &places {
+                for (number, (citation, ..)) in (1..).zip(&places) {
                     // On a chunk with choices, which strict clients accept.
                     let mut chunk = self.head.delta(&self.id, &json!({}));
                     if let Some(fields) = chunk.as_object_mut() {
-                        fields.insert("event".to_owned(), source(&self.app, &self.base, citation));
+                        fields.insert(
+                            "event".to_owned(),
+                            source(&self.app, &self.base, number, citation),
+                        );
                     }
                     chunks.push(chunk);
                 }
@@ -259,11 +268,8 @@ impl Streaming {
                     chunks.push(last);
                 }
             }
-            Ok((None, _)) => chunks
-                .push(json!({"error": {"message": broken().detail(), "code": broken().code()}})),
-            Err(problem) => chunks.push(json!({"error": {
-                "message": problem.detail(), "type": "server_error", "code": problem.code()
-            }})),
+            Ok((None, _)) => chunks.push(error(&broken())),
+            Err(problem) => chunks.push(error(&problem)),
         }
         chunks.iter().map(Value::to_string).chain(["[DONE]".to_owned()]).collect()
     }
