@@ -350,6 +350,15 @@ pub(crate) struct Eval {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ParseChild {
+    /// Unpack an archive.
+    #[arg(long)]
+    pub(crate) unpack: bool,
+    /// Draw this page, from 1.
+    #[arg(long)]
+    pub(crate) page: Option<u32>,
+    /// So many pixels wide.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) width: u32,
     /// The file's name.
     #[arg(long)]
     pub(crate) name: String,

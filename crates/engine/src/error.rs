@@ -11,6 +11,7 @@ use pikerag_coordinate::methods::BadParameter;
 use pikerag_coordinate::{SolveError, UnknownMethod};
 use pikerag_eval::EvalError;
 use pikerag_knowledge::{Filter, Millis, ModelError, Role, RunId, RunState, StoreError};
+use pikerag_parse::ParseError;
 use pikerag_prompt::{AskError, MarkupError};
 use pikerag_retrieve::{RetrieveError, UnknownSearch};
 use pikerag_store::BaseProblem;
@@ -58,6 +59,9 @@ pub enum EngineError {
     /// The bytes of the file are not kept.
     #[error("the bytes of {path} are not kept")]
     NoOriginal { path: String },
+    /// Something of a file cannot be had.
+    #[error("{file}: {source}")]
+    File { file: String, source: FileError },
     /// There is no such backup.
     #[error("{path} is not there")]
     NoBackup { path: PathBuf },
@@ -303,6 +307,10 @@ impl EngineError {
             Self::NoChunk { .. } => "no-such-chunk",
             Self::NoFile { .. } => "no-such-file",
             Self::NoOriginal { .. } => "no-original",
+            Self::File { source: FileError::Refused(ParseError::NoPage { .. }), .. } => {
+                "no-such-page"
+            }
+            Self::File { .. } => "file-not-read",
             Self::NoBackup { .. } => "no-such-backup",
             Self::RunForgotten { .. } => "run-forgotten",
             Self::Store(error) | Self::Solve(SolveError::Store(error)) => base_failed(error),

@@ -58,7 +58,7 @@ pub mod parts {
     pub use pikerag_eval::recall::{Line as RecallLine, table as recall_table};
     pub use pikerag_eval::report::{Report as EvalReport, text as eval_text};
     pub use pikerag_models::{Secret, withheld_keys};
-    pub use pikerag_parse::Parsed;
+    pub use pikerag_parse::{PagePicture, Parsed};
     pub use pikerag_retrieve::RetrieveError;
     pub use pikerag_store::{BaseProblem, Copied, Finding, Health, Originals, Part, Remains};
 }

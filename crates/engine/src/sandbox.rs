@@ -11,8 +11,8 @@ mod pipe;
 mod programs;
 
 pub(crate) use alive::is_alive;
-pub(crate) use child::SandboxedReader;
-pub use child::{ParseChild, ParserLimits, parse_child};
+pub use child::{ChildTask, ParseChild, ParserLimits, parse_child};
+pub(crate) use child::{SandboxedReader, TakesFiles};
 pub use limited::{ExecError, RunLimited, exec_limited};
 pub(crate) use programs::Programs;
 pub use programs::{ProgramLimits, ProgramSettings};

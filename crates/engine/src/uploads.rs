@@ -195,17 +195,36 @@ impl Part {
     /// # Errors
     /// It is not whole, or cannot be written.
     pub async fn finish(mut self, whole: Option<u64>) -> Result<PathBuf, UploadError> {
+        self.complete(whole).await?;
         let io = |source| UploadError::Io { path: self.place.clone(), source };
-        self.file.flush().await.map_err(io)?;
-        if let Some(whole) = whole.filter(|whole| *whole != self.held) {
-            return Err(UploadError::NotWhole { held: self.held, whole });
-        }
-        self.file.sync_all().await.map_err(io)?;
         if let Some(folder) = self.place.parent() {
             fs::create_dir_all(folder).map_err(io)?;
         }
         fs::rename(&self.path, &self.place).map_err(io)?;
         Ok(self.place)
+    }
+
+    /// Leaves the file apart once it is whole, where nobody indexes it: it holds others. [`Part::discard`] throws it away.
+    ///
+    /// # Errors
+    /// It is not whole, or cannot be written.
+    pub async fn complete(&mut self, whole: Option<u64>) -> Result<&Path, UploadError> {
+        let io = |source| UploadError::Io { path: self.path.clone(), source };
+        self.file.flush().await.map_err(io)?;
+        if let Some(whole) = whole.filter(|whole| *whole != self.held) {
+            return Err(UploadError::NotWhole { held: self.held, whole });
+        }
+        self.file.sync_all().await.map_err(io)?;
+        Ok(&self.path)
+    }
+
+    /// Throws away what came.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    pub fn discard(self) -> Result<(), UploadError> {
+        fs::remove_file(&self.path)
+            .map_err(|source| UploadError::Io { path: self.path.clone(), source })
     }
 }
 

@@ -19,6 +19,7 @@ mod init;
 mod keeping;
 mod methods;
 mod original;
+mod page;
 mod parse;
 mod progress;
 mod read;
@@ -27,6 +28,7 @@ mod runs;
 mod search;
 mod status;
 mod tags;
+mod unpack;
 mod vectors;
 
 pub use self::ask::{AskRequest, AskResponse};
@@ -51,6 +53,7 @@ pub use self::index::{IndexRequest, IndexResponse, Unseen};
 pub use self::init::{InitResponse, init};
 pub use self::methods::MethodResponse;
 pub use self::original::{KeptOriginals, OriginalResponse};
+pub use self::page::WIDTHS;
 pub use self::parse::ParseRequest;
 pub use self::progress::{OnProgress, Progress};
 pub use self::records::{ProposeRequest, ProposeResponse, RecordsRequest};
@@ -61,6 +64,7 @@ pub use self::tags::{
     LearnRequest, LearnResponse, TagClassLine, TagClassRequest, TagClassResponse,
     TagClassesResponse,
 };
+pub use self::unpack::{LeftOut, UnpackResponse};
 pub use self::vectors::{EmbedResponse, RerankResponse};
 
 #[cfg(test)]
@@ -95,6 +99,8 @@ mod tests {
         spawnable(engine.records(&RecordsRequest::default()));
         spawnable(engine.propose_schemas(&ProposeRequest::default()));
         spawnable(engine.tag_classes());
+        spawnable(engine.unpack(std::path::Path::new(""), ""));
+        spawnable(engine.page(crate::knowledge::SourceId::of(""), 1, 1));
         spawnable(engine.doctor());
     }
 }

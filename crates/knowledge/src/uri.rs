@@ -25,6 +25,11 @@ pub fn file_part(uri: &str) -> &str {
     uri.split_once('#').map_or(uri, |(file, _)| file)
 }
 
+/// The path of the file that a document stands in, as [`file_uri`] was given it.
+pub fn file_path(uri: &str) -> String {
+    file_part(uri).replace("%23", "#").replace("%2523", "%23").replace("%2525", "%25")
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
@@ -40,6 +45,7 @@ mod tests {
             for fragment in ["", "x.md", "a#b"] {
                 let uri = document_uri(path, fragment);
                 assert_eq!(file_part(&uri), file_uri(path), "{path} {fragment}");
+                assert_eq!(file_path(&uri), path);
                 let other = called.insert(uri.clone(), (path, fragment));
                 assert_eq!(other, None, "{uri} is {path} {fragment}");
             }

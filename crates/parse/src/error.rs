@@ -36,6 +36,16 @@ pub enum ParseError {
         /// What the user may do about it, as a request: `unpack it and …`.
         hint: String,
     },
+    /// There is no such page.
+    #[error("`{name}` has {pages} pages, and page {page} was asked for")]
+    NoPage {
+        /// The file's name as the user gave it.
+        name: String,
+        /// The page, from 1.
+        page: u32,
+        /// How many there are.
+        pages: u32,
+    },
     /// Binary data of no known format.
     #[error(
         "`{name}` is not text: it holds {found}; if it is a document, convert it to text first"

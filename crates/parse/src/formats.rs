@@ -12,7 +12,7 @@ use pikerag_knowledge::{Document, Problem};
 
 use crate::document::file::{Input, TextFile};
 use crate::problems::Problems;
-use crate::{ExternalTools, Format, Limits, ParseError, format_of};
+use crate::{ExternalTools, Format, Limits, NoTools, PagePicture, ParseError, format_of};
 use book::epub;
 use data::{csv, json, xml};
 use mail::eml;
@@ -60,6 +60,26 @@ pub(crate) fn read(
         }
     }
     finish(name, documents, problems)
+}
+
+/// A page as a picture.
+pub(crate) fn draw(
+    name: &str,
+    bytes: &[u8],
+    page: u32,
+    width: u32,
+    limits: &Limits,
+) -> Result<PagePicture, ParseError> {
+    let format = format_of(name, bytes)?;
+    let input = Input { name, bytes, format, limits, tools: &NoTools };
+    match format {
+        Format::Pdf => pdf::draw(&input, page, width),
+        _ => Err(ParseError::Unsupported {
+            name: name.to_owned(),
+            seen: "no file of pages that can be drawn".to_owned(),
+            hint: "PDF alone is; save it as one".to_owned(),
+        }),
+    }
 }
 
 /// Documents without any text are no documents.

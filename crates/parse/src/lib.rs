@@ -24,6 +24,9 @@ mod test_support;
 use pikerag_knowledge::{Document, Problem};
 use serde::{Deserialize, Serialize};
 
+use bytes::archive::Archive;
+use problems::Problems;
+
 pub use bytes::image_header::pixels;
 pub use error::ParseError;
 pub use external_tools::{ExternalTools, NoTools, Unavailable};
@@ -45,6 +48,51 @@ pub struct Parsed {
     /// What was skipped or repaired, in the order found; at most a thousand and one, the last one
     /// then counts the rest.
     pub problems: Vec<Problem>,
+}
+
+/// A page as people see it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PagePicture {
+    /// The picture, as PNG.
+    pub png: Vec<u8>,
+    /// Width and height of the page in points: places on it, as chunks and citations have them, count in these.
+    pub points: (f32, f32),
+}
+
+/// Draws a page of a file, from 1, about `width` pixels wide. PDF alone has pages that can be drawn.
+///
+/// # Errors
+/// The file has no such page, or it cannot be drawn.
+pub fn draw(
+    name: &str,
+    bytes: &[u8],
+    page: u32,
+    width: u32,
+    limits: &Limits,
+) -> Result<PagePicture, ParseError> {
+    formats::draw(name, bytes, page, width, limits)
+}
+
+/// Unpacks a ZIP archive: each file of it goes to `taken`, in the order of the archive, with `/` between folders, under a name
+/// that does not lead out of it. What is damaged, hidden in the archive twice, or refused by `taken` comes back as a problem.
+///
+/// # Errors
+/// It is no archive, is encrypted, or unpacks to more than is taken (512 MiB, 50,000 files).
+pub fn unpack(
+    name: &str,
+    bytes: &[u8],
+    mut taken: impl FnMut(&str, Vec<u8>) -> Result<(), String>,
+) -> Result<Vec<Problem>, ParseError> {
+    let mut problems = Problems::default();
+    let mut archive = Archive::open(name, bytes, &mut problems)?;
+    let names: Vec<String> = archive.names().map(str::to_owned).collect();
+    for file in names {
+        let Some(bytes) = archive.entry(&file, &mut problems) else { continue };
+        if let Err(reason) = taken(&file, bytes) {
+            problems.add(file, reason);
+        }
+    }
+    Ok(problems.finish())
 }
 
 /// Reads one file. `name` is the file's name as the user gave it: it tells the format and makes

@@ -12,6 +12,7 @@ mod problem;
 mod routes;
 mod serve;
 mod streams;
+mod watch;
 
 pub use crate::routes::openapi;
 pub use crate::serve::{ServeError, Serving, serve, speak_mcp};

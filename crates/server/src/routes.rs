@@ -43,6 +43,7 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(look::sources))
         .routes(routes!(look::source))
         .routes(routes!(look::chunk))
+        .routes(routes!(look::page))
         .routes(routes!(look::original))
         .routes(routes!(look::files))
         .routes(routes!(look::records))

@@ -24,6 +24,7 @@ use crate::audit::Audit;
 use crate::compat::mcp::Mcp;
 use crate::jobs::Work;
 use crate::routes::router;
+use crate::watch::watch;
 
 /// How long the head of a request may take to come.
 const HEAD: Duration = Duration::from_secs(15);
@@ -102,6 +103,9 @@ fn go_on(app: &Arc<Shared>) {
             if app.begin(&nobody, name, Arc::clone(engine), work).is_err() {
                 warn!(base = name, "what was sent and not indexed waits for the next request");
             }
+        }
+        if let Some(folders) = app.settings.watch.get(name) {
+            watch(app, name, engine, folders);
         }
     }
 }

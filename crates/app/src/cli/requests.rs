@@ -136,7 +136,13 @@ impl From<GraphFormat> for Format {
 
 impl From<&ParseChild> for sandbox::ParseChild {
     fn from(child: &ParseChild) -> Self {
+        let task = match (child.unpack, child.page) {
+            (true, _) => sandbox::ChildTask::Unpack,
+            (false, Some(page)) => sandbox::ChildTask::Draw { page, width: child.width },
+            (false, None) => sandbox::ChildTask::Parse,
+        };
         Self {
+            task,
             name: child.name.clone(),
             memory_mib: child.memory,
             cpu_seconds: child.cpu,

@@ -68,7 +68,7 @@ fn under<'a>(text: &'a str, line: &Value) -> &'a str {
 }
 
 /// A PDF with these lines on each page, from 700 points above the lower edge on, on the second from 600.
-fn pdf(pages: &[&[&str]]) -> Vec<u8> {
+pub(crate) fn pdf(pages: &[&[&str]]) -> Vec<u8> {
     let font = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>";
     let mut objects =
         vec!["<</Type/Catalog/Pages 2 0 R>>".to_owned(), String::new(), font.to_owned()];

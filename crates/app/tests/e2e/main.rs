@@ -72,3 +72,5 @@ mod terminal;
 mod together;
 #[cfg(test)]
 mod trust;
+#[cfg(test)]
+mod uploads;

@@ -351,13 +351,18 @@ fn what_is_under_way_when_it_is_told_to_stop_is_answered() {
     assert_eq!(answered.count(), 8, "{runs}");
 }
 
-fn put(serving: &Serving, path: &str, range: Option<&str>, body: &[u8]) -> crate::serving::Reply {
+pub(crate) fn put(
+    serving: &Serving,
+    path: &str,
+    range: Option<&str>,
+    body: &[u8],
+) -> crate::serving::Reply {
     let headers: Vec<(&str, &str)> =
         range.map(|range| ("Content-Range", range)).into_iter().collect();
     serving.request("PUT", &format!("/api/v1/bases/default/{path}"), &headers, body)
 }
 
-fn finds(serving: &Serving, word: &str) -> bool {
+pub(crate) fn finds(serving: &Serving, word: &str) -> bool {
     let found =
         serving.post("/api/v1/bases/default/search", "", &json!({"query": word, "by": "words"}));
     found.status == 200

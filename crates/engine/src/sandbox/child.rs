@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pikerag_coordinate::ingest::{FileError, FileReader, ReadFile};
-use pikerag_parse::{Limits, ParseError, Parsed};
+use pikerag_knowledge::Problem;
+use pikerag_parse::{Limits, PagePicture, ParseError, Parsed};
 use rlimit::{Resource, setrlimit};
 use serde::{Deserialize, Serialize};
 use tokio::process::Command;
@@ -21,6 +22,10 @@ use super::programs::Programs;
 #[derive(Serialize, Deserialize)]
 enum ChildOutcome {
     Parsed(Parsed),
+    /// Files were handed over on the way; what of them could not be.
+    Unpacked(Vec<Problem>),
+    /// The picture was handed over on the way; points of the page.
+    Drawn((f32, f32)),
     Refused(ParseError),
 }
 
@@ -58,9 +63,28 @@ pub(crate) struct SandboxedReader {
 /// Documents of old formats in one file: itself, or attachments.
 const MOST_CONVERSIONS: usize = 8;
 
+/// What a child makes of its file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChildTask {
+    /// Documents.
+    #[default]
+    Parse,
+    /// The files of an archive.
+    Unpack,
+    /// A page as a picture, from 1, so many pixels wide.
+    Draw {
+        /// From 1.
+        page: u32,
+        /// In pixels.
+        width: u32,
+    },
+}
+
 /// What a parsing child is told: the arguments of `parse-child`.
 #[derive(Clone, Debug)]
 pub struct ParseChild {
+    /// What it makes of its file.
+    pub task: ChildTask,
     /// The file's path, which tells its format where its bytes do not.
     pub name: String,
     /// Address space, in MiB.
@@ -91,10 +115,28 @@ pub fn parse_child(arguments: &ParseChild) -> ExitCode {
         Err(_) => return ExitCode::from(8),
     };
     let limits = Limits { max_bytes: arguments.max_bytes, ..Limits::default() };
-    let outcome = match pikerag_parse::parse(&arguments.name, &bytes, &limits, &parent) {
-        Ok(parsed) => ChildOutcome::Parsed(parsed),
-        Err(error) => ChildOutcome::Refused(error),
+    let name = &arguments.name;
+    let outcome = match arguments.task {
+        ChildTask::Parse => {
+            pikerag_parse::parse(name, &bytes, &limits, &parent).map(ChildOutcome::Parsed)
+        }
+        ChildTask::Unpack => {
+            let taken = |file: &str, bytes: Vec<u8>| parent.hand_over(file, &bytes);
+            pikerag_parse::unpack(name, &bytes, taken).map(ChildOutcome::Unpacked)
+        }
+        ChildTask::Draw { page, width } => {
+            let drawn = pikerag_parse::draw(name, &bytes, page, width, &limits);
+            drawn.and_then(|drawn| match parent.hand_over("page.png", &drawn.png) {
+                Ok(()) => Ok(ChildOutcome::Drawn(drawn.points)),
+                Err(hint) => Err(ParseError::Unsupported {
+                    name: name.clone(),
+                    seen: "a page whose picture is not taken".to_owned(),
+                    hint,
+                }),
+            })
+        }
     };
+    let outcome = outcome.unwrap_or_else(ChildOutcome::Refused);
     drop(bytes);
     match parent.finish(&outcome) {
         Ok(()) => ExitCode::SUCCESS,
@@ -132,15 +174,86 @@ impl FileReader for SandboxedReader {
         });
         let (hash, bytes) =
             read.await.map_err(|error| FileError::Unreadable { reason: error.to_string() })??;
-        Ok(ReadFile { hash, parsed: self.ask_child(path, bytes).await? })
+        match self.ask_child(path, bytes, ChildTask::Parse, &mut Nowhere).await? {
+            ChildOutcome::Parsed(parsed) => Ok(ReadFile { hash, parsed }),
+            _ => Err(no_parser("it did something else")),
+        }
+    }
+}
+
+/// Where files go that a child hands over.
+#[async_trait]
+pub(crate) trait TakesFiles: Send {
+    /// Takes a file under a name that the child made up; why it is not taken, if it is not.
+    async fn take(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), String>;
+}
+
+/// For children that have nothing to hand over.
+struct Nowhere;
+
+#[async_trait]
+impl TakesFiles for Nowhere {
+    async fn take(&mut self, _: &str, _: Vec<u8>) -> Result<(), String> {
+        Err("no file is taken here".to_owned())
+    }
+}
+
+#[async_trait]
+impl TakesFiles for Option<Vec<u8>> {
+    async fn take(&mut self, _: &str, bytes: Vec<u8>) -> Result<(), String> {
+        *self = Some(bytes);
+        Ok(())
     }
 }
 
 impl SandboxedReader {
-    async fn ask_child(&self, path: &str, bytes: Vec<u8>) -> Result<Parsed, FileError> {
+    /// Hands the files of an archive to `to`; what could not be, as problems.
+    pub(crate) async fn unpack(
+        &self,
+        name: &str,
+        bytes: Vec<u8>,
+        to: &mut dyn TakesFiles,
+    ) -> Result<Vec<Problem>, FileError> {
+        match self.ask_child(name, bytes, ChildTask::Unpack, to).await? {
+            ChildOutcome::Unpacked(problems) => Ok(problems),
+            _ => Err(no_parser("it did something else")),
+        }
+    }
+
+    /// A page of a file as PNG, so many pixels wide, with its width and height in points.
+    pub(crate) async fn draw(
+        &self,
+        name: &str,
+        bytes: Vec<u8>,
+        (page, width): (u32, u32),
+    ) -> Result<PagePicture, FileError> {
+        let mut png = None;
+        let task = ChildTask::Draw { page, width };
+        let drawn = self.ask_child(name, bytes, task, &mut png).await?;
+        match (drawn, png) {
+            (ChildOutcome::Drawn(points), Some(png)) => Ok(PagePicture { png, points }),
+            _ => Err(no_parser("it did something else")),
+        }
+    }
+
+    async fn ask_child(
+        &self,
+        path: &str,
+        bytes: Vec<u8>,
+        task: ChildTask,
+        to: &mut dyn TakesFiles,
+    ) -> Result<ChildOutcome, FileError> {
         let failed = |error: std::io::Error| no_parser(error);
+        let task = match task {
+            ChildTask::Parse => Vec::new(),
+            ChildTask::Unpack => vec!["--unpack".to_owned()],
+            ChildTask::Draw { page, width } => {
+                vec![format!("--page={page}"), format!("--width={width}")]
+            }
+        };
         let mut child = Command::new(&self.program)
             .arg("parse-child")
+            .args(task)
             .arg(format!("--name={path}"))
             .arg(format!("--memory={}", self.limits.memory_mib))
             .arg(format!("--cpu={}", self.limits.cpu.as_secs().max(1)))
@@ -181,6 +294,9 @@ impl SandboxedReader {
                         )),
                     }
                 }
+                ChildRequest::Take { name, bytes } => {
+                    to.take(&name, bytes).await.map(|()| Vec::new())
+                }
                 ChildRequest::Finished | ChildRequest::Closed => break,
             };
             let _ = clock.run(pipe::write_reply(&mut input, help)).await?;
@@ -197,8 +313,8 @@ impl SandboxedReader {
             return Err(self.why_it_died(status));
         }
         match outcome {
-            Ok(ChildOutcome::Parsed(parsed)) => Ok(parsed),
             Ok(ChildOutcome::Refused(error)) => Err(error.into()),
+            Ok(outcome) => Ok(outcome),
             Err(_) => Err(no_parser("its reply was cut off")),
         }
     }

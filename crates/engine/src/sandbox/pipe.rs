@@ -2,8 +2,9 @@
 //! program's help on the way, which it may not start itself; at last it says what it read.
 //!
 //! Into the child: a length (u64, little endian) and the file; then for each request `+` or `-`, a
-//! length, and what came of it or why nothing did. Out of the child: `p` (recognise a picture) or `d`
-//! (convert a document), a length, and bytes; at last `s`, and JSON to the end.
+//! length, and what came of it or why nothing did. Out of the child: `p` (recognise a picture), `d`
+//! (convert a document) or `f` (take a file that was unpacked or drawn), a length, and bytes; at last `s`,
+//! and JSON to the end.
 
 use std::io::{Read, Write};
 use std::sync::{Mutex, PoisonError};
@@ -22,6 +23,8 @@ const MOST_PIXELS: u64 = 40_000_000;
 const LEAST_SIDE: u32 = 8;
 /// The most bytes of one request or reply.
 const MOST: u64 = 64 << 20;
+/// The most bytes of a file that is handed over, with its name.
+const MOST_OF_FILE: u64 = 129 << 20;
 
 /// The child's end of both pipes: what the parser cannot do itself is asked for through them.
 pub(super) struct ChildConnection<R, W>(Mutex<(R, W)>);
@@ -49,12 +52,19 @@ impl<R: Read + Send, W: Write + Send> ChildConnection<R, W> {
         output.flush()
     }
 
+    /// Hands a file over; why it was not taken, if it was not.
+    pub(super) fn hand_over(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
+        let taken = self.request(b'f', &[name.as_bytes(), b"\0", bytes]);
+        taken.map(drop).map_err(|Unavailable(reason)| reason)
+    }
+
     fn request(&self, tag: u8, parts: &[&[u8]]) -> Result<Vec<u8>, Unavailable> {
         let broken =
             |error: std::io::Error| Unavailable(format!("asking for help failed: {error}"));
         let length = parts.iter().map(|part| part.len() as u64).sum::<u64>();
-        if MOST < length {
-            return Err(Unavailable(format!("it is larger than {} MiB", MOST >> 20)));
+        let most = most(tag);
+        if most < length {
+            return Err(Unavailable(format!("it is larger than {} MiB", most >> 20)));
         }
         let mut pipes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (input, output) = &mut *pipes;
@@ -74,6 +84,10 @@ impl<R: Read + Send, W: Write + Send> ChildConnection<R, W> {
             (_, reason) => Err(Unavailable(String::from_utf8_lossy(&reason).into_owned())),
         }
     }
+}
+
+fn most(tag: u8) -> u64 {
+    if tag == b'f' { MOST_OF_FILE } else { MOST }
 }
 
 fn read_part(input: &mut impl Read) -> std::io::Result<Vec<u8>> {
@@ -116,6 +130,8 @@ pub(super) enum ChildRequest {
     Recognize(Vec<u8>),
     /// Convert this document from the format with this extension.
     Convert { from: String, bytes: Vec<u8> },
+    /// Take this file.
+    Take { name: String, bytes: Vec<u8> },
     /// Nothing more: what came of parsing follows, as JSON (see [`read_outcome`]).
     Finished,
     /// It ended without an outcome, or breaks the protocol.
@@ -128,7 +144,10 @@ pub(super) async fn read_request(output: &mut (impl AsyncRead + Unpin)) -> Child
     if tag == b's' {
         return ChildRequest::Finished;
     }
-    let Ok(length @ ..=MOST) = output.read_u64_le().await else { return ChildRequest::Closed };
+    let Ok(length) = output.read_u64_le().await else { return ChildRequest::Closed };
+    if most(tag) < length {
+        return ChildRequest::Closed;
+    }
     let mut bytes = Vec::new();
     match output.take(length).read_to_end(&mut bytes).await {
         Ok(_) if bytes.len() as u64 == length => {}
@@ -136,12 +155,16 @@ pub(super) async fn read_request(output: &mut (impl AsyncRead + Unpin)) -> Child
     }
     match tag {
         b'p' => ChildRequest::Recognize(bytes),
-        b'd' => {
+        b'd' | b'f' => {
             let Some(end) = bytes.iter().position(|byte| *byte == 0) else {
                 return ChildRequest::Closed;
             };
-            let from: Vec<u8> = bytes.drain(..=end).take(end).collect();
-            ChildRequest::Convert { from: String::from_utf8_lossy(&from).into_owned(), bytes }
+            let name: Vec<u8> = bytes.drain(..=end).take(end).collect();
+            let name = String::from_utf8_lossy(&name).into_owned();
+            match tag {
+                b'd' => ChildRequest::Convert { from: name, bytes },
+                _ => ChildRequest::Take { name, bytes },
+            }
         }
         _ => ChildRequest::Closed,
     }

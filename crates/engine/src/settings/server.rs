@@ -29,6 +29,8 @@ pub struct ServerSettings {
     pub audit: Option<PathBuf>,
     /// Further bases, by the names that requests call them.
     pub bases: BTreeMap<String, PathBuf>,
+    /// Folders that are watched, by the base that is made of them.
+    pub watch: BTreeMap<String, Vec<PathBuf>>,
     /// Bytes of a request's body, at most; files that are uploaded have a bound of their own.
     pub body_bytes: usize,
     /// Requests that are under way, at most.
@@ -47,6 +49,7 @@ pub(super) struct ServerTable {
     pub(super) keys: Option<PathBuf>,
     pub(super) audit: Option<PathBuf>,
     pub(super) bases: BTreeMap<String, PathBuf>,
+    pub(super) watch: BTreeMap<String, Vec<PathBuf>>,
     pub(super) body_mib: Option<usize>,
     pub(super) requests: Option<usize>,
 }
@@ -66,6 +69,11 @@ impl ServerTable {
                 return Err(refuse("server.bases", &reason));
             }
         }
+        let is_known = |name: &&String| *name == DEFAULT_BASE || self.bases.contains_key(*name);
+        if let Some(name) = self.watch.keys().find(|name| !is_known(name)) {
+            let reason = format!("names a base `{name}` that is not in `server.bases`");
+            return Err(refuse("server.watch", &reason));
+        }
         let public_url = self.public_url.as_deref().map(|url| url.trim_end_matches('/').to_owned());
         let is_web = |url: &String| url.starts_with("http://") || url.starts_with("https://");
         if public_url.as_ref().is_some_and(|url| !is_web(url)) {
@@ -84,6 +92,7 @@ impl ServerTable {
             keys: self.keys.clone().or_else(|| Some(state?.join("keys.json"))),
             audit: self.audit.clone(),
             bases: self.bases.clone(),
+            watch: self.watch.clone(),
             body_bytes: self.body_mib.unwrap_or(4).max(1) << 20,
             requests: self.requests.unwrap_or(1024).max(1),
         })

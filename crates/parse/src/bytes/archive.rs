@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io::{Cursor, Read};
+use std::io::{Cursor, Read, Seek};
 
+use encoding_rs::{Encoding, UTF_8};
 use zip::ZipArchive;
 use zip::read::ZipFileEntry;
 
+use super::encoding::guess;
 use crate::ParseError;
 use crate::problems::Problems;
 
@@ -55,6 +57,7 @@ impl<'a> Archive<'a> {
         }
         let zip = ZipArchive::new(Cursor::new(bytes))
             .map_err(|error| ParseError::malformed(file, "a ZIP archive", error))?;
+        let encoding = encoding_of_names(&zip);
         let mut archive =
             Self { zip, names: Vec::new(), places: HashMap::new(), left: LARGEST_SUM };
         let (mut sum, mut outside, mut twice) = (0u64, 0usize, 0usize);
@@ -67,7 +70,7 @@ impl<'a> Archive<'a> {
                     hint: "open it with its password and save it without one".to_owned(),
                 });
             }
-            let raw = name_of(&entry);
+            let raw = name_of(&entry, encoding);
             sum = sum.saturating_add(entry.size());
             if LARGEST_SUM < sum {
                 return Err(refused(
@@ -204,10 +207,29 @@ fn refused(file: &str, seen: &str) -> ParseError {
     }
 }
 
-fn name_of(entry: &ZipFileEntry) -> String {
-    let name = entry
-        .name()
-        .unwrap_or_else(|_| Cow::Owned(String::from_utf8_lossy(entry.name_raw()).into_owned()));
+/// The encoding of names that are not UTF-8, from all of them together: archives of Windows say it nowhere, and hold names
+/// in GBK where they come from China.
+fn encoding_of_names<R: Read + Seek>(zip: &ZipArchive<R>) -> &'static Encoding {
+    let mut names = Vec::new();
+    for place in 0..zip.len() {
+        let Ok(entry) = zip.by_index_data(place) else { continue };
+        if std::str::from_utf8(entry.name_raw()).is_err() {
+            names.extend_from_slice(entry.name_raw());
+            names.push(b'\n');
+        }
+    }
+    match names.is_empty() {
+        true => UTF_8,
+        false => guess(&names, None),
+    }
+}
+
+fn name_of(entry: &ZipFileEntry, encoding: &'static Encoding) -> String {
+    let raw = entry.name_raw();
+    let name = match std::str::from_utf8(raw) {
+        Ok(name) => Cow::Borrowed(name),
+        Err(_) => encoding.decode_without_bom_handling(raw).0,
+    };
     name.replace('\\', "/")
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn decode(
 }
 
 /// The encoding of bytes that are not quite UTF-8.
-fn guess(bytes: &[u8], declared: Option<&'static Encoding>) -> &'static Encoding {
+pub(crate) fn guess(bytes: &[u8], declared: Option<&'static Encoding>) -> &'static Encoding {
     let (mut valid, mut broken) = (0usize, 0usize);
     for chunk in bytes.utf8_chunks() {
         valid += chunk.valid().chars().filter(|c| !c.is_ascii()).count();

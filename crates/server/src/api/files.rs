@@ -15,7 +15,7 @@ use axum::{Extension, Json};
 use futures::{StreamExt, stream};
 use pikerag_engine::keys::Scope;
 use pikerag_engine::uploads::{Part, UploadError, Uploads};
-use pikerag_engine::{DeleteRequest, Engine, EstimateRequest};
+use pikerag_engine::{DeleteRequest, Engine, EstimateRequest, UnpackResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
@@ -52,6 +52,9 @@ pub(crate) struct Uploading {
     /// It is kept and not indexed yet: to be estimated first, or together with others (`POST …/index`).
     #[serde(default)]
     hold: bool,
+    /// It is a ZIP archive: its files take the place of it, below a folder of its name (`law/…` for `law.zip`).
+    #[serde(default)]
+    unpack: bool,
 }
 
 /// A file that came, or a part of one.
@@ -65,10 +68,14 @@ pub(crate) struct Uploaded {
     is_whole: bool,
     /// The job that indexes it.
     job: Option<u64>,
+    /// Of an archive: the files that it held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    unpacked: Option<UnpackResponse>,
 }
 
 /// Brings a file in, in place of its older version: its bytes are the body. In pieces with `Content-Range: bytes FROM-TO/WHOLE`,
-/// each where the one before it ended; what was cut off goes on where it ended.
+/// each where the one before it ended; what was cut off goes on where it ended (`bytes */WHOLE` where nothing is left to send).
 #[utoipa::path(put, path = "/api/v1/bases/{base}/files/{*file}", tag = "files",
     params(("base" = String, Path), ("file" = String, Path), Uploading), request_body = Vec<u8>,
     responses((status = 200, body = Uploaded), (status = 202, body = Uploaded), (status = 409, body = Problem)))]
@@ -76,7 +83,7 @@ pub(crate) async fn upload(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts((base, file)): Parts<(String, String)>,
-    Query(Uploading { hold }): Query<Uploading>,
+    Query(Uploading { hold, unpack }): Query<Uploading>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
@@ -95,18 +102,26 @@ pub(crate) async fn upload(
     if came.is_err() || (to.is_some() && Some(held) != whole) {
         part.keep().await?;
         came?;
-        let told = Uploaded { file, held, is_whole: false, job: None };
+        let told = Uploaded { file, held, is_whole: false, job: None, unpacked: None };
         return Ok((StatusCode::ACCEPTED, Json(told)).into_response());
     }
-    let place = part.finish(whole).await?;
-    let job = match hold {
+    let (paths, unpacked) = match unpack {
+        true => {
+            let mut unpacked = engine.unpack(part.complete(whole).await?, &file).await?;
+            part.discard()?;
+            (std::mem::take(&mut unpacked.places), Some(unpacked))
+        }
+        false => (vec![part.finish(whole).await?], None),
+    };
+    let job = match hold || paths.is_empty() {
         true => None,
         false => {
-            let work = Work { paths: vec![place], ..Work::default() };
+            let work = Work { paths, ..Work::default() };
             Some(app.begin(&caller, &base, engine, work)?.id())
         }
     };
-    Ok((StatusCode::OK, Json(Uploaded { file, held, is_whole: true, job })).into_response())
+    let told = Uploaded { file, held, is_whole: true, job, unpacked };
+    Ok((StatusCode::OK, Json(told)).into_response())
 }
 
 /// What comes, as it comes: what came before a connection broke is kept.
@@ -120,13 +135,17 @@ async fn taken(part: &mut Part, body: Body) -> Result<(), Problem> {
     Ok(())
 }
 
-/// `Content-Range: bytes FROM-TO/WHOLE`.
+/// `Content-Range: bytes FROM-TO/WHOLE`, or `bytes */WHOLE`: all was sent before.
 fn range(headers: &HeaderMap) -> Result<Option<(u64, u64, u64)>, Problem> {
     let Some(range) = headers.get(header::CONTENT_RANGE) else { return Ok(None) };
     let read = || {
         let (ends, whole) = range.to_str().ok()?.strip_prefix("bytes ")?.split_once('/')?;
+        let whole = whole.parse().ok()?;
+        if ends == "*" {
+            return Some((whole, whole, whole));
+        }
         let (from, to) = ends.split_once('-')?;
-        let (from, to, whole) = (from.parse().ok()?, to.parse().ok()?, whole.parse().ok()?);
+        let (from, to) = (from.parse().ok()?, to.parse().ok()?);
         (from <= to && to < whole).then_some((from, to, whole))
     };
     let bad = || Problem::bad_request("`Content-Range` is to be `bytes FROM-TO/WHOLE`");
@@ -168,7 +187,7 @@ pub(crate) async fn uploaded(
     let uploads = uploads_of(&engine);
     let held = uploads.held(&file)?;
     let is_whole = held == 0 && uploads.place(&file)?.is_file();
-    Ok(Json(Uploaded { file, held, is_whole, job: None }))
+    Ok(Json(Uploaded { file, held, is_whole, job: None, unpacked: None }))
 }
 
 /// What is to be indexed.

@@ -92,6 +92,44 @@ pub(crate) async fn original(
     Ok(response)
 }
 
+/// How a page is drawn.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Drawing {
+    /// Pixels of the picture's width: 100 to 4000; 1200, if none is named.
+    #[serde(default = "usual_width")]
+    #[param(value_type = Option<u32>, minimum = 100, maximum = 4000)]
+    width: u32,
+}
+
+fn usual_width() -> u32 {
+    1200
+}
+
+/// A page of a PDF as a picture. `page-points` says how many points wide and high the page is: the rectangles of passages and
+/// citations count in these, from the upper left corner.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/sources/{source}/pages/{page}", tag = "look",
+    params(("base" = String, Path), ("source" = String, Path), ("page" = u32, Path, minimum = 1), Drawing),
+    responses((status = 200, body = Vec<u8>, content_type = "image/png"), (status = 404, body = Problem), (status = 422, body = Problem)))]
+pub(crate) async fn page(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, source, page)): Parts<(String, String, u32)>,
+    Query(Drawing { width }): Query<Drawing>,
+) -> Result<Response, Problem> {
+    let engine = app.base(&caller, &base)?;
+    let id: SourceId = source.parse().map_err(|_| no_such("source", &source))?;
+    let drawn = engine.page(id, page, width).await?;
+    let points = format!("{} {}", drawn.points.0, drawn.points.1);
+    let mut response = Bytes::from(drawn.png).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("image/png"));
+    if let Ok(points) = HeaderValue::from_str(&points) {
+        headers.insert("page-points", points);
+    }
+    Ok(response)
+}
+
 /// The files that the base is made of, and whether they are there.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/files", tag = "look", params(("base" = String, Path)),
     responses((status = 200, body = Value), (status = 404, body = Problem)))]

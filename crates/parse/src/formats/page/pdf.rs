@@ -3,6 +3,7 @@
 
 mod about;
 mod collector;
+mod draw;
 mod guard;
 mod picture;
 mod place;
@@ -29,6 +30,8 @@ use pikerag_layout::piece::{Body, Piece, Sheet};
 use crate::document::file::Input;
 use crate::problems::Problems;
 use crate::{ParseError, Unavailable};
+
+pub(crate) use draw::draw;
 
 use collector::{Collector, PageContent, Weights};
 use picture::{Picture, PictureBudget};

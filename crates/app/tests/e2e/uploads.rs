@@ -1,0 +1,176 @@
+//! What comes over the wire besides single files: archives, and folders that are watched; and how pages of it look.
+
+use std::io::{Cursor, Write};
+
+use serde_json::{Value, json};
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+use crate::boxes::pdf;
+use crate::common::Place;
+use crate::serve::{finds, put};
+use crate::serving::{Reply, Serving};
+
+const BASE: &str = "/api/v1/bases/default";
+
+fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in files {
+        writer.start_file(*name, SimpleFileOptions::default()).unwrap();
+        writer.write_all(bytes).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+/// The job of a reply, once it is over.
+fn job(serving: &Serving, reply: &Reply) -> Value {
+    let id = reply.json()["job"].as_u64().unwrap_or_else(|| panic!("{reply:?}"));
+    serving.until(&format!("{BASE}/jobs/{id}"), "", |job| {
+        !["waiting", "running"].contains(&job["stand"].as_str().unwrap())
+    })
+}
+
+#[test]
+fn the_files_of_an_archive_come_as_if_each_had_come_alone() {
+    let place = Place::new();
+    let serving = place.serve(&["--offline"]);
+    let mut zip = archive(&[
+        ("a/crane.md", b"# Crane\n\nThe crane Quillwort lifts forty tons.\n"),
+        ("../../out.md", b"# Out\n\nZyxwort.\n"),
+        (".hidden.md", b"# Hidden\n\nZyxwort.\n"),
+        ("__MACOSX/._a", b"x"),
+        ("QQQQ.md", "# 合同\n\n制动器由布林德尔检修。\n".as_bytes()),
+    ]);
+    // As Windows in China writes names: GBK, and nothing says so.
+    let gbk = [0xba, 0xcf, 0xcd, 0xac];
+    while let Some(at) = zip.windows(4).position(|bytes| bytes == b"QQQQ") {
+        zip[at..at + 4].copy_from_slice(&gbk);
+    }
+    let (half, whole) = (zip.len() / 2, zip.len());
+    // In two pieces, as any other file.
+    let first = format!("bytes 0-{}/{whole}", half - 1);
+    assert_eq!(put(&serving, "files/law.zip?unpack=true", Some(&first), &zip[..half]).status, 202);
+    let second = format!("bytes {half}-{}/{whole}", whole - 1);
+    let reply = put(&serving, "files/law.zip?unpack=true", Some(&second), &zip[half..]);
+    let unpacked = reply.json()["unpacked"].clone();
+    assert_eq!(unpacked["files"], json!(["law/a/crane.md", "law/合同.md"]), "{reply:?}");
+    let left_out = unpacked["left_out"].to_string();
+    for expected in [".hidden.md", "__MACOSX/._a", "lead out of the archive"] {
+        assert!(left_out.contains(expected), "{expected}: {left_out}");
+    }
+    assert_eq!(job(&serving, &reply)["stand"], "done");
+    assert!(
+        finds(&serving, "Quillwort") && finds(&serving, "布林德尔") && !finds(&serving, "Zyxwort")
+    );
+    assert!(!place.path("out.md").exists() && !place.path("base.uploads/law.zip").exists());
+    let parts: Vec<_> = std::fs::read_dir(place.path("base.uploads/.parts")).unwrap().collect();
+    assert!(parts.is_empty(), "{parts:?}");
+    // A newer archive replaces what it holds, and leaves the rest.
+    let newer = archive(&[("a/crane.md", b"# Crane\n\nThe crane Brindlewick lifts fifty.\n")]);
+    let reply = put(&serving, "files/law.zip?unpack=true", None, &newer);
+    assert_eq!(job(&serving, &reply)["stand"], "done");
+    assert!(
+        finds(&serving, "Brindlewick")
+            && !finds(&serving, "Quillwort")
+            && finds(&serving, "布林德尔")
+    );
+    // What is no archive, or one made to do harm, is refused; nothing of it is left.
+    for (name, bytes) in [("no.zip", b"no archive".to_vec()), ("bomb.zip", bomb())] {
+        let reply = put(&serving, &format!("files/{name}?unpack=true"), None, &bytes);
+        assert_eq!(
+            (reply.status, reply.json()["code"].as_str()),
+            (422, Some("file-not-read")),
+            "{name}"
+        );
+    }
+    assert!(!place.path("base.uploads/bomb").exists());
+}
+
+/// Forty megabytes of zeros in forty kilobytes.
+fn bomb() -> Vec<u8> {
+    archive(&[("zeros.txt", &vec![0; 40 << 20])])
+}
+
+#[test]
+fn what_changes_in_a_watched_folder_is_found() {
+    let place = Place::new();
+    place.write("pikerag.toml", "[server]\nwatch = { default = [\"docs\", \"later\"] }\n");
+    place.write("docs/crane.md", "# Crane\n\nThe crane Quillwort lifts forty tons.\n");
+    let serving = place.serve(&["--offline"]);
+    let until = |word: &str, is_there: bool| {
+        let began = std::time::Instant::now();
+        while finds(&serving, word) != is_there {
+            assert!(began.elapsed() < std::time::Duration::from_mins(1), "{word} {is_there}");
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+    };
+    until("Quillwort", true);
+    place.write("docs/new/winch.md", "# Winch\n\nThe winch Hollowmere pulls.\n");
+    until("Hollowmere", true);
+    // An empty folder may be a disk that is not there.
+    place.write("docs/new/stays.md", "# Stays\n\nIt stays.\n");
+    place.write("docs/crane.md", "# Crane\n\nThe crane Brindlewick lifts fifty tons.\n");
+    until("Brindlewick", true);
+    until("Quillwort", false);
+    std::fs::remove_file(place.path("docs/new/winch.md")).unwrap();
+    until("Hollowmere", false);
+    // A folder that was not there when the server came up.
+    place.write("later/hoist.md", "# Hoist\n\nThe hoist Emberfold rises.\n");
+    until("Emberfold", true);
+    // A folder that is gone as a whole may be on a disk that is not there: nothing is taken out.
+    std::fs::rename(place.path("docs"), place.path("away")).unwrap();
+    place.write("later/rope.md", "# Rope\n\nThe rope Larkspur holds.\n");
+    until("Larkspur", true);
+    assert!(finds(&serving, "Brindlewick"));
+    drop(serving);
+    place.write("pikerag.toml", "[server]\nwatch = { nowhere = [\"docs\"] }\n");
+    assert!(place.run_to(1, &["status"]).stderr.contains("server.watch"));
+}
+
+#[test]
+fn a_page_is_shown_as_people_see_it() {
+    let place = Place::new();
+    place.write(
+        "docs/open/manual.pdf",
+        pdf(&[&["The crane Quillwort lifts forty tons."], &["It was built in Varnsund."]]),
+    );
+    place.write("docs/shut/note.md", "# Note\n\nThe crane is insured.\n");
+    place.run_to(0, &["--offline", "--base", "base", "index", "docs"]);
+    let (open, shut) = (
+        place.key("open", &["--filter", "folder=open"]),
+        place.key("shut", &["--filter", "folder=shut"]),
+    );
+    let whole = place.key("whole", &[]);
+    let serving = place.serve(&["--offline"]);
+    let sources = serving.get(&format!("{BASE}/sources"), &whole).json();
+    let of = |end: &str| -> String {
+        let found = sources
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|source| source["uri"].as_str().unwrap().ends_with(end));
+        found.unwrap()["id"].as_str().unwrap().to_owned()
+    };
+    let (manual, note) = (of("manual.pdf"), of("note.md"));
+    let page =
+        |key: &str, page: &str| serving.get(&format!("{BASE}/sources/{manual}/pages/{page}"), key);
+    let first = page(&whole, "1?width=400");
+    assert_eq!(first.status, 200, "{first:?}");
+    assert!(
+        first.head.contains("content-type: image/png")
+            && first.head.contains("page-points: 600 800"),
+        "{}",
+        first.head
+    );
+    assert_ne!(first.text, page(&whole, "2?width=400").text);
+    assert_eq!(page(&open, "1").status, 200);
+    assert_eq!(page(&shut, "1").status, 404);
+    let beyond = page(&whole, "3");
+    assert_eq!(
+        (beyond.status, beyond.json()["code"].as_str()),
+        (404, Some("no-such-page")),
+        "{beyond:?}"
+    );
+    let text = serving.get(&format!("{BASE}/sources/{note}/pages/1"), &whole);
+    assert_eq!((text.status, text.json()["code"].as_str()), (422, Some("file-not-read")));
+}
