@@ -9,6 +9,7 @@ use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use pikerag_engine::keys::{Key, Keys, KeysError, Scope};
 use pikerag_engine::settings::{DEFAULT_BASE, ServerSettings};
 use pikerag_engine::{Engine, Grant, Share};
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
@@ -72,6 +73,7 @@ impl Caller {
 }
 
 impl Shared {
+    /// To be called within the runtime that the server runs on.
     pub(crate) fn new(
         engine: Engine,
         keys: Option<Keys>,
@@ -91,7 +93,7 @@ impl Shared {
             bases,
             shares: Mutex::default(),
             rates: Mutex::default(),
-            jobs: Jobs::new(stopping.clone()),
+            jobs: Jobs::new(stopping.clone(), Handle::current()),
             audit,
             metrics: Metrics::new(),
             address,

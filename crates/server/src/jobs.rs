@@ -11,9 +11,10 @@ use pikerag_engine::parts::Outcome;
 use pikerag_engine::{Engine, IndexRequest, Progress};
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, error, info_span};
+use tracing::{Instrument, info_span};
 use utoipa::ToSchema;
 
 use crate::problem::{Fault, Problem};
@@ -105,6 +106,8 @@ pub(crate) type Ended = Box<dyn FnOnce() + Send>;
 /// All jobs of the server.
 pub(crate) struct Jobs {
     stopping: CancellationToken,
+    /// The server's own: connections to models that a job opens serve others after it.
+    runtime: Handle,
     next: AtomicU64,
     all: Mutex<VecDeque<watch::Receiver<Job>>>,
     queues: Mutex<HashMap<String, Sender<Queued>>>,
@@ -112,9 +115,10 @@ pub(crate) struct Jobs {
 
 impl Jobs {
     /// None yet; those that are begun end when the server is told to stop.
-    pub(crate) fn new(stopping: CancellationToken) -> Self {
+    pub(crate) fn new(stopping: CancellationToken, runtime: Handle) -> Self {
         Self {
             stopping,
+            runtime,
             next: AtomicU64::default(),
             all: Mutex::default(),
             queues: Mutex::default(),
@@ -156,7 +160,8 @@ impl Jobs {
             None => {
                 let (sender, receiver) = channel();
                 let thread = std::thread::Builder::new().name(format!("index {base}"));
-                thread.spawn(move || work_off(&receiver)).map_err(|_| no_thread())?;
+                let runtime = self.runtime.clone();
+                thread.spawn(move || work_off(&runtime, &receiver)).map_err(|_| no_thread())?;
                 by_base.insert(base.to_owned(), sender.clone());
                 sender
             }
@@ -193,14 +198,7 @@ fn no_thread() -> Problem {
 }
 
 /// Works a base's jobs off, one after the other. (What indexing does cannot be handed from thread to thread.)
-fn work_off(queue: &Receiver<Queued>) {
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            error!(%error, "nothing can be indexed");
-            return;
-        }
-    };
+fn work_off(runtime: &Handle, queue: &Receiver<Queued>) {
     while let Ok(queued) = queue.recv() {
         if queued.stopping.is_cancelled() {
             // It is done when the server comes up again.

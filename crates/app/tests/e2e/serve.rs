@@ -94,6 +94,7 @@ fn every_route_asks_for_its_key() {
             .replace("{other}", &run)
             .replace("{source}", &source)
             .replace("{job}", "1")
+            .replace("{page}", "1")
             .replace("{id}", "0000000000000000")
             .replace("{*file}", "sent.md")
             .replace("{file}", "sent.md");

@@ -7,7 +7,7 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use crate::boxes::pdf;
-use crate::common::Place;
+use crate::common::{Place, good_stub};
 use crate::serve::{finds, put};
 use crate::serving::{Reply, Serving};
 
@@ -89,6 +89,38 @@ fn the_files_of_an_archive_come_as_if_each_had_come_alone() {
 /// Forty megabytes of zeros in forty kilobytes.
 fn bomb() -> Vec<u8> {
     archive(&[("zeros.txt", &vec![0; 40 << 20])])
+}
+
+/// Jobs and searches share connections to models: those that a job opened must not die with it.
+#[test]
+fn searches_are_answered_while_and_after_files_come() {
+    let stub = good_stub();
+    let place = Place::with(&stub);
+    let serving = place.serve(&[]);
+    let came =
+        put(&serving, "files/0.md", None, b"# Crane\n\nThe crane Quillwort lifts forty tons.\n");
+    assert_eq!(job(&serving, &came)["stand"], "done");
+    for round in 1..6 {
+        let began = std::time::Instant::now();
+        std::thread::scope(|threads| {
+            for one in 0..4 {
+                let serving = &serving;
+                threads.spawn(move || {
+                    for another in 0..8 {
+                        let query = format!("crane {round} {one} {another}");
+                        let reply =
+                            serving.post(&format!("{BASE}/search"), "", &json!({ "query": query }));
+                        assert_eq!(reply.status, 200, "{reply:?}");
+                    }
+                });
+            }
+            let text = format!("# Winch {round}\n\nThe winch {round} pulls {round} tons.\n");
+            let came = put(&serving, &format!("files/{round}.md"), None, text.as_bytes());
+            assert_eq!(job(&serving, &came)["stand"], "done");
+        });
+        let took = began.elapsed();
+        assert!(took < std::time::Duration::from_secs(30), "round {round} took {took:?}");
+    }
 }
 
 #[test]

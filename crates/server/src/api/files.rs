@@ -18,6 +18,7 @@ use pikerag_engine::uploads::{Part, UploadError, Uploads};
 use pikerag_engine::{DeleteRequest, Engine, EstimateRequest, UnpackResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
 use utoipa::{IntoParams, ToSchema};
 
 use super::look::no_such;
@@ -237,10 +238,8 @@ pub(crate) async fn estimate(
     let paths = places(&engine, &files)?;
     let request = EstimateRequest { paths, with: Vec::new(), without: Vec::new(), chunking: None };
     // What counts reads files, and cannot be handed from thread to thread.
-    let counted = tokio::task::spawn_blocking(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(engine.estimate(&request))
-    });
+    let runtime = Handle::current();
+    let counted = tokio::task::spawn_blocking(move || runtime.block_on(engine.estimate(&request)));
     match counted.await {
         Ok(counted) => Ok(Json(json!(counted?))),
         Err(_) => Err(Problem::new(500, "defect", Fault::Server)),
