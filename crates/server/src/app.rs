@@ -177,7 +177,11 @@ impl Shared {
         work: Work,
     ) -> Result<Job, Problem> {
         let (app, caller) = (Arc::clone(self), caller.clone());
-        self.jobs.begin(base, engine, work, Box::new(move || app.book(&caller)))
+        let ended = move |job: &Job| {
+            app.book(&caller);
+            app.metrics.indexed(job.base(), job.stand());
+        };
+        self.jobs.begin(base, engine, work, Box::new(ended))
     }
 
     /// Whether a key may be used now; else in how many seconds.

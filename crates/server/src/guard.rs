@@ -231,12 +231,16 @@ pub(crate) async fn hardened(State(app): State<App>, request: Request, next: Nex
 
 /// Turns requests away while so many are under way, before anything of them is read.
 pub(crate) fn busy(
-    most: usize,
+    app: App,
 ) -> impl Fn(Request, Next) -> futures::future::BoxFuture<'static, Response> + Clone {
-    let places = std::sync::Arc::new(tokio::sync::Semaphore::new(most));
+    let places = std::sync::Arc::new(tokio::sync::Semaphore::new(app.settings.requests));
     move |request, next| {
         let place = std::sync::Arc::clone(&places).try_acquire_owned();
+        let app = std::sync::Arc::clone(&app);
         Box::pin(async move {
+            if place.is_err() {
+                app.metrics.rejected();
+            }
             match place {
                 Ok(_place) => next.run(request).await,
                 Err(_) => Problem::new(503, "too-busy", Fault::Server)

@@ -79,6 +79,20 @@ impl Job {
         self.id
     }
 
+    pub(crate) fn base(&self) -> &str {
+        &self.base
+    }
+
+    pub(crate) fn stand(&self) -> &'static str {
+        match self.stand {
+            Stand::Waiting => "waiting",
+            Stand::Running => "running",
+            Stand::Done => "done",
+            Stand::Incomplete => "incomplete",
+            Stand::Failed => "failed",
+        }
+    }
+
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.stand, Stand::Done | Stand::Incomplete | Stand::Failed)
     }
@@ -101,7 +115,7 @@ struct Queued {
 }
 
 /// Hears that a job is over: what it cost is booked.
-pub(crate) type Ended = Box<dyn FnOnce() + Send>;
+pub(crate) type Ended = Box<dyn FnOnce(&Job) + Send>;
 
 /// All jobs of the server.
 pub(crate) struct Jobs {
@@ -209,7 +223,8 @@ fn work_off(runtime: &Handle, queue: &Receiver<Queued>) {
         let span =
             info_span!(target: TRACED, "job", otel.name = name, pikerag.job.id = id.cast_signed());
         runtime.block_on(index(&queued).instrument(span));
-        (queued.ended)();
+        let job = queued.job.borrow().clone();
+        (queued.ended)(&job);
     }
 }
 

@@ -1,16 +1,19 @@
 //! How is the server doing? Counters for Prometheus: requests, runs, jobs, and what models were paid.
 
 use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use pikerag_engine::Engine;
+use pikerag_engine::knowledge::RunState;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::Registry;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Request {
@@ -47,78 +50,100 @@ struct Jobs {
     base: String,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Ended {
+    base: String,
+    stand: String,
+}
+
+/// Upper ends of durations in seconds: a search takes milliseconds, an answer minutes.
+const SECONDS: [f64; 16] = [
+    0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0, 600.0,
+];
+
 /// What is counted.
 pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<Request, Counter>,
     seconds: Family<Route, Histogram>,
     underway: Gauge,
+    rejected: Counter,
     runs: Family<Run, Counter>,
-    calls: Family<Model, Gauge>,
-    tokens: Family<Tokens, Gauge>,
-    dollars: Family<Model, Gauge<f64, AtomicU64>>,
+    run_seconds: Family<Run, Histogram>,
+    runs_underway: Gauge,
+    calls: Family<Model, Counter>,
+    tokens: Family<Tokens, Counter>,
+    dollars: Family<Model, Counter<f64, AtomicU64>>,
+    /// Held while what was paid is brought up to now.
+    paying: Mutex<()>,
     jobs: Family<Jobs, Gauge>,
+    jobs_ended: Family<Ended, Counter>,
     unaudited: Counter,
 }
 
 impl Metrics {
     pub(crate) fn new() -> Self {
-        let of_route: fn() -> Histogram = || {
-            Histogram::new([
-                0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0,
-            ])
-        };
+        let durations: fn() -> Histogram = || Histogram::new(SECONDS);
         let mut metrics = Self {
             registry: Registry::with_prefix("pikerag"),
             requests: Family::default(),
-            seconds: Family::new_with_constructor(of_route),
+            seconds: Family::new_with_constructor(durations),
             underway: Gauge::default(),
+            rejected: Counter::default(),
             runs: Family::default(),
+            run_seconds: Family::new_with_constructor(durations),
+            runs_underway: Gauge::default(),
             calls: Family::default(),
             tokens: Family::default(),
             dollars: Family::default(),
+            paying: Mutex::default(),
             jobs: Family::default(),
+            jobs_ended: Family::default(),
             unaudited: Counter::default(),
         };
-        let registry = &mut metrics.registry;
-        registry.register("requests", "Requests that were answered", metrics.requests.clone());
-        registry.register(
-            "request_seconds",
-            "Seconds to the head of the response",
-            metrics.seconds.clone(),
-        );
-        registry.register(
-            "requests_underway",
-            "Requests that are read or worked on",
-            metrics.underway.clone(),
-        );
-        registry.register(
-            "runs",
-            "Questions that were run, by how they ended",
-            metrics.runs.clone(),
-        );
-        registry.register(
-            "model_calls",
-            "Calls of models that were paid since the start",
-            metrics.calls.clone(),
-        );
-        registry.register("model_tokens", "Tokens of these calls", metrics.tokens.clone());
-        registry.register(
-            "model_dollars",
-            "What they cost, as far as prices are known",
-            metrics.dollars.clone(),
-        );
-        registry.register(
-            "jobs_waiting",
-            "Jobs of indexing that wait or are at work",
-            metrics.jobs.clone(),
-        );
-        registry.register(
-            "requests_unaudited",
-            "Requests that could not be put on the audit log",
-            metrics.unaudited.clone(),
-        );
+        // What has not happened yet is counted as 0: else the first time would go unseen.
+        for state in RunState::ALL.into_iter().filter(|state| *state != RunState::Running) {
+            drop(metrics.runs.get_or_create(&Run { state: state.as_str().to_owned() }));
+        }
+        metrics.register();
         metrics
+    }
+
+    fn register(&mut self) {
+        let registry = &mut self.registry;
+        let version = [("version", env!("CARGO_PKG_VERSION"))].to_vec();
+        registry.register("build", "What runs", Info::new(version));
+        registry.register("requests", "Requests that were answered", self.requests.clone());
+        registry.register_with_unit(
+            "request_duration",
+            "Time to the head of the response",
+            Unit::Seconds,
+            self.seconds.clone(),
+        );
+        let text = "Requests that are read or worked on";
+        registry.register("requests_underway", text, self.underway.clone());
+        let text = "Requests that were turned away, for too many were under way";
+        registry.register("requests_rejected", text, self.rejected.clone());
+        let text = "Questions that were run, by how they ended";
+        registry.register("runs", text, self.runs.clone());
+        registry.register_with_unit(
+            "run_duration",
+            "Time to the end of an answer",
+            Unit::Seconds,
+            self.run_seconds.clone(),
+        );
+        let text = "Questions that are being answered, streams too";
+        registry.register("runs_underway", text, self.runs_underway.clone());
+        registry.register("model_calls", "Calls of models that were paid", self.calls.clone());
+        registry.register("model_tokens", "Tokens of these calls", self.tokens.clone());
+        let text = "What they cost, as far as prices are known";
+        registry.register("model_dollars", text, self.dollars.clone());
+        let text = "Jobs of indexing that wait or are at work";
+        registry.register("jobs_waiting", text, self.jobs.clone());
+        let text = "Jobs of indexing, by how they ended";
+        registry.register("jobs", text, self.jobs_ended.clone());
+        let text = "Requests that could not be put on the audit log";
+        registry.register("requests_unaudited", text, self.unaudited.clone());
     }
 
     pub(crate) fn began(&self) {
@@ -133,8 +158,26 @@ impl Metrics {
         self.seconds.get_or_create(&Route { route: route.to_owned() }).observe(took.as_secs_f64());
     }
 
-    pub(crate) fn ran(&self, state: &str) {
-        self.runs.get_or_create(&Run { state: state.to_owned() }).inc();
+    /// A question is being answered.
+    pub(crate) fn asked(&self) {
+        self.runs_underway.inc();
+    }
+
+    pub(crate) fn ran(&self, state: &str, took: Duration) {
+        self.runs_underway.dec();
+        let of = Run { state: state.to_owned() };
+        self.runs.get_or_create(&of).inc();
+        self.run_seconds.get_or_create(&of).observe(took.as_secs_f64());
+    }
+
+    pub(crate) fn rejected(&self) {
+        self.rejected.inc();
+    }
+
+    /// A job is over.
+    pub(crate) fn indexed(&self, base: &str, stand: &str) {
+        let of = Ended { base: base.to_owned(), stand: stand.to_owned() };
+        self.jobs_ended.get_or_create(&of).inc();
     }
 
     pub(crate) fn unaudited(&self) {
@@ -147,12 +190,15 @@ impl Metrics {
             .set(jobs.try_into().unwrap_or(i64::MAX));
     }
 
-    /// What was paid by now. All bases count on one meter.
+    /// Brings what was paid up to now. All bases count on one meter.
     pub(crate) fn paid(&self, engine: &Engine) {
+        let _one = self.paying.lock().unwrap_or_else(PoisonError::into_inner);
         for part in engine.cost().parts {
             let of = Model { role: part.role.clone(), model: part.model.clone() };
-            self.calls.get_or_create(&of).set(part.calls.try_into().unwrap_or(i64::MAX));
-            self.dollars.get_or_create(&of).set(part.usd);
+            let calls = self.calls.get_or_create(&of);
+            calls.inc_by(part.calls.saturating_sub(calls.get()));
+            let dollars = self.dollars.get_or_create(&of);
+            dollars.inc_by((part.usd - dollars.get()).max(0.0));
             for (direction, count) in
                 [("sent", part.prompt_tokens), ("received", part.completion_tokens)]
             {
@@ -161,7 +207,8 @@ impl Metrics {
                     model: part.model.clone(),
                     direction: direction.to_owned(),
                 };
-                self.tokens.get_or_create(&of).set(count.try_into().unwrap_or(i64::MAX));
+                let tokens = self.tokens.get_or_create(&of);
+                tokens.inc_by(count.saturating_sub(tokens.get()));
             }
         }
     }

@@ -129,7 +129,7 @@ pub(crate) fn router(app: App) -> Router {
         .fallback_service(nowhere.with_state(Arc::clone(&app)))
         .layer(DefaultBodyLimit::max(app.settings.body_bytes))
         .layer(from_fn_with_state(Arc::clone(&app), hardened))
-        .layer(from_fn(busy(app.settings.requests)))
+        .layer(from_fn(busy(Arc::clone(&app))))
         .with_state(app)
 }
 

@@ -2,6 +2,7 @@
 //! stops the run.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use pikerag_engine::knowledge::{RunEvent, RunRecord, RunSink};
 use pikerag_engine::{AskRequest, AskResponse, Engine, EngineError, ForkRequest};
@@ -56,6 +57,8 @@ impl Underway {
         let (sender, happened) = unbounded_channel();
         let stop = CancellationToken::new();
         let (app, caller, cancel) = (Arc::clone(app), caller.clone(), stop.clone());
+        app.metrics.asked();
+        let began = Instant::now();
         let run = async move {
             let listener: Option<Arc<dyn RunSink>> = Some(Arc::new(Teller(sender.clone())));
             let asked = |ask: AskRequest| AskRequest { listener, cancel, ..ask };
@@ -68,7 +71,8 @@ impl Underway {
                 }
             };
             app.book(&caller);
-            app.metrics.ran(came.as_ref().map_or("refused", |came| came.run.state.as_str()));
+            let state = came.as_ref().map_or("refused", |came| came.run.state.as_str());
+            app.metrics.ran(state, began.elapsed());
             let _ = sender.send(Happened::Ended(came.map(Box::new).map_err(Problem::from)));
         };
         let run: JoinHandle<()> = tokio::spawn(run.in_current_span());

@@ -55,6 +55,8 @@ mod rerank;
 #[cfg(test)]
 mod runs;
 #[cfg(test)]
+mod seeing;
+#[cfg(test)]
 mod serve;
 #[cfg(test)]
 mod serving;

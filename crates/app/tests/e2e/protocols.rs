@@ -184,7 +184,7 @@ fn the_models_behind_searches_can_be_asked() {
     let counted = serving.get("/metrics", "").text;
     for line in [
         "pikerag_requests_total{method=\"POST\",route=\"/rerank\",status=\"200\"} 2",
-        "pikerag_model_calls{role=\"rerank\",model=\"stub-rerank\"} 1",
+        "pikerag_model_calls_total{role=\"rerank\",model=\"stub-rerank\"} 1",
         "# EOF",
     ] {
         assert!(counted.contains(line), "{line}: {counted}");

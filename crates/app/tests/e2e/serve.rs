@@ -35,7 +35,7 @@ fn question() -> Value {
 }
 
 /// The routes as the document has them: method, path, scope.
-fn table(serving: &Serving) -> Vec<(String, String, Option<String>)> {
+pub(crate) fn table(serving: &Serving) -> Vec<(String, String, Option<String>)> {
     let document = serving.get("/openapi.json", "").json();
     let mut table = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
@@ -49,7 +49,7 @@ fn table(serving: &Serving) -> Vec<(String, String, Option<String>)> {
 }
 
 /// A body that the route understands.
-fn body_of(path: &str) -> Value {
+pub(crate) fn body_of(path: &str) -> Value {
     match path.rsplit('/').next().unwrap() {
         "search" => json!({"query": "crane"}),
         "ask" => question(),

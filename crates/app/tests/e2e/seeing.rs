@@ -1,0 +1,223 @@
+//! Whoever sees a part of a base sees nothing of the rest, whatever lies in it and however it is asked: documents, filters and
+//! questions are drawn, and every route of the table is asked.
+
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::{Value, json};
+
+use crate::common::Place;
+use crate::serve::{body_of, table};
+
+const FOLDERS: [&str; 3] = ["open", "shut", "attic"];
+const THINGS: [&str; 5] = ["crane", "winch", "制动器", "boiler", "contract"];
+
+/// A document: where it lies, its year, what it is of. A word of its own stands in it, which nothing else holds.
+#[derive(Clone, Debug)]
+struct Paper {
+    folder: &'static str,
+    year: u16,
+    team: &'static str,
+    thing: &'static str,
+    has_table: bool,
+}
+
+impl Paper {
+    fn secret(place: usize) -> String {
+        format!("Zyx{}wort", ["ab", "cd", "ef", "gh", "ij", "kl", "mn", "op"][place])
+    }
+
+    fn text(&self, place: usize) -> String {
+        let (secret, thing) = (Self::secret(place), self.thing);
+        let table = if self.has_table {
+            format!(
+                "\n| order | {thing} |\n| --- | --- |\n| {secret}-1 | 40 |\n| {secret}-2 | 60 |\n"
+            )
+        } else {
+            String::new()
+        };
+        format!(
+            "---\ndate: {}-03-01\nteam: {}\n---\n# {thing} {secret}\n\nThe {thing} {secret} is kept by Ada {secret}. See [more](../open/paper0.md).\n{table}",
+            self.year, self.team
+        )
+    }
+}
+
+fn paper() -> impl Strategy<Value = Paper> {
+    let team = select(&["red", "blue"][..]);
+    (select(&FOLDERS[..]), 2018u16..2024, team, select(&THINGS[..]), any::<bool>()).prop_map(
+        |(folder, year, team, thing, has_table)| Paper { folder, year, team, thing, has_table },
+    )
+}
+
+/// A filter, and whether a document fits it.
+#[derive(Clone, Debug)]
+enum Seen {
+    Folder(&'static str),
+    Since(u16),
+    Team(&'static str),
+    Both(&'static str, u16),
+}
+
+impl Seen {
+    fn written(&self) -> Vec<String> {
+        match self {
+            Self::Folder(folder) => vec![format!("folder={folder}")],
+            Self::Since(year) => vec![format!("date>={year}-01-01")],
+            Self::Team(team) => vec![format!("meta:team={team}")],
+            Self::Both(folder, year) => {
+                vec![format!("folder={folder}|attic"), format!("date>={year}-01-01")]
+            }
+        }
+    }
+
+    fn fits(&self, paper: &Paper) -> bool {
+        match self {
+            Self::Folder(folder) => paper.folder == *folder,
+            Self::Since(year) => *year <= paper.year,
+            Self::Team(team) => paper.team == *team,
+            Self::Both(folder, year) => {
+                (paper.folder == *folder || paper.folder == "attic") && *year <= paper.year
+            }
+        }
+    }
+}
+
+fn seen() -> impl Strategy<Value = Seen> {
+    prop_oneof![
+        select(&FOLDERS[..]).prop_map(Seen::Folder),
+        (2018u16..2024).prop_map(Seen::Since),
+        select(&["red", "blue"][..]).prop_map(Seen::Team),
+        (select(&FOLDERS[..]), 2018u16..2024).prop_map(|(folder, year)| Seen::Both(folder, year)),
+    ]
+}
+
+#[test]
+fn nothing_beyond_a_filter_is_told_on_any_route() {
+    let world = (proptest::collection::vec(paper(), 3..8), seen(), any::<Index>(), 0..4usize);
+    let mut runner =
+        TestRunner::new(Config { cases: 6, failure_persistence: None, ..Config::default() });
+    runner
+        .run(&world, |(papers, seen, about, way)| {
+            told_beyond(&papers, &seen, about.index(papers.len()), way);
+            Ok(())
+        })
+        .unwrap_or_else(|error| panic!("{error}"));
+}
+
+fn told_beyond(papers: &[Paper], seen: &Seen, about: usize, way: usize) {
+    let place = Place::new();
+    for (number, paper) in papers.iter().enumerate() {
+        place.write(&format!("docs/{}/paper{number}.md", paper.folder), paper.text(number));
+    }
+    place.run_to(0, &["--offline", "--base", "base", "index", "docs"]);
+    let whole = place.key("whole", &["--scope", "admin"]);
+    let filters = seen.written();
+    let arguments: Vec<&str> = filters
+        .iter()
+        .flat_map(|filter| ["--filter", filter])
+        .chain(["--scope", "admin"])
+        .collect();
+    let key = place.key("part", &arguments);
+    let serving = place.serve(&["--offline"]);
+    // What somebody else asks, sees and says right is there to be found out.
+    let thing = papers[about].thing;
+    let question = [
+        "Who keeps the {}?",
+        "How many orders are there of the {}?",
+        "What is the {}?",
+        "谁保管{}？",
+    ][way]
+        .replace("{}", thing);
+    let run =
+        serving.post("/api/v1/bases/default/ask", &whole, &json!({ "question": question })).json();
+    let run = run["run"].as_str().unwrap().to_owned();
+    serving.post(
+        "/api/v1/bases/default/feedback",
+        &whole,
+        &json!({"run": run, "verdict": "accept"}),
+    );
+    let sources = serving.get("/api/v1/bases/default/sources", &whole).json();
+    let chunk = |source: &str| {
+        let told = serving.get(&format!("/api/v1/bases/default/sources/{source}"), &whole).json();
+        told["chunks"][0]["id"].as_str().unwrap().to_owned()
+    };
+    let of_foreign: Vec<(String, String)> = foreign(&sources, papers, seen)
+        .into_iter()
+        .map(|source| (source.clone(), chunk(&source)))
+        .collect();
+    let told = |text: &str| {
+        let secrets =
+            (0..papers.len()).filter(|place| !seen.fits(&papers[*place])).map(Paper::secret);
+        secrets.into_iter().find(|secret| text.contains(secret.as_str()))
+    };
+    let (mut looked_at, mut found) = (0, 0);
+    for (method, path, scope) in table(&serving) {
+        if scope.is_none() || method == "PUT" || method == "DELETE" || path == "/metrics" {
+            continue;
+        }
+        for (source, chunk) in &of_foreign {
+            let filled = path
+                .replace("{base}", "default")
+                .replace("{chunk}", chunk)
+                .replace("{source}", source)
+                .replace("{run}", &run)
+                .replace("{other}", &run)
+                .replace("{job}", "1")
+                .replace("{page}", "1")
+                .replace("{id}", "0");
+            for query in ["", "?of=Ada&depth=3", "?limit=1000"] {
+                let mut body = body_of(&path);
+                for name in ["question", "query"] {
+                    if let Some(asked) = body.get_mut(name) {
+                        *asked = json!(question);
+                    }
+                }
+                if let Some(messages) = body.get_mut("messages") {
+                    *messages = json!([{"role": "user", "content": question}]);
+                }
+                let bearer = format!("Bearer {key}");
+                let headers =
+                    [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
+                let reply = serving.request(
+                    &method,
+                    &format!("{filled}{query}"),
+                    &headers,
+                    body.to_string().as_bytes(),
+                );
+                assert_eq!(
+                    told(&reply.text),
+                    None,
+                    "{method} {filled}{query} with {seen:?}: {reply:?}"
+                );
+                looked_at += 1;
+                found += usize::from(reply.text.contains("Zyx"));
+            }
+        }
+    }
+    // The test would see something: what fits is found, and whoever sees all is told of the rest.
+    if !of_foreign.is_empty() {
+        assert!(30 < looked_at, "{looked_at}");
+        assert!(told(&serving.get("/api/v1/bases/default/export", &whole).text).is_some());
+    }
+    if papers.iter().any(|paper| seen.fits(paper)) && !of_foreign.is_empty() {
+        assert!(0 < found, "{seen:?}");
+    }
+    let counted = serving.get("/api/v1/bases/default/sources", &key).json();
+    let fitting = papers.iter().filter(|paper| seen.fits(paper)).count();
+    assert_eq!(counted.as_array().map_or(0, Vec::len), fitting, "{seen:?}: {counted}");
+}
+
+/// Two of the documents that do not fit.
+fn foreign(sources: &Value, papers: &[Paper], seen: &Seen) -> Vec<String> {
+    let mut found = Vec::new();
+    for source in sources.as_array().unwrap() {
+        let uri = source["uri"].as_str().unwrap();
+        let number = uri.rsplit("paper").next().unwrap().trim_end_matches(".md");
+        let number: usize = number.parse().unwrap();
+        if !seen.fits(&papers[number]) && found.len() < 2 {
+            found.push(source["id"].as_str().unwrap().to_owned());
+        }
+    }
+    found
+}
