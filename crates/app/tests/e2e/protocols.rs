@@ -189,6 +189,17 @@ fn the_models_behind_searches_can_be_asked() {
     ] {
         assert!(counted.contains(line), "{line}: {counted}");
     }
+    // What the dashboard draws is there to be drawn.
+    let dashboard = include_str!("../../../../examples/grafana.json");
+    let counters: std::collections::BTreeSet<&str> = dashboard
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .filter(|word| word.starts_with("pikerag_"))
+        .map(|word| word.trim_end_matches("_bucket").trim_end_matches("_total"))
+        .collect();
+    assert!(10 < counters.len(), "{counters:?}");
+    for counter in counters {
+        assert!(counted.contains(&format!("# TYPE {counter} ")), "{counter}: {counted}");
+    }
     let key = place.key("ada", &["--opens", "default"]);
     assert_eq!(serving.get("/metrics", &key).status, 403);
 }
