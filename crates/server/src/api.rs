@@ -2,6 +2,7 @@
 
 pub(crate) mod ask;
 pub(crate) mod bases;
+pub(crate) mod budget;
 pub(crate) mod counters;
 pub(crate) mod files;
 pub(crate) mod health;
@@ -9,3 +10,4 @@ pub(crate) mod look;
 pub(crate) mod passages;
 pub(crate) mod runs;
 pub(crate) mod search;
+pub(crate) mod tags;

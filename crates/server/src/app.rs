@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use pikerag_engine::keys::{Key, Keys, KeysError, Scope};
 use pikerag_engine::settings::{DEFAULT_BASE, ServerSettings};
-use pikerag_engine::{Engine, Grant, Share};
+use pikerag_engine::{Engine, EngineError, Grant, Share};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -137,6 +137,22 @@ impl Shared {
         let Some(key) = &caller.key else { return Ok(Arc::clone(engine)) };
         let share = self.share_of(engine, key)?;
         Ok(Arc::new(engine.granted(&key.grant(0.0), &share)))
+    }
+
+    /// A base for a caller who changes it: who sees a part of it changes none.
+    pub(crate) fn whole_base(&self, caller: &Caller, name: &str) -> Result<Arc<Engine>, Problem> {
+        let engine = self.base(caller, name)?;
+        if caller.key.as_ref().is_some_and(|key| !key.params.filter.is_empty()) {
+            return Err(EngineError::OnlyPart.into());
+        }
+        Ok(engine)
+    }
+
+    /// US dollars that were spent with a key, by now.
+    pub(crate) fn spent_with(&self, key: &Key) -> Result<f64, KeysError> {
+        self.book(&Caller { key: Some(key.clone()) });
+        let spent = self.keys.as_ref().map(Keys::spent).transpose()?;
+        Ok(spent.and_then(|spent| spent.get(&key.id).copied()).unwrap_or_default())
     }
 
     /// What a key spends is counted over all its requests and bases, and what it has spent before counts too.

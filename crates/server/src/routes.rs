@@ -14,7 +14,7 @@ use utoipa::openapi::{Components, InfoBuilder, OpenApi, PathItem};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::api::{ask, bases, counters, files, health, look, passages, runs, search};
+use crate::api::{ask, bases, budget, counters, files, health, look, passages, runs, search, tags};
 use crate::app::App;
 use crate::compat::{dify, mcp, ollama, openai, vectors};
 use crate::guard::{busy, guard, hardened};
@@ -49,6 +49,10 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(look::records))
         .routes(routes!(look::graph))
         .routes(routes!(look::verified))
+        .routes(routes!(tags::classes))
+        .routes(routes!(tags::class))
+        .routes(routes!(tags::pairs))
+        .routes(routes!(budget::budget))
         .routes(routes!(passages::passage))
         .routes(routes!(openai::chat))
         .routes(routes!(openai::models))
@@ -67,6 +71,11 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(files::jobs))
         .routes(routes!(files::job))
         .routes(routes!(files::delete))
+        .routes(routes!(tags::declare))
+        .routes(routes!(tags::rename))
+        .routes(routes!(tags::drop_class))
+        .routes(routes!(tags::declare_pair))
+        .routes(routes!(tags::drop_pair))
         .routes(routes!(look::feedback))
         .routes(routes!(look::revoke));
     let admin = OpenApiRouter::new().routes(routes!(look::export));

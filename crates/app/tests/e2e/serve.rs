@@ -61,6 +61,8 @@ pub(crate) fn body_of(path: &str) -> Value {
         }
         "retrieval" => json!({"knowledge_id": "", "query": "crane"}),
         "fork" => json!({"at": 1, "change": {"text": "x"}}),
+        "tag-pairs" => json!({"colloquial": "crane", "professional": "hoist"}),
+        "{class}" => json!({"covers": "machines"}),
         "feedback" => json!({"run": "last", "verdict": "accept"}),
         _ => json!({}),
     }
@@ -95,11 +97,13 @@ fn every_route_asks_for_its_key() {
             .replace("{source}", &source)
             .replace("{job}", "1")
             .replace("{page}", "1")
+            .replace("{class}", "machine")
             .replace("{id}", "0000000000000000")
             .replace("{*file}", "sent.md")
             .replace("{file}", "sent.md");
         let query = match filled.rsplit('/').next().unwrap() {
             "graph" => "?of=Crane",
+            "tag-pairs" => "?colloquial=crane&professional=hoist",
             "original" | "uploads" | "files" => "?file=docs/open/crane.md",
             _ => "",
         };
@@ -601,4 +605,54 @@ fn the_document_in_the_repository_is_the_servers() {
     let written = Place::new().run_to(0, &["serve", "--openapi"]).stdout;
     let kept = include_str!("../../../../docs/openapi.json");
     assert!(written == kept, "write it anew: cargo run -- serve --openapi > docs/openapi.json");
+}
+
+#[test]
+fn tags_are_declared_and_budgets_told() {
+    let stub = good_stub();
+    let place = with_papers(Place::with(&stub));
+    place.write("pikerag.toml", "[budget]\nusd = 5.0\n[prices.stub]\nprompt = 1.0\ncompletion = 1.0\n[prices.stub-embedding]\nprompt = 0.0\n");
+    let (key, part) = (
+        place.key("ada", &["--scope", "admin", "--cap-usd", "2", "--per-minute", "600"]),
+        place.key("part", &["--scope", "write", "--filter", "folder=open"]),
+    );
+    let serving = place.serve(&[]);
+    let send = |method: &str, path: &str, key: &str, body: &Value| {
+        let bearer = format!("Bearer {key}");
+        let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
+        serving.request(
+            method,
+            &format!("/api/v1/bases/default/{path}"),
+            &headers,
+            body.to_string().as_bytes(),
+        )
+    };
+    let cranes = json!({"covers": "machines that lift", "examples": ["crane"]});
+    assert_eq!(send("PUT", "tags/machine", &key, &cranes).status, 204);
+    assert_eq!(send("PUT", "tags/machine", &part, &cranes).status, 403);
+    assert_eq!(send("PATCH", "tags/machine", &key, &json!({"name": "lifting gear"})).status, 204);
+    let classes = serving.get("/api/v1/bases/default/tags", &key).json();
+    assert_eq!(classes["classes"][0]["class"]["name"], "lifting gear", "{classes}");
+    assert_eq!(send("DELETE", "tags/machine", &key, &json!({})).status, 404);
+    let pair = json!({"colloquial": "lifter", "professional": "crane"});
+    assert_eq!(send("POST", "tag-pairs", &key, &pair).status, 204);
+    let pairs = serving.get("/api/v1/bases/default/tag-pairs", &key).json();
+    assert_eq!(pairs[0]["professional"], "crane", "{pairs}");
+    let gone = send("DELETE", "tag-pairs?colloquial=lifter&professional=crane", &key, &json!({}));
+    assert_eq!(gone.status, 204, "{gone:?}");
+    let before = serving.get("/api/v1/budget", &key).json();
+    assert_eq!(
+        (before["key"]["cap_usd"].clone(), before["key"]["spent_usd"].clone()),
+        (json!(2.0), json!(0.0))
+    );
+    serving.post("/api/v1/bases/default/ask", &key, &question());
+    let after = serving.get("/api/v1/budget", &key).json();
+    let spent = after["key"]["spent_usd"].as_f64().unwrap();
+    assert!(0.0 < spent && after["server"]["spent_usd"].as_f64().unwrap() == spent, "{after}");
+    assert_eq!(after["server"]["cap_usd"], 5.0);
+    let theirs = serving.get("/api/v1/budget", &part).json();
+    assert_eq!(
+        (theirs["server"].clone(), theirs["key"]["spent_usd"].clone()),
+        (Value::Null, json!(0.0))
+    );
 }

@@ -4,7 +4,6 @@
 
 use std::convert::Infallible;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
@@ -88,7 +87,7 @@ pub(crate) async fn upload(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let engine = whole_base(&app, &caller, &base)?;
+    let engine = app.whole_base(&caller, &base)?;
     let range = range(&headers)?;
     let uploads = uploads_of(&engine);
     let most = engine.settings().parser_limits.file_bytes;
@@ -153,16 +152,6 @@ fn range(headers: &HeaderMap) -> Result<Option<(u64, u64, u64)>, Problem> {
     read().map(Some).ok_or_else(bad)
 }
 
-/// Files are of the whole base: who sees a part of it changes none.
-fn whole_base(app: &App, caller: &Caller, base: &str) -> Result<Arc<Engine>, Problem> {
-    let engine = app.base(caller, base)?;
-    let has_filter = |key: &pikerag_engine::keys::Key| !key.params.filter.is_empty();
-    if caller.key.as_ref().is_some_and(has_filter) {
-        return Err(Problem::from(pikerag_engine::EngineError::OnlyPart));
-    }
-    Ok(engine)
-}
-
 fn uploads_of(engine: &Engine) -> Uploads {
     Uploads::beside(&engine.settings().base)
 }
@@ -184,7 +173,7 @@ pub(crate) async fn uploaded(
     Parts(base): Parts<String>,
     Query(WhichUpload { file }): Query<WhichUpload>,
 ) -> Result<Json<Uploaded>, Problem> {
-    let engine = whole_base(&app, &caller, &base)?;
+    let engine = app.whole_base(&caller, &base)?;
     let uploads = uploads_of(&engine);
     let held = uploads.held(&file)?;
     let is_whole = held == 0 && uploads.place(&file)?.is_file();
@@ -210,7 +199,7 @@ pub(crate) async fn index(
     Parts(base): Parts<String>,
     JsonBody(IndexBody { files, retry_refused }): JsonBody<IndexBody>,
 ) -> Result<(StatusCode, Json<Job>), Problem> {
-    let engine = whole_base(&app, &caller, &base)?;
+    let engine = app.whole_base(&caller, &base)?;
     let paths = places(&engine, &files)?;
     let work = Work { paths, prune: false, retry_refused };
     let job = app.begin(&caller, &base, engine, work)?;
@@ -234,7 +223,7 @@ pub(crate) async fn estimate(
     Parts(base): Parts<String>,
     JsonBody(IndexBody { files, .. }): JsonBody<IndexBody>,
 ) -> Result<Json<Value>, Problem> {
-    let engine = whole_base(&app, &caller, &base)?;
+    let engine = app.whole_base(&caller, &base)?;
     let paths = places(&engine, &files)?;
     let request = EstimateRequest { paths, with: Vec::new(), without: Vec::new(), chunking: None };
     // What counts reads files, and cannot be handed from thread to thread.
@@ -254,7 +243,7 @@ pub(crate) async fn jobs(
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
 ) -> Result<Json<Vec<Job>>, Problem> {
-    whole_base(&app, &caller, &base)?;
+    app.whole_base(&caller, &base)?;
     Ok(Json(app.jobs.of(&base)))
 }
 
@@ -268,7 +257,7 @@ pub(crate) async fn job(
     Parts((base, id)): Parts<(String, u64)>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    whole_base(&app, &caller, &base)?;
+    app.whole_base(&caller, &base)?;
     let watched = app.jobs.watch(&base, id);
     let watched = watched.ok_or_else(|| no_such("job", &id.to_string()))?;
     let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
@@ -313,7 +302,7 @@ pub(crate) async fn delete(
         return Err(Problem::new(403, "scope-too-small", Fault::Caller)
             .saying("to forget for good takes a key of scope `admin`"));
     }
-    let engine = whole_base(&app, &caller, &base)?;
+    let engine = app.whole_base(&caller, &base)?;
     let files = engine.files().await?.files;
     let known = files.into_iter().find(|known| known.name == file);
     let place = known.ok_or_else(|| no_such("file", &file))?.path;

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""How does the server bear load? Cold start, memory, searches by several at once, the same while files come, and hundreds of streams.
+
+    cargo bench -p pikerag-store --bench base -- busy      # makes the base: 100,000 chunks, 1,000,000 atoms, all with vectors
+    python3 bench/load.py --program target/release/pikerag --large target/tmp/store-bench-v1-100000x10 --oha ~/.cargo/bin/oha
+
+Queries are embedded by the local model. Streams are answered by a model of this script's, which says the same after two seconds. Prints Markdown, or JSON.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import pathlib
+import random
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import threading
+import time
+import urllib.request
+
+# The embedder whose vectors the made-up ones stand for.
+EMBEDDER = "all-MiniLM-L6-v2"
+SECONDS = 15
+BASE = "/api/v1/bases/default"
+
+
+def word(draw):
+    """Five syllables, the n-th most frequent 1/n times as often as the first: as the texts of the base have them."""
+    rank, text = int(100_000 ** draw.random()) - 1, ""
+    for _ in range(4):
+        text += "bdfgklmnprtvwzjh"[rank % 16] + "aiou"[rank // 16 % 4]
+        rank //= 64
+    return text + "ku"
+
+
+def words(draw, n):
+    return " ".join(word(draw) for _ in range(n))
+
+
+class Server:
+    """The program as a server; `began` seconds after its start it answered."""
+
+    def __init__(self, program, place, offline=True):
+        variables = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "XDG_STATE_HOME": str(place / "state"), "PIKERAG_CONFIG": str(place / "pikerag.toml")}
+        command = [program, *(["--offline"] if offline else []), "--base", "base", "serve", "--port", "0"]
+        started = time.perf_counter()
+        self.process = subprocess.Popen(command, cwd=place, env=variables, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.url = self.process.stdout.readline().split("listening on ")[1].split(";")[0]
+        self.get("/health")
+        self.began = time.perf_counter() - started
+
+    def get(self, path, body=None, method=None, timeout=300):
+        data = body if isinstance(body, bytes) else json.dumps(body).encode() if body else None
+        request = urllib.request.Request(self.url + path, data, {"content-type": "application/json"}, method=method)
+        return json.load(urllib.request.urlopen(request, timeout=timeout))
+
+    def memory(self, what="VmRSS"):
+        """MiB."""
+        told = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(told.split(what + ":")[1].split()[0]) // 1024
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(timeout=90)
+
+
+def loaded(oha, server, bodies, concurrency):
+    """What oha saw: requests a second, milliseconds, and how many were not answered with 200."""
+    command = [oha, "-z", f"{SECONDS}s", "-c", str(concurrency), "--no-tui", "--output-format", "json", "-m", "POST", "-T", "application/json", "-Z", bodies]
+    ran = subprocess.run([*command, f"{server.url}{BASE}/search"], capture_output=True, text=True, timeout=SECONDS * 10, check=True)
+    told = json.loads(ran.stdout)
+    codes, ms = told["statusCodeDistribution"], told["latencyPercentiles"]
+    wrong = sum(count for code, count in codes.items() if code != "200")
+    return {"concurrency": concurrency, "a_second": told["summary"]["requestsPerSec"], "p50_ms": ms["p50"] * 1000, "p99_ms": ms["p99"] * 1000, "wrong": wrong}
+
+
+def searches(oha, server, place, by):
+    draw, bodies = random.Random(7), place / f"{by}.jsonl"
+    bodies.write_text("".join(json.dumps({"query": words(draw, 6), "by": by}) + "\n" for _ in range(5000)))
+    server.get(f"{BASE}/search", {"query": words(draw, 6), "by": by})
+    return [{"by": by, "meanwhile": "", **loaded(oha, server, bodies, concurrency)} for concurrency in (1, 16, 64)]
+
+
+def while_indexing(oha, server, place, by):
+    """Searches of sixteen while files of fifty passages come one after the other."""
+    stop, came, draw = threading.Event(), [], random.Random(8)
+
+    def send():
+        while not stop.is_set():
+            text = "\n\n".join(words(draw, 100) for _ in range(50)).encode()
+            job = server.get(f"{BASE}/files/load-{len(came)}.md", text, "PUT")["job"]
+            while server.get(f"{BASE}/jobs/{job}")["stand"] in ("waiting", "running"):
+                time.sleep(0.05)
+            came.append(job)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    line = loaded(oha, server, place / f"{by}.jsonl", 16)
+    stop.set()
+    sender.join()
+    return {"by": by, "meanwhile": f"{len(came)} files came", **line}
+
+
+async def model(reader, writer):
+    """A chat model that says the same to everybody, after two seconds."""
+    while head := await reader.readuntil(b"\r\n\r\n"):
+        length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+        await reader.readexactly(length)
+        await asyncio.sleep(2)
+        said = json.dumps({"answer": "forty tons", "rationale": "It says so.", "quotes": []})
+        reply = json.dumps({"choices": [{"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 100, "completion_tokens": 10}}).encode()
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(reply), reply))
+        await writer.drain()
+
+
+async def stream(url, question):
+    """Seconds to the end of one stream; it fails unless that is an answer."""
+    host, port = url.split("//")[1].split(":")
+    began = time.perf_counter()
+    reader, writer = await asyncio.open_connection(host, int(port))
+    body = json.dumps({"model": "pikerag/naive-rag", "stream": True, "messages": [{"role": "user", "content": question}]}).encode()
+    writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (host.encode(), len(body), body))
+    told = await asyncio.wait_for(reader.read(), 300)
+    writer.close()
+    assert b" 200 OK" in told[:20] and b"forty tons" in told and b"[DONE]" in told and b'"error"' not in told, told[-2000:]
+    return time.perf_counter() - began
+
+
+async def streams(program, place, n):
+    draw, models = random.Random(9), await asyncio.start_server(model, "127.0.0.1", 0)
+    port = models.sockets[0].getsockname()[1]
+    (place / "pikerag.toml").write_text(f'[chat]\nmodel = "same"\nbase_url = "http://127.0.0.1:{port}/v1"\nin_flight = {n}\n[runs]\nkeep = 1000\n')
+    with await asyncio.to_thread(Server, program, place, False) as server:
+        await stream(server.url, words(draw, 6))
+        idle, began = server.memory(), time.perf_counter()
+        took = await asyncio.gather(*(stream(server.url, words(draw, 6)) for _ in range(n)))
+        whole = time.perf_counter() - began
+        return {"streams": n, "seconds": whole, "slowest": max(took), "idle_mib": idle, "peak_mib": server.memory("VmHWM")}
+
+
+def prepared(large, place):
+    """A copy of the base, whose vectors are said to be the local embedder's."""
+    shutil.copytree(large, place / "base")
+    (place / "pikerag.toml").write_text("")
+    connection = sqlite3.connect(next((place / "base").glob("*.sqlite*")))
+    connection.execute("UPDATE meta SET value = ? WHERE value = 'synthetic'", [EMBEDDER])
+    connection.commit()
+    connection.close()
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--program", required=True)
+    arguments.add_argument("--large", required=True, type=pathlib.Path)
+    arguments.add_argument("--oha", default="oha")
+    arguments.add_argument("--streams", type=int, default=500)
+    arguments.add_argument("--json", action="store_true")
+    given = arguments.parse_args()
+    program = str(pathlib.Path(given.program).resolve())
+    with tempfile.TemporaryDirectory() as folder:
+        place = pathlib.Path(folder)
+        prepared(given.large, place)
+        with Server(program, place) as server:
+            told = {"binary_mib": os.path.getsize(program) >> 20, "start_s": server.began, "idle_mib": server.memory()}
+            began = time.perf_counter()
+            server.get(f"{BASE}/search", {"query": words(random.Random(1), 6)})
+            told |= {"first_search_s": time.perf_counter() - began, "searched_mib": server.memory()}
+            ways = ("words", "meaning", "hybrid", "auto")
+            told["searches"] = [line for by in ways for line in searches(given.oha, server, place, by)]
+            told["searches"] += [while_indexing(given.oha, server, place, by) for by in ("hybrid", "auto")]
+            told["peak_mib"] = server.memory("VmHWM")
+        told["streams"] = asyncio.run(streams(program, place, given.streams))
+    print(json.dumps(told, indent=2) if given.json else markdown(told))
+
+
+def markdown(told):
+    lines = [f"binary {told['binary_mib']} MiB; first byte after {told['start_s'] * 1000:.0f} ms, with {told['idle_mib']} MiB; first search {told['first_search_s']:.1f} s, then {told['searched_mib']} MiB, at most {told['peak_mib']} MiB", ""]
+    lines += ["| search | at once | meanwhile | a second | p50 ms | p99 ms | not 200 |", "| --- | ---: | --- | ---: | ---: | ---: | ---: |"]
+    lines += [f"| {one['by']} | {one['concurrency']} | {one['meanwhile']} | {one['a_second']:.0f} | {one['p50_ms']:.1f} | {one['p99_ms']:.1f} | {one['wrong']} |" for one in told["searches"]]
+    streams = told["streams"]
+    lines += ["", f"{streams['streams']} streams at once: all answered in {streams['seconds']:.1f} s, the slowest in {streams['slowest']:.1f} s; {streams['idle_mib']} MiB before, {streams['peak_mib']} MiB at most"]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+//! What may this caller spend, and what was spent?
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use pikerag_engine::keys::Scope;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::app::{App, Caller};
+use crate::problem::Problem;
+
+/// What may be spent on chat models, and what was.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Budget {
+    /// The key that asks; none where there are no keys.
+    key: Option<OfKey>,
+    /// The server's own, since it came up; for keys of scope `admin` that open all bases.
+    server: Option<OfServer>,
+}
+
+/// What a key is good for, and what was spent with it.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct OfKey {
+    /// Tells it apart.
+    id: String,
+    /// Whose it is, or what for.
+    name: String,
+    /// `read`, `write` or `admin`.
+    scope: &'static str,
+    /// The bases that it opens; all, if none.
+    bases: Vec<String>,
+    /// What of them it shows; all, if empty.
+    filter: String,
+    /// US dollars that may be spent with it over all its life.
+    cap_usd: Option<f64>,
+    /// US dollars that were.
+    spent_usd: f64,
+    /// Requests in a minute.
+    per_minute: Option<u32>,
+}
+
+/// What the server may spend and has spent.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct OfServer {
+    /// US dollars, by `budget.usd`.
+    cap_usd: Option<f64>,
+    /// Tokens, by `budget.tokens`.
+    cap_tokens: Option<u64>,
+    /// Calls, by `budget.calls`.
+    cap_calls: Option<u64>,
+    /// US dollars that were paid, as far as prices are known.
+    spent_usd: f64,
+    /// Tokens of prompts and replies.
+    tokens: u64,
+    /// Calls.
+    calls: u64,
+}
+
+/// What may be spent, and what was: with the key that asks, and by the server.
+#[utoipa::path(get, path = "/api/v1/budget", tag = "budget", responses((status = 200, body = Budget)))]
+pub(crate) async fn budget(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Json<Budget>, Problem> {
+    let key = match &caller.key {
+        None => None,
+        Some(key) => Some(OfKey {
+            id: key.id.clone(),
+            name: key.params.name.clone(),
+            scope: key.params.scope.as_str(),
+            bases: key.params.bases.clone(),
+            filter: key.params.filter.to_string(),
+            cap_usd: key.params.cap_usd,
+            spent_usd: app.spent_with(key)?,
+            per_minute: key.params.per_minute,
+        }),
+    };
+    let may = caller.may(Scope::Admin) && caller.sees_all();
+    let server = app.bases_of(&caller).next().filter(|_| may).map(|(_, engine)| {
+        let (cap, paid) = (engine.settings().cap, engine.cost().total);
+        OfServer {
+            cap_usd: cap.money_usd,
+            cap_tokens: cap.tokens,
+            cap_calls: cap.calls,
+            spent_usd: paid.usd,
+            tokens: paid.prompt_tokens + paid.completion_tokens,
+            calls: paid.calls,
+        }
+    });
+    Ok(Json(Budget { key, server }))
+}

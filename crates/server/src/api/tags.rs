@@ -1,0 +1,161 @@
+//! Classes of tags, their tags, and pairs of a reader's word and the documents'.
+#![expect(unused_qualifications, reason = "what the macro for the document writes")]
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::{Extension, Json};
+use pikerag_engine::TagClassRequest;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::app::{App, Caller};
+use crate::problem::{JsonBody, Parts, Problem, Query};
+
+/// Tags of a class that are listed, at most.
+const MOST: usize = 1000;
+
+/// The classes of tags, with how many tags each has and how often a passage bears one.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/tags", tag = "tags", params(("base" = String, Path)),
+    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+pub(crate) async fn classes(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+) -> Result<Json<Value>, Problem> {
+    Ok(Json(json!(app.base(&caller, &base)?.tag_classes().await?)))
+}
+
+/// A class with its most frequent tags.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/tags/{class}", tag = "tags",
+    params(("base" = String, Path), ("class" = String, Path)),
+    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+pub(crate) async fn class(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, class)): Parts<(String, String)>,
+) -> Result<Json<Value>, Problem> {
+    Ok(Json(json!(app.base(&caller, &base)?.tag_class(&class, MOST).await?)))
+}
+
+/// What belongs to a class.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ClassBody {
+    /// What belongs to it, in a sentence.
+    covers: String,
+    /// Some of its tags.
+    #[serde(default)]
+    examples: Vec<String>,
+}
+
+/// Declares a class, or says anew what belongs to it.
+#[utoipa::path(put, path = "/api/v1/bases/{base}/tags/{class}", tag = "tags",
+    params(("base" = String, Path), ("class" = String, Path)), request_body = ClassBody,
+    responses((status = 204), (status = 400, body = Problem)))]
+pub(crate) async fn declare(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, class)): Parts<(String, String)>,
+    JsonBody(ClassBody { covers, examples }): JsonBody<ClassBody>,
+) -> Result<StatusCode, Problem> {
+    let engine = app.whole_base(&caller, &base)?;
+    engine.add_tag_class(&TagClassRequest { name: class, covers, examples }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Another name.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NameBody {
+    /// The name.
+    name: String,
+}
+
+/// Gives a class another name; its tags stay.
+#[utoipa::path(patch, path = "/api/v1/bases/{base}/tags/{class}", tag = "tags",
+    params(("base" = String, Path), ("class" = String, Path)), request_body = NameBody,
+    responses((status = 204), (status = 404, body = Problem)))]
+pub(crate) async fn rename(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, class)): Parts<(String, String)>,
+    JsonBody(NameBody { name }): JsonBody<NameBody>,
+) -> Result<StatusCode, Problem> {
+    app.whole_base(&caller, &base)?.rename_tag_class(&class, &name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Drops a class with its tags, for good.
+#[utoipa::path(delete, path = "/api/v1/bases/{base}/tags/{class}", tag = "tags",
+    params(("base" = String, Path), ("class" = String, Path)),
+    responses((status = 204), (status = 404, body = Problem)))]
+pub(crate) async fn drop_class(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, class)): Parts<(String, String)>,
+) -> Result<StatusCode, Problem> {
+    app.whole_base(&caller, &base)?.drop_tag_class(&class).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Pairs of a reader's word and the documents'.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/tag-pairs", tag = "tags", params(("base" = String, Path)),
+    responses((status = 200, body = Vec<Object>), (status = 404, body = Problem)))]
+pub(crate) async fn pairs(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+) -> Result<Json<Value>, Problem> {
+    Ok(Json(json!(app.base(&caller, &base)?.tag_pairs().await?)))
+}
+
+/// A reader's word, and what the documents say for it.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PairBody {
+    /// The reader's word.
+    colloquial: String,
+    /// The documents' word.
+    professional: String,
+    /// The class that it belongs to, where there is one.
+    #[serde(default)]
+    class: String,
+}
+
+/// Declares a pair.
+#[utoipa::path(post, path = "/api/v1/bases/{base}/tag-pairs", tag = "tags", params(("base" = String, Path)),
+    request_body = PairBody, responses((status = 204), (status = 400, body = Problem)))]
+pub(crate) async fn declare_pair(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+    JsonBody(PairBody { colloquial, professional, class }): JsonBody<PairBody>,
+) -> Result<StatusCode, Problem> {
+    let engine = app.whole_base(&caller, &base)?;
+    engine.add_tag_pair(&colloquial, &professional, &class).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Which pair.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct WhichPair {
+    /// The reader's word.
+    colloquial: String,
+    /// The documents' word.
+    professional: String,
+}
+
+/// Drops a pair.
+#[utoipa::path(delete, path = "/api/v1/bases/{base}/tag-pairs", tag = "tags", params(("base" = String, Path), WhichPair),
+    responses((status = 204), (status = 404, body = Problem)))]
+pub(crate) async fn drop_pair(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+    Query(WhichPair { colloquial, professional }): Query<WhichPair>,
+) -> Result<StatusCode, Problem> {
+    app.whole_base(&caller, &base)?.drop_tag_pair(&colloquial, &professional).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
