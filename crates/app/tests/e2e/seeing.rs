@@ -167,7 +167,7 @@ fn told_beyond(papers: &[Paper], seen: &Seen, about: usize, way: usize) {
                 .replace("{page}", "1")
                 .replace("{id}", "0");
             for query in ["", "?of=Ada&depth=3", "?limit=1000"] {
-                let mut body = body_of(&path);
+                let mut body = body_of(&method, &path);
                 for name in ["question", "query"] {
                     if let Some(asked) = body.get_mut(name) {
                         *asked = json!(question);

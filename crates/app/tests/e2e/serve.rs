@@ -49,7 +49,7 @@ pub(crate) fn table(serving: &Serving) -> Vec<(String, String, Option<String>)> 
 }
 
 /// A body that the route understands.
-pub(crate) fn body_of(path: &str) -> Value {
+pub(crate) fn body_of(method: &str, path: &str) -> Value {
     match path.rsplit('/').next().unwrap() {
         "search" => json!({"query": "crane"}),
         "ask" => question(),
@@ -62,6 +62,7 @@ pub(crate) fn body_of(path: &str) -> Value {
         "retrieval" => json!({"knowledge_id": "", "query": "crane"}),
         "fork" => json!({"at": 1, "change": {"text": "x"}}),
         "tag-pairs" => json!({"colloquial": "crane", "professional": "hoist"}),
+        "{class}" if method == "PATCH" => json!({"name": "machine"}),
         "{class}" => json!({"covers": "machines"}),
         "feedback" => json!({"run": "last", "verdict": "accept"}),
         _ => json!({}),
@@ -112,7 +113,7 @@ fn every_route_asks_for_its_key() {
             let bearer = key.map(|key| format!("Bearer {key}"));
             let mut headers = vec![("Content-Type", "application/json")];
             headers.extend(bearer.as_deref().map(|bearer| ("Authorization", bearer)));
-            serving.request(&method, &url, &headers, body_of(&path).to_string().as_bytes())
+            serving.request(&method, &url, &headers, body_of(&method, &path).to_string().as_bytes())
         };
         let told = |reply: &crate::serving::Reply| format!("{method} {url} {scope:?}: {reply:?}");
         let Some(scope) = &scope else {
@@ -242,7 +243,7 @@ fn a_key_with_a_filter_never_sees_beyond_it() {
             let bearer = format!("Bearer {key}");
             let headers =
                 [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
-            let body = body_of(&path).to_string();
+            let body = body_of(&method, &path).to_string();
             let reply =
                 serving.request(&method, &format!("{filled}{query}"), &headers, body.as_bytes());
             assert!(
