@@ -4,27 +4,37 @@
     cargo bench -p pikerag-store --bench base -- busy      # makes the base: 100,000 chunks, 1,000,000 atoms, all with vectors
     python3 bench/load.py --program target/release/pikerag --large target/tmp/store-bench-v1-100000x10 --oha ~/.cargo/bin/oha
 
-Queries are embedded by the local model. Streams are answered by a model of this script's, which says the same after two seconds. Prints Markdown, or JSON.
+Models are this script's: an embedder that answers at once, and a chat model that says the same to everybody after two seconds. Prints Markdown, or JSON.
 """
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import pathlib
+import queue
 import random
 import shutil
-import sqlite3
 import subprocess
 import tempfile
 import threading
 import time
 import urllib.request
 
-# The embedder whose vectors the made-up ones stand for.
-EMBEDDER = "all-MiniLM-L6-v2"
+# The embedder of the base, and the numbers of its vectors.
+EMBEDDER, DIMENSIONS = "synthetic", 384
 SECONDS = 15
 BASE = "/api/v1/bases/default"
+
+
+def unit(draw):
+    vector = [draw.gauss(0, 1) for _ in range(DIMENSIONS)]
+    length = sum(x * x for x in vector) ** 0.5
+    return [round(x / length, 6) for x in vector]
+
+
+VECTORS = [unit(random.Random(seed)) for seed in range(64)]
 
 
 def word(draw):
@@ -43,9 +53,9 @@ def words(draw, n):
 class Server:
     """The program as a server; `began` seconds after its start it answered."""
 
-    def __init__(self, program, place, offline=True):
+    def __init__(self, program, place):
         variables = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "XDG_STATE_HOME": str(place / "state"), "PIKERAG_CONFIG": str(place / "pikerag.toml")}
-        command = [program, *(["--offline"] if offline else []), "--base", "base", "serve", "--port", "0"]
+        command = [program, "--base", "base", "serve", "--port", "0"]
         started = time.perf_counter()
         self.process = subprocess.Popen(command, cwd=place, env=variables, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.url = self.process.stdout.readline().split("listening on ")[1].split(";")[0]
@@ -95,8 +105,7 @@ def while_indexing(oha, server, place, by):
         while not stop.is_set():
             text = "\n\n".join(words(draw, 100) for _ in range(50)).encode()
             job = server.get(f"{BASE}/files/load-{len(came)}.md", text, "PUT")["job"]
-            while server.get(f"{BASE}/jobs/{job}")["stand"] in ("waiting", "running"):
-                time.sleep(0.05)
+            finished(server, job)
             came.append(job)
 
     sender = threading.Thread(target=send)
@@ -107,16 +116,40 @@ def while_indexing(oha, server, place, by):
     return {"by": by, "meanwhile": f"{len(came)} files came", **line}
 
 
+def embedded(n):
+    """So many vectors, of a few that were drawn beforehand."""
+    data = [{"index": at, "embedding": random.choice(VECTORS)} for at in range(n)]
+    return {"data": data, "usage": {"prompt_tokens": n}}
+
+
 async def model(reader, writer):
-    """A chat model that says the same to everybody, after two seconds."""
-    while head := await reader.readuntil(b"\r\n\r\n"):
-        length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
-        await reader.readexactly(length)
-        await asyncio.sleep(2)
-        said = json.dumps({"answer": "forty tons", "rationale": "It says so.", "quotes": []})
-        reply = json.dumps({"choices": [{"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 100, "completion_tokens": 10}}).encode()
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(reply), reply))
-        await writer.drain()
+    """A chat model that says the same to everybody after two seconds, and an embedder."""
+    with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+            body = json.loads(await reader.readexactly(length))
+            if "input" in body:
+                told = embedded(len(body["input"]))
+            else:
+                await asyncio.sleep(2)
+                said = json.dumps({"answer": "forty tons", "rationale": "It says so.", "quotes": []})
+                told = {"choices": [{"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 100, "completion_tokens": 10}}
+            reply = json.dumps(told).encode()
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(reply), reply))
+            await writer.drain()
+
+
+def models():
+    """The address of both, on a thread of their own."""
+    loop, found = asyncio.new_event_loop(), queue.Queue()
+
+    async def serve():
+        server = await asyncio.start_server(model, "127.0.0.1", 0, backlog=1024)
+        found.put(server.sockets[0].getsockname()[1])
+        await server.serve_forever()
+
+    threading.Thread(target=loop.run_until_complete, args=[serve()], daemon=True).start()
+    return f"http://127.0.0.1:{found.get()}/v1"
 
 
 async def stream(url, question):
@@ -132,26 +165,33 @@ async def stream(url, question):
     return time.perf_counter() - began
 
 
-async def streams(program, place, n):
-    draw, models = random.Random(9), await asyncio.start_server(model, "127.0.0.1", 0)
-    port = models.sockets[0].getsockname()[1]
-    (place / "pikerag.toml").write_text(f'[chat]\nmodel = "same"\nbase_url = "http://127.0.0.1:{port}/v1"\nin_flight = {n}\n[runs]\nkeep = 1000\n')
-    with await asyncio.to_thread(Server, program, place, False) as server:
-        await stream(server.url, words(draw, 6))
-        idle, began = server.memory(), time.perf_counter()
-        took = await asyncio.gather(*(stream(server.url, words(draw, 6)) for _ in range(n)))
-        whole = time.perf_counter() - began
-        return {"streams": n, "seconds": whole, "slowest": max(took), "idle_mib": idle, "peak_mib": server.memory("VmHWM")}
+async def streams(server, n):
+    draw = random.Random(9)
+    await stream(server.url, words(draw, 6))
+    idle, began = server.memory(), time.perf_counter()
+    took = await asyncio.gather(*(stream(server.url, words(draw, 6)) for _ in range(n)))
+    whole = time.perf_counter() - began
+    return {"streams": n, "seconds": whole, "slowest": max(took), "idle_mib": idle, "peak_mib": server.memory("VmHWM")}
 
 
-def prepared(large, place):
-    """A copy of the base, whose vectors are said to be the local embedder's."""
+def caught_up(server):
+    """Seconds for what the base leaves to indexing, a sentence and a title for each chunk: once, so that files that come are all there is to do."""
+    began = time.perf_counter()
+    finished(server, server.get(f"{BASE}/files/first.md", b"# First\n\nThe first.\n", "PUT")["job"])
+    return time.perf_counter() - began
+
+
+def finished(server, job):
+    while (stand := server.get(f"{BASE}/jobs/{job}")["stand"]) in ("waiting", "running"):
+        time.sleep(0.05)
+    assert stand == "done", server.get(f"{BASE}/jobs/{job}")
+
+
+def prepared(large, place, n):
     shutil.copytree(large, place / "base")
-    (place / "pikerag.toml").write_text("")
-    connection = sqlite3.connect(next((place / "base").glob("*.sqlite*")))
-    connection.execute("UPDATE meta SET value = ? WHERE value = 'synthetic'", [EMBEDDER])
-    connection.commit()
-    connection.close()
+    url = models()
+    settings = f'[chat]\nmodel = "same"\nbase_url = "{url}"\nin_flight = {n}\n[embed]\nmodel = "{EMBEDDER}"\nbase_url = "{url}"\n[index]\natoms = ["sentences"]\n'
+    (place / "pikerag.toml").write_text(settings)
 
 
 def main():
@@ -165,22 +205,27 @@ def main():
     program = str(pathlib.Path(given.program).resolve())
     with tempfile.TemporaryDirectory() as folder:
         place = pathlib.Path(folder)
-        prepared(given.large, place)
+        prepared(given.large, place, given.streams)
         with Server(program, place) as server:
             told = {"binary_mib": os.path.getsize(program) >> 20, "start_s": server.began, "idle_mib": server.memory()}
             began = time.perf_counter()
             server.get(f"{BASE}/search", {"query": words(random.Random(1), 6)})
             told |= {"first_search_s": time.perf_counter() - began, "searched_mib": server.memory()}
+            told["caught_up_s"] = caught_up(server)
+            told["peak_mib"] = server.memory("VmHWM")
+        with Server(program, place) as server:
+            server.get(f"{BASE}/search", {"query": words(random.Random(1), 6)})
             ways = ("words", "meaning", "hybrid", "auto")
             told["searches"] = [line for by in ways for line in searches(given.oha, server, place, by)]
             told["searches"] += [while_indexing(given.oha, server, place, by) for by in ("hybrid", "auto")]
-            told["peak_mib"] = server.memory("VmHWM")
-        told["streams"] = asyncio.run(streams(program, place, given.streams))
+            told["loaded_mib"] = server.memory("VmHWM")
+        with Server(program, place) as server:
+            told["streams"] = asyncio.run(streams(server, given.streams))
     print(json.dumps(told, indent=2) if given.json else markdown(told))
 
 
 def markdown(told):
-    lines = [f"binary {told['binary_mib']} MiB; first byte after {told['start_s'] * 1000:.0f} ms, with {told['idle_mib']} MiB; first search {told['first_search_s']:.1f} s, then {told['searched_mib']} MiB, at most {told['peak_mib']} MiB", ""]
+    lines = [f"binary {told['binary_mib']} MiB; first byte after {told['start_s'] * 1000:.0f} ms, with {told['idle_mib']} MiB; first search {told['first_search_s']:.1f} s, then {told['searched_mib']} MiB; under all searches below at most {told['loaded_mib']} MiB; indexing 100,000 sentences and titles took {told['caught_up_s']:.0f} s and at most {told['peak_mib']} MiB", ""]
     lines += ["| search | at once | meanwhile | a second | p50 ms | p99 ms | not 200 |", "| --- | ---: | --- | ---: | ---: | ---: | ---: |"]
     lines += [f"| {one['by']} | {one['concurrency']} | {one['meanwhile']} | {one['a_second']:.0f} | {one['p50_ms']:.1f} | {one['p99_ms']:.1f} | {one['wrong']} |" for one in told["searches"]]
     streams = told["streams"]

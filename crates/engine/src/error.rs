@@ -10,7 +10,7 @@ use pikerag_coordinate::ingest::FileError;
 use pikerag_coordinate::methods::BadParameter;
 use pikerag_coordinate::{SolveError, UnknownMethod};
 use pikerag_eval::EvalError;
-use pikerag_knowledge::{Filter, Millis, ModelError, Role, RunId, RunState, StoreError};
+use pikerag_knowledge::{Filter, Millis, Misfit, ModelError, Role, RunId, RunState, StoreError};
 use pikerag_parse::ParseError;
 use pikerag_prompt::{AskError, MarkupError};
 use pikerag_retrieve::{RetrieveError, UnknownSearch};
@@ -62,6 +62,12 @@ pub enum EngineError {
     /// Something of a file cannot be had.
     #[error("{file}: {source}")]
     File { file: String, source: FileError },
+    /// A passage that is to be mended is not in a document's reading once.
+    #[error(transparent)]
+    Misfit(#[from] Misfit),
+    /// The file has no correction of this number.
+    #[error("there is no correction {number}")]
+    NoCorrection { number: usize },
     /// There is no such backup.
     #[error("{path} is not there")]
     NoBackup { path: PathBuf },
@@ -311,6 +317,8 @@ impl EngineError {
                 "no-such-page"
             }
             Self::File { .. } => "file-not-read",
+            Self::Misfit(_) => "misfit",
+            Self::NoCorrection { .. } => "no-such-correction",
             Self::NoBackup { .. } => "no-such-backup",
             Self::RunForgotten { .. } => "run-forgotten",
             Self::Store(error) | Self::Solve(SolveError::Store(error)) => base_failed(error),

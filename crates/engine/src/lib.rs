@@ -24,6 +24,7 @@
 //! crate reads the environment ([`settings`]) and starts processes ([`sandbox`]); it never prints.
 
 mod chart;
+mod corrected;
 mod costs;
 mod engine;
 mod error;

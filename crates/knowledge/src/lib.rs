@@ -3,6 +3,7 @@
 
 pub mod answer;
 pub mod class;
+pub mod correction;
 pub mod distilled;
 pub mod document;
 mod error_chain;
@@ -27,6 +28,7 @@ pub mod worked;
 
 pub use answer::{Answer, AnswerForm, Check, Citation, Context, ContextChunk, Question, WrittenBy};
 pub use class::{Level, TaskClass, UnknownClass, UnknownLevel};
+pub use correction::{Correction, Misfit};
 pub use distilled::{
     Child, Community, Entity, EntityMention, Extraction, Generation, LongDescription, Outline,
     OutlineEntity, OutlineRelation, Relation, RelationMention, Report, SaidKey, Structure, Summary,

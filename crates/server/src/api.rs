@@ -8,6 +8,7 @@ pub(crate) mod files;
 pub(crate) mod health;
 pub(crate) mod look;
 pub(crate) mod passages;
+pub(crate) mod reading;
 pub(crate) mod runs;
 pub(crate) mod search;
 pub(crate) mod tags;

@@ -124,7 +124,7 @@ fn judged(code: &str, error: &EngineError) -> (u16, Fault) {
         code if code.starts_with("no-such-") => (404, Fault::Caller),
         "only-part" => (403, Fault::Caller),
         "over-budget" => (402, Fault::Caller),
-        "nothing-admitted" | "run-not-answered" | "unclear-run" | "run-diverged"
+        "misfit" | "nothing-admitted" | "run-not-answered" | "unclear-run" | "run-diverged"
         | "no-embedder" | "no-reranker" => (409, Fault::Caller),
         "no-model"
         | "no-log-probabilities"

@@ -14,7 +14,9 @@ use utoipa::openapi::{Components, InfoBuilder, OpenApi, PathItem};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::api::{ask, bases, budget, counters, files, health, look, passages, runs, search, tags};
+use crate::api::{
+    ask, bases, budget, counters, files, health, look, passages, reading, runs, search, tags,
+};
 use crate::app::App;
 use crate::compat::{dify, mcp, ollama, openai, vectors};
 use crate::guard::{busy, guard, hardened};
@@ -44,6 +46,7 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(look::source))
         .routes(routes!(look::chunk))
         .routes(routes!(look::page))
+        .routes(routes!(reading::reading))
         .routes(routes!(look::original))
         .routes(routes!(look::files))
         .routes(routes!(look::records))
@@ -71,6 +74,8 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(files::jobs))
         .routes(routes!(files::job))
         .routes(routes!(files::delete))
+        .routes(routes!(reading::correct))
+        .routes(routes!(reading::take_back))
         .routes(routes!(tags::declare))
         .routes(routes!(tags::rename))
         .routes(routes!(tags::drop_class))

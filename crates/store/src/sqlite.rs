@@ -7,6 +7,7 @@ mod busy;
 mod check;
 mod claims;
 mod codes;
+mod corrections;
 mod counts;
 mod distil;
 mod export;
@@ -94,8 +95,7 @@ struct Inner {
     /// Told from other bases that may once have stood in this folder.
     identity: String,
     readers: Mutex<Vec<Connection>>,
-    /// Closed last: only the last connection folds the write-ahead log into the database. `None` where nothing
-    /// can be written.
+    /// Closed last: only the last connection folds the log into the database. `None` where nothing can be written.
     writer: Option<Mutex<Connection>>,
     fulltext: Mutex<Option<Arc<FullText>>>,
     vectors: codes::Loaded,

@@ -206,3 +206,86 @@ fn a_page_is_shown_as_people_see_it() {
     let text = serving.get(&format!("{BASE}/sources/{note}/pages/1"), &whole);
     assert_eq!((text.status, text.json()["code"].as_str()), (422, Some("file-not-read")));
 }
+
+#[test]
+fn what_was_read_wrongly_is_mended_and_stays_so() {
+    let place = Place::new();
+    let pages: [&[&str]; 2] = [
+        &["The crane Quillw0rt lifts forty tons."],
+        &["It was built in Varnsund by the crane yard."],
+    ];
+    place.write("docs/manual.pdf", pdf(&pages));
+    place.run_to(0, &["--offline", "--base", "base", "index", "docs"]);
+    let serving = place.serve(&["--offline"]);
+    let of = |serving: &Serving| {
+        serving.get(&format!("{BASE}/sources"), "").json()[0]["id"].as_str().unwrap().to_owned()
+    };
+    let source = of(&serving);
+    let correct = |serving: &Serving, old: &str, new: &str| {
+        let path = format!("{BASE}/sources/{}/corrections", of(serving));
+        serving.post(&path, "", &json!({"old": old, "new": new}))
+    };
+    for (old, status) in [("Quillwort", 409), ("crane", 409), (" ", 409)] {
+        let reply = correct(&serving, old, "x");
+        assert_eq!(
+            (reply.status, reply.json()["code"].as_str()),
+            (status, Some("misfit")),
+            "{old}"
+        );
+    }
+    let mended = correct(&serving, "Quillw0rt lifts", "Quillwort hardly lifts");
+    assert_eq!(job(&serving, &mended)["stand"], "done");
+    assert!(finds(&serving, "Quillwort") && !finds(&serving, "Quillw0rt"));
+    // What stands behind it keeps its page and its place.
+    let hits = serving.post(&format!("{BASE}/search"), "", &json!({"query": "Varnsund"})).json();
+    let boxes = hits["hits"][0]["chunk"]["boxes"].as_array().unwrap().clone();
+    let last = boxes.last().unwrap();
+    let text = serving.get(&format!("{BASE}/sources/{source}/reading"), "").json();
+    let at = |name: &str| usize::try_from(last["span"][name].as_u64().unwrap()).unwrap();
+    let under =
+        text["text"].as_str().unwrap().get(at("start")..at("end")).unwrap().trim().to_owned();
+    assert_eq!((under.as_str(), last["page"].as_u64()), (pages[1][0], Some(2)), "{boxes:?}");
+    assert_eq!(text["corrections"][0]["old"], "Quillw0rt lifts");
+    drop(serving);
+    // Whoever reads it again, the correction is made; also where the file moved.
+    std::fs::rename(place.path("docs/manual.pdf"), place.path("docs/moved.pdf")).unwrap();
+    place.run_to(0, &["--offline", "--base", "base", "index", "--prune", "docs"]);
+    let serving = place.serve(&["--offline"]);
+    assert!(finds(&serving, "Quillwort") && !finds(&serving, "Quillw0rt"));
+    let again = serving.post(&format!("{BASE}/index"), "", &json!({"files": [], "reread": true}));
+    assert_eq!(again.status, 202);
+    drop(serving);
+    // A newer version that says something else there: told, and read as it is.
+    place.write("docs/moved.pdf", pdf(&[&["The crane Brindlewick lifts fifty tons."]]));
+    let newer = place.run_to(0, &["--offline", "--base", "base", "index", "docs"]);
+    assert!(
+        newer.stderr.contains("Quillw0rt") && newer.stderr.contains("not made"),
+        "{}",
+        newer.stderr
+    );
+    let serving = place.serve(&["--offline"]);
+    assert!(finds(&serving, "Brindlewick"));
+    // Taken back, and read as the file has it.
+    let path = format!("{BASE}/sources/{}/corrections", of(&serving));
+    assert_eq!(serving.request("DELETE", &format!("{path}/2"), &[], b"").status, 404);
+    let back = serving.request("DELETE", &format!("{path}/1"), &[], b"");
+    assert_eq!(
+        (job(&serving, &back)["stand"].clone(), back.json()["corrections"].clone()),
+        (json!("done"), json!([]))
+    );
+    // Forgotten with its file, to the last byte.
+    let secret = correct(&serving, "fifty", "Zyxwortcanary");
+    assert_eq!(job(&serving, &secret)["stand"], "done");
+    drop(serving);
+    place.run_to(0, &["--offline", "--base", "base", "delete", "--forget", "docs/moved.pdf"]);
+    for entry in walkdir::WalkDir::new(place.path("base")) {
+        let entry = entry.unwrap();
+        if entry.file_type().is_file() {
+            let bytes = std::fs::read(entry.path()).unwrap();
+            for word in ["Zyxwortcanary", "Quillw0rt"] {
+                let held = bytes.windows(word.len()).any(|window| window == word.as_bytes());
+                assert!(!held, "{word}: {}", entry.path().display());
+            }
+        }
+    }
+}

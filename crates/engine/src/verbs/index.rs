@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::feedback::stale;
 use super::original::KeptOriginals;
 use super::progress::{OnProgress, Progress};
+use crate::corrected::CorrectedReader;
 use crate::engine::{Cost, Engine};
 use crate::error::Result;
 use crate::files::{self, Found};
@@ -92,7 +93,8 @@ impl Engine {
         let names = self.settled_names(&base).await?;
         let mut found = files::find(&request.paths, &names);
         let mut tools = self.tools(&base).await?;
-        tools.reader = Arc::new(self.reader_at(names.root()));
+        tools.reader =
+            Arc::new(CorrectedReader { inner: self.reader_at(names.root()), base: base.clone() });
         let mut params = self.ingest_params(&request.with, &request.without, request.chunking);
         self.tell_notices(request.progress);
         let places: Vec<PathBuf> = found.files.iter().map(|file| names.place(file)).collect();

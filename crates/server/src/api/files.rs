@@ -188,6 +188,8 @@ pub(crate) struct IndexBody {
     files: Vec<String>,
     /// Whether what models refused before is asked again.
     retry_refused: bool,
+    /// Whether files are read again though they are as they were: a program that helps to read them came.
+    reread: bool,
 }
 
 /// Indexes what was sent: all that waits, or what failed once more.
@@ -197,10 +199,13 @@ pub(crate) async fn index(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
-    JsonBody(IndexBody { files, retry_refused }): JsonBody<IndexBody>,
+    JsonBody(IndexBody { files, retry_refused, reread }): JsonBody<IndexBody>,
 ) -> Result<(StatusCode, Json<Job>), Problem> {
     let engine = app.whole_base(&caller, &base)?;
     let paths = places(&engine, &files)?;
+    if reread {
+        engine.read_again(&paths).await?;
+    }
     let work = Work { paths, prune: false, retry_refused };
     let job = app.begin(&caller, &base, engine, work)?;
     Ok((StatusCode::ACCEPTED, Json(job)))

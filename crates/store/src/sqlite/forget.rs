@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use self::traces::{Found, Traces};
 use super::codes::sets;
-use super::{Base, DATABASE, Inner, advance, counter, locked, put, rows};
+use super::{Base, DATABASE, Inner, advance, corrections, counter, locked, put, rows};
 use crate::error::{BaseProblem, Context};
 use crate::fulltext::WRITING;
 
@@ -71,6 +71,7 @@ impl Base {
                 found.remove(tx, now)?;
                 for file in &files {
                     let chunks = put::chunks_of_file(tx, file)?;
+                    corrections::forget(tx, file)?;
                     tx.execute("DELETE FROM files WHERE path = ?1", [file])?;
                     put::forget(tx, chunks.into_iter())?;
                 }

@@ -8,7 +8,7 @@ use pikerag_knowledge::{
 use rusqlite::{OptionalExtension, params};
 
 use crate::error::Context;
-use crate::sqlite::{Base, put, records, rows};
+use crate::sqlite::{Base, corrections, put, records, rows};
 
 #[async_trait]
 impl CorpusWriter for Base {
@@ -51,6 +51,7 @@ impl CorpusWriter for Base {
         self.writing("deleting a file", move |tx| {
             let chunks = put::chunks_of_file(tx, &path)?;
             let deleted = tx.execute("DELETE FROM files WHERE path = ?1", [&path])?;
+            corrections::leave(tx, &path)?;
             if !chunks.is_empty() {
                 put::forget(tx, chunks.iter().copied())?;
             }

@@ -1,0 +1,97 @@
+//! What was read of a document, and what people mend in it.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::{Extension, Json};
+use pikerag_engine::knowledge::SourceId;
+use pikerag_engine::{CorrectRequest, CorrectionsResponse};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::look::no_such;
+use crate::app::{App, Caller};
+use crate::jobs::Work;
+use crate::problem::{JsonBody, Parts, Problem};
+
+/// The text that was read of a document, in which the spans of its passages count, and the corrections of its file.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/sources/{source}/reading", tag = "reading",
+    params(("base" = String, Path), ("source" = String, Path)),
+    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+pub(crate) async fn reading(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, source)): Parts<(String, String)>,
+) -> Result<Json<Value>, Problem> {
+    let engine = app.base(&caller, &base)?;
+    Ok(Json(json!(engine.reading(id_of(&source)?).await?)))
+}
+
+fn id_of(source: &str) -> Result<SourceId, Problem> {
+    source.parse().map_err(|_| no_such("source", source))
+}
+
+/// A passage that was read wrongly.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CorrectionBody {
+    /// As it was read; it stands in the document once, within one paragraph or cell.
+    #[schema(min_length = 1)]
+    old: String,
+    /// As it should have been read; empty for what is not there.
+    new: String,
+}
+
+/// The corrections of a file now, and the job that reads it again.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Corrected {
+    /// In the order in which they are made.
+    #[schema(value_type = Vec<Object>)]
+    corrections: Value,
+    /// The job.
+    job: u64,
+}
+
+/// Mends a passage of a document; its file is read again with all corrections, now and whenever it is read.
+#[utoipa::path(post, path = "/api/v1/bases/{base}/sources/{source}/corrections", tag = "reading",
+    params(("base" = String, Path), ("source" = String, Path)), request_body = CorrectionBody,
+    responses((status = 202, body = Corrected), (status = 404, body = Problem), (status = 409, body = Problem)))]
+pub(crate) async fn correct(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, source)): Parts<(String, String)>,
+    JsonBody(CorrectionBody { old, new }): JsonBody<CorrectionBody>,
+) -> Result<(StatusCode, Json<Corrected>), Problem> {
+    let engine = app.whole_base(&caller, &base)?;
+    let by = caller.key.as_ref().map(|key| key.params.name.clone());
+    let request = CorrectRequest { source: id_of(&source)?, old, new, by };
+    let corrected = engine.correct(&request).await?;
+    again(&app, &caller, &base, corrected)
+}
+
+/// Takes a correction back, by its number from 1; the file is read again without it.
+#[utoipa::path(delete, path = "/api/v1/bases/{base}/sources/{source}/corrections/{number}", tag = "reading",
+    params(("base" = String, Path), ("source" = String, Path), ("number" = usize, Path, minimum = 1)),
+    responses((status = 202, body = Corrected), (status = 404, body = Problem)))]
+pub(crate) async fn take_back(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, source, number)): Parts<(String, String, usize)>,
+) -> Result<(StatusCode, Json<Corrected>), Problem> {
+    let engine = app.whole_base(&caller, &base)?;
+    let corrected = engine.take_back_correction(id_of(&source)?, number).await?;
+    again(&app, &caller, &base, corrected)
+}
+
+/// Indexes the file of a correction.
+fn again(
+    app: &App,
+    caller: &Caller,
+    base: &str,
+    CorrectionsResponse { file, corrections }: CorrectionsResponse,
+) -> Result<(StatusCode, Json<Corrected>), Problem> {
+    let engine = app.whole_base(caller, base)?;
+    let work = Work { paths: vec![file], ..Work::default() };
+    let job = app.begin(caller, base, engine, work)?.id();
+    Ok((StatusCode::ACCEPTED, Json(Corrected { corrections: json!(corrections), job })))
+}

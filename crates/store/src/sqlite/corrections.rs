@@ -1,0 +1,131 @@
+//! Where is kept what people mended in the reading of files? A row for each, by file and in order.
+
+use pikerag_knowledge::{Correction, SourceId, StoreError};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+
+use super::put::json;
+use super::{Base, rows};
+
+impl Base {
+    /// The corrections of a file, in order. A file that has none of its own takes those of another with the same bytes: it moved.
+    ///
+    /// # Errors
+    /// The base cannot be read; where it moved, it cannot be written.
+    pub async fn corrections(&self, file: &str, hash: &str) -> Result<Vec<Correction>, StoreError> {
+        let (path, bytes) = (file.to_owned(), hash.to_owned());
+        let looking = move |connection: &Connection| of_file(connection, &path, &bytes);
+        let (all, is_own) = self.looking("reading corrections", looking).await?;
+        if !is_own {
+            let (file, hash) = (file.to_owned(), hash.to_owned());
+            self.writing("taking corrections along", move |tx| adopt(tx, &file, &hash)).await?;
+        }
+        Ok(all)
+    }
+
+    /// Keeps all corrections of a file, in place of those that it had; it is read again the next time it is indexed.
+    ///
+    /// # Errors
+    /// The base cannot be written.
+    pub async fn put_corrections(
+        &self,
+        file: &str,
+        hash: &str,
+        all: Vec<Correction>,
+    ) -> Result<(), StoreError> {
+        let (file, hash) = (file.to_owned(), hash.to_owned());
+        self.writing("keeping corrections", move |tx| {
+            tx.execute("DELETE FROM corrections WHERE file = ?1", [&file])?;
+            for (place, correction) in (1i64..).zip(&all) {
+                tx.prepare_cached("INSERT INTO corrections VALUES (?1, ?2, ?3, ?4)")?
+                    .execute(params![file, place, hash, json(correction)?])?;
+            }
+            tx.execute("UPDATE files SET recipe = '' WHERE path = ?1", [&file]).map(drop)
+        })
+        .await
+    }
+
+    /// Has these files read again the next time they are indexed, though they are as they were; how many of them are there.
+    ///
+    /// # Errors
+    /// The base cannot be written.
+    pub async fn read_again(&self, files: &[String]) -> Result<usize, StoreError> {
+        let files = files.to_vec();
+        self.writing("marking files to be read again", move |tx| {
+            let mut mark = tx.prepare_cached("UPDATE files SET recipe = '' WHERE path = ?1")?;
+            files.iter().map(|file| mark.execute([file])).sum()
+        })
+        .await
+    }
+
+    /// The text of a document as it was read.
+    ///
+    /// # Errors
+    /// The base cannot be read.
+    pub async fn text_of(&self, source: SourceId) -> Result<Option<String>, StoreError> {
+        self.looking("reading a document's text", move |connection| {
+            connection
+                .prepare_cached("SELECT text FROM sources WHERE id = ?1")?
+                .query_row([source.0.cast_signed()], |row| row.get(0))
+                .optional()
+        })
+        .await
+    }
+}
+
+/// A file takes the corrections of its bytes along; where it had another name before, nothing stays under that.
+fn adopt(tx: &Transaction<'_>, file: &str, hash: &str) -> rusqlite::Result<()> {
+    tx.execute(
+        "INSERT INTO corrections SELECT ?1, place, hash, correction FROM corrections WHERE file =
+             (SELECT file FROM corrections WHERE hash = ?2 ORDER BY file LIMIT 1)",
+        [file, hash],
+    )?;
+    tx.execute(
+        "DELETE FROM corrections
+         WHERE hash = ?2 AND file <> ?1 AND file NOT IN (SELECT path FROM files)",
+        [file, hash],
+    )
+    .map(drop)
+}
+
+/// A file goes, and may come back; what another name has of it is enough.
+pub(super) fn leave(tx: &Transaction<'_>, file: &str) -> rusqlite::Result<()> {
+    tx.execute(
+        "DELETE FROM corrections
+         WHERE file = ?1 AND hash IN (SELECT hash FROM corrections WHERE file <> ?1)",
+        [file],
+    )
+    .map(drop)
+}
+
+/// A file goes for good, and what is left of it under names that it had before.
+pub(super) fn forget(tx: &Transaction<'_>, file: &str) -> rusqlite::Result<()> {
+    tx.execute(
+        "DELETE FROM corrections WHERE file = ?1
+         OR file NOT IN (SELECT path FROM files) AND hash IN
+             (SELECT hash FROM corrections WHERE file = ?1 UNION SELECT hash FROM files WHERE path = ?1)",
+        [file],
+    )
+    .map(drop)
+}
+
+/// And whether they are its own.
+fn of_file(
+    connection: &Connection,
+    file: &str,
+    hash: &str,
+) -> rusqlite::Result<(Vec<Correction>, bool)> {
+    let mut is_own = true;
+    let all = connection
+        .prepare_cached(
+            "SELECT correction, file = ?1 FROM corrections WHERE file = coalesce(
+                 (SELECT file FROM corrections WHERE file = ?1 LIMIT 1),
+                 (SELECT file FROM corrections WHERE hash = ?2 ORDER BY file LIMIT 1))
+             ORDER BY place",
+        )?
+        .query_map([file, hash], |row| {
+            is_own = row.get(1)?;
+            rows::json(row, 0)
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok((all, is_own))
+}
