@@ -80,10 +80,10 @@ class Server:
         self.process.wait(timeout=90)
 
 
-def loaded(oha, server, bodies, concurrency):
+def loaded(oha, url, bodies, concurrency):
     """What oha saw: requests a second, milliseconds, and how many were not answered with 200."""
     command = [oha, "-z", f"{SECONDS}s", "-c", str(concurrency), "--no-tui", "--output-format", "json", "-m", "POST", "-T", "application/json", "-Z", bodies]
-    ran = subprocess.run([*command, f"{server.url}{BASE}/search"], capture_output=True, text=True, timeout=SECONDS * 10, check=True)
+    ran = subprocess.run([*command, url], capture_output=True, text=True, timeout=SECONDS * 10, check=True)
     told = json.loads(ran.stdout)
     codes, ms = told["statusCodeDistribution"], told["latencyPercentiles"]
     wrong = sum(count for code, count in codes.items() if code != "200")
@@ -94,7 +94,7 @@ def searches(oha, server, place, by):
     draw, bodies = random.Random(7), place / f"{by}.jsonl"
     bodies.write_text("".join(json.dumps({"query": words(draw, 6), "by": by}) + "\n" for _ in range(5000)))
     server.get(f"{BASE}/search", {"query": words(draw, 6), "by": by})
-    return [{"by": by, "meanwhile": "", **loaded(oha, server, bodies, concurrency)} for concurrency in (1, 16, 64)]
+    return [{"by": by, "meanwhile": "", **loaded(oha, f"{server.url}{BASE}/search", bodies, concurrency)} for concurrency in (1, 16, 64)]
 
 
 def while_indexing(oha, server, place, by):
@@ -110,7 +110,7 @@ def while_indexing(oha, server, place, by):
 
     sender = threading.Thread(target=send)
     sender.start()
-    line = loaded(oha, server, place / f"{by}.jsonl", 16)
+    line = loaded(oha, f"{server.url}{BASE}/search", place / f"{by}.jsonl", 16)
     stop.set()
     sender.join()
     return {"by": by, "meanwhile": f"{len(came)} files came", **line}
