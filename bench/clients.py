@@ -172,7 +172,7 @@ def openwebui(_url, program):
 
 
 def schemathesis(url, _program):
-    """Whatever is sent, as the document allows it or not: no answer is the server's fault."""
+    """Whatever is sent, as the document allows it or not: no answer is the server's fault, and each is as the document says."""
     import urllib.request
 
     def get(route, body=None):
@@ -193,7 +193,9 @@ def schemathesis(url, _program):
         config = pathlib.Path(folder) / "schemathesis.toml"
         config.write_text("[parameters]\n" + "".join(f'"{name}" = {json.dumps(values)}\n' for name, values in known.items()))
         command = [pathlib.Path(sys.executable).with_name("schemathesis"), "--config-file", config, "run", f"{url}/openapi.json", "--url", url]
-        command += ["--checks", "not_a_server_error", "--max-examples", os.environ.get("EXAMPLES", "15"), "--workers", "4", "--seed", "1", "--no-color"]
+        command += ["--checks", "not_a_server_error,response_schema_conformance", "--max-examples", os.environ.get("EXAMPLES", "15"), "--workers", "4", "--seed", "1", "--no-color"]
+        # From the first key on every other request would need one.
+        command += ["--exclude-operation-id", "post_api_v1_keys"]
         ran = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout[-6000:]
     return next(line.strip() for line in ran.stdout.splitlines() if " generated, " in line)

@@ -54,7 +54,8 @@ def pdf(pages):
 def serve(program, place):
     """A server over a small base, on a free port."""
     (place / "docs").mkdir()
-    [(place / name).write_text(held) for name, held in {"docs/repairs.csv": ROWS, "docs/manual.pdf": pdf(PAGES), "pikerag.toml": SETTINGS}.items()]
+    for name, held in {"docs/repairs.csv": ROWS, "docs/manual.pdf": pdf(PAGES), "pikerag.toml": SETTINGS}.items():
+        (place / name).write_text(held)
     variables = {"PATH": os.environ["PATH"], "HOME": str(place), "XDG_STATE_HOME": str(place / "state"), "PIKERAG_CONFIG": "pikerag.toml"}
     subprocess.run([program, "--offline", "--base", "base", "index", "docs"], cwd=place, env=variables, check=True, capture_output=True, timeout=120)
     server = subprocess.Popen([program, "--offline", "--base", "base", "serve", "--port", "0"], cwd=place, env=variables, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -81,13 +82,21 @@ async def checks(url):
     from open_webui.utils import chat, middleware, models, session_pool
 
     events, found, sio.emit = [], [], emit
-    of = lambda kind: [event["data"] for event in events if event["type"] == kind]
+
+    def of(kind):
+        return [event["data"] for event in events if event["type"] == kind]
+
+    def runs():
+        return len(fetched(f"{url}/api/v1/bases/default/runs?limit=1000"))
+
+    def fits(data):
+        return data["source"]["url"].startswith(url) and data["document"][0] and data["metadata"][0]["name"] and 0 <= data["distances"][0] <= 1
+
     await Config.upsert({"openai.api_base_urls": [f"{url}/v1"], "openai.api_keys": ["none"], "ollama.enable": False, "task.autocomplete.enable": True})
     app, user = FastAPI(), await Users.insert_new_user("u", "U", "u@example.org", role="admin")
     vars(app.state)["_state"] |= {"redis": None, "BASE_MODELS": [], "MODELS": {}, "OPENAI_MODELS": {}, "OLLAMA_MODELS": {}}
     request = Request({"type": "http", "app": app, "method": "POST", "path": "/", "query_string": b"", "headers": [], "state": {}})
     await models.get_all_models(request, user=user)
-    runs = lambda: len(fetched(f"{url}/api/v1/bases/default/runs?limit=1000"))
     beside = dict.fromkeys([TASKS.TITLE_GENERATION, TASKS.TAGS_GENERATION, TASKS.FOLLOW_UP_GENERATION], True)
     for question, pages in QUESTIONS.items():
         # A question in a chat of its own, as `process_chat` in Open WebUI's `main.py` has it.
@@ -106,7 +115,6 @@ async def checks(url):
         found.append(("answer", {told["content"][0]["text"], kept["content"]} != {text} and kept))
         found.append(("reasoning", (thoughts["type"], thoughts["status"]) != ("reasoning", "completed") or not thoughts["content"][0]["text"].count("\n") > 1))
         found.append(("usage", (kept.get("usage") or {}).get("total_tokens") != whole["usage"]["total_tokens"]))
-        fits = lambda data: data["source"]["url"].startswith(url) and data["document"][0] and data["metadata"][0]["name"] and 0 <= data["distances"][0] <= 1
         found.append(("sources", (sources != kept.get("sources") or not all(map(fits, sources)) or len(sources) != text.count("[")) and repr(sources)))
         found.append(("pages", [data["metadata"][0].get("page") for data in sources] != pages and repr(sources)))
         # Citations.svelte makes one entry of sources with the same `metadata.source`: [n] opens the n-th. Where it is an address, that stands for the title, and google.com is asked for its icon.

@@ -10,6 +10,7 @@ use anyhow::Result;
 use crate::deny::deny;
 use crate::program::{cargo, is_installed, run, target_folder, timed, tool};
 use crate::tidy::tidy;
+use crate::web;
 
 /// How much to check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +28,12 @@ pub(crate) fn check(root: &Path, extent: Extent) -> Result<()> {
 
     run("fmt", cargo(&["fmt", "--all", "--", "--check"]))?;
     timed("tidy", "the project's own rules", || tidy(root))?;
+    if web::has_node(root) {
+        let scratch = target_folder(root)?;
+        timed("web", "the page", || web::check(root, &scratch))?;
+    } else {
+        println!("note: web left out, Node.js 20.19 or later and npm are not installed");
+    }
     timed("deny", "licences, versions and sources of dependencies", || deny(root))?;
     let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     run("clippy", cargo(&clippy))?;

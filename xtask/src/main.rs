@@ -23,6 +23,7 @@ mod fuzz;
 mod new_method;
 mod program;
 mod tidy;
+mod web;
 
 const USAGE: &str = "\
 usage: cargo xtask check [--fast]   the whole CI; --fast leaves out doctests and docs
@@ -33,7 +34,8 @@ usage: cargo xtask check [--fast]   the whole CI; --fast leaves out doctests and
        cargo xtask bench            runs benchmarks
        cargo xtask fuzz             runs the property tests for a time
        cargo xtask dist             builds and packs a release
-       cargo xtask COMMAND --help   more on one of the last four";
+       cargo xtask web [--check]    builds the page, or says whether what is committed is current
+       cargo xtask COMMAND --help   more on one of the last five";
 
 fn main() -> ExitCode {
     match run() {
@@ -62,6 +64,8 @@ fn run() -> Result<()> {
         ["docs"] => docs::docs(&root()?),
         ["new-method", name] => new_method::new_method(&root()?, name),
         ["dist"] => dist::dist(&root()?),
+        ["web"] => web::build(&root()?),
+        ["web", "--check"] => web::check(&root()?, &program::target_folder(&root()?)?),
         _ => bail!("no such task: `{}`\n{USAGE}", arguments.join(" ")),
     }
 }
@@ -74,6 +78,7 @@ fn help(arguments: &[&str]) -> Option<&'static str> {
         ["fuzz", "--help" | "-h"] => Some(fuzz::HELP),
         ["new-method"] | ["new-method", "--help" | "-h"] => Some(new_method::HELP),
         ["dist", "--help" | "-h"] => Some(dist::HELP),
+        ["web", "--help" | "-h"] => Some(web::HELP),
         _ => None,
     }
 }

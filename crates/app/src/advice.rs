@@ -8,7 +8,7 @@ use pikerag_engine::parts::{
     withheld_keys,
 };
 use pikerag_engine::settings::SettingsError;
-use pikerag_engine::{DoctorCheck, DoctorFinding, EngineError, FeedbackError, Notice};
+use pikerag_engine::{DoctorCheck, DoctorFinding, EngineError, FeedbackError, Notice, Offer};
 use pikerag_server::ServeError;
 
 /// What an interrupted run ends with.
@@ -67,13 +67,32 @@ pub(crate) fn finding(finding: DoctorFinding) -> String {
         DoctorCheck::Base if finding.absent => {
             format!("{}; `pikerag index PATH…` makes one", finding.says)
         }
-        DoctorCheck::Chat if finding.absent => format!(
-            "{}. To use one, set OPENAI_BASE_URL, OPENAI_MODEL and, where needed, OPENAI_API_KEY, or [chat] in \
-             pikerag.toml (`pikerag init`)",
-            finding.says
-        ),
+        DoctorCheck::Chat if finding.absent => match &finding.offer {
+            Some(offer) => format!("{}. {}", finding.says, self::offer(offer)),
+            None => format!(
+                "{}. To use one, set OPENAI_BASE_URL, OPENAI_MODEL and, where needed, OPENAI_API_KEY, or [chat] in \
+                 pikerag.toml (`pikerag init`)",
+                finding.says
+            ),
+        },
         _ if finding.out_of_reach => format!("{}; {OUT_OF_REACH}", finding.says),
         _ => finding.says,
+    }
+}
+
+/// Which models of this machine could be used, and how.
+fn offer(offer: &Offer) -> String {
+    let url = &offer.base_url;
+    match offer.models.first() {
+        Some(first) => format!(
+            "Ollama runs on this machine and holds {}: OPENAI_BASE_URL={url} OPENAI_MODEL={} uses it",
+            offer.models.join(", "),
+            first
+        ),
+        None => format!(
+            "Ollama runs on this machine and holds no model yet: after `ollama pull qwen3:8b`, OPENAI_BASE_URL={url} \
+             OPENAI_MODEL=qwen3:8b uses it"
+        ),
     }
 }
 

@@ -2,9 +2,11 @@
 
 mod ask;
 mod feedback;
+mod installed;
 mod keep;
 mod look;
 mod misuse;
+mod own;
 mod requests;
 mod runs;
 mod serve;
@@ -18,12 +20,14 @@ use pikerag_engine::knowledge::Condition;
 
 pub(crate) use self::ask::{Ask, ClassifierName, Classify};
 pub(crate) use self::feedback::{Feedback, FeedbackVerb, Judged};
+pub(crate) use self::installed::Installed;
 pub(crate) use self::keep::{Delete, Original, Paths, Trust};
 pub(crate) use self::look::{
     Graph, GraphCommand, GraphExport, GraphFormat, Methods, Propose, Records, SchemaCommand, Tags,
     TagsVerb,
 };
 use self::misuse::misuse;
+pub(crate) use self::own::{ParseChild, RunLimited};
 pub(crate) use self::runs::{Runs, RunsVerb};
 pub(crate) use self::serve::{Keys, KeysVerb, MakeKey, ScopeName, Serve};
 
@@ -167,6 +171,8 @@ pub(crate) enum Command {
     Doctor,
     /// Measure methods on a set of questions.
     Eval(Eval),
+    #[command(flatten)]
+    Installed(Installed),
     /// Parses one file from standard input under limits (used by the program itself).
     #[command(hide = true, name = "parse-child")]
     ParseChild(ParseChild),
@@ -346,47 +352,6 @@ pub(crate) struct Eval {
     /// Forget earlier rows of this folder and ask all questions again.
     #[arg(long)]
     pub(crate) fresh: bool,
-}
-
-#[derive(Clone, Debug, Args)]
-pub(crate) struct ParseChild {
-    /// Unpack an archive.
-    #[arg(long)]
-    pub(crate) unpack: bool,
-    /// Draw this page, from 1.
-    #[arg(long)]
-    pub(crate) page: Option<u32>,
-    /// So many pixels wide.
-    #[arg(long, default_value_t = 0)]
-    pub(crate) width: u32,
-    /// The file's name.
-    #[arg(long)]
-    pub(crate) name: String,
-    /// Address space, in MiB.
-    #[arg(long)]
-    pub(crate) memory: u64,
-    /// Processor time, in seconds.
-    #[arg(long)]
-    pub(crate) cpu: u64,
-    /// The most bytes the file may have.
-    #[arg(long)]
-    pub(crate) bytes: usize,
-}
-
-#[derive(Clone, Debug, Args)]
-pub(crate) struct RunLimited {
-    /// Address space, in MiB.
-    #[arg(long)]
-    pub(crate) memory: u64,
-    /// Processor time, in seconds.
-    #[arg(long)]
-    pub(crate) cpu: u64,
-    /// The largest file that it may write, in MiB.
-    #[arg(long)]
-    pub(crate) file: u64,
-    /// The program and its arguments.
-    #[arg(last = true, required = true)]
-    pub(crate) command: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -2,11 +2,13 @@
 
 mod answer;
 mod classify;
+mod completions;
 mod doctor;
 mod eval;
 mod feedback;
 mod files;
 mod graph;
+mod health;
 mod index;
 mod inspect;
 mod keep;
@@ -23,7 +25,7 @@ use std::sync::Arc;
 use pikerag_engine::Engine;
 use pikerag_engine::settings::{Environment, Settings, settings_path};
 
-use crate::cli::{Arguments, Command, SchemaCommand};
+use crate::cli::{Arguments, Command, Installed, SchemaCommand};
 use crate::interrupt;
 use crate::output::{say, say_json};
 
@@ -35,9 +37,18 @@ pub(crate) async fn run(arguments: Arguments, environment: &Environment) -> anyh
     match &arguments.command {
         Command::Init => return init(&settings_path(&flags, environment).0, environment, json),
         Command::Trust(trust) => return trust::trust(trust, &flags, environment, json),
+        Command::Installed(Installed::Completions { shell }) => {
+            return completions::completions(*shell);
+        }
+        Command::Installed(Installed::Man { out }) => {
+            return completions::man(out.as_deref(), json);
+        }
         _ => {}
     }
     let mut settings = Settings::load(&flags, environment)?;
+    if let Command::Installed(Installed::Health { port }) = &arguments.command {
+        return health::health(&settings.server, *port, json).await;
+    }
     if let Command::Serve(arguments) = &arguments.command {
         serve::set(&mut settings, arguments);
         return serve::serve(pikerag_engine::open(settings)?, json, arguments).await;
@@ -61,6 +72,7 @@ async fn verb(engine: &Engine, json: bool, command: &Command) -> anyhow::Result<
         | Command::Trust(_)
         | Command::Serve(_)
         | Command::Mcp
+        | Command::Installed(_)
         | Command::ParseChild(_)
         | Command::RunLimited(_) => Ok(0),
         Command::Keys(keys) => serve::keys(engine, json, &keys.verb),

@@ -9,7 +9,7 @@ use pikerag_coordinate::ingest::{Available, Params, Report};
 use pikerag_doubles::ScriptedChat;
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
-    AtomKind, ChatModel, ChatRequest, CorpusReader, CorpusWriter, RecordSchema, Role,
+    AtomKind, ChatModel, ChatRequest, CorpusReader, CorpusWriter, Filter, RecordSchema, Role,
 };
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded, SingleFlight};
 use proptest::prelude::*;
@@ -210,6 +210,9 @@ async fn documents_refer_to_each_other() {
     ]);
     let shelf = Shelf::empty();
     shelf.index(&files, None, None, &Params::default()).await;
+    assert_eq!(shelf.reads_nodes_as_exported(&Filter::default()), shelf.nodes());
+    let few = "source=links.md|safety.md|mentions.md".parse().unwrap();
+    assert!(shelf.reads_nodes_as_exported(&Filter { conditions: vec![few] }) < shelf.nodes());
     insta::assert_snapshot!(references(&shelf).await, @r#"
     links.md -> doc-117 notes.md by link: # Links See [here](safety.md) and [there](https://notes.example/117).
     links.md -> safety.md by link: # Links See [here](safety.md) and [there](https://notes.example/117).

@@ -10,8 +10,8 @@ use pikerag_coordinate::ingest::{Available, Lacking, Params, Report};
 use pikerag_doubles::{HashEmbedder, ScriptedChat};
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{
-    ChatModel, ChatRequest, ChunkId, CorpusReader, CorpusWriter, Embedder, GraphReader, Message,
-    Role, SearchWriter, Structure,
+    ChatModel, ChatRequest, ChunkId, CorpusReader, CorpusWriter, Embedder, Filter, GraphReader,
+    Message, Role, SearchWriter, Structure,
 };
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
 use pikerag_retrieve::{Finder, LayerParams, layers};
@@ -95,6 +95,9 @@ async fn later_runs_keep_up_what_was_built() {
     let summary = shelf.base.summary().await.unwrap();
     assert_eq!((summary.entities, summary.relations), (6, 6));
     assert_eq!((summary.communities, summary.reports, summary.summaries), (2, 2, 1));
+    assert_eq!(shelf.reads_nodes_as_exported(&Filter::default()), shelf.nodes());
+    let one = format!("source={}", files.0.keys().next().unwrap()).parse().unwrap();
+    assert!(shelf.reads_nodes_as_exported(&Filter { conditions: vec![one] }) < shelf.nodes());
     let calls = chat.requests().len();
     index(&shelf, &files, chat).await;
     assert_eq!(chat.requests().len(), calls);

@@ -247,6 +247,11 @@ impl Engine {
         &self.shared.reader
     }
 
+    /// The connections that all models share.
+    pub(crate) fn transport(&self) -> &Transport {
+        &self.shared.transport
+    }
+
     /// The same by names that count from a folder.
     pub(crate) fn reader_at(&self, root: &Path) -> SandboxedReader {
         SandboxedReader { root: root.to_owned(), ..self.shared.reader.as_ref().clone() }

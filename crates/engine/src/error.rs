@@ -68,6 +68,9 @@ pub enum EngineError {
     /// The file has no correction of this number.
     #[error("there is no correction {number}")]
     NoCorrection { number: usize },
+    /// No report of a measurement is called so.
+    #[error("there is no evaluation `{name}`")]
+    NoEvaluation { name: String },
     /// There is no such backup.
     #[error("{path} is not there")]
     NoBackup { path: PathBuf },
@@ -320,6 +323,7 @@ impl EngineError {
             Self::Misfit(_) => "misfit",
             Self::NoCorrection { .. } => "no-such-correction",
             Self::NoBackup { .. } => "no-such-backup",
+            Self::NoEvaluation { .. } => "no-such-evaluation",
             Self::RunForgotten { .. } => "run-forgotten",
             Self::Store(error) | Self::Solve(SolveError::Store(error)) => base_failed(error),
             Self::Retrieve(_) | Self::Solve(SolveError::Retrieve(_)) => "retrieval-failed",

@@ -178,6 +178,26 @@ pub(crate) mod tests {
         Ok(())
     }
 
+    /// The lines that hold one of these identifiers under one of these keys.
+    fn among(ids: &[NodeId], keys: &[&str]) -> crate::Result<Vec<ExportLine>> {
+        let mut found = Vec::new();
+        export(&mut |line| {
+            if keys.iter().any(|key| id(&line, key).is_some_and(|id| ids.contains(&id))) {
+                found.push(line);
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    pub(crate) fn by_id(ids: &[NodeId]) -> crate::Result<Vec<ExportLine>> {
+        among(ids, &["id"])
+    }
+
+    pub(crate) fn edges_of(ids: &[NodeId]) -> crate::Result<Vec<ExportLine>> {
+        among(ids, &["from", "to"])
+    }
+
     #[test]
     fn lines_become_nodes_and_edges() {
         let mut shown = Vec::new();

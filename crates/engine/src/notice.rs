@@ -5,10 +5,11 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Something to know besides the result. Verbs that take long hand it to their callback as soon as it is
 /// known, the others return it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case", tag = "notice")]
 #[expect(missing_docs, reason = "a field means what the text below says of it")]
 pub enum Notice {
@@ -21,13 +22,20 @@ pub enum Notice {
     /// The reranker that is set is not asked, for nothing is.
     NoReranker { model: String },
     /// The base can be asked and not changed.
-    ReadOnly { folder: PathBuf },
+    ReadOnly {
+        #[schema(value_type = String)]
+        folder: PathBuf,
+    },
     /// A run could not be kept; its answer is not worth less for that.
     RunNotKept { reason: String },
     /// Atoms are asked for that a model writes, and none is in use.
     NoAtomizer,
     /// Questions of a data set have no answer, as it says itself.
-    Unanswerable { path: PathBuf, questions: usize },
+    Unanswerable {
+        #[schema(value_type = String)]
+        path: PathBuf,
+        questions: usize,
+    },
     /// Questions name no gold evidence, so that searches cannot be compared on them.
     NoEvidence { data_set: String, questions: usize, of: usize },
     /// The base holds nothing of the gold evidence of some questions: they count as not found.

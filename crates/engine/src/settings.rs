@@ -89,6 +89,8 @@ pub struct Settings {
     pub runs: RunLimits,
     /// How a server is reached, and what it serves.
     pub server: ServerSettings,
+    /// Where Ollama would listen on this machine, as `OLLAMA_HOST` has it; empty for its usual place. `doctor` looks there.
+    pub ollama: String,
     /// A folder of the user's own for what the program remembers across bases; `None` where there is no place for it.
     pub state: Option<PathBuf>,
     /// What somebody who indexes should know of these settings.

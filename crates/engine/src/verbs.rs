@@ -5,14 +5,17 @@ pub(crate) mod ask;
 mod backup;
 mod check;
 mod classify;
+mod configured;
 mod converse;
 mod delete;
 mod doctor;
 mod estimate;
 mod eval;
+mod evaluations;
 mod export;
 mod feedback;
 mod files;
+mod forecast;
 mod graph;
 mod index;
 mod init;
@@ -32,23 +35,25 @@ mod tags;
 mod unpack;
 mod vectors;
 
-pub use self::ask::{AskRequest, AskResponse};
+pub use self::ask::{AskRequest, AskResponse, TracedAnswer};
 pub use self::backup::BackupResponse;
 pub use self::check::{CheckRequest, CheckResponse};
 pub use self::classify::{ClassifiedQuestion, ClassifyRequest, ClassifyResponse};
-pub use self::delete::{DeleteRequest, DeleteResponse};
-pub use self::doctor::{DoctorCheck, DoctorFinding};
+pub use self::configured::{ConfiguredCap, ConfiguredModel, ConfiguredResponse};
+pub use self::delete::{DeletePreview, DeleteRequest, DeleteResponse};
+pub use self::doctor::{DoctorCheck, DoctorFinding, Offer};
 pub use self::estimate::{EstimateRequest, EstimateResponse};
 pub use self::eval::{
-    DryRunResponse, EvalRequest, EvalResponse, Forecast, ForecastUsd, IndexingForecast,
-    SearchesResponse,
+    DryRunResponse, EvalRequest, EvalResponse, Forecast, IndexingForecast, SearchesResponse,
 };
+pub use self::evaluations::{EvaluationLine, EvaluationResponse};
 pub use self::export::Export;
 pub use self::feedback::{AnswerPair, FeedbackRequest, FeedbackResponse, ImportResponse, Verdict};
 pub use self::files::{FileLine, FilesResponse, OnDisk};
+pub use self::forecast::{ForecastUsd, QuestionForecast};
 pub use self::graph::{
     GraphAround, GraphAroundRequest, GraphDrawn, GraphEdge, GraphExport, GraphExportRequest,
-    GraphFormat, GraphNode, GraphSummary,
+    GraphFormat, GraphNode, GraphOverview, GraphSummary,
 };
 pub use self::index::{IndexRequest, IndexResponse, Unseen};
 pub use self::init::{InitResponse, init};
@@ -104,5 +109,7 @@ mod tests {
         spawnable(engine.unpack(std::path::Path::new(""), ""));
         spawnable(engine.page(crate::knowledge::SourceId::of(""), 1, 1));
         spawnable(engine.doctor());
+        spawnable(engine.forecast(""));
+        spawnable(engine.delete_preview(&[]));
     }
 }

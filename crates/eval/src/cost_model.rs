@@ -7,6 +7,7 @@ mod reranking;
 
 use pikerag_coordinate::Method;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 pub use self::judges::{examining, judging};
 pub use self::learned::Asked;
@@ -26,7 +27,8 @@ pub struct Setting {
 }
 
 /// Calls and tokens of all questions together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, ToSchema)]
+#[schema(as = ExpectedBill)]
 pub struct Bill {
     /// Calls to models, those asked again not foreseen.
     pub calls: u64,
@@ -37,7 +39,7 @@ pub struct Bill {
 }
 
 /// What a method would take on a data set: usually, and at most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Expected {
     /// As questions usually go.
     pub typical: Bill,

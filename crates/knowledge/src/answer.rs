@@ -1,6 +1,7 @@
 //! What goes into reasoning and what comes out? Question, context, answer, citations.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::document::{PageBox, Span};
 use crate::graph::Chunk;
@@ -9,7 +10,7 @@ use crate::verified::Ground;
 use crate::worked::Worked;
 
 /// A question as asked. Carries no gold answer: methods must not be able to see one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Question {
     /// Names the question in traces and reports.
     pub id: String,
@@ -17,6 +18,7 @@ pub struct Question {
     pub text: String,
     /// What of it is looked up, where an instruction on how to answer stands beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub lookup: Option<String>,
     /// What kind of answer is wanted.
     #[serde(default, skip_serializing_if = "AnswerForm::is_fitting")]
@@ -42,7 +44,7 @@ impl Question {
 }
 
 /// What kind of answer a question wants; prompts say so.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerForm {
     /// As the question's own words ask: short where they ask for a name or a number, longer where they ask how.
@@ -68,7 +70,7 @@ impl AnswerForm {
 }
 
 /// A chunk that a method chose, and why.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ContextChunk {
     /// In full: prompts show its text, citations its place.
     pub chunk: Chunk,
@@ -77,7 +79,7 @@ pub struct ContextChunk {
 }
 
 /// `C` in Algorithm 1: the chunks gathered so far, in the order they were chosen, each once.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Context {
     /// In the order they were chosen, each once; empty where nothing was found or looked up.
     pub chunks: Vec<ContextChunk>,
@@ -103,7 +105,7 @@ impl Context {
 }
 
 /// Who wrote an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum WrittenBy {
     /// A language model, by its configured name.
@@ -123,7 +125,7 @@ pub enum WrittenBy {
 }
 
 /// Whether a quoted text really stands where the citation says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
     /// The source's text under the span equals the quote, byte for byte.
@@ -136,7 +138,7 @@ pub enum Check {
 }
 
 /// One numbered citation of an answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Citation {
     /// The number shown with the answer, from 1.
     pub number: usize,
@@ -147,6 +149,7 @@ pub struct Citation {
     /// Title of the document, then the headings above the chunk.
     pub title: String,
     /// Page that the quote begins on, from 1, where the format has pages.
+    #[schema(required)]
     pub page: Option<u32>,
     /// Where the quote stands in the source's text; the whole chunk where it was not found.
     pub span: Span,
@@ -174,7 +177,7 @@ impl From<&Citation> for Ground {
 }
 
 /// What a method returns.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Answer {
     /// The short answer, without its reasons; what is missing, where `refused`.
     pub text: String,
@@ -182,6 +185,7 @@ pub struct Answer {
     pub rationale: String,
     /// Whether the method declined to answer; `text` then says what is missing.
     #[serde(default)]
+    #[schema(required)]
     pub refused: bool,
     /// What the passages do not tell though the answer needs it, in the model's words; empty where they settle the
     /// question, or nobody said. The answer then is what is most likely.
@@ -195,5 +199,6 @@ pub struct Answer {
     pub context: Context,
     /// The figures, tables and forecasts that it rests on; none for an answer that was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub worked: Option<Box<Worked>>,
 }

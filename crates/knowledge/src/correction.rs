@@ -2,12 +2,13 @@
 //! stands beside it keeps its place on the page.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Millis;
 use crate::document::{BlockKind, Document, Span, Table};
 
 /// A passage that was read wrongly, and what it says.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Correction {
     /// The document's place inside its file: empty for the file itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -19,6 +20,7 @@ pub struct Correction {
     /// Who says so.
     pub by: String,
     /// When.
+    #[schema(value_type = u64)]
     pub at: Millis,
 }
 

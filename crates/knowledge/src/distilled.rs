@@ -3,6 +3,7 @@
 //! from what single chunks say, and leads back to them.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::id::{ChunkId, CommunityId, EntityId, NodeId, RelationId, SummaryId, content_id};
 
@@ -210,7 +211,9 @@ pub fn said_key<'a>(said: impl IntoIterator<Item = &'a str>) -> SaidKey {
 }
 
 /// What can be built on top of chunks and atoms, over all documents together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Structure {
     /// Entities, relations, communities and their reports (GraphRAG).

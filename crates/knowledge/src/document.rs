@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::ToSchema;
 
 /// A half-open range of bytes of a document's text; both ends lie on character boundaries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 pub struct Span {
     /// Its first byte, from 0.
     pub start: usize,
@@ -87,7 +90,7 @@ impl Block {
 }
 
 /// A box on a page, in points (1/72 inch) from the upper left corner of the page as it is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Area {
     /// Left edge: points from the left edge of the page.
     pub left: f32,
@@ -113,11 +116,12 @@ impl Area {
 }
 
 /// A part of a document's text, and where it stands.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PageBox {
     /// The part, in bytes of the document's text.
     pub span: Span,
     /// Its page, from 1; none for a picture, which has one.
+    #[schema(required)]
     pub page: Option<u32>,
     /// Where on the page it stands.
     pub area: Area,
@@ -191,7 +195,7 @@ pub enum BlockKind {
 }
 
 /// A table with its cells kept.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Table {
     /// Column names; empty where the table states none.
     pub header: Vec<String>,
@@ -212,7 +216,8 @@ pub struct Link {
 }
 
 /// Something a parser could not read; the rest of the file is kept.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = ReadingProblem)]
 pub struct Problem {
     /// Where: a line number, a page, a record; empty for the file as a whole.
     pub place: String,

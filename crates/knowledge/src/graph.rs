@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::document::{Area, Image, Link, PageBox, Span, Table};
 use crate::id::{AtomId, ChunkId, SectionId, SourceId};
@@ -11,7 +12,9 @@ use crate::names::{NameKey, NameUse};
 use crate::references::ReferenceKind;
 
 /// The layers of the heterogeneous graph (PIKE-RAG §3.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum LayerKind {
     /// `I`: documents.
@@ -23,7 +26,7 @@ pub enum LayerKind {
 }
 
 /// Every kind of node. Those without a struct of their own are filled by later stages.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
     /// A document ([`Source`]).
@@ -88,7 +91,7 @@ pub enum EdgeKind {
 }
 
 /// A document in layer `I`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Source {
     /// Derived from `uri`.
     pub id: SourceId,
@@ -101,11 +104,13 @@ pub struct Source {
     /// BLAKE3 of the document's text, in hexadecimal.
     pub hash: String,
     /// ISO 639-3 code, where it could be told.
+    #[schema(required)]
     pub language: Option<String>,
     /// What the document says of itself.
     pub metadata: BTreeMap<String, String>,
     /// What a model says of it as a whole, if it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub summary: Option<String>,
 }
 
@@ -127,7 +132,9 @@ pub struct Section {
 }
 
 /// What a chunk holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum ChunkKind {
     /// Running text.
@@ -163,7 +170,7 @@ impl ChunkKind {
 }
 
 /// A passage in layer `C`, with all that is needed to show where it comes from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Chunk {
     /// Derived from source, headings and text.
     pub id: ChunkId,
@@ -174,6 +181,7 @@ pub struct Chunk {
     /// The document's title, without the headings; never empty.
     pub title: String,
     /// The section it stands in, if any.
+    #[schema(required)]
     pub section: Option<SectionId>,
     /// Headings above it, outermost first; empty where there are none.
     pub headings: Vec<String>,
@@ -186,19 +194,23 @@ pub struct Chunk {
     /// Where it stands in the source's text.
     pub span: Span,
     /// Page, from 1, where the format has pages.
+    #[schema(required)]
     pub page: Option<u32>,
     /// Where it stands on its first page, where the format says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub area: Option<Area>,
     /// Every line or other piece that it was made of, with its page and its place there, in reading order. Empty where
     /// the format has no places, and in a base of an earlier version until the file is read again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub boxes: Vec<PageBox>,
     /// Cells, for a table.
+    #[schema(required)]
     pub table: Option<Table>,
     /// What a model says of it: its summary from enhanced chunking, of a table what it shows, of a figure
     /// what can be seen. Found by, and shown to models as what it is; never cited as the source's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub summary: Option<String>,
     /// No reader of the document sees it (invisible, outside the page). Stored and exported so that
     /// people can look at it; never searched, atomized or answered from.
@@ -255,7 +267,9 @@ impl Chunk {
 }
 
 /// What an atom is: the paper's choice and its ablation (KAR³ §3.3, Table 13).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum AtomKind {
     /// A question the chunk answers, written by a model.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// Hashes labelled parts to 63 bits; lengths are hashed too, so parts cannot run together.
 ///
@@ -29,7 +30,8 @@ pub struct BadId(String);
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ToSchema)]
+        #[schema(value_type = String, pattern = "^[0-9a-f]{16}$")]
         pub struct $name(pub u64);
 
         impl fmt::Display for $name {
@@ -214,7 +216,9 @@ impl SummaryId {
 }
 
 /// Names a run within its base: eight letters and digits, as [`RunId::from_bits`] makes them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(transparent)]
 pub struct RunId(pub String);
 

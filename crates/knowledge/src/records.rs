@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::document::Span;
 use crate::id::{ChunkId, RecordId, SourceId, content_id};
@@ -224,7 +225,7 @@ impl RecordSchema {
 }
 
 /// A row of tabular knowledge, with its place.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Record {
     /// Derived from schema, chunk and key; without a key, from the place in the chunk.
     pub id: RecordId,
@@ -238,6 +239,7 @@ pub struct Record {
     pub uri: String,
     /// Page, from 1, where the format has pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub page: Option<u32>,
     /// Where it stands in the source's text: its row, its lines, or the words that hold its values.
     pub span: Span,
@@ -255,7 +257,7 @@ impl Record {
 }
 
 /// Who read a record?
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RecordOrigin {
     /// A row of a table.
@@ -287,19 +289,24 @@ impl RecordOrigin {
     }
 }
 
+/// What a [`Value`] is called where `Value` would be taken for any JSON.
+type RecordValue = Value;
+
 /// What a record says of a field.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RecordField {
     /// Name of the field in its schema.
     pub name: String,
     /// As it stands in the source; never empty.
     pub raw: String,
     /// Read as the field's type; `None` where that cannot be.
+    #[schema(value_type = Option<RecordValue>, required)]
     pub value: Option<Value>,
 }
 
 /// A value read as its field's type.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = RecordValue)]
 #[serde(rename_all = "lowercase")]
 pub enum Value {
     /// Words as they stand in the source.
@@ -313,12 +320,13 @@ pub enum Value {
 }
 
 /// A number with its unit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Quantity {
     /// The number itself; never infinite, never NaN.
     pub amount: f64,
     /// What is counted or measured: `%`, `kg`, `US$`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub unit: Option<String>,
 }
 

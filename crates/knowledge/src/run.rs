@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use crate::answer::{Answer, Question};
 use crate::filter::Filter;
@@ -20,7 +21,7 @@ use crate::trace::Event;
 pub use self::store::RunStore;
 
 /// How a run stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
     /// It goes on, or its process ended before it could say how it ended.
@@ -50,15 +51,17 @@ impl RunState {
 }
 
 /// One numbered event of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunEvent {
     /// The run it belongs to.
     pub run: RunId,
     /// Its number, from 0, without gaps.
     pub seq: u32,
     /// The earlier event that led to it; none for the first.
+    #[schema(required)]
     pub parent: Option<u32>,
     /// When it happened, in universal time.
+    #[schema(value_type = u64)]
     pub time: Millis,
     /// Whether a fork may decide it otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -72,7 +75,7 @@ pub struct RunEvent {
 }
 
 /// What a fork does otherwise at one decision.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
     /// Other sub-questions, in place of those proposed.
@@ -86,7 +89,7 @@ pub enum Change {
 }
 
 /// A decision that was taken otherwise.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Changed {
     /// Number of the event.
     pub seq: u32,
@@ -95,7 +98,7 @@ pub struct Changed {
 }
 
 /// Where a run was forked from another.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ForkPoint {
     /// The run it follows up to the change.
     pub run: RunId,
@@ -106,7 +109,8 @@ pub struct ForkPoint {
 }
 
 /// Calls and tokens of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = RunCost)]
 pub struct Cost {
     /// All calls, whether made or read from the ledger: the same when the run is replayed.
     pub spent: Spent,
@@ -115,7 +119,7 @@ pub struct Cost {
 }
 
 /// A run without its events.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunRecord {
     /// Names it within its base.
     pub id: RunId,
@@ -130,20 +134,26 @@ pub struct RunRecord {
     pub question: Question,
     /// What the base was filtered by; everything could be seen, where there is nothing.
     #[serde(default, skip_serializing_if = "Filter::is_empty")]
+    #[schema(value_type = Vec<String>)]
     pub filter: Filter,
     /// Running until `ended`; a run whose process died stays so.
     pub state: RunState,
     /// When it began, in universal time.
+    #[schema(value_type = u64)]
     pub started: Millis,
     /// When it ended; none while it runs.
+    #[schema(value_type = Option<u64>, required)]
     pub ended: Option<Millis>,
     /// What it has cost so far.
     pub cost: Cost,
     /// What came of it; none unless it was answered.
+    #[schema(required)]
     pub answer: Option<Answer>,
     /// The chain of causes, where it failed.
+    #[schema(required)]
     pub error: Option<String>,
     /// The run that it was forked from, if any.
+    #[schema(required)]
     pub forked: Option<ForkPoint>,
     /// All that was decided otherwise on its way, by the forks that it is a fork of too, in order: with these it can
     /// be walked again.

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::ports::{Role, Usage};
 
 /// Calls and tokens by role; the same for a replayed run, whatever was really paid.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Spent {
     /// By role: number of calls and what they used.
     pub by_role: BTreeMap<Role, (usize, Usage)>,

@@ -2,26 +2,32 @@
 //! that the records tell of, and the table that an engine works out of both (PIKE-RAG §5.4: structuring, induction).
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::records::{FieldType, Quantity, Value};
 
 /// What is wanted of the things of one schema.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RecordQuery {
     /// All of them hold for what is counted.
     #[serde(default)]
+    #[schema(required)]
     pub conditions: Vec<Condition>,
     /// What is told apart; nothing for one figure about all. At most [`RecordQuery::MOST_GROUPS`].
     #[serde(default)]
+    #[schema(required)]
     pub group: Vec<Group>,
     /// What is worked out for each group.
     #[serde(default)]
+    #[schema(required)]
     pub measure: Measure,
     /// The order of the groups.
     #[serde(default)]
+    #[schema(required)]
     pub order: Order,
     /// Groups at most, after the order; `None` for all. With an order by value, those as large as the last one stay too.
     #[serde(default)]
+    #[schema(required)]
     pub limit: Option<usize>,
 }
 
@@ -31,7 +37,7 @@ impl RecordQuery {
 }
 
 /// What has to hold for a thing.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Condition {
     /// Name of the field.
     pub field: String,
@@ -40,7 +46,7 @@ pub struct Condition {
 }
 
 /// What has to hold for a value.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Test {
     /// A text of these very words, whatever their case and accents.
@@ -51,9 +57,11 @@ pub enum Test {
     Between {
         /// The first day.
         #[serde(default)]
+        #[schema(required)]
         from: Option<String>,
         /// The last day.
         #[serde(default)]
+        #[schema(required)]
         to: Option<String>,
     },
     /// A number at least this large, in the unit that it comes with.
@@ -69,19 +77,32 @@ pub enum Test {
 }
 
 /// What tells groups apart.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Group {
     /// Name of the field.
     pub field: String,
     /// How finely; a date's period, else the value as it is.
     #[serde(default)]
+    #[schema(required)]
     pub by: By,
 }
 
 /// How finely groups are told apart.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    ToSchema,
 )]
+#[schema(as = GroupBy)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
     /// By the value.
@@ -96,7 +117,7 @@ pub enum By {
 }
 
 /// What is worked out for each group. A number is worked out apart for each unit, and of those that have one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
     /// How many things.
@@ -129,7 +150,7 @@ impl Measure {
 }
 
 /// The order of groups.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// By what tells them apart: dates in order of time, words by the alphabet.

@@ -2,11 +2,14 @@
 //! colloquial and a professional tag (PIKE-RAG §5.2.2, Fig. 7).
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::id::{ChunkId, TagClassId, TagId};
 
 /// Who stands behind a class or a pair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
     /// Generalised from the documents, or learned from samples.
@@ -26,7 +29,7 @@ impl Origin {
 }
 
 /// A class of tags: what to look for in chunks and questions.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TagClass {
     /// Derived from the name and the cover that it was made with: renaming keeps it.
     pub id: TagClassId,
@@ -49,17 +52,18 @@ impl TagClass {
 }
 
 /// An example of a class.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TagExample {
     /// The tag as the chunk or the person has it.
     pub text: String,
     /// The chunk it was taken from: the example goes with it. None where a person gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub chunk: Option<ChunkId>,
 }
 
 /// A tag that chunks bear: one for all spellings that fold to the same.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Tag {
     /// Derived from class and folded text.
     pub id: TagId,
@@ -70,7 +74,7 @@ pub struct Tag {
 }
 
 /// A tag and how many chunks bear it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TagCount {
     /// The tag, by its most frequent spelling.
     #[serde(flatten)]
@@ -80,7 +84,7 @@ pub struct TagCount {
 }
 
 /// What people say, and what the documents call it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TagPair {
     /// The word of questions.
     pub colloquial: String,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::class::TaskClass;
 use crate::graph::NodeKind;
@@ -12,7 +13,9 @@ use crate::tables::RecordQuery;
 use crate::worked::{Coverage, Forecast};
 
 /// The path that found a candidate (PIKE-RAG Fig. 11; hop retrieval is ours).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Via {
     /// Path (b): proposal → atoms → their chunks.
@@ -36,9 +39,10 @@ pub enum Via {
 }
 
 /// Something a selector may choose.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Candidate {
     /// The atom, where an atom was found.
+    #[schema(required)]
     pub atom: Option<AtomId>,
     /// What is shown of it: the atom's text, or the chunk's first words.
     pub text: String,
@@ -57,7 +61,7 @@ pub struct Candidate {
 }
 
 /// Why a loop ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// The proposer had nothing more to ask.
@@ -75,7 +79,9 @@ pub enum StopReason {
 }
 
 /// What a judgement is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Criterion {
     /// The model knows the answer by itself (RA-ISF §3.3, SKR).
@@ -101,7 +107,9 @@ pub enum Criterion {
 }
 
 /// How a judgement was come by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum JudgedBy {
     /// The log-probabilities of the reply's tokens.
@@ -115,7 +123,9 @@ pub enum JudgedBy {
 }
 
 /// Who told the class of a question?
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ClassifiedBy {
     /// Rules over its words and over what the base offers.
@@ -129,7 +139,7 @@ pub enum ClassifiedBy {
 }
 
 /// A distilled node that a method looked at.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Consulted {
     /// Entity, community report or summary.
     pub kind: NodeKind,
@@ -142,7 +152,7 @@ pub struct Consulted {
 }
 
 /// A fact as a model read it off a passage.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FactRead {
     /// The number that the passage has through all looks, from 1.
     pub passage: usize,
@@ -157,7 +167,7 @@ pub struct FactRead {
 }
 
 /// A tag of a question.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MappedTag {
     /// The tag as the question has it.
     pub tag: String,
@@ -168,7 +178,7 @@ pub struct MappedTag {
 }
 
 /// One step of a method.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case", tag = "event")]
 pub enum Event {
     /// The first event of every run.
@@ -269,6 +279,7 @@ pub enum Event {
         /// Whether it holds.
         holds: bool,
         /// How far, on the criterion's scale, where there is one.
+        #[schema(required)]
         score: Option<f64>,
         /// How that was come by.
         by: JudgedBy,

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::class::TaskClass;
 use crate::document::Span;
@@ -11,7 +12,9 @@ use crate::id::{ChunkId, RunId, VerifiedId, content_id};
 use crate::time::Millis;
 
 /// What somebody says of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Judgement {
     /// It is right.
@@ -40,7 +43,7 @@ impl fmt::Display for Judgement {
 }
 
 /// An answer that a person has judged: a node of the layer `D`, derived from the chunks of its grounds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Verified {
     /// Derived from question, judged answer and author: who judges the same answer again says it anew.
     pub id: VerifiedId,
@@ -52,22 +55,26 @@ pub struct Verified {
     pub given: String,
     /// What is right in its place; with [`Judgement::Corrected`] alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub correction: Option<String>,
     /// Who said so.
     pub by: String,
     /// When, in universal time.
+    #[schema(value_type = u64)]
     pub at: Millis,
     /// What else there is to say of it; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
     /// The class that the question was answered as.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub class: Option<TaskClass>,
     /// The method that gave the judged answer.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub method: String,
     /// The run that gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub run: Option<RunId>,
     /// What the right answer rests on, each passage once; empty where it is the person's word alone.
     pub grounds: Vec<Ground>,
@@ -103,7 +110,7 @@ impl Verified {
 }
 
 /// A passage that a verified answer rests on, as it stood when somebody looked at it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Ground {
     /// The chunk; as long as it is there, its words are what they were.
     pub chunk: ChunkId,
@@ -113,6 +120,7 @@ pub struct Ground {
     pub title: String,
     /// Page, from 1, where the format has pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub page: Option<u32>,
     /// Where it stands in the document's text.
     pub span: Span,
@@ -121,7 +129,7 @@ pub struct Ground {
 }
 
 /// A verified answer, and how it stands to the documents of today.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct KeptVerified {
     /// What was said.
     #[serde(flatten)]
@@ -139,7 +147,7 @@ impl KeptVerified {
 }
 
 /// How an answer of today stands to what people had said of the question before.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Recalled {
     /// What was said before.
     #[serde(flatten)]
@@ -151,7 +159,9 @@ pub struct Recalled {
 }
 
 /// How an answer agrees with what was verified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Agreement {
     /// It is the verified answer: the documents have nothing new to say.

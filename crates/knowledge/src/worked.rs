@@ -2,6 +2,7 @@
 //! compared: what stands beside the words of an answer, for people to look at and programs to reckon with.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::class::TaskClass;
 use crate::document::Span;
@@ -10,27 +11,31 @@ use crate::tables::RecordQuery;
 use crate::verified::Recalled;
 
 /// What an answer of the levels above facts rests on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Worked {
     /// What kind of question was answered.
     pub class: TaskClass,
     /// What was reckoned with, where figures were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub figures: Option<Figures>,
     /// What was foretold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub forecast: Option<Forecast>,
     /// What may come next, where that is a kind and no figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outlook: Vec<Outcome>,
     /// What was put side by side.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub comparison: Option<Comparison>,
     /// What was thought of, the best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ideas: Vec<Idea>,
     /// What people had said of the question before; none where nobody did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub recalled: Option<Recalled>,
 }
 
@@ -50,7 +55,7 @@ impl Worked {
 }
 
 /// Figures that a query engine worked out of records.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Figures {
     /// The schema of the records.
     pub schema: String,
@@ -67,14 +72,16 @@ pub struct Figures {
 }
 
 /// A figure with what it rests on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Figure {
     /// What tells its group apart, in the order of the query; empty where nothing is known of it.
     pub key: Vec<String>,
     /// The figure; none for a period of which nothing is known.
+    #[schema(required)]
     pub value: Option<f64>,
     /// What it is measured in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub unit: Option<String>,
     /// The things that it was worked out from: of each, its records, by their places in [`Figures::records`].
     pub things: Vec<Vec<usize>>,
@@ -90,7 +97,7 @@ impl Figure {
 }
 
 /// Where a record stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RecordPlace {
     /// The record.
     pub id: RecordId,
@@ -100,13 +107,14 @@ pub struct RecordPlace {
     pub uri: String,
     /// Page, from 1, where the format has pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub page: Option<u32>,
     /// Where it stands in the document's text.
     pub span: Span,
 }
 
 /// How much was looked at for a figure, and what was left out of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Coverage {
     /// Documents that could be seen.
     pub documents: usize,
@@ -129,7 +137,7 @@ pub struct Coverage {
 }
 
 /// Why does a document hold no record?
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NoRecord {
     /// No table, line or field of it fits the schema, and no model reads texts.
@@ -141,7 +149,7 @@ pub enum NoRecord {
 }
 
 /// A series carried on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Forecast {
     /// The model whose figures these are: the one that erred least in the back-test.
     pub model: ForecastModel,
@@ -162,7 +170,7 @@ pub struct Forecast {
 }
 
 /// A period to come.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Foretold {
     /// As series name it: `2020`, `2020-Q1`, `2020-01`.
     pub period: String,
@@ -175,7 +183,9 @@ pub struct Foretold {
 }
 
 /// How a series is carried on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ForecastModel {
     /// The mean of all others.
@@ -195,7 +205,7 @@ pub enum ForecastModel {
 }
 
 /// How well a model did.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Tried {
     /// The model.
     pub model: ForecastModel,
@@ -203,13 +213,14 @@ pub struct Tried {
     pub mae: f64,
     /// The same in multiples of the naive model's: of the seasonal one where there are seasons. None where naive made
     /// no error.
+    #[schema(required)]
     pub mase: Option<f64>,
     /// Figures that were foretold and compared.
     pub compared: usize,
 }
 
 /// A kind that may come next.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Outcome {
     /// The kind.
     pub kind: String,
@@ -226,7 +237,7 @@ pub struct Outcome {
 }
 
 /// Things side by side.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Comparison {
     /// What is compared.
     pub things: Vec<String>,
@@ -235,7 +246,7 @@ pub struct Comparison {
 }
 
 /// One attribute of all things.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ComparedBy {
     /// The attribute.
     pub attribute: String,
@@ -244,16 +255,17 @@ pub struct ComparedBy {
 }
 
 /// What the documents tell of a thing's attribute.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ComparedCell {
     /// As the documents tell it.
     pub text: String,
     /// The number of the answer's citation that bears it out; none where none does.
+    #[schema(required)]
     pub citation: Option<usize>,
 }
 
 /// An idea that agents came to (PIKE-RAG §5.5).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Idea {
     /// In a few words.
     pub title: String,
@@ -273,7 +285,7 @@ pub struct Idea {
 }
 
 /// What an idea leaves open.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Gap {
     /// What is not known.
     pub missing: String,

@@ -23,6 +23,7 @@ pub mod ledger;
 pub mod limit;
 pub mod local;
 pub mod meter;
+pub mod ollama;
 pub mod openai;
 pub mod prefix;
 pub mod retry;

@@ -3,9 +3,12 @@
 pub(crate) mod ask;
 pub(crate) mod bases;
 pub(crate) mod budget;
+pub(crate) mod configured;
 pub(crate) mod counters;
 pub(crate) mod files;
+pub(crate) mod graph;
 pub(crate) mod health;
+pub(crate) mod keys;
 pub(crate) mod look;
 pub(crate) mod passages;
 pub(crate) mod reading;

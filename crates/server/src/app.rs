@@ -148,6 +148,19 @@ impl Shared {
         Ok(engine)
     }
 
+    /// An engine for what is no single base's, for a caller from whom nothing is kept; `None` where there is no base.
+    pub(crate) fn for_all(&self, caller: &Caller) -> Result<Option<Arc<Engine>>, Problem> {
+        if !caller.sees_all() {
+            return Err(EngineError::OnlyPart.into());
+        }
+        Ok(self.bases.values().next().cloned())
+    }
+
+    /// The keys, where there is a place for them.
+    pub(crate) fn keys(&self) -> Option<&Keys> {
+        self.keys.as_ref()
+    }
+
     /// US dollars that were spent with a key, by now.
     pub(crate) fn spent_with(&self, key: &Key) -> Result<f64, KeysError> {
         self.book(&Caller { key: Some(key.clone()) });

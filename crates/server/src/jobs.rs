@@ -7,10 +7,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pikerag_engine::knowledge::telemetry::TRACED;
-use pikerag_engine::parts::Outcome;
-use pikerag_engine::{Engine, IndexRequest, Progress};
+use pikerag_engine::parts::{Estimate, Outcome};
+use pikerag_engine::{Engine, IndexRequest, IndexResponse, Progress};
 use serde::Serialize;
-use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -54,15 +53,26 @@ pub(crate) struct Job {
     /// Pieces of it in all; 0 where that is not known.
     total: usize,
     /// What the calls of models will take, once that is known.
-    #[schema(value_type = Object)]
-    bill: Value,
+    #[schema(required)]
+    bill: Option<Bill>,
     /// Files that failed, each with its reason.
     failed: Vec<FailedFile>,
     /// What came of it.
-    #[schema(value_type = Object)]
-    report: Value,
+    #[schema(required)]
+    report: Option<IndexResponse>,
     /// Why it did not come to an end.
+    #[schema(required)]
     problem: Option<Problem>,
+}
+
+/// What the calls of models will take.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(crate) struct Bill {
+    /// Calls and tokens, in all and by role.
+    estimate: Estimate,
+    /// US dollars, where the prices are known.
+    #[schema(required)]
+    usd: Option<f64>,
 }
 
 /// A file that could not be read.
@@ -154,9 +164,9 @@ impl Jobs {
             stage: String::new(),
             done: 0,
             total: 0,
-            bill: Value::Null,
+            bill: None,
             failed: Vec::new(),
-            report: Value::Null,
+            report: None,
             problem: None,
         };
         let (sender, receiver) = watch::channel(job.clone());
@@ -236,7 +246,7 @@ async fn index(Queued { engine, work, job, stopping, .. }: &Queued) {
             (job.done, job.total) = (done, total);
         }),
         Progress::Bill { estimate, usd } => {
-            job.send_modify(|job| job.bill = json!({ "estimate": estimate, "usd": usd }));
+            job.send_modify(|job| job.bill = Some(Bill { estimate, usd }));
         }
         _ => {}
     };
@@ -263,7 +273,7 @@ async fn index(Queued { engine, work, job, stopping, .. }: &Queued) {
                     job.failed.push(FailedFile { file: file.clone(), reason: reason.to_string() });
                 }
             }
-            job.report = json!(response);
+            job.report = Some(response);
         }
         Some(Err(error)) => {
             job.stand = Stand::Failed;

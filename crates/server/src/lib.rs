@@ -1,5 +1,5 @@
-//! The face for programs: REST with its OpenAPI document, and the protocols that programs already speak. Requests become
-//! those of the engine; its responses, events and errors become what each protocol calls them. No logic lives here.
+//! The face for programs, and the page for people: REST with its OpenAPI document, and the protocols that programs already speak.
+//! Requests become those of the engine; its responses, events and errors become what each protocol calls them. No logic lives here.
 
 mod api;
 mod app;
@@ -8,6 +8,7 @@ mod compat;
 mod guard;
 mod jobs;
 mod metrics;
+mod page;
 mod problem;
 mod routes;
 mod serve;

@@ -118,14 +118,15 @@ fn judged(code: &str, error: &EngineError) -> (u16, Fault) {
     match code {
         "no-base" => (404, Fault::Server),
         // A method or a search that there is not is a wrong request; all else may be there another day.
-        "no-such-method" | "no-such-search" => (400, Fault::Caller),
+        "no-such-method" | "no-such-search" | "bad-questions" => (400, Fault::Caller),
         "no-original" | "run-forgotten" => (404, Fault::Caller),
-        "file-not-read" => (422, Fault::Caller),
+        "file-not-read" | "unreadable-file" => (422, Fault::Caller),
         code if code.starts_with("no-such-") => (404, Fault::Caller),
         "only-part" => (403, Fault::Caller),
         "over-budget" => (402, Fault::Caller),
         "misfit" | "nothing-admitted" | "run-not-answered" | "unclear-run" | "run-diverged"
-        | "no-embedder" | "no-reranker" => (409, Fault::Caller),
+        | "no-embedder" | "no-reranker" | "tag-class-exists" | "no-tag-classes" | "base-exists"
+        | "file-exists" | "bad-parameter" => (409, Fault::Caller),
         "no-model"
         | "no-log-probabilities"
         | "not-built"

@@ -15,11 +15,13 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::api::{
-    ask, bases, budget, counters, files, health, look, passages, reading, runs, search, tags,
+    ask, bases, budget, configured, counters, files, graph, health, keys, look, passages, reading,
+    runs, search, tags,
 };
 use crate::app::App;
 use crate::compat::{dify, mcp, ollama, openai, vectors};
 use crate::guard::{busy, guard, hardened};
+use crate::page;
 use crate::problem::{Fault, Problem};
 
 /// What the document calls the scope of a route; absent where no key is asked for.
@@ -50,7 +52,11 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(look::original))
         .routes(routes!(look::files))
         .routes(routes!(look::records))
-        .routes(routes!(look::graph))
+        .routes(routes!(graph::around))
+        .routes(routes!(graph::overview))
+        .routes(routes!(configured::forecast))
+        .routes(routes!(configured::evaluations))
+        .routes(routes!(configured::evaluation))
         .routes(routes!(look::verified))
         .routes(routes!(tags::classes))
         .routes(routes!(tags::class))
@@ -74,6 +80,7 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(files::jobs))
         .routes(routes!(files::job))
         .routes(routes!(files::delete))
+        .routes(routes!(files::deletion))
         .routes(routes!(reading::correct))
         .routes(routes!(reading::take_back))
         .routes(routes!(tags::declare))
@@ -83,7 +90,13 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(tags::drop_pair))
         .routes(routes!(look::feedback))
         .routes(routes!(look::revoke));
-    let admin = OpenApiRouter::new().routes(routes!(look::export));
+    let admin = OpenApiRouter::new()
+        .routes(routes!(graph::export))
+        .routes(routes!(configured::settings))
+        .routes(routes!(configured::doctor))
+        .routes(routes!(keys::keys))
+        .routes(routes!(keys::make))
+        .routes(routes!(keys::revoke));
     vec![
         (None, open),
         (Some(Scope::Read), read),
@@ -137,8 +150,10 @@ pub(crate) fn router(app: App) -> Router {
     let mcp = Router::new()
         .route_service("/mcp", mcp::over_http(Arc::clone(&app)))
         .route_layer(from_fn_with_state((Arc::clone(&app), Some(Scope::Read)), guard));
+    let page = page::routes().route_layer(from_fn_with_state((Arc::clone(&app), None), guard));
     routes
         .merge(mcp)
+        .merge(page)
         .route("/openapi.json", document)
         .fallback_service(nowhere.with_state(Arc::clone(&app)))
         .layer(DefaultBodyLimit::max(app.settings.body_bytes))

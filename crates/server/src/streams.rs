@@ -4,8 +4,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use axum::response::sse::Event as Sse;
 use pikerag_engine::knowledge::{RunEvent, RunRecord, RunSink};
 use pikerag_engine::{AskRequest, AskResponse, Engine, EngineError, ForkRequest};
+use serde::Serialize;
+use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -94,6 +97,13 @@ impl Underway {
         }
         Err(broken())
     }
+}
+
+/// An event of a stream: `event` names it, `data` is what it tells.
+pub(crate) fn sent(event: &impl Serialize) -> Sse {
+    let told = json!(event);
+    let part = |name: &str| told.get(name).cloned().unwrap_or_default();
+    Sse::default().event(part("event").as_str().unwrap_or_default()).data(part("data").to_string())
 }
 
 /// A run that ended without saying so.

@@ -8,6 +8,7 @@ mod check;
 mod claims;
 mod codes;
 mod corrections;
+mod counters;
 mod counts;
 mod distil;
 mod export;
@@ -43,8 +44,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use pikerag_knowledge::{Generation, StoreError, VectorSet};
-use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use pikerag_knowledge::{StoreError, VectorSet};
+use rusqlite::{Connection, OpenFlags};
 
 pub use backup::Copied;
 pub use check::{Finding, Health, Part, Repair};
@@ -54,6 +55,7 @@ pub use layouts::LAYOUT;
 pub use originals::Originals;
 pub use root::FileCounts;
 
+use self::counters::{TEXT_GENERATION, advance, counter, generation};
 use crate::error::{BaseProblem, Context};
 use crate::fulltext::{FullText, Seen, TextSnapshot, guarded};
 
@@ -201,16 +203,24 @@ impl Base {
         T: Send + 'static,
         F: FnOnce(&View<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        let Self { inner, held } = self.clone();
-        let look = move || match held {
+        let base = self.clone();
+        tokio::task::spawn_blocking(move || base.view(what, work)).await.context(what)?
+    }
+
+    /// As [`Base::viewing`], on this thread.
+    fn view<T>(
+        &self,
+        what: &str,
+        work: impl FnOnce(&View<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        match &self.held {
             Some(snapshot) => snapshot.view(what, work),
-            None => inner.with_reader(|connection| {
+            None => self.inner.with_reader(|connection| {
                 // One state for all statements of a port call, and one taking of the file's lock.
                 let connection = &connection.unchecked_transaction().context(what)?;
-                work(&View { inner: &inner, connection, snapshot: None })
+                work(&View { inner: &self.inner, connection, snapshot: None })
             }),
-        };
-        tokio::task::spawn_blocking(look).await.context(what)?
+        }
     }
 
     /// As [`Base::reading`], for work that needs the database alone.
@@ -372,32 +382,6 @@ fn tune(connection: &Connection) -> rusqlite::Result<()> {
         "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;",
     )
 }
-
-/// A counter of the `meta` table; 0 before it was first advanced.
-fn counter(connection: &Connection, key: &str) -> rusqlite::Result<i64> {
-    connection
-        .prepare_cached("SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?1")?
-        .query_row([key], |row| row.get(0))
-        .optional()
-        .map(Option::unwrap_or_default)
-}
-
-/// The state of the documents.
-fn generation(connection: &Connection) -> rusqlite::Result<Generation> {
-    Ok(Generation(counter(connection, TEXT_GENERATION)?.cast_unsigned()))
-}
-
-fn advance(connection: &Connection, key: &str) -> rusqlite::Result<i64> {
-    connection.execute(
-        "INSERT INTO meta(key, value) VALUES (?1, '1')
-         ON CONFLICT(key) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
-        [key],
-    )?;
-    counter(connection, key)
-}
-
-/// Advances with every change of chunks; full text catches up with it.
-const TEXT_GENERATION: &str = "text_generation";
 #[cfg(test)]
 mod tests {
     use pikerag_knowledge::{CallRecord, Ledger, Usage};

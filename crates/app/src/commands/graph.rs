@@ -41,7 +41,8 @@ fn summary(json: bool, summary: &GraphSummary) -> anyhow::Result<u8> {
 }
 
 fn show(engine: &Engine, json: bool, of: &str, depth: u8) -> anyhow::Result<u8> {
-    let found = engine.graph_around(&GraphAroundRequest { of: of.to_owned(), depth })?;
+    let found =
+        engine.graph_around(&GraphAroundRequest { of: of.to_owned(), depth, most: usize::MAX })?;
     if 0 < found.others {
         note(&format!(
             "{} more are called so; `pikerag graph export` has their identifiers, and --of takes one",

@@ -111,6 +111,8 @@ impl Place {
             .env("HOME", self.folder.path())
             .env("XDG_CACHE_HOME", self.folder.path())
             .env("XDG_STATE_HOME", self.user.path())
+            // Whatever runs on this machine.
+            .env("OLLAMA_HOST", "127.0.0.1:1")
             .envs((!self.finds_settings && self.path(SETTINGS).exists()).then_some(given))
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .current_dir(self.folder.path())

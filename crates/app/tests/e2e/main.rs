@@ -4,11 +4,15 @@
 //! One test binary, so that it is linked once and what the tests share is no dead code in any.
 
 #[cfg(test)]
+mod administered;
+#[cfg(test)]
 mod boxes;
 #[cfg(test)]
 mod cli;
 #[cfg(test)]
 mod common;
+#[cfg(test)]
+mod described;
 #[cfg(test)]
 mod embedders;
 #[cfg(test)]
@@ -54,6 +58,8 @@ mod replay;
 mod rerank;
 #[cfg(test)]
 mod runs;
+#[cfg(test)]
+mod schemas;
 #[cfg(test)]
 mod seeing;
 #[cfg(test)]

@@ -277,8 +277,6 @@ fn assistants_call_tools() {
     assert!(!told.contains("Zyx"), "{told}");
     let around = json!({"name": "graph_neighbours", "arguments": {"of": "Crane"}});
     let around = call(&key, "tools/call", around).json();
-    assert!(
-        around["result"]["isError"] == true && around.to_string().contains("only-part"),
-        "{around}"
-    );
+    let nodes = around["result"]["structuredContent"]["nodes"].as_array().unwrap();
+    assert!(1 < nodes.len() && !around.to_string().contains("Zyx"), "{around}");
 }

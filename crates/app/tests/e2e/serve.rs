@@ -66,6 +66,7 @@ pub(crate) fn body_of(method: &str, path: &str) -> Value {
         "{class}" if method == "PATCH" => json!({"name": "machine"}),
         "{class}" => json!({"covers": "machines"}),
         "feedback" => json!({"run": "last", "verdict": "accept"}),
+        "keys" => json!({"name": "made", "scope": "read"}),
         _ => json!({}),
     }
 }
@@ -107,7 +108,8 @@ fn every_route_asks_for_its_key() {
         let query = match filled.rsplit('/').next().unwrap() {
             "graph" => "?of=Crane",
             "tag-pairs" => "?colloquial=crane&professional=hoist",
-            "original" | "uploads" | "files" => "?file=docs/open/crane.md",
+            "original" | "uploads" | "files" | "deletion" => "?file=docs/open/crane.md",
+            "report" => "?name=x",
             _ => "",
         };
         let url = format!("{filled}{query}");
@@ -637,6 +639,10 @@ fn tags_are_declared_and_budgets_told() {
     let classes = serving.get("/api/v1/bases/default/tags", &key).json();
     assert_eq!(classes["classes"][0]["class"]["name"], "lifting gear", "{classes}");
     assert_eq!(send("DELETE", "tags/machine", &key, &json!({})).status, 404);
+    // What is called so already is the caller's mistake, and no fault of the server.
+    assert_eq!(send("PUT", "tags/ship", &key, &cranes).status, 204);
+    let taken = send("PATCH", "tags/ship", &key, &json!({"name": "Lifting gear"}));
+    assert_eq!((taken.status, taken.json()["code"].clone()), (409, json!("tag-class-exists")));
     let pair = json!({"colloquial": "lifter", "professional": "crane"});
     assert_eq!(send("POST", "tag-pairs", &key, &pair).status, 204);
     let pairs = serving.get("/api/v1/bases/default/tag-pairs", &key).json();

@@ -13,7 +13,7 @@ use crate::serving::{Reply, Serving};
 
 const BASE: &str = "/api/v1/bases/default";
 
-fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
+pub(crate) fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in files {
         writer.start_file(*name, SimpleFileOptions::default()).unwrap();

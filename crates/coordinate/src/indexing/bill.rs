@@ -5,19 +5,21 @@ use std::collections::{BTreeMap, HashSet};
 use pikerag_knowledge::{Chunk, ChunkId, Role, Usage};
 use pikerag_language::estimate_tokens;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::error::FileError;
 use super::plan::Available;
 
 /// What indexing would take. Tokens are estimates; calls are exact but for chunks that a model ends, reports
 /// and the tree.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
 pub struct Estimate {
     /// Files that would be read, new or changed.
     pub files: usize,
     /// Files that are in the base already, unchanged.
     pub unchanged: usize,
     /// Files that cannot be read, with the reason.
+    #[schema(value_type = Vec<(String, String)>)]
     pub unreadable: Vec<(String, FileError)>,
     /// Chunks in the files that would be read, and those left to do from before.
     pub chunks: usize,

@@ -2,6 +2,7 @@
 
 use pikerag_knowledge::{ModelError, Problem, PutReport};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::bill::Estimate;
 use super::error::FileError;
@@ -34,13 +35,19 @@ pub enum Progress {
 }
 
 /// What came of a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = FileOutcome)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
 pub enum Outcome {
     /// Read and stored.
     Stored {
-        /// What that changed.
+        // What that changed.
         #[serde(flatten)]
+        #[schema(inline)]
+        #[expect(
+            missing_docs,
+            reason = "beside an inlined type it is an object of its own in the OpenAPI document"
+        )]
         report: PutReport,
         /// Documents in the file.
         documents: usize,
@@ -56,12 +63,14 @@ pub enum Outcome {
     /// Left out; what an earlier version of it gave is kept.
     Failed {
         /// Why.
+        #[schema(value_type = String)]
         reason: FileError,
     },
 }
 
 /// What came of an indexing run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = IndexReport)]
 pub struct Report {
     /// By file, in the order given.
     pub files: Vec<(String, Outcome)>,
@@ -105,8 +114,10 @@ pub struct Report {
     /// Tags found in them; what two chunks bear counts twice.
     pub tags: usize,
     /// What kept structures from being built.
+    #[schema(value_type = Vec<String>)]
     pub lacking: Vec<Lacking>,
     /// What kept structures of earlier runs from being brought up to date: they stay as they are.
+    #[schema(value_type = Vec<String>)]
     pub stale: Vec<Lacking>,
     /// Chunks whose call failed; the next run tries them again: (chunk, reason), the first few.
     pub failed: Vec<(String, String)>,
@@ -119,6 +130,7 @@ pub struct Report {
     /// Vectors made in this run, of every layer.
     pub vectors: usize,
     /// Why the run ended early, if it did; the next run goes on from there.
+    #[schema(required)]
     pub stopped: Option<String>,
     /// Whether it ended because the budget was spent.
     pub over_budget: bool,

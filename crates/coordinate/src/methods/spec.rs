@@ -6,8 +6,9 @@ use std::num::NonZeroU32;
 use pikerag_knowledge::{Role, Structure};
 use pikerag_retrieve::{AutoParams, HopParams, LayerParams, SearchParams};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize, Serializer};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
 
 use crate::tag_use::TagUse;
 
@@ -87,7 +88,7 @@ impl<P> Variant<P> {
 }
 
 /// What a method does where no language model is set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WithoutModel {
     /// It decides by hop retrieval, and quotes.
@@ -113,7 +114,8 @@ pub struct Parameter<P> {
 }
 
 /// What may be set.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(into = "RangeAsJson")]
 pub enum Range {
     /// A whole number, both ends included.
     Whole(u64, u64),
@@ -154,15 +156,27 @@ impl std::fmt::Display for Range {
     }
 }
 
-impl Serialize for Range {
-    /// `{"whole": [1, 1000]}`, `{"number": [-1.0, 1.0]}` with null for no end, `{"one_of": ["…"]}`.
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Whole(least, most) => json!({"whole": [least, most]}),
-            Self::Number(least, most) => json!({"number": [least, most]}),
-            Self::OneOf(words) => json!({"one_of": words}),
+/// What may be set, as JSON has it.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = Range)]
+enum RangeAsJson {
+    /// A whole number, both ends included.
+    Whole((u64, u64)),
+    /// A number, both ends included; null for no end.
+    Number((Option<f64>, Option<f64>)),
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+}
+
+impl From<Range> for RangeAsJson {
+    fn from(range: Range) -> Self {
+        let end = |end: f64| Some(end).filter(|end| end.is_finite());
+        match range {
+            Range::Whole(least, most) => Self::Whole((least, most)),
+            Range::Number(least, most) => Self::Number((end(least), end(most))),
+            Range::OneOf(words) => Self::OneOf(words),
         }
-        .serialize(to)
     }
 }
 
@@ -235,7 +249,8 @@ impl Cost {
 }
 
 /// A method's name with all that its file says of it, whatever its parameters are.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = MethodDescription)]
 pub struct Description {
     /// The name it goes by; a variant's own where it is one.
     pub name: &'static str,
@@ -250,19 +265,22 @@ pub struct Description {
     /// See [`MethodSpec`].
     pub without_model: WithoutModel,
     /// See [`MethodSpec`].
+    #[schema(required)]
     pub needs: Option<Structure>,
     /// What a user may set.
     pub parameters: Vec<Described>,
 }
 
 /// A parameter with the value that it has under a method's name.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = MethodParameter)]
 pub struct Described {
     /// See [`Parameter`].
     pub name: &'static str,
     /// See [`Parameter`].
     pub meaning: &'static str,
     /// See [`Parameter`].
+    #[schema(value_type = RangeAsJson)]
     pub range: Range,
     /// Its value where nobody sets it; null for none.
     pub default: Value,

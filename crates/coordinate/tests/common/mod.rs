@@ -1,6 +1,6 @@
 //! What do these tests ask? Files in memory, indexed into a real base in a temporary folder.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -8,9 +8,10 @@ use std::future::pending;
 
 use pikerag_coordinate::ingest::{FileError, FileReader, Params, ReadFile, Report, Tools, ingest};
 use pikerag_coordinate::{Method, Models, Ports, RunParams, SolveError, answer};
-use pikerag_knowledge::{Answer, ChatModel, Embedder, Event, Question, Spent};
+use pikerag_knowledge::{Answer, ChatModel, Embedder, Event, Filter, Question, Spent};
 use pikerag_parse::{Limits, NoTools, parse};
 use pikerag_store::Base;
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// Files by path, read and parsed as the product does.
@@ -74,10 +75,64 @@ impl Shelf {
         ingest(&tools, &paths, params, &|_| {}).await.unwrap()
     }
 
+    /// What is read of each node by its identifier is what the export says of it, also through a filter; the nodes.
+    pub(crate) fn reads_nodes_as_exported(&self, filter: &Filter) -> usize {
+        let seen = self.base.seen_through(filter).unwrap();
+        let mut lines = Vec::new();
+        seen.export(|line| {
+            lines.push(line);
+            Ok(())
+        })
+        .unwrap();
+        let unseen = self.unseen(&lines);
+        assert!(
+            lines.iter().all(|line| unseen.iter().all(|text| !line.to_string().contains(text)))
+        );
+        let id = |line: &Value, key: &str| {
+            line[key].as_str().map(|id| u64::from_str_radix(id, 16).unwrap())
+        };
+        let (edges, nodes): (Vec<Value>, Vec<Value>) =
+            lines.into_iter().partition(|line| line.get("edge").is_some());
+        let ids: BTreeSet<u64> = nodes.iter().map(|node| id(node, "id").unwrap()).collect();
+        let ends = |edge: &Value| [id(edge, "from").unwrap(), id(edge, "to").unwrap()];
+        assert!(edges.iter().all(|edge| ends(edge).iter().all(|end| ids.contains(end))));
+        for mut node in nodes {
+            let node_id = id(&node, "id").unwrap();
+            if node["node"] == "source" {
+                node.as_object_mut().unwrap().remove("text");
+            }
+            assert_eq!(seen.nodes_by_id(&[node_id]).unwrap(), [node]);
+            let sorted = |edges: Vec<Value>| {
+                let told: BTreeSet<String> = edges.iter().map(Value::to_string).collect();
+                told
+            };
+            let own = edges.iter().filter(|edge| ends(edge).contains(&node_id)).cloned().collect();
+            assert_eq!(sorted(seen.edges_of(&[node_id]).unwrap()), sorted(own));
+        }
+        assert_eq!(seen.nodes_by_id(&[1]).unwrap(), [Value::Null; 0]);
+        ids.len()
+    }
+
+    /// Texts of chunks that are not among these lines, as JSON writes them.
+    fn unseen(&self, lines: &[Value]) -> Vec<String> {
+        let seen: BTreeSet<&str> = lines.iter().filter_map(|line| line["text"].as_str()).collect();
+        let all = self.export();
+        let all = all.iter().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let chunks = all.filter(|line| line["node"] == "chunk");
+        let texts = chunks.filter_map(|chunk| chunk["text"].as_str().map(str::to_owned));
+        let unseen = texts.filter(|text| !seen.iter().any(|seen| seen.contains(text.as_str())));
+        unseen.map(|text| Value::from(text).to_string().trim_matches('"').to_owned()).collect()
+    }
+
+    /// How many nodes it has.
+    pub(crate) fn nodes(&self) -> usize {
+        self.export().iter().filter(|line| line.starts_with(r#"{"node""#)).count()
+    }
+
     /// All lines of its export.
     pub(crate) fn export(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        let keep = |line: serde_json::Value| {
+        let keep = |line: Value| {
             lines.push(line.to_string());
             Ok(())
         };

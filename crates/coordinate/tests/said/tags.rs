@@ -8,8 +8,8 @@ use pikerag_coordinate::{Method, Models, Ports, RetrievalParams, RunParams, TagU
 use pikerag_doubles::ScriptedChat;
 use pikerag_extract::{ChunkParams, tag_key};
 use pikerag_knowledge::{
-    ChatModel, CorpusWriter, Event, KeyedClass, Origin, Question, Role, SampleKey, Structure,
-    TagClass, TagReader, TagWriter,
+    ChatModel, CorpusWriter, Event, Filter, KeyedClass, Origin, Question, Role, SampleKey,
+    Structure, TagClass, TagReader, TagWriter,
 };
 
 use crate::common::solve;
@@ -69,6 +69,9 @@ async fn classes_are_found_once_and_tags_follow_the_documents() {
         tags.contains(&"有期徒刑 2".to_owned()) && tags.contains(&"Larceny 1".to_owned()),
         "{tags:?}"
     );
+    assert_eq!(shelf.reads_nodes_as_exported(&Filter::default()), shelf.nodes());
+    let one = Filter { conditions: vec!["tag:thing=Larceny".parse().unwrap()] };
+    assert!(shelf.reads_nodes_as_exported(&one) < shelf.nodes());
     let all = shelf.export().join("\n");
     assert!(all.contains(r#""edge":"tagged""#) && all.contains(r#""class_name":"thing""#), "{all}");
     // A new document is looked through for the class that is known; nothing else is asked.
@@ -90,6 +93,25 @@ async fn classes_are_found_once_and_tags_follow_the_documents() {
 }
 
 /// What a person says of classes survives every later run, and costs calls only where it must.
+/// Of a document that is seen in part, no line of the graph tells the rest.
+#[tokio::test]
+async fn what_is_seen_in_part_is_told_in_part() {
+    let padding =
+        "It is long since anybody saw the like of it in this town or in the next. ".repeat(3);
+    let text = format!(
+        "# Law\n\n## One\n\nOf \"Larceny\" all. {padding}\n\n## Two\n\nOf \"Deceit\" all. {padding}"
+    );
+    let files = Files::from_iter([("law.md", text.as_str())]);
+    let shelf = Shelf::empty();
+    index_with(&shelf, &files, Some(recorded(&shelf, repeating())), &params()).await;
+    let chunks =
+        shelf.export().iter().filter(|line| line.starts_with(r#"{"node":"chunk""#)).count();
+    assert!(1 < chunks, "{:?}", shelf.export());
+    assert!(tags_of(&shelf, "thing").await.iter().any(|tag| tag.starts_with("Larceny")));
+    let one = Filter { conditions: vec!["tag:thing=Larceny".parse().unwrap()] };
+    assert!(shelf.reads_nodes_as_exported(&one) < shelf.nodes());
+}
+
 #[tokio::test]
 async fn edits_stay() {
     let (shelf, chat) = (Shelf::empty(), repeating());

@@ -3,11 +3,12 @@
 use pikerag_coordinate::estimate::Estimate;
 use pikerag_models::Spending;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::Engine;
 
 /// What was really paid since the engine was opened; what the record answered is not in it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Cost {
     /// The sum over all models, chat and embeddings.
     pub total: CostPart,
@@ -16,7 +17,7 @@ pub struct Cost {
 }
 
 /// What was paid for one role and model, or in all.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct CostPart {
     /// The role; empty in the total.
     pub role: String,

@@ -1,15 +1,18 @@
-//! What stands around a node? Edges are followed in both directions, level by level: the graph is read once
-//! for each, and only what is found is held.
+//! What stands around a node? Edges are followed in both directions, level by level; nothing else of the graph is read.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use pikerag_store::ExportLine;
 
 use super::{Edge, Line, Node, NodeId, line};
+use crate::error::Result;
 
 /// Reads the graph once, handing each line on.
 pub(crate) type Export<'a> =
-    &'a dyn Fn(&mut dyn FnMut(ExportLine) -> std::io::Result<()>) -> crate::Result<()>;
+    &'a dyn Fn(&mut dyn FnMut(ExportLine) -> std::io::Result<()>) -> Result<()>;
+
+/// Reads the lines of a few nodes, or of the edges from and to them.
+pub(crate) type Among<'a> = &'a dyn Fn(&[NodeId]) -> Result<Vec<ExportLine>>;
 
 /// Nodes around a node.
 #[derive(Debug, Default)]
@@ -22,25 +25,40 @@ pub(crate) struct Around {
     pub(crate) left_out: usize,
 }
 
-/// The node that a user means: by identifier, URI, name, or a part of its name; and how many others fit as
-/// well.
-pub(crate) fn find(export: Export<'_>, wanted: &str) -> crate::Result<Option<(Node, usize)>> {
+/// The node that a user means: by identifier, URI, name, or a part of its name; and how many others fit as well.
+/// `named` are those that people call by a name, which are looked through first.
+pub(crate) fn find(
+    by_id: Among<'_>,
+    named: Export<'_>,
+    all: Export<'_>,
+    wanted: &str,
+) -> Result<Option<(Node, usize)>> {
     let wanted = wanted.trim();
+    let id = u64::from_str_radix(wanted, 16).ok().filter(|_| wanted.len() == 16);
+    if let Some(id) = id {
+        for found in by_id(&[id])? {
+            if let Some(Line::Node(node)) = line(&found) {
+                return Ok(Some((node, 0)));
+            }
+        }
+    }
+    match best(named, wanted, true)? {
+        Some(found) => Ok(Some(found)),
+        None => best(all, wanted, false),
+    }
+}
+
+fn best(export: Export<'_>, wanted: &str, is_named: bool) -> Result<Option<(Node, usize)>> {
     let folded = wanted.to_lowercase();
-    let by_id = u64::from_str_radix(wanted, 16).ok().filter(|_| wanted.len() == 16);
     let mut best: Option<(u8, Node, usize)> = None;
     export(&mut |value| {
         let Some(Line::Node(node)) = line(&value) else { return Ok(()) };
         let name = node.label.to_lowercase();
-        let is_named =
-            matches!(node.kind.as_str(), "source" | "section" | "entity" | "tag" | "community");
         let rank = match () {
-            () if by_id == Some(node.id) => 0,
-            () if node.kind == "source" && node.uri == wanted => 1,
-            () if node.kind == "source" && node.uri.rsplit('/').next() == Some(wanted) => 2,
-            () if is_named && name == folded => 3,
-            () if name == folded => 4,
-            () if is_named && name.contains(&folded) => 5,
+            () if node.kind == "source" && node.uri == wanted => 0,
+            () if node.kind == "source" && node.uri.rsplit('/').next() == Some(wanted) => 1,
+            () if name == folded => 2,
+            () if is_named && name.contains(&folded) => 3,
             () => return Ok(()),
         };
         match &mut best {
@@ -56,27 +74,35 @@ pub(crate) fn find(export: Export<'_>, wanted: &str) -> crate::Result<Option<(No
 /// The nodes up to `depth` edges away from `start`, at most `most` of them: those that stand nearest, and
 /// of these the ones with most edges towards what is held.
 pub(crate) fn around(
-    nodes: Export<'_>,
-    edges: Export<'_>,
+    by_id: Among<'_>,
+    edges_of: Among<'_>,
     start: NodeId,
     depth: u8,
     most: usize,
-) -> crate::Result<Around> {
+) -> Result<Around> {
     let mut held = HashSet::from([start]);
-    let mut border = held.clone();
+    let mut border = vec![start];
+    let mut edges = Vec::new();
     let mut left_out = 0;
-    for _ in 0..depth {
-        let mut next: BTreeMap<NodeId, usize> = BTreeMap::new();
-        edges(&mut |value| {
+    for level in 0..=depth {
+        let mut met: Vec<Edge> = Vec::new();
+        for value in edges_of(&border)? {
             if let Some(Line::Edge(edge)) = line(&value) {
-                for (near, far) in [(edge.from, edge.to), (edge.to, edge.from)] {
-                    if border.contains(&near) && !held.contains(&far) {
-                        *next.entry(far).or_default() += 1;
-                    }
+                met.push(edge);
+            }
+        }
+        let mut next: BTreeMap<NodeId, usize> = BTreeMap::new();
+        for edge in &met {
+            for (near, far) in [(edge.from, edge.to), (edge.to, edge.from)] {
+                if held.contains(&near) && !held.contains(&far) {
+                    *next.entry(far).or_default() += 1;
                 }
             }
-            Ok(())
-        })?;
+        }
+        edges.extend(met);
+        if level == depth {
+            break;
+        }
         let mut next: Vec<(NodeId, usize)> = next.into_iter().collect();
         next.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
         let room = most.saturating_sub(held.len());
@@ -88,31 +114,19 @@ pub(crate) fn around(
             break;
         }
     }
-    let mut around = Around { left_out, ..Around::default() };
-    collect(nodes, &held, &mut around)?;
-    Ok(around)
-}
-
-/// Reads the nodes of a set and the edges among them.
-pub(super) fn collect(
-    export: Export<'_>,
-    held: &HashSet<NodeId>,
-    around: &mut Around,
-) -> crate::Result<()> {
-    export(&mut |value| {
-        match line(&value) {
-            Some(Line::Node(node)) if held.contains(&node.id) => {
-                around.nodes.insert(node.id, node);
-            }
-            Some(Line::Edge(edge)) if held.contains(&edge.from) && held.contains(&edge.to) => {
-                around.edges.push(edge);
-            }
-            _ => {}
-        }
-        Ok(())
-    })?;
-    around.edges.sort();
-    Ok(())
+    let mut ids: Vec<NodeId> = held.into_iter().collect();
+    ids.sort_unstable();
+    let nodes: HashMap<NodeId, Node> = by_id(&ids)?
+        .iter()
+        .filter_map(|value| match line(value) {
+            Some(Line::Node(node)) => Some((node.id, node)),
+            _ => None,
+        })
+        .collect();
+    edges.retain(|edge| nodes.contains_key(&edge.from) && nodes.contains_key(&edge.to));
+    edges.sort();
+    edges.dedup();
+    Ok(Around { nodes, edges, left_out })
 }
 
 /// What people call a kind of node or edge.
@@ -192,12 +206,13 @@ impl Around {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::tests::export;
+    use crate::graph::tests::{by_id, edges_of, export};
 
     #[test]
     fn a_node_is_found_by_what_people_call_it() {
-        let named =
-            |wanted: &str| find(&export, wanted).unwrap().map(|(node, others)| (node.id, others));
+        let named = |wanted: &str| {
+            find(&by_id, &export, &export, wanted).unwrap().map(|(node, others)| (node.id, others))
+        };
         assert_eq!(named("0000000000000006"), Some((6, 0)));
         assert_eq!(
             [named("a.md"), named("tea"), named("crane")].map(|found| found.unwrap().0),
@@ -208,7 +223,7 @@ mod tests {
 
     #[test]
     fn the_tree_around_a_node() {
-        let found = around(&export, &export, 1, 3, 100).unwrap();
+        let found = around(&by_id, &edges_of, 1, 3, 100).unwrap();
         insta::assert_snapshot!(found.tree(1, 3).join("\n"), @r"
         document (text/markdown) 0000000000000001  Crane <Manual> & 手册
           - contains -> section 0000000000000003  Use
@@ -219,7 +234,7 @@ mod tests {
           <- refers to - document (text/markdown) 0000000000000002  Tea
             - contains -> chunk (table) 0000000000000005  Tea is hot.
         ");
-        let few = around(&export, &export, 1, 3, 3).unwrap();
+        let few = around(&by_id, &edges_of, 1, 3, 3).unwrap();
         assert_eq!((few.nodes.len(), few.left_out), (3, 2));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use pikerag_knowledge::LayerKind;
 
-use super::around::{Around, Export, collect};
+use super::around::{Around, Export};
 use super::{Line, NodeId, is_contains, line};
 
 /// Layer and kind of each node; kinds by number, in the order of the export.
@@ -64,6 +64,24 @@ pub(crate) fn select(
     collect(nodes, &held, &mut selection.around)?;
     selection.around.left_out = selection.nodes.saturating_sub(held.len());
     Ok(selection)
+}
+
+/// Reads the nodes of a set and the edges among them.
+fn collect(export: Export<'_>, held: &HashSet<NodeId>, around: &mut Around) -> crate::Result<()> {
+    export(&mut |value| {
+        match line(&value) {
+            Some(Line::Node(node)) if held.contains(&node.id) => {
+                around.nodes.insert(node.id, node);
+            }
+            Some(Line::Edge(edge)) if held.contains(&edge.from) && held.contains(&edge.to) => {
+                around.edges.push(edge);
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    around.edges.sort();
+    Ok(())
 }
 
 fn choose(

@@ -33,6 +33,11 @@ impl Environment {
         self.no_text.iter().find(ours).map(String::as_str)
     }
 
+    /// Where Ollama listens, where that is said; as it is written.
+    pub(super) fn ollama(&self) -> String {
+        self.get("OLLAMA_HOST").unwrap_or_default().to_owned()
+    }
+
     /// A variable that is set and not empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())

@@ -120,6 +120,7 @@ fn resolve(
         replay: flags.replay,
         program: None,
         server: file.server.resolve(state.as_deref())?,
+        ollama: environment.ollama(),
         state,
         chat: shared(&tables),
         embed: embed(&file.embed, flags.offline)?,

@@ -31,6 +31,8 @@ pub struct ServerSettings {
     pub bases: BTreeMap<String, PathBuf>,
     /// Folders that are watched, by the base that is made of them.
     pub watch: BTreeMap<String, Vec<PathBuf>>,
+    /// Below which folder reports of `eval` lie that are shown; none for none.
+    pub evaluations: Option<PathBuf>,
     /// Bytes of a request's body, at most; files that are uploaded have a bound of their own.
     pub body_bytes: usize,
     /// Requests that are under way, at most.
@@ -50,6 +52,7 @@ pub(super) struct ServerTable {
     pub(super) audit: Option<PathBuf>,
     pub(super) bases: BTreeMap<String, PathBuf>,
     pub(super) watch: BTreeMap<String, Vec<PathBuf>>,
+    pub(super) evaluations: Option<PathBuf>,
     pub(super) body_mib: Option<usize>,
     pub(super) requests: Option<usize>,
 }
@@ -93,6 +96,7 @@ impl ServerTable {
             audit: self.audit.clone(),
             bases: self.bases.clone(),
             watch: self.watch.clone(),
+            evaluations: self.evaluations.clone(),
             body_bytes: self.body_mib.unwrap_or(4).max(1) << 20,
             requests: self.requests.unwrap_or(1024).max(1),
         })

@@ -6,11 +6,13 @@ use pikerag_coordinate::methods::pike;
 use pikerag_coordinate::{Finished, Method, Retrace, SolveError, TagUse};
 use pikerag_eval::cost_model::Asked;
 use pikerag_knowledge::{
-    Answer, Filter, Level, Question, RunEvent, RunRecord, RunSink, RunState, TaskClass,
+    Answer, Event, Filter, Level, Question, RunEvent, RunRecord, RunSink, RunState, Spent,
+    TaskClass,
 };
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use utoipa::ToSchema;
 
 use crate::engine::{Engine, USUAL_METHOD};
 use crate::error::{EngineError, Result};
@@ -76,6 +78,18 @@ impl Serialize for AskResponse {
     }
 }
 
+/// An answer with what led to it.
+#[derive(Serialize, ToSchema)]
+pub struct TracedAnswer<'a> {
+    /// The answer.
+    #[serde(flatten)]
+    answer: &'a Answer,
+    /// What happened, in order.
+    trace: Vec<&'a Event>,
+    /// Calls and tokens, whether made or read from the record.
+    spent: &'a Spent,
+}
+
 /// Whether there is anything to look for: `???` is no question.
 pub(super) fn has_word(text: &str) -> bool {
     text.contains(char::is_alphanumeric)
@@ -87,13 +101,8 @@ pub(crate) fn traced(answer: &Answer, run: &Finished) -> Value {
 }
 
 fn with_trace(answer: &Answer, events: &[RunEvent], run: &RunRecord) -> Value {
-    let mut told = json!(answer);
-    if let Some(fields) = told.as_object_mut() {
-        let trace: Vec<_> = events.iter().map(|event| &event.event).collect();
-        fields.insert("trace".to_owned(), json!(trace));
-        fields.insert("spent".to_owned(), json!(run.cost.spent));
-    }
-    told
+    let trace = events.iter().map(|event| &event.event).collect();
+    json!(TracedAnswer { answer, trace, spent: &run.cost.spent })
 }
 
 impl Engine {

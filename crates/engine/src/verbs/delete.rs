@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use pikerag_knowledge::{CorpusWriter, SearchWriter};
 use pikerag_store::Remains;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::keeping::now;
 use crate::engine::Engine;
@@ -21,19 +22,68 @@ pub struct DeleteRequest {
 }
 
 /// The files whose documents are gone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct DeleteResponse {
     /// The files; none, where nothing in the base is named so.
     pub deleted: Vec<String>,
     /// Calls and runs that hold their text, and are still there.
+    #[schema(value_type = RemainsAsJson)]
     pub remains: Remains,
     /// Calls and runs that held it, and are gone; `None` where that was not asked for.
+    #[schema(value_type = Option<RemainsAsJson>, required)]
     pub forgotten: Option<Remains>,
     /// Whether what an earlier call had begun to forget was overwritten now.
     pub finished: bool,
 }
 
+/// [`Remains`] in the OpenAPI document.
+#[derive(ToSchema)]
+#[schema(as = Remains)]
+#[expect(dead_code, reason = "it describes")]
+struct RemainsAsJson {
+    /// Model calls whose prompt or reply holds their text, or what was made of it.
+    calls: usize,
+    /// Runs that hold it.
+    runs: usize,
+    /// Verified answers that hold it or rest on it.
+    verified: usize,
+}
+
+/// What would go with files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct DeletePreview {
+    /// The files; none, where nothing in the base is named so.
+    pub files: Vec<String>,
+    /// Documents in them.
+    pub documents: usize,
+    /// Chunks of them, each with all that was made of it.
+    pub chunks: usize,
+    /// Calls, runs and verified answers that hold their text: they stay, unless the files are forgotten.
+    #[schema(value_type = RemainsAsJson)]
+    pub remains: Remains,
+}
+
 impl Engine {
+    /// What would go if these files were deleted or forgotten; nothing is changed.
+    ///
+    /// # Errors
+    /// There is no base, or it cannot be read.
+    pub async fn delete_preview(&self, paths: &[PathBuf]) -> Result<DeletePreview> {
+        let base = self.base()?;
+        let names = self.names(&base).await?;
+        let files: Vec<String> =
+            names.under(paths).into_iter().map(|file| file.path.clone()).collect();
+        let remains = base.remains_of(&files, &OURS).await?;
+        let (mut documents, mut chunks) = (0, 0);
+        for counts in base.file_counts().await? {
+            if files.contains(&counts.path) {
+                documents += counts.documents;
+                chunks += counts.chunks;
+            }
+        }
+        Ok(DeletePreview { files, documents, chunks, remains })
+    }
+
     /// Removes files and all that derives from them.
     ///
     /// # Errors

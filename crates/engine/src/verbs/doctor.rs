@@ -5,15 +5,19 @@ use pikerag_coordinate::methods::adaptive::try_out;
 use pikerag_knowledge::{
     ChatRequest, CorpusReader, Embedder, Message, ModelError, Role, error_chain,
 };
+use pikerag_models::ollama;
 use pikerag_prompt::AskError;
 use pikerag_retrieve::RetrieveError;
 use pikerag_store::Base;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
 
 /// What was looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum DoctorCheck {
     /// Whether there is a base, and what it holds.
     Base,
@@ -50,7 +54,7 @@ impl DoctorCheck {
 }
 
 /// One thing looked at: fine, absent (not needed for everything), or broken.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct DoctorFinding {
     /// What was looked at.
     pub check: DoctorCheck,
@@ -62,6 +66,18 @@ pub struct DoctorFinding {
     pub out_of_reach: bool,
     /// What there is, or what is wrong with it.
     pub says: String,
+    /// A server of models that was found on this machine, where none is set.
+    #[schema(required)]
+    pub offer: Option<Offer>,
+}
+
+/// A server of models that could be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Offer {
+    /// What to set for its base URL.
+    pub base_url: String,
+    /// The models that it holds; may be empty.
+    pub models: Vec<String>,
 }
 
 /// What to do about an embedder that does not know the language of the documents.
@@ -139,7 +155,10 @@ impl Engine {
         let check = DoctorCheck::Chat;
         let model = match self.bare_chat(Role::Answer) {
             Ok(Some(model)) => model,
-            Ok(None) => return absent(check, "none: answers quote their evidence".to_owned()),
+            Ok(None) => {
+                let says = "none: answers quote their evidence".to_owned();
+                return DoctorFinding { offer: self.offer().await, ..absent(check, says) };
+            }
             Err(error) => return faulty(check, error_chain(&error)),
         };
         let text = "Reply with the word: ready".to_owned();
@@ -156,6 +175,15 @@ impl Engine {
             Ok(_) => in_order(check, format!("{} answers", model.name())),
             Err(error) => unanswered(check, &error),
         }
+    }
+
+    /// Ollama on this machine; nothing is looked for where no model is wanted.
+    async fn offer(&self) -> Option<Offer> {
+        if self.settings().offline {
+            return None;
+        }
+        let found = ollama::find(self.transport(), &self.settings().ollama).await?;
+        Some(Offer { base_url: found.base_url, models: found.models })
     }
 
     /// Five looks at passages that come with the program. The calls are on record: the next questions know what came of them, and
@@ -254,13 +282,13 @@ fn unanswered(check: DoctorCheck, error: &ModelError) -> DoctorFinding {
 }
 
 fn in_order(check: DoctorCheck, says: String) -> DoctorFinding {
-    DoctorFinding { check, fine: true, absent: false, out_of_reach: false, says }
+    DoctorFinding { check, fine: true, absent: false, out_of_reach: false, says, offer: None }
 }
 
 fn absent(check: DoctorCheck, says: String) -> DoctorFinding {
-    DoctorFinding { check, fine: true, absent: true, out_of_reach: false, says }
+    DoctorFinding { check, fine: true, absent: true, out_of_reach: false, says, offer: None }
 }
 
 fn faulty(check: DoctorCheck, says: String) -> DoctorFinding {
-    DoctorFinding { check, fine: false, absent: false, out_of_reach: false, says }
+    DoctorFinding { check, fine: false, absent: false, out_of_reach: false, says, offer: None }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use pikerag_coordinate::estimate::{Estimate, estimate};
 use pikerag_knowledge::{KnowledgeWriter, Structure};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::engine::Engine;
 use crate::error::Result;
@@ -26,11 +27,12 @@ pub struct EstimateRequest {
 }
 
 /// What indexing would cost.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct EstimateResponse {
     /// Calls and tokens, in all and by role.
     pub estimate: Estimate,
     /// US dollars, where the prices are known.
+    #[schema(required)]
     pub usd: Option<f64>,
     /// What to know besides.
     #[serde(skip)]

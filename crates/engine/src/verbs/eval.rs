@@ -21,7 +21,7 @@ use pikerag_knowledge::{Role, error_chain};
 use pikerag_store::Base;
 use serde::{Serialize, Serializer};
 
-pub use self::dry_run::{DryRunResponse, Forecast, ForecastUsd, IndexingForecast};
+pub use self::dry_run::{DryRunResponse, Forecast, IndexingForecast};
 use self::plan::{Plan, Set, plan};
 use self::rows::{Header, Rows};
 pub use self::searches::SearchesResponse;

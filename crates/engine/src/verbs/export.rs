@@ -13,12 +13,12 @@ pub struct Export {
 }
 
 impl Engine {
-    /// Opens the base for its export: before anybody makes a file for it.
+    /// Opens the base for its export, and of it what the caller may see: before anybody makes a file for it.
     ///
     /// # Errors
     /// There is no base.
     pub fn export(&self) -> Result<Export> {
-        Ok(Export { base: self.base()? })
+        Ok(Export { base: self.seen_base()? })
     }
 }
 

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 
 use pikerag_coordinate::find_support;
 use pikerag_knowledge::{
-    Answer, Event, Ground, Judgement, KeptVerified, RunRecord, RunState, RunStore, TaskClass,
-    Verified, VerifiedReader, VerifiedWriter,
+    Answer, Event, Filter, Ground, Judgement, KeptVerified, RunRecord, RunState, RunStore,
+    TaskClass, Verified, VerifiedReader, VerifiedWriter,
 };
 use pikerag_store::Base;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::ask::has_word;
 use super::keeping::now;
@@ -44,7 +45,7 @@ pub enum Verdict {
 }
 
 /// What was kept.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct FeedbackResponse {
     /// The verified answer.
     pub verified: Verified,
@@ -136,12 +137,13 @@ impl Engine {
         Ok(FeedbackResponse { verified, is_bare })
     }
 
-    /// What people said of answers, the latest first.
+    /// What people said of answers, the latest first; of answers that rest on what the caller may not see, nothing.
     ///
     /// # Errors
     /// There is no base, or it cannot be read.
     pub async fn verified(&self) -> Result<Vec<KeptVerified>> {
-        Ok(self.base()?.verified().await?)
+        let seen = self.snapshot(&self.base_in_part()?, &Filter::default()).await?;
+        Ok(seen.verified().await?)
     }
 
     /// Those whose sources have changed since, and that nobody has said anything later of: somebody has to look at them again.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::status::same;
 use crate::engine::Engine;
@@ -20,11 +21,12 @@ pub struct FilesResponse {
 }
 
 /// A file of the base.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct FileLine {
     /// What it is called; its documents' URIs begin with it.
     pub name: String,
     /// Where it is, or was.
+    #[schema(value_type = String)]
     pub path: PathBuf,
     /// Whether it is there.
     pub on_disk: OnDisk,
@@ -39,7 +41,7 @@ pub struct FileLine {
 }
 
 /// Whether a file is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnDisk {
     /// Yes; whether it was changed since, indexing tells.

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 
-use pikerag_knowledge::LayerKind;
+use pikerag_knowledge::{Filter, LayerKind};
 use pikerag_store::{Base, ExportLine};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
@@ -13,7 +14,7 @@ use crate::graph::{
     self, Around, Line, Node, NodeId, Selection, around, find, graphml, html, select,
 };
 
-/// Nodes around a node that are shown as a tree, at most.
+/// Nodes around a node that are shown, at most.
 const MOST: usize = 500;
 
 /// Of what the graph consists.
@@ -32,10 +33,12 @@ pub struct GraphAroundRequest {
     pub of: String,
     /// How many edges away.
     pub depth: u8,
+    /// Nodes at most; 500, if more.
+    pub most: usize,
 }
 
 /// A node and what stands around it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct GraphAround {
     /// The identifier of the node in the middle.
     pub of: String,
@@ -53,8 +56,19 @@ pub struct GraphAround {
     pub tree: Vec<String>,
 }
 
+/// As much of the graph as can be looked at: documents with most to do with others, what they hold, what was made of that.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct GraphOverview {
+    /// By identifier.
+    pub nodes: Vec<GraphNode>,
+    /// The edges among them.
+    pub edges: Vec<GraphEdge>,
+    /// Nodes of the graph, shown or not.
+    pub of: usize,
+}
+
 /// A node as a face shows it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct GraphNode {
     /// As edges name it.
     pub id: String,
@@ -71,11 +85,12 @@ pub struct GraphNode {
     /// The document it stands in; may be empty.
     pub uri: String,
     /// The page, where there are pages.
+    #[schema(required)]
     pub page: Option<u64>,
 }
 
 /// An edge as a face shows it, from `from` to `to`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct GraphEdge {
     /// `contains`, `refers_to`, …
     pub edge: String,
@@ -133,7 +148,7 @@ impl Engine {
     /// # Errors
     /// There is no base, or it cannot be read.
     pub fn graph_summary(&self) -> Result<GraphSummary> {
-        let base = self.base()?;
+        let base = self.seen_base()?;
         let mut summary = GraphSummary { nodes: BTreeMap::new(), edges: BTreeMap::new() };
         all(&base)(&mut |value| {
             match graph::line(&value) {
@@ -158,43 +173,40 @@ impl Engine {
         Ok(summary)
     }
 
-    /// A node with its neighbours.
+    /// A node with its neighbours, read without the rest of the graph.
     ///
     /// # Errors
     /// [`EngineError::NoNode`]; there is no base, or it cannot be read.
     pub fn graph_around(&self, request: &GraphAroundRequest) -> Result<GraphAround> {
-        let base = self.base()?;
-        let found = find(&all(&base), &request.of)?;
-        let (node, others) = found.ok_or_else(|| no_node(&request.of))?;
-        let found = around(&all(&base), &edges(&base), node.id, request.depth, MOST)?;
-        let mut nodes: Vec<GraphNode> = found
-            .nodes
-            .values()
-            .map(|node| GraphNode {
-                id: shown(node.id),
-                node: node.kind.clone(),
-                kind: node.sort.clone(),
-                layer: node.layer,
-                label: node.label.clone(),
-                text: node.text.clone(),
-                uri: node.uri.clone(),
-                page: node.page,
-            })
-            .collect();
-        nodes.sort_by(|a, b| a.id.cmp(&b.id));
-        let edge = |edge: &graph::Edge| GraphEdge {
-            edge: edge.kind.clone(),
-            from: shown(edge.from),
-            to: shown(edge.to),
-        };
+        let base = self.seen_base()?;
+        let (node, others) = found(&base, &request.of)?;
+        let most = request.most.clamp(1, MOST);
+        let found = around(&by_id(&base), &edges_of(&base), node.id, request.depth, most)?;
+        let (nodes, edges) = shown_of(&found);
         Ok(GraphAround {
             of: shown(node.id),
             nodes,
-            edges: found.edges.iter().map(edge).collect(),
+            edges,
             left_out: found.left_out,
             others,
             tree: found.tree(node.id, request.depth),
         })
+    }
+
+    /// As many nodes as can be looked at, at most 500. The whole graph is read for it.
+    ///
+    /// # Errors
+    /// There is no base, or it cannot be read.
+    pub fn graph_overview(&self, most: usize) -> Result<GraphOverview> {
+        let base = self.seen_base()?;
+        let selection = select(&all(&base), &edges(&base), most.clamp(1, MOST))?;
+        let (nodes, edges) = shown_of(&selection.around);
+        Ok(GraphOverview { nodes, edges, of: selection.nodes })
+    }
+
+    /// The base as it stands, and of it what the caller may see.
+    pub(super) fn seen_base(&self) -> Result<Base> {
+        Ok(self.base_in_part()?.seen_through(&self.seen(&Filter::default()))?)
     }
 
     /// Opens the base for the export of its graph: before anybody makes a file for it.
@@ -202,9 +214,9 @@ impl Engine {
     /// # Errors
     /// There is no base; [`EngineError::NoNode`].
     pub fn graph_export(&self, request: GraphExportRequest) -> Result<GraphExport> {
-        let base = self.base()?;
+        let base = self.seen_base()?;
         let start = match &request.of {
-            Some(of) => Some(find(&all(&base), of)?.ok_or_else(|| no_node(of))?.0),
+            Some(of) => Some(found(&base, of)?.0),
             None => None,
         };
         Ok(GraphExport { base, request, start })
@@ -251,7 +263,7 @@ impl GraphExport {
             *totals.entry(value.get("node").is_some()).or_default() += 1;
             Ok(())
         })?;
-        let mut around = around(&all(base), &edges(base), node.id, 3, most)?;
+        let mut around = around(&by_id(base), &edges_of(base), node.id, 3, most)?;
         // Relations are drawn as edges between entities.
         around.nodes.retain(|id, found| found.kind != "relation" || *id == node.id);
         let total = |is_node| totals.get(&is_node).copied().unwrap_or_default();
@@ -273,8 +285,40 @@ fn edges(base: &Base) -> impl Fn(Each<'_>) -> Result<()> + '_ {
     |each: Each<'_>| Ok(base.export_edges(each)?)
 }
 
-fn no_node(of: &str) -> EngineError {
-    EngineError::NoNode { of: of.to_owned() }
+fn by_id(base: &Base) -> impl Fn(&[NodeId]) -> Result<Vec<ExportLine>> + '_ {
+    |ids: &[NodeId]| Ok(base.nodes_by_id(ids)?)
+}
+
+fn edges_of(base: &Base) -> impl Fn(&[NodeId]) -> Result<Vec<ExportLine>> + '_ {
+    |ids: &[NodeId]| Ok(base.edges_of(ids)?)
+}
+
+/// The node that is called so, and how many others are.
+fn found(base: &Base, of: &str) -> Result<(Node, usize)> {
+    let named = |each: Each<'_>| Ok(base.export_named(each)?);
+    let found = find(&by_id(base), &named, &all(base), of)?;
+    found.ok_or_else(|| EngineError::NoNode { of: of.to_owned() })
+}
+
+fn shown_of(around: &Around) -> (Vec<GraphNode>, Vec<GraphEdge>) {
+    let node = |node: &Node| GraphNode {
+        id: shown(node.id),
+        node: node.kind.clone(),
+        kind: node.sort.clone(),
+        layer: node.layer,
+        label: node.label.clone(),
+        text: node.text.clone(),
+        uri: node.uri.clone(),
+        page: node.page,
+    };
+    let mut nodes: Vec<GraphNode> = around.nodes.values().map(node).collect();
+    nodes.sort_by(|a, b| a.id.cmp(&b.id));
+    let edge = |edge: &graph::Edge| GraphEdge {
+        edge: edge.kind.clone(),
+        from: shown(edge.from),
+        to: shown(edge.to),
+    };
+    (nodes, around.edges.iter().map(edge).collect())
 }
 
 fn shown(id: NodeId) -> String {

@@ -8,6 +8,7 @@ use pikerag_coordinate::ingest::{FileError, Outcome, Params, Report, Tools, buil
 use pikerag_knowledge::{CorpusWriter, RefusalWriter, Structure};
 use pikerag_store::Base;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::feedback::stale;
 use super::original::KeptOriginals;
@@ -40,7 +41,7 @@ pub struct IndexRequest<'a> {
 }
 
 /// What came of indexing.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct IndexResponse {
     /// By file, and in all.
     pub report: Report,
@@ -59,17 +60,20 @@ pub struct IndexResponse {
     /// What was paid, models and embeddings.
     pub spent: Cost,
     /// Folder of the base.
+    #[schema(value_type = String)]
     pub base: PathBuf,
 }
 
 /// Files of the base that are not seen, and stay because they may be there all the same.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Unseen {
     /// The folder that tells nothing of them.
+    #[schema(value_type = String)]
     pub folder: PathBuf,
     /// How many they are.
     pub files: usize,
     /// Why it tells nothing.
+    #[schema(value_type = String)]
     pub why: Doubt,
 }
 

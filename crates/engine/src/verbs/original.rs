@@ -7,6 +7,7 @@ use std::path::Path;
 use pikerag_knowledge::CorpusWriter;
 use pikerag_store::Base;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
@@ -24,7 +25,7 @@ pub struct OriginalResponse {
 }
 
 /// What indexing has kept of the files that it was given.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct KeptOriginals {
     /// Files whose bytes are kept since.
     pub kept: usize,

@@ -7,6 +7,7 @@ use pikerag_knowledge::uri::{document_uri, file_path};
 use pikerag_knowledge::{CorpusWriter, Correction, Source, SourceId};
 use pikerag_store::Base;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::keeping::now;
 use crate::corrected::CorrectedReader;
@@ -14,7 +15,7 @@ use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 
 /// What was read of a document.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Reading {
     /// The document.
     pub source: Source,

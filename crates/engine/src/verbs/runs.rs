@@ -10,6 +10,7 @@ use pikerag_store::Base;
 use serde::Serialize;
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
+use utoipa::ToSchema;
 
 use super::ask::{AskRequest, AskResponse, Asking};
 use crate::engine::Engine;
@@ -17,7 +18,7 @@ use crate::error::{EngineError, Result};
 use crate::sandbox::is_alive;
 
 /// A run without its events.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct RunSummary {
     /// Its name, question, state and cost.
     #[serde(flatten)]
@@ -27,7 +28,7 @@ pub struct RunSummary {
 }
 
 /// A run with all that happened in it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct RunResponse {
     /// Its name, question, state, cost and answer.
     #[serde(flatten)]
@@ -50,7 +51,7 @@ pub struct ForkRequest {
 }
 
 /// Two runs side by side.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct DiffResponse {
     /// The run that was named first.
     pub first: RunSummary,
@@ -69,7 +70,7 @@ pub struct DiffResponse {
 }
 
 /// An event of one run, or of both.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct DiffLine {
     /// Whose it is.
     pub of: DiffSide,
@@ -78,7 +79,7 @@ pub struct DiffLine {
 }
 
 /// Whose an event is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DiffSide {
     /// It stands in both at this place.

@@ -10,6 +10,7 @@ use pikerag_knowledge::{
 };
 use pikerag_store::{Base, Originals};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::feedback;
 use super::index::{Lost, Unseen};
@@ -21,17 +22,21 @@ use crate::names::Names;
 const VECTORS: &str = "vectors";
 
 /// What the base holds.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct StatusResponse {
     /// The folder that holds it.
+    #[schema(value_type = String)]
     pub base: PathBuf,
     /// The folder that names of files count from.
+    #[schema(value_type = String)]
     pub root: PathBuf,
     /// Its nodes, its ledger, and what waits for stages that were begun.
     pub summary: BaseSummary,
     /// The embedder that the next run would use, if any; behind `#` what tells its endpoint and prefixes apart.
+    #[schema(required)]
     pub embedder: Option<String>,
     /// Why the embedder that is set cannot be used.
+    #[schema(required)]
     pub no_embedder: Option<String>,
     /// All that the next run of indexing would do, in its order: the name of the stage, and what waits for it (chunks,
     /// or texts that wait for vectors).
@@ -45,11 +50,25 @@ pub struct StatusResponse {
     /// Names of files with the same bytes, each list in order.
     pub same: Vec<Vec<String>>,
     /// Bytes of files that are kept.
+    #[schema(value_type = OriginalsAsJson)]
     pub originals: Originals,
     /// Answers that people have verified.
     pub verified: usize,
     /// Those of them whose sources have changed since.
     pub stale_answers: usize,
+}
+
+/// [`Originals`] in the OpenAPI document.
+#[derive(ToSchema)]
+#[schema(as = Originals)]
+#[expect(dead_code, reason = "it describes")]
+struct OriginalsAsJson {
+    /// Files whose bytes are kept.
+    files: usize,
+    /// Files whose bytes are not.
+    without: usize,
+    /// Bytes in all; what several files have counts once.
+    bytes: u64,
 }
 
 impl Engine {

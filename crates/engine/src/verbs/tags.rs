@@ -10,13 +10,14 @@ use pikerag_knowledge::{
     TagWriter,
 };
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::progress::{OnProgress, Progress};
 use crate::engine::{Cost, Engine};
 use crate::error::{EngineError, Result};
 
 /// All classes of tags.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TagClassesResponse {
     /// In the order of the base.
     pub classes: Vec<TagClassLine>,
@@ -25,7 +26,7 @@ pub struct TagClassesResponse {
 }
 
 /// A class, and how much there is of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TagClassLine {
     /// The class.
     pub class: TagClass,
@@ -36,7 +37,7 @@ pub struct TagClassLine {
 }
 
 /// The tags of a class.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TagClassResponse {
     /// The class.
     pub class: TagClass,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
@@ -11,7 +12,7 @@ use crate::sandbox::TakesFiles;
 use crate::uploads::Uploads;
 
 /// What an archive held.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct UnpackResponse {
     /// Where its files lie now, in the order of the archive.
     #[serde(skip)]
@@ -23,7 +24,7 @@ pub struct UnpackResponse {
 }
 
 /// A file of an archive that was not taken.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct LeftOut {
     /// As the archive calls it; empty for all of it.
     pub file: String,

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{StoreError, Usage};
 use crate::document::Image;
@@ -82,7 +83,7 @@ pub trait CorpusReader: Send + Sync {
 }
 
 /// How much a base holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct BaseSummary {
     /// Files that were read, by their names.
     pub files: usize,
@@ -98,31 +99,40 @@ pub struct BaseSummary {
     pub sentences: usize,
     /// Statements by a model.
     #[serde(default)]
+    #[schema(required)]
     pub statements: usize,
     /// Rows read by declared schemas.
     #[serde(default)]
+    #[schema(required)]
     pub records: usize,
     /// Entities, each once, however many chunks mention it.
     #[serde(default)]
+    #[schema(required)]
     pub entities: usize,
     /// Relations between entities, each once.
     #[serde(default)]
+    #[schema(required)]
     pub relations: usize,
     /// Communities of entities, of all levels.
     #[serde(default)]
+    #[schema(required)]
     pub communities: usize,
     /// Reports that are written; at most one for each community.
     #[serde(default)]
+    #[schema(required)]
     pub reports: usize,
     /// Summaries in the tree.
     #[serde(default)]
+    #[schema(required)]
     pub summaries: usize,
     /// Tags that chunks bear.
     #[serde(default)]
+    #[schema(required)]
     pub tags: usize,
     /// Vectors of all sets together.
     pub vectors: usize,
     /// The embedder that made them, if any.
+    #[schema(required)]
     pub embedder: Option<String>,
     /// Recorded calls of chat models; embeddings are not counted.
     pub calls: usize,
@@ -132,11 +142,12 @@ pub struct BaseSummary {
     pub pending: Vec<Backlog>,
     /// What models refused, and rules stand in for: by stage and cause.
     #[serde(default)]
+    #[schema(required)]
     pub refused: Vec<super::RefusalCount>,
 }
 
 /// What waits for a stage.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Backlog {
     /// The stage: by its mark, or in words where people read it.
     pub stage: String,

@@ -3,13 +3,16 @@
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::error::StoreError;
 use super::stage::Stage;
 use crate::id::NodeId;
 
 /// Why there is nothing of a model's own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum RefusalCause {
     /// It refused the request: too long, or stopped by a filter.
@@ -44,7 +47,7 @@ pub struct Refusal {
 }
 
 /// How much a stage was refused, for one cause.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RefusalCount {
     /// The stage that asked.
     pub stage: String,

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::StoreError;
 use super::stage::Stage;
@@ -23,7 +24,7 @@ pub struct FileRecord {
 }
 
 /// What storing a file changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PutReport {
     /// Chunks that were not there before.
     pub added: usize,

@@ -74,6 +74,13 @@ impl Transport {
     }
 }
 
+impl Transport {
+    /// For what is looked for on this machine: never through a proxy.
+    pub(crate) fn to_this_machine(&self) -> Result<Client, reqwest::Error> {
+        self.client(Route::Loopback)
+    }
+}
+
 /// One URL of an endpoint, ready to be posted to.
 pub(super) struct Wire {
     client: Client,

@@ -8,15 +8,16 @@ use axum::response::sse::{Event as Sse, KeepAlive};
 use axum::response::{IntoResponse, Response, Sse as SseResponse};
 use axum::{Extension, Json};
 use futures::stream;
-use pikerag_engine::knowledge::{Condition, Filter, Level, TaskClass};
-use pikerag_engine::{AskRequest, AskResponse};
+use pikerag_engine::knowledge::{Condition, Filter, Level, RunEvent, RunId, RunRecord, TaskClass};
+use pikerag_engine::parts::Turn;
+use pikerag_engine::{AskRequest, AskResponse, Notice, TracedAnswer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Parts, Problem};
-use crate::streams::{Happened, Underway, Wanted, answered, broken};
+use crate::streams::{Happened, Underway, Wanted, answered, broken, sent};
 
 /// A question, and how to answer it.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -29,16 +30,37 @@ pub(crate) struct AskBody {
     method: String,
     /// The class of the question, where whoever asks knows it; with `pike` alone.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
     class: Option<TaskClass>,
     /// The level of the answer (`L1` to `L4`); with `pike` alone.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
     level: Option<Level>,
     /// What may be seen: conditions such as `folder=law`, `date>=2020`, all of which must fit.
     #[serde(default)]
     #[schema(value_type = Vec<String>)]
     filter: Vec<Condition>,
+    /// What was said before, the oldest first: a question that points back is written to stand alone, where there is a model.
+    #[serde(default)]
+    earlier: Vec<Spoken>,
+}
+
+/// What somebody said before.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Spoken {
+    /// Who said it.
+    by: Speaker,
+    /// The words.
+    text: String,
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Speaker {
+    /// Whoever asks.
+    Person,
+    /// Whoever answers.
+    Assistant,
 }
 
 /// What came of a question.
@@ -53,13 +75,37 @@ pub(crate) struct Asked {
     /// The method that answered.
     method: String,
     /// The answer with its rationale, citations, context, what it was worked out from, the trace, and what was spent.
-    #[schema(value_type = Object)]
+    #[schema(value_type = TracedAnswer)]
     answer: Value,
     /// Where each citation can be looked at, in their order.
     links: Vec<String>,
     /// What to know besides.
-    #[schema(value_type = Vec<Object>)]
-    notices: Vec<Value>,
+    notices: Vec<Notice>,
+}
+
+/// What happens while a question is answered: the name of each event that is sent, and its data.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case", tag = "event", content = "data")]
+pub(crate) enum AskEvent {
+    /// First of all: the run has begun.
+    Run(Begun),
+    /// The next event of its trace.
+    Event(Box<RunEvent>),
+    /// Last of all: what came of it.
+    Answer(Box<Asked>),
+    /// Last of all: why nothing came of it.
+    Problem(Problem),
+}
+
+/// A run that has begun.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Begun {
+    /// Its name.
+    run: RunId,
+    /// What is asked.
+    question: String,
+    /// The method that answers.
+    method: String,
 }
 
 pub(crate) fn told(app: &App, base: &str, came: &AskResponse) -> Asked {
@@ -72,7 +118,7 @@ pub(crate) fn told(app: &App, base: &str, came: &AskResponse) -> Asked {
         method: came.run.method.clone(),
         answer: whole.get_mut("answer").map(Value::take).unwrap_or_default(),
         links: citations.map(|citation| app.permalink(base, citation.chunk)).collect(),
-        notices: came.notices.iter().map(|notice| json!(notice)).collect(),
+        notices: came.notices.clone(),
     }
 }
 
@@ -80,7 +126,7 @@ pub(crate) fn told(app: &App, base: &str, came: &AskResponse) -> Asked {
 /// then `answer` or `problem`. Whoever goes away stops the run.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/ask", tag = "ask", params(("base" = String, Path)),
     request_body = AskBody,
-    responses((status = 200, body = Asked), (status = 400, body = Problem), (status = 402, body = Problem)))]
+    responses((status = 200, content((Asked = "application/json"), (AskEvent = "text/event-stream"))), (status = 400, body = Problem), (status = 402, body = Problem)))]
 pub(crate) async fn ask(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -89,8 +135,10 @@ pub(crate) async fn ask(
     JsonBody(body): JsonBody<AskBody>,
 ) -> Result<Response, Problem> {
     let engine = app.base(&caller, &base)?;
+    let turn = |said: Spoken| Turn { is_persons: said.by == Speaker::Person, text: said.text };
+    let turns: Vec<Turn> = body.earlier.into_iter().map(turn).collect();
     let request = AskRequest {
-        question: body.question,
+        question: engine.standalone(&turns, &body.question).await?,
         method: body.method,
         class: body.class,
         level: body.level,
@@ -126,30 +174,26 @@ fn as_it_happens(
         async move {
             let (mut underway, mut has_begun) = state?;
             loop {
-                let (name, data) = match underway.next().await {
+                let event = match underway.next().await {
                     Some(Happened::Began(_)) if has_begun => continue,
                     Some(Happened::Began(run)) => {
                         has_begun = true;
-                        let run = json!({"run": run.id, "question": run.question.text, "method": run.method});
-                        ("run", run)
+                        let RunRecord { id, question, method, .. } = *run;
+                        AskEvent::Run(Begun { run: id, question: question.text, method })
                     }
-                    Some(Happened::Event(event)) => ("event", json!(event)),
+                    Some(Happened::Event(event)) => AskEvent::Event(event),
                     Some(Happened::Ended(came)) => {
                         let last = match came.and_then(|came| answered(*came)) {
-                            Ok(came) => ("answer", json!(told(&app, &base, &came))),
-                            Err(problem) => ("problem", json!(problem)),
+                            Ok(came) => AskEvent::Answer(Box::new(told(&app, &base, &came))),
+                            Err(problem) => AskEvent::Problem(problem),
                         };
-                        return Some((Ok(sse(last.0, &last.1)), None));
+                        return Some((Ok(sent(&last)), None));
                     }
-                    None => return Some((Ok(sse("problem", &json!(broken()))), None)),
+                    None => return Some((Ok(sent(&AskEvent::Problem(broken()))), None)),
                 };
-                return Some((Ok(sse(name, &data)), Some((underway, has_begun))));
+                return Some((Ok(sent(&event)), Some((underway, has_begun))));
             }
         }
     });
     SseResponse::new(events).keep_alive(KeepAlive::default())
-}
-
-fn sse(name: &str, data: &Value) -> Sse {
-    Sse::default().event(name).data(data.to_string())
 }

@@ -2,8 +2,9 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
+use pikerag_engine::StatusResponse;
+use pikerag_engine::parts::Description;
 use serde::Serialize;
-use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::app::{App, Caller};
@@ -27,22 +28,22 @@ pub(crate) async fn bases(
 
 /// What a base holds, what waits, and what is wrong with its files.
 #[utoipa::path(get, path = "/api/v1/bases/{base}", tag = "bases", params(("base" = String, Path)),
-    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+    responses((status = 200, body = StatusResponse), (status = 404, body = Problem)))]
 pub(crate) async fn status(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<StatusResponse>, Problem> {
     let engine = app.base(&caller, &base)?;
-    Ok(Json(json!(engine.status().await?)))
+    Ok(Json(engine.status().await?))
 }
 
 /// The methods that answer questions, with their parameters.
-#[utoipa::path(get, path = "/api/v1/methods", tag = "ask", responses((status = 200, body = Value)))]
+#[utoipa::path(get, path = "/api/v1/methods", tag = "ask", responses((status = 200, body = Vec<Description>)))]
 pub(crate) async fn methods(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
-) -> Json<Value> {
+) -> Json<Vec<Description>> {
     let any = app.bases_of(&caller).next();
-    Json(any.map_or_else(|| json!([]), |(_, engine)| json!(engine.methods())))
+    Json(any.map(|(_, engine)| engine.methods()).unwrap_or_default())
 }

@@ -13,8 +13,10 @@ use crate::problem::Problem;
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Budget {
     /// The key that asks; none where there are no keys.
+    #[schema(required)]
     key: Option<OfKey>,
     /// The server's own, since it came up; for keys of scope `admin` that open all bases.
+    #[schema(required)]
     server: Option<OfServer>,
 }
 
@@ -32,10 +34,12 @@ pub(crate) struct OfKey {
     /// What of them it shows; all, if empty.
     filter: String,
     /// US dollars that may be spent with it over all its life.
+    #[schema(required)]
     cap_usd: Option<f64>,
     /// US dollars that were.
     spent_usd: f64,
     /// Requests in a minute.
+    #[schema(required)]
     per_minute: Option<u32>,
 }
 
@@ -43,10 +47,13 @@ pub(crate) struct OfKey {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct OfServer {
     /// US dollars, by `budget.usd`.
+    #[schema(required)]
     cap_usd: Option<f64>,
     /// Tokens, by `budget.tokens`.
+    #[schema(required)]
     cap_tokens: Option<u64>,
     /// Calls, by `budget.calls`.
+    #[schema(required)]
     cap_calls: Option<u64>,
     /// US dollars that were paid, as far as prices are known.
     spent_usd: f64,

@@ -8,15 +8,17 @@ use std::path::PathBuf;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::sse::{Event as Sse, KeepAlive};
+use axum::response::sse::KeepAlive;
 use axum::response::{IntoResponse, Response, Sse as SseResponse};
 use axum::{Extension, Json};
 use futures::{StreamExt, stream};
 use pikerag_engine::keys::Scope;
 use pikerag_engine::uploads::{Part, UploadError, Uploads};
-use pikerag_engine::{DeleteRequest, Engine, EstimateRequest, UnpackResponse};
+use pikerag_engine::{
+    DeletePreview, DeleteRequest, DeleteResponse, Engine, EstimateRequest, EstimateResponse,
+    UnpackResponse,
+};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use utoipa::{IntoParams, ToSchema};
 
@@ -24,6 +26,7 @@ use super::look::no_such;
 use crate::app::{App, Caller};
 use crate::jobs::{Job, Work};
 use crate::problem::{Fault, JsonBody, Parts, Problem, Query};
+use crate::streams::sent;
 
 impl From<UploadError> for Problem {
     fn from(error: UploadError) -> Self {
@@ -67,10 +70,11 @@ pub(crate) struct Uploaded {
     /// Whether it is whole, and in its place.
     is_whole: bool,
     /// The job that indexes it.
+    #[schema(required)]
     job: Option<u64>,
     /// Of an archive: the files that it held.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(nullable = false)]
     unpacked: Option<UnpackResponse>,
 }
 
@@ -221,13 +225,13 @@ fn places(engine: &Engine, files: &[String]) -> Result<Vec<PathBuf>, Problem> {
 
 /// What indexing would take of what was sent and waits: counted, nothing is called.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/estimate", tag = "files", params(("base" = String, Path)),
-    request_body = IndexBody, responses((status = 200, body = Value), (status = 404, body = Problem)))]
+    request_body = IndexBody, responses((status = 200, body = EstimateResponse), (status = 404, body = Problem)))]
 pub(crate) async fn estimate(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
     JsonBody(IndexBody { files, .. }): JsonBody<IndexBody>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<EstimateResponse>, Problem> {
     let engine = app.whole_base(&caller, &base)?;
     let paths = places(&engine, &files)?;
     let request = EstimateRequest { paths, with: Vec::new(), without: Vec::new(), chunking: None };
@@ -235,7 +239,7 @@ pub(crate) async fn estimate(
     let runtime = Handle::current();
     let counted = tokio::task::spawn_blocking(move || runtime.block_on(engine.estimate(&request)));
     match counted.await {
-        Ok(counted) => Ok(Json(json!(counted?))),
+        Ok(counted) => Ok(Json(counted?)),
         Err(_) => Err(Problem::new(500, "defect", Fault::Server)),
     }
 }
@@ -255,7 +259,7 @@ pub(crate) async fn jobs(
 /// A job; with `Accept: text/event-stream` each time that it has come further, until it is over.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/jobs/{job}", tag = "files",
     params(("base" = String, Path), ("job" = u64, Path)),
-    responses((status = 200, body = Job), (status = 404, body = Problem)))]
+    responses((status = 200, content((Job = "application/json"), (JobEvent = "text/event-stream"))), (status = 404, body = Problem)))]
 pub(crate) async fn job(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -276,11 +280,39 @@ pub(crate) async fn job(
             return None;
         }
         let job = watched.borrow_and_update().clone();
-        let event = Sse::default().event("job").data(json!(job).to_string());
         let next = (!job.is_over()).then_some((watched, true));
-        Some((Ok::<_, Infallible>(event), next))
+        Some((Ok::<_, Infallible>(sent(&JobEvent::Job(job))), next))
     });
     Ok(SseResponse::new(events).keep_alive(KeepAlive::default()).into_response())
+}
+
+/// What is sent each time that a job has come further: the name of the event, and its data.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case", tag = "event", content = "data")]
+pub(crate) enum JobEvent {
+    /// The job as it is now.
+    Job(Job),
+}
+
+/// What would go with a file, if it were taken out or forgotten: nothing is changed.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/deletion", tag = "files", params(("base" = String, Path), WhichUpload),
+    responses((status = 200, body = DeletePreview), (status = 404, body = Problem)))]
+pub(crate) async fn deletion(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+    Query(WhichUpload { file }): Query<WhichUpload>,
+) -> Result<Json<DeletePreview>, Problem> {
+    let engine = app.whole_base(&caller, &base)?;
+    let place = place_of(&engine, &file).await?;
+    Ok(Json(engine.delete_preview(&[place]).await?))
+}
+
+/// Where a file of the base lies.
+async fn place_of(engine: &Engine, file: &str) -> Result<PathBuf, Problem> {
+    let files = engine.files().await?.files;
+    let known = files.into_iter().find(|known| known.name == file);
+    Ok(known.ok_or_else(|| no_such("file", file))?.path)
 }
 
 /// Which file goes, and how.
@@ -294,26 +326,33 @@ pub(crate) struct Going {
     forget: bool,
 }
 
+/// What went.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Deleted {
+    /// The files, and what is left of them.
+    deleted: DeleteResponse,
+    /// Whether it had been sent: the copy that was kept of it went too.
+    was_sent: bool,
+}
+
 /// Takes a file out, with all that derives from it.
 #[utoipa::path(delete, path = "/api/v1/bases/{base}/files", tag = "files", params(("base" = String, Path), Going),
-    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+    responses((status = 200, body = Deleted), (status = 404, body = Problem)))]
 pub(crate) async fn delete(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
     Query(Going { file, forget }): Query<Going>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Deleted>, Problem> {
     if forget && !caller.may(Scope::Admin) {
         return Err(Problem::new(403, "scope-too-small", Fault::Caller)
             .saying("to forget for good takes a key of scope `admin`"));
     }
     let engine = app.whole_base(&caller, &base)?;
-    let files = engine.files().await?.files;
-    let known = files.into_iter().find(|known| known.name == file);
-    let place = known.ok_or_else(|| no_such("file", &file))?.path;
+    let place = place_of(&engine, &file).await?;
     let request = DeleteRequest { paths: vec![place.clone()], forget };
-    let response = engine.delete(&request).await?;
+    let deleted = engine.delete(&request).await?;
     // Else it would come back with the next job.
     let was_sent = uploads_of(&engine).remove(&place)?;
-    Ok(Json(json!({ "deleted": response, "was_sent": was_sent })))
+    Ok(Json(Deleted { deleted, was_sent }))
 }

@@ -1,4 +1,4 @@
-//! What stands in a base: documents, passages, records, the graph around a node, verified answers.
+//! What stands in a base: documents, passages, files, records, verified answers.
 #![expect(unused_qualifications, reason = "what the macro for the document writes")]
 
 use axum::body::Bytes;
@@ -6,34 +6,42 @@ use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use pikerag_engine::knowledge::{ChunkId, Condition, Filter, SourceId};
-use pikerag_engine::{FeedbackRequest, GraphAroundRequest, RecordsRequest, Verdict};
-use serde::Deserialize;
+use pikerag_engine::knowledge::{
+    Chunk, ChunkId, Condition, Filter, KeptVerified, Record, Source, SourceId, Verified,
+};
+use pikerag_engine::{FeedbackRequest, FeedbackResponse, FileLine, RecordsRequest, Verdict};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::app::{App, Caller};
 use crate::problem::{Fault, JsonBody, Parts, Problem, Query};
 
-/// Edges away that the graph is shown, at most.
-const DEPTH: u8 = 3;
-
 /// The documents of a base, by URI.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/sources", tag = "look", params(("base" = String, Path)),
-    responses((status = 200, body = Vec<Object>), (status = 404, body = Problem)))]
+    responses((status = 200, body = Vec<Source>), (status = 404, body = Problem)))]
 pub(crate) async fn sources(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Vec<Source>>, Problem> {
     let engine = app.base(&caller, &base)?;
-    Ok(Json(json!(engine.sources(&Filter::default()).await?)))
+    Ok(Json(engine.sources(&Filter::default()).await?))
+}
+
+/// A document with its passages.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct WholeSource {
+    /// The document.
+    source: Source,
+    /// Its passages in reading order.
+    chunks: Vec<Chunk>,
 }
 
 /// One document with its passages in reading order, each with the rectangles of every piece.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/sources/{source}", tag = "look",
     params(("base" = String, Path), ("source" = String, Path)),
-    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+    responses((status = 200, body = WholeSource), (status = 404, body = Problem)))]
 pub(crate) async fn source(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -42,13 +50,13 @@ pub(crate) async fn source(
     let engine = app.base(&caller, &base)?;
     let id: SourceId = source.parse().map_err(|_| no_such("source", &source))?;
     let (source, chunks) = engine.source(id).await?;
-    Ok(Json(json!({ "source": source, "chunks": chunks })))
+    Ok(Json(json!(WholeSource { source, chunks })))
 }
 
 /// One passage.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/chunks/{chunk}", tag = "look",
     params(("base" = String, Path), ("chunk" = String, Path)),
-    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+    responses((status = 200, body = Chunk), (status = 404, body = Problem)))]
 pub(crate) async fn chunk(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -132,14 +140,14 @@ pub(crate) async fn page(
 
 /// The files that the base is made of, and whether they are there.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/files", tag = "look", params(("base" = String, Path)),
-    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+    responses((status = 200, body = Vec<FileLine>), (status = 404, body = Problem)))]
 pub(crate) async fn files(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Vec<FileLine>>, Problem> {
     let engine = app.base(&caller, &base)?;
-    Ok(Json(json!(engine.files().await?.files)))
+    Ok(Json(engine.files().await?.files))
 }
 
 /// Which records.
@@ -156,83 +164,28 @@ pub(crate) struct WhichRecords {
 /// Typed records with their places.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/records", tag = "look",
     params(("base" = String, Path), WhichRecords),
-    responses((status = 200, body = Vec<Object>), (status = 404, body = Problem)))]
+    responses((status = 200, body = Vec<Record>), (status = 404, body = Problem)))]
 pub(crate) async fn records(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
     Query(WhichRecords { schema, filter }): Query<WhichRecords>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Vec<Record>>, Problem> {
     let engine = app.base(&caller, &base)?;
     let filter = Filter { conditions: filter.into_iter().collect() };
-    Ok(Json(json!(engine.records(&RecordsRequest { schema, filter }).await?)))
-}
-
-/// Around which node.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct Around {
-    /// An identifier, a document's path or title, the name of an entity.
-    of: String,
-    /// How many edges away: 1 to 3; 1, if none is named.
-    depth: Option<u8>,
-}
-
-/// A node of the graph with what stands around it.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/graph", tag = "look", params(("base" = String, Path), Around),
-    responses((status = 200, body = Value), (status = 404, body = Problem)))]
-pub(crate) async fn graph(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
-    Query(Around { of, depth }): Query<Around>,
-) -> Result<Json<Value>, Problem> {
-    let engine = app.base(&caller, &base)?;
-    let depth = depth.unwrap_or(1).clamp(1, DEPTH);
-    let around = blocking(move || engine.graph_around(&GraphAroundRequest { of, depth })).await?;
-    Ok(Json(json!(around)))
-}
-
-/// The whole graph as JSON lines.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/export", tag = "look", params(("base" = String, Path)),
-    responses((status = 200, body = String), (status = 404, body = Problem)))]
-pub(crate) async fn export(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
-) -> Result<Response, Problem> {
-    let engine = app.base(&caller, &base)?;
-    let written = blocking(move || {
-        let mut bytes = Vec::new();
-        engine.export()?.write(&mut bytes)?;
-        Ok(bytes)
-    });
-    let mut response = Bytes::from(written.await?).into_response();
-    let kind = HeaderValue::from_static("application/x-ndjson");
-    response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    Ok(response)
-}
-
-/// Work that reads for long, on a thread of its own.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> pikerag_engine::Result<T> + Send + 'static,
-) -> Result<T, Problem> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => Ok(done?),
-        Err(_) => Err(Problem::new(500, "defect", Fault::Server)),
-    }
+    Ok(Json(engine.records(&RecordsRequest { schema, filter }).await?))
 }
 
 /// What people said of answers.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/feedback", tag = "feedback", params(("base" = String, Path)),
-    responses((status = 200, body = Vec<Object>), (status = 404, body = Problem)))]
+    responses((status = 200, body = Vec<KeptVerified>), (status = 404, body = Problem)))]
 pub(crate) async fn verified(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Vec<KeptVerified>>, Problem> {
     let engine = app.base(&caller, &base)?;
-    Ok(Json(json!(engine.verified().await?)))
+    Ok(Json(engine.verified().await?))
 }
 
 /// What somebody says of an answer.
@@ -268,13 +221,13 @@ pub(crate) enum Said {
 
 /// Says whether an answer is right, or what is.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/feedback", tag = "feedback", params(("base" = String, Path)),
-    request_body = FeedbackBody, responses((status = 200, body = Value), (status = 400, body = Problem)))]
+    request_body = FeedbackBody, responses((status = 200, body = FeedbackResponse), (status = 400, body = Problem)))]
 pub(crate) async fn feedback(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
     JsonBody(body): JsonBody<FeedbackBody>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<FeedbackResponse>, Problem> {
     let engine = app.base(&caller, &base)?;
     let verdict = match (body.verdict, body.answer) {
         (Said::Accept, _) => Verdict::Accept,
@@ -286,18 +239,18 @@ pub(crate) async fn feedback(
     };
     let by = body.by.or_else(|| caller.key.as_ref().map(|key| key.params.name.clone()));
     let request = FeedbackRequest { run: body.run, verdict, by, note: body.note };
-    Ok(Json(json!(engine.feedback(&request).await?)))
+    Ok(Json(engine.feedback(&request).await?))
 }
 
 /// Takes back what was said of an answer.
 #[utoipa::path(delete, path = "/api/v1/bases/{base}/feedback/{id}", tag = "feedback",
     params(("base" = String, Path), ("id" = String, Path)),
-    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+    responses((status = 200, body = Verified), (status = 404, body = Problem)))]
 pub(crate) async fn revoke(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts((base, id)): Parts<(String, String)>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Verified>, Problem> {
     let engine = app.base(&caller, &base)?;
-    Ok(Json(json!(engine.revoke_verified(&id).await?)))
+    Ok(Json(engine.revoke_verified(&id).await?))
 }

@@ -3,10 +3,9 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
-use pikerag_engine::knowledge::SourceId;
-use pikerag_engine::{CorrectRequest, CorrectionsResponse};
+use pikerag_engine::knowledge::{Correction, SourceId};
+use pikerag_engine::{CorrectRequest, CorrectionsResponse, Reading};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::look::no_such;
@@ -17,14 +16,14 @@ use crate::problem::{JsonBody, Parts, Problem};
 /// The text that was read of a document, in which the spans of its passages count, and the corrections of its file.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/sources/{source}/reading", tag = "reading",
     params(("base" = String, Path), ("source" = String, Path)),
-    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+    responses((status = 200, body = Reading), (status = 404, body = Problem)))]
 pub(crate) async fn reading(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts((base, source)): Parts<(String, String)>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Reading>, Problem> {
     let engine = app.base(&caller, &base)?;
-    Ok(Json(json!(engine.reading(id_of(&source)?).await?)))
+    Ok(Json(engine.reading(id_of(&source)?).await?))
 }
 
 fn id_of(source: &str) -> Result<SourceId, Problem> {
@@ -46,8 +45,7 @@ pub(crate) struct CorrectionBody {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Corrected {
     /// In the order in which they are made.
-    #[schema(value_type = Vec<Object>)]
-    corrections: Value,
+    corrections: Vec<Correction>,
     /// The job.
     job: u64,
 }
@@ -93,5 +91,5 @@ fn again(
     let engine = app.whole_base(caller, base)?;
     let work = Work { paths: vec![file], ..Work::default() };
     let job = app.begin(caller, base, engine, work)?.id();
-    Ok((StatusCode::ACCEPTED, Json(Corrected { corrections: json!(corrections), job })))
+    Ok((StatusCode::ACCEPTED, Json(Corrected { corrections, job })))
 }

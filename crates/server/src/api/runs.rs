@@ -6,12 +6,12 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::{Extension, Json};
 use pikerag_engine::knowledge::Change;
-use pikerag_engine::{AskRequest, ForkRequest};
+use pikerag_engine::{AskRequest, DiffResponse, ForkRequest, RunResponse, RunSummary};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
-use super::ask::{Asked, respond};
+use super::ask::{AskEvent, Asked, respond};
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Parts, Problem, Query};
 use crate::streams::{Underway, Wanted};
@@ -26,7 +26,7 @@ pub(crate) struct Latest {
 
 /// The latest runs, the latest first.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/runs", tag = "runs", params(("base" = String, Path), Latest),
-    responses((status = 200, body = Vec<Object>), (status = 404, body = Problem)))]
+    responses((status = 200, body = Vec<RunSummary>), (status = 404, body = Problem)))]
 pub(crate) async fn runs(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -40,7 +40,7 @@ pub(crate) async fn runs(
 /// One run with all that happened in it.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/runs/{run}", tag = "runs",
     params(("base" = String, Path), ("run" = String, Path)),
-    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+    responses((status = 200, body = RunResponse), (status = 404, body = Problem)))]
 pub(crate) async fn run(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -53,7 +53,7 @@ pub(crate) async fn run(
 /// Walks a run again with recorded replies alone: no call is made.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/runs/{run}/replay", tag = "runs",
     params(("base" = String, Path), ("run" = String, Path)),
-    responses((status = 200, body = Asked), (status = 404, body = Problem)))]
+    responses((status = 200, content((Asked = "application/json"), (AskEvent = "text/event-stream"))), (status = 404, body = Problem)))]
 pub(crate) async fn replay(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -72,14 +72,13 @@ pub(crate) struct ForkBody {
     /// The number of the event that is decided otherwise.
     at: u32,
     /// What is to be decided there.
-    #[schema(value_type = Object)]
     change: Change,
 }
 
 /// Walks a run again up to a decision, decides that otherwise, and goes on: a run of its own.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/runs/{run}/fork", tag = "runs",
     params(("base" = String, Path), ("run" = String, Path)), request_body = ForkBody,
-    responses((status = 200, body = Asked), (status = 404, body = Problem)))]
+    responses((status = 200, content((Asked = "application/json"), (AskEvent = "text/event-stream"))), (status = 404, body = Problem)))]
 pub(crate) async fn fork(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -96,7 +95,7 @@ pub(crate) async fn fork(
 /// Where two runs part, and what each was answered from.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/runs/{run}/diff/{other}", tag = "runs",
     params(("base" = String, Path), ("run" = String, Path), ("other" = String, Path)),
-    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+    responses((status = 200, body = DiffResponse), (status = 404, body = Problem)))]
 pub(crate) async fn diff(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

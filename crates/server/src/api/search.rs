@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::{Extension, Json};
 use pikerag_engine::knowledge::{Chunk, Condition, Filter};
-use pikerag_engine::{Engine, SearchPath, SearchRequest};
+use pikerag_engine::{Engine, Notice, SearchPath, SearchRequest};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::app::{App, Caller};
@@ -81,8 +80,7 @@ pub(crate) struct SearchFound {
     /// Best first.
     pub(crate) hits: Vec<Found>,
     /// What to know besides.
-    #[schema(value_type = Vec<Object>)]
-    notices: Vec<Value>,
+    notices: Vec<Notice>,
 }
 
 /// A passage that was found.
@@ -91,14 +89,13 @@ pub(crate) struct Found {
     /// How well it fits beside the best hit of this search, which has 1.
     pub(crate) score: f64,
     /// What its score is made of, as the search counts it.
-    #[schema(value_type = Object)]
     parts: BTreeMap<String, f32>,
     /// The atom that led to it.
+    #[schema(required)]
     atom: Option<String>,
     /// Where it can be looked at.
     pub(crate) url: String,
     /// The passage with its source, headings, page, span and rectangles.
-    #[schema(value_type = Object)]
     pub(crate) chunk: Chunk,
 }
 
@@ -138,6 +135,5 @@ pub(crate) async fn found(
         atom: hit.atom,
         chunk: hit.chunk,
     });
-    let notices = response.notices.iter().map(|notice| json!(notice)).collect();
-    Ok(SearchFound { hits: hits.collect(), notices })
+    Ok(SearchFound { hits: hits.collect(), notices: response.notices })
 }

@@ -4,9 +4,9 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
-use pikerag_engine::TagClassRequest;
+use pikerag_engine::knowledge::TagPair;
+use pikerag_engine::{TagClassRequest, TagClassResponse, TagClassesResponse};
 use serde::Deserialize;
-use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::app::{App, Caller};
@@ -17,25 +17,25 @@ const MOST: usize = 1000;
 
 /// The classes of tags, with how many tags each has and how often a passage bears one.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/tags", tag = "tags", params(("base" = String, Path)),
-    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+    responses((status = 200, body = TagClassesResponse), (status = 404, body = Problem)))]
 pub(crate) async fn classes(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
-) -> Result<Json<Value>, Problem> {
-    Ok(Json(json!(app.base(&caller, &base)?.tag_classes().await?)))
+) -> Result<Json<TagClassesResponse>, Problem> {
+    Ok(Json(app.base(&caller, &base)?.tag_classes().await?))
 }
 
 /// A class with its most frequent tags.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/tags/{class}", tag = "tags",
     params(("base" = String, Path), ("class" = String, Path)),
-    responses((status = 200, body = Value), (status = 404, body = Problem)))]
+    responses((status = 200, body = TagClassResponse), (status = 404, body = Problem)))]
 pub(crate) async fn class(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts((base, class)): Parts<(String, String)>,
-) -> Result<Json<Value>, Problem> {
-    Ok(Json(json!(app.base(&caller, &base)?.tag_class(&class, MOST).await?)))
+) -> Result<Json<TagClassResponse>, Problem> {
+    Ok(Json(app.base(&caller, &base)?.tag_class(&class, MOST).await?))
 }
 
 /// What belongs to a class.
@@ -101,13 +101,13 @@ pub(crate) async fn drop_class(
 
 /// Pairs of a reader's word and the documents'.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/tag-pairs", tag = "tags", params(("base" = String, Path)),
-    responses((status = 200, body = Vec<Object>), (status = 404, body = Problem)))]
+    responses((status = 200, body = Vec<TagPair>), (status = 404, body = Problem)))]
 pub(crate) async fn pairs(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
-) -> Result<Json<Value>, Problem> {
-    Ok(Json(json!(app.base(&caller, &base)?.tag_pairs().await?)))
+) -> Result<Json<Vec<TagPair>>, Problem> {
+    Ok(Json(app.base(&caller, &base)?.tag_pairs().await?))
 }
 
 /// A reader's word, and what the documents say for it.

@@ -210,7 +210,8 @@ async fn sources(engine: &Engine, given: &JsonObject) -> Result<Told, Problem> {
 async fn neighbours(engine: Arc<Engine>, given: &JsonObject) -> Result<Told, Problem> {
     let of = needed(given, "of")?;
     let depth = given.get("depth").and_then(Value::as_u64).unwrap_or(1).clamp(1, 3);
-    let request = GraphAroundRequest { of, depth: u8::try_from(depth).unwrap_or(1) };
+    let request =
+        GraphAroundRequest { of, depth: u8::try_from(depth).unwrap_or(1), most: usize::MAX };
     let found = tokio::task::spawn_blocking(move || engine.graph_around(&request)).await;
     let around = found.map_err(|_| broken())??;
     Ok(Told { told: json!(around), links: Vec::new() })

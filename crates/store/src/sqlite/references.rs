@@ -39,9 +39,28 @@ pub(super) fn from(connection: &Connection, source: SourceId) -> rusqlite::Resul
          JOIN source_names t ON t.key = n.key AND t.source <> ?1
          WHERE c.source = ?1 AND NOT c.hidden AND {MEETS} ORDER BY t.source, t.how, c.ordinal, c.id"
     );
-    let mut found: Vec<Reference> = connection
-        .prepare_cached(&sql)?
-        .query_map([source.0.cast_signed(), NAMESAKES], |row| {
+    let mut found = read(connection, &sql, source)?;
+    found.dedup_by_key(|reference| reference.to);
+    Ok(found)
+}
+
+/// Which documents refer to it, by document.
+pub(super) fn to(connection: &Connection, source: SourceId) -> rusqlite::Result<Vec<Reference>> {
+    let sql = format!(
+        "SELECT c.source, t.source, n.chunk, t.how
+         FROM source_names t JOIN names n ON n.key = t.key AND n.how <= 0
+         JOIN chunks c ON c.id = n.chunk AND c.source <> ?1
+         WHERE t.source = ?1 AND NOT c.hidden AND {MEETS} ORDER BY c.source, t.how, c.ordinal, c.id"
+    );
+    let mut found = read(connection, &sql, source)?;
+    found.dedup_by_key(|reference| reference.from);
+    Ok(found)
+}
+
+fn read(connection: &Connection, sql: &str, of: SourceId) -> rusqlite::Result<Vec<Reference>> {
+    connection
+        .prepare_cached(sql)?
+        .query_map([of.0.cast_signed(), NAMESAKES], |row| {
             Ok(Reference {
                 from: SourceId(rows::id(row, 0)?),
                 to: SourceId(rows::id(row, 1)?),
@@ -49,7 +68,5 @@ pub(super) fn from(connection: &Connection, source: SourceId) -> rusqlite::Resul
                 how: kind(row.get(3)?),
             })
         })?
-        .collect::<rusqlite::Result<_>>()?;
-    found.dedup_by_key(|reference| reference.to);
-    Ok(found)
+        .collect()
 }

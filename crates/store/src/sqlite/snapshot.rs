@@ -31,11 +31,21 @@ pub(super) type Looked = (Parts, Option<Arc<Vec<Rows>>>);
 #[async_trait]
 impl Snapshots for Base {
     async fn snapshot(&self, filter: &Filter) -> Result<Arc<dyn KnowledgeBase>, StoreError> {
-        let (inner, filter) = (Arc::clone(&self.inner), filter.clone());
+        let (base, filter) = (self.clone(), filter.clone());
         let doing = "taking a snapshot of the base";
-        let taken = tokio::task::spawn_blocking(move || Snapshot::take(inner, &filter));
-        let snapshot = Arc::new(taken.await.context(doing)??);
-        Ok(Arc::new(Self { inner: Arc::clone(&self.inner), held: Some(snapshot) }))
+        let taken = tokio::task::spawn_blocking(move || base.seen_through(&filter));
+        Ok(Arc::new(taken.await.context(doing)??))
+    }
+}
+
+impl Base {
+    /// The base as it stands now, and of it what the filter admits: for what reads the graph on a thread of its own.
+    ///
+    /// # Errors
+    /// The base cannot be read, or does not have a field of the filter.
+    pub fn seen_through(&self, filter: &Filter) -> Result<Self, StoreError> {
+        let snapshot = Snapshot::take(Arc::clone(&self.inner), filter)?;
+        Ok(Self { inner: Arc::clone(&self.inner), held: Some(Arc::new(snapshot)) })
     }
 }
 

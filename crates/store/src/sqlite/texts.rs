@@ -56,15 +56,29 @@ pub(super) fn without_vector(
         VectorSet::Sources | VectorSet::Sections => {
             layers::without_vector(connection, set, embedder, after, limit)
         }
+        // A million of them are no rarity: equal counts tell that none waits, for a vector goes with its atom; and whether
+        // one has a vector the index tells, without the pages that hold the numbers.
+        VectorSet::Atoms(_) if have_all(connection, embedder)? => Ok(Vec::new()),
         VectorSet::Atoms(kind) => connection
             .prepare_cached(
-                "SELECT a.id, a.text FROM atoms a
-                 LEFT JOIN atom_vectors v ON v.node = a.id AND v.embedder = ?1
-                 WHERE v.node IS NULL AND a.kind = ?2 AND a.id > ?4 ORDER BY a.id LIMIT ?3",
+                "SELECT a.id, a.text FROM main.atoms a
+                 WHERE a.kind = ?2 AND a.id > ?4 AND NOT EXISTS
+                     (SELECT 1 FROM main.atom_vectors v INDEXED BY atom_vectors_by_embedder
+                      WHERE v.embedder = ?1 AND v.node = a.id)
+                 ORDER BY a.id LIMIT ?3",
             )?
             .query_map(params![embedder, kind.as_str(), limit, after], text)
             .and_then(Iterator::collect),
     }
+}
+
+fn have_all(connection: &Connection, embedder: &str) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT (SELECT count(*) FROM main.atoms)
+                 = (SELECT count(*) FROM main.atom_vectors WHERE embedder = ?1)",
+        )?
+        .query_row([embedder], |row| row.get(0))
 }
 
 fn text(row: &rusqlite::Row<'_>) -> rusqlite::Result<TextToEmbed> {

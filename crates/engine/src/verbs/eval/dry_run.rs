@@ -2,27 +2,17 @@
 
 use pikerag_coordinate::Method;
 use pikerag_coordinate::estimate::estimate;
-use pikerag_eval::cost_model::{
-    Asked, Bill, Expected, Setting, examining, expected, judging, reranking,
-};
-use pikerag_knowledge::{Role, RunRecord, RunState, RunStore};
+use pikerag_eval::cost_model::{Bill, Expected, Setting, examining, expected, judging, reranking};
+use pikerag_knowledge::{RunRecord, RunStore};
 use serde::Serialize;
 
+use super::super::forecast::{ForecastUsd, RUNS, USUAL_CHUNK, asked_here};
 use super::plan::{Corpus, Plan, Set, method, plan};
 use super::{EvalRequest, asked_before, rows};
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 use crate::files;
 use crate::settings::Reranks;
-
-/// Tokens of a chunk where the corpus is not at hand: a paragraph of the papers' data sets (KAR³
-/// Table 12, less the prompt).
-const USUAL_CHUNK: u64 = 110;
-
-/// Runs of the base that are looked at, the latest.
-const RUNS: usize = 1000;
-/// As many questions those of other bases count for.
-const ELSEWHERE: u64 = 5;
 
 /// What stands for a method where hits are reranked.
 const RERANKING: &str = "(rerank)";
@@ -47,15 +37,6 @@ pub struct Forecast {
     pub forecast: Expected,
     /// The same in US dollars.
     pub usd: ForecastUsd,
-}
-
-/// US dollars, where prices are known.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct ForecastUsd {
-    /// As it usually goes.
-    pub typical: Option<f64>,
-    /// The most it can be, where every loop goes to its end; none without a price.
-    pub most: Option<f64>,
 }
 
 /// What making a base would cost.
@@ -91,7 +72,7 @@ impl Engine {
             for (method, forecast) in self.forecasts(&plan, set).await? {
                 let usd = match method == RERANKING {
                     true => forecast_usd(&forecast, |bill| self.usd_of_reranking(bill)),
-                    false => forecast_usd(&forecast, |bill| self.usd(bill)),
+                    false => forecast_usd(&forecast, |bill| self.usd_of_asking(bill)),
                 };
                 expected.push(Forecast { data_set: set.name.clone(), method, usd, forecast });
             }
@@ -139,8 +120,7 @@ impl Engine {
         Ok(all)
     }
 
-    /// What was foretold, put right by what is known: what questions cost this user with this model elsewhere, then those asked of
-    /// this base, then those of this very run that were answered already.
+    /// What was foretold, put right by what questions have cost, those of this very run that were answered already included.
     fn learned(
         &self,
         plan: &Plan,
@@ -149,31 +129,10 @@ impl Engine {
         foretold: Expected,
         runs: &[RunRecord],
     ) -> Expected {
-        let questions = set.items.len() as u64;
-        let mut here = Asked::default();
-        for run in runs {
-            let same = run.method == method.name() && run.parameters == method.parameters();
-            if same && run.state == RunState::Answered {
-                let usage = run.cost.spent.usage();
-                let calls = run.cost.spent.calls() as u64;
-                here.add(calls, usage.prompt_tokens, usage.completion_tokens);
-            }
-        }
+        let mut here = asked_here(method, runs);
         let rows = rows::kept(&plan.out);
         here.merge(asked_before(&rows, &set.name, |name| name == label));
-        let elsewhere = self.costs().known(self.answering_model(), label).unwrap_or_default();
-        // Other bases have chunks of other lengths: their questions count as much as five of this one's.
-        foretold.learned(questions, elsewhere.at_most(ELSEWHERE)).learned(questions, here)
-    }
-
-    /// By the dearest of the models that answer questions; none where no price is known.
-    fn usd(&self, bill: &Bill) -> Option<f64> {
-        let prices = self.settings().prices_by_role();
-        let roles = [Role::Propose, Role::Select, Role::Answer, Role::Judge];
-        let costs = roles.iter().filter_map(|role| prices.get(role)).map(|(prompt, reply)| {
-            (bill.prompt_tokens as f64 * prompt + bill.completion_tokens as f64 * reply) / 1e6
-        });
-        costs.reduce(f64::max)
+        self.experienced(label, set.items.len() as u64, foretold, here)
     }
 
     /// A search is billed by the hundred documents, where it is billed so.

@@ -1,0 +1,416 @@
+//! Does the server say what its document says? Real replies of every route against the schemas that clients are made of.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use pikerag_test_support::{Sizes, World};
+use serde_json::{Value, json};
+
+use crate::boxes::pdf;
+use crate::common::{Place, good_stub};
+use crate::schemas::check;
+use crate::serving::{Reply, Serving};
+use crate::talker::Talker;
+use crate::uploads::archive;
+
+const BASE: &str = "/api/v1/bases/default";
+
+/// Looks at replies, and remembers of which routes none was looked at yet.
+struct Looked<'a> {
+    serving: &'a Serving,
+    key: String,
+    document: Value,
+    left: BTreeSet<String>,
+}
+
+impl<'a> Looked<'a> {
+    fn at(serving: &'a Serving, key: String) -> Self {
+        let document = serving.get("/openapi.json", "").json();
+        let mut left = BTreeSet::new();
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                for (status, reply) in operation["responses"].as_object().unwrap() {
+                    let is_json = reply["content"]["application/json"].is_object();
+                    if path.starts_with("/api/v1/") && status.starts_with('2') && is_json {
+                        left.insert(format!("{} {path} {status}", method.to_uppercase()));
+                    }
+                }
+            }
+        }
+        Self { serving, key, document, left }
+    }
+
+    fn get(&mut self, path: &str) -> Value {
+        self.send("GET", path, &[], b"")
+    }
+
+    fn post(&mut self, path: &str, body: &Value) -> Value {
+        self.send("POST", path, &[], body.to_string().as_bytes())
+    }
+
+    /// What is said to a request: a problem, or what the document has for its status.
+    fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Value {
+        let reply = self.said(method, path, headers, body);
+        let (operation, schema) = self.schema(method, path, &reply, "application/json");
+        let value = reply.json();
+        if let Err(misfit) = check(&self.document, &schema, &value) {
+            panic!("{operation}: {misfit}\n{value:#}");
+        }
+        self.left.remove(&operation);
+        value
+    }
+
+    /// The same, event by event.
+    fn events(&mut self, method: &str, path: &str, body: &[u8]) -> Vec<Value> {
+        let kind = "text/event-stream";
+        let reply = self.said(method, path, &[("Accept", kind)], body);
+        let (operation, schema) = self.schema(method, path, &reply, kind);
+        let read = |(event, data): (String, String)| {
+            let data: Value = serde_json::from_str(&data).unwrap();
+            json!({"event": event, "data": data})
+        };
+        let events: Vec<Value> = reply.events().into_iter().map(read).collect();
+        for event in &events {
+            if let Err(misfit) = check(&self.document, &schema, event) {
+                panic!("{operation}: {misfit}\n{event:#}");
+            }
+        }
+        events
+    }
+
+    fn said(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Reply {
+        let bearer = format!("Bearer {}", self.key);
+        let own = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
+        self.serving.request(method, path, &[&own, headers].concat(), body)
+    }
+
+    /// Which operation of the document answers, and the schema that it has for this reply.
+    fn schema(&self, method: &str, path: &str, reply: &Reply, kind: &str) -> (String, Value) {
+        let asked: Vec<&str> = path.split('?').next().unwrap().split('/').collect();
+        let paths = self.document["paths"].as_object().unwrap();
+        let fits = |known: &&String| {
+            let known: Vec<&str> = known.split('/').collect();
+            let mut parts = known.iter().zip(&asked);
+            known.len() == asked.len()
+                && parts.all(|(own, asked)| own == asked || own.starts_with('{'))
+        };
+        let known = paths.keys().find(fits).unwrap_or_else(|| panic!("{path} is no route"));
+        let operation = format!("{method} {known} {}", reply.status);
+        let replies = &paths[known][&method.to_lowercase()]["responses"];
+        match &replies[reply.status.to_string()]["content"][kind]["schema"] {
+            Value::Null if 400 <= reply.status => {
+                (operation, json!({"$ref": "#/components/schemas/Problem"}))
+            }
+            Value::Null => panic!("{operation}: not in the document: {reply:?}"),
+            schema => (operation, schema.clone()),
+        }
+    }
+
+    /// A job, once it is over.
+    fn job(&mut self, id: &Value) -> Value {
+        let path = format!("{BASE}/jobs/{id}");
+        let is_over =
+            |job: &Value| !["waiting", "running"].contains(&job["stand"].as_str().unwrap());
+        self.serving.until(&path, &self.key, is_over);
+        self.get(&path)
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
+}
+
+/// Two types that go by one name are one in the document, and one of them is described wrongly.
+#[test]
+fn no_two_types_go_by_one_name() {
+    let mut known: BTreeMap<String, String> = BTreeMap::new();
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for entry in walkdir::WalkDir::new(crates) {
+        let path = entry.unwrap().into_path();
+        if path.extension().is_none_or(|end| end != "rs") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        for derived in text.split("#[derive(").skip(1) {
+            let Some((derives, rest)) = derived.split_once(")]") else { continue };
+            let item = rest.lines().find(|line| line.contains("struct ") || line.contains("enum "));
+            let Some(item) = item.filter(|_| derives.contains("ToSchema")) else { continue };
+            let (above, _) = rest.split_once(item).unwrap();
+            let name = match above.split_once("#[schema(as = ") {
+                Some((_, alias)) => alias.split(')').next(),
+                None => item
+                    .split(['<', '(', ' ', ';'])
+                    .find(|word| word.starts_with(char::is_uppercase)),
+            };
+            let place = format!("{}: {item}", path.display());
+            // What a macro derives has names of its own.
+            let Some(name) = name else { continue };
+            if let Some(other) = known.insert(name.to_owned(), place.clone()) {
+                panic!("both are `{name}`, say `#[schema(as = …)]` on one:\n{other}\n{place}");
+            }
+        }
+    }
+    assert!(150 < known.len());
+}
+
+/// The example of the project, with tables in two languages and questions of many kinds; and a document with pages.
+fn example() -> (Place, Vec<String>) {
+    let place = Place::new();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/maintenance");
+    for entry in std::fs::read_dir(example.join("docs")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        place.write(&format!("docs/{name}"), std::fs::read(&path).unwrap());
+    }
+    let settings = std::fs::read_to_string(example.join("pikerag.toml")).unwrap();
+    place.write("pikerag.toml", settings + "\n[server]\nevaluations = \"measured\"\n");
+    place.write("measured/first/report.json", r#"{"overall": []}"#);
+    place.write(
+        "docs/manual.pdf",
+        pdf(&[&["The crane Quillw0rt lifts forty tons."], &["It stands in Varnsund."]]),
+    );
+    place.run_to(0, &["--offline", "--base", "base", "index", "docs"]);
+    let mut questions = vec!["Who lifts forty tons?".to_owned()];
+    for name in ["maintenance.questions.jsonl", "forecasts.questions.jsonl"] {
+        for line in std::fs::read_to_string(example.join(name)).unwrap().lines() {
+            questions.push(text(&serde_json::from_str::<Value>(line).unwrap()["question"]));
+        }
+    }
+    (place, questions)
+}
+
+#[test]
+fn every_route_says_what_the_document_says() {
+    let (place, questions) = example();
+    let key = place.key("ada", &["--scope", "admin", "--cap-usd", "2"]);
+    let serving = place.serve(&["--offline"]);
+    let mut looked = Looked::at(&serving, key);
+    for path in ["/api/v1/bases", BASE, "/api/v1/methods", "/api/v1/budget"] {
+        looked.get(path);
+    }
+    for part in ["files", "records", "records?schema=crane", "runs", "jobs", "tags", "tag-pairs"] {
+        looked.get(&format!("{BASE}/{part}"));
+    }
+    for by in ["auto", "hybrid", "words", "meaning", "atoms", "hops", "layers", "joined"] {
+        let found = looked.post(&format!("{BASE}/search"), &json!({"query": "crane", "by": by}));
+        if let Some(chunk) = found["hits"][0]["chunk"]["id"].as_str() {
+            looked.get(&format!("{BASE}/chunks/{chunk}"));
+            looked.get(&format!("{BASE}/graph?of={chunk}&depth=2"));
+        }
+    }
+    let mut manual = String::new();
+    for source in looked.get(&format!("{BASE}/sources")).as_array().unwrap() {
+        let id = text(&source["id"]);
+        looked.get(&format!("{BASE}/sources/{id}"));
+        looked.get(&format!("{BASE}/sources/{id}/reading"));
+        if source["uri"] == "docs/manual.pdf" {
+            manual = id;
+        }
+    }
+    let runs = asked_and_judged(&mut looked, &questions);
+    walked_again(&mut looked, &runs);
+    sent(&mut looked);
+    let mended = json!({"old": "Quillw0rt", "new": "Quillwort"});
+    let job = looked.post(&format!("{BASE}/sources/{manual}/corrections"), &mended)["job"].clone();
+    assert_eq!(looked.job(&job)["stand"], "done");
+    looked.get(&format!("{BASE}/sources/{manual}/reading"));
+    looked.send("DELETE", &format!("{BASE}/sources/{manual}/corrections/1"), &[], b"");
+    for (method, path, body) in [
+        ("PUT", "tags/machine", json!({"covers": "machines", "examples": ["crane"]})),
+        ("POST", "tag-pairs", json!({"colloquial": "lifter", "professional": "crane"})),
+    ] {
+        let path = format!("{BASE}/{path}");
+        let reply = looked.said(method, &path, &[], body.to_string().as_bytes());
+        assert_eq!(reply.status, 204, "{reply:?}");
+    }
+    for part in ["tags", "tags/machine", "tag-pairs"] {
+        looked.get(&format!("{BASE}/{part}"));
+    }
+    set_and_measured(&mut looked);
+    assert!(looked.left.is_empty(), "no reply of these was looked at: {:#?}", looked.left);
+}
+
+/// Asks all questions, says of some answers what is to be said, and asks one again; the runs.
+fn asked_and_judged(looked: &mut Looked<'_>, questions: &[String]) -> Vec<Value> {
+    let ask = format!("{BASE}/ask");
+    let mut runs = Vec::new();
+    for question in questions {
+        let asked = looked.post(&ask, &json!({ "question": question }));
+        runs.push(looked.get(&format!("{BASE}/runs/{}", text(&asked["run"]))));
+    }
+    let judged = |run: &Value, verdict: &str| json!({"run": run["id"], "verdict": verdict, "note": "so it is"});
+    let mut corrected = judged(&runs[2], "correct");
+    corrected["answer"] = json!("Tallow-9");
+    for said in [
+        judged(&runs[1], "accept"),
+        corrected,
+        judged(&runs[3], "reject"),
+        judged(&runs[0], "maybe"),
+    ] {
+        looked.post(&format!("{BASE}/feedback"), &said);
+    }
+    let again = looked.post(&ask, &json!({"question": questions[1]}));
+    assert!(again["answer"]["worked"]["recalled"].is_object(), "{again:#}");
+    let judged = looked.get(&format!("{BASE}/feedback"));
+    let path = format!("{BASE}/feedback/{}", text(&judged[0]["id"]));
+    looked.send("DELETE", &path, &[], b"");
+    looked.get(&format!("{BASE}/runs?limit=100"));
+    let worked: BTreeSet<&str> = runs
+        .iter()
+        .filter_map(|run| run["answer"]["worked"].as_object())
+        .flat_map(|worked| worked.keys().map(String::as_str))
+        .collect();
+    assert!(
+        ["figures", "forecast", "comparison"].iter().all(|part| worked.contains(part)),
+        "{worked:?}"
+    );
+    runs
+}
+
+fn walked_again(looked: &mut Looked<'_>, runs: &[Value]) {
+    let first = text(&runs[1]["id"]);
+    let path = format!("{BASE}/runs/{first}");
+    looked.post(&format!("{path}/replay"), &json!({}));
+    looked.events("POST", &format!("{path}/replay"), b"{}");
+    looked.get(&format!("{path}/diff/{}", text(&runs[10]["id"])));
+    let asked = json!({"question": runs[4]["question"]["text"], "method": "kar3"});
+    let path = format!("{BASE}/runs/{}", text(&looked.post(&format!("{BASE}/ask"), &asked)["run"]));
+    let run = looked.get(&path);
+    let mut events = run["events"].as_array().unwrap().iter();
+    let at = events.find(|event| event["decision"] == true).unwrap_or_else(|| panic!("{run:#}"));
+    let change = match at["event"].as_str().unwrap() {
+        "proposed" => json!({"proposals": ["Where does it stand?"]}),
+        _ => json!({ "choice": null }),
+    };
+    let fork = json!({"at": at["seq"], "change": change});
+    let forked = looked.post(&format!("{path}/fork"), &fork);
+    looked.get(&format!("{path}/diff/{}", text(&forked["run"])));
+    let forked = looked.get(&format!("{BASE}/runs/{}", text(&forked["run"])));
+    assert_eq!(forked["forked"]["change"], change, "{forked:#}");
+}
+
+/// Files come in whole, in pieces, as an archive, broken, and to be counted first; and go.
+fn sent(looked: &mut Looked<'_>) {
+    let files = format!("{BASE}/files");
+    let note = b"# Note\n\nThe winch Hollowmere waits in Varnsund.\n";
+    let (half, whole) = (20, note.len());
+    let first = format!("bytes 0-{}/{whole}", half - 1);
+    looked.send("PUT", &format!("{files}/note.md"), &[("Content-Range", &first)], &note[..half]);
+    assert_eq!(looked.get(&format!("{BASE}/uploads?file=note.md"))["held"], half);
+    let second = format!("bytes {half}-{}/{whole}", whole - 1);
+    let rest = [("Content-Range", second.as_str())];
+    let job = looked.send("PUT", &format!("{files}/note.md"), &rest, &note[half..])["job"].clone();
+    assert_eq!(looked.job(&job)["stand"], "done");
+    let zip = archive(&[("a.md", b"# A\n\nOne.\n"), ("../out.md", b"# Out\n")]);
+    let job = looked.send("PUT", &format!("{files}/all.zip?unpack=true"), &[], &zip)["job"].clone();
+    looked.job(&job);
+    let job =
+        looked.send("PUT", &format!("{files}/broken.pdf"), &[], b"%PDF-1.7 no")["job"].clone();
+    assert_eq!(looked.job(&job)["stand"], "incomplete");
+    looked.send("PUT", &format!("{files}/later.md?hold=true"), &[], b"# Later\n\nIt comes.\n");
+    looked.post(&format!("{BASE}/estimate"), &json!({}));
+    let job = looked.post(&format!("{BASE}/index"), &json!({"files": ["later.md"]}))["id"].clone();
+    let events = looked.events("GET", &format!("{BASE}/jobs/{job}"), b"");
+    assert_eq!(events.last().unwrap()["data"]["stand"], "done");
+    looked.get(&format!("{BASE}/jobs"));
+    looked.get(BASE);
+    let known = looked.get(&files);
+    let named = |end: &str| {
+        let mut names = known.as_array().unwrap().iter().map(|file| text(&file["name"]));
+        names.find(|name| name.ends_with(end)).unwrap()
+    };
+    for gone in
+        [format!("file={}", named("note.md")), format!("file={}&forget=true", named("later.md"))]
+    {
+        looked.send("DELETE", &format!("{files}?{gone}"), &[], b"");
+    }
+    let nothing = looked.send("DELETE", &format!("{files}?file=nothing.md"), &[], b"");
+    assert_eq!(nothing["code"], "no-such-file");
+}
+
+/// What people see who run a server.
+fn set_and_measured(looked: &mut Looked<'_>) {
+    for path in [
+        "/api/v1/keys",
+        "/api/v1/evaluations",
+        "/api/v1/evaluations/report?name=first",
+        "/api/v1/evaluations/report?name=second",
+    ] {
+        looked.get(path);
+    }
+    for part in
+        ["settings", "forecast?method=kar3", "graph/overview", "deletion?file=docs/ports.md"]
+    {
+        looked.get(&format!("{BASE}/{part}"));
+    }
+    looked.post(&format!("{BASE}/doctor"), &json!({}));
+    looked.post("/api/v1/keys", &json!({"name": "bo", "scope": "read", "filter": ["folder=docs"]}));
+    looked.get("/api/v1/keys");
+}
+
+#[test]
+fn whatever_a_method_tells_is_in_the_document() {
+    let stub = good_stub();
+    let place = Place::with(&stub);
+    let world = World::generate(7, Sizes { paragraphs: 40, questions: 8 });
+    place.write("corpus.jsonl", world.corpus());
+    place.run_to(0, &["--base", "base", "index", "--with", "graph,tree", "corpus.jsonl"]);
+    let serving = place.serve(&[]);
+    let mut looked = Looked::at(&serving, String::new());
+    let (question, _) = world.question(2);
+    let mut kinds = BTreeSet::new();
+    for method in looked.get("/api/v1/methods").as_array().unwrap() {
+        let body = json!({"question": question, "method": method["name"]});
+        let asked = looked.post(&format!("{BASE}/ask"), &body);
+        if let Some(run) = asked["run"].as_str() {
+            let run = looked.get(&format!("{BASE}/runs/{run}"));
+            let events = run["events"].as_array().unwrap().iter();
+            kinds.extend(events.map(|event| text(&event["event"])));
+        }
+    }
+    assert!(18 <= kinds.len(), "{kinds:?}");
+    let events = |looked: &mut Looked<'_>, method: &str| {
+        let body = json!({"question": question, "method": method}).to_string();
+        let events = looked.events("POST", &format!("{BASE}/ask"), body.as_bytes());
+        let (first, last) = (text(&events[0]["event"]), text(&events.last().unwrap()["event"]));
+        (first, last)
+    };
+    assert_eq!(events(&mut looked, "kar3"), ("run".to_owned(), "answer".to_owned()));
+    assert_eq!(events(&mut looked, "no-such").1, "problem");
+}
+
+#[test]
+fn what_is_built_over_documents_is_told_as_the_document_says() {
+    let talker = Talker::start();
+    let place = talker.place();
+    place.write(
+        "docs/crane.md",
+        "# Crane\n\nThe crane Quillwort of Hamburg was built by Ilse Brandt.\n",
+    );
+    place.write(
+        "docs/port.md",
+        "# Port\n\nHamburg lies on the Elbe. Ilse Brandt is its harbour master.\n",
+    );
+    let mut looked_at = BTreeSet::new();
+    place.run_to(0, &["--base", "base", "index", "docs/crane.md"]);
+    place.write("pikerag.toml", "[index]\nwith = [\"graph\", \"tree\", \"tags\"]\n");
+    let serving = place.serve(&[]);
+    let mut looked = Looked::at(&serving, String::new());
+    looked.get(BASE);
+    let port = std::fs::read(place.path("docs/port.md")).unwrap();
+    let job = looked.send("PUT", &format!("{BASE}/files/port.md"), &[], &port)["job"].clone();
+    let job = looked.job(&job);
+    assert_eq!(job["stand"], "done", "{job:#}");
+    assert!(0 < job["report"]["report"]["tags"].as_u64().unwrap(), "{job:#}");
+    looked.get(BASE);
+    looked.get(&format!("{BASE}/tags"));
+    looked.get(&format!("{BASE}/tags/thing"));
+    let around = looked.get(&format!("{BASE}/graph?of=Hamburg&depth=3"));
+    looked_at.extend(around["nodes"].as_array().unwrap().iter().map(|node| text(&node["node"])));
+    assert!(looked_at.contains("entity") && looked_at.contains("summary"), "{looked_at:?}");
+    for method in ["graphrag-local", "graphrag-global", "raptor", "kar3"] {
+        let body = json!({"question": "Who built the crane of Hamburg?", "method": method});
+        let asked = looked.post(&format!("{BASE}/ask"), &body);
+        assert!(asked["answer"]["text"].is_string(), "{method}: {asked:#}");
+    }
+}

@@ -1,0 +1,109 @@
+//! What is set, whether it works, and what measurements said.
+#![expect(unused_qualifications, reason = "what the macro for the document writes")]
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use pikerag_engine::{
+    ConfiguredResponse, DoctorFinding, EngineError, EvaluationLine, EvaluationResponse,
+    QuestionForecast,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::graph::blocking;
+use crate::app::{App, Caller};
+use crate::problem::{Parts, Problem, Query};
+
+/// What is set for a base: models by role, embedder, reranker, caps. No key and no password is in it.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/settings", tag = "settings", params(("base" = String, Path)),
+    responses((status = 200, body = ConfiguredResponse), (status = 403, body = Problem), (status = 404, body = Problem)))]
+pub(crate) async fn settings(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+) -> Result<Json<ConfiguredResponse>, Problem> {
+    let engine = app.whole_base(&caller, &base)?;
+    Ok(Json(blocking(move || Ok(engine.configured())).await?))
+}
+
+/// Tries all that settings and machine offer: one small call to each model, and five to the one that reads passages.
+#[utoipa::path(post, path = "/api/v1/bases/{base}/doctor", tag = "settings", params(("base" = String, Path)),
+    responses((status = 200, body = Vec<DoctorFinding>), (status = 403, body = Problem), (status = 404, body = Problem)))]
+pub(crate) async fn doctor(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+) -> Result<Json<Vec<DoctorFinding>>, Problem> {
+    let engine = app.whole_base(&caller, &base)?;
+    let found = engine.doctor().await;
+    app.book(&caller);
+    Ok(Json(found))
+}
+
+/// By which method.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ByMethod {
+    /// A method by name; `pike`, if none is named.
+    #[serde(default)]
+    #[param(value_type = Option<String>)]
+    method: String,
+}
+
+/// What one question would cost by a method: nothing is asked.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/forecast", tag = "ask", params(("base" = String, Path), ByMethod),
+    responses((status = 200, body = QuestionForecast), (status = 400, body = Problem), (status = 404, body = Problem)))]
+pub(crate) async fn forecast(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+    Query(ByMethod { method }): Query<ByMethod>,
+) -> Result<Json<QuestionForecast>, Problem> {
+    Ok(Json(app.base(&caller, &base)?.forecast(&method).await?))
+}
+
+/// Reports of measurements, and whether there is a place for them.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Evaluations {
+    /// Whether `server.evaluations` names a folder.
+    is_set: bool,
+    /// The reports below it, the latest first.
+    reports: Vec<EvaluationLine>,
+}
+
+/// The reports that `pikerag eval` left below `server.evaluations`.
+#[utoipa::path(get, path = "/api/v1/evaluations", tag = "settings",
+    responses((status = 200, body = Evaluations), (status = 403, body = Problem)))]
+pub(crate) async fn evaluations(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Json<Evaluations>, Problem> {
+    let Some(engine) = app.for_all(&caller)? else {
+        return Ok(Json(Evaluations { is_set: false, reports: Vec::new() }));
+    };
+    let is_set = engine.settings().server.evaluations.is_some();
+    let reports = blocking(move || engine.evaluations()).await?;
+    Ok(Json(Evaluations { is_set, reports }))
+}
+
+/// Which report.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct WhichReport {
+    /// Its name in the list.
+    name: String,
+}
+
+/// One report.
+#[utoipa::path(get, path = "/api/v1/evaluations/report", tag = "settings", params(WhichReport),
+    responses((status = 200, body = EvaluationResponse), (status = 403, body = Problem), (status = 404, body = Problem)))]
+pub(crate) async fn evaluation(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Query(WhichReport { name }): Query<WhichReport>,
+) -> Result<Json<EvaluationResponse>, Problem> {
+    let Some(engine) = app.for_all(&caller)? else {
+        return Err(EngineError::NoEvaluation { name }.into());
+    };
+    Ok(Json(blocking(move || engine.evaluation(&name)).await?))
+}

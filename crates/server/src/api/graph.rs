@@ -1,0 +1,133 @@
+//! The graph: what stands around a node, as much as can be looked at, and all of it; each as far as the caller may see it.
+#![expect(unused_qualifications, reason = "what the macro for the document writes")]
+
+use std::io::{self, Write};
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use axum::{Extension, Json};
+use futures::stream;
+use pikerag_engine::{GraphAround, GraphAroundRequest, GraphOverview};
+use serde::Deserialize;
+use tokio::sync::mpsc::{Sender, channel};
+use tracing::warn;
+use utoipa::IntoParams;
+
+use crate::app::{App, Caller};
+use crate::problem::{Fault, Parts, Problem, Query};
+
+/// Edges away that the graph is shown, at most.
+const DEPTH: u8 = 3;
+/// Nodes that are shown, where nobody says how many.
+const NODES: usize = 300;
+/// Bytes of an export that are sent at a time, and how many such pieces may wait.
+const PIECE: usize = 1 << 16;
+const PIECES: usize = 4;
+
+/// Around which node.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Around {
+    /// An identifier, a document's path or title, the name of an entity.
+    of: String,
+    /// How many edges away: 1 to 3; 1, if none is named.
+    depth: Option<u8>,
+    /// Nodes at most: 1 to 500; 300, if none is named.
+    most: Option<usize>,
+}
+
+/// A node of the graph with what stands around it; of a large base too, only that is read.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/graph", tag = "look", params(("base" = String, Path), Around),
+    responses((status = 200, body = GraphAround), (status = 404, body = Problem)))]
+pub(crate) async fn around(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+    Query(Around { of, depth, most }): Query<Around>,
+) -> Result<Json<GraphAround>, Problem> {
+    let engine = app.base(&caller, &base)?;
+    let depth = depth.unwrap_or(1).clamp(1, DEPTH);
+    let request = GraphAroundRequest { of, depth, most: most.unwrap_or(NODES) };
+    Ok(Json(blocking(move || engine.graph_around(&request)).await?))
+}
+
+/// How much of the graph.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Overviewed {
+    /// Nodes at most: 1 to 500; 300, if none is named.
+    most: Option<usize>,
+}
+
+/// As much of the graph as can be looked at: documents with most to do with others, what they hold, what was made of that. The
+/// whole graph is read for it, which takes seconds where it has a million nodes.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/graph/overview", tag = "look", params(("base" = String, Path), Overviewed),
+    responses((status = 200, body = GraphOverview), (status = 404, body = Problem)))]
+pub(crate) async fn overview(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+    Query(Overviewed { most }): Query<Overviewed>,
+) -> Result<Json<GraphOverview>, Problem> {
+    let engine = app.base(&caller, &base)?;
+    Ok(Json(blocking(move || engine.graph_overview(most.unwrap_or(NODES))).await?))
+}
+
+/// The whole graph as JSON lines, sent as it is read; it breaks off where the base cannot be read to its end.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/export", tag = "look", params(("base" = String, Path)),
+    responses((status = 200, body = String, content_type = "application/x-ndjson"), (status = 404, body = Problem)))]
+pub(crate) async fn export(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+) -> Result<Response, Problem> {
+    let engine = app.base(&caller, &base)?;
+    let export = blocking(move || engine.export()).await?;
+    let (sender, pieces) = channel(PIECES);
+    tokio::task::spawn_blocking(move || {
+        let mut writer = io::BufWriter::with_capacity(PIECE, Pieces(sender.clone()));
+        let written = export.write(&mut writer);
+        if let Err(error) = written
+            && !sender.is_closed()
+        {
+            warn!(%error, "an export broke off");
+            let _ = sender.blocking_send(Err(io::Error::other(error)));
+        }
+    });
+    let sent = stream::unfold(pieces, |mut pieces| async move {
+        let piece = pieces.recv().await?;
+        Some((piece, pieces))
+    });
+    let mut response = Response::new(Body::from_stream(sent));
+    let kind = HeaderValue::from_static("application/x-ndjson");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    Ok(response)
+}
+
+/// Where an export is written to: whoever reads it takes piece by piece, and the writer waits.
+struct Pieces(Sender<io::Result<Bytes>>);
+
+impl Write for Pieces {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let piece = Ok(Bytes::copy_from_slice(bytes));
+        let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
+        self.0.blocking_send(piece).map_err(|_| gone())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Work that reads for long, on a thread of its own.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> pikerag_engine::Result<T> + Send + 'static,
+) -> Result<T, Problem> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => Ok(done?),
+        Err(_) => Err(Problem::new(500, "defect", Fault::Server)),
+    }
+}

@@ -1,0 +1,141 @@
+//! The page that comes out of the binary: its files, built from `web/`, as browsers ask for them. It holds nothing of any base:
+//! what it shows it asks the routes for, with the key of whoever looks.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::{OnceLock, PoisonError, RwLock};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::Path;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use rust_embed::{EmbeddedFile, RustEmbed};
+
+use crate::app::App;
+use crate::problem::{Fault, Problem};
+
+/// What `npm run build` in `web/` makes.
+#[derive(RustEmbed)]
+#[folder = "../../web/dist"]
+struct Built;
+
+/// Scripts, styles and data come from here and nowhere else, pictures too; nothing is framed, no form is sent.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; \
+    connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The routes of the page. Whoever has no key may read it, and learns nothing by it.
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/", get(|headers: HeaderMap| async move { file("index.html", &headers) }))
+        .route(
+            "/assets/{name}",
+            get(|Path(name): Path<String>, headers: HeaderMap| async move {
+                file(&format!("assets/{name}"), &headers)
+            }),
+        )
+}
+
+fn file(name: &str, headers: &HeaderMap) -> Response {
+    let Some(found) = Built::get(name) else {
+        return Problem::new(404, "no-such-file", Fault::Caller).into_response();
+    };
+    let tag = tag(&found);
+    if headers.get(header::IF_NONE_MATCH).is_some_and(|known| *known == tag) {
+        return (StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response();
+    }
+    // What is built bears its hash in its name; the page itself is asked for each time, and is small.
+    let kept = match name.starts_with("assets/") {
+        true => "public, max-age=31536000, immutable",
+        false => "no-cache",
+    };
+    let accepts = headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
+    let is_packed = accepts.is_some_and(|accepts| accepts.contains("gzip"));
+    let body = match is_packed {
+        true => packed(name, &found.data),
+        false => Bytes::from(found.data.into_owned()),
+    };
+    let mut response = Response::new(Body::from(body));
+    let set = response.headers_mut();
+    set.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind_of(name)));
+    set.insert(header::CACHE_CONTROL, HeaderValue::from_static(kept));
+    set.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    set.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    set.insert(header::ETAG, tag);
+    if is_packed {
+        set.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    response
+}
+
+fn kind_of(name: &str) -> &'static str {
+    match name.rsplit('.').next() {
+        Some("html") => "text/html; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        Some("png") => "image/png",
+        _ => "application/octet-stream",
+    }
+}
+
+fn tag(found: &EmbeddedFile) -> HeaderValue {
+    let hash = found.metadata.sha256_hash();
+    let hex = hash.iter().take(16).fold(String::from("\""), |hex, byte| format!("{hex}{byte:02x}"));
+    HeaderValue::from_str(&format!("{hex}\"")).unwrap_or(HeaderValue::from_static("\"\""))
+}
+
+/// A file as it is sent to whoever unpacks it; packed once.
+fn packed(name: &str, data: &[u8]) -> Bytes {
+    static PACKED: OnceLock<RwLock<HashMap<String, Bytes>>> = OnceLock::new();
+    let all = PACKED.get_or_init(RwLock::default);
+    if let Some(held) = all.read().unwrap_or_else(PoisonError::into_inner).get(name) {
+        return held.clone();
+    }
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    // To memory: it does not fail, and where it did, nothing would be there to send.
+    let packed = encoder.write_all(data).and_then(|()| encoder.finish()).unwrap_or_default();
+    let packed = Bytes::from(packed);
+    all.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), packed.clone());
+    packed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_page_is_whole_packed_or_not_and_says_what_may_run() {
+        let plain = file("index.html", &HeaderMap::new());
+        assert_eq!(plain.status(), 200);
+        assert_eq!(plain.headers()[header::CONTENT_SECURITY_POLICY], POLICY);
+        let tag = plain.headers()[header::ETAG].clone();
+        let plain = axum::body::to_bytes(plain.into_body(), usize::MAX).await.unwrap();
+        let page = String::from_utf8(plain.to_vec()).unwrap();
+        // Nothing runs but what is a file of its own, and every file that is named is there.
+        assert!(!page.contains("<script>") && !page.contains("<style"), "{page}");
+        let named: Vec<&str> = page.split('"').filter(|text| text.contains("assets/")).collect();
+        assert!(1 < named.len(), "{page}");
+        for name in named {
+            let name = name.trim_start_matches(['.', '/']);
+            assert_eq!(file(name, &HeaderMap::new()).status(), 200, "{name}");
+        }
+        let packing = HeaderMap::from_iter([(
+            header::ACCEPT_ENCODING,
+            HeaderValue::from_static("gzip, deflate, br"),
+        )]);
+        let packed = file("index.html", &packing);
+        assert_eq!(packed.headers()[header::CONTENT_ENCODING], "gzip");
+        let packed = axum::body::to_bytes(packed.into_body(), usize::MAX).await.unwrap();
+        let mut unpacked = String::new();
+        let mut reader = flate2::read::GzDecoder::new(packed.as_ref());
+        std::io::Read::read_to_string(&mut reader, &mut unpacked).unwrap();
+        assert_eq!(unpacked, page);
+        let known = HeaderMap::from_iter([(header::IF_NONE_MATCH, tag)]);
+        assert_eq!(file("index.html", &known).status(), 304);
+        assert_eq!(file("assets/../../Cargo.toml", &HeaderMap::new()).status(), 404);
+    }
+}

@@ -1,0 +1,30 @@
+//! Where do states of the base count from? Counters in `meta` that only ever advance.
+
+use pikerag_knowledge::Generation;
+use rusqlite::{Connection, OptionalExtension};
+
+/// Advances with every change of chunks; full text catches up with it.
+pub(super) const TEXT_GENERATION: &str = "text_generation";
+
+/// A counter of the `meta` table; 0 before it was first advanced.
+pub(super) fn counter(connection: &Connection, key: &str) -> rusqlite::Result<i64> {
+    connection
+        .prepare_cached("SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?1")?
+        .query_row([key], |row| row.get(0))
+        .optional()
+        .map(Option::unwrap_or_default)
+}
+
+/// The state of the documents.
+pub(super) fn generation(connection: &Connection) -> rusqlite::Result<Generation> {
+    Ok(Generation(counter(connection, TEXT_GENERATION)?.cast_unsigned()))
+}
+
+pub(super) fn advance(connection: &Connection, key: &str) -> rusqlite::Result<i64> {
+    connection.execute(
+        "INSERT INTO meta(key, value) VALUES (?1, '1')
+         ON CONFLICT(key) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
+        [key],
+    )?;
+    counter(connection, key)
+}
