@@ -193,7 +193,7 @@ def schemathesis(url, _program):
         config = pathlib.Path(folder) / "schemathesis.toml"
         config.write_text("[parameters]\n" + "".join(f'"{name}" = {json.dumps(values)}\n' for name, values in known.items()))
         command = [pathlib.Path(sys.executable).with_name("schemathesis"), "--config-file", config, "run", f"{url}/openapi.json", "--url", url]
-        command += ["--checks", "not_a_server_error,response_schema_conformance", "--max-examples", os.environ.get("EXAMPLES", "15"), "--workers", "4", "--seed", "1", "--no-color"]
+        command += ["--checks", "not_a_server_error,response_schema_conformance", "--max-examples", os.environ.get("EXAMPLES", "15"), "--workers", "1", "--seed", os.environ.get("SEED", "1"), "--no-color"]
         # From the first key on every other request would need one.
         command += ["--exclude-operation-id", "post_api_v1_keys"]
         ran = subprocess.run(command, cwd=folder, capture_output=True, text=True)
@@ -252,6 +252,7 @@ def main():
         place = pathlib.Path(folder)
         server, url, variables = serve(program, place)
         variables |= {"BASE": str(place / "base"), "PLACE": str(place)}
+        variables |= {name: os.environ[name] for name in ("SEED", "EXAMPLES") if name in os.environ}
         try:
             for name in given.only.split(","):
                 python = environment(cache, name)

@@ -28,6 +28,8 @@ mod filters;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod installed;
+#[cfg(test)]
 mod keep;
 #[cfg(test)]
 mod kill;
