@@ -1,0 +1,381 @@
+// Does the tab Ask do in a browser what it is to do? After a build; `DIST=folder` names another, `SHOTS=folder` keeps pictures, `PIKERAG=program` tries the program too.
+import assert from "node:assert/strict";
+import { copyFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { answersOf } from "./ask-answers.mjs";
+import { DESKTOP, PHONE, accessibility, launch, open } from "./browser.mjs";
+import { baseFolder, startServer } from "./real.mjs";
+import { serve } from "./serve.mjs";
+import { through } from "./through.mjs";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const dist = process.env.DIST ?? join(root, "web/dist");
+const shots = process.env.SHOTS;
+
+async function shoot(page, name, options = {}) {
+  if (shots) {
+    await page.waitForTimeout(250);
+    await page.screenshot({ path: join(shots, `ask-${name}.png`), ...options });
+  }
+}
+
+/** Nothing was refused, nothing is wrong for those who do not see, nothing is wider than the screen, nothing hostile ran. */
+async function isSound(page) {
+  await page.evaluate(() => Promise.allSettled(document.getAnimations().filter((one) => one.effect?.getTiming().iterations !== Infinity).map((one) => one.finished)));
+  assert.deepEqual(await accessibility(page), []);
+  assert.deepEqual(page.complaints, []);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "wider than the screen");
+  assert.equal(await page.evaluate(() => globalThis.hacked), undefined);
+}
+
+const last = (page) => page.locator(".exchange").last();
+
+async function ask(page, question, { isWaitedFor = true } = {}) {
+  await page.locator("[data-main-input]").fill(question);
+  await page.locator("[data-main-input]").press("Enter");
+  await page.getByRole("heading", { name: question }).first().waitFor();
+  if (isWaitedFor) {
+    await last(page).locator(".answer, .problem, .gone").first().waitFor({ timeout: 30_000 });
+    await page.getByRole("button", { name: /^(Ask|提问)$/ }).waitFor();
+  }
+}
+
+/** A question is asked, its steps come one by one, the answer stands on what was found. */
+async function answers(browser, url, made) {
+  const page = await open(browser, url);
+  await page.getByText("10 documents in 42 passages").waitFor();
+  await isSound(page);
+  const input = page.getByLabel("Your question");
+  await input.fill("How thin");
+  await input.press("Shift+Enter");
+  await input.pressSequentially("may it be?");
+  await page.getByText("usually 3 calls, 2,250 tokens · $0.004, at most $0.02").waitFor();
+  await input.press("Enter");
+  await last(page).getByText("How it came about").waitFor();
+  await last(page).getByText("Looks for").waitFor();
+  assert.equal(await last(page).locator(".answer").count(), 0, "steps come before the answer");
+  await last(page).locator(".answer").waitFor();
+  assert.deepEqual(made.asked.at(-1), { question: "How thin\nmay it be?", method: "pike", earlier: [] });
+  await last(page).getByRole("status").getByText("The answer is there: It is replaced below 6 mm").waitFor({ state: "attached" });
+  assert.match(await last(page).locator(".meta").textContent(), /3 calls · 1,630 tokens/);
+  await last(page).locator(".answer button[data-citation]").nth(2).waitFor();
+  const checks = await last(page).locator(".answer button[data-citation]").evaluateAll((all) => all.map((one) => one.dataset.check));
+  assert.deepEqual(checks, ["verified", "verified", "not_found"]);
+  assert.equal(await last(page).locator(".text img, .text script").count(), 0);
+  await last(page).getByText("only words are searched").waitFor();
+  await isSound(page);
+  await shoot(page, "answer");
+  await last(page).locator(".answer button[data-citation]").first().hover();
+  await page.locator(".hover .quote", { hasText: "制动衬片小于6毫米时，须立即更换。" }).waitFor();
+  await shoot(page, "hover");
+  await steps(page);
+  await sources(page);
+  await page.context().close();
+}
+
+async function steps(page) {
+  const round = last(page).locator("li.round").first();
+  await round.getByRole("button", { name: /^Finds/ }).click();
+  const rows = round.locator(".candidates > li");
+  assert.equal(await rows.count(), 4);
+  assert.deepEqual(await rows.evaluateAll((all) => all.map((one) => one.className.includes("chosen"))), [true, false, false, false]);
+  assert.match(await rows.first().textContent(), /chosen.*atomic question.*0\.9/s);
+  assert.match(await rows.nth(1).textContent(), /cited/);
+  await round.getByRole("button", { name: /^Chooses/ }).click();
+  await round.getByText("It tells the limit.").waitFor();
+  await isSound(page);
+  await shoot(page, "steps");
+  await rows.nth(1).getByRole("button").click();
+  await page.getByRole("dialog", { name: "Pump" }).waitFor();
+  await page.keyboard.press("Escape");
+  const fold = last(page).getByRole("button", { name: /How it came about/ });
+  await fold.focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await fold.getAttribute("aria-expanded"), "false");
+  await page.keyboard.press("Enter");
+}
+
+/** The words that are cited are marked: in Chinese text, on the page of a PDF, in the row of a table. */
+async function sources(page) {
+  await last(page).locator(".answer button[data-citation='1']").click();
+  const drawer = page.locator("dialog[open]");
+  await drawer.locator("mark").waitFor();
+  assert.equal(await drawer.locator("mark").textContent(), "制动衬片小于6毫米时，须立即更换。");
+  assert.ok(await drawer.locator("mark").evaluate((mark) => mark.getBoundingClientRect().top < innerHeight));
+  await page.waitForTimeout(250);
+  await isSound(page);
+  await shoot(page, "source-text");
+  await page.keyboard.press("Escape");
+  assert.equal(await page.evaluate(() => document.activeElement?.dataset.citation), "1", "the focus comes back");
+  await last(page).locator(".answer button[data-citation='2']").click();
+  await drawer.locator(".mark.words").waitFor();
+  const box = await drawer.locator(".mark.words").evaluate((mark) => {
+    const [one, whole] = [mark, mark.parentElement].map((element) => element.getBoundingClientRect());
+    return [one.left - whole.left, one.width].map((part) => (100 * part) / whole.width).concat([(100 * (one.top - whole.top)) / whole.height]);
+  });
+  assert.ok(Math.abs(box[0] - 10) < 0.5 && 38 < box[1] && box[1] < 55 && Math.abs(box[2] - 12.5) < 0.5, `the half of the line, not all of it: ${box}`);
+  await page.waitForTimeout(250);
+  await isSound(page);
+  await shoot(page, "source-page");
+  await drawer.getByRole("button", { name: "Page before" }).click();
+  await drawer.getByText("Page 1 of 2").waitFor();
+  assert.equal(await drawer.locator(".mark").count(), 0);
+  await drawer.getByRole("button", { name: "Next page" }).click();
+  await drawer.getByRole("button", { name: "Larger" }).click();
+  await drawer.getByText("150%").waitFor();
+  await drawer.getByRole("tab", { name: "Text" }).click();
+  assert.equal(await drawer.locator("mark").textContent(), "The oil is changed every year.");
+  await page.keyboard.press("Escape");
+}
+
+/** What goes on is stopped; what cannot be done is said; what is dear is asked about first. */
+async function ends(browser, url, made) {
+  const page = await open(browser, url);
+  await ask(page, "a slow one", { isWaitedFor: false });
+  await last(page).getByText("Looks for").waitFor();
+  await shoot(page, "under-way");
+  await page.getByRole("button", { name: "Stop" }).click();
+  await last(page).getByText("Stopped.").waitFor();
+  await page.waitForTimeout(200);
+  assert.equal(made.stopped.length, 1, "the connection was dropped");
+  await isSound(page);
+  await ask(page, "a problem");
+  await last(page).getByText("raise the cap").waitFor();
+  await last(page).getByRole("button", { name: "Try again" }).waitFor();
+  await isSound(page);
+  await ask(page, "please refuse, and missing");
+  await last(page).getByText("Not answered from these documents").waitFor();
+  await last(page).getByText("the price").waitFor();
+  await isSound(page);
+  await shoot(page, "refused");
+  await page.getByRole("button", { name: "Method: pike" }).click();
+  await page.getByLabel("Find a method").fill("prob");
+  await isSound(page);
+  await page.getByRole("button", { name: /probtree/ }).click();
+  const before = made.asked.length;
+  await page.locator("[data-main-input]").fill("What is dear?");
+  await page.locator("[data-main-input]").press("Enter");
+  const dialog = page.getByRole("dialog", { name: "This question may be dear" });
+  await dialog.getByRole("row", { name: "US dollars $0.20 $1.40" }).waitFor();
+  await page.waitForTimeout(200);
+  await isSound(page);
+  await shoot(page, "dear");
+  assert.equal(made.asked.length, before);
+  await dialog.getByLabel("Do not ask again").check();
+  await dialog.getByRole("button", { name: "Ask it" }).click();
+  await last(page).locator(".answer").waitFor();
+  assert.equal(made.asked.at(-1).method, "probtree");
+  await ask(page, "Again, without a word");
+  await page.context().close();
+}
+
+/** Two methods side by side, a decision taken otherwise, a word on what is right. */
+async function decides(browser, url, made) {
+  const page = await open(browser, url);
+  await page.getByRole("button", { name: "Options" }).click();
+  await page.getByLabel("Compare two methods").check();
+  await page.getByLabel("Look only at").fill("nonsense");
+  await page.getByLabel("Look only at").press("Enter");
+  await page.getByText("A condition has a name, a sign and a value").waitFor();
+  await page.getByLabel("Look only at").fill("folder=law");
+  await page.getByLabel("Look only at").press("Enter");
+  await page.getByLabel("Kind of question").selectOption("bridging");
+  await isSound(page);
+  await shoot(page, "options");
+  await ask(page, "Which is better?");
+  assert.deepEqual(made.asked.slice(-2).map((one) => [one.method, one.filter, one.class]), [["pike", ["folder=law"], "bridging"], ["naive-rag", ["folder=law"], "bridging"]]);
+  const [left, right] = await last(page).locator(".run").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().toJSON()));
+  assert.ok(left.right <= right.left && left.top === right.top, "side by side");
+  await page.getByRole("button", { name: "Options" }).click();
+  await isSound(page);
+  await shoot(page, "compared");
+  await page.getByRole("button", { name: "New question" }).click();
+  await page.getByRole("button", { name: "Options" }).click();
+  await page.getByLabel("Compare two methods").uncheck();
+  await page.getByRole("button", { name: "Options" }).click();
+  await ask(page, "Which way?");
+  await last(page).getByRole("button", { name: "Decide otherwise: Chooses" }).click();
+  await last(page).getByRole("button", { name: "Go on from here" }).isDisabled();
+  await last(page).getByLabel("Candidate").selectOption("1");
+  await isSound(page);
+  await shoot(page, "fork");
+  await last(page).getByRole("button", { name: "Go on from here" }).click();
+  await page.getByText("Decided otherwise at step 3: takes candidate 2").waitFor();
+  await last(page).locator(".answer").waitFor();
+  assert.deepEqual(made.asked.at(-1), { at: 3, change: { choice: 1 } });
+  await isSound(page);
+  await shoot(page, "forked");
+  await judges(page);
+  await page.context().close();
+}
+
+async function judges(page) {
+  await last(page).getByRole("button", { name: "Correct" }).click();
+  await last(page).getByLabel("The right answer").fill("Below 6 mm.");
+  await last(page).getByLabel("Your name").fill("Ada");
+  await isSound(page);
+  await last(page).getByRole("button", { name: "Keep" }).click();
+  await last(page).getByText("Ada corrected this:").waitFor();
+  await last(page).getByText("Below 6 mm.").waitFor();
+  await isSound(page);
+  await shoot(page, "judged");
+}
+
+/** What was said goes with what follows; conversations are listed, opened, deleted; runs are shown by their address. */
+async function remembers(browser, url, made) {
+  const page = await open(browser, url, { permissions: ["clipboard-read", "clipboard-write"] });
+  await ask(page, "Where is the crane?");
+  await ask(page, "And when was it made?");
+  await last(page).getByText("Understood as: And when was it made? (of the crane)").waitFor();
+  assert.deepEqual(made.asked.at(-1).earlier.map((one) => one.by), ["person", "assistant"]);
+  await isSound(page);
+  await page.getByRole("link", { name: "Settings" }).click();
+  await page.getByRole("link", { name: "Ask", exact: true }).click();
+  page.complaints.length = 0; // That tab asks for what is not made up here.
+  assert.equal(await page.locator(".exchange").count(), 2, "it lives on while another tab is looked at");
+  await last(page).getByRole("button", { name: "Copy link" }).click();
+  const link = await page.evaluate(() => navigator.clipboard.readText());
+  assert.match(link, /#\/ask\/default\/run\d+$/);
+  await page.reload();
+  await page.getByText("What do you want to know?").waitFor();
+  await page.getByRole("button", { name: /^Conversations/ }).click();
+  const drawer = page.getByRole("dialog", { name: "Conversations" });
+  await page.waitForTimeout(250);
+  await isSound(page);
+  await shoot(page, "conversations");
+  await drawer.getByRole("button", { name: /^Where is the crane\?.*2 questions/ }).click();
+  await page.locator(".exchange .answer").nth(1).waitFor();
+  await isSound(page);
+  await page.getByRole("button", { name: /^Conversations/ }).click();
+  await drawer.getByRole("button", { name: /Delete the conversation “Where/ }).click();
+  await drawer.getByText("Questions that you ask are listed here").waitFor();
+  await page.goto(link);
+  await page.getByRole("heading", { name: "And when was it made? (of the crane)" }).waitFor();
+  await last(page).locator(".answer").waitFor();
+  await page.goto(`${url}#/ask/default/kept0001`);
+  await page.getByText("Decided otherwise at step 3").waitFor();
+  await page.goto(`${url}#/ask/default/gonegone`);
+  await page.getByText("This run is no longer kept").waitFor();
+  page.complaints.length = 0; // Chromium tells each 404.
+  await isSound(page);
+  await shoot(page, "gone");
+  await page.goto(`${url}#/ask/empty`);
+  await page.getByRole("link", { name: "Bring documents in" }).waitFor();
+  await shoot(page, "no-documents");
+  await page.context().close();
+}
+
+/** Two hundred and forty events cost no more than a moment. */
+async function isQuick(browser, url) {
+  const page = await open(browser, url);
+  await page.evaluate(() => {
+    globalThis.longest = 0;
+    new PerformanceObserver((list) => list.getEntries().forEach((entry) => (globalThis.longest = Math.max(globalThis.longest, entry.duration)))).observe({ entryTypes: ["longtask"] });
+  });
+  await ask(page, "Why so many?");
+  await last(page).getByText("240 steps").waitFor();
+  const longest = await page.evaluate(() => globalThis.longest);
+  assert.ok(longest < 700, `the page stood still for ${longest} ms`);
+  console.log(`240 events: it stood still for ${Math.round(longest)} ms at most`);
+  await page.context().close();
+}
+
+/** On every screen, in both languages, by day and night. */
+async function looks(browser, url) {
+  for (const [screen, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
+    for (const [colorScheme, locale] of [["light", "en-US"], ["dark", "zh-CN"], ["light", "zh-CN"]]) {
+      const page = await open(browser, url, { viewport, colorScheme, locale });
+      const name = `${screen}-${colorScheme}-${locale.slice(0, 2)}`;
+      await page.locator("main .begin").waitFor();
+      await isSound(page);
+      await shoot(page, `begin-${name}`);
+      for (const question of ["What do figures say?", "Any ideas?"]) {
+        await ask(page, question);
+        await page.waitForTimeout(400);
+        await isSound(page);
+        await shoot(page, `${question.split(" ")[1]}-${name}`);
+      }
+      const whole = await page.locator(".exchange canvas").count();
+      assert.equal(whole, 1);
+      await shoot(page, `whole-${name}`, { fullPage: true });
+      await page.context().close();
+    }
+  }
+}
+
+/** The program itself, without a model: figures, a Chinese count, a PDF. */
+async function real(browser, program) {
+  const base = await baseFolder(program);
+  await copyFile(join(root, "crates/parse/corpus/pdf/plain.pdf"), join(base.folder, "docs/plain.pdf"));
+  await base.run("index", "docs");
+  const server = await startServer(base);
+  const { url, close } = await through(dist, server.url);
+  try {
+    const page = await open(browser, url);
+    await page.getByText("No language model is set").waitFor();
+    await ask(page, "How thin may a brake lining be before it is replaced?");
+    await last(page).getByText("Quoted, no model wrote this").waitFor();
+    await last(page).locator(".answer button[data-citation='1']").click();
+    assert.equal(await page.locator("dialog[open] mark").first().textContent(), "A brake lining thinner than 6 mm is replaced before the next shift.");
+    await page.keyboard.press("Escape");
+    await last(page).getByRole("button", { name: "Decide otherwise: Kind of question" }).click();
+    await last(page).getByLabel("Kind of question").selectOption("summarizing");
+    await last(page).getByRole("button", { name: "Go on from here" }).click();
+    await page.getByText("Decided otherwise at step 1").waitFor();
+    await last(page).locator(".answer").waitFor();
+    await ask(page, "How many repairs will there be in January 2025?");
+    await last(page).locator("canvas").waitFor();
+    await ask(page, "青砚港的起重机多久检查一次钢丝绳？");
+    await last(page).locator(".answer").waitFor();
+    await isSound(page);
+    await shoot(page, "real");
+    const run = await page.evaluate(() => JSON.parse(localStorage.getItem("pikerag.conversations/default"))[0].exchanges[2].runs[0].id);
+    await page.goto(`${url}#/ask/default/${run}`);
+    await page.reload();
+    await last(page).locator("canvas").waitFor();
+    await last(page).getByRole("button", { name: "Right" }).click();
+    await last(page).getByLabel("Your name").fill("Ada");
+    await last(page).getByRole("button", { name: "Keep" }).click();
+    await last(page).getByText("Ada verified this.").waitFor();
+    await page.context().close();
+    await pdf(browser, url);
+  } finally {
+    close();
+    await server.stop();
+    await base.remove();
+  }
+}
+
+async function pdf(browser, url) {
+  const page = await open(browser, url);
+  const all = await page.evaluate(() => fetch("./api/v1/bases/default/sources").then((answer) => answer.json()));
+  const { id } = all.find((one) => one.uri.endsWith("plain.pdf"));
+  const { chunks } = await page.evaluate((source) => fetch(`./api/v1/bases/default/sources/${source}`).then((answer) => answer.json()), id);
+  const words = /[^.\n]{20,}\./.exec(chunks[0].text)?.[0].trim() ?? chunks[0].text.slice(0, 30);
+  await page.getByRole("button", { name: "Options" }).click();
+  await page.getByLabel("Look only at").fill("path=docs/plain.pdf");
+  await ask(page, words);
+  console.log(`of the PDF: ${await last(page).locator(".answer").textContent()}`);
+  await page.context().close();
+}
+
+const made = answersOf();
+const browser = await launch();
+try {
+  const { url, close } = await serve(dist, made.answers);
+  await answers(browser, url, made);
+  await ends(browser, url, made);
+  await decides(browser, url, made);
+  await remembers(browser, url, made);
+  await isQuick(browser, url);
+  await looks(browser, url);
+  close();
+  if (process.env.PIKERAG) {
+    await real(browser, process.env.PIKERAG);
+  }
+  console.log("the tab Ask does what it is to do");
+} finally {
+  await browser.close();
+}

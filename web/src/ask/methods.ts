@@ -1,0 +1,56 @@
+// Which methods are there, how are they grouped, and what would a question cost by each?
+import { type Schemas, call } from "../lib/api";
+
+export type Method = Schemas["MethodDescription"];
+export type Forecast = Schemas["QuestionForecast"];
+export type MethodGroup = "usual" | "search" | "structure" | "model" | "papers" | "variants";
+
+/** The method that answers where none is named. */
+export const USUAL = "pike";
+
+const USUALS = [USUAL, "adaptive", "kar3"];
+
+export function groupOf(method: Method): MethodGroup {
+  if (USUALS.includes(method.name)) {
+    return "usual";
+  }
+  if (method.needs !== null) {
+    return "structure";
+  }
+  if (method.name.startsWith(`${method.family}-`)) {
+    return "variants";
+  }
+  if (method.family === "naive-rag" || method.family === "hop-rag") {
+    return "search";
+  }
+  return method.family === "direct" ? "model" : "papers";
+}
+
+const forecasts = new Map<string, Promise<Forecast>>();
+let methods: Promise<Method[]> | null = null;
+
+/** Asked once; again where it failed. */
+export function allMethods(): Promise<Method[]> {
+  methods ??= call("get", "/api/v1/methods").catch((error: unknown) => {
+    methods = null;
+    throw error;
+  });
+  return methods;
+}
+
+/** What a question would cost by a method; kept until something was asked, for forecasts learn. */
+export function forecastOf(base: string, method: string): Promise<Forecast> {
+  const key = `${base}\n${method}`;
+  const known = forecasts.get(key);
+  if (known) {
+    return known;
+  }
+  const asked = call("get", "/api/v1/bases/{base}/forecast", { path: { base }, query: { method } });
+  asked.catch(() => forecasts.delete(key));
+  forecasts.set(key, asked);
+  return asked;
+}
+
+export function forgetForecasts(): void {
+  forecasts.clear();
+}

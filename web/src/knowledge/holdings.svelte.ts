@@ -1,0 +1,74 @@
+// What does the base hold just now? Its documents, files and counts, for all views of the tab.
+import { type Schemas, call } from "../lib/api";
+import { type ProblemError, asProblem, isAbort } from "../lib/problem";
+import { type Access, FULL, askAccess, isNoBaseYet, isOfKey } from "./access";
+import { type Naming, type Row, rowsOf } from "./documents/rows";
+
+type Status = Schemas["StatusResponse"];
+
+export class Holdings {
+  access: Access = $state.raw(FULL);
+  /** Null until they are there. */
+  sources: Schemas["Source"][] | null = $state.raw(null);
+  /** Null as well where the key does not see all of the base. */
+  files: Schemas["FileLine"][] | null = $state.raw(null);
+  status: Status | null = $state.raw(null);
+  problem: ProblemError | null = $state.raw(null);
+
+  readonly naming: Naming = $derived({ base: this.status?.base ?? null });
+  readonly rows: Row[] = $derived(rowsOf(this.sources ?? [], this.files, this.naming));
+  readonly isEmpty = $derived(this.sources !== null && this.rows.length === 0);
+  private stop = new AbortController();
+
+  constructor(readonly base: string) {}
+
+  async load(): Promise<void> {
+    this.stop.abort();
+    this.stop = new AbortController();
+    const { signal } = this.stop;
+    try {
+      this.access = await askAccess(signal);
+      await this.loadSources(signal);
+      if (this.access.sees === "all" && this.sources !== null) {
+        await this.loadCounts(signal);
+      }
+      this.problem = null;
+    } catch (error) {
+      if (!isAbort(error)) {
+        this.problem = asProblem(error);
+      }
+    }
+  }
+
+  close(): void {
+    this.stop.abort();
+  }
+
+  private async loadSources(signal: AbortSignal): Promise<void> {
+    try {
+      this.sources = await call("get", "/api/v1/bases/{base}/sources", { path: { base: this.base }, signal });
+    } catch (error) {
+      if (isAbort(error) || !isNoBaseYet(asProblem(error))) {
+        throw error;
+      }
+      this.sources = [];
+    }
+  }
+
+  /** Counts and files are for whoever sees the whole base; without them the documents are shown all the same. */
+  private async loadCounts(signal: AbortSignal): Promise<void> {
+    const path = { base: this.base };
+    try {
+      [this.files, this.status] = await Promise.all([
+        call("get", "/api/v1/bases/{base}/files", { path, signal }),
+        call("get", "/api/v1/bases/{base}", { path, signal }),
+      ]);
+    } catch (error) {
+      const problem = asProblem(error);
+      if (isAbort(error) || !(isNoBaseYet(problem) || isOfKey(problem))) {
+        throw error;
+      }
+      this.files = this.status = null;
+    }
+  }
+}

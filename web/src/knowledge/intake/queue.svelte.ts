@@ -1,0 +1,216 @@
+// What is on its way into a base? Files are sent and held, what they cost is told, then they are indexed.
+import { type Schemas, call } from "../../lib/api";
+import { type ProblemError, asProblem, isAbort } from "../../lib/problem";
+import { upload } from "../../lib/upload";
+import type { Named } from "./dropped";
+import { type Estimated, isFree, isIdle } from "./estimates";
+
+const AT_ONCE = 3;
+
+/** What is asked for where nothing is special about it. */
+function indexOf(files: string[]): Schemas["IndexBody"] {
+  return { files, reread: false, retry_refused: false };
+}
+
+/** A file on its way. */
+export class Entry {
+  sent = $state(0);
+  state: "waiting" | "sending" | "held" | "failed" = $state("waiting");
+  problem: ProblemError | null = $state.raw(null);
+  /** Of an archive: files that were not taken, with the reason. */
+  leftOut: Schemas["LeftOut"][] = $state.raw([]);
+
+  constructor(
+    readonly id: number,
+    readonly name: string,
+    readonly file: File,
+    readonly unpack: boolean,
+  ) {}
+}
+
+export class Intake {
+  entries: Entry[] = $state.raw([]);
+  /** Files that came and are not indexed: kept by this browser, so that they are found again. */
+  held: string[] = $state.raw([]);
+  estimate: Estimated | null = $state.raw(null);
+  isCounting = $state(false);
+  isBeginning = $state(false);
+  problem: ProblemError | null = $state.raw(null);
+  /** The job that was begun last. */
+  begun: Schemas["Job"] | null = $state.raw(null);
+  /** How many files had come and were in the base as they are. */
+  unchanged = $state(0);
+
+  readonly failed = $derived(this.entries.filter((entry) => entry.state === "failed"));
+  readonly underWay = $derived(this.entries.filter((entry) => entry.state === "waiting" || entry.state === "sending"));
+  readonly bytes = $derived(this.entries.reduce((sum, entry) => sum + entry.file.size, 0));
+  readonly sent = $derived(this.entries.reduce((sum, entry) => sum + Math.min(entry.sent, entry.file.size), 0));
+  private next = 0;
+  private stop = new AbortController();
+
+  constructor(readonly base: string) {
+    this.held = kept(base);
+  }
+
+  /** `unpack`: archives among them are taken apart. */
+  add(files: Named[], unpack: boolean): void {
+    const fresh = new Map(files.map(({ name, file }) => [name, new Entry(++this.next, name, file, unpack && isArchive(name))]));
+    // Who sends a file again means the new one; those that are done make room.
+    const stay = this.entries.filter((entry) => entry.state !== "held" && (entry.state === "sending" || !fresh.has(entry.name)));
+    this.entries = [...stay, ...fresh.values()];
+    this.estimate = null;
+    this.problem = null;
+    void this.pump();
+  }
+
+  retry(entry: Entry): void {
+    entry.state = "waiting";
+    entry.problem = null;
+    void this.pump();
+  }
+
+  drop(entry: Entry): void {
+    this.entries = this.entries.filter((one) => one !== entry);
+    void this.countWhenDone();
+  }
+
+  /** Takes out of the list what did not come yet; what came stays held. */
+  stopAll(): void {
+    this.stop.abort();
+    this.stop = new AbortController();
+    this.entries = this.entries.filter((entry) => entry.state === "failed" || entry.state === "held");
+    void this.countWhenDone();
+  }
+
+  /** Tells what indexing would cost, of all that waits if nothing is held; indexes at once where it costs nothing. Whether nothing is to do. */
+  async count(): Promise<boolean> {
+    const files = this.held;
+    this.isCounting = true;
+    this.problem = null;
+    this.unchanged = 0;
+    try {
+      const told = await call("post", "/api/v1/bases/{base}/estimate", { path: { base: this.base }, body: indexOf(files) });
+      if (files !== this.held || this.underWay.length !== 0) {
+        return false;
+      }
+      this.unchanged = told.estimate.unchanged;
+      if (isIdle(told)) {
+        this.forgetHeld();
+        return true;
+      } else if (isFree(told)) {
+        await this.index();
+      } else {
+        this.estimate = told;
+      }
+    } catch (error) {
+      this.problem = asProblem(error);
+    } finally {
+      this.isCounting = false;
+    }
+    // More came meanwhile.
+    if (files !== this.held && this.problem === null) {
+      await this.countWhenDone();
+    }
+    return false;
+  }
+
+  async index(): Promise<void> {
+    this.isBeginning = true;
+    this.problem = null;
+    try {
+      this.begun = await call("post", "/api/v1/bases/{base}/index", { path: { base: this.base }, body: indexOf(this.held) });
+      this.forgetHeld();
+    } catch (error) {
+      this.problem = asProblem(error);
+    } finally {
+      this.isBeginning = false;
+    }
+  }
+
+  /** They stay with the server, and are asked about no more here. */
+  forgetHeld(): void {
+    this.estimate = null;
+    this.hold([]);
+    this.entries = this.entries.filter((entry) => entry.state !== "held" || entry.leftOut.length !== 0);
+  }
+
+  private hold(names: string[]): void {
+    this.held = names;
+    keep(this.base, names);
+  }
+
+  private async pump(): Promise<void> {
+    const sending = () => this.entries.filter((entry) => entry.state === "sending").length;
+    for (let entry = this.nextWaiting(); entry && sending() < AT_ONCE; entry = this.nextWaiting()) {
+      entry.state = "sending";
+      void this.send(entry);
+    }
+  }
+
+  private nextWaiting(): Entry | undefined {
+    return this.entries.find((entry) => entry.state === "waiting");
+  }
+
+  private async send(entry: Entry): Promise<void> {
+    const { signal } = this.stop;
+    try {
+      const onprogress = (sent: number) => (entry.sent = sent);
+      const came = await upload(this.base, entry.name, entry.file, { hold: true, unpack: entry.unpack, onprogress, signal });
+      entry.sent = entry.file.size;
+      entry.leftOut = came.unpacked?.left_out ?? [];
+      entry.state = "held";
+      this.hold([...new Set([...this.held, ...(came.unpacked?.files ?? [entry.name])])]);
+    } catch (error) {
+      if (!isAbort(error)) {
+        entry.problem = asProblem(error);
+        entry.state = "failed";
+      }
+    }
+    void this.pump();
+    await this.countWhenDone();
+  }
+
+  private async countWhenDone(): Promise<void> {
+    if (this.underWay.length === 0 && this.held.length !== 0 && !this.isCounting && !this.isBeginning && this.estimate === null) {
+      await this.count();
+    }
+  }
+}
+
+export function isArchive(name: string): boolean {
+  return /\.zip$/i.test(name);
+}
+
+const intakes = new Map<string, Intake>();
+
+/** What is on its way into a base: goes on though the view is left. */
+export function intakeOf(base: string): Intake {
+  const found = intakes.get(base) ?? new Intake(base);
+  intakes.set(base, found);
+  return found;
+}
+
+function placeOf(base: string): string {
+  return `pikerag.held/${base}`;
+}
+
+function kept(base: string): string[] {
+  try {
+    const found: unknown = JSON.parse(localStorage.getItem(placeOf(base)) ?? "[]");
+    return Array.isArray(found) ? found.filter((name) => typeof name === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
+function keep(base: string, names: string[]): void {
+  try {
+    if (names.length === 0) {
+      localStorage.removeItem(placeOf(base));
+    } else {
+      localStorage.setItem(placeOf(base), JSON.stringify(names));
+    }
+  } catch {
+    // Full: they are found by asking the server what waits.
+  }
+}

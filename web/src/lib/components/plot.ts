@@ -1,0 +1,145 @@
+// How do uPlot's canvases become a plot of ours? Loaded late, by `Plot.svelte` alone.
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+
+/** One row of figures; `null` where there is none. `points` is for clouds, `names` then stands beside each. */
+export type PlotSeries = { label: string; values: (number | null)[]; names?: string[] };
+
+export type PlotData = {
+  kind: "line" | "bars" | "points";
+  /** In rising order but for points; places in `ticks` where there are some. */
+  x: number[];
+  ticks?: string[];
+  series: PlotSeries[];
+  /** Bars and lines stand on one another. */
+  stacked?: boolean;
+  xLabel?: string;
+  yLabel?: string;
+  formatX?: (value: number) => string;
+  formatY?: (value: number) => string;
+  /** From 0 to this, whatever the figures are. */
+  yMost?: number;
+};
+
+export type PlotColours = { ink: string; line: string; back: string; font: string; series: string[] };
+
+/** Draws it into `box`, `onpoint` tells which place the pointer is at. */
+export function draw(box: HTMLElement, data: PlotData, colours: PlotColours, height: number, onpoint: (index: number | null) => void): uPlot {
+  const format = (given: ((value: number) => string) | undefined) => given ?? String;
+  const axis = { stroke: colours.ink, font: colours.font, labelFont: colours.font, labelSize: 20, ticks: { show: false }, grid: { stroke: colours.line, width: 1 } };
+  // The highest of a stack is drawn first, so that the lower ones stand before it.
+  const rows = data.stacked ? stack(data.series) : data.series.map((one) => one.values);
+  const order = rows.map((_, index) => index);
+  if (data.stacked) {
+    order.reverse();
+  }
+  const options: uPlot.Options = {
+    width: box.clientWidth,
+    height,
+    legend: { show: false },
+    cursor: { drag: { x: false, y: false }, y: false, points: { show: data.kind !== "bars" && data.series.length < 8 } },
+    scales: {
+      x: { time: false, range: rangeOfX(data) },
+      y: { range: (_, __, most) => [0, data.yMost ?? (most > 0 ? most * 1.08 : 1)] },
+    },
+    axes: [
+      { ...axis, label: data.xLabel, size: 30, grid: { show: data.kind === "points", stroke: colours.line, width: 1 }, space: 70,
+        ...(data.ticks ? { splits: (plot) => places(data.ticks ?? [], plot.width) } : {}),
+        values: (_, values) => values.map((value) => (data.ticks ? data.ticks[value] ?? "" : format(data.formatX)(value))) },
+      { ...axis, label: data.yLabel, size: (_, values) => widest(values, colours.font), values: (_, values) => values.map((value) => format(data.formatY)(value)) },
+    ],
+    series: [{}, ...order.map((index) => lookOf(data.kind, colours.series[index % colours.series.length] ?? colours.ink, colours.back))],
+    hooks: {
+      setCursor: [(plot) => onpoint(plot.cursor.idx ?? null)],
+      draw: data.kind === "points" ? [(plot) => name(plot, data.series, colours)] : [],
+    },
+  };
+  return new uPlot(options, [data.x, ...order.map((index) => rows[index] ?? [])] as uPlot.AlignedData, box);
+}
+
+/** Each row on top of those before it. */
+export function stack(series: PlotSeries[]): (number | null)[][] {
+  const sums: number[] = [];
+  return series.map(({ values }) => values.map((value, at) => (sums[at] = (sums[at] ?? 0) + (value ?? 0))));
+}
+
+function rangeOfX(data: PlotData): uPlot.Scale.Range {
+  if (data.ticks) {
+    return [-0.6, Math.max(0, data.ticks.length - 1) + 0.6];
+  }
+  // Room for the names beside the points.
+  return (_, least, most) => (data.kind === "points" ? [Math.min(0, least), most > 0 ? most * 1.25 : 1] : [least, Math.max(most, least + 1e-9)]);
+}
+
+/** As many ticks as have room, the last one among them. */
+function places(ticks: string[], width: number): number[] {
+  const step = Math.max(1, Math.ceil(ticks.length / Math.max(1, Math.floor((width - 60) / 70))));
+  return ticks.map((_, at) => at).filter((at) => (ticks.length - 1 - at) % step === 0);
+}
+
+function lookOf(kind: PlotData["kind"], colour: string, back: string): uPlot.Series {
+  if (kind === "bars") {
+    return { stroke: colour, fill: colour, width: 0, paths: uPlot.paths.bars?.({ size: [0.7, 48], radius: 0.12 }), points: { show: false } };
+  }
+  if (kind === "line") {
+    return { stroke: colour, width: 2, points: { show: true, size: 6, fill: back, stroke: colour } };
+  }
+  return { stroke: colour, paths: () => null, points: { show: true, size: 11, width: 1.5, fill: colour, stroke: back } };
+}
+
+function widest(values: string[] | null, font: string): number {
+  const context = document.createElement("canvas").getContext("2d");
+  if (!context || !values) {
+    return 50;
+  }
+  context.font = font;
+  return Math.ceil(Math.max(24, ...values.map((value) => context.measureText(value).width)) + 16);
+}
+
+type Box = { left: number; top: number; right: number; bottom: number };
+
+/** Writes each point's name where there is room beside it; one that has none is in the table. */
+function name(plot: uPlot, series: PlotSeries[], colours: PlotColours): void {
+  const { ctx, bbox } = plot;
+  const ratio = devicePixelRatio;
+  const taken: Box[] = [];
+  const marks = series.flatMap(({ values, names }) =>
+    values.flatMap((value, at) => {
+      const x = plot.data[0][at];
+      return value === null || x === undefined ? [] : [{ x: plot.valToPos(x, "x", true), y: plot.valToPos(value, "y", true), text: names?.[at] ?? "" }];
+    }),
+  );
+  for (const { x, y } of marks) {
+    taken.push(boxAt(x - 6 * ratio, y - 6 * ratio, 12 * ratio, 12 * ratio));
+  }
+  ctx.save();
+  ctx.font = colours.font.replace(/[\d.]+px/, (size) => `${parseFloat(size) * ratio}px`);
+  ctx.fillStyle = colours.ink;
+  ctx.textAlign = "left";
+  ctx.textBaseline = "middle";
+  const high = 15 * ratio;
+  for (const { x, y, text } of marks) {
+    const wide = ctx.measureText(text).width;
+    const away = 9 * ratio;
+    const tries = [[x + away, y], [x - away - wide, y], [x - wide / 2, y - away - high / 2], [x - wide / 2, y + away + high / 2], [x + away, y - high], [x + away, y + high], [x - away - wide, y - high], [x - away - wide, y + high]];
+    const inside = { left: bbox.left, top: bbox.top, right: bbox.left + bbox.width, bottom: bbox.top + bbox.height };
+    for (const [left = 0, middle = 0] of tries) {
+      const box = boxAt(left, middle - high / 2, wide, high);
+      const isIn = inside.left <= box.left && inside.top <= box.top && box.right <= inside.right && box.bottom <= inside.bottom;
+      if (isIn && !taken.some((other) => meet(box, other))) {
+        taken.push(box);
+        ctx.fillText(text, left, middle);
+        break;
+      }
+    }
+  }
+  ctx.restore();
+}
+
+function boxAt(left: number, top: number, wide: number, high: number): Box {
+  return { left, top, right: left + wide, bottom: top + high };
+}
+
+function meet(one: Box, other: Box): boolean {
+  return one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
+}

@@ -1,0 +1,32 @@
+// Which keys do something everywhere? `/` the main input, `?` help, `g` then a letter a tab.
+import { preferences } from "./preferences.svelte";
+import { type Tab, go, hrefOf } from "./route.svelte";
+
+export const TAB_KEYS: Record<Tab, string> = { ask: "a", knowledge: "k", runs: "r", settings: "s" };
+const WAIT_MS = 1200;
+let sinceG = -Infinity;
+
+/** Does what a key stands for, unless somebody types or a dialog is open. The main input bears `data-main-input`. */
+export function onShortcut(event: KeyboardEvent, base: string | null, openHelp: () => void): void {
+  if (!preferences.shortcuts || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || isTyping(event.target)) {
+    return;
+  }
+  const followsG = event.timeStamp - sinceG < WAIT_MS;
+  sinceG = event.key === "g" ? event.timeStamp : -Infinity;
+  const tab = followsG && Object.entries(TAB_KEYS).find(([, letter]) => letter === event.key);
+  if (tab) {
+    go(hrefOf(tab[0] as Tab, base));
+  } else if (event.key === "/") {
+    document.querySelector<HTMLElement>("main [data-main-input]")?.focus();
+  } else if (event.key === "?") {
+    openHelp();
+  } else {
+    return;
+  }
+  event.preventDefault();
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  const isInput = target instanceof HTMLElement && (target.isContentEditable || target.matches("input, textarea, select"));
+  return isInput || document.querySelector("dialog[open]") !== null;
+}

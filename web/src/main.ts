@@ -1,0 +1,10 @@
+// Where does the page begin?
+import { mount } from "svelte";
+
+import App from "./App.svelte";
+import "./app.css";
+
+const target = document.getElementById("page");
+if (target) {
+  mount(App, { target });
+}

@@ -1,0 +1,27 @@
+// Where do two runs stand side by side? What both did in one line, what they did apart beside each other.
+import type { Schemas } from "../lib/api";
+import type { RunEvent } from "./events";
+
+/** `both` is what they did alike; `first` and `second` stand beside each other, either may be missing. */
+export type Pair = { both: RunEvent } | { first?: RunEvent; second?: RunEvent };
+
+export function pairsOf(lines: Schemas["DiffLine"][]): Pair[] {
+  const pairs: Pair[] = [];
+  let apart: { first: RunEvent[]; second: RunEvent[] } = { first: [], second: [] };
+  const put = () => {
+    for (let at = 0; at < Math.max(apart.first.length, apart.second.length); at++) {
+      pairs.push({ first: apart.first[at], second: apart.second[at] });
+    }
+    apart = { first: [], second: [] };
+  };
+  for (const { of, event } of lines) {
+    if (of === "both") {
+      put();
+      pairs.push({ both: event });
+    } else {
+      apart[of].push(event);
+    }
+  }
+  put();
+  return pairs;
+}

@@ -1,0 +1,2 @@
+// How is Svelte compiled?
+export default { compilerOptions: { runes: true } };
