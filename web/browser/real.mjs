@@ -56,8 +56,8 @@ export async function startServer({ begin }) {
 
 /** A page of the build whose requests go to that server. */
 export async function openAt(browser, page, server, options) {
-  const opened = await open(browser, "about:blank", options);
-  opened.complaints.length = 0;
+  // Nothing of the build yet: its requests have to be caught first.
+  const opened = await open(browser, new URL("/nothing", page).href, options);
   await opened.route(/\/(api|health|ready)(\/|\?|$)/, async (route) => {
     const request = route.request();
     const { pathname, search } = new URL(request.url());

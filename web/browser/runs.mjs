@@ -1,6 +1,6 @@
 // Does the tab Runs do in a browser what it is to do? After a build; `DIST=folder` names another, `SHOTS=folder` keeps pictures, `PIKERAG=program` tries the program too.
 import assert from "node:assert/strict";
-import { readFile, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -20,6 +20,7 @@ async function shoot(page, name, options = { fullPage: true }) {
 }
 
 async function isSound(page) {
+  await page.waitForTimeout(250); // A dialog comes into sight.
   assert.deepEqual(await accessibility(page), []);
   assert.deepEqual(page.complaints, []);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "wider than the screen");
@@ -89,7 +90,7 @@ async function looks(browser) {
   const { url, close } = await serve(dist, answers);
   for (const [screen, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
     for (const [colorScheme, locale] of [["light", "en-US"], ["dark", "zh-CN"]]) {
-      const page = await open(browser, url, { viewport, colorScheme, locale });
+      const page = await open(browser, `${url}#/runs/default`, { viewport, colorScheme, locale });
       for (const [name, place] of Object.entries(PLACES)) {
         await page.goto(`${url}#/runs/default${place}`);
         await page.locator("main h1").waitFor();
@@ -255,6 +256,10 @@ async function real(browser, program) {
   await page.getByRole("button", { name: "Replay" }).click();
   await page.getByText("It came out the same").waitFor();
   const run = page.url();
+  await page.getByRole("button", { name: "Show where it stands: 1" }).click();
+  await page.locator("dialog mark").first().waitFor();
+  await shoot(page, "real-citation", {});
+  await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Compare…" }).click();
   await page.getByRole("dialog").getByRole("link").filter({ hasText: "pike" }).click();
   await page.getByText("then they part").waitFor();
@@ -266,8 +271,7 @@ async function real(browser, program) {
   await page.context().close();
   await server.stop();
   // What it was answered from is gone: the replay says where it parts.
-  await rm(join(base.folder, "docs/ports.md"));
-  await base.run("index", "docs");
+  await base.run("delete", "docs/ports.md");
   server = await startServer(base);
   page = await openAt(browser, run, server.url);
   await page.getByRole("button", { name: "Replay" }).click();

@@ -34,8 +34,9 @@ usage: cargo xtask check [--fast]   the whole CI; --fast leaves out doctests and
        cargo xtask bench            runs benchmarks
        cargo xtask fuzz             runs the property tests for a time
        cargo xtask dist             builds and packs a release
+       cargo xtask wheel            builds a wheel, for pip
        cargo xtask web [--check]    builds the page, or says whether what is committed is current
-       cargo xtask COMMAND --help   more on one of the last five";
+       cargo xtask COMMAND --help   more on one of the last six";
 
 fn main() -> ExitCode {
     match run() {
@@ -63,7 +64,8 @@ fn run() -> Result<()> {
         ["fuzz", arguments @ ..] => fuzz::fuzz(&root()?, arguments),
         ["docs"] => docs::docs(&root()?),
         ["new-method", name] => new_method::new_method(&root()?, name),
-        ["dist"] => dist::dist(&root()?),
+        ["dist", arguments @ ..] => dist::dist(&root()?, arguments),
+        ["wheel", arguments @ ..] => dist::wheel(&root()?, arguments),
         ["web"] => web::build(&root()?),
         ["web", "--check"] => web::check(&root()?, &program::target_folder(&root()?)?),
         _ => bail!("no such task: `{}`\n{USAGE}", arguments.join(" ")),
@@ -78,6 +80,7 @@ fn help(arguments: &[&str]) -> Option<&'static str> {
         ["fuzz", "--help" | "-h"] => Some(fuzz::HELP),
         ["new-method"] | ["new-method", "--help" | "-h"] => Some(new_method::HELP),
         ["dist", "--help" | "-h"] => Some(dist::HELP),
+        ["wheel", "--help" | "-h"] => Some(dist::WHEEL_HELP),
         ["web", "--help" | "-h"] => Some(web::HELP),
         _ => None,
     }

@@ -210,6 +210,8 @@ pub struct WeightPlaces {
     pub configured: Option<PathBuf>,
     /// The folder that pikerag caches in.
     pub cache: PathBuf,
+    /// What was installed with the program.
+    pub shared: Vec<PathBuf>,
     /// The Hugging Face cache.
     pub hub: Option<PathBuf>,
     /// Where Python keeps packages: folders with `lib/python…/site-packages`.

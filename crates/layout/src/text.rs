@@ -5,6 +5,7 @@ pub(crate) mod lines;
 mod linked;
 pub(crate) mod markers;
 pub(crate) mod paragraphs;
+mod radicals;
 pub(crate) mod script;
 
 pub use lines::Line;

@@ -44,29 +44,31 @@ fn file(name: &str, headers: &HeaderMap) -> Response {
         return Problem::new(404, "no-such-file", Fault::Caller).into_response();
     };
     let tag = tag(&found);
-    if headers.get(header::IF_NONE_MATCH).is_some_and(|known| *known == tag) {
-        return (StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response();
-    }
+    let is_known = headers.get(header::IF_NONE_MATCH).is_some_and(|known| *known == tag);
+    let accepts = headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
+    let is_packed = accepts.is_some_and(|accepts| accepts.contains("gzip"));
+    let body = match (is_known, is_packed) {
+        (true, _) => Bytes::new(),
+        (false, true) => packed(name, &found.data),
+        (false, false) => Bytes::from(found.data.into_owned()),
+    };
     // What is built bears its hash in its name; the page itself is asked for each time, and is small.
     let kept = match name.starts_with("assets/") {
         true => "public, max-age=31536000, immutable",
         false => "no-cache",
     };
-    let accepts = headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
-    let is_packed = accepts.is_some_and(|accepts| accepts.contains("gzip"));
-    let body = match is_packed {
-        true => packed(name, &found.data),
-        false => Bytes::from(found.data.into_owned()),
-    };
     let mut response = Response::new(Body::from(body));
     let set = response.headers_mut();
     set.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind_of(name)));
     set.insert(header::CACHE_CONTROL, HeaderValue::from_static(kept));
+    // Also where nothing has changed: what is told then takes the place of what the browser has kept.
     set.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     set.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
     set.insert(header::ETAG, tag);
-    if is_packed {
-        set.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    if is_known {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+    } else if is_packed {
+        response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
     response
 }
@@ -135,7 +137,11 @@ mod tests {
         std::io::Read::read_to_string(&mut reader, &mut unpacked).unwrap();
         assert_eq!(unpacked, page);
         let known = HeaderMap::from_iter([(header::IF_NONE_MATCH, tag)]);
-        assert_eq!(file("index.html", &known).status(), 304);
+        let same = file("index.html", &known);
+        assert_eq!(
+            (same.status().as_u16(), &same.headers()[header::CONTENT_SECURITY_POLICY]),
+            (304, &HeaderValue::from_static(POLICY))
+        );
         assert_eq!(file("assets/../../Cargo.toml", &HeaderMap::new()).status(), 404);
     }
 }

@@ -4371,6 +4371,8 @@ export interface operations {
             query?: {
                 /** @description The latest so many; 50, if none is named. */
                 limit?: number;
+                /** @description Without their answers, which are long: `GET …/runs/{run}` has each. */
+                brief?: boolean;
             };
             header?: never;
             path: {

@@ -25,10 +25,10 @@ export function beQuietAbout(methods: string[]): void {
   methods.forEach((method) => quiet.add(method));
 }
 
-/** Whether to ask before these methods are used, both for one question. */
+/** Whether to ask before these methods are used, both for one question: by what it usually takes, for the most that it may take is far from that. */
 export function isDear(forecasts: Forecast[], now: Limits = limits): boolean {
   const loud = forecasts.filter((one) => !quiet.has(one.method));
-  const usd = loud.reduce((sum, one) => sum + (one.usd.most ?? 0), 0);
+  const usd = loud.reduce((sum, one) => sum + (one.usd.typical ?? 0), 0);
   const calls = loud.reduce((sum, one) => sum + one.forecast.typical.calls, 0);
   return now.usd < usd || now.calls < calls;
 }

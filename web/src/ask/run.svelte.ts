@@ -36,6 +36,8 @@ export class Run {
   ended = $state<number | null>(null);
   /** What was decided otherwise, if it is a fork. */
   fork = $state.raw<Schemas["ForkPoint"] | null>(null);
+  /** What was sent, to be sent again. */
+  body: AskBody | null = null;
   #stop: AbortController | null = null;
   #waiting: RunEvent[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -46,6 +48,7 @@ export class Run {
 
   /** Asks. Comes back when it has ended, whichever way. */
   async ask(body: AskBody): Promise<void> {
+    this.body = body;
     this.question = body.question;
     this.method = body.method ?? "pike";
     this.filter = body.filter ?? [];
@@ -53,9 +56,8 @@ export class Run {
     await this.#follow((signal) => events<Told>("post", "/api/v1/bases/{base}/ask", { ...sent, signal }));
   }
 
-  /** Walks `of` up to the event `at`, and goes on otherwise. */
-  async forkOf(of: Run, at: number, change: Change): Promise<void> {
-    const run = of.id ?? "";
+  /** Walks `run` up to the event `at`, and goes on otherwise; `of` is asked the same. */
+  async forkOf(run: string, of: Run, at: number, change: Change): Promise<void> {
     [this.question, this.rewritten, this.method, this.filter] = [of.question, of.rewritten, of.method, of.filter];
     this.fork = { run, seq: at, change };
     const sent = { path: { base: this.base, run }, body: { at, change } };

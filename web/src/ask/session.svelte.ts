@@ -51,7 +51,7 @@ export class Session {
   /** Decides otherwise at an event: a run of its own, the next one in the conversation. */
   async fork(of: Run, at: number, change: Change): Promise<void> {
     const run = new Run(this.base);
-    const forked = run.forkOf(of, at, change);
+    const forked = run.forkOf(of.id ?? "", of, at, change);
     this.#add(of.question, [run]);
     await forked;
     this.#keep();
@@ -62,7 +62,11 @@ export class Session {
     const other = new Run(this.base);
     const runs = exchange.runs.map((one) => (one === run ? other : one));
     this.exchanges = this.exchanges.map((one) => (one === exchange ? { ...exchange, runs } : one));
-    await other.ask({ question: run.question, method: run.method, filter: run.filter });
+    if (run.fork && run.stand === "failed") {
+      await other.forkOf(run.fork.run, run, run.fork.seq, run.fork.change);
+    } else {
+      await other.ask(run.body ?? { question: run.question, method: run.method, filter: run.filter });
+    }
     this.#keep();
   }
 

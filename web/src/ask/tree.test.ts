@@ -27,16 +27,16 @@ test("rounds hold what was proposed, found and chosen", () => {
   const tree = treeOf(
     events(
       { event: "noted" }, { event: "proposed", hop: 1, calls: ["x"] }, { event: "retrieved", hop: 1, candidates }, { event: "selected", hop: 1, index: 1, calls: ["y", "z"] },
-      { event: "proposed", hop: 2 }, { event: "stopped", hop: 2 }, { event: "gathered", candidates }, { event: "answered" },
+      { event: "proposed", hop: 2 }, { event: "stopped", hop: 2 }, { event: "judged" }, { event: "gathered", candidates }, { event: "answered" },
     ),
   );
-  expect(shape(tree)).toEqual(["noted", { "round 1": ["proposed", "retrieved", "selected"] }, { "round 2": ["proposed", "stopped"] }, "gathered", "answered"]);
+  expect(shape(tree)).toEqual(["noted", { "round 1": ["proposed", "retrieved", "selected"] }, { "round 2": ["proposed", "stopped"] }, "judged", "gathered", "answered"]);
   const [, found, choice] = tree[1]?.children ?? [];
   expect(found?.chosen).toBe(1);
   expect(choice?.from).toBe(candidates);
   expect(tree[1] && callsOf(tree[1])).toBe(3);
   expect(choice?.took).toBe(10);
-  expect(sizeOf(tree)).toBe(8);
+  expect(sizeOf(tree)).toBe(9);
 });
 
 test("a plan holds what was done under it, a new plan what follows", () => {

@@ -71,6 +71,9 @@ export function treeOf(events: RunEvent[]): Step[] {
           enter({ ...emptyStep(`round-${event.seq}`), round: hop }, "round", hop ?? 0);
         }
         put(step);
+        if (event.event === "stopped") {
+          closeTo("round");
+        }
         break;
       default:
         put(step);

@@ -48,8 +48,13 @@ test("a span that reaches over the ends of a passage marks what is in it, one be
 });
 
 test("of a line's box as much is marked as the words take", () => {
-  const box: PageBox = { page: 1, span: { start: 100, end: 124 }, area: { left: 50, right: 250, top: 10, bottom: 20 } };
-  expect(narrowed(box, "一二三四五六七八", { start: 106, end: 112 })).toEqual({ left: 100, right: 150, top: 10, bottom: 20 });
+  const box: PageBox = { page: 1, span: { start: 100, end: 124 }, area: { left: 50, right: 250, top: 10, bottom: 30 } };
+  expect(narrowed(box, "一二三四五六七八", { start: 106, end: 112 })).toEqual({ left: 100, right: 150, top: 10, bottom: 30 });
   expect(narrowed(box, "一二三四五六七八", { start: 0, end: 999 })).toEqual(box.area);
+  const rows = "Crane | Load\nA | 40\nB | 50";
+  const start = 100 + rows.indexOf("B");
+  expect(narrowed({ ...box, span: { start: 100, end: 126 } }, rows, { start, end: start + 6 })).toMatchObject({ left: 50, right: 250, top: 10 + 40 / 3 });
+  const paragraph = "a paragraph in one box ".repeat(20);
+  expect(narrowed({ ...box, span: { start: 100, end: 560 } }, paragraph, { start: 110, end: 130 })).toEqual(box.area);
   expect(narrowed(box, "שלום עולם", { start: 104, end: 106 })).toEqual(box.area);
 });

@@ -55,17 +55,30 @@ export function overlaps(one: Span, other: Span): boolean {
   return one.start < other.end && other.start < one.end;
 }
 
+/** Above this share of a letter's width a box is too high for one line: it is about 2.4 for one, and 9.6 for two. */
+const HIGHEST_LINE = 5;
+
 /**
- * The part of a line's box that a span takes, told from how wide its letters usually are: the server tells where lines
- * stand, not letters. `line` is the text of the box. A line that runs from right to left stays whole.
+ * The part of a box that a span takes, told from how wide letters usually are: the server tells where lines and tables
+ * stand, not letters. `text` is the text of the box. Of a table the rows are told; a paragraph in one box, and a line
+ * that runs from right to left, stay whole.
  */
-export function narrowed(box: PageBox, line: string, span: Span): Area {
-  const parts = cut(line, box.span.start, span);
-  const whole = widthOf(line);
-  if (parts === null || whole === 0 || /[\u0590-\u08ff\ufb1d-\ufefc]/.test(line)) {
+export function narrowed(box: PageBox, text: string, span: Span): Area {
+  const parts = cut(text, box.span.start, span);
+  const whole = widthOf(text);
+  if (parts === null || whole === 0) {
     return box.area;
   }
   const width = box.area.right - box.area.left;
+  const height = box.area.bottom - box.area.top;
+  const linesOf = (part: string) => part.split("\n").length - 1;
+  if (0 < linesOf(text)) {
+    const row = height / (linesOf(text) + 1);
+    return { ...box.area, top: box.area.top + row * linesOf(parts.before), bottom: box.area.bottom - row * linesOf(parts.after) };
+  }
+  if (HIGHEST_LINE < (height * whole) / width || /[\u0590-\u08ff\ufb1d-\ufefc]/.test(text)) {
+    return box.area;
+  }
   const left = box.area.left + (width * widthOf(parts.before)) / whole;
   const right = box.area.right - (width * widthOf(parts.after)) / whole;
   return { ...box.area, left, right };

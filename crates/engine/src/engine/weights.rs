@@ -40,6 +40,7 @@ fn looked_at(places: &WeightPlaces) -> Places {
     Places {
         configured: places.configured.clone(),
         wheels: vec![places.cache.join("wheels")],
+        shared: places.shared.clone(),
         site_packages: site_packages(&places.python),
         hub: places.hub.clone(),
         cache: places.cache.clone(),

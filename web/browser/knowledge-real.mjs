@@ -1,0 +1,131 @@
+// Does the tab Knowledge do with a real server what it does with one that is made up?
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { open } from "./browser.mjs";
+import { through } from "./through.mjs";
+
+const examples = fileURLToPath(new URL("../../examples/maintenance/", import.meta.url));
+const pdf = fileURLToPath(new URL("../../crates/parse/corpus/pdf/plain.pdf", import.meta.url));
+
+async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+export async function real(browser, dist, program, isSound, shoot) {
+  const folder = await mkdtemp(join(tmpdir(), "knowledge-"));
+  const port = await freePort();
+  const env = { ...process.env, PIKERAG_CONFIG: join(examples, "pikerag.toml"), HOME: folder, XDG_STATE_HOME: folder };
+  const server = spawn(program, ["--offline", "--base", "base", "serve", "--port", String(port)], { cwd: folder, env, stdio: "ignore" });
+  const { url, close } = await through(dist, `http://127.0.0.1:${port}`);
+  try {
+    await up(`http://127.0.0.1:${port}/ready`);
+    await walk(await open(browser, `${url}#/knowledge`), url, isSound, shoot);
+  } finally {
+    close();
+    const ended = new Promise((resolve) => server.once("exit", resolve));
+    server.kill();
+    await ended;
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function up(address) {
+  for (let tries = 0; tries < 100; tries++) {
+    if (await fetch(address).then((answer) => answer.ok, () => false)) {
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  throw new Error("the server does not come up");
+}
+
+async function walk(page, url, isSound, shoot) {
+  const place = `${url}#/knowledge/default`;
+  await page.getByText("Bring your documents in").waitFor();
+  // A folder and, without a model, no question what it costs.
+  await page.locator("[data-pick=folder]").setInputFiles(join(examples, "docs"));
+  await page.getByText("10 documents").waitFor({ timeout: 60_000 });
+  await page.locator("[data-pick=files]").setInputFiles(pdf);
+  await page.getByText("11 documents").waitFor({ timeout: 60_000 });
+  await isSound(page);
+  await shoot(page, "real-documents");
+  // The same file once more is told apart from a new one.
+  await page.locator("[data-pick=files]").setInputFiles(pdf);
+  await page.getByText("The base holds all of this already").waitFor();
+
+  await page.getByRole("link", { name: "docs/maintenance-handbook.md" }).click();
+  await page.getByRole("grid", { name: "Contents" }).getByText("A hoist rope with eight").click();
+  await page.getByText("Made of this passage").waitFor();
+  await page.locator("article li").first().waitFor();
+  await isSound(page);
+  await shoot(page, "real-document");
+  await page.getByRole("button", { name: "Correct", exact: true }).click();
+  await page.getByLabel("As it was read").fill("Tallow-9");
+  await page.getByLabel(/As it should be/).fill("Tallow-8");
+  await page.getByRole("dialog").getByRole("button", { name: "Correct" }).click();
+  await page.locator("article .text").getByText("Tallow-8").waitFor({ timeout: 30_000 });
+  await page.getByText("1 correction", { exact: true }).click();
+  await page.getByRole("button", { name: "Take back" }).click();
+  await page.locator("article .text").getByText("Tallow-9").waitFor({ timeout: 30_000 });
+  const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download" }).click()]);
+  assert.equal(saved.suggestedFilename(), "maintenance-handbook.md");
+
+  await page.goto(`${place}/documents`);
+  await page.getByRole("link", { name: "plain.pdf" }).click();
+  await page.getByRole("grid", { name: "Contents" }).getByText("p. 1").first().click();
+  await page.locator("article img").waitFor({ timeout: 60_000 });
+  assert.ok(0 < (await page.locator("article svg rect[x]").count()));
+  await isSound(page);
+  await shoot(page, "real-page");
+  await page.getByRole("button", { name: "Delete" }).click();
+  await page.getByText("1 document and").waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Take out" }).click();
+  await page.waitForURL(/documents$/);
+  await page.getByText("10 documents").waitFor();
+
+  await page.goto(`${place}/graph?overview=1`);
+  await page.getByText(/^150 nodes/).waitFor();
+  await page.locator("canvas").first().waitFor();
+  await page.waitForTimeout(400);
+  const before = await page.evaluate(() => performance.now());
+  await page.getByRole("button", { name: "Filter" }).click();
+  await page.getByRole("slider").fill("300");
+  await page.getByText(/^300 nodes/).waitFor();
+  assert.ok((await page.evaluate(() => performance.now())) - before < 5000);
+  await isSound(page);
+  await shoot(page, "real-graph");
+  await page.goto(`${place}/records/repair`);
+  await page.getByText("71 rows").waitFor();
+  await page.goto(`${place}/tags`);
+  await page.getByLabel("What people say").fill("驾驶室");
+  await page.getByLabel("What the documents say").fill("cab");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Drop the pair 驾驶室 and cab" }).waitFor();
+  await page.getByRole("button", { name: "Declare a class" }).click();
+  await page.getByLabel("Name").fill("part");
+  await page.getByLabel(/What belongs to it/).fill("a part of a crane");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("link", { name: "part" }).click();
+  await page.getByText("It has no tags yet").waitFor();
+  await isSound(page);
+  const { run } = await page.evaluate(async () => (await fetch("./api/v1/bases/default/ask", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ question: "Who puts a crane back into service?" }) })).json());
+  await page.evaluate(async (run) => fetch("./api/v1/bases/default/feedback", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ run, verdict: "accept", by: "Maud" }) }), run);
+  await page.goto(`${place}/verified`);
+  await page.getByText("Accepted").waitFor();
+  await isSound(page);
+  await shoot(page, "real-verified");
+  await page.getByRole("button", { name: "Revoke" }).click();
+  await page.getByRole("button", { name: "Revoke for good" }).click();
+  await page.getByText("Nothing verified yet").waitFor();
+  await page.context().close();
+}

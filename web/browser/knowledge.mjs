@@ -1,0 +1,335 @@
+// Does the tab Knowledge do in a browser what it is to do? `node browser/knowledge.mjs`, after a build; `DIST=folder` of it,
+// `SHOTS=folder` keeps pictures, `PIKERAG=program` tries a real server too.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { DESKTOP, PHONE, accessibility, launch, open } from "./browser.mjs";
+import { DEAR, FAILED, FREE, job, mock } from "./knowledge-mock.mjs";
+import { real } from "./knowledge-real.mjs";
+import { serve } from "./serve.mjs";
+
+const dist = process.env.DIST ?? fileURLToPath(new URL("../dist", import.meta.url));
+const shots = process.env.SHOTS;
+const LAW = "#/knowledge/law";
+const DOCUMENT = `${LAW}/documents/0000000000000001`;
+
+async function shoot(page, name) {
+  if (shots) {
+    await page.waitForTimeout(250);
+    await page.screenshot({ path: join(shots, `${name}.png`) });
+  }
+}
+
+/** Nothing was refused or run that a document says, nothing is wrong for those who do not see, nothing is wider than the screen. */
+async function isSound(page) {
+  assert.deepEqual(await accessibility(page), []);
+  // Chromium tells each answer that is no success.
+  assert.deepEqual(page.complaints.filter((one) => !/status of 4\d\d/.test(one)), []);
+  assert.equal(await page.locator("img[src='x'], main script").count(), 0);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "wider than the screen");
+}
+
+async function looks(browser, url) {
+  const places = { documents: LAW, document: `${DOCUMENT}?chunk=00000000000000c2`, graph: `${LAW}/graph?overview=1`, records: `${LAW}/records`, tags: `${LAW}/tags`, class: `${LAW}/tags/fault`, verified: `${LAW}/verified`, empty: "#/knowledge/empty" };
+  for (const [screen, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
+    for (const colorScheme of ["light", "dark"]) {
+      for (const locale of ["en-US", "zh-CN"]) {
+        const page = await open(browser, url, { viewport, colorScheme, locale });
+        for (const [name, place] of Object.entries(places)) {
+          await page.goto(url + place);
+          await page.locator("main h1").waitFor();
+          await page.waitForTimeout(500);
+          await isSound(page);
+          await shoot(page, `${name}-${screen}-${colorScheme}-${locale.slice(0, 2)}`);
+        }
+        await page.context().close();
+      }
+    }
+  }
+}
+
+async function bringsIn(browser, url, state) {
+  const page = await open(browser, `${url}${LAW}`);
+  const files = page.locator("[data-pick=files]");
+  const text = (name) => ({ name, mimeType: "text/plain", buffer: Buffer.from(name) });
+  await page.getByText("Drop files or folders anywhere").waitFor();
+  state.refuse = /bad/;
+  state.estimate = DEAR;
+  state.events = [job(1, "running"), job(1, "running", { stage: "vectors", done: 2 }), job(1, "incomplete", FAILED)];
+  await files.setInputFiles([text("a.txt"), text("bad <b>.txt"), text("c.zip")]);
+  await page.getByRole("button", { name: "Unpack" }).click();
+  await page.getByText("$0.0097").waitFor();
+  await page.getByText("bad <b>.txt cannot be a name").waitFor();
+  assert.deepEqual(state.asked.filter(([what]) => what === "upload").map(([, name]) => name).sort(), ["a.txt?hold=true", "bad <b>.txt?hold=true", "c.zip?hold=true&unpack=true"]);
+  assert.deepEqual(state.asked.at(-1), ["estimate", { files: ["a.txt", "c.zip/one.md"], reread: false, retry_refused: false }]);
+  await page.getByText("1 left out: evil.exe a program").waitFor();
+  await page.getByText("By role").click();
+  await isSound(page);
+  await shoot(page, "estimate");
+  // Nothing was paid: after a reload what came is known, and what it costs is told again.
+  await page.reload();
+  await page.getByText("2 files sent but not indexed yet").waitFor();
+  assert.ok(!state.asked.some(([what]) => what === "index"));
+  await page.getByRole("button", { name: "Tell the cost" }).click();
+  await page.getByRole("button", { name: "Index", exact: true }).click();
+  await page.getByText("Indexing: making vectors").first().waitFor();
+  await shoot(page, "job");
+  await page.getByText("no text in <img").waitFor();
+  await isSound(page);
+  await shoot(page, "job-over");
+  assert.deepEqual(state.asked.findLast(([what]) => what === "index")[1].files, ["a.txt", "c.zip/one.md"]);
+  await page.getByRole("button", { name: "Try 1 file again" }).click();
+  await page.waitForTimeout(100);
+  assert.deepEqual(state.asked.findLast(([what]) => what === "index")[1].files, ["x.bin"]);
+  await page.getByRole("button", { name: "Ask again what models refused (2)" }).click({ timeout: 10_000 });
+  await page.waitForTimeout(100);
+  assert.equal(state.asked.findLast(([what]) => what === "index")[1].retry_refused, true);
+  // What costs nothing is indexed at once; a job under way is found again.
+  state.estimate = FREE;
+  state.refuse = null;
+  state.events = [job(1, "done")];
+  state.asked.length = 0;
+  await drop(page, { "folder/sub/d.txt": "d", "folder/.DS_Store": "x", "folder/e.txt": "e" });
+  await page.waitForFunction(() => document.body.textContent.includes("Indexing is done"));
+  assert.deepEqual(state.asked.map(([what]) => what), ["upload", "upload", "estimate", "index"]);
+  assert.deepEqual(state.asked.at(-1)[1].files.sort(), ["folder/e.txt", "folder/sub/d.txt"]);
+  state.jobs = [job(20, "running"), job(19, "done")];
+  state.events = [job(20, "running", { done: 2 }), job(20, "running", { done: 3 }), job(20, "done")];
+  state.last = 20;
+  await page.reload();
+  await page.getByText("Indexing: reading files").first().waitFor();
+  await page.getByText("Earlier indexing (1)").waitFor();
+  state.jobs = [];
+  await page.context().close();
+}
+
+/** Drops a folder: Chromium makes entries of real files alone, so they are made up. */
+async function drop(page, files) {
+  await page.evaluate((files) => {
+    const entry = (path, names) => {
+      const own = names.filter((name) => name.startsWith(`${path}/`)).map((name) => name.slice(path.length + 1).split("/")[0]);
+      const children = [...new Set(own)].map((name) => entry(`${path}/${name}`, names));
+      let isRead = false;
+      return children.length === 0
+        ? { isFile: true, fullPath: `/${path}`, file: (done) => done(new File([files[path]], path.split("/").pop())) }
+        : { isFile: false, fullPath: `/${path}`, createReader: () => ({ readEntries: (done) => (done(isRead ? [] : children), (isRead = true)) }) };
+    };
+    const event = new Event("drop", { bubbles: true, cancelable: true });
+    Object.defineProperty(event, "dataTransfer", { value: { types: ["Files"], files: [], items: [{ kind: "file", webkitGetAsEntry: () => entry("folder", Object.keys(files)) }] } });
+    document.body.dispatchEvent(event);
+  }, files);
+}
+
+async function lists(browser, url) {
+  const page = await open(browser, `${url}#/knowledge/large`);
+  await page.getByText("10,000 documents").waitFor();
+  const rows = page.getByRole("grid").getByRole("row");
+  assert.ok((await rows.count()) < 60);
+  const before = Date.now();
+  await page.getByLabel("Filter by name, title or type").fill("folder 3 title 99");
+  await page.getByText("of 10,000 documents").waitFor();
+  assert.ok(Date.now() - before < 1000, "the filter is slow");
+  await page.getByLabel("Filter by name, title or type").fill("");
+  await page.getByRole("button", { name: "Title" }).click();
+  await page.getByRole("button", { name: "Title ascending" }).click();
+  await page.getByRole("button", { name: "Title descending" }).waitFor();
+  await rows.first().focus();
+  await page.keyboard.press("End");
+  await page.waitForFunction(() => document.activeElement?.getAttribute("aria-rowindex") === "10000");
+  await isSound(page);
+  await shoot(page, "ten-thousand");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/documents\/0{16}/);
+  // A base of this size has no overview.
+  await page.goto(`${url}#/knowledge/large/graph`);
+  await page.getByText("too large for an overview").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Overview" }).count(), 0);
+  await page.context().close();
+}
+
+async function reads(browser, url, state) {
+  const page = await open(browser, `${url}${LAW}`);
+  await page.getByRole("link", { name: "laws/a.pdf" }).click();
+  await page.getByRole("heading", { name: "Law of cranes" }).waitFor();
+  await page.getByRole("grid", { name: "Contents" }).getByText("Quillw0rt").click();
+  await page.getByRole("article").locator("img").waitFor();
+  assert.deepEqual(await page.locator("svg rect[x]").evaluateAll((all) => all.map((one) => [one.getAttribute("x"), one.getAttribute("height")])), [["71", "32"]]);
+  assert.match(page.url(), /chunk=00000000000000c2/);
+  await page.getByRole("grid", { name: "Contents" }).getByText("What does a crane lift?").waitFor();
+  const [downloaded] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download" }).click()]);
+  assert.equal(downloaded.suggestedFilename(), "a.pdf");
+  state.events = [job(2, "running"), job(2, "done")];
+  await page.evaluate(() => {
+    const text = document.querySelector("article .text").firstChild;
+    getSelection().setBaseAndExtent(text, 0, text, 9);
+  });
+  await page.getByRole("button", { name: "Correct selection" }).click();
+  assert.equal(await page.getByLabel("As it was read").inputValue(), "Quillw0rt");
+  await page.getByLabel(/As it should be/).fill("Quillwort");
+  await isSound(page);
+  await shoot(page, "correct");
+  await page.getByRole("dialog").getByRole("button", { name: "Correct" }).click();
+  await page.getByText("1 correction", { exact: true }).waitFor();
+  assert.deepEqual(state.asked.findLast(([what]) => what === "correct")[1], { old: "Quillw0rt", new: "Quillwort" });
+  await page.getByText("1 correction", { exact: true }).click();
+  await page.getByRole("button", { name: "Take back" }).click();
+  await page.getByText("1 correction", { exact: true }).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Read again" }).click();
+  await page.waitForTimeout(150);
+  assert.deepEqual(state.asked.findLast(([what]) => what === "index")[1], { files: ["laws/a.pdf"], reread: true, retry_refused: false });
+  await page.locator("[data-pick=replace]").setInputFiles({ name: "other.pdf", mimeType: "application/pdf", buffer: Buffer.from("x") });
+  await page.waitForTimeout(400);
+  assert.equal(state.asked.findLast(([what]) => what === "upload")[1], "laws/a.pdf?hold=true");
+  await page.getByRole("button", { name: "Delete" }).click();
+  await page.getByText("1 document and 2 passages will go").waitFor();
+  await page.getByText("3 model calls, 1 run").first().waitFor();
+  await page.getByRole("radio", { name: /Forget for good/ }).check();
+  const forget = page.getByRole("dialog").getByRole("button", { name: "Forget for good" });
+  assert.ok(await forget.isDisabled());
+  await page.getByLabel("Type a.pdf to confirm").fill("a.pdf");
+  await isSound(page);
+  await shoot(page, "forget");
+  await forget.click();
+  await page.waitForURL(/documents$/);
+  assert.deepEqual(state.asked.findLast(([what]) => what === "delete")[1], { file: "base.uploads/laws/a.pdf", forget: "true" });
+  await page.context().close();
+}
+
+async function leadsOn(browser, url, state) {
+  const page = await open(browser, `${url}${LAW}/graph`);
+  await page.getByLabel(/Begin at a document/).fill("nobody");
+  await page.keyboard.press("Enter");
+  await page.getByText("Nothing is called “nobody” here.").waitFor();
+  await page.getByRole("button", { name: /A crane lifts forty tons/ }).click();
+  await page.getByText("4 nodes, 3 edges. 3 nodes left out.").waitFor();
+  await page.locator("canvas").first().waitFor();
+  await isSound(page);
+  await page.getByRole("button", { name: "Filter" }).click();
+  await page.getByRole("checkbox", { name: /Distilled/ }).uncheck();
+  await page.getByText("2 nodes, 1 edge.").waitFor();
+  await page.getByRole("checkbox", { name: /Distilled/ }).check();
+  await shoot(page, "graph-filters");
+  await page.getByRole("slider").fill("300");
+  await page.waitForTimeout(200);
+  assert.equal(state.asked.findLast(([what]) => what === "graph")[1].most, "300");
+  await page.getByRole("button", { name: "As a list" }).click();
+  const rows = page.getByRole("grid", { name: "Nodes of the graph" }).getByRole("row");
+  assert.equal(await rows.count(), 4);
+  await rows.first().focus();
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowUp", "Enter"]) {
+    await page.keyboard.press(key);
+    await page.waitForTimeout(60);
+  }
+  await page.getByRole("complementary", { name: "Node" }).getByText("3 edges").waitFor();
+  await isSound(page);
+  await shoot(page, "graph-list");
+  const before = state.asked.length;
+  await page.keyboard.press("Enter");
+  await page.waitForTimeout(200);
+  assert.equal(state.asked[before]?.[1].of, "00000000000000c1");
+  await page.getByRole("link", { name: "Its place" }).click();
+  await page.waitForURL(/documents\/0000000000000001\?chunk=00000000000000c1/);
+  await page.context().close();
+}
+
+async function tables(browser, url) {
+  const page = await open(browser, `${url}${LAW}/records`);
+  await page.getByText("3 rows").waitFor();
+  await page.getByRole("button", { name: "load" }).click();
+  const loads = () => page.getByRole("grid").getByRole("row").allInnerTexts();
+  assert.match((await loads())[0], /HYPERLINK/);
+  await page.getByRole("button", { name: "load" }).click();
+  assert.match((await loads())[0], /120/);
+  const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV" }).click()]);
+  assert.equal(await readFile(await saved.path(), "utf8"), "\ufeffcrane,load,document,page\r\n62-019,120,base.uploads/laws/a.pdf,1\r\n40-117,40,base.uploads/laws/a.pdf,1\r\n'=HYPERLINK(1),9,base.uploads/laws/a.pdf,1\r\n");
+  await page.getByLabel("Filter rows").fill("40-117");
+  await page.getByText("1 of 3 rows").waitFor();
+  await page.getByRole("link", { name: "a.pdf, p. 1" }).click();
+  await page.waitForURL(/chunk=00000000000000c1/);
+  await page.context().close();
+}
+
+async function words(browser, url, state) {
+  const page = await open(browser, `${url}${LAW}/tags`);
+  await page.getByRole("button", { name: "Declare a class" }).click();
+  await page.getByLabel("Name").fill("cause");
+  await page.getByLabel(/What belongs to it/).fill("Why");
+  await page.getByLabel(/Examples/).fill("wear、rust\nice");
+  await isSound(page);
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("link", { name: "cause" }).waitFor();
+  assert.deepEqual(state.asked.findLast(([what]) => what === "declare")[1], { covers: "Why", examples: ["wear", "rust", "ice"] });
+  await page.getByLabel("What people say").fill("jail");
+  await page.getByLabel("What the documents say").fill("imprisonment");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Drop the pair jail and imprisonment" }).click();
+  await page.getByText("No pairs yet").waitFor();
+  assert.deepEqual(state.asked.findLast(([what]) => what === "drop pair")[1], { colloquial: "jail", professional: "imprisonment" });
+  await page.getByRole("link", { name: "fault" }).click();
+  await page.getByText("4 passages").waitFor();
+  await page.getByRole("button", { name: "Drop" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Drop" }).click();
+  await page.waitForURL(/tags$/);
+  await page.goto(`${url}${LAW}/verified`);
+  await page.getByText("Look at it again", { exact: true }).waitFor();
+  assert.equal(await page.getByRole("link", { name: "Open the run" }).getAttribute("href"), "#/ask/law/abcd1234");
+  await page.getByRole("button", { name: "Revoke" }).click();
+  await page.getByRole("button", { name: "Revoke for good" }).click();
+  await page.waitForTimeout(150);
+  assert.ok(state.asked.some(([what]) => what === "revoke"));
+  await page.context().close();
+}
+
+async function showsWhatAKeyMay(browser, url, state) {
+  for (const [key, says] of [[{ scope: "read", filter: "" }, null], [{ scope: "read", filter: "folder=laws" }, "Your key shows a part of this base."]]) {
+    state.key = { id: "k", name: "k", bases: [], cap_usd: null, spent_usd: 0, per_minute: null, ...key };
+    const page = await open(browser, `${url}${LAW}`);
+    await page.getByText("3 documents").waitFor();
+    assert.equal(await page.getByText("Drop files or folders").count(), 0);
+    if (says) {
+      await page.getByText(says).waitFor();
+    }
+    for (const place of [DOCUMENT, `${LAW}/tags`, `${LAW}/verified`]) {
+      await page.goto(url + place);
+      await page.waitForTimeout(300);
+      assert.equal(await page.getByRole("button", { name: /Delete|Replace|Correct|Declare|Add pair|Revoke/ }).count(), 0);
+      assert.equal(await page.getByRole("alert").count(), 0);
+    }
+    await isSound(page);
+    await page.goto(`${url}#/knowledge/empty`);
+    await page.getByText("Your key may look and ask").waitFor();
+    await page.context().close();
+  }
+  state.key = null;
+}
+
+async function onePaneOnAPhone(browser, url) {
+  const page = await open(browser, url + DOCUMENT, { viewport: PHONE });
+  const tree = page.getByRole("grid", { name: "Contents" });
+  await tree.getByText("Quillw0rt").click();
+  await page.getByRole("article").waitFor();
+  assert.ok(!(await tree.isVisible()));
+  await page.getByRole("button", { name: "Contents" }).click();
+  assert.ok(await tree.isVisible());
+  await page.context().close();
+}
+
+const browser = await launch();
+try {
+  const { state, answers } = mock();
+  const { url, close } = await serve(dist, answers);
+  for (const part of [...(process.env.QUICK ? [] : [looks]), bringsIn, lists, reads, leadsOn, tables, words, showsWhatAKeyMay, onePaneOnAPhone]) {
+    await part(browser, url, state);
+    console.log(part.name);
+  }
+  close();
+  if (process.env.PIKERAG) {
+    await real(browser, dist, process.env.PIKERAG, isSound, shoot);
+    console.log("and with a real server");
+  }
+  console.log("the tab Knowledge does what it is to do");
+} finally {
+  await browser.close();
+}

@@ -1,0 +1,321 @@
+// Does the tab Settings do in a browser what it is to do? After a build; `DIST=folder` names another, `SHOTS=folder` keeps pictures, `PIKERAG=program` tries the program too.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { DESKTOP, PHONE, accessibility, launch, open } from "./browser.mjs";
+import { baseFolder, openAt, startServer } from "./real.mjs";
+import { sendProblem, serve } from "./serve.mjs";
+
+const dist = process.env.DIST ?? fileURLToPath(new URL("../dist", import.meta.url));
+const shots = process.env.SHOTS;
+const HOSTILE = '<img src=x onerror="alert(1)">';
+
+async function shoot(page, name, options = { fullPage: true }) {
+  if (shots) {
+    await page.screenshot({ path: join(shots, `settings-${name}.png`), ...options });
+  }
+}
+
+async function isSound(page) {
+  await page.waitForTimeout(250); // A dialog comes into sight.
+  assert.deepEqual(await accessibility(page), []);
+  assert.deepEqual(page.complaints, []);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "wider than the screen");
+}
+
+const model = (name, roles, more = {}) => ({ model: name, address: "https://api.example.org", roles, has_price: true, ...more });
+const configured = {
+  version: "0.1.0", base: "/srv/law", offline: false, replay: false,
+  chat: [model("gpt-4.1", ["answer", "judge", "role_of_tomorrow"]), model(`qwen3:8b ${HOSTILE}`, ["atomize", "propose", "select", "look", "extract"], { address: "http://127.0.0.1:11434", has_price: false })],
+  without_model: ["describe", "tag"], embedder: model("multilingual-e5-small", [], { address: null }), reranker: null, cap: { usd: 20, tokens: null, calls: 5000 },
+};
+const bare = { ...configured, chat: [], without_model: ["answer"], embedder: null, offline: true };
+const finding = (check, more = {}) => ({ check, fine: true, absent: false, out_of_reach: false, says: `${check} is as it should be`, ...more });
+const findings = [
+  finding("base"), finding("recognition", { absent: true, says: "scanned pages will be left out: Tesseract is not installed" }),
+  finding("chat", { fine: false, out_of_reach: true, says: `nobody answers at http://127.0.0.1:11434 ${HOSTILE}` }), finding("embedder", { fine: false, says: "the weights are of another model" }),
+];
+const summary = { files: 120, sources: 340, sections: 900, chunks: 4211, questions: 18_020, sentences: 21_000, statements: 0, records: 142, entities: 0, relations: 0, communities: 0, reports: 0, summaries: 0, tags: 0, vectors: 39_020, embedder: null, calls: 8, usage: {}, pending: [], refused: [] };
+const status = {
+  base: "law", root: "/srv", summary, embedder: null, no_embedder: null, waiting: [{ stage: "atomic questions", count: 42 }, { stage: "stage of tomorrow", count: 3 }], stale: ["graph"],
+  gone: Array.from({ length: 14 }, (_, number) => `docs/gone-${number}.pdf`), unseen: [{ folder: "/mnt/share", files: 12, why: "the folder is empty" }], same: [["a.pdf", "b.pdf"]],
+  originals: { files: 118, without: 2, bytes: 48_000_000 }, verified: 3, stale_answers: 1,
+};
+const budget = { server: { cap_usd: 20, cap_tokens: null, cap_calls: 5000, spent_usd: 4.2, tokens: 1_234_567, calls: 5000 }, key: null };
+
+const answers = {
+  "GET /health": { status: "ok", version: "0.1.0" },
+  "GET /ready": { status: "ok", version: "0.1.0" },
+  "GET /api/v1/bases": [{ name: "default" }, { name: "law" }],
+  "GET /api/v1/bases/default": status,
+  "GET /api/v1/bases/default/settings": configured,
+  "POST /api/v1/bases/default/doctor": findings,
+  "GET /api/v1/budget": budget,
+  "GET /api/v1/keys": {
+    is_set: true,
+    keys: [
+      { id: "1a2b3c4d", made: 1_790_000_000_000, name: `law team ${HOSTILE}`, scope: "read", bases: ["law"], filter: ["folder=public"], cap_usd: 20, spent_usd: 1.31, per_minute: 60 },
+      { id: "5e6f7a8b", made: 1_789_000_000_000, name: "operations", scope: "admin", bases: [], filter: [], cap_usd: null, spent_usd: 0, per_minute: null },
+    ],
+  },
+};
+
+async function looks(browser) {
+  const { url, close } = await serve(dist, answers);
+  for (const [screen, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
+    for (const [colorScheme, locale] of [["light", "en-US"], ["dark", "zh-CN"]]) {
+      const page = await open(browser, `${url}#/settings/default`, { viewport, colorScheme, locale });
+      for (const part of ["models", "health", "budget", "keys", "page"]) {
+        await page.goto(`${url}#/settings/default/${part}`);
+        await page.locator("main h1").waitFor();
+        await page.waitForTimeout(300);
+        if (part === "health") {
+          await page.getByRole("button", { name: /Try it now|立即检查/ }).click();
+          await page.getByText(HOSTILE).waitFor();
+        }
+        await isSound(page);
+        await shoot(page, `${part}-${screen}-${colorScheme}`);
+      }
+      assert.equal(await page.locator("main img").count(), 0);
+      await page.context().close();
+    }
+  }
+  close();
+}
+
+async function models(browser) {
+  let asked = 0;
+  const { url, close } = await serve(dist, {
+    ...answers,
+    "GET /api/v1/bases/default/settings": bare,
+    "POST /api/v1/bases/default/doctor": () => ((asked += 1), findings),
+    "GET /ready": (request, response) => sendProblem(response, 503, "not-ready"),
+  });
+  const page = await open(browser, `${url}#/settings/default`);
+  await page.getByRole("heading", { name: "No language model is set" }).waitFor();
+  await page.getByText("OPENAI_BASE_URL=http://localhost:11434/v1").waitFor();
+  await isSound(page);
+  await shoot(page, "no-model");
+  await page.getByRole("link", { name: "Health" }).click();
+  await page.waitForURL(/settings\/default\/health/);
+  await page.getByText("Takes no requests now").waitFor();
+  await page.getByText("small call").waitFor();
+  assert.equal(asked, 0);
+  await page.getByRole("button", { name: "Try it now" }).click();
+  await page.getByText("Out of reach").waitFor();
+  assert.equal(asked, 1);
+  assert.equal(await page.getByText("docs/gone-3.pdf").count(), 1);
+  close();
+  await page.context().close();
+}
+
+/** A server that keeps keys, and asks for one once there is any. */
+function keyServer() {
+  const kept = [];
+  const guarded = (answer) => (request, response, ...more) => {
+    const borne = request.headers.authorization?.replace("Bearer ", "");
+    return kept.length === 0 || kept.some(({ secret }) => secret === borne) ? answer(request, response, ...more) : sendProblem(response, 401, "no-key");
+  };
+  const made = [];
+  return {
+    made,
+    kept,
+    answers: {
+      ...answers,
+      "GET /api/v1/budget": guarded((request) => {
+        const own = kept.find(({ secret }) => request.headers.authorization === `Bearer ${secret}`);
+        return { ...budget, key: own ? { ...own.line, filter: "" } : null };
+      }),
+      "GET /api/v1/keys": guarded(() => ({ is_set: true, keys: kept.map(({ line }) => line) })),
+      "POST /api/v1/keys": guarded(async (request, response) => {
+        let text = "";
+        for await (const piece of request) {
+          text += piece;
+        }
+        const body = JSON.parse(text);
+        made.push(body);
+        if (kept.length === 0 && body.scope !== "admin") {
+          return sendProblem(response, 409, "first-key");
+        }
+        const id = `key${kept.length}`;
+        kept.push({ secret: `pk-${id}`, line: { id, made: Date.now(), spent_usd: 0, ...body } });
+        return { id, key: `pk-${id}` };
+      }),
+      "DELETE /api/v1/keys/key1": guarded((request, response) => {
+        kept.splice(1, 1);
+        response.writeHead(204);
+        response.end();
+      }),
+    },
+  };
+}
+
+async function keys(browser) {
+  const server = keyServer();
+  const { url, close } = await serve(dist, server.answers);
+  const page = await open(browser, `${url}#/settings/default/keys`, { permissions: ["clipboard-read", "clipboard-write"] });
+  await page.getByText("The first key must be of scope admin").waitFor();
+  assert.ok(await page.getByRole("radio", { name: "read" }).isDisabled());
+  await page.getByLabel("Name").fill("operations");
+  await page.getByRole("button", { name: "Make a key" }).click();
+  const dialog = page.getByRole("dialog", { name: "The key" });
+  await dialog.getByText("pk-key0").waitFor();
+  await isSound(page);
+  await shoot(page, "new-key", {});
+  await dialog.getByRole("button", { name: /^Copy/ }).click();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "pk-key0");
+  await dialog.getByRole("button", { name: "Use it in this page" }).click();
+  await page.getByText("this page", { exact: true }).waitFor();
+  assert.equal(await page.getByText("pk-key0").count(), 0);
+  assert.deepEqual(server.made[0], { name: "operations", scope: "admin", bases: [], filter: [], cap_usd: null, per_minute: null });
+
+  await page.getByLabel("Name").fill("law team");
+  await page.getByLabel("These only").check();
+  assert.ok(await page.getByRole("button", { name: "Make a key" }).isDisabled());
+  await page.getByLabel("law", { exact: true }).check();
+  await page.getByLabel("Filter").fill("folder=public\n\n year=2024 ");
+  await page.getByLabel("Cap in US dollars").fill("12.5");
+  await page.getByLabel("Requests per minute").fill("60");
+  await page.getByRole("button", { name: "Make a key" }).click();
+  await dialog.getByText("pk-key1").waitFor();
+  await dialog.getByRole("button", { name: "I have copied it" }).click();
+  await page.getByRole("heading", { name: "law team" }).waitFor();
+  assert.deepEqual(server.made[1], { name: "law team", scope: "read", bases: ["law"], filter: ["folder=public", "year=2024"], cap_usd: 12.5, per_minute: 60 });
+  assert.equal(await page.evaluate(() => sessionStorage.getItem("pikerag.key")), "pk-key0");
+  await shoot(page, "keys");
+
+  await page.getByRole("button", { name: "Revoke: law team" }).click();
+  const sure = page.getByRole("dialog", { name: "Revoke the key “law team”?" });
+  await sure.getByRole("button", { name: "Cancel" }).click();
+  assert.equal(server.kept.length, 2);
+  await page.getByRole("button", { name: "Revoke: law team" }).click();
+  await isSound(page);
+  await sure.getByRole("button", { name: "Revoke", exact: true }).click();
+  await page.getByText("opens nothing any more").waitFor();
+  await page.getByRole("heading", { name: "law team" }).waitFor({ state: "detached" });
+  assert.equal(server.kept.length, 1);
+
+  // The key is forgotten: the next request asks for one.
+  await page.getByRole("link", { name: "This page" }).click();
+  await page.getByRole("button", { name: "Forget the key" }).click();
+  await page.getByText("This page has no key.").waitFor();
+  await page.getByRole("link", { name: "Budget" }).click();
+  await page.getByRole("dialog", { name: "A key is needed" }).waitFor();
+  close();
+  await page.context().close();
+}
+
+/** Whoever closes the first key's dialog in passing is not locked out. */
+async function firstKeyStays(browser) {
+  const server = keyServer();
+  const { url, close } = await serve(dist, server.answers);
+  const page = await open(browser, `${url}#/settings/default/keys`);
+  await page.getByLabel("Name").fill("operations");
+  await page.keyboard.press("Enter");
+  await page.getByText("pk-key0").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByText("this page", { exact: true }).waitFor();
+  assert.equal(await page.evaluate(() => sessionStorage.getItem("pikerag.key")), "pk-key0");
+  close();
+  await page.context().close();
+}
+
+async function thisPage(browser) {
+  const { url, close } = await serve(dist, answers);
+  const page = await open(browser, `${url}#/settings/default/page`);
+  await page.getByLabel("US dollars").fill("0.5");
+  await page.getByLabel("Model calls").fill("7");
+  await page.getByRole("radio", { name: "Dark" }).check();
+  assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
+  await page.getByLabel("Use single-key shortcuts").uncheck();
+  await page.getByRole("radio", { name: "中文" }).check();
+  await page.getByRole("heading", { name: "设置" }).waitFor();
+  await page.reload();
+  assert.equal(await page.getByLabel("美元").inputValue(), "0.5");
+  assert.equal(await page.getByLabel("模型调用次数").inputValue(), "7");
+  assert.ok(await page.getByRole("radio", { name: "深色" }).isChecked());
+  assert.ok(!(await page.getByLabel("启用单键快捷键").isChecked()));
+  close();
+  await page.context().close();
+}
+
+/** What is closed to a key says so; the rest works. */
+async function closed(browser) {
+  const refuse = (code) => (request, response) => sendProblem(response, 403, code);
+  const { url, close } = await serve(dist, {
+    ...answers,
+    "GET /api/v1/bases/default/settings": refuse("scope-too-small"), "GET /api/v1/keys": refuse("scope-too-small"),
+    "POST /api/v1/bases/default/doctor": refuse("scope-too-small"), "GET /api/v1/bases/default": refuse("only-part"),
+  });
+  const page = await open(browser, `${url}#/settings/default`);
+  await page.getByText("It takes a key of a wider scope").waitFor();
+  await page.getByRole("link", { name: "Health" }).click();
+  await page.getByText("shows a part of the base only").waitFor();
+  await page.getByRole("button", { name: "Try it now" }).click();
+  await page.getByText("It takes a key of a wider scope").waitFor();
+  await shoot(page, "closed");
+  await page.getByRole("link", { name: "Budget" }).click();
+  await page.getByText("The cap is reached").waitFor();
+  close();
+  await page.context().close();
+}
+
+async function real(browser, program) {
+  const base = await baseFolder(program);
+  const server = await startServer(base);
+  const { url, close } = await serve(dist);
+  const page = await openAt(browser, `${url}#/settings/default`, server.url);
+  await page.getByRole("heading", { name: "No language model is set" }).waitFor();
+  await page.getByText("Offline:").waitFor();
+  await page.getByRole("link", { name: "Health" }).click();
+  await page.getByText("Takes requests").waitFor();
+  await page.getByRole("button", { name: "Try it now" }).click();
+  await page.getByText("chunks in base").waitFor();
+  await shoot(page, "real-health");
+  await isSound(page);
+  await page.getByRole("link", { name: "Budget" }).click();
+  await page.getByText("This page uses no key.").waitFor();
+  await page.getByRole("link", { name: "Keys" }).click();
+  await page.getByLabel("Name").fill("operations");
+  await page.getByRole("button", { name: "Make a key" }).click();
+  await page.getByRole("button", { name: "Use it in this page" }).click();
+  await page.getByText("this page", { exact: true }).waitFor();
+  await page.getByLabel("Name").fill("readers");
+  await page.getByLabel("Filter").fill("folder=docs");
+  await page.getByRole("button", { name: "Make a key" }).click();
+  const reader = await page.getByRole("dialog").locator("pre").textContent();
+  await page.getByRole("button", { name: "I have copied it" }).click();
+  await page.getByRole("heading", { name: "readers" }).waitFor();
+  await shoot(page, "real-keys");
+  await page.getByRole("link", { name: "Budget" }).click();
+  await page.getByRole("heading", { name: "operations" }).waitFor();
+  await isSound(page);
+  // With the other key most is closed, and said to be.
+  await page.evaluate((kept) => sessionStorage.setItem("pikerag.key", kept), reader);
+  await page.goto(`${url}#/settings/default/models`);
+  await page.reload();
+  await page.getByText("Not open to this key").waitFor();
+  await page.getByRole("link", { name: "Health" }).click();
+  await page.getByText("Not open to this key").waitFor();
+  await page.context().close();
+  close();
+  await server.stop();
+  await base.remove();
+}
+
+const browser = await launch();
+try {
+  await looks(browser);
+  await models(browser);
+  await keys(browser);
+  await firstKeyStays(browser);
+  await thisPage(browser);
+  await closed(browser);
+  if (process.env.PIKERAG) {
+    await real(browser, process.env.PIKERAG);
+  }
+  console.log("the tab Settings does what it is to do");
+} finally {
+  await browser.close();
+}
