@@ -7,6 +7,7 @@ mod environment;
 mod file;
 mod keys;
 mod perspectives;
+mod places;
 mod rerank;
 mod resolve;
 mod runs;

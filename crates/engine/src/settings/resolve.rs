@@ -20,10 +20,11 @@ use super::file::{
 };
 use super::keys::{OPENAI, fill_in};
 use super::perspectives::perspectives;
+use super::places::weights;
 use super::rerank::rerank;
 use super::{
     ChatSettings, EmbedPrefixes, EmbedSettings, Environment, RunLimits, Settings, SettingsError,
-    WeightPlaces, this_program, trust,
+    trust,
 };
 use crate::notice::Notice;
 use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};
@@ -283,29 +284,6 @@ fn embed_endpoint(table: &EmbedTable) -> Result<EmbedSettings, SettingsError> {
         at_once: table.in_flight.and_then(NonZeroUsize::new).unwrap_or(defaults.at_once),
     };
     Ok(EmbedSettings::Endpoint { endpoint: Box::new(endpoint), batch })
-}
-
-fn weights(configured: Option<PathBuf>, environment: &Environment) -> WeightPlaces {
-    let path = |name: &str| environment.get(name).map(PathBuf::from);
-    let home = path("HOME");
-    let in_home = |place: &str| home.as_ref().map(|home| home.join(place));
-    let cache = path("XDG_CACHE_HOME").or_else(|| in_home(".cache"));
-    let hub = path("HF_HUB_CACHE").or_else(|| path("HF_HOME").map(|home| home.join("hub")));
-    // `bin/pikerag` of an environment that nobody activated, as with pipx and uv; of `~/.local`; of `/usr/local`.
-    let program = this_program().ok();
-    let prefix =
-        program.as_deref().and_then(|program| Some(program.parent()?.parent()?.to_owned()));
-    let shared = prefix.iter().map(|prefix| prefix.join("share/pikerag")).collect();
-    let python = path("VIRTUAL_ENV").into_iter().chain(prefix).chain(in_home(".local"));
-    let mut python: Vec<PathBuf> = python.collect();
-    python.dedup(); // It is often the same.
-    WeightPlaces {
-        configured,
-        cache: cache.unwrap_or_else(std::env::temp_dir).join("pikerag"),
-        shared,
-        hub: hub.or_else(|| in_home(".cache/huggingface/hub")),
-        python,
-    }
 }
 
 fn ingest(

@@ -40,7 +40,9 @@ pub(crate) async fn runs(
     let engine = app.base(&caller, &base)?;
     let mut runs = engine.runs(limit.unwrap_or(50).min(1000)).await?;
     if brief {
-        runs.iter_mut().for_each(|summary| summary.run.answer = None);
+        for summary in &mut runs {
+            summary.run.answer = None;
+        }
     }
     Ok(Json(json!(runs)))
 }
