@@ -87,7 +87,9 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     }
     for entry in WalkDir::new(from) {
         let entry = entry?;
-        let place = to.join(entry.path().strip_prefix(from)?);
+        let below = entry.path().strip_prefix(from)?;
+        // What is joined to nothing would be a folder.
+        let place = if below.as_os_str().is_empty() { to.to_owned() } else { to.join(below) };
         match entry.file_type().is_dir() {
             true => fs::create_dir_all(place)?,
             false => {
@@ -109,8 +111,8 @@ fn files(of: &Path) -> Result<Files> {
     for entry in WalkDir::new(of) {
         let entry = entry?;
         if entry.file_type().is_file() {
-            let name = of.file_name().map(PathBuf::from).unwrap_or_default();
-            files.insert(name.join(entry.path().strip_prefix(of)?), fs::read(entry.path())?);
+            let above = of.parent().unwrap_or(of);
+            files.insert(entry.path().strip_prefix(above)?.to_owned(), fs::read(entry.path())?);
         }
     }
     Ok(files)
@@ -143,6 +145,9 @@ mod tests {
         assert_eq!(differing(&kept, &made()), Some("dist/assets/two.js".into()));
         copy(&folder.path().join("a/dist"), &folder.path().join("b/dist")).unwrap();
         assert_eq!(differing(&kept, &made()), None);
+        let one = (folder.path().join("a/dist/index.html"), folder.path().join("c/index.html"));
+        copy(&one.0, &one.1).unwrap();
+        assert_eq!(fs::read_to_string(&one.1).unwrap(), "x");
         write("b/dist/index.html", "X");
         assert_eq!(differing(&kept, &made()), Some("dist/index.html".into()));
     }
