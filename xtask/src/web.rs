@@ -29,6 +29,8 @@ const READ: [&str; 9] = [
     "vite.config.ts",
     ".npmrc",
 ];
+/// Documents that the tests in a browser bring in.
+const SHOWN: [&str; 2] = ["examples", "crates/parse/corpus/pdf"];
 /// The first version of Node.js that the build runs on.
 const NODE: (u32, u32) = (20, 19);
 
@@ -43,7 +45,9 @@ pub(crate) fn check(root: &Path, scratch: &Path) -> Result<()> {
     for name in READ {
         copy(&web.join(name), &beside.join(name))?;
     }
-    copy(&root.join("examples"), &scratch.join("web-check/examples"))?;
+    for name in SHOWN {
+        copy(&root.join(name), &scratch.join("web-check").join(name))?;
+    }
     // The types come from there.
     copy(&root.join("docs/openapi.json"), &scratch.join("web-check/docs/openapi.json"))?;
     made_in(&beside)?;
