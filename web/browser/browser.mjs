@@ -1,6 +1,8 @@
 // How is a page looked at? In Debian's Chromium, with all it complains of collected.
+import { deepStrictEqual as deepEqual } from "node:assert";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { isDeepStrictEqual } from "node:util";
 
 import { chromium } from "playwright-core";
 
@@ -17,6 +19,10 @@ export function launch() {
 export async function open(browser, url, { viewport = DESKTOP, colorScheme = "light", locale = "en-US", ...more } = {}) {
   const context = await browser.newContext({ viewport, colorScheme, locale, ...more });
   const page = await context.newPage();
+  if (process.env.SLOW) {
+    // As on a machine so many times slower: what is not waited for shows.
+    await (await context.newCDPSession(page)).send("Emulation.setCPUThrottlingRate", { rate: Number(process.env.SLOW) });
+  }
   page.complaints = [];
   page.on("console", (message) => message.type() === "error" && page.complaints.push(message.text()));
   page.on("pageerror", (error) => page.complaints.push(String(error)));
@@ -34,4 +40,15 @@ export async function accessibility(page) {
   await page.evaluate(await readFile(AXE, "utf8"));
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
   return violations.map(({ id, help, nodes }) => `${id}: ${help} (${nodes.map((node) => node.html.slice(0, 120)).join(" | ")})`);
+}
+
+/** What is read comes to be what is expected, or is told as it was last: a page on a busy machine takes its time. */
+export async function becomes(read, expected, message) {
+  const by = Date.now() + 15_000;
+  let last = await read();
+  while (!isDeepStrictEqual(last, expected) && Date.now() < by) {
+    await new Promise((done) => setTimeout(done, 25));
+    last = await read();
+  }
+  deepEqual(last, expected, message);
 }

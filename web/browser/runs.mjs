@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { DESKTOP, PHONE, accessibility, launch, open } from "./browser.mjs";
+import { DESKTOP, PHONE, accessibility, becomes, launch, open } from "./browser.mjs";
 import { baseFolder, openAt, startServer } from "./real.mjs";
 import { sendProblem, serve } from "./serve.mjs";
 
@@ -98,7 +98,7 @@ async function looks(browser) {
         await isSound(page);
         await shoot(page, `${name}-${screen}-${colorScheme}`);
       }
-      assert.equal(await page.locator("main img").count(), 0);
+      await becomes(() => page.locator("main img").count(), 0);
       await page.context().close();
     }
   }
@@ -114,7 +114,7 @@ async function history(browser) {
   const page = await open(browser, `${url}#/runs/default`);
   const grid = page.getByRole("grid");
   await grid.waitFor();
-  assert.equal(await grid.getAttribute("aria-rowcount"), "300");
+  await becomes(() => grid.getAttribute("aria-rowcount"), "300");
   assert.ok((await grid.getByRole("row").count()) < 40);
   await grid.getByText(HOSTILE).waitFor();
   await page.getByRole("searchbox").fill("起重机");
@@ -122,7 +122,7 @@ async function history(browser) {
   assert.match(page.url(), /text=/);
   await page.reload();
   await grid.waitFor();
-  assert.equal(await grid.getAttribute("aria-rowcount"), "99");
+  await becomes(() => grid.getAttribute("aria-rowcount"), "99");
   await page.getByRole("combobox", { name: "State" }).selectOption("failed");
   await page.getByText("No run fits").waitFor();
   await page.getByRole("link", { name: "Clear the filter" }).click();
@@ -151,7 +151,7 @@ async function oneRun(browser) {
   const page = await open(browser, `${url}#/runs/default/run00000`, { permissions: ["clipboard-read", "clipboard-write"] });
   await page.getByRole("heading", { name: "哪台起重机" }).waitFor();
   await page.getByText("a_kind_of_tomorrow").waitFor();
-  assert.equal(await page.getByRole("link", { name: "Open in Ask" }).getAttribute("href"), "#/ask/default/run00000");
+  await becomes(() => page.getByRole("link", { name: "Open in Ask" }).getAttribute("href"), "#/ask/default/run00000");
   await page.getByRole("button", { name: "Replay" }).click();
   await page.getByText("It came out the same").waitFor();
   diverges = true;
@@ -178,7 +178,7 @@ async function oneRun(browser) {
   await page.getByRole("heading", { name: "Two runs compared" }).waitFor();
   await page.getByText("Here they part").waitFor();
   await page.getByLabel("Hide what is alike").check();
-  assert.equal(await page.getByText("Begins by kar3").count(), 0);
+  await becomes(() => page.getByText("Begins by kar3").count(), 0);
   await page.getByRole("link", { name: "Swap" }).waitFor();
   close();
   await page.context().close();
@@ -191,11 +191,11 @@ async function evaluations(browser) {
   const table = page.getByRole("region", { name: "All questions" });
   await table.waitFor();
   const first = () => table.locator("tbody th").first().textContent();
-  assert.equal(await first(), "kar3");
+  await becomes(first, "kar3");
   await table.getByRole("button", { name: "Calls" }).click();
   await table.getByRole("button", { name: "Calls" }).click();
-  assert.equal(await first(), "naive-rag");
-  assert.equal(await table.locator("[aria-sort=ascending]").count(), 1);
+  await becomes(first, "naive-rag");
+  await becomes(() => table.locator("[aria-sort=ascending]").count(), 1);
   await page.getByLabel("Quality").selectOption("em");
   await page.getByRole("img", { name: "EM against Calls" }).locator("canvas").waitFor();
   await page.getByText("As a table").click();
@@ -250,7 +250,7 @@ async function real(browser, program) {
   const { url, close } = await serve(dist);
   let page = await openAt(browser, `${url}#/runs/default`, server.url);
   await page.getByRole("grid").waitFor();
-  assert.equal(await page.getByRole("grid").getAttribute("aria-rowcount"), "3");
+  await becomes(() => page.getByRole("grid").getAttribute("aria-rowcount"), "3");
   await page.getByRole("row").filter({ hasText: "kar3-hops" }).getByRole("link").click();
   await page.getByText("Finds 4 candidates").first().waitFor();
   await page.getByRole("button", { name: "Replay" }).click();

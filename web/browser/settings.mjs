@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { DESKTOP, PHONE, accessibility, launch, open } from "./browser.mjs";
+import { DESKTOP, PHONE, accessibility, becomes, launch, open } from "./browser.mjs";
 import { baseFolder, openAt, startServer } from "./real.mjs";
 import { sendProblem, serve } from "./serve.mjs";
 
@@ -77,7 +77,7 @@ async function looks(browser) {
         await isSound(page);
         await shoot(page, `${part}-${screen}-${colorScheme}`);
       }
-      assert.equal(await page.locator("main img").count(), 0);
+      await becomes(() => page.locator("main img").count(), 0);
       await page.context().close();
     }
   }
@@ -105,7 +105,7 @@ async function models(browser) {
   await page.getByRole("button", { name: "Try it now" }).click();
   await page.getByText("Out of reach").waitFor();
   assert.equal(asked, 1);
-  assert.equal(await page.getByText("docs/gone-3.pdf").count(), 1);
+  await becomes(() => page.getByText("docs/gone-3.pdf").count(), 1);
   close();
   await page.context().close();
 }
@@ -156,7 +156,7 @@ async function keys(browser) {
   const { url, close } = await serve(dist, server.answers);
   const page = await open(browser, `${url}#/settings/default/keys`, { permissions: ["clipboard-read", "clipboard-write"] });
   await page.getByText("The first key must be of scope admin").waitFor();
-  assert.ok(await page.getByRole("radio", { name: "read" }).isDisabled());
+  await becomes(() => page.getByRole("radio", { name: "read" }).isDisabled(), true);
   await page.getByLabel("Name").fill("operations");
   await page.getByRole("button", { name: "Make a key" }).click();
   const dialog = page.getByRole("dialog", { name: "The key" });
@@ -167,12 +167,12 @@ async function keys(browser) {
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "pk-key0");
   await dialog.getByRole("button", { name: "Use it in this page" }).click();
   await page.getByText("this page", { exact: true }).waitFor();
-  assert.equal(await page.getByText("pk-key0").count(), 0);
+  await becomes(() => page.getByText("pk-key0").count(), 0);
   assert.deepEqual(server.made[0], { name: "operations", scope: "admin", bases: [], filter: [], cap_usd: null, per_minute: null });
 
   await page.getByLabel("Name").fill("law team");
   await page.getByLabel("These only").check();
-  assert.ok(await page.getByRole("button", { name: "Make a key" }).isDisabled());
+  await becomes(() => page.getByRole("button", { name: "Make a key" }).isDisabled(), true);
   await page.getByLabel("law", { exact: true }).check();
   await page.getByLabel("Filter").fill("folder=public\n\n year=2024 ");
   await page.getByLabel("Cap in US dollars").fill("12.5");
@@ -227,15 +227,15 @@ async function thisPage(browser) {
   await page.getByLabel("US dollars").fill("0.5");
   await page.getByLabel("Model calls").fill("7");
   await page.getByRole("radio", { name: "Dark" }).check();
-  assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
+  await becomes(() => page.locator("html").getAttribute("data-theme"), "dark");
   await page.getByLabel("Use single-key shortcuts").uncheck();
   await page.getByRole("radio", { name: "中文" }).check();
   await page.getByRole("heading", { name: "设置" }).waitFor();
   await page.reload();
-  assert.equal(await page.getByLabel("美元").inputValue(), "0.5");
-  assert.equal(await page.getByLabel("模型调用次数").inputValue(), "7");
-  assert.ok(await page.getByRole("radio", { name: "深色" }).isChecked());
-  assert.ok(!(await page.getByLabel("启用单键快捷键").isChecked()));
+  await becomes(() => page.getByLabel("美元").inputValue(), "0.5");
+  await becomes(() => page.getByLabel("模型调用次数").inputValue(), "7");
+  await becomes(() => page.getByRole("radio", { name: "深色" }).isChecked(), true);
+  await becomes(() => page.getByLabel("启用单键快捷键").isChecked(), false);
   close();
   await page.context().close();
 }

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 import { build } from "vite";
 
-import { DESKTOP, PHONE, accessibility, launch, open } from "./browser.mjs";
+import { DESKTOP, PHONE, accessibility, becomes, launch, open } from "./browser.mjs";
 import { sendProblem, serve } from "./serve.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -65,14 +65,14 @@ async function moves(browser, url) {
   await shoot(page, "help");
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "将页面切换为中文" }).click();
-  assert.equal(await page.locator("html").getAttribute("lang"), "zh-CN");
+  await becomes(() => page.locator("html").getAttribute("lang"), "zh-CN");
   assert.equal(await page.title(), "设置 · pikerag");
   await page.getByRole("button", { name: /跟随系统/ }).click();
   await page.getByRole("button", { name: /浅色主题/ }).click();
-  assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
+  await becomes(() => page.locator("html").getAttribute("data-theme"), "dark");
   await page.reload();
   await page.locator("main h1").waitFor();
-  assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
+  await becomes(() => page.locator("html").getAttribute("data-theme"), "dark");
   await page.goto(`${url}#/ask/nowhere`);
   await page.getByText("没有名为“nowhere”的知识库").waitFor();
   await isSound(page);
@@ -103,11 +103,11 @@ async function asksForKey(browser) {
     await shoot(page, `key-${key}`);
     await page.getByLabel("Key", { exact: true }).fill(key);
     await page.keyboard.press("Enter");
-    await page.waitForTimeout(300);
+    await becomes(() => given.at(-1), `Bearer ${key}`);
   }
   await page.locator("main h1").waitFor();
   assert.deepEqual(given, [undefined, "Bearer wrong", "Bearer right"]);
-  assert.equal(await dialog.count(), 0);
+  await becomes(() => dialog.count(), 0);
   await page.evaluate(() => sessionStorage.clear());
   await page.reload();
   await dialog.waitFor();
@@ -146,7 +146,7 @@ async function pieces(browser) {
     await uploadGoesOn(page, came);
     await page.getByRole("tab", { name: "Passages" }).focus();
     await page.keyboard.press("ArrowRight");
-    assert.equal(await page.locator("[data-panel]").textContent(), "b");
+    await becomes(() => page.locator("[data-panel]").textContent(), "b");
     await page.getByRole("button", { name: "Toast" }).click();
     await page.getByText("Saved").waitFor();
     await page.getByRole("button", { name: "Dialog" }).click();
@@ -158,7 +158,7 @@ async function pieces(browser) {
     await page.waitForTimeout(250);
     await shoot(page, `drawer-${colorScheme}`);
     await page.mouse.click(100, 300);
-    assert.equal(await page.locator("dialog[open]").count(), 0);
+    await becomes(() => page.locator("dialog[open]").count(), 0);
     await page.context().close();
   }
   close();
@@ -168,12 +168,12 @@ async function pieces(browser) {
 /** What a hostile text wants does not happen. */
 async function isHarmless(page) {
   const text = page.locator("[data-markdown]");
-  assert.equal(await text.locator("img, script, b, [onclick], [style]").count(), 0);
+  await becomes(() => text.locator("img, script, b, [onclick], [style]").count(), 0);
   const links = await text.locator("a").evaluateAll((all) => all.map((one) => [one.textContent, one.getAttribute("href"), one.target, one.rel].join(" ").trim()));
   assert.deepEqual(links, [
     "the notes https://example.org/a?b=1 _blank noopener noreferrer", "js", "data", "rel", "https://auto.example https://auto.example _blank noopener noreferrer",
   ]);
-  assert.equal(await text.locator(".citation").count(), 2);
+  await becomes(() => text.locator(".citation").count(), 2);
   await text.locator(".citation").nth(1).click();
   await page.getByText("cited 2").waitFor();
 }
@@ -223,9 +223,9 @@ async function rowsMove(page) {
     await page.waitForTimeout(50);
   }
   await page.getByText("activated 9998").waitFor();
-  assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("aria-rowindex")), "9999");
+  await becomes(() => page.evaluate(() => document.activeElement?.getAttribute("aria-rowindex")), "9999");
   await page.keyboard.press("Tab");
-  assert.equal(await page.evaluate(() => document.activeElement?.ariaLabel), "Delete 9998");
+  await becomes(() => page.evaluate(() => document.activeElement?.ariaLabel), "Delete 9998");
   await page.keyboard.press("Home");
   await page.waitForFunction(() => document.activeElement?.getAttribute("aria-rowindex") === "1");
 }
