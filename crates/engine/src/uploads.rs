@@ -138,13 +138,45 @@ impl Uploads {
         Ok(Part { file: File::from_std(file), path, place, held, most })
     }
 
+    /// What a file was called when it was sent, by where it lies; none for one that was not sent.
+    pub fn name_of(&self, at: &Path) -> Option<String> {
+        let folder = fs::canonicalize(&self.folder).unwrap_or_else(|_| self.folder.clone());
+        let parts = at.strip_prefix(&folder).or_else(|_| at.strip_prefix(&self.folder)).ok()?;
+        let parts: Option<Vec<&str>> = parts.iter().map(|part| part.to_str()).collect();
+        let name = parts?.join("/");
+        // Not what leads out of the folder again.
+        self.place(&name).ok().map(|_| name)
+    }
+
+    /// The whole files that were sent, by name: what each is called, where it lies, its bytes.
+    ///
+    /// # Errors
+    /// A folder of them cannot be read.
+    pub fn all(&self) -> io::Result<Vec<(String, PathBuf, u64)>> {
+        let folder = match fs::canonicalize(&self.folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            folder => folder?,
+        };
+        let mut all = Vec::new();
+        let entries = walkdir::WalkDir::new(&folder).sort_by_file_name().into_iter();
+        let is_part = |entry: &walkdir::DirEntry| entry.file_name() == PARTS;
+        for entry in entries.filter_entry(|entry| !is_part(entry)) {
+            let entry = entry?;
+            if let Some(name) = self.name_of(entry.path())
+                && entry.file_type().is_file()
+            {
+                all.push((name, entry.path().to_owned(), entry.metadata()?.len()));
+            }
+        }
+        Ok(all)
+    }
+
     /// Removes a file that came over the wire, where `at` is one; whether it was.
     ///
     /// # Errors
     /// It cannot be removed.
     pub fn remove(&self, at: &Path) -> Result<bool, UploadError> {
-        let folder = fs::canonicalize(&self.folder).unwrap_or_else(|_| self.folder.clone());
-        if !at.starts_with(&folder) {
+        if self.name_of(at).is_none() {
             return Ok(false);
         }
         match fs::remove_file(at) {
@@ -264,7 +296,12 @@ mod tests {
         ] {
             assert!(matches!(uploads.place(name), Err(UploadError::BadName { .. })), "{name:?}");
         }
-        assert!(uploads.place("law/中文 合同.pdf").unwrap().starts_with(uploads.folder()));
+        let place = uploads.place("law/中文 合同.pdf").unwrap();
+        assert!(place.starts_with(uploads.folder()));
+        assert_eq!(uploads.name_of(&place).as_deref(), Some("law/中文 合同.pdf"));
+        for other in [uploads.folder().join("../x"), uploads.folder().to_owned(), "/etc".into()] {
+            assert_eq!(uploads.name_of(&other), None, "{other:?}");
+        }
     }
 
     #[tokio::test]

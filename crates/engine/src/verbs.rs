@@ -30,6 +30,7 @@ mod reading;
 mod records;
 mod runs;
 mod search;
+mod sent;
 mod status;
 mod tags;
 mod unpack;
@@ -64,8 +65,11 @@ pub use self::parse::ParseRequest;
 pub use self::progress::{OnProgress, Progress};
 pub use self::reading::{CorrectRequest, CorrectionsResponse, Reading};
 pub use self::records::{ProposeRequest, ProposeResponse, RecordsRequest};
-pub use self::runs::{DiffLine, DiffResponse, DiffSide, ForkRequest, RunResponse, RunSummary};
+pub use self::runs::{
+    DiffLine, DiffResponse, DiffSide, ForkRequest, RunResponse, RunSummary, RunUsd,
+};
 pub use self::search::{SearchHit, SearchPath, SearchRequest, SearchResponse};
+pub use self::sent::SentFile;
 pub use self::status::StatusResponse;
 pub use self::tags::{
     LearnRequest, LearnResponse, TagClassLine, TagClassRequest, TagClassResponse,

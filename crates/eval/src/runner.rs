@@ -313,11 +313,10 @@ fn task_scores(answer: &str, item: &Item) -> TaskScores {
 fn usd(spent: &Spent, prices: &BTreeMap<Role, (f64, f64)>) -> Option<f64> {
     let mut sum = 0.0;
     for (role, (_, usage)) in &spent.by_role {
-        let (prompt, reply) = prices.get(role)?;
-        sum += usage.prompt_tokens as f64 * prompt + usage.completion_tokens as f64 * reply;
+        sum += usage.priced(*prices.get(role)?);
     }
     // Nothing spent and nothing known: then nothing can be said.
-    (!prices.is_empty()).then_some(sum / 1e6)
+    (!prices.is_empty()).then_some(sum)
 }
 
 /// Whether a chunk's URI is the gold evidence: the document itself, a file of that name, or a record

@@ -57,6 +57,8 @@ pub struct PagePicture {
     pub png: Vec<u8>,
     /// Width and height of the page in points: places on it, as chunks and citations have them, count in these.
     pub points: (f32, f32),
+    /// Pages of the whole file.
+    pub pages: u32,
 }
 
 /// Draws a page of a file, from 1, about `width` pixels wide. PDF alone has pages that can be drawn.

@@ -14,4 +14,5 @@ pub(crate) mod passages;
 pub(crate) mod reading;
 pub(crate) mod runs;
 pub(crate) mod search;
+pub(crate) mod sent;
 pub(crate) mod tags;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pikerag_engine::knowledge::telemetry::TRACED;
 use pikerag_engine::parts::{Estimate, Outcome};
+use pikerag_engine::uploads::Uploads;
 use pikerag_engine::{Engine, IndexRequest, IndexResponse, Progress};
 use serde::Serialize;
 use tokio::runtime::Handle;
@@ -80,6 +81,9 @@ pub(crate) struct Bill {
 pub(crate) struct FailedFile {
     /// As the base would call it.
     file: String,
+    /// What it was called when it came over the wire, if it did: `POST …/index` takes it again by this name.
+    #[schema(required)]
+    sent_as: Option<String>,
     /// Why.
     reason: String,
 }
@@ -264,15 +268,15 @@ async fn index(Queued { engine, work, job, stopping, .. }: &Queued) {
         // What is done is kept, and the rest when the server comes up again.
         () = stopping.cancelled() => None,
     };
+    let failed = match &came {
+        Some(Ok(response)) => failed_of(engine, response).await,
+        _ => Vec::new(),
+    };
     job.send_modify(|job| match came {
         Some(Ok(response)) => {
             let is_whole = response.report.is_whole();
             job.stand = if is_whole { Stand::Done } else { Stand::Incomplete };
-            for (file, outcome) in &response.report.files {
-                if let Outcome::Failed { reason } = outcome {
-                    job.failed.push(FailedFile { file: file.clone(), reason: reason.to_string() });
-                }
-            }
+            job.failed = failed;
             job.report = Some(response);
         }
         Some(Err(error)) => {
@@ -284,4 +288,19 @@ async fn index(Queued { engine, work, job, stopping, .. }: &Queued) {
             job.problem = Some(Problem::new(503, "stopping", Fault::Server));
         }
     });
+}
+
+/// The files that failed, those that were sent with the names that they were sent by.
+async fn failed_of(engine: &Engine, response: &IndexResponse) -> Vec<FailedFile> {
+    let uploads = Uploads::beside(&engine.settings().base);
+    let root = engine.files().await.map(|known| known.root).unwrap_or_default();
+    let failed = response.report.files.iter().filter_map(|(file, outcome)| match outcome {
+        Outcome::Failed { reason } => Some(FailedFile {
+            sent_as: uploads.name_of(&root.join(file)),
+            file: file.clone(),
+            reason: reason.to_string(),
+        }),
+        _ => None,
+    });
+    failed.collect()
 }

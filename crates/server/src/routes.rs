@@ -16,7 +16,7 @@ use utoipa_axum::routes;
 
 use crate::api::{
     ask, bases, budget, configured, counters, files, graph, health, keys, look, passages, reading,
-    runs, search, tags,
+    runs, search, sent, tags,
 };
 use crate::app::App;
 use crate::compat::{dify, mcp, ollama, openai, vectors};
@@ -74,7 +74,9 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(counters::metrics));
     let write = OpenApiRouter::new()
         .routes(routes!(files::upload))
-        .routes(routes!(files::uploaded))
+        .routes(routes!(sent::uploaded))
+        .routes(routes!(sent::sent))
+        .routes(routes!(sent::discard))
         .routes(routes!(files::index))
         .routes(routes!(files::estimate))
         .routes(routes!(files::jobs))

@@ -508,6 +508,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/bases/{base}/sent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The files that were sent and are whole, by name; those that are not in the base wait to be indexed, or could not be read. */
+        get: operations["get_api_v1_bases_base_sent"];
+        put?: never;
+        post?: never;
+        /** Throws away a file that was sent and is not in the base: what is, `DELETE …/files` takes out. */
+        delete: operations["delete_api_v1_bases_base_sent"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/bases/{base}/settings": {
         parameters: {
             query?: never;
@@ -602,7 +620,7 @@ export interface paths {
         };
         /**
          * A page of a PDF as a picture. `page-points` says how many points wide and high the page is: the rectangles of passages and
-         *     citations count in these, from the upper left corner.
+         *     citations count in these, from the upper left corner; `page-count` says how many pages there are.
          */
         get: operations["get_api_v1_bases_base_sources_source_pages_page"];
         put?: never;
@@ -1966,6 +1984,8 @@ export interface components {
             file: string;
             /** @description Why. */
             reason: string;
+            /** @description What it was called when it came over the wire, if it did: `POST …/index` takes it again by this name. */
+            sent_as: string | null;
         };
         /**
          * @description Who has to do something about it.
@@ -2037,6 +2057,8 @@ export interface components {
             path: string;
             /** @description Other files with the same bytes, by name. */
             same_as: string[];
+            /** @description What it was called when it came over the wire; none for one that lay on this machine. */
+            sent_as: string | null;
         };
         /** @description A series carried on. */
         Forecast: {
@@ -2252,10 +2274,15 @@ export interface components {
         /** @description What is to be indexed. */
         IndexBody: {
             /**
-             * @description Files that were sent, by their names; all, if none.
+             * @description Files that were sent, by their names; all, if neither they nor `known` name any.
              * @default []
              */
             files: string[];
+            /**
+             * @description Files of the base by the names that it calls them: those too that lie on the server's disk and were not sent.
+             * @default []
+             */
+            known: string[];
             /**
              * @description Whether files are read again though they are as they were: a program that helps to read them came.
              * @default false
@@ -3152,6 +3179,25 @@ export interface components {
         RunSummary: components["schemas"]["RunRecord"] & {
             /** @description Whether its process ended before it could say how the run ended. */
             interrupted: boolean;
+            /** @description What its calls come to. */
+            usd: components["schemas"]["RunUsd"];
+        };
+        /** @description US dollars of a run's calls, at the prices that are set now for the models that are set now. */
+        RunUsd: {
+            /**
+             * Format: double
+             * @description Those that were really made; none where a role's price is not known.
+             */
+            paid: number | null;
+            /** @description Those that were really made, by role, as far as prices are known. */
+            paid_by_role: {
+                [key: string]: number;
+            };
+            /**
+             * Format: double
+             * @description All calls, whether made or read from the ledger; none where a role's price is not known.
+             */
+            spent: number | null;
         };
         /**
          * @description What is said of an answer.
@@ -3185,6 +3231,18 @@ export interface components {
         };
         /** @description A heading with what stands under it; derived from its source and its place in the order. */
         SectionId: string;
+        /** @description A file that came over the wire, and is whole. */
+        SentFile: {
+            /**
+             * Format: int64
+             * @description Its bytes.
+             */
+            bytes: number;
+            /** @description As it was called when it was sent. */
+            file: string;
+            /** @description Whether the base holds it, in this version or an older one. One that does not waits to be indexed, or could not be read. */
+            in_base: boolean;
+        };
         /** @description A document in layer `I`. */
         Source: {
             /** @description BLAKE3 of the document's text, in hexadecimal. */
@@ -4551,6 +4609,75 @@ export interface operations {
                 };
             };
             400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_api_v1_bases_base_sent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                base: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SentFile"][];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_api_v1_bases_base_sent: {
+        parameters: {
+            query: {
+                /** @description As it was called when it was sent. */
+                file: string;
+            };
+            header?: never;
+            path: {
+                base: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SentFile"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -49,7 +49,7 @@ fn list(json: bool, runs: &[RunSummary]) -> anyhow::Result<u8> {
 }
 
 /// A run in a line: name, when, state, method, calls, question.
-fn line(RunSummary { run, interrupted }: &RunSummary) -> String {
+fn line(RunSummary { run, interrupted, .. }: &RunSummary) -> String {
     let forked = run.forked.as_ref().map(|fork| format!(" (fork of {} at {})", fork.run, fork.seq));
     format!(
         "{}  {}  {:<11} {:<14} {:>9}  {}{}",
@@ -75,7 +75,7 @@ fn show(json: bool, response: &RunResponse) -> anyhow::Result<u8> {
         say_json(response)?;
         return Ok(0);
     }
-    let RunSummary { run, interrupted } = &response.summary;
+    let RunSummary { run, interrupted, usd } = &response.summary;
     say(&line(&response.summary));
     if !run.parameters.is_empty() {
         let set: Vec<String> =
@@ -93,10 +93,13 @@ fn show(json: bool, response: &RunResponse) -> anyhow::Result<u8> {
     }
     let paid = run.cost.paid.usage();
     say(&format!(
-        "paid in this run: {}, {} + {} tokens",
+        "paid in this run: {}, {} + {} tokens{}",
         count(run.cost.paid.calls(), "call"),
         paid.prompt_tokens,
-        paid.completion_tokens
+        paid.completion_tokens,
+        usd.paid
+            .map(|usd| format!(", {}", format_args!("{usd:.4} US dollars")))
+            .unwrap_or_default()
     ));
     Ok(0)
 }

@@ -101,6 +101,18 @@ fn what_would_go_and_what_would_be_paid_is_told_beforehand() {
         json!({"question": "What does the crane of Hamburg lift?", "method": "naive-rag"});
     let asked = serving.post(&format!("{base}/ask"), "", &question).json();
     assert!(asked["run"].is_string(), "{asked}");
+    // A dollar a million tokens, whatever they are for.
+    let run = serving.get(&format!("{base}/runs?limit=1"), "").json()[0].clone();
+    let used = &run["cost"]["paid"]["by_role"]["answer"][1];
+    let tokens = ["prompt_tokens", "completion_tokens"].map(|kind| used[kind].as_f64().unwrap());
+    let dollars = tokens.iter().sum::<f64>() / 1e6;
+    for told in [&run["usd"]["spent"], &run["usd"]["paid"], &run["usd"]["paid_by_role"]["answer"]] {
+        assert!((told.as_f64().unwrap() - dollars).abs() < 1e-12 && 0.0 < dollars, "{run:#}");
+    }
+    place.write("pikerag.toml", "");
+    let unpriced = place.serve(&[]);
+    let run = unpriced.get(&format!("{base}/runs?limit=1"), "").json()[0].clone();
+    assert_eq!(run["usd"], json!({"spent": null, "paid": null, "paid_by_role": {}}), "{run:#}");
     let file = "docs/open/crane.md";
     let would = serving.get(&format!("{base}/deletion?file={file}"), "").json();
     assert_eq!(would["files"], json!([file]), "{would}");

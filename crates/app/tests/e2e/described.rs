@@ -308,6 +308,9 @@ fn sent(looked: &mut Looked<'_>) {
         looked.send("PUT", &format!("{files}/broken.pdf"), &[], b"%PDF-1.7 no")["job"].clone();
     assert_eq!(looked.job(&job)["stand"], "incomplete");
     looked.send("PUT", &format!("{files}/later.md?hold=true"), &[], b"# Later\n\nIt comes.\n");
+    looked.send("PUT", &format!("{files}/unwanted.md?hold=true"), &[], b"# Unwanted\n\nNo.\n");
+    assert_eq!(looked.get(&format!("{BASE}/sent"))[4]["file"], "unwanted.md");
+    looked.send("DELETE", &format!("{BASE}/sent?file=unwanted.md"), &[], b"");
     looked.post(&format!("{BASE}/estimate"), &json!({}));
     let job = looked.post(&format!("{BASE}/index"), &json!({"files": ["later.md"]}))["id"].clone();
     let events = looked.events("GET", &format!("{BASE}/jobs/{job}"), b"");

@@ -105,6 +105,35 @@ fn nothing_beyond_a_filter_is_told_on_any_route() {
         .unwrap_or_else(|error| panic!("{error}"));
 }
 
+/// A heading without a passage of its own is seen by what stands below it: through a filter too, the way from a document leads down.
+#[test]
+fn the_way_from_a_document_leads_down_through_a_filter() {
+    let place = Place::new();
+    let pages = |word: &str| -> String {
+        let sentence = format!("The {word} is looked after by its owner every month. ");
+        let part = |n| format!("### Paragraph {n}\n\n{}\n\n", sentence.repeat(40));
+        format!("# Law\n\n## Part {word}\n\n{}{}## Empty\n", part(1), part(2))
+    };
+    place.write("open/crane.md", pages("Quillwort"));
+    place.write("shut/winch.md", pages("Zyxwort"));
+    place.run_to(0, &["--offline", "--base", "base", "index", "open", "shut"]);
+    let (whole, open) = (place.key("whole", &[]), place.key("open", &["--filter", "folder=open"]));
+    let serving = place.serve(&["--offline"]);
+    let base = "/api/v1/bases/default";
+    let sources = serving.get(&format!("{base}/sources"), &open).json();
+    let [source] = sources.as_array().unwrap().as_slice() else { panic!("{sources:#}") };
+    let path = format!("{base}/graph?of={}&depth=3", source["id"].as_str().unwrap());
+    let seen = serving.get(&path, &open);
+    let kinds = |kind: &str| {
+        seen.json()["nodes"].as_array().unwrap().iter().filter(|node| node["node"] == kind).count()
+    };
+    // Law, its two parts, two paragraphs.
+    assert_eq!(kinds("section"), 5, "{:#}", seen.json());
+    assert!(
+        !seen.text.contains("Zyxwort") && serving.get(&path, &whole).text.contains("Quillwort")
+    );
+}
+
 fn told_beyond(papers: &[Paper], seen: &Seen, about: usize, way: usize) {
     let place = Place::new();
     for (number, paper) in papers.iter().enumerate() {

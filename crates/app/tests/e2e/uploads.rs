@@ -87,6 +87,58 @@ fn the_files_of_an_archive_come_as_if_each_had_come_alone() {
 }
 
 /// Forty megabytes of zeros in forty kilobytes.
+/// What was sent and is not in the base is listed, indexed later or thrown away; what lay on the disk is read again by its name.
+#[test]
+fn what_waits_is_listed_and_taken_or_thrown_away() {
+    let place = Place::new();
+    place.write("docs/here.md", "# Here\n\nThe winch Hollowmere stands here.\n");
+    place.run_to(0, &["--offline", "--base", "base", "index", "docs"]);
+    let serving = place.serve(&["--offline"]);
+    assert_eq!(serving.get(&format!("{BASE}/sent"), "").json(), json!([]));
+    let text = b"# Crane\n\nThe crane Quillwort lifts forty tons.\n";
+    for (name, hold) in [("a/crane.md", "?hold=true"), ("b.md", "?hold=true"), ("bad.pdf", "")] {
+        let bytes = if name == "bad.pdf" { b"%PDF-1.7 no".as_slice() } else { text };
+        let reply = put(&serving, &format!("files/{name}{hold}"), None, bytes);
+        assert_eq!(reply.status, 200, "{reply:?}");
+        if hold.is_empty() {
+            let failed = job(&serving, &reply)["failed"].clone();
+            assert_eq!(failed[0]["sent_as"], "bad.pdf", "{failed:#}");
+        }
+    }
+    let line = |file: &str, bytes: usize, in_base: bool| json!({"file": file, "bytes": bytes, "in_base": in_base});
+    let (crane, other) = (line("a/crane.md", text.len(), false), line("b.md", text.len(), false));
+    let sent = || serving.get(&format!("{BASE}/sent"), "").json();
+    assert_eq!(sent(), json!([crane, other, line("bad.pdf", 11, false)]));
+    let discard =
+        |file: &str| serving.request("DELETE", &format!("{BASE}/sent?file={file}"), &[], b"");
+    assert_eq!(discard("b.md").json(), other);
+    assert_eq!(discard("b.md").status, 404);
+    assert_eq!(discard("../docs/here.md").status, 400);
+    assert!(place.path("docs/here.md").exists() && !place.path("base.uploads/b.md").exists());
+    let index = |body: &Value| serving.post(&format!("{BASE}/index"), "", body);
+    let until = |reply: &Reply| {
+        let id = reply.json()["id"].as_u64().unwrap_or_else(|| panic!("{reply:?}"));
+        serving.until(&format!("{BASE}/jobs/{id}"), "", |job| job["stand"] == "done")
+    };
+    until(&index(&json!({"files": ["a/crane.md"]})));
+    assert_eq!(sent()[0], line("a/crane.md", text.len(), true));
+    let refused = discard("a/crane.md");
+    assert_eq!((refused.status, refused.json()["code"].as_str()), (409, Some("in-base")));
+    let files = serving.get(&format!("{BASE}/files"), "").json();
+    let called: Vec<_> = files
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| (file["name"].as_str().unwrap(), file["sent_as"].as_str()))
+        .collect();
+    assert_eq!(called, [("base.uploads/a/crane.md", Some("a/crane.md")), ("docs/here.md", None)]);
+    // It lay on the disk, and changed there.
+    place.write("docs/here.md", "# Here\n\nThe winch Varnsund stands here.\n");
+    assert_eq!(index(&json!({"known": ["docs/nothing.md"]})).status, 404);
+    until(&index(&json!({"known": ["docs/here.md"]})));
+    assert!(finds(&serving, "Varnsund") && !finds(&serving, "Hollowmere"));
+}
+
 fn bomb() -> Vec<u8> {
     archive(&[("zeros.txt", &vec![0; 40 << 20])])
 }
@@ -190,7 +242,8 @@ fn a_page_is_shown_as_people_see_it() {
     assert_eq!(first.status, 200, "{first:?}");
     assert!(
         first.head.contains("content-type: image/png")
-            && first.head.contains("page-points: 600 800"),
+            && first.head.contains("page-points: 600 800")
+            && first.head.contains("page-count: 2"),
         "{}",
         first.head
     );

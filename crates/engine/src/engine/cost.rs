@@ -59,12 +59,7 @@ impl Engine {
     /// What an estimate costs in US dollars, where the price is known.
     pub(crate) fn price_of_estimate(&self, estimate: &Estimate) -> Option<f64> {
         let prices = self.settings.prices_by_role();
-        let mut dollars = 0.0;
-        for (role, usage) in &estimate.by_role {
-            let (prompt, completion) = prices.get(role)?;
-            dollars +=
-                usage.prompt_tokens as f64 * prompt + usage.completion_tokens as f64 * completion;
-        }
-        Some(dollars / 1e6)
+        let costs = estimate.by_role.iter();
+        costs.map(|(role, usage)| Some(usage.priced(*prices.get(role)?))).sum()
     }
 }

@@ -24,8 +24,11 @@ enum ChildOutcome {
     Parsed(Parsed),
     /// Files were handed over on the way; what of them could not be.
     Unpacked(Vec<Problem>),
-    /// The picture was handed over on the way; points of the page.
-    Drawn((f32, f32)),
+    /// The picture was handed over on the way; points of the page, and how many there are.
+    Drawn {
+        points: (f32, f32),
+        pages: u32,
+    },
     Refused(ParseError),
 }
 
@@ -127,7 +130,7 @@ pub fn parse_child(arguments: &ParseChild) -> ExitCode {
         ChildTask::Draw { page, width } => {
             let drawn = pikerag_parse::draw(name, &bytes, page, width, &limits);
             drawn.and_then(|drawn| match parent.hand_over("page.png", &drawn.png) {
-                Ok(()) => Ok(ChildOutcome::Drawn(drawn.points)),
+                Ok(()) => Ok(ChildOutcome::Drawn { points: drawn.points, pages: drawn.pages }),
                 Err(hint) => Err(ParseError::Unsupported {
                     name: name.clone(),
                     seen: "a page whose picture is not taken".to_owned(),
@@ -220,7 +223,7 @@ impl SandboxedReader {
         }
     }
 
-    /// A page of a file as PNG, so many pixels wide, with its width and height in points.
+    /// A page of a file as PNG, so many pixels wide, with its width and height in points and the number of all pages.
     pub(crate) async fn draw(
         &self,
         name: &str,
@@ -231,7 +234,9 @@ impl SandboxedReader {
         let task = ChildTask::Draw { page, width };
         let drawn = self.ask_child(name, bytes, task, &mut png).await?;
         match (drawn, png) {
-            (ChildOutcome::Drawn(points), Some(png)) => Ok(PagePicture { png, points }),
+            (ChildOutcome::Drawn { points, pages }, Some(png)) => {
+                Ok(PagePicture { png, points, pages })
+            }
             _ => Err(no_parser("it did something else")),
         }
     }

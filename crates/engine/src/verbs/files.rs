@@ -10,6 +10,7 @@ use super::status::same;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::presence::Presence;
+use crate::uploads::Uploads;
 
 /// The files that a base is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -28,6 +29,9 @@ pub struct FileLine {
     /// Where it is, or was.
     #[schema(value_type = String)]
     pub path: PathBuf,
+    /// What it was called when it came over the wire; none for one that lay on this machine.
+    #[schema(required)]
+    pub sent_as: Option<String>,
     /// Whether it is there.
     pub on_disk: OnDisk,
     /// Documents in it.
@@ -69,7 +73,7 @@ impl Engine {
                 same_as.insert(name.clone(), others.collect());
             }
         }
-        let mut disk = names.disk();
+        let (mut disk, uploads) = (names.disk(), Uploads::beside(&self.settings().base));
         let mut files = Vec::new();
         for counts in base.file_counts().await? {
             let path = names.place(&counts.path);
@@ -79,6 +83,7 @@ impl Engine {
                     Presence::Gone => OnDisk::Gone,
                     Presence::Unclear(..) => OnDisk::Unclear,
                 },
+                sent_as: uploads.name_of(&path),
                 path,
                 documents: counts.documents,
                 chunks: counts.chunks,

@@ -1,10 +1,10 @@
 //! `runs`: what was asked, what happened, and what would have happened otherwise.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pikerag_coordinate::{Method, Overrides, Retrace, Weights};
 use pikerag_knowledge::{
-    Change, ChunkId, Event, ForkPoint, RunEvent, RunId, RunRecord, RunState, RunStore,
+    Change, ChunkId, Event, ForkPoint, Role, RunEvent, RunId, RunRecord, RunState, RunStore, Spent,
 };
 use pikerag_store::Base;
 use serde::Serialize;
@@ -25,6 +25,22 @@ pub struct RunSummary {
     pub run: RunRecord,
     /// Whether its process ended before it could say how the run ended.
     pub interrupted: bool,
+    /// What its calls come to.
+    pub usd: RunUsd,
+}
+
+/// US dollars of a run's calls, at the prices that are set now for the models that are set now.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct RunUsd {
+    /// All calls, whether made or read from the ledger; none where a role's price is not known.
+    #[schema(required)]
+    pub spent: Option<f64>,
+    /// Those that were really made; none where a role's price is not known.
+    #[schema(required)]
+    pub paid: Option<f64>,
+    /// Those that were really made, by role, as far as prices are known.
+    #[schema(value_type = BTreeMap<String, f64>)]
+    pub paid_by_role: BTreeMap<Role, f64>,
 }
 
 /// A run with all that happened in it.
@@ -100,7 +116,7 @@ impl Engine {
         // Runs of other callers are not seen, and do not count.
         let read = if self.sees_all() { limit } else { usize::MAX };
         let runs = base.runs(read).await?.into_iter().filter(|run| self.may_see(&run.filter));
-        Ok(runs.take(limit).map(summary).collect())
+        Ok(runs.take(limit).map(|run| self.summary(run)).collect())
     }
 
     /// One run, by its name or how that begins.
@@ -111,7 +127,7 @@ impl Engine {
         let base = self.base_in_part()?;
         let run = self.named(&base, name).await?;
         let events = base.run_events(&run.id).await?;
-        Ok(RunResponse { summary: summary(run), events })
+        Ok(RunResponse { summary: self.summary(run), events })
     }
 
     /// Walks a run again with recorded replies alone: no call is made, and every event has to come as it did. That
@@ -207,6 +223,28 @@ impl Engine {
         }
     }
 
+    fn summary(&self, run: RunRecord) -> RunSummary {
+        let interrupted = run.state == RunState::Running && !is_alive(run.process);
+        let (_, spent) = self.price_of(&run.cost.spent);
+        let (paid_by_role, paid) = self.price_of(&run.cost.paid);
+        let usd = RunUsd { spent, paid, paid_by_role };
+        RunSummary { run, interrupted, usd }
+    }
+
+    /// US dollars by role, as far as prices are known, and of all where each is.
+    fn price_of(&self, spent: &Spent) -> (BTreeMap<Role, f64>, Option<f64>) {
+        let prices = self.settings().prices_by_role();
+        let by_role: BTreeMap<Role, f64> = spent
+            .by_role
+            .iter()
+            .filter_map(|(role, (_, used))| Some((*role, used.priced(*prices.get(role)?))))
+            .collect();
+        // Nothing spent and nothing known: then nothing can be said.
+        let is_known = !prices.is_empty() && by_role.len() == spent.by_role.len();
+        let all = is_known.then(|| by_role.values().sum());
+        (by_role, all)
+    }
+
     fn asking_again<'a>(&self, run: &'a RunRecord, retrace: Retrace) -> Result<Asking<'a>> {
         let (question, filter) = (&run.question, &run.filter);
         let (method, tags) = (self.method_of(run)?, self.weights_of(run)?.tags);
@@ -250,11 +288,6 @@ impl Engine {
         }
         Ok(run.method.parse::<Method>()?.with(&set))
     }
-}
-
-fn summary(run: RunRecord) -> RunSummary {
-    let interrupted = run.state == RunState::Running && !is_alive(run.process);
-    RunSummary { run, interrupted }
 }
 
 fn context(run: &RunRecord) -> BTreeSet<ChunkId> {

@@ -168,6 +168,13 @@ pub struct Usage {
     pub completion_tokens: u64,
 }
 
+impl Usage {
+    /// What it comes to, where a million tokens of prompts and of replies cost so much.
+    pub fn priced(&self, (prompt, reply): (f64, f64)) -> f64 {
+        (self.prompt_tokens as f64 * prompt + self.completion_tokens as f64 * reply) / 1e6
+    }
+}
+
 impl AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
         self.prompt_tokens += other.prompt_tokens;

@@ -64,18 +64,18 @@ pub(crate) struct Uploading {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Uploaded {
     /// As it was called.
-    file: String,
+    pub(super) file: String,
     /// Bytes of it that are there.
-    held: u64,
+    pub(super) held: u64,
     /// Whether it is whole, and in its place.
-    is_whole: bool,
+    pub(super) is_whole: bool,
     /// The job that indexes it.
     #[schema(required)]
-    job: Option<u64>,
+    pub(super) job: Option<u64>,
     /// Of an archive: the files that it held.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    unpacked: Option<UnpackResponse>,
+    pub(super) unpacked: Option<UnpackResponse>,
 }
 
 /// Brings a file in, in place of its older version: its bytes are the body. In pieces with `Content-Range: bytes FROM-TO/WHOLE`,
@@ -156,7 +156,7 @@ fn range(headers: &HeaderMap) -> Result<Option<(u64, u64, u64)>, Problem> {
     read().map(Some).ok_or_else(bad)
 }
 
-fn uploads_of(engine: &Engine) -> Uploads {
+pub(super) fn uploads_of(engine: &Engine) -> Uploads {
     Uploads::beside(&engine.settings().base)
 }
 
@@ -165,31 +165,17 @@ fn uploads_of(engine: &Engine) -> Uploads {
 #[into_params(parameter_in = Query)]
 pub(crate) struct WhichUpload {
     /// As it was called when it was sent.
-    file: String,
-}
-
-/// How much of a file is there that has not come whole: where it goes on.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/uploads", tag = "files", params(("base" = String, Path), WhichUpload),
-    responses((status = 200, body = Uploaded), (status = 400, body = Problem)))]
-pub(crate) async fn uploaded(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
-    Query(WhichUpload { file }): Query<WhichUpload>,
-) -> Result<Json<Uploaded>, Problem> {
-    let engine = app.whole_base(&caller, &base)?;
-    let uploads = uploads_of(&engine);
-    let held = uploads.held(&file)?;
-    let is_whole = held == 0 && uploads.place(&file)?.is_file();
-    Ok(Json(Uploaded { file, held, is_whole, job: None, unpacked: None }))
+    pub(super) file: String,
 }
 
 /// What is to be indexed.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct IndexBody {
-    /// Files that were sent, by their names; all, if none.
+    /// Files that were sent, by their names; all, if neither they nor `known` name any.
     files: Vec<String>,
+    /// Files of the base by the names that it calls them: those too that lie on the server's disk and were not sent.
+    known: Vec<String>,
     /// Whether what models refused before is asked again.
     retry_refused: bool,
     /// Whether files are read again though they are as they were: a program that helps to read them came.
@@ -203,10 +189,10 @@ pub(crate) async fn index(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
-    JsonBody(IndexBody { files, retry_refused, reread }): JsonBody<IndexBody>,
+    JsonBody(IndexBody { files, known, retry_refused, reread }): JsonBody<IndexBody>,
 ) -> Result<(StatusCode, Json<Job>), Problem> {
     let engine = app.whole_base(&caller, &base)?;
-    let paths = places(&engine, &files)?;
+    let paths = places(&engine, &files, &known).await?;
     if reread {
         engine.read_again(&paths).await?;
     }
@@ -215,12 +201,27 @@ pub(crate) async fn index(
     Ok((StatusCode::ACCEPTED, Json(job)))
 }
 
-fn places(engine: &Engine, files: &[String]) -> Result<Vec<PathBuf>, Problem> {
+async fn places(
+    engine: &Engine,
+    files: &[String],
+    known: &[String],
+) -> Result<Vec<PathBuf>, Problem> {
     let uploads = uploads_of(engine);
-    if files.is_empty() {
+    if files.is_empty() && known.is_empty() {
         return Ok(vec![uploads.folder().to_owned()]);
     }
-    files.iter().map(|file| Ok(uploads.place(file)?)).collect()
+    let mut paths = Vec::new();
+    for file in files {
+        paths.push(uploads.place(file)?);
+    }
+    if !known.is_empty() {
+        let held = engine.files().await?.files;
+        for name in known {
+            let file = held.iter().find(|file| file.name == *name);
+            paths.push(file.ok_or_else(|| no_such("file", name))?.path.clone());
+        }
+    }
+    Ok(paths)
 }
 
 /// What indexing would take of what was sent and waits: counted, nothing is called.
@@ -230,10 +231,10 @@ pub(crate) async fn estimate(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
-    JsonBody(IndexBody { files, .. }): JsonBody<IndexBody>,
+    JsonBody(IndexBody { files, known, .. }): JsonBody<IndexBody>,
 ) -> Result<Json<EstimateResponse>, Problem> {
     let engine = app.whole_base(&caller, &base)?;
-    let paths = places(&engine, &files)?;
+    let paths = places(&engine, &files, &known).await?;
     let request = EstimateRequest { paths, with: Vec::new(), without: Vec::new(), chunking: None };
     // What counts reads files, and cannot be handed from thread to thread.
     let runtime = Handle::current();

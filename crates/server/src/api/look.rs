@@ -115,7 +115,7 @@ fn usual_width() -> u32 {
 }
 
 /// A page of a PDF as a picture. `page-points` says how many points wide and high the page is: the rectangles of passages and
-/// citations count in these, from the upper left corner.
+/// citations count in these, from the upper left corner; `page-count` says how many pages there are.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/sources/{source}/pages/{page}", tag = "look",
     params(("base" = String, Path), ("source" = String, Path), ("page" = u32, Path, minimum = 1), Drawing),
     responses((status = 200, body = Vec<u8>, content_type = "image/png"), (status = 404, body = Problem), (status = 422, body = Problem)))]
@@ -132,6 +132,7 @@ pub(crate) async fn page(
     let mut response = Bytes::from(drawn.png).into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("image/png"));
+    headers.insert("page-count", drawn.pages.into());
     if let Ok(points) = HeaderValue::from_str(&points) {
         headers.insert("page-points", points);
     }

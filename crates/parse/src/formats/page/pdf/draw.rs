@@ -17,13 +17,9 @@ const LONGEST: f32 = 6000.0;
 /// Page `number`, from 1, as a PNG that is about `width` pixels wide.
 pub(crate) fn draw(input: &Input<'_>, number: u32, width: u32) -> Result<PagePicture, ParseError> {
     let pdf = Pdf::new(input.bytes.to_vec()).map_err(|error| refused(input, error))?;
-    let place = (number as usize).checked_sub(1);
+    let (place, pages) = ((number as usize).checked_sub(1), pdf.pages().len() as u32);
     let Some(page) = place.and_then(|place| pdf.pages().get(place)) else {
-        return Err(ParseError::NoPage {
-            name: input.name.to_owned(),
-            page: number,
-            pages: pdf.pages().len() as u32,
-        });
+        return Err(ParseError::NoPage { name: input.name.to_owned(), page: number, pages });
     };
     let broken = || input.malformed("PDF", format!("page {number} cannot be drawn"));
     let (points_wide, points_high) = page.render_dimensions();
@@ -41,7 +37,7 @@ pub(crate) fn draw(input: &Input<'_>, number: u32, width: u32) -> Result<PagePic
         render(page, &cache, &how, &RenderSettings::default(), &pixels).into_png()
     }));
     match drawn {
-        Ok(Ok(png)) => Ok(PagePicture { png, points: (points_wide, points_high) }),
+        Ok(Ok(png)) => Ok(PagePicture { png, points: (points_wide, points_high), pages }),
         _ => Err(broken()),
     }
 }
