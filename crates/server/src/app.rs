@@ -233,7 +233,10 @@ impl Shared {
 
     /// Where a passage is shown, for people and programs outside.
     pub(crate) fn permalink(&self, base: &str, chunk: impl std::fmt::Display) -> String {
-        let local = || format!("http://{}", self.address);
+        let local = || match self.address.ip().is_unspecified() {
+            true => format!("http://localhost:{}", self.address.port()),
+            false => format!("http://{}", self.address),
+        };
         let begin = self.settings.public_url.clone().unwrap_or_else(local);
         format!("{begin}/passages/{base}/{chunk}")
     }

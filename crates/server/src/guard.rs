@@ -15,6 +15,7 @@ use tracing::field::Empty;
 use tracing::{Instrument, Span, info_span};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
+use crate::api::passages;
 use crate::app::{App, Caller};
 use crate::audit::Entry;
 use crate::problem::{Fault, Problem};
@@ -34,7 +35,8 @@ pub(crate) async fn guard(
             let status = problem.status().as_u16();
             counted.end(status);
             audit(&app, scope, &Entry { key: "-", method: method.as_str(), path: &path, status });
-            return problem.into_response();
+            let instead = if status == 401 { passages::on_the_page(&request) } else { None };
+            return instead.unwrap_or_else(|| problem.into_response());
         }
     };
     request.extensions_mut().insert(caller.clone());

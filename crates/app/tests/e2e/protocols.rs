@@ -83,6 +83,30 @@ fn a_stream_is_what_clients_of_openai_read() {
 }
 
 /// As the documents of Ollama and Dify have it.
+/// Links carry no key: a browser is sent to the page, which asks for one; a program is told that one is lacking.
+#[test]
+fn a_link_to_a_passage_leads_a_person_to_the_page() {
+    let papers = place();
+    let key = papers.key("reader", &[]);
+    let serving = papers.serve(&["--offline"]);
+    let found = serving.post("/api/v1/bases/default/search", &key, &json!({"query": "crane"}));
+    let chunk = found.json()["hits"][0]["chunk"]["id"].as_str().unwrap().to_owned();
+    let path = format!("/passages/default/{chunk}");
+    let browser = serving.request("GET", &path, &[("Accept", "text/html,*/*;q=0.8")], b"");
+    let to = format!("location: /#/knowledge/default/passages/{chunk}\r\n");
+    assert!(browser.status == 303 && browser.head.contains(&to), "{browser:?}");
+    assert!(browser.text.is_empty(), "{browser:?}");
+    let program = serving.request("GET", &path, &[("Accept", "*/*")], b"");
+    assert_eq!((program.status, program.json()["code"].as_str()), (401, Some("no-key")));
+    let elsewhere = [("Accept", "text/html")];
+    assert_eq!(serving.request("GET", "/api/v1/bases", &elsewhere, b"").status, 401);
+    let read = serving.get(&path, &key);
+    assert!(
+        read.status == 200 && read.text.contains(&format!("/#/knowledge/default/passages/{chunk}")),
+        "{read:?}"
+    );
+}
+
 #[test]
 fn ollama_and_dify_get_what_they_ask_for() {
     let papers = place();

@@ -11,6 +11,7 @@ mod recall;
 mod scheme;
 mod summarize;
 mod things;
+mod why;
 mod wording;
 mod words;
 
@@ -29,6 +30,7 @@ use self::predict::Ahead;
 use self::recall::Recall;
 pub use self::recall::VerifiedUse;
 use self::scheme::steps;
+use self::why::Why;
 use self::wording::Tongue;
 use crate::decompose::inquiry::{Form, Inquiry, Source, inquire};
 use crate::methods::adaptive;
@@ -69,10 +71,13 @@ pub async fn solve(
     };
     let evidence = Evidence::gather(ports, question).await?;
     let recall = Recall::of(ports, question, &evidence.found).await?;
+    let tongue = Tongue::of(question.query());
     let anew = if params.class.is_some() || params.level.is_some() {
-        Some("a class was asked for")
+        Some(tongue.say("a class was asked for", "指定了类别"))
     } else {
-        evidence.understood().map(|_| "records answer it, and cost no call")
+        let costs_nothing =
+            tongue.say("records answer it, and cost no call", "记录即可回答，无需调用模型");
+        evidence.understood().map(|_| costs_nothing)
     };
     if let Some(answer) = recall.taken(ports, run, anew).await? {
         return Ok(answer);
@@ -92,12 +97,14 @@ async fn routed(
     recall: &Recall,
 ) -> Result<Answer, SolveError> {
     let verdict = verdict(ports, run, question, evidence, params, recall).await?;
-    let mut because = verdict.reasons.join("; ");
+    let tongue = Tongue::of(question.query());
+    let mut because = verdict.reasons.join(tongue.comma());
     let mut class = run.classified(verdict.class, verdict.by, verdict.reasons)?;
     let asked = class;
     for round in 1..=ROUNDS {
         Span::current().record("class", class.as_str());
-        run.push(Event::Planned { round, because, steps: steps(ports, class, evidence) });
+        let steps = steps(ports, tongue, class, evidence);
+        run.push(Event::Planned { round, because, steps });
         match answered(ports, run, question, params, class, evidence).await? {
             Outcome::Answered(answer) => return Ok(of_class(answer, class)),
             Outcome::Nothing(why, Some(next)) if round < ROUNDS => {
@@ -155,25 +162,29 @@ async fn verdict(
     params: Params,
     recall: &Recall,
 ) -> Result<Verdict, SolveError> {
-    let by_asker = |class, reason: &str| Verdict {
+    let tongue = Tongue::of(question.query());
+    let by_asker = |class, why: Why| Verdict {
         class,
         by: ClassifiedBy::Asker,
-        reasons: vec![reason.to_owned()],
+        reasons: vec![why.told(tongue)],
     };
     if let Some(class) = params.class {
-        return Ok(by_asker(class, "whoever asked said so"));
+        return Ok(by_asker(class, Why::AskerSaysSo));
     }
-    match params.level {
-        Some(Level::L1) => return Ok(by_asker(TaskClass::Factual, "level L1 was asked for")),
-        Some(Level::L3) => return Ok(by_asker(TaskClass::Predictive, "level L3 was asked for")),
-        Some(Level::L4) => return Ok(by_asker(TaskClass::Creative, "level L4 was asked for")),
-        Some(Level::L2) | None => {}
+    let only = match params.level {
+        Some(Level::L1) => Some(TaskClass::Factual),
+        Some(Level::L3) => Some(TaskClass::Predictive),
+        Some(Level::L4) => Some(TaskClass::Creative),
+        Some(Level::L2) | None => None,
+    };
+    if let Some(class) = only {
+        return Ok(by_asker(class, Why::LevelIsAskedFor(class.level())));
     }
     let told = classify(ports, run, question, evidence, params.classify, recall).await?;
     // Of the classes of L2, bridging takes any question.
     Ok(match params.level {
         Some(level) if told.class.level() != level => {
-            by_asker(TaskClass::Bridging, "level L2 was asked for")
+            by_asker(TaskClass::Bridging, Why::LevelIsAskedFor(level))
         }
         _ => told,
     })
@@ -189,8 +200,9 @@ async fn answered(
 ) -> Result<Outcome, SolveError> {
     let is_read =
         matches!(class, TaskClass::Factual | TaskClass::Bridging | TaskClass::Comparative);
+    let tongue = Tongue::of(question.query());
     if is_read && let Some(why) = evidence.lacks(params.coverage) {
-        return Ok(Outcome::Nothing(insufficient(question, &why), None));
+        return Ok(Outcome::Nothing(insufficient(tongue, &why.told(tongue)), None));
     }
     match class {
         TaskClass::Factual => listed_or_read(ports, run, question, params, evidence).await,
@@ -202,15 +214,16 @@ async fn answered(
             let Some((collection, inquiry)) =
                 understood(ports, run, question, evidence, false).await?
             else {
-                return Ok(Outcome::Nothing(not_understood(evidence), Some(TaskClass::Bridging)));
+                let why = not_understood(evidence).told(tongue);
+                return Ok(Outcome::Nothing(why, Some(TaskClass::Bridging)));
             };
             collection.tell(run);
             match figures::answer(ports, run, question, collection, &inquiry).await? {
                 Some(answer) => Ok(Outcome::Answered(answer)),
-                None => Ok(Outcome::Nothing(
-                    "no record tells of what is asked, so the documents are read".to_owned(),
-                    Some(TaskClass::Bridging),
-                )),
+                None => {
+                    let why = Why::NoRecordTellsIt.told(tongue);
+                    Ok(Outcome::Nothing(why, Some(TaskClass::Bridging)))
+                }
             }
         }
         TaskClass::Predictive => predicted(ports, run, question, evidence).await,
@@ -244,19 +257,15 @@ async fn read(
     let mut answer = adaptive::solve(ports, run, question, params.reading).await?;
     if params.unsettled == Unsettled::Refused && !answer.refused && !answer.missing.is_empty() {
         answer.refused = true;
-        let likeliest = format!(
-            "{}: {}",
-            Tongue::of(question.query()).say("most likely", "最有可能"),
-            answer.text
-        );
-        answer.text = insufficient(question, &likeliest);
+        let tongue = Tongue::of(question.query());
+        let likeliest = format!("{}: {}", tongue.say("most likely", "最有可能"), answer.text);
+        answer.text = insufficient(tongue, &likeliest);
     }
     Ok(Outcome::Answered(answer))
 }
 
 /// That the documents do not tell, and why.
-fn insufficient(question: &Question, why: &str) -> String {
-    let tongue = Tongue::of(question.query());
+fn insufficient(tongue: Tongue, why: &str) -> String {
     format!("{} ({why})", tongue.say("Insufficient information.", "信息不足。"))
 }
 
@@ -358,14 +367,13 @@ fn quarter_start(month: &str) -> Option<String> {
     Some(format!("{year}-{:02}-01", month.saturating_sub(1) / 3 * 3 + 1))
 }
 
-fn not_understood(evidence: &Evidence) -> String {
+fn not_understood(evidence: &Evidence) -> Why {
     match evidence.collection() {
-        Some((collection, inquiry)) if !inquiry.unexplained.is_empty() => format!(
-            "no record under `{}` says anything of {}, so the documents are read",
-            collection.schema.name,
-            inquiry.unexplained.join(", ")
-        ),
-        _ => "there are no records of what is asked, so the documents are read".to_owned(),
+        Some((collection, inquiry)) if !inquiry.unexplained.is_empty() => Why::NoRecordSpeaksOf {
+            schema: collection.schema.name.clone(),
+            words: inquiry.unexplained.clone(),
+        },
+        _ => Why::NoRecordsOfIt,
     }
 }
 

@@ -1,8 +1,9 @@
 //! A passage as a page that people can look at: what citations link to.
 
 use axum::Extension;
-use axum::extract::State;
-use axum::response::Html;
+use axum::extract::{Request, State};
+use axum::http::header;
+use axum::response::{Html, IntoResponse, Redirect, Response};
 use pikerag_engine::knowledge::ChunkId;
 
 use super::look::no_such;
@@ -22,16 +23,30 @@ pub(crate) async fn passage(
     let id: ChunkId = chunk.parse().map_err(|_| no_such("chunk", &chunk))?;
     let chunk = engine.chunk(id).await?;
     let page = chunk.page.map(|page| format!(", p. {page}")).unwrap_or_default();
+    let whole = format!("/#/knowledge/{base}/passages/{id}");
     Ok(Html(format!(
         "<!doctype html><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>{title}</title><style>body{{font:1.05rem/1.55 system-ui,sans-serif;max-width:46rem;margin:2rem auto;\
          padding:0 1rem;color-scheme:light dark}}pre{{white-space:pre-wrap;font:inherit}}small{{opacity:.7}}</style>\
-         <h1>{title}</h1><p><small>{uri}{page}</small></p><pre>{text}</pre>\n",
+         <h1>{title}</h1><p><small><a href=\"{whole}\">{uri}{page}</a></small></p><pre>{text}</pre>\n",
+        whole = escaped(&whole),
         title = escaped(&chunk.full_title()),
         uri = escaped(&chunk.uri),
         page = escaped(&page),
         text = escaped(&chunk.text),
     )))
+}
+
+/// Where a person is sent who follows a link to a passage and has no key with them, as links have none: the page asks for one, and
+/// shows the passage in its document. None for a program.
+pub(crate) fn on_the_page(request: &Request) -> Option<Response> {
+    let rest = request.uri().path().strip_prefix("/passages/")?;
+    let (base, chunk) = rest.split_once('/')?;
+    let accepted = request.headers().get(header::ACCEPT)?.to_str().ok()?;
+    let is_read =
+        accepted.contains("text/html") && request.headers().get(header::AUTHORIZATION).is_none();
+    // As they stood in the address: nothing is unpacked.
+    is_read.then(|| Redirect::to(&format!("/#/knowledge/{base}/passages/{chunk}")).into_response())
 }
 
 /// Text as HTML that says the same and does nothing.

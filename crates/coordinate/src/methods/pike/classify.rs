@@ -10,6 +10,8 @@ use serde_json::json;
 
 use super::recall::Recall;
 use super::things::compared;
+use super::why::Why;
+use super::wording::Tongue;
 use super::words;
 use crate::candidates::fetch;
 use crate::decompose::inquiry::{Cues, Form, Inquiry, Source, Wish, by_rules};
@@ -128,11 +130,9 @@ impl Evidence {
 
     /// Why no passage can tell what is asked, by the share of its terms that one has to hold; `None` where one may, or records
     /// are of it, or words say nothing.
-    pub(super) fn lacks(&self, coverage: f64) -> Option<String> {
+    pub(super) fn lacks(&self, coverage: f64) -> Option<Why> {
         let is_told = coverage <= self.direct || self.is_foreign || self.understood().is_some();
-        (!is_told).then(|| {
-            format!("the best passage holds {:.0} % of the question's words", 100.0 * self.direct)
-        })
+        (!is_told).then_some(Why::TooLittleIsTold { percent: 100.0 * self.direct })
     }
 
     /// Whether what is asked for lies within the days of the records.
@@ -225,7 +225,7 @@ pub(super) async fn classify(
     classifier: Classifier,
     recall: &Recall,
 ) -> Result<Verdict, SolveError> {
-    let (class, reasons, is_torn) = rules(question.query(), evidence);
+    let (class, why, is_torn) = rules(question.query(), evidence);
     if classifier == Classifier::Auto
         && let Some((class, reason)) = recall.class(is_torn)
     {
@@ -245,97 +245,91 @@ pub(super) async fn classify(
             return Ok(Verdict { class: said.class, by: ClassifiedBy::Model, reasons });
         }
     }
+    let tongue = Tongue::of(question.query());
+    let reasons = why.iter().map(|why| why.told(tongue)).collect();
     Ok(Verdict { class, by: ClassifiedBy::Rules, reasons })
 }
 
 /// The class by rules, why, and whether the rules are torn.
-fn rules(question: &str, evidence: &Evidence) -> (TaskClass, Vec<String>, bool) {
-    let mut reasons = Vec::new();
+fn rules(question: &str, evidence: &Evidence) -> (TaskClass, Vec<Why>, bool) {
+    let mut why = Vec::new();
     let understood = evidence.understood();
     if words::asks_for_ideas(question) {
-        reasons.push("its words ask for something new".to_owned());
+        why.push(Why::AsksForIdeas);
         // `Which ideas does the report propose?` is read.
         let is_read = words::asks_for_a_summary(question) || understood.is_some();
-        return (TaskClass::Creative, reasons, is_read);
+        return (TaskClass::Creative, why, is_read);
     }
     let compares = words::compares(question);
     if 2 <= evidence.things.len() && words::asks_of_two(question) {
-        reasons.push(format!("it puts side by side: {}", evidence.things.join(" | ")));
-        return (TaskClass::Comparative, reasons, false);
+        why.push(Why::AsksOf { things: evidence.things.clone() });
+        return (TaskClass::Comparative, why, false);
     }
     if let Some((collection, inquiry)) = understood {
-        let (schema, count) = (&collection.schema.name, collection.unified.frame.things.len());
+        let (schema, count) =
+            (collection.schema.name.clone(), collection.unified.frame.things.len());
         match &inquiry.form {
             Form::Series { .. } | Form::Kinds { .. } if evidence.has_happened() => {
-                reasons.push("its words ask for what is to come".to_owned());
-                reasons.push(format!("the records under `{schema}` reach that time already"));
-                return (TaskClass::Quantitative, reasons, false);
+                why.push(Why::AsksWhatIsToCome);
+                why.push(Why::RecordsReachIt { schema });
+                return (TaskClass::Quantitative, why, false);
             }
             Form::Series { .. } | Form::Kinds { .. } => {
-                reasons.push("its words ask for what is to come".to_owned());
-                let days = evidence
-                    .days
-                    .as_ref()
-                    .map_or_else(String::new, |(_, last)| format!(", the last of {last}"));
-                reasons.push(format!("{count} things under `{schema}` can be carried on{days}"));
-                return (TaskClass::Predictive, reasons, false);
+                why.push(Why::AsksWhatIsToCome);
+                let last = evidence.days.as_ref().map(|(_, last)| last.clone());
+                why.push(Why::CanBeCarriedOn { count, schema, last });
+                return (TaskClass::Predictive, why, false);
             }
             Form::List if is_one_list(collection) => {
-                reasons.push(format!(
-                    "one document lists what it asks for, as records under `{schema}`"
-                ));
-                return (TaskClass::Factual, reasons, false);
+                why.push(Why::OneListTells { schema });
+                return (TaskClass::Factual, why, false);
             }
             Form::Figures | Form::List => {
-                reasons.push(match inquiry.form {
-                    Form::List => "its words ask which ones there are".to_owned(),
-                    _ => "its words ask for a figure".to_owned(),
+                why.push(match inquiry.form {
+                    Form::List => Why::AsksWhichOnes,
+                    _ => Why::AsksForAFigure,
                 });
-                reasons.push(format!("it has to be worked out of {count} things under `{schema}`"));
-                return (TaskClass::Quantitative, reasons, false);
+                why.push(Why::HasToBeWorkedOut { count, schema });
+                return (TaskClass::Quantitative, why, false);
             }
         }
     }
     if words::looks_ahead(question) && evidence.cues.ahead.is_some() {
-        reasons.push("its words ask for what is to come".to_owned());
-        reasons.push("no records that could be carried on fit all of its words".to_owned());
-        return (TaskClass::Predictive, reasons, true);
+        why.push(Why::AsksWhatIsToCome);
+        why.push(Why::NoneCanBeCarriedOn);
+        return (TaskClass::Predictive, why, true);
     }
     if words::asks_for_a_summary(question) {
-        reasons.push("its words ask for much in few words".to_owned());
-        return (TaskClass::Summarizing, reasons, compares);
+        why.push(Why::AsksForASummary);
+        return (TaskClass::Summarizing, why, compares);
     }
     if compares {
-        reasons.push("its words compare".to_owned());
-        return (TaskClass::Comparative, reasons, true);
+        why.push(Why::Compares);
+        return (TaskClass::Comparative, why, true);
     }
     let is_torn = match evidence.collection() {
         Some((collection, inquiry)) => {
-            reasons.push(format!(
-                "no record under `{}` says anything of: {}",
-                collection.schema.name,
-                inquiry.unexplained.join(", ")
-            ));
+            why.push(Why::NothingIsSaidOf {
+                schema: collection.schema.name.clone(),
+                words: inquiry.unexplained.clone(),
+            });
             true
         }
         None => false,
     };
-    let share = 100.0 * evidence.direct;
+    let best = Why::BestPassageHolds { percent: 100.0 * evidence.direct };
     let is_chain = words::is_chain(question);
     // Which ones there are, where no passage is about them: they have to be put together.
     let is_list = matches!(evidence.cues.wish, Some(Wish::List(_)));
     let is_scattered = is_list && evidence.direct < NOTHING && !evidence.is_foreign;
     if is_chain || is_scattered || (LONG <= evidence.terms && evidence.direct < DIRECT) {
-        reasons.push(match is_chain {
-            true => "one thing in it is named by another".to_owned(),
-            false => "no single passage holds most of it".to_owned(),
-        });
-        reasons.push(format!("the best passage holds {share:.0} % of its words"));
-        return (TaskClass::Bridging, reasons, is_torn);
+        why.push(if is_chain { Why::IsAChain } else { Why::IsScattered });
+        why.push(best);
+        return (TaskClass::Bridging, why, is_torn);
     }
-    reasons.push("its words ask for something that the documents may tell".to_owned());
-    reasons.push(format!("the best passage holds {share:.0} % of its words"));
-    (TaskClass::Factual, reasons, is_torn)
+    why.push(Why::MayBeTold);
+    why.push(best);
+    (TaskClass::Factual, why, is_torn)
 }
 
 /// Whether one document lists all the records, as a table does.

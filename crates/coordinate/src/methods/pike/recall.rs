@@ -10,6 +10,7 @@ use pikerag_knowledge::{
 use pikerag_organize::unify::folded;
 use serde::{Deserialize, Serialize};
 
+use super::wording::Tongue;
 use crate::ports::{Ports, SolveError};
 use crate::recall::{alike, is_same, numbers, said, shared_terms};
 use crate::run::Run;
@@ -29,8 +30,9 @@ pub enum VerifiedUse {
 }
 
 /// What is known of the question from people.
-#[derive(Default)]
 pub(super) struct Recall {
+    /// The language of the question.
+    tongue: Tongue,
     /// The latest that was said of it.
     latest: Option<(KeptVerified, usize)>,
     /// The class of a right answer to a question much like it.
@@ -60,7 +62,12 @@ impl Recall {
             }
             None => None,
         };
-        Ok(Self { latest, class_of_like: like.map(|(_, class, question)| (class, question)) })
+        let tongue = Tongue::of(query);
+        Ok(Self {
+            tongue,
+            latest,
+            class_of_like: like.map(|(_, class, question)| (class, question)),
+        })
     }
 
     /// The class that a person has accepted: of this question while its passages are what they were, or of one like it
@@ -71,11 +78,20 @@ impl Recall {
             && kept.verified.holds().is_some()
             && !kept.is_stale()
         {
-            let reason = format!("{who} has verified an answer to it as such a question");
+            let reason = match self.tongue {
+                Tongue::English => {
+                    format!("{who} has verified an answer to it as such a question")
+                }
+                Tongue::Chinese => format!("{who} 核实过对它的回答，当时即属此类"),
+            };
             return Some((*class, reason));
         }
         let (class, question) = self.class_of_like.as_ref().filter(|_| is_torn)?;
-        Some((*class, format!("so is `{question}`, whose answer was verified")))
+        let reason = match self.tongue {
+            Tongue::English => format!("so is `{question}`, whose answer was verified"),
+            Tongue::Chinese => format!("与已核实的 `{question}` 同类"),
+        };
+        Some((*class, reason))
     }
 
     /// The verified answer, where it can be taken: nothing asks for another (`anew`), the question was read and not reckoned
@@ -92,13 +108,21 @@ impl Recall {
         let is_read =
             matches!(verified.class, None | Some(TaskClass::Factual | TaskClass::Bridging));
         let why_not = if verified.holds().is_none() {
-            "that answer was rejected".to_owned()
+            self.tongue.say("that answer was rejected", "那个回答已被否定").to_owned()
         } else if kept.is_stale() {
-            format!("what it rests on has changed: {}", kept.changed.join(", "))
+            let changed = kept.changed.join(self.tongue.say(", ", "、"));
+            match self.tongue {
+                Tongue::English => format!("what it rests on has changed: {changed}"),
+                Tongue::Chinese => format!("它所依据的内容已改变：{changed}"),
+            }
         } else if 0 < *newer {
-            format!("{newer} of the best passages are new since")
+            match self.tongue {
+                Tongue::English => format!("{newer} of the best passages are new since"),
+                Tongue::Chinese => format!("最相符的段落中有 {newer} 个是此后新增的"),
+            }
         } else if !is_read {
-            "it was worked out, and is worked out anew".to_owned()
+            let say = "it was worked out, and is worked out anew";
+            self.tongue.say(say, "它是计算得出的，现重新计算").to_owned()
         } else {
             anew.unwrap_or_default().to_owned()
         };
@@ -108,8 +132,11 @@ impl Recall {
             question: verified.question.clone(),
             by: verified.by.clone(),
             because: match is_taken {
-                true => "the documents have nothing new to say: it is the answer".to_owned(),
-                false => format!("answered anew: {why_not}"),
+                true => {
+                    let nothing_new = "the documents have nothing new to say: it is the answer";
+                    self.tongue.say(nothing_new, "文档没有新的内容：以此作答").to_owned()
+                }
+                false => format!("{}{why_not}", self.tongue.say("answered anew: ", "重新作答：")),
             },
         });
         match verified.holds().filter(|_| is_taken) {
