@@ -31,6 +31,8 @@ const candidates = ["c1", "c3", "c2", "c1"].map((id, place) => ({
   score: 0.9 - 0.2 * place, parts: place === 0 ? { words: 0.5, meaning: 0.4 } : {},
 }));
 
+const USD = { spent: 0.0042, paid: 0.0042, paid_by_role: { propose: 0.0012, answer: 0.003 } };
+
 const answerOf = (more = {}) => ({
   text: `It is replaced below 6 mm [1], as the oil [2]. [3] ${HOSTILE}`, rationale: "Read **step by step**.", refused: false, written_by: { kind: "language_model", model: "stub" }, citations,
   context: { chunks: [{ hop: 1, chunk }] }, trace: [], spent: { by_role: { propose: [2, { prompt_tokens: 800, completion_tokens: 100 }], answer: [1, { prompt_tokens: 700, completion_tokens: 30 }] } }, ...more,
@@ -138,8 +140,8 @@ export function answersOf() {
       const worked = Object.entries(WORKED).find(([name]) => question.includes(name))?.[1];
       const refused = question.includes("refuse") ? { refused: true, text: "The documents do not tell the colour.", citations: [], rationale: "" } : {};
       const answer = answerOf({ ...(worked ? { worked } : {}), ...(question.includes("missing") ? { missing: ["the price"] } : {}), ...refused });
-      kept.set(run, { id: run, method, question: { id: "asked", text: stated }, state: "answered", started: 1, ended: 1500, cost: { spent: answer.spent, paid: answer.spent }, answer, error: null, forked, parameters: {}, process: 1, interrupted: false, events });
-      send("answer", { run, is_kept: true, question: stated, method, answer, notices: [{ notice: "no-embedder", made_by: "x" }], links: [] });
+      kept.set(run, { id: run, method, question: { id: "asked", text: stated }, state: "answered", started: 1, ended: 1500, cost: { spent: answer.spent, paid: answer.spent }, usd: USD, answer, error: null, forked, parameters: {}, process: 1, interrupted: false, events });
+      send("answer", { run, is_kept: true, question: stated, method, answer, usd: USD, notices: [{ notice: "no-embedder", made_by: "x" }], links: [] });
     }
     response.end();
   }
@@ -186,9 +188,10 @@ export function answersOf() {
     const first = one === page ? [{ ...page, id: "c0", page: 1, boxes: [], headings: ["Pump"], text: "Cover", span: { start: 90, end: 95 } }] : [];
     answers[`GET /api/v1/bases/default/sources/${one.source}`] = { source: { id: one.source, uri: one.uri, title: one.title, media_type, hash: "", language: null, metadata: {} }, chunks: [...first, one] };
   }
-  for (const number of [1, 2]) {
+  // The last of them has no text.
+  for (const number of [1, 2, 3]) {
     answers[`GET /api/v1/bases/default/sources/s3/pages/${number}`] = (_, response) => {
-      response.writeHead(200, { "content-type": "image/png", "page-points": "600 800" });
+      response.writeHead(200, { "content-type": "image/png", "page-points": "600 800", "page-count": "3" });
       response.end(png());
     };
   }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { answersOf } from "./ask-answers.mjs";
+import { sources } from "./ask-sources.mjs";
 import { DESKTOP, PHONE, accessibility, becomes, launch, open } from "./browser.mjs";
 import { baseFolder, startServer } from "./real.mjs";
 import { serve } from "./serve.mjs";
@@ -23,7 +24,6 @@ async function shoot(page, name, options = {}) {
 
 /** Nothing was refused, nothing is wrong for those who do not see, nothing is wider than the screen, nothing hostile ran. */
 async function isSound(page) {
-  await page.evaluate(() => Promise.allSettled(document.getAnimations().filter((one) => one.effect?.getTiming().iterations !== Infinity).map((one) => one.finished)));
   assert.deepEqual(await accessibility(page), []);
   assert.deepEqual(page.complaints, []);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "wider than the screen");
@@ -59,7 +59,7 @@ async function answers(browser, url, made) {
   await last(page).locator(".answer").waitFor();
   assert.deepEqual(made.asked.at(-1), { question: "How thin\nmay it be?", method: "pike", earlier: [] });
   await last(page).getByRole("status").getByText("The answer is there: It is replaced below 6 mm").waitFor({ state: "attached" });
-  assert.match(await last(page).locator(".meta").textContent(), /3 calls · 1,630 tokens/);
+  assert.match(await last(page).locator(".meta").textContent(), /3 calls · 1,630 tokens · paid \$0.0042/);
   await last(page).locator(".answer button[data-citation]").nth(2).waitFor();
   const checks = await last(page).locator(".answer button[data-citation]").evaluateAll((all) => all.map((one) => one.dataset.check));
   assert.deepEqual(checks, ["verified", "verified", "not_found"]);
@@ -71,7 +71,7 @@ async function answers(browser, url, made) {
   await page.locator(".hover .quote", { hasText: "制动衬片小于6毫米时，须立即更换。" }).waitFor();
   await shoot(page, "hover");
   await steps(page);
-  await sources(page);
+  await sources(page, last(page), isSound, shoot);
   await page.context().close();
 }
 
@@ -95,39 +95,6 @@ async function steps(page) {
   await page.keyboard.press("Enter");
   await becomes(() => fold.getAttribute("aria-expanded"), "false");
   await page.keyboard.press("Enter");
-}
-
-/** The words that are cited are marked: in Chinese text, on the page of a PDF, in the row of a table. */
-async function sources(page) {
-  await last(page).locator(".answer button[data-citation='1']").click();
-  const drawer = page.locator("dialog[open]");
-  await drawer.locator("mark").waitFor();
-  await becomes(() => drawer.locator("mark").textContent(), "制动衬片小于6毫米时，须立即更换。");
-  assert.ok(await drawer.locator("mark").evaluate((mark) => mark.getBoundingClientRect().top < innerHeight));
-  await page.waitForTimeout(250);
-  await isSound(page);
-  await shoot(page, "source-text");
-  await page.keyboard.press("Escape");
-  await becomes(() => page.evaluate(() => document.activeElement?.dataset.citation), "1", "the focus comes back");
-  await last(page).locator(".answer button[data-citation='2']").click();
-  await drawer.locator(".mark.words").waitFor();
-  const box = await drawer.locator(".mark.words").evaluate((mark) => {
-    const [one, whole] = [mark, mark.parentElement].map((element) => element.getBoundingClientRect());
-    return [one.left - whole.left, one.width].map((part) => (100 * part) / whole.width).concat([(100 * (one.top - whole.top)) / whole.height]);
-  });
-  assert.ok(Math.abs(box[0] - 10) < 0.5 && 38 < box[1] && box[1] < 55 && Math.abs(box[2] - 12.5) < 0.5, `the half of the line, not all of it: ${box}`);
-  await page.waitForTimeout(250);
-  await isSound(page);
-  await shoot(page, "source-page");
-  await drawer.getByRole("button", { name: "Page before" }).click();
-  await drawer.getByText("Page 1 of 2").waitFor();
-  await becomes(() => drawer.locator(".mark").count(), 0);
-  await drawer.getByRole("button", { name: "Next page" }).click();
-  await drawer.getByRole("button", { name: "Larger" }).click();
-  await drawer.getByText("150%").waitFor();
-  await drawer.getByRole("tab", { name: "Text" }).click();
-  await becomes(() => drawer.locator("mark").textContent(), "The oil is changed every year.");
-  await page.keyboard.press("Escape");
 }
 
 /** What goes on is stopped; what cannot be done is said; what is dear is asked about first. */

@@ -35,8 +35,9 @@ export async function open(browser, url, { viewport = DESKTOP, colorScheme = "li
   return page;
 }
 
-/** What axe finds wrong with a page, a line each. */
+/** What axe finds wrong with a page, a line each; what comes into sight has come. */
 export async function accessibility(page) {
+  await page.evaluate(() => Promise.allSettled(document.getAnimations().filter((one) => one.effect?.getTiming().iterations !== Infinity).map((one) => one.finished)));
   await page.evaluate(await readFile(AXE, "utf8"));
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
   return violations.map(({ id, help, nodes }) => `${id}: ${help} (${nodes.map((node) => node.html.slice(0, 120)).join(" | ")})`);

@@ -6,6 +6,8 @@ export const FACTS = [
   { word: "winch", sentence: "The winch of the quay hauls eleven tons.", answer: "Eleven tons" },
   { word: "绞车", sentence: "码头的绞车可拉十一吨。", answer: "十一吨" },
   { word: "boiler", sentence: "The boiler is inspected in March.", answer: "In March" },
+  // It misreads this one.
+  { word: "gantry", sentence: "The gantry was built in the year 1987.", answer: "In 1978" },
   { word: "crane", sentence: "The crane of the harbour lifts forty tons.", answer: "Forty tons" },
 ];
 

@@ -2,16 +2,12 @@
 // and on a telephone; and nothing hostile runs. `SHOTS=folder` keeps pictures, `ONLY=phone` does one part.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-
-import ts from "typescript";
 
 import { DESKTOP, PHONE, accessibility, launch, open } from "./browser.mjs";
 import { HOSTILE, makeDocuments, makeHostile } from "./journey-documents.mjs";
 import { startModel } from "./journey-model.mjs";
+import { place, wordsOf } from "./journey-place.mjs";
 import { startServer } from "./real.mjs";
 
 const program = process.env.PIKERAG;
@@ -24,13 +20,6 @@ const JOURNEYS = [
   ["en", PHONE, "phone"],
 ];
 const hasTesseract = await new Promise((resolve) => spawn("tesseract", ["--version"]).on("error", () => resolve(false)).on("close", (code) => resolve(code === 0)));
-
-/** What a tab says, in a language. */
-async function wordsOf(tab, language) {
-  const file = fileURLToPath(new URL(`../src/lib/words/${tab}.${language}.ts`, import.meta.url));
-  const { outputText } = ts.transpileModule(await readFile(file, "utf8"), { compilerOptions: { module: "ESNext", target: "ES2022" } });
-  return (await import(`data:text/javascript,${encodeURIComponent(outputText)}`))[language === "zh" ? "zh" : "en"];
-}
 
 async function shoot(page, name) {
   if (shots) {
@@ -48,15 +37,6 @@ async function isSound(page, { isRefused = false } = {}) {
   assert.equal(await page.evaluate(() => globalThis.hacked), undefined, "something hostile ran");
   // Chromium tells each 404, as of a base that is not there yet.
   assert.deepEqual(page.complaints.filter((line) => !line.includes("status of 404") && !(isRefused && line.includes("status of 400"))), []);
-}
-
-/** A folder of its own, with a model. */
-async function place(model) {
-  const folder = await mkdtemp(join(tmpdir(), "pikerag-journey-"));
-  await writeFile(join(folder, "pikerag.toml"), "[prices.journey]\nprompt = 0.1\ncompletion = 0.1\n\n[[records]]\nname = \"load\"\nkey = [\"order\"]\nfields = [{ name = \"order\" }, { name = \"tons\", type = \"number\" }]\n");
-  const env = { PATH: process.env.PATH, HOME: folder, XDG_STATE_HOME: join(folder, "state"), PIKERAG_CONFIG: join(folder, "pikerag.toml"), OPENAI_BASE_URL: model.url, OPENAI_MODEL: "journey", OLLAMA_HOST: "127.0.0.1:1" };
-  const begin = (...words) => spawn(program, ["--base", "base", ...words], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
-  return { folder, begin, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
 const last = (page) => page.locator(".exchange").last();
@@ -106,7 +86,7 @@ async function isMarked(page, language) {
 async function journey(browser, language, viewport, name) {
   const [knowledge, ask, common] = await Promise.all(["knowledge", "ask", "common"].map((tab) => wordsOf(tab, language)));
   const model = await startModel();
-  const base = await place(model);
+  const base = await place(program, model);
   const server = await startServer(base);
   try {
     const documents = await makeDocuments(browser, join(base.folder, "mine"));
@@ -141,6 +121,11 @@ async function journey(browser, language, viewport, name) {
       await last(page).getByRole("button", { name: ask.feedback.send }).click();
     }
     await last(page).getByText(ask.feedback.said.accepted("Ada")).waitFor();
+    // A link of an answer elsewhere leads to the passage in its document.
+    const { hits } = await (await fetch(`${server.url}/api/v1/bases/default/search`, { method: "POST", headers: { "content-type": "application/json" }, body: '{"query": "crane"}' })).json();
+    await page.goto(`${server.url}/passages/default/${hits[0].chunk.id}`);
+    await page.getByRole("link").click();
+    await page.waitForURL(new RegExp(`documents/[0-9a-f]{16}\\?chunk=${hits[0].chunk.id}`));
     await page.goto(`${server.url}/#/knowledge/default/graph`);
     await page.getByRole("button", { name: knowledge.graph.overview }).click();
     await page.getByText(/^\d+ |\d+/).first().waitFor();
@@ -183,7 +168,7 @@ async function forgets(page, server, words, name) {
 /** Forty inputs in names, titles, texts and tables, and in all that a model says: each is shown, none runs. */
 async function nothingRuns(browser) {
   const model = await startModel(HOSTILE.join(" "));
-  const base = await place(model);
+  const base = await place(program, model);
   const server = await startServer(base);
   const knowledge = await wordsOf("knowledge", "en");
   const ask = await wordsOf("ask", "en");

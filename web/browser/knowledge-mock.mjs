@@ -8,7 +8,7 @@ const AREA = { left: 72, top: 100, right: 400, bottom: 130 };
 const at = (base, rest = "") => `/api/v1/bases/${base}${rest}`;
 
 export const source = (id, uri, title, media_type = "text/markdown") => ({ id, uri, title, media_type, hash: "h", language: "eng", metadata: { author: EVIL } });
-const file = (name, more = {}) => ({ name, path: `/kb/${name}`, on_disk: "there", documents: 1, chunks: 2, hash: "h", same_as: [], ...more });
+const file = (name, more = {}) => ({ name, path: `/kb/${name}`, on_disk: "there", documents: 1, chunks: 2, hash: "h", same_as: [], sent_as: null, ...more });
 const chunk = (id, ordinal, headings, text, more = {}) => ({
   id, source: "0000000000000001", uri: "base.uploads/laws/a.pdf", title: "Law", section: null, headings, ordinal, kind: "text", text, span: { start: 0, end: 9 }, page: 1, table: null,
   boxes: [{ page: 1, area: AREA, span: { start: 0, end: 9 } }], ...more,
@@ -38,7 +38,7 @@ export const DEAR = { estimate: { files: 2, unchanged: 1, unreadable: [["base.up
 
 export const job = (id, stand, more = {}) => ({ id, base: "law", stand, stage: "reading", done: 1, total: 3, bill: null, failed: [], report: null, problem: null, ...more });
 const REPORT = { report: { files: [["base.uploads/laws/a.pdf", { outcome: "stored" }]], problems: [], atoms: 5, records: 0, refused: 2, stopped: null }, spent: { total: { calls: 3, usd: 0.01 } } };
-export const FAILED = { failed: [{ file: "base.uploads/x.bin", reason: `no text in ${EVIL}` }], report: REPORT };
+export const FAILED = { failed: [{ file: "base.uploads/x.bin", sent_as: "x.bin", reason: `no text in ${EVIL}` }], report: REPORT };
 
 const bodyOf = async (request) => {
   const pieces = [];
@@ -49,6 +49,8 @@ const bodyOf = async (request) => {
 };
 const json = async (request) => JSON.parse((await bodyOf(request)).toString() || "{}");
 const queryOf = (request) => new URL(request.url, "http://x").searchParams;
+
+const pause = (milliseconds = 0) => new Promise((done) => setTimeout(done, milliseconds));
 
 /** A white page as PNG. */
 function page() {
@@ -72,9 +74,9 @@ function page() {
   return Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]), part("IHDR", head), part("IDAT", deflateSync(rows)), part("IEND", Buffer.alloc(0))]);
 }
 
-/** `state` is what tests look into and set: `asked` bodies by route, `estimate`, `job` events, `key`. */
+/** `state` is what tests look into and set: `asked` bodies by route, `estimate`, `job` events, `key`, what was `sent`, milliseconds that a route `takes`. */
 export function mock() {
-  const state = { asked: [], estimate: FREE, events: [], key: null, corrections: [], pairs: [], classes: [], refuse: null, jobs: [], last: 0 };
+  const state = { asked: [], estimate: FREE, events: [], key: null, corrections: [], pairs: [], classes: [], refuse: null, jobs: [], last: 0, sent: [], asksForSent: 0, takes: {}, noBudget: false };
   const told = (name, answer) => async (request, response) => {
     state.asked.push([name, ["GET", "DELETE"].includes(request.method) ? Object.fromEntries(queryOf(request)) : await json(request)]);
     return typeof answer === "function" ? answer(request, response) : answer;
@@ -93,7 +95,31 @@ export function mock() {
       return sendProblem(response, 400, "bad-name", { title: "bad name", detail: `${name} cannot be a name` });
     }
     const unpacked = queryOf(request).get("unpack") === "true" ? { files: [`${name}/one.md`], left_out: [{ file: "evil.exe", reason: "a program" }] } : undefined;
+    for (const one of unpacked?.files ?? [name]) {
+      state.sent = [...state.sent.filter(({ file }) => file !== one), { file: one, bytes: 1200, in_base: one === "laws/a.pdf" }];
+    }
     return { file: name, held: 1, is_whole: true, job: null, unpacked };
+  };
+  /** A job takes files in; but what is called `….bin` cannot be read. */
+  const index = async (request, response) => {
+    const body = await json(request);
+    state.asked.push(["index", body]);
+    await pause(state.takes.index);
+    if (state.noBudget) {
+      return sendProblem(response, 402, "budget-spent", { title: "budget spent", detail: "no dollar is left" });
+    }
+    const takes = ({ file }) => !file.endsWith(".bin") && (body.files.length + body.known.length === 0 || body.files.includes(file));
+    state.sent = state.sent.map((one) => (takes(one) ? { ...one, in_base: true } : one));
+    return job(++state.last, "waiting");
+  };
+  const discard = (request, response) => {
+    const name = queryOf(request).get("file");
+    const found = state.sent.find(({ file }) => file === name);
+    if (!found || found.in_base) {
+      return found ? sendProblem(response, 409, "in-base") : sendProblem(response, 404, "no-such-file");
+    }
+    state.sent = state.sent.filter((one) => one !== found);
+    return found;
   };
   const watch = (id) => (request, response) => {
     const { events } = state;
@@ -113,17 +139,24 @@ export function mock() {
     "GET /api/v1/bases": [{ name: "law" }, { name: "empty" }, { name: "large" }],
     "GET /api/v1/budget": () => ({ key: state.key, server: null }),
     [`GET ${at("law", "/sources")}`]: SOURCES,
-    [`GET ${at("law", "/files")}`]: (request, response) => (state.key?.filter ? sendProblem(response, 403, "only-part") : [file("base.uploads/laws/a.pdf"), file(`base.uploads/${EVIL}.md`, { on_disk: "gone" }), file("docs/港口.md", { same_as: ["docs/b.md"] })]),
+    [`GET ${at("law", "/files")}`]: (request, response) => (state.key?.filter ? sendProblem(response, 403, "only-part") : [file("base.uploads/laws/a.pdf", { sent_as: "laws/a.pdf" }), file(`base.uploads/${EVIL}.md`, { on_disk: "gone", sent_as: `${EVIL}.md` }), file("docs/港口.md", { same_as: ["docs/b.md"] })]),
     [`GET ${at("law")}`]: STATUS,
     [`GET ${at("law", "/jobs")}`]: () => state.jobs,
-    [`POST ${at("law", "/estimate")}`]: told("estimate", () => state.estimate),
-    [`POST ${at("law", "/index")}`]: told("index", () => job(++state.last, "waiting")),
+    [`POST ${at("law", "/estimate")}`]: told("estimate", () => pause(state.takes.estimate).then(() => state.estimate)),
+    [`POST ${at("law", "/index")}`]: index,
+    [`GET ${at("law", "/sent")}`]: () => {
+      state.asksForSent += 1;
+      return state.sent;
+    },
+    [`DELETE ${at("law", "/sent")}`]: told("discard", discard),
+    [`GET ${at("law", "/sources/0000000000000003")}`]: { source: SOURCES[2], chunks: [] },
+    [`GET ${at("law", "/sources/0000000000000003/reading")}`]: { source: SOURCES[2], text: "", corrections: [] },
     [`GET ${at("law", "/sources/0000000000000001")}`]: { source: SOURCES[0], chunks: CHUNKS },
     [`GET ${at("law", "/sources/0000000000000001/reading")}`]: () => ({ source: SOURCES[0], text: "", corrections: state.corrections }),
     [`POST ${at("law", "/sources/0000000000000001/corrections")}`]: told("correct", () => ({ corrections: (state.corrections = [{ old: "Quillw0rt", new: "Quillwort", by: "Maud", at: 1795502412556 }]), job: ++state.last })),
     [`DELETE ${at("law", "/sources/0000000000000001/corrections/1")}`]: told("take back", () => ({ corrections: (state.corrections = []), job: ++state.last })),
     [`GET ${at("law", "/sources/0000000000000001/pages/1")}`]: (request, response) => {
-      response.writeHead(200, { "content-type": "image/png", "page-points": "600 800" });
+      response.writeHead(200, { "content-type": "image/png", "page-points": "600 800", "page-count": "1" });
       response.end(page());
     },
     [`GET ${at("law", "/original")}`]: (request, response) => {
@@ -158,6 +191,8 @@ export function mock() {
     [`GET ${at("large", "/files")}`]: large.map((one) => file(one.uri)),
     [`GET ${at("large")}`]: { ...STATUS, summary: { ...SUMMARY, chunks: 90_000 } },
     [`GET ${at("large", "/jobs")}`]: [],
+    [`GET ${at("large", "/sent")}`]: [],
+    [`GET ${at("empty", "/sent")}`]: () => state.sent,
     [`GET ${at("empty", "/jobs")}`]: [],
   };
   for (const rest of ["", "/sources", "/files", "/records", "/tags", "/tag-pairs", "/feedback"]) {

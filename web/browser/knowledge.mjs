@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { DESKTOP, PHONE, accessibility, becomes, launch, open } from "./browser.mjs";
 import { DEAR, FAILED, FREE, job, mock } from "./knowledge-mock.mjs";
 import { real } from "./knowledge-real.mjs";
+import { waits } from "./knowledge-sent.mjs";
 import { serve } from "./serve.mjs";
 
 const dist = process.env.DIST ?? fileURLToPath(new URL("../dist", import.meta.url));
@@ -63,16 +64,16 @@ async function bringsIn(browser, url, state) {
   await page.getByText("$0.0097").waitFor();
   await page.getByText("bad <b>.txt cannot be a name").waitFor();
   assert.deepEqual(state.asked.filter(([what]) => what === "upload").map(([, name]) => name).sort(), ["a.txt?hold=true", "bad <b>.txt?hold=true", "c.zip?hold=true&unpack=true"]);
-  assert.deepEqual(state.asked.at(-1), ["estimate", { files: ["a.txt", "c.zip/one.md"], reread: false, retry_refused: false }]);
+  assert.deepEqual(state.asked.at(-1), ["estimate", { files: ["a.txt", "c.zip/one.md"], known: [], reread: false, retry_refused: false }]);
   await page.getByText("1 left out: evil.exe a program").waitFor();
   await page.getByText("By role").click();
   await isSound(page);
   await shoot(page, "estimate");
   // Nothing was paid: after a reload what came is known, and what it costs is told again.
   await page.reload();
-  await page.getByText("2 files sent but not indexed yet").waitFor();
+  await page.getByText("2 files were sent and are not in the base").waitFor();
   assert.ok(!state.asked.some(([what]) => what === "index"));
-  await page.getByRole("button", { name: "Tell the cost" }).click();
+  await page.getByRole("button", { name: "Estimate and index" }).click();
   await page.getByRole("button", { name: "Index", exact: true }).click();
   await page.getByText("Indexing: making vectors").first().waitFor();
   await shoot(page, "job");
@@ -173,7 +174,7 @@ async function reads(browser, url, state) {
   await page.getByRole("button", { name: "Take back" }).click();
   await page.getByText("1 correction", { exact: true }).waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Read again" }).click();
-  await becomes(() => state.asked.findLast(([what]) => what === "index")?.[1], { files: ["laws/a.pdf"], reread: true, retry_refused: false });
+  await becomes(() => state.asked.findLast(([what]) => what === "index")?.[1], { files: [], known: ["base.uploads/laws/a.pdf"], reread: true, retry_refused: false });
   await page.locator("[data-pick=replace]").setInputFiles({ name: "other.pdf", mimeType: "application/pdf", buffer: Buffer.from("x") });
   await becomes(() => state.asked.findLast(([what]) => what === "upload")?.[1], "laws/a.pdf?hold=true");
   await page.getByRole("button", { name: "Delete" }).click();
@@ -188,6 +189,15 @@ async function reads(browser, url, state) {
   await forget.click();
   await page.waitForURL(/documents$/);
   assert.deepEqual(state.asked.findLast(([what]) => what === "delete")[1], { file: "base.uploads/laws/a.pdf", forget: "true" });
+  // What lies on the server's disk is read again too, and replaced there.
+  await page.goto(`${url}${LAW}/documents/0000000000000003`);
+  await page.getByText("Replace it there, then read it again.").waitFor();
+  await becomes(() => page.getByRole("button", { name: "Replace" }).count(), 0);
+  state.events = [job(3, "running"), job(3, "done")];
+  await isSound(page);
+  await shoot(page, "not-sent");
+  await page.getByRole("button", { name: "Read again" }).click();
+  await becomes(() => state.asked.findLast(([what]) => what === "index")?.[1], { files: [], known: ["docs/港口.md"], reread: true, retry_refused: false });
   await page.context().close();
 }
 
@@ -274,6 +284,7 @@ async function words(browser, url, state) {
 }
 
 async function showsWhatAKeyMay(browser, url, state) {
+  const before = state.asksForSent;
   for (const [key, says] of [[{ scope: "read", filter: "" }, null], [{ scope: "read", filter: "folder=laws" }, "Your key shows a part of this base."]]) {
     state.key = { id: "k", name: "k", bases: [], cap_usd: null, spent_usd: 0, per_minute: null, ...key };
     const page = await open(browser, `${url}${LAW}`);
@@ -293,6 +304,7 @@ async function showsWhatAKeyMay(browser, url, state) {
     await page.getByText("Your key may look and ask").waitFor();
     await page.context().close();
   }
+  assert.equal(state.asksForSent, before, "what waits is not for those who may not write");
   state.key = null;
 }
 
@@ -311,14 +323,12 @@ const browser = await launch();
 try {
   const { state, answers } = mock();
   const { url, close } = await serve(dist, answers);
-  for (const part of [...(process.env.QUICK ? [] : [looks]), bringsIn, lists, reads, leadsOn, tables, words, showsWhatAKeyMay, onePaneOnAPhone]) {
+  for (const part of [...(process.env.QUICK ? [] : [looks]), bringsIn, (...given) => waits(...given, isSound, shoot), lists, reads, leadsOn, tables, words, showsWhatAKeyMay, onePaneOnAPhone]) {
     await part(browser, url, state);
-    console.log(part.name);
   }
   close();
   if (process.env.PIKERAG) {
     await real(browser, dist, process.env.PIKERAG, isSound, shoot);
-    console.log("and with a real server");
   }
   console.log("the tab Knowledge does what it is to do");
 } finally {

@@ -32,14 +32,25 @@ const usage = (prompt_tokens, completion_tokens) => ({ prompt_tokens, completion
 function makeRun(number, more = {}) {
   const calls = number % 4;
   const spent = calls === 0 ? {} : { propose: [calls, usage(900 * calls, 60 * calls)], answer: [1, usage(1500 + 40 * number, 80)] };
+  const paid = number % 3 === 1 ? {} : spent;
   const started = Date.now() - Math.floor(number / 8) * DAY - (number % 8) * 3_000_000;
   return {
     id: `run${String(number).padStart(5, "0")}`, method: METHODS[number % METHODS.length], parameters: { k: 4, n: 5, fallback: "auto" }, process: 1, interrupted: false,
     question: { id: "asked", text: number === 3 ? HOSTILE : number % 3 === 0 ? "哪台起重机的停机时间最长？" : `Which crane had the most downtime in month ${number}?` },
     state: number === 5 ? "failed" : number === 9 ? "running" : "answered", started, ended: started + 300 + 10 * number, error: number === 5 ? "no model is set" : null,
-    cost: { spent: { by_role: spent }, paid: { by_role: number % 3 === 1 ? {} : spent } },
+    cost: { spent: { by_role: spent }, paid: { by_role: paid } }, usd: usdOf(number, spent, paid),
     answer: number === 5 ? null : answer(`Crane 62-019 had the most: ${100 + number} hours [1]. ${HOSTILE}`), ...more,
   };
+}
+
+/** Of one run in ten no price is known, of another one in ten not that of one role. */
+function usdOf(number, spent, paid) {
+  const priced = (roles) => Object.fromEntries(Object.entries(roles).map(([role, [, used]]) => [role, used.prompt_tokens * 1e-5 + used.completion_tokens * 2e-5]));
+  const sum = (roles) => Object.values(roles).reduce((all, one) => all + one, 0);
+  const { propose, ...rest } = priced(paid);
+  return number % 10 === 3 || (number % 10 === 6 && propose)
+    ? { spent: null, paid: null, paid_by_role: number % 10 === 6 ? rest : {} }
+    : { spent: sum(priced(spent)), paid: sum(priced(paid)), paid_by_role: priced(paid) };
 }
 
 function answer(text) {
@@ -73,12 +84,12 @@ const report = { overall, by_hops: [{ name: "2", summaries: overall }], signific
 
 const answers = {
   "GET /api/v1/bases": [{ name: "default" }],
-  "GET /api/v1/methods": [{ name: "naive-rag", roles: ["answer"] }],
-  "GET /api/v1/bases/default/forecast": { method: "naive-rag", forecast: { typical: { calls: 1, ...usage(1000, 100) }, most: { calls: 2, ...usage(8000, 4000) }, basis: "", learned_from: 0 }, usd: { typical: 0.0012, most: 0.016 } },
   "GET /api/v1/bases/default/runs": runs,
   "GET /api/v1/bases/default/runs/run00000": one,
   "POST /api/v1/bases/default/runs/run00000/replay": { run: "x", is_kept: false },
   "GET /api/v1/bases/default/runs/run00005": { ...runs[5], events: eventsOf("run00005") },
+  "GET /api/v1/bases/default/runs/run00006": { ...runs[6], events: eventsOf("run00006") },
+  "GET /api/v1/bases/default/runs/run00002/diff/run00003": { alike: 6, both: 1, first: runs[2], second: runs[3], lines: [], only_first: [], only_second: [] },
   "GET /api/v1/bases/default/runs/run00000/diff/run00001": { alike: 1, both: 2, first: runs[0], second: runs[1], lines, only_first: ["repairs 2024", HOSTILE], only_second: [] },
   "GET /api/v1/evaluations": { is_set: true, reports: [{ name: "hotpotqa/one", written: Date.now() - DAY }, { name: "two", written: Date.now() - 3 * DAY }] },
   "GET /api/v1/evaluations/report": { name: "hotpotqa/one", report },
@@ -146,7 +157,7 @@ async function history(browser) {
 
 async function oneRun(browser) {
   let diverges = false;
-  const replay = (request, response) => (diverges ? sendProblem(response, 409, "run-diverged", { detail: "event 3 is not what it was: the base or the settings have changed since that run" }) : { run: "x" });
+  const replay = (request, response) => (diverges ? sendProblem(response, 409, "run-diverged", { detail: "it did not come as it had: the base or the settings have changed since that run", seq: 3 }) : { run: "x" });
   const { url, close } = await serve(dist, { ...answers, "POST /api/v1/bases/default/runs/run00000/replay": replay });
   const page = await open(browser, `${url}#/runs/default/run00000`, { permissions: ["clipboard-read", "clipboard-write"] });
   await page.getByRole("heading", { name: "哪台起重机" }).waitFor();
@@ -182,6 +193,47 @@ async function oneRun(browser) {
   await page.getByRole("link", { name: "Swap" }).waitFor();
   close();
   await page.context().close();
+}
+
+/** What the server says that runs cost; of what it knows no price, nothing is made up. */
+async function money(browser) {
+  const { url, close } = await serve(dist, answers);
+  const page = await open(browser, `${url}#/runs/default`);
+  const sum = (some) => some.reduce((all, { usd }) => all + (usd.paid ?? Object.values(usd.paid_by_role).reduce((one, other) => one + other, 0)), 0);
+  const told = (dollars) => new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumFractionDigits: 2 }).format(dollars);
+  const total = () => page.locator("dl > div").filter({ has: page.getByText("Paid", { exact: true }) }).locator("dd").allInnerTexts();
+  await becomes(total, [`at least ${told(sum(runs))}`, "at today’s prices; some are not known"]);
+  await page.getByRole("row").filter({ has: page.locator("a[href$=run00006]") }).getByText("at least $0.019").waitFor();
+  await page.getByRole("row").filter({ has: page.locator("a[href$=run00002]") }).getByText("≈ $0.038").waitFor();
+  await becomes(() => page.getByRole("row").filter({ has: page.locator("a[href$=run00003]") }).getByText("$").count(), 0);
+  await page.getByRole("combobox", { name: "Method" }).selectOption("kar3");
+  await becomes(total, [told(sum(runs.filter(({ method }) => method === "kar3"))), "at today’s prices"]);
+  await page.goto(`${url}#/runs/default/time`);
+  await page.getByRole("img", { name: "Money per day, about" }).locator("canvas").waitFor();
+  await page.getByText("As a table").last().click();
+  await page.getByRole("region", { name: "Money per day, about" }).getByText("at least $").first().waitFor();
+  await isSound(page);
+  await shoot(page, "money-per-day");
+  await page.goto(`${url}#/runs/default/run00006`);
+  const table = page.getByRole("region", { name: "Calls and tokens by role" });
+  await becomes(() => table.locator("tr > :last-child").allInnerTexts(), ["Paid, about", "–", "$0.019", "at least $0.019"]);
+  await shoot(page, "cost-table");
+  await page.goto(`${url}#/runs/default/run00002/diff/run00003`);
+  await becomes(() => page.getByRole("row", { name: "Paid, about" }).locator("td").allInnerTexts(), ["$0.038", "–"]);
+  close();
+  await page.context().close();
+  // Without any price there is no column.
+  const usd = { spent: null, paid: null, paid_by_role: {} };
+  const bare = await serve(dist, { ...answers, "GET /api/v1/bases/default/runs": runs.map((run) => ({ ...run, usd })), "GET /api/v1/bases/default/runs/run00006": { ...answers["GET /api/v1/bases/default/runs/run00006"], usd } });
+  const other = await open(browser, `${bare.url}#/runs/default/time`);
+  await other.getByText("No price is known").waitFor();
+  await other.getByRole("img", { name: "Calls per day" }).waitFor();
+  await becomes(() => other.getByRole("img", { name: "Money per day, about" }).count(), 0);
+  await other.goto(`${bare.url}#/runs/default/run00006`);
+  await other.getByRole("region", { name: "Calls and tokens by role" }).waitFor();
+  await becomes(() => other.getByText("Paid, about").count(), 0);
+  bare.close();
+  await other.context().close();
 }
 
 async function evaluations(browser) {
@@ -221,7 +273,6 @@ async function otherwise(browser) {
     ...answers,
     "GET /api/v1/evaluations": (request, response) => sendProblem(response, 403, "only-part"),
     "GET /api/v1/bases/default/runs": (request, response) => (isBroken ? sendProblem(response, 503, "base-busy", { fault: "server" }) : []),
-    "GET /api/v1/bases/default/forecast": (request, response) => sendProblem(response, 404, "no-such-method"),
   });
   const page = await open(browser, `${url}#/runs/default/evaluations`);
   await page.getByText("Not open to this key").waitFor();
@@ -288,6 +339,7 @@ try {
   await looks(browser);
   await history(browser);
   await oneRun(browser);
+  await money(browser);
   await evaluations(browser);
   await otherwise(browser);
   if (process.env.PIKERAG) {

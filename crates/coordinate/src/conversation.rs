@@ -1,7 +1,10 @@
 //! What does the last message of a conversation ask, for somebody who has not read the rest?
 
 use pikerag_knowledge::{Account, ChatModel, Role};
-use pikerag_prompt::{AskError, Prompt, ask_read, one_line, quiet_headings};
+use pikerag_prompt::{AskError, Prompt, ask_read, one_line, quiet_headings, text};
+use serde_json::Value;
+
+use crate::recall::is_same;
 
 const PROMPT: Prompt = Prompt::new(Role::Rewrite, include_str!("prompts/standalone.md"), 256);
 /// Characters of a turn that are shown, and turns.
@@ -17,7 +20,8 @@ pub struct Turn {
     pub text: String,
 }
 
-/// The last message as a question of its own. Where the model's reply cannot be used, the message as it stands.
+/// The last message as a question of its own. As it stands: where it began the conversation, so that whoever asks again asks the
+/// same; and where the model's reply is no question.
 ///
 /// # Errors
 /// The model cannot be reached, or refuses.
@@ -26,6 +30,10 @@ pub async fn standalone(
     turns: &[Turn],
     message: &str,
 ) -> Result<String, AskError> {
+    let opening = turns.first().filter(|turn| turn.is_persons);
+    if opening.is_some_and(|opening| is_same(&opening.text, message)) {
+        return Ok(message.to_owned());
+    }
     let latest = turns.get(turns.len().saturating_sub(TURNS)..).unwrap_or_default();
     let line = |turn: &Turn| {
         let text: String = one_line(&turn.text).chars().take(TURN).collect();
@@ -37,7 +45,7 @@ pub async fn standalone(
     let as_said = |reply: &str| Ok(reply.to_owned());
     match ask_read(model, &PROMPT, &inputs, None, as_said, &mut Account::default()).await {
         Ok(told) => {
-            let told = one_line(told.trim().trim_matches('"'));
+            let told = one_line(bare(told.trim()).trim_matches('"'));
             let has_word = told.contains(char::is_alphanumeric);
             // Much longer than what was asked, it is no question but an answer.
             let is_question = told.chars().count() <= 300 + 2 * message.chars().count();
@@ -45,6 +53,16 @@ pub async fn standalone(
         }
         Err(AskError::Unreadable { .. }) => Ok(message.to_owned()),
         Err(error) => Err(error),
+    }
+}
+
+/// Of an object, as some models wrap whatever they say, the question; nothing where it has none.
+fn bare(reply: &str) -> String {
+    match serde_json::from_str::<Value>(reply) {
+        Ok(Value::String(question)) => question,
+        Ok(object @ Value::Object(_)) => text(&object, "question").unwrap_or_default(),
+        _ if reply.starts_with(['{', '[', '`']) => String::new(),
+        _ => reply.to_owned(),
     }
 }
 
@@ -70,5 +88,26 @@ mod tests {
         let chat = ScriptedChat::by(|_| Ok("She was born there. ".repeat(60)));
         let told = standalone(&chat, &turns, "And where?").await.unwrap();
         assert_eq!(told, "And where?");
+    }
+
+    #[tokio::test]
+    async fn what_is_no_question_is_left_and_what_began_it_stands() {
+        let said = |is_persons, text: &str| Turn { is_persons, text: text.to_owned() };
+        let turns = [said(true, "When was the gantry built?"), said(false, "In 1978.")];
+        for (reply, expected) in [
+            (r#"{"question": "Who built the gantry?"}"#, "Who built the gantry?"),
+            (r#""Who built the gantry?""#, "Who built the gantry?"),
+            (r#"{"thinking": "", "answer": "Ada"}"#, "And who?"),
+            (r#"{"answer": "cut o"#, "And who?"),
+            ("```json\n{}\n```", "And who?"),
+            ("[1]", "And who?"),
+        ] {
+            let chat = ScriptedChat::by(move |_| Ok(reply.to_owned()));
+            let told = standalone(&chat, &turns, "And who?").await.unwrap();
+            assert_eq!(told, expected, "{reply}");
+        }
+        let chat = ScriptedChat::by(|_| panic!("it was understood the first time"));
+        let again = "when was the gantry built";
+        assert_eq!(standalone(&chat, &turns, again).await.unwrap(), again);
     }
 }

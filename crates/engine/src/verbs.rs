@@ -21,6 +21,7 @@ mod index;
 mod init;
 mod keeping;
 mod methods;
+mod money;
 mod original;
 mod page;
 mod parse;
@@ -59,15 +60,14 @@ pub use self::graph::{
 pub use self::index::{IndexRequest, IndexResponse, Unseen};
 pub use self::init::{InitResponse, init};
 pub use self::methods::MethodResponse;
+pub use self::money::RunUsd;
 pub use self::original::{KeptOriginals, OriginalResponse};
 pub use self::page::WIDTHS;
 pub use self::parse::ParseRequest;
 pub use self::progress::{OnProgress, Progress};
 pub use self::reading::{CorrectRequest, CorrectionsResponse, Reading};
 pub use self::records::{ProposeRequest, ProposeResponse, RecordsRequest};
-pub use self::runs::{
-    DiffLine, DiffResponse, DiffSide, ForkRequest, RunResponse, RunSummary, RunUsd,
-};
+pub use self::runs::{DiffLine, DiffResponse, DiffSide, ForkRequest, RunResponse, RunSummary};
 pub use self::search::{SearchHit, SearchPath, SearchRequest, SearchResponse};
 pub use self::sent::SentFile;
 pub use self::status::StatusResponse;

@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use pikerag_engine::EngineError;
 use pikerag_engine::keys::KeysError;
 use pikerag_engine::knowledge::{ModelError, error_chain};
+use pikerag_engine::parts::SolveError;
 use serde::Serialize;
 use tracing::error;
 use utoipa::ToSchema;
@@ -49,6 +50,9 @@ pub(crate) struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     hint: Option<Box<str>>,
+    /// With `run-diverged`: the number of the event that did not come as it had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seq: Option<u32>,
 }
 
 impl Problem {
@@ -61,6 +65,7 @@ impl Problem {
             code: code.into(),
             fault,
             hint: None,
+            seq: None,
         }
     }
 
@@ -105,7 +110,10 @@ impl From<EngineError> for Problem {
             Fault::Server => error.to_string(),
             _ => error_chain(&error),
         };
-        let problem = Self::new(status, code, fault).saying(detail);
+        let mut problem = Self::new(status, code, fault).saying(detail);
+        if let EngineError::Solve(SolveError::Diverged { seq }) = &error {
+            problem.seq = Some(*seq);
+        }
         match hint(code) {
             Some(hint) => problem.hint(hint),
             None => problem,

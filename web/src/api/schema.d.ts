@@ -1110,6 +1110,8 @@ export interface components {
             question: string;
             /** @description The run's name. */
             run: string;
+            /** @description What its calls come to. */
+            usd: components["schemas"]["RunUsd"];
         };
         /** @description An atom; derived from its chunk, kind and text. */
         AtomId: string;
@@ -2863,6 +2865,11 @@ export interface components {
             fault: components["schemas"]["Fault"];
             /** @description What can be done. */
             hint?: string | null;
+            /**
+             * Format: int32
+             * @description With `run-diverged`: the number of the event that did not come as it had.
+             */
+            seq?: number | null;
             /**
              * Format: int32
              * @description The status of the response.

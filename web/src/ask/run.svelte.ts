@@ -29,6 +29,8 @@ export class Run {
   events = $state.raw<RunEvent[]>([]);
   answer = $state.raw<Answer | null>(null);
   spent = $state.raw<Schemas["Spent"] | null>(null);
+  /** US dollars that were paid; null where a price is not known, or it goes on. */
+  paid = $state<number | null>(null);
   notices = $state.raw<Schemas["Notice"][]>([]);
   problem = $state.raw<ProblemError | null>(null);
   isKept = $state(true);
@@ -99,7 +101,7 @@ export class Run {
     this.question ||= kept.question.text;
     this.rewritten = kept.question.text === this.question ? null : kept.question.text;
     [this.method, this.filter, this.fork] = [kept.method, kept.filter ?? [], kept.forked];
-    [this.events, this.answer, this.spent] = [kept.events, kept.answer, kept.cost.spent];
+    [this.events, this.answer, this.spent, this.paid] = [kept.events, kept.answer, kept.cost.spent, kept.usd.paid];
     [this.began, this.ended] = [kept.started, kept.ended];
     this.stand = kept.state === "answered" ? "answered" : kept.state === "failed" ? "failed" : kept.state === "running" && !kept.interrupted ? "kept" : "stopped";
     if (kept.state === "failed") {
@@ -133,8 +135,9 @@ export class Run {
       this.#waiting.push(told.data);
       this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS);
     } else if (told.event === "answer") {
-      const { answer, is_kept, notices, question, method } = told.data;
-      [this.answer, this.spent, this.notices, this.isKept, this.method] = [answer, answer.spent, notices, is_kept, method];
+      const { answer, is_kept, notices, question, method, usd } = told.data;
+      [this.answer, this.spent, this.paid] = [answer, answer.spent, usd.paid];
+      [this.notices, this.isKept, this.method] = [notices, is_kept, method];
       this.#rewrite(question);
       this.stand = "answered";
     } else {

@@ -2,7 +2,7 @@
 import { type Schemas, call } from "../lib/api";
 import { type ProblemError, asProblem, isAbort } from "../lib/problem";
 import { type Access, FULL, askAccess, isNoBaseYet, isOfKey } from "./access";
-import { type Naming, type Row, rowsOf } from "./documents/rows";
+import { type Row, rowsOf, shownAs } from "./documents/rows";
 
 type Status = Schemas["StatusResponse"];
 
@@ -15,9 +15,9 @@ export class Holdings {
   status: Status | null = $state.raw(null);
   problem: ProblemError | null = $state.raw(null);
 
-  readonly naming: Naming = $derived({ base: this.status?.base ?? null });
-  readonly rows: Row[] = $derived(rowsOf(this.sources ?? [], this.files, this.naming));
+  readonly rows: Row[] = $derived(rowsOf(this.sources ?? [], this.files));
   readonly isEmpty = $derived(this.sources !== null && this.rows.length === 0);
+  private readonly byName = $derived(new Map((this.files ?? []).map((file) => [file.name, file])));
   private stop = new AbortController();
 
   constructor(readonly base: string) {}
@@ -38,6 +38,16 @@ export class Holdings {
         this.problem = asProblem(error);
       }
     }
+  }
+
+  /** What a file of the base, or a document in it, is shown as. */
+  shownAs(place: string): string {
+    return shownAs(place, this.byName);
+  }
+
+  /** Whether the base knows a file by that name. */
+  has(file: string): boolean {
+    return this.byName.has(file);
   }
 
   close(): void {

@@ -12,8 +12,10 @@ export class ProblemError extends Error {
   readonly detail: string;
   readonly fault: Fault;
   readonly hint: string | undefined;
+  /** With `run-diverged`: the number of the event that did not come as it had. */
+  readonly seq: number | null;
 
-  constructor(problem: { code: string; status?: number; title?: string; detail?: string; fault?: Fault; hint?: string | null }) {
+  constructor(problem: { code: string; status?: number; title?: string; detail?: string; fault?: Fault; hint?: string | null; seq?: number | null }) {
     super(problem.detail || problem.title || problem.code);
     this.name = "ProblemError";
     this.code = problem.code;
@@ -22,6 +24,7 @@ export class ProblemError extends Error {
     this.detail = problem.detail ?? "";
     this.fault = problem.fault ?? "server";
     this.hint = problem.hint ?? undefined;
+    this.seq = problem.seq ?? null;
   }
 }
 
@@ -51,5 +54,6 @@ export function problemOf(status: number, body: unknown): ProblemError {
     detail: text("detail"),
     fault: fault === "caller" || fault === "model" ? fault : "server",
     hint: text("hint"),
+    seq: typeof told["seq"] === "number" ? told["seq"] : null,
   });
 }

@@ -2,14 +2,16 @@
 import { expect, test } from "vitest";
 
 import type { Schemas } from "../lib/api";
-import { type Run, chosen, daysOf, dollarsOf, methodsOf, ratesOf, standingOf, sumOf } from "./sums";
+import { type Run, chosen, daysOf, hasMoney, methodsOf, moneyOf, standingOf, sumOf } from "./sums";
 
 type Roles = Schemas["Spent"]["by_role"];
 const usage = (prompt_tokens: number, completion_tokens: number) => ({ prompt_tokens, completion_tokens });
 
+const usd = (paid: number | null): Run["usd"] => ({ spent: paid, paid, paid_by_role: paid === null ? {} : { answer: paid } });
+
 function run(id: string, started: Date, given: Partial<Run> & { spent?: Roles; paid?: Roles } = {}): Run {
-  const { spent = {}, paid = {}, ...more } = given;
-  const made = { id, method: "kar3", started: started.getTime(), state: "answered", interrupted: false, question: { id: "asked", text: "Who?" }, cost: { spent: { by_role: spent }, paid: { by_role: paid } } };
+  const { spent = {}, paid = {}, usd = { spent: null, paid: null, paid_by_role: {} }, ...more } = given;
+  const made = { id, method: "kar3", started: started.getTime(), state: "answered", interrupted: false, question: { id: "asked", text: "Who?" }, cost: { spent: { by_role: spent }, paid: { by_role: paid } }, usd };
   return { ...made, ...more } as unknown as Run;
 }
 
@@ -22,32 +24,34 @@ test("days without a run are there too, also where the clock is set", () => {
   const roles = { answer: [1, usage(1000, 100)] } satisfies Roles;
   const all = [
     run("c", new Date(2026, 3, 2, 0, 0, 1), { method: "pike", spent: roles }),
-    run("b", new Date(2026, 2, 28, 23, 59), { spent: roles, paid: roles }),
-    run("a", new Date(2026, 2, 28, 0, 0), { spent: roles, paid: roles }),
+    run("b", new Date(2026, 2, 28, 23, 59), { spent: roles, paid: roles, usd: usd(0.0012) }),
+    run("a", new Date(2026, 2, 28, 0, 0), { spent: roles, paid: roles, usd: usd(0.0012) }),
   ];
-  const days = daysOf(all, { prompt: 1e-6, reply: 2e-6 });
+  const days = daysOf(all);
   expect(days.map((day) => new Date(day.start).getDate())).toEqual([28, 29, 30, 31, 1, 2]);
   expect(days.map((day) => day.runs)).toEqual([2, 0, 0, 0, 0, 1]);
   expect(days[0]).toMatchObject({ spent: { calls: 2, prompt: 2000, reply: 200 }, paid: { calls: 2 }, byMethod: new Map([["kar3", 2]]) });
-  expect(days[0]?.dollars).toBeCloseTo(0.0024);
+  expect(days[0]?.money).toEqual({ dollars: 0.0024, isAll: true });
   // From the record alone: nothing was paid.
-  expect(days[5]).toMatchObject({ spent: { calls: 1 }, paid: { calls: 0 }, dollars: 0 });
-  expect(daysOf(all, null)[0]?.dollars).toBeNull();
-  expect(daysOf([], null)).toEqual([]);
+  expect(days[5]).toMatchObject({ spent: { calls: 1 }, paid: { calls: 0 }, money: { dollars: 0, isAll: true } });
+  expect(days[2]?.money).toEqual({ dollars: 0, isAll: true });
+  expect(daysOf([])).toEqual([]);
 });
 
-test("prices are told from a forecast's two bills", () => {
-  const bill = (calls: number, prompt: number, reply: number) => ({ calls, ...usage(prompt, reply) });
-  const forecast = { typical: bill(6, 4018, 182), most: bill(24, 435_072, 49_152), basis: "", learned_from: 0 };
-  const rates = ratesOf({ method: "kar3", forecast, usd: { typical: 0.004382, most: 0.533376 } });
-  expect(rates?.prompt).toBeCloseTo(1e-6, 12);
-  expect(rates?.reply).toBeCloseTo(2e-6, 12);
-  expect(dollarsOf({ calls: 1, prompt: 1000, reply: 500 }, rates)).toBeCloseTo(0.002);
-  expect(ratesOf({ method: "kar3", forecast, usd: { typical: null, most: null } })).toBeNull();
-  // One bill twice, or none at all, tells nothing.
-  expect(ratesOf({ method: "x", forecast: { ...forecast, most: forecast.typical }, usd: { typical: 1, most: 1 } })).toBeNull();
-  const nothing = { ...forecast, typical: bill(0, 0, 0), most: bill(0, 0, 0) };
-  expect(ratesOf({ method: "x", forecast: nothing, usd: { typical: 0, most: 0 } })).toBeNull();
+test("money is the sum of what is known, and says so where some is not", () => {
+  const roles = { answer: [1, usage(1000, 100)], propose: [2, usage(500, 50)] } satisfies Roles;
+  const paid = (id: string, given: Run["usd"]) => run(id, new Date(), { spent: roles, paid: roles, usd: given });
+  const [known, other, unknown] = [paid("a", usd(0.5)), paid("b", usd(0.25)), paid("c", usd(null))];
+  const partly = paid("d", { spent: null, paid: null, paid_by_role: { answer: 0.125 } });
+  const free = run("e", new Date(), { spent: roles });
+  expect(moneyOf([known, other])).toEqual({ dollars: 0.75, isAll: true });
+  // What cost nothing leaves nothing open, whatever prices are.
+  expect(moneyOf([known, free])).toEqual({ dollars: 0.5, isAll: true });
+  expect(moneyOf([known, unknown])).toEqual({ dollars: 0.5, isAll: false });
+  expect(moneyOf([known, partly])).toEqual({ dollars: 0.625, isAll: false });
+  expect(moneyOf([unknown, free])).toBeNull();
+  expect(moneyOf([])).toEqual({ dollars: 0, isAll: true });
+  expect([[known, unknown], [partly], [unknown, free], []].map(hasMoney)).toEqual([true, true, false, false]);
 });
 
 test("runs are chosen by all words, method and state", () => {

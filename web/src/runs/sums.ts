@@ -7,11 +7,10 @@ export type Standing = Schemas["RunState"] | "interrupted";
 export const STANDINGS: Standing[] = ["answered", "failed", "cancelled", "running", "interrupted"];
 
 export type Sum = { calls: number; prompt: number; reply: number };
-/** US dollars for a token of a prompt and of a reply. */
-export type Rates = { prompt: number; reply: number };
+/** US dollars that were paid. Not all: for some of what was paid no price is known, so it was more. */
+export type Money = { dollars: number; isAll: boolean };
 export type Wanted = { text: string; method: string; standing: string };
-/** `dollars` is what was paid; null without rates. */
-export type Day = { start: number; runs: number; byMethod: Map<string, number>; spent: Sum; paid: Sum; dollars: number | null };
+export type Day = { start: number; runs: number; byMethod: Map<string, number>; spent: Sum; paid: Sum; money: Money | null };
 
 export function standingOf(run: Run): Standing {
   return run.state === "running" && run.interrupted ? "interrupted" : run.state;
@@ -31,23 +30,24 @@ export function plus(one: Sum, other: Sum): Sum {
   return { calls: one.calls + other.calls, prompt: one.prompt + other.prompt, reply: one.reply + other.reply };
 }
 
-export function dollarsOf(sum: Sum, rates: Rates | null): number | null {
-  return rates === null ? null : sum.prompt * rates.prompt + sum.reply * rates.reply;
+/** Whether there is money to be told of any of them. */
+export function hasMoney(runs: Run[]): boolean {
+  return runs.some(isPriced);
 }
 
-/**
- * What tokens cost, by two bills of a forecast. The server's list of runs tells no money; a forecast of two different
- * amounts of tokens has both prices in it. Where models differ it is the dearest of them, so the sum is an upper bound.
- */
-export function ratesOf({ forecast, usd }: Schemas["QuestionForecast"]): Rates | null {
-  const { typical, most } = forecast;
-  const part = typical.prompt_tokens * most.completion_tokens - most.prompt_tokens * typical.completion_tokens;
-  if (usd.typical === null || usd.most === null || part === 0) {
+/** What was paid for them together; null where something was, and no price of it is known. */
+export function moneyOf(runs: Run[]): Money | null {
+  const unknown = runs.filter(({ usd, cost }) => usd.paid === null && sumOf(cost.paid).calls !== 0);
+  if (unknown.length !== 0 && !hasMoney(runs)) {
     return null;
   }
-  const prompt = (usd.typical * most.completion_tokens - usd.most * typical.completion_tokens) / part;
-  const reply = (typical.prompt_tokens * usd.most - most.prompt_tokens * usd.typical) / part;
-  return Number.isFinite(prompt) && Number.isFinite(reply) && -1e-9 < prompt && -1e-9 < reply ? { prompt: Math.max(0, prompt), reply: Math.max(0, reply) } : null;
+  // Of a run with a role whose price is not known, the others count.
+  const dollars = runs.map(({ usd }) => usd.paid ?? Object.values(usd.paid_by_role).reduce((sum, one) => sum + one, 0));
+  return { dollars: dollars.reduce((sum, one) => sum + one, 0), isAll: unknown.length === 0 };
+}
+
+function isPriced({ usd }: Run): boolean {
+  return usd.paid !== null || Object.keys(usd.paid_by_role).length !== 0;
 }
 
 /** Those that have all the words in question, method, name, answer or filter, and stand as wanted. */
@@ -72,13 +72,14 @@ export function methodsOf(runs: Run[]): string[] {
 }
 
 /** All days from the first run's to the last one's, those without a run among them, by the clock of whoever looks. */
-export function daysOf(runs: Run[], rates: Rates | null): Day[] {
+export function daysOf(runs: Run[]): Day[] {
   const days = new Map<number, Day>();
+  const byDay = new Map<number, Run[]>();
   const starts = runs.map((run) => startOfDay(run.started));
   const last = Math.max(...starts);
   for (let start = Math.min(...starts); start <= last; start = nextDay(start)) {
     const none = { calls: 0, prompt: 0, reply: 0 };
-    days.set(start, { start, runs: 0, byMethod: new Map(), spent: none, paid: none, dollars: rates && 0 });
+    days.set(start, { start, runs: 0, byMethod: new Map(), spent: none, paid: none, money: null });
   }
   for (const run of runs) {
     const day = days.get(startOfDay(run.started));
@@ -87,8 +88,13 @@ export function daysOf(runs: Run[], rates: Rates | null): Day[] {
       day.byMethod.set(run.method, (day.byMethod.get(run.method) ?? 0) + 1);
       day.spent = plus(day.spent, sumOf(run.cost.spent));
       day.paid = plus(day.paid, sumOf(run.cost.paid));
-      day.dollars = dollarsOf(day.paid, rates);
+      const those = byDay.get(day.start) ?? [];
+      those.push(run);
+      byDay.set(day.start, those);
     }
+  }
+  for (const day of days.values()) {
+    day.money = moneyOf(byDay.get(day.start) ?? []);
   }
   return [...days.values()];
 }

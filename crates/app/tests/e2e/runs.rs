@@ -278,3 +278,25 @@ fn what_could_not_be_read_is_asked_anew_and_the_old_run_stays_what_it_was() {
     assert_eq!(once_more["answer"].to_string(), good["answer"].to_string());
     assert_eq!(talker.heard().chats, 0);
 }
+
+/// Documents that have changed since make a replay come otherwise: it says from which event on.
+#[test]
+fn a_replay_that_comes_otherwise_says_from_where() {
+    let place = Place::new();
+    place.write("docs/crane.md", "# Crane\n\nThe crane lifts forty tons.\n");
+    place.run_to(0, &["--offline", "--base", "base", "index", "docs"]);
+    let serving = place.serve(&["--offline"]);
+    let base = "/api/v1/bases/default";
+    let question = json!({"question": "What does the crane lift?", "method": "naive-rag"});
+    let run = serving.post(&format!("{base}/ask"), "", &question).json()["run"].clone();
+    let path = format!("{base}/runs/{}/replay", run.as_str().unwrap());
+    assert_eq!(serving.post(&path, "", &json!({})).status, 200);
+    place.write("docs/crane.md", "# Crane\n\nThe crane lifts fifty tons, and no more.\n");
+    place.run_to(0, &["--offline", "--base", "base", "index", "docs"]);
+    let parted = serving.post(&path, "", &json!({}));
+    let told = parted.json();
+    assert_eq!((parted.status, told["code"].as_str()), (409, Some("run-diverged")), "{parted:?}");
+    let events = serving.get(&path.replace("/replay", ""), "").json()["events"].clone();
+    let at = told["seq"].as_u64().unwrap_or_else(|| panic!("{told:#}"));
+    assert!(events.as_array().unwrap().iter().any(|event| event["seq"] == at), "{told:#}");
+}

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
+use super::money::RunUsd;
 use crate::engine::{Engine, USUAL_METHOD};
 use crate::error::{EngineError, Result};
 use crate::notice::Notice;
@@ -59,6 +60,8 @@ pub struct AskResponse {
     pub events: Vec<RunEvent>,
     /// The answer, or why there is none.
     pub result: Result<Answer, SolveError>,
+    /// What its calls come to.
+    pub usd: RunUsd,
     /// Whether the base keeps the run: not a mere repetition, and not where none are to be kept.
     pub is_kept: bool,
     /// What to know besides.
@@ -66,13 +69,13 @@ pub struct AskResponse {
 }
 
 impl Serialize for AskResponse {
-    /// Question, method, answer (with `trace` and `spent`; null where there is none), and the run's name.
+    /// Question, method, answer (with `trace` and `spent`; null where there is none), the run's name, and what it comes to.
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let answer =
             self.run.answer.as_ref().map(|answer| with_trace(answer, &self.events, &self.run));
         json!({
             "question": self.run.question.text, "method": self.run.method, "answer": answer,
-            "run": self.run.id, "state": self.run.state,
+            "run": self.run.id, "state": self.run.state, "usd": self.usd,
         })
         .serialize(to)
     }
@@ -147,7 +150,7 @@ impl Engine {
         let asking = Asking { question: &question, method, filter: &filter, tags, retrace: None };
         let run = self.run(&base, &ports, asking, request).await?;
         self.remember(name, method, &run.finished.record);
-        Ok(run.response(notices))
+        Ok(run.response(self, notices))
     }
 
     /// Keeps what an answer cost, for forecasts: of the method as it is, without parameters of the user's own.

@@ -29,10 +29,11 @@ pub(super) struct KeptRun {
 }
 
 impl KeptRun {
-    pub(super) fn response(self, mut notices: Vec<Notice>) -> AskResponse {
+    pub(super) fn response(self, engine: &Engine, mut notices: Vec<Notice>) -> AskResponse {
         let Finished { record, events, result, scored: _ } = self.finished;
         notices.extend(self.notice);
-        AskResponse { run: record, events, result, is_kept: self.is_kept, notices }
+        let usd = engine.usd_of(&record.cost);
+        AskResponse { run: record, events, result, usd, is_kept: self.is_kept, notices }
     }
 }
 

@@ -1,10 +1,10 @@
 //! `runs`: what was asked, what happened, and what would have happened otherwise.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use pikerag_coordinate::{Method, Overrides, Retrace, Weights};
 use pikerag_knowledge::{
-    Change, ChunkId, Event, ForkPoint, Role, RunEvent, RunId, RunRecord, RunState, RunStore, Spent,
+    Change, ChunkId, Event, ForkPoint, RunEvent, RunId, RunRecord, RunState, RunStore,
 };
 use pikerag_store::Base;
 use serde::Serialize;
@@ -13,6 +13,7 @@ use similar::{ChangeTag, TextDiff};
 use utoipa::ToSchema;
 
 use super::ask::{AskRequest, AskResponse, Asking};
+use super::money::RunUsd;
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 use crate::sandbox::is_alive;
@@ -27,20 +28,6 @@ pub struct RunSummary {
     pub interrupted: bool,
     /// What its calls come to.
     pub usd: RunUsd,
-}
-
-/// US dollars of a run's calls, at the prices that are set now for the models that are set now.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub struct RunUsd {
-    /// All calls, whether made or read from the ledger; none where a role's price is not known.
-    #[schema(required)]
-    pub spent: Option<f64>,
-    /// Those that were really made; none where a role's price is not known.
-    #[schema(required)]
-    pub paid: Option<f64>,
-    /// Those that were really made, by role, as far as prices are known.
-    #[schema(value_type = BTreeMap<String, f64>)]
-    pub paid_by_role: BTreeMap<Role, f64>,
 }
 
 /// A run with all that happened in it.
@@ -145,7 +132,7 @@ impl Engine {
         let retrace = Retrace::whole(&run, &events);
         let asking = self.asking_again(&run, retrace)?;
         let again = self.run(&base, &ports, asking, request).await?;
-        Ok(again.response(notices))
+        Ok(again.response(self, notices))
     }
 
     /// Walks a run again up to a decision, with recorded replies alone; decides that otherwise; and goes on, with
@@ -172,7 +159,7 @@ impl Engine {
         ports.models = retrace.models(&ports.models, &recorded);
         let asking = self.asking_again(&run, retrace)?;
         let forked = self.run(&base, &ports, asking, &request.ask).await?;
-        Ok(forked.response(notices))
+        Ok(forked.response(self, notices))
     }
 
     /// Where two runs part, and what each was answered from.
@@ -225,24 +212,8 @@ impl Engine {
 
     fn summary(&self, run: RunRecord) -> RunSummary {
         let interrupted = run.state == RunState::Running && !is_alive(run.process);
-        let (_, spent) = self.price_of(&run.cost.spent);
-        let (paid_by_role, paid) = self.price_of(&run.cost.paid);
-        let usd = RunUsd { spent, paid, paid_by_role };
+        let usd = self.usd_of(&run.cost);
         RunSummary { run, interrupted, usd }
-    }
-
-    /// US dollars by role, as far as prices are known, and of all where each is.
-    fn price_of(&self, spent: &Spent) -> (BTreeMap<Role, f64>, Option<f64>) {
-        let prices = self.settings().prices_by_role();
-        let by_role: BTreeMap<Role, f64> = spent
-            .by_role
-            .iter()
-            .filter_map(|(role, (_, used))| Some((*role, used.priced(*prices.get(role)?))))
-            .collect();
-        // Nothing spent and nothing known: then nothing can be said.
-        let is_known = !prices.is_empty() && by_role.len() == spent.by_role.len();
-        let all = is_known.then(|| by_role.values().sum());
-        (by_role, all)
     }
 
     fn asking_again<'a>(&self, run: &'a RunRecord, retrace: Retrace) -> Result<Asking<'a>> {

@@ -10,7 +10,7 @@ use axum::{Extension, Json};
 use futures::stream;
 use pikerag_engine::knowledge::{Condition, Filter, Level, RunEvent, RunId, RunRecord, TaskClass};
 use pikerag_engine::parts::Turn;
-use pikerag_engine::{AskRequest, AskResponse, Notice, TracedAnswer};
+use pikerag_engine::{AskRequest, AskResponse, Notice, RunUsd, TracedAnswer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -77,6 +77,8 @@ pub(crate) struct Asked {
     /// The answer with its rationale, citations, context, what it was worked out from, the trace, and what was spent.
     #[schema(value_type = TracedAnswer)]
     answer: Value,
+    /// What its calls come to.
+    usd: RunUsd,
     /// Where each citation can be looked at, in their order.
     links: Vec<String>,
     /// What to know besides.
@@ -117,6 +119,7 @@ pub(crate) fn told(app: &App, base: &str, came: &AskResponse) -> Asked {
         question: came.run.question.text.clone(),
         method: came.run.method.clone(),
         answer: whole.get_mut("answer").map(Value::take).unwrap_or_default(),
+        usd: came.usd.clone(),
         links: citations.map(|citation| app.permalink(base, citation.chunk)).collect(),
         notices: came.notices.clone(),
     }

@@ -1,22 +1,21 @@
 // Are documents and files joined, found and ordered as a person expects?
 import { expect, test } from "vitest";
 
-import { type FileLine, type Source, listed, rowsOf, sentName, typeName } from "./rows";
+import { type FileLine, type Source, listed, rowsOf, shownAs, typeName } from "./rows";
 
 const source = (uri: string, title = uri, media_type = "text/markdown"): Source => ({ id: uri, uri, title, media_type, hash: "", language: null, metadata: {} });
-const file = (name: string, chunks = 1, documents = 1, on_disk: FileLine["on_disk"] = "there"): FileLine => ({ name, path: `/x/${name}`, chunks, documents, on_disk, hash: "", same_as: [] });
-const NAMING = { base: "base" };
+const file = (name: string, chunks = 1, documents = 1, on_disk: FileLine["on_disk"] = "there"): FileLine => ({ name, path: `/x/${name}`, chunks, documents, on_disk, hash: "", same_as: [], sent_as: null });
 
 test("documents know their file, and files without a document are listed too", () => {
-  const rows = rowsOf([source("a.md"), source("r.jsonl#1"), source("r.jsonl#2"), source("lost.md")], [file("a.md", 3), file("r.jsonl", 9, 2), file("bare.pdf", 0, 0, "gone")], NAMING);
+  const rows = rowsOf([source("a.md"), source("r.jsonl#1"), source("r.jsonl#2"), source("lost.md")], [file("a.md", 3), file("r.jsonl", 9, 2), file("bare.pdf", 0, 0, "gone")]);
   expect(rows.map((row) => [row.name, row.passages, row.state])).toEqual([
     ["a.md", 3, "there"], ["r.jsonl#1", null, "there"], ["r.jsonl#2", null, "there"], ["lost.md", null, "unknown"], ["bare.pdf", 0, "gone"],
   ]);
-  expect(rowsOf([source("a.md")], null, NAMING)[0]).toMatchObject({ state: "unknown", file: null });
+  expect(rowsOf([source("a.md")], null)[0]).toMatchObject({ state: "unknown", file: null });
 });
 
 test("they are found by all words, in any order of columns", () => {
-  const rows = rowsOf([source("f10.md", "Crane"), source("f9.md", "Brake"), source("f1.pdf", "起重机", "application/pdf")], [file("f10.md", 1), file("f9.md", 50), file("f1.pdf", 7)], NAMING);
+  const rows = rowsOf([source("f10.md", "Crane"), source("f9.md", "Brake"), source("f1.pdf", "起重机", "application/pdf")], [file("f10.md", 1), file("f9.md", 50), file("f1.pdf", 7)]);
   const names = (filter: string, by: Parameters<typeof listed>[2]["by"], isDescending = false) => listed(rows, filter, { by, isDescending }).map((row) => row.name);
   expect(names("", "name")).toEqual(["f1.pdf", "f9.md", "f10.md"]);
   expect(names("", "passages", true)).toEqual(["f9.md", "f1.pdf", "f10.md"]);
@@ -26,21 +25,22 @@ test("they are found by all words, in any order of columns", () => {
 });
 
 test("ten thousand are filtered and ordered in a moment", () => {
-  const rows = rowsOf(Array.from({ length: 10_000 }, (_, at) => source(`folder/${at % 97}/file ${at}.md`)), null, NAMING);
+  const rows = rowsOf(Array.from({ length: 10_000 }, (_, at) => source(`folder/${at % 97}/file ${at}.md`)), null);
   const before = performance.now();
   expect(listed(rows, "file 99", { by: "name", isDescending: true })).toHaveLength(280);
   listed(rows, "", { by: "title", isDescending: false });
   expect(performance.now() - before).toBeLessThan(1000);
 });
 
-test("what was sent is called as it was sent", () => {
-  expect(sentName("/data/base.uploads/a/b.md", { base: "/data/base" })).toBe("a/b.md");
-  expect(sentName("base.uploads/base.uploads/x", NAMING)).toBe("base.uploads/x");
-  expect(sentName("docs/a.md", NAMING)).toBeNull();
-  expect(sentName("notbase.uploads/a.md", NAMING)).toBeNull();
-  expect(sentName("C:\\kb\\base.uploads\\a.md", { base: "C:\\kb\\base" })).toBe("a.md");
-  expect(sentName("kb.uploads/a.md", { base: "/x/.kb/" })).toBe("a.md");
-  expect(sentName("base.uploads/a.md", { base: null })).toBeNull();
+test("what was sent is shown as it was called then", () => {
+  const sent = (name: string, sent_as: string): FileLine => ({ ...file(name), sent_as });
+  const files = [sent("base.uploads/a/b.md", "a/b.md"), sent("base.uploads/a%23b.jsonl", "a#b.jsonl"), file("docs/a.md"), { ...file("docs/copy.md"), same_as: ["base.uploads/a/b.md"] }];
+  const byName = new Map(files.map((one) => [one.name, one]));
+  const shown = (place: string) => shownAs(place, byName);
+  expect(["base.uploads/a/b.md", "base.uploads/a%23b.jsonl#3", "docs/a.md#1", "nowhere.md"].map(shown)).toEqual(["a/b.md", "a#b.jsonl#3", "docs/a.md#1", "nowhere.md"]);
+  const rows = rowsOf([source("base.uploads/a%23b.jsonl#3")], files);
+  expect(rows.map((row) => row.shown)).toEqual(["a#b.jsonl#3", "a/b.md", "docs/a.md", "docs/copy.md"]);
+  expect(rows.at(-1)?.sameAs).toEqual(["a/b.md"]);
 });
 
 test("types are named in a word", () => {

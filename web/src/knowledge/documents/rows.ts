@@ -8,7 +8,7 @@ export type Row = {
   key: string;
   /** The document's URI, or the file's name where no document came of it. */
   name: string;
-  /** The same without the folder of what was sent, which says nothing. */
+  /** The same, but as the file was called when it was sent. */
   shown: string;
   title: string;
   type: string;
@@ -21,8 +21,6 @@ export type Row = {
 };
 export type SortBy = "name" | "title" | "type" | "passages" | "state";
 export type Order = { by: SortBy; isDescending: boolean };
-/** What files that were sent are called by: the base's folder. */
-export type Naming = { base: string | null };
 
 const TYPES: Record<string, string> = {
   "application/pdf": "PDF", "text/html": "HTML", "text/markdown": "Markdown", "text/plain": "TXT", "text/csv": "CSV", "application/json": "JSON",
@@ -45,20 +43,28 @@ export function fileOf(uri: string): string {
   return uri.split("#", 1)[0] ?? uri;
 }
 
-export function rowsOf(sources: Source[], files: FileLine[] | null, naming: Naming): Row[] {
+/** What a file, or a document in it, is shown as: by the name that it was sent by, if it was. */
+export function shownAs(place: string, byName: ReadonlyMap<string, FileLine>): string {
+  const name = fileOf(place);
+  const sent = byName.get(name)?.sent_as ?? null;
+  return sent === null ? place : sent + place.slice(name.length);
+}
+
+export function rowsOf(sources: Source[], files: FileLine[] | null): Row[] {
   const byName = new Map((files ?? []).map((file) => [file.name, file]));
+  const shown = (place: string) => shownAs(place, byName);
   const used = new Set<string>();
   const rows = sources.map((source): Row => {
     const file = byName.get(fileOf(source.uri)) ?? null;
     used.add(file?.name ?? "");
     return {
-      key: source.id, name: source.uri, shown: sentName(source.uri, naming) ?? source.uri, title: source.title, type: typeName(source.media_type), passages: file?.documents === 1 ? file.chunks : null,
-      state: file?.on_disk ?? "unknown", sameAs: file?.same_as ?? [], source, file,
+      key: source.id, name: source.uri, shown: shown(source.uri), title: source.title, type: typeName(source.media_type), passages: file?.documents === 1 ? file.chunks : null,
+      state: file?.on_disk ?? "unknown", sameAs: file?.same_as.map(shown) ?? [], source, file,
     };
   });
   const bare = (files ?? []).filter((file) => !used.has(file.name));
   return [...rows, ...bare.map((file): Row => ({
-    key: `file ${file.name}`, name: file.name, shown: sentName(file.name, naming) ?? file.name, title: "", type: "", passages: file.chunks, state: file.on_disk, sameAs: file.same_as, source: null, file,
+    key: `file ${file.name}`, name: file.name, shown: shown(file.name), title: "", type: "", passages: file.chunks, state: file.on_disk, sameAs: file.same_as.map(shown), source: null, file,
   }))];
 }
 
@@ -75,12 +81,4 @@ export function listed(rows: Row[], filter: string, order: Order): Row[] {
   const bySize = (a: Row, b: Row) => (a.passages ?? -1) - (b.passages ?? -1);
   const sign = order.isDescending ? -1 : 1;
   return found.sort((a, b) => sign * (order.by === "passages" ? bySize(a, b) : byText(a, b)) || compare(a.shown, b.shown));
-}
-
-/** What a file was called when it was sent; null for one that was not. `place`: its path or its name in the base. */
-export function sentName(place: string, { base }: Naming): string | null {
-  const folder = (base?.replaceAll("\\", "/").replace(/\/+$/, "").split("/").pop() ?? "").replace(/^\.+/, "");
-  const [path, mark] = [`/${place.replaceAll("\\", "/")}`, `/${folder}.uploads/`];
-  const at = folder === "" ? -1 : path.indexOf(mark);
-  return at === -1 ? null : path.slice(at + mark.length);
 }

@@ -16,6 +16,10 @@ export class Jobs {
   problem: ProblemError | null = $state.raw(null);
   /** Those that were seen under way: what became of them is told. */
   seen: ReadonlySet<number> = $state.raw(new Set<number>());
+  /** The sent files that jobs under way read; null where it may be any. */
+  readonly reads: ReadonlySet<string> | null = $derived.by(() => this.readNow());
+  private isFound = $state(false);
+  private takenBy = new Map<number, readonly string[]>();
   private watched = new Set<number>();
   private stop = new AbortController();
 
@@ -37,9 +41,14 @@ export class Jobs {
         this.problem = problem;
       }
     }
+    this.isFound = true;
   }
 
-  follow(job: Job): void {
+  /** `files`: the sent ones that it reads, any if they are not named. */
+  follow(job: Job, files?: readonly string[]): void {
+    if (files) {
+      this.takenBy.set(job.id, files);
+    }
     this.put(job);
     this.seen = new Set([...this.seen, job.id]);
     if (!this.watched.has(job.id)) {
@@ -48,9 +57,9 @@ export class Jobs {
     }
   }
 
-  /** A job of which the number alone is known. */
+  /** A job of which the number alone is known: it reads a file of the base. */
   async followNumber(id: number): Promise<void> {
-    this.follow(await call("get", "/api/v1/bases/{base}/jobs/{job}", { path: { base: this.base, job: id } }));
+    this.follow(await call("get", "/api/v1/bases/{base}/jobs/{job}", { path: { base: this.base, job: id } }), []);
   }
 
   dismiss(id: number): void {
@@ -59,6 +68,11 @@ export class Jobs {
 
   close(): void {
     this.stop.abort();
+  }
+
+  private readNow(): ReadonlySet<string> | null {
+    const files = this.all.filter((job) => !isOver(job)).map(({ id }) => this.takenBy.get(id));
+    return this.isFound && files.every((some) => some !== undefined) ? new Set(files.flat()) : null;
   }
 
   private put(job: Job): void {

@@ -9,9 +9,9 @@ import { type Estimated, isFree, isIdle } from "./estimates";
 
 const AT_ONCE = 3;
 
-/** What is asked for where nothing is special about it. */
-function indexOf(files: string[]): Schemas["IndexBody"] {
-  return { files, reread: false, retry_refused: false };
+/** What is asked for where nothing is special about it. `known`: names that the base calls files by. */
+export function takes(files: string[], known: string[] = []): Schemas["IndexBody"] {
+  return { files, known, reread: false, retry_refused: false };
 }
 
 /** A file on its way. */
@@ -32,14 +32,16 @@ export class Entry {
 
 export class Intake {
   entries: Entry[] = $state.raw([]);
-  /** Files that came and are not indexed: kept by this browser, so that they are found again. */
+  /** Files that came and are to be estimated and indexed now. */
   held: string[] = $state.raw([]);
+  /** Files that came and were not indexed since. Of those that replace a file of the base this browser alone knows: it keeps them. */
+  left: string[] = $state.raw([]);
   estimate: Estimated | null = $state.raw(null);
   isCounting = $state(false);
   isBeginning = $state(false);
   problem: ProblemError | null = $state.raw(null);
-  /** The job that was begun last. */
-  begun: Schemas["Job"] | null = $state.raw(null);
+  /** The job that was begun last, with the sent files that it reads: any, if they are not named. */
+  begun: { job: Schemas["Job"]; files?: string[] } | null = $state.raw(null);
 
   readonly failed = $derived(this.entries.filter((entry) => entry.state === "failed"));
   readonly underWay = $derived(this.entries.filter((entry) => entry.state === "waiting" || entry.state === "sending"));
@@ -49,7 +51,7 @@ export class Intake {
   private stop = new AbortController();
 
   constructor(readonly base: string) {
-    this.held = kept(base);
+    this.left = kept(base);
   }
 
   /** `unpack`: archives among them are taken apart. */
@@ -61,6 +63,14 @@ export class Intake {
     this.estimate = null;
     this.problem = null;
     void this.pump();
+  }
+
+  /** What was sent before goes the same way as what comes now. */
+  take(names: string[]): void {
+    this.estimate = null;
+    this.problem = null;
+    this.hold(names);
+    void this.countWhenDone();
   }
 
   retry(entry: Entry): void {
@@ -88,12 +98,12 @@ export class Intake {
     this.isCounting = true;
     this.problem = null;
     try {
-      const told = await call("post", "/api/v1/bases/{base}/estimate", { path: { base: this.base }, body: indexOf(files) });
+      const told = await call("post", "/api/v1/bases/{base}/estimate", { path: { base: this.base }, body: takes(files) });
       if (files !== this.held || this.underWay.length !== 0) {
-        return false;
-      }
-      if (isIdle(told)) {
-        this.forgetHeld();
+        // It is told of all of them once they are there.
+      } else if (isIdle(told)) {
+        this.setAside();
+        this.forget(files);
         return true;
       } else if (isFree(told)) {
         await this.index();
@@ -117,26 +127,44 @@ export class Intake {
     this.isBeginning = true;
     this.problem = null;
     try {
-      this.begun = await call("post", "/api/v1/bases/{base}/index", { path: { base: this.base }, body: indexOf(files) });
-      this.forgetHeld(files);
+      const job = await call("post", "/api/v1/bases/{base}/index", { path: { base: this.base }, body: takes(files) });
+      this.begun = { job, files: files.length === 0 ? undefined : files };
+      this.setAside(files);
+      this.forget(files);
     } catch (error) {
       this.problem = asProblem(error);
     } finally {
       this.isBeginning = false;
     }
+    // More came meanwhile.
+    if (this.problem === null) {
+      await this.countWhenDone();
+    }
   }
 
-  /** They stay with the server, and are asked about no more here. */
-  forgetHeld(files = this.held): void {
+  /** They stay with the server, and wait. */
+  setAside(files = this.held): void {
     this.estimate = null;
+    this.problem = null;
     // What came meanwhile stays.
     const gone = new Set(files);
-    this.hold(this.held.filter((name) => !gone.has(name)));
+    this.held = this.held.filter((name) => !gone.has(name));
     this.entries = this.entries.filter((entry) => entry.state !== "held" || entry.leftOut.length !== 0);
   }
 
+  /** They wait no more; no name stands for all. */
+  forget(files: string[]): void {
+    const gone = new Set(files);
+    this.keep(files.length === 0 ? [] : this.left.filter((name) => !gone.has(name)));
+  }
+
   private hold(names: string[]): void {
-    this.held = names;
+    this.held = [...new Set([...this.held, ...names])];
+    this.keep([...new Set([...this.left, ...names])]);
+  }
+
+  private keep(names: string[]): void {
+    this.left = names;
     keep(this.base, names);
   }
 
@@ -160,7 +188,7 @@ export class Intake {
       entry.sent = entry.file.size;
       entry.leftOut = came.unpacked?.left_out ?? [];
       entry.state = "held";
-      this.hold([...new Set([...this.held, ...(came.unpacked?.files ?? [entry.name])])]);
+      this.hold(came.unpacked?.files ?? [entry.name]);
     } catch (error) {
       if (!isAbort(error)) {
         entry.problem = asProblem(error);
@@ -214,6 +242,6 @@ function keep(base: string, names: string[]): void {
       localStorage.setItem(placeOf(base), JSON.stringify(names));
     }
   } catch {
-    // Full: they are found by asking the server what waits.
+    // Full: the server knows what is not in the base.
   }
 }

@@ -34,10 +34,11 @@ export const en = {
     paidOf: (paid: string, free: string) => `${paid} paid, ${free} from the record`,
     tokens: "Tokens",
     paidTokens: (paid: string) => `${paid} paid`,
-    money: "Paid, about",
+    money: "Paid",
     today: "at today’s prices",
-    moneyNote: "By the prices of today; where models differ, of the dearest.",
-    noMoney: "No prices are set",
+    somePrices: "at today’s prices; some are not known",
+    moneyNote: "By the prices that are set now, for the models that are set now.",
+    noMoney: "No price is known",
     noMoneyNote: "With [prices] in the settings, money is counted.",
   },
   figures: {
@@ -46,6 +47,7 @@ export const en = {
     free: "from the record",
     none: "no model",
     about: (money: string) => `≈ ${money}`,
+    atLeast: (money: string) => `at least ${money}`,
   },
   time: {
     runs: "Runs per day, by method",

@@ -33,10 +33,11 @@ export const zh: typeof en = {
     paidOf: (paid, free) => `付费 ${paid} 次，${free} 来自缓存`,
     tokens: "Token 数",
     paidTokens: (paid) => `其中付费 ${paid}`,
-    money: "约花费",
+    money: "花费",
     today: "按当前价格估算",
-    moneyNote: "按当前价格估算；模型价格不同时按最贵的计算。",
-    noMoney: "未设置价格",
+    somePrices: "按当前价格估算，部分价格未知",
+    moneyNote: "按目前设置的价格和模型计算。",
+    noMoney: "价格未知",
     noMoneyNote: "在设置中填写 [prices] 后即可统计费用。",
   },
   figures: {
@@ -45,6 +46,7 @@ export const zh: typeof en = {
     free: "来自缓存记录",
     none: "未用模型",
     about: (money) => `约 ${money}`,
+    atLeast: (money) => `至少 ${money}`,
   },
   time: {
     runs: "每日运行次数（按方法）",
