@@ -84,7 +84,8 @@ service=$!
 # What systemd would do: asks each container after its health.
 while sleep 1; do for container in $(run ps --quiet); do run healthcheck run "$container" >/dev/null 2>&1 || true; done; done &
 health=$!
-until [ -S "$work/socket" ]; do sleep 0.1; done
+for _ in $(seq 100); do [ -S "$work/socket" ] && break || sleep 0.1; done
+[ -S "$work/socket" ] || { cat "$work/service.log" && exit 1; }
 echo "The captain of the Orrelvik keeps a parrot by the name of Theodora." >"$work/documents/parrot.md"
 compose up --detach --no-build >"$work/up.log" 2>&1 || { cat "$work/up.log" && exit 1; }
 run ps --all --format '{{.Names}}: {{.Status}}'
@@ -92,10 +93,13 @@ for _ in $(seq 50); do
     [ "$(curl --silent --output /dev/null --write-out '%{http_code}' http://localhost:3000)" = 200 ] && break
     sleep 0.2
 done
-run logs tried_open-webui_1 2>&1 | sed -n '/./{p;q}'
+run logs tried_open-webui_1 2>&1 | awk 'NF && !n++'
 wants "the chat page has its answer" 1 "$(run logs tried_open-webui_1 2>&1 | grep -c Theodora)"
 key="$(compose exec -T pikerag pikerag keys make me --scope admin 2>/dev/null)"
-listed() { curl --silent --fail -H "Authorization: Bearer $key" http://localhost:8686/api/v1/bases/default/sources | grep -c cranes.csv; }
+listed() {
+    curl --silent --fail -H "Authorization: Bearer $key" http://localhost:8686/api/v1/bases/default/sources >"$work/sources" || echo "no answer"
+    grep -c cranes.csv "$work/sources" || true
+}
 wants "what lies in the folder is indexed" 1 "$(listed)"
 rm "$work/documents/cranes.csv"
 for _ in $(seq 50); do

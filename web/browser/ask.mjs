@@ -63,7 +63,7 @@ async function answers(browser, url, made) {
   await last(page).locator(".answer button[data-citation]").nth(2).waitFor();
   const checks = await last(page).locator(".answer button[data-citation]").evaluateAll((all) => all.map((one) => one.dataset.check));
   assert.deepEqual(checks, ["verified", "verified", "not_found"]);
-  await becomes(() => last(page).locator(".text img, .text script").count(), 0);
+  assert.equal(await last(page).locator(".text img, .text script").count(), 0);
   await last(page).getByText("only words are searched").waitFor();
   await isSound(page);
   await shoot(page, "answer");

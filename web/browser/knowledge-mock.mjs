@@ -119,7 +119,7 @@ export function mock() {
       return found ? sendProblem(response, 409, "in-base") : sendProblem(response, 404, "no-such-file");
     }
     state.sent = state.sent.filter((one) => one !== found);
-    return found;
+    return [found];
   };
   const watch = (id) => (request, response) => {
     const { events } = state;

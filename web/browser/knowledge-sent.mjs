@@ -27,7 +27,7 @@ export async function waits(browser, url, state, isSound, shoot) {
 async function looks(browser, url, isSound, shoot) {
   for (const [locale, colorScheme, viewport] of [["en-US", "light", undefined], ["zh-CN", "dark", undefined], ["en-US", "dark", PHONE], ["zh-CN", "light", PHONE]]) {
     const page = await open(browser, `${url}${LAW}`, { locale, colorScheme, viewport });
-    await page.getByText(/^3 (files were sent and are not in the base|个文件已上传，但不在知识库中)$/).waitFor();
+    await page.getByText(/^3 (files were sent and wait|个文件已上传，等待处理)$/).waitFor();
     await isSound(page);
     await shoot(page, `sent-${locale.slice(0, 2)}-${viewport ? "phone" : "desktop"}`);
     // A base into which nothing came yet shows it as well.
@@ -48,7 +48,7 @@ async function throwsAway(page, state, isSound, shoot) {
   assert.deepEqual(discarded(state), []);
   await cards(page).getByRole("button", { name: `Throw ${EVIL} away` }).click();
   await dialog.getByRole("button", { name: "Throw away" }).click();
-  await page.getByText("2 files were sent and are not in the base").waitFor();
+  await page.getByText("2 files were sent and wait").waitFor();
   assert.deepEqual(discarded(state), [EVIL]);
   state.sent = [sent("notes/left.md", 1200, true)];
   await cards(page).getByRole("button", { name: "Throw away", exact: true }).click();
@@ -69,7 +69,7 @@ async function indexes(page, state) {
   await page.getByText("$0.0097").waitFor();
   await becomes(() => cards(page).count(), 0);
   await page.getByRole("button", { name: "Not now" }).click();
-  await page.getByText("2 files were sent and are not in the base").waitFor();
+  await page.getByText("2 files were sent and wait").waitFor();
   await becomes(() => page.getByText("$0.0097").count(), 0);
   assert.ok(!state.asked.some(([what]) => what === "index"));
   await cards(page).getByRole("button", { name: "Estimate and index" }).click();
@@ -78,19 +78,20 @@ async function indexes(page, state) {
   await page.getByText("Indexing: making vectors").first().waitFor();
   await becomes(() => cards(page).count(), 0);
   await becomes(() => state.asked.findLast(([what]) => what === "index")?.[1], { files: ["notes/left.md", "broken.bin"], known: [], reread: false, retry_refused: false });
-  await page.getByText("1 file was sent and is not in the base").waitFor();
+  await page.getByText("1 file was sent and waits").waitFor();
   await cards(page).getByText("broken.bin").waitFor();
 }
 
 /** A job that another page began may take what waits: nothing is offered until it is over. */
 async function waitsWhileAnyMayBeTaken(page, state) {
   state.jobs = [job(60, "running")];
-  state.events = [job(60, "running"), job(60, "running", { done: 2 }), job(60, "done")];
+  // A second each.
+  state.events = [...Array.from({ length: 7 }, (_, done) => job(60, "running", { done })), job(60, "done")];
   await page.reload();
   await page.getByText("Indexing: reading files").first().waitFor();
   await becomes(() => cards(page).count(), 0);
   state.jobs = [];
-  await page.getByText("1 file was sent and is not in the base").waitFor();
+  await page.getByText("1 file was sent and waits").waitFor();
 }
 
 /** The server says of a file that replaces one only that the base holds it: the browser that sent it knows more. */
@@ -136,6 +137,6 @@ async function losesNothing(page, state, isSound, shoot) {
   await becomes(() => asked("index"), ["one.txt", "two.txt"]);
   await becomes(() => asked("estimate"), ["three.txt"]);
   await page.getByRole("button", { name: "Not now" }).click();
-  await page.getByText("1 file was sent and is not in the base").waitFor();
+  await page.getByText("1 file was sent and waits").waitFor();
   await cards(page).getByText("three.txt").waitFor();
 }

@@ -109,7 +109,7 @@ async function looks(browser) {
         await isSound(page);
         await shoot(page, `${name}-${screen}-${colorScheme}`);
       }
-      await becomes(() => page.locator("main img").count(), 0);
+      assert.equal(await page.locator("main img").count(), 0);
       await page.context().close();
     }
   }
@@ -216,10 +216,10 @@ async function money(browser) {
   await shoot(page, "money-per-day");
   await page.goto(`${url}#/runs/default/run00006`);
   const table = page.getByRole("region", { name: "Calls and tokens by role" });
-  await becomes(() => table.locator("tr > :last-child").allInnerTexts(), ["Paid, about", "–", "$0.019", "at least $0.019"]);
+  await becomes(() => table.locator("tr > :last-child").allInnerTexts(), ["Money paid", "–", "$0.019", "at least $0.019"]);
   await shoot(page, "cost-table");
   await page.goto(`${url}#/runs/default/run00002/diff/run00003`);
-  await becomes(() => page.getByRole("row", { name: "Paid, about" }).locator("td").allInnerTexts(), ["$0.038", "–"]);
+  await becomes(() => page.getByRole("row", { name: "Money paid" }).locator("td").allInnerTexts(), ["$0.038", "–"]);
   close();
   await page.context().close();
   // Without any price there is no column.
@@ -231,7 +231,7 @@ async function money(browser) {
   await becomes(() => other.getByRole("img", { name: "Money per day, about" }).count(), 0);
   await other.goto(`${bare.url}#/runs/default/run00006`);
   await other.getByRole("region", { name: "Calls and tokens by role" }).waitFor();
-  await becomes(() => other.getByText("Paid, about").count(), 0);
+  await becomes(() => other.getByText("Money paid").count(), 0);
   bare.close();
   await other.context().close();
 }

@@ -108,7 +108,7 @@ impl Retrace {
     /// Whether event `seq` is another than the one that happened then.
     pub(crate) fn differs(&self, seq: u32, event: &Event) -> bool {
         match self.events.get(seq as usize) {
-            Some(before) => before != event,
+            Some(before) => before != event && bare(before) != bare(event),
             None => self.fork.is_none(),
         }
     }
@@ -121,6 +121,21 @@ impl Retrace {
         };
         (count < wanted).then_some(count)
     }
+}
+
+/// An event without what only explains it: that may be worded otherwise in another version of the program.
+fn bare(event: &Event) -> Event {
+    let mut bare = event.clone();
+    match &mut bare {
+        Event::Classified { reasons, .. } => reasons.clear(),
+        Event::Planned { because, steps, .. } => {
+            because.clear();
+            steps.clear();
+        }
+        Event::Recalled { because, .. } => because.clear(),
+        _ => {}
+    }
+    bare
 }
 
 /// A model of the record alone, until it may be called.
@@ -152,5 +167,36 @@ impl ChatModel for Switch {
             true => self.live.discard(calls).await,
             false => self.recorded.discard(calls).await,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pikerag_knowledge::{ClassifiedBy, TaskClass};
+
+    use super::*;
+
+    #[test]
+    fn an_explanation_may_be_worded_otherwise_and_nothing_else() {
+        let planned = |round, because: &str| Event::Planned {
+            round,
+            because: because.to_owned(),
+            steps: vec![because.to_owned()],
+        };
+        assert_eq!(
+            bare(&planned(1, "its words ask for a figure")),
+            bare(&planned(1, "问的是数字"))
+        );
+        assert_ne!(bare(&planned(1, "")), bare(&planned(2, "")));
+        let classified = |class, reason: &str| Event::Classified {
+            class,
+            by: ClassifiedBy::Rules,
+            reasons: vec![reason.to_owned()],
+        };
+        let factual = classified(TaskClass::Factual, "one");
+        assert_eq!(bare(&factual), bare(&classified(TaskClass::Factual, "two")));
+        assert_ne!(bare(&factual), bare(&classified(TaskClass::Bridging, "one")));
+        let answered = |answer: &str| Event::Answered { answer: answer.to_owned() };
+        assert_ne!(bare(&answered("a")), bare(&answered("b")));
     }
 }

@@ -6,6 +6,7 @@
 mod alive;
 mod child;
 mod limited;
+mod limits;
 mod ocr;
 mod pipe;
 mod programs;
@@ -14,5 +15,6 @@ pub(crate) use alive::is_alive;
 pub use child::{ChildTask, ParseChild, ParserLimits, parse_child};
 pub(crate) use child::{SandboxedReader, TakesFiles};
 pub use limited::{ExecError, RunLimited, exec_limited};
+pub(crate) use limits::LIMITS_MEMORY;
 pub(crate) use programs::Programs;
 pub use programs::{ProgramLimits, ProgramSettings};

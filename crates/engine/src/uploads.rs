@@ -33,15 +33,23 @@ pub enum UploadError {
     /// Its end has not come.
     #[error("{held} of {whole} bytes are there")]
     NotWhole { held: u64, whole: u64 },
+    /// A folder has its name, or a file the name of a folder that it would lie in.
+    #[error("its name, or that of a folder above it, is taken by something else")]
+    NameTaken,
     /// It cannot be written.
     #[error("{path} cannot be written")]
     Io { path: PathBuf, source: io::Error },
+    /// What is there cannot be listed.
+    #[error("what was sent cannot be listed")]
+    NotListed(#[source] io::Error),
 }
 
 /// What came over the wire for one base.
 #[derive(Clone, Debug)]
 pub struct Uploads {
     folder: PathBuf,
+    /// The same without links on the way, as the base knows its files.
+    real: PathBuf,
 }
 
 /// A file that is coming.
@@ -58,7 +66,9 @@ impl Uploads {
     /// Those of a base: `law.uploads` beside `law`, `pikerag.uploads` beside `.pikerag`.
     pub fn beside(base: &Path) -> Self {
         let name = base.file_name().and_then(|name| name.to_str()).unwrap_or("base");
-        Self { folder: base.with_file_name(format!("{}.uploads", name.trim_start_matches('.'))) }
+        let folder = base.with_file_name(format!("{}.uploads", name.trim_start_matches('.')));
+        let real = fs::canonicalize(&folder).unwrap_or_else(|_| folder.clone());
+        Self { folder, real }
     }
 
     /// The folder that they lie in; it may not be there yet.
@@ -140,50 +150,65 @@ impl Uploads {
 
     /// What a file was called when it was sent, by where it lies; none for one that was not sent.
     pub fn name_of(&self, at: &Path) -> Option<String> {
-        let folder = fs::canonicalize(&self.folder).unwrap_or_else(|_| self.folder.clone());
-        let parts = at.strip_prefix(&folder).or_else(|_| at.strip_prefix(&self.folder)).ok()?;
-        let parts: Option<Vec<&str>> = parts.iter().map(|part| part.to_str()).collect();
+        let parts: Option<Vec<&str>> = self.below(at)?.iter().map(|part| part.to_str()).collect();
         let name = parts?.join("/");
-        // Not what leads out of the folder again.
         self.place(&name).ok().map(|_| name)
     }
 
-    /// The whole files that were sent, by name: what each is called, where it lies, its bytes.
+    /// The way from the folder to a file in it, whoever put it there.
+    fn below<'a>(&self, at: &'a Path) -> Option<&'a Path> {
+        let way = at.strip_prefix(&self.real).or_else(|_| at.strip_prefix(&self.folder)).ok()?;
+        let leads_on = |part| matches!(part, Component::Normal(_));
+        (way.components().next().is_some() && way.components().all(leads_on)).then_some(way)
+    }
+
+    /// The whole files that were sent, by name: what each is called, where it lies, its bytes. One that goes meanwhile is not
+    /// among them.
     ///
     /// # Errors
-    /// A folder of them cannot be read.
-    pub fn all(&self) -> io::Result<Vec<(String, PathBuf, u64)>> {
-        let folder = match fs::canonicalize(&self.folder) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            folder => folder?,
-        };
+    /// [`UploadError::NotListed`].
+    pub fn all(&self) -> Result<Vec<(String, PathBuf, u64)>, UploadError> {
+        let is_gone = |error: &io::Error| error.kind() == ErrorKind::NotFound;
         let mut all = Vec::new();
-        let entries = walkdir::WalkDir::new(&folder).sort_by_file_name().into_iter();
+        let entries = walkdir::WalkDir::new(&self.real).sort_by_file_name().into_iter();
         let is_part = |entry: &walkdir::DirEntry| entry.file_name() == PARTS;
         for entry in entries.filter_entry(|entry| !is_part(entry)) {
-            let entry = entry?;
-            if let Some(name) = self.name_of(entry.path())
-                && entry.file_type().is_file()
-            {
-                all.push((name, entry.path().to_owned(), entry.metadata()?.len()));
+            let entry = match entry.map_err(io::Error::from) {
+                Ok(entry) => entry,
+                Err(error) if is_gone(&error) => continue,
+                Err(error) => return Err(UploadError::NotListed(error)),
+            };
+            let Some(name) = self.name_of(entry.path()).filter(|_| entry.file_type().is_file())
+            else {
+                continue;
+            };
+            match entry.metadata().map_err(io::Error::from) {
+                Ok(metadata) => all.push((name, entry.path().to_owned(), metadata.len())),
+                Err(error) if is_gone(&error) => {}
+                Err(error) => return Err(UploadError::NotListed(error)),
             }
         }
         Ok(all)
     }
 
-    /// Removes a file that came over the wire, where `at` is one; whether it was.
+    /// Removes a file that came over the wire, where `at` is one, and the folders that are empty then; whether it was.
     ///
     /// # Errors
     /// It cannot be removed.
     pub fn remove(&self, at: &Path) -> Result<bool, UploadError> {
-        if self.name_of(at).is_none() {
-            return Ok(false);
-        }
+        let Some(way) = self.below(at) else { return Ok(false) };
         match fs::remove_file(at) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-            Err(source) => Err(UploadError::Io { path: at.to_owned(), source }),
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            Err(source) => return Err(UploadError::Io { path: at.to_owned(), source }),
         }
+        // The name of a folder that holds nothing would be taken for good. One that holds something stays.
+        for above in way.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
+            if fs::remove_dir(self.real.join(above)).is_err() {
+                break;
+            }
+        }
+        Ok(true)
     }
 
     fn part(&self, name: &str) -> PathBuf {
@@ -228,7 +253,13 @@ impl Part {
     /// It is not whole, or cannot be written.
     pub async fn finish(mut self, whole: Option<u64>) -> Result<PathBuf, UploadError> {
         self.complete(whole).await?;
-        let io = |source| UploadError::Io { path: self.place.clone(), source };
+        let io = |source: io::Error| match source.kind() {
+            ErrorKind::IsADirectory
+            | ErrorKind::NotADirectory
+            | ErrorKind::AlreadyExists
+            | ErrorKind::DirectoryNotEmpty => UploadError::NameTaken,
+            _ => UploadError::Io { path: self.place.clone(), source },
+        };
         if let Some(folder) = self.place.parent() {
             fs::create_dir_all(folder).map_err(io)?;
         }
@@ -339,5 +370,39 @@ mod tests {
         let whole = part.finish(Some(5)).await;
         assert!(matches!(whole, Err(UploadError::NotWhole { held: 3, whole: 5 })));
         assert_eq!(uploads.held("a.md").unwrap(), 3);
+    }
+
+    #[tokio::test]
+    async fn a_name_is_a_files_or_a_folders_until_nothing_is_left_of_it() {
+        let (folder, uploads) = uploads();
+        let send = async |name: &str| {
+            let mut part = uploads.begin(name, 0, 9).unwrap();
+            part.take(b"abc").await.unwrap();
+            part.finish(Some(3)).await
+        };
+        let held = |uploads: &Uploads| -> Vec<String> {
+            uploads.all().unwrap().into_iter().map(|(name, ..)| name).collect()
+        };
+        assert_eq!(held(&uploads), [""; 0]);
+        let deep = send("law/old/a.md").await.unwrap();
+        assert!(matches!(send("law").await, Err(UploadError::NameTaken)));
+        assert!(matches!(send("law/old/a.md/b").await, Err(UploadError::NameTaken)));
+        // Put there by hand, under a name that nobody may send.
+        let by_hand = uploads.folder().join("a#b.md");
+        fs::write(&by_hand, "x").unwrap();
+        assert_eq!(
+            (held(&uploads), uploads.name_of(&by_hand)),
+            (vec!["law/old/a.md".into()], None)
+        );
+        let outside = folder.path().join("outside.md");
+        fs::write(&outside, "x").unwrap();
+        assert!(!uploads.remove(&outside).unwrap() && outside.exists());
+        assert!(
+            !uploads.remove(&uploads.folder().join("../outside.md")).unwrap() && outside.exists()
+        );
+        assert!(uploads.remove(&by_hand).unwrap() && uploads.remove(&deep).unwrap());
+        assert!(!uploads.remove(&deep).unwrap());
+        send("law").await.unwrap();
+        assert_eq!(held(&uploads), ["law"]);
     }
 }

@@ -69,7 +69,7 @@ pub use self::reading::{CorrectRequest, CorrectionsResponse, Reading};
 pub use self::records::{ProposeRequest, ProposeResponse, RecordsRequest};
 pub use self::runs::{DiffLine, DiffResponse, DiffSide, ForkRequest, RunResponse, RunSummary};
 pub use self::search::{SearchHit, SearchPath, SearchRequest, SearchResponse};
-pub use self::sent::SentFile;
+pub use self::sent::{SentError, SentFile};
 pub use self::status::StatusResponse;
 pub use self::tags::{
     LearnRequest, LearnResponse, TagClassLine, TagClassRequest, TagClassResponse,

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use opentelemetry::global;
@@ -32,11 +32,13 @@ pub(crate) async fn guard(
     let caller = match admitted(&app, scope, &request) {
         Ok(caller) => caller,
         Err(problem) => {
-            let status = problem.status().as_u16();
+            let is_unknown = problem.status() == StatusCode::UNAUTHORIZED;
+            let instead = if is_unknown { passages::on_the_page(&request) } else { None };
+            let response = instead.unwrap_or_else(|| problem.into_response());
+            let status = response.status().as_u16();
             counted.end(status);
             audit(&app, scope, &Entry { key: "-", method: method.as_str(), path: &path, status });
-            let instead = if status == 401 { passages::on_the_page(&request) } else { None };
-            return instead.unwrap_or_else(|| problem.into_response());
+            return response;
         }
     };
     request.extensions_mut().insert(caller.clone());
@@ -201,7 +203,7 @@ pub(crate) async fn hardened(State(app): State<App>, request: Request, next: Nex
         app.settings.origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(text))
     });
     let mut response = match (is_asked_for, &allowed) {
-        (true, Some(_)) => axum::http::StatusCode::NO_CONTENT.into_response(),
+        (true, Some(_)) => StatusCode::NO_CONTENT.into_response(),
         _ => next.run(request).await,
     };
     let headers = response.headers_mut();

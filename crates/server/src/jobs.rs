@@ -1,20 +1,20 @@
 //! What is being indexed? One job after the other for each base, on a thread of its own; everybody may look how far it has come.
 
 use std::collections::{HashMap, VecDeque};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use pikerag_engine::knowledge::error_chain;
 use pikerag_engine::knowledge::telemetry::TRACED;
 use pikerag_engine::parts::{Estimate, Outcome};
-use pikerag_engine::uploads::Uploads;
 use pikerag_engine::{Engine, IndexRequest, IndexResponse, Progress};
 use serde::Serialize;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, info_span};
+use tracing::{Instrument, info_span, warn};
 use utoipa::ToSchema;
 
 use crate::problem::{Fault, Problem};
@@ -64,6 +64,9 @@ pub(crate) struct Job {
     /// Why it did not come to an end.
     #[schema(required)]
     problem: Option<Problem>,
+    /// What it reads: files, and folders with all below them.
+    #[serde(skip)]
+    paths: Vec<PathBuf>,
 }
 
 /// What the calls of models will take.
@@ -170,6 +173,7 @@ impl Jobs {
             total: 0,
             bill: None,
             failed: Vec::new(),
+            paths: work.paths.iter().map(|path| real(path)).collect(),
             report: None,
             problem: None,
         };
@@ -207,6 +211,12 @@ impl Jobs {
     /// How many of a base's jobs are not over.
     pub(crate) fn waiting(&self, base: &str) -> usize {
         self.of(base).iter().filter(|job| !job.is_over()).count()
+    }
+
+    /// Whether a job that is not over reads what lies there, or will.
+    pub(crate) fn is_to_read(&self, base: &str, at: &Path) -> bool {
+        let covers = |job: &Job| job.paths.iter().any(|path| at.starts_with(path));
+        self.of(base).iter().any(|job| !job.is_over() && covers(job))
     }
 
     /// One job, to look at while it goes on.
@@ -290,17 +300,30 @@ async fn index(Queued { engine, work, job, stopping, .. }: &Queued) {
     });
 }
 
+/// Without links on the way, as files that were sent are listed.
+fn real(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// The files that failed, those that were sent with the names that they were sent by.
 async fn failed_of(engine: &Engine, response: &IndexResponse) -> Vec<FailedFile> {
-    let uploads = Uploads::beside(&engine.settings().base);
-    let root = engine.files().await.map(|known| known.root).unwrap_or_default();
     let failed = response.report.files.iter().filter_map(|(file, outcome)| match outcome {
-        Outcome::Failed { reason } => Some(FailedFile {
-            sent_as: uploads.name_of(&root.join(file)),
-            file: file.clone(),
-            reason: reason.to_string(),
-        }),
+        Outcome::Failed { reason } => Some((file, reason)),
         _ => None,
     });
-    failed.collect()
+    let failed: Vec<_> = failed.collect();
+    if failed.is_empty() {
+        return Vec::new();
+    }
+    let names: Vec<&str> = failed.iter().map(|(file, _)| file.as_str()).collect();
+    let sent = engine.sent_as(&names).await.unwrap_or_else(|error| {
+        warn!(error = error_chain(&error), "what was sent is not told");
+        vec![None; names.len()]
+    });
+    let told = failed.into_iter().zip(sent).map(|((file, reason), sent_as)| FailedFile {
+        sent_as,
+        file: file.clone(),
+        reason: reason.to_string(),
+    });
+    told.collect()
 }

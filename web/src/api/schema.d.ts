@@ -519,7 +519,7 @@ export interface paths {
         get: operations["get_api_v1_bases_base_sent"];
         put?: never;
         post?: never;
-        /** Throws away a file that was sent and is not in the base: what is, `DELETE …/files` takes out. */
+        /** Throws away what was sent and is not in the base: what is, `DELETE …/files` takes out. What a job is about to read stays. */
         delete: operations["delete_api_v1_bases_base_sent"];
         options?: never;
         head?: never;
@@ -4656,9 +4656,9 @@ export interface operations {
     };
     delete_api_v1_bases_base_sent: {
         parameters: {
-            query: {
-                /** @description As it was called when it was sent. */
-                file: string;
+            query?: {
+                /** @description As it was called when it was sent; all that is not in the base, if none is named. */
+                file?: string;
             };
             header?: never;
             path: {
@@ -4673,7 +4673,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SentFile"];
+                    "application/json": components["schemas"]["SentFile"][];
                 };
             };
             404: {

@@ -93,7 +93,7 @@ fn a_link_to_a_passage_leads_a_person_to_the_page() {
     let chunk = found.json()["hits"][0]["chunk"]["id"].as_str().unwrap().to_owned();
     let path = format!("/passages/default/{chunk}");
     let browser = serving.request("GET", &path, &[("Accept", "text/html,*/*;q=0.8")], b"");
-    let to = format!("location: /#/knowledge/default/passages/{chunk}\r\n");
+    let to = format!("location: ../../#/knowledge/default/passages/{chunk}\r\n");
     assert!(browser.status == 303 && browser.head.contains(&to), "{browser:?}");
     assert!(browser.text.is_empty(), "{browser:?}");
     let program = serving.request("GET", &path, &[("Accept", "*/*")], b"");
@@ -102,7 +102,8 @@ fn a_link_to_a_passage_leads_a_person_to_the_page() {
     assert_eq!(serving.request("GET", "/api/v1/bases", &elsewhere, b"").status, 401);
     let read = serving.get(&path, &key);
     assert!(
-        read.status == 200 && read.text.contains(&format!("/#/knowledge/default/passages/{chunk}")),
+        read.status == 200
+            && read.text.contains(&format!("../../#/knowledge/default/passages/{chunk}")),
         "{read:?}"
     );
 }

@@ -109,6 +109,7 @@ fn every_route_asks_for_its_key() {
             "graph" => "?of=Crane",
             "tag-pairs" => "?colloquial=crane&professional=hoist",
             "original" | "uploads" | "files" | "deletion" => "?file=docs/open/crane.md",
+            "sent" if method == "DELETE" => "?file=sent.md",
             "report" => "?name=x",
             _ => "",
         };

@@ -111,7 +111,7 @@ fn what_waits_is_listed_and_taken_or_thrown_away() {
     assert_eq!(sent(), json!([crane, other, line("bad.pdf", 11, false)]));
     let discard =
         |file: &str| serving.request("DELETE", &format!("{BASE}/sent?file={file}"), &[], b"");
-    assert_eq!(discard("b.md").json(), other);
+    assert_eq!(discard("b.md").json(), json!([other]));
     assert_eq!(discard("b.md").status, 404);
     assert_eq!(discard("../docs/here.md").status, 400);
     assert!(place.path("docs/here.md").exists() && !place.path("base.uploads/b.md").exists());
@@ -132,6 +132,14 @@ fn what_waits_is_listed_and_taken_or_thrown_away() {
         .map(|file| (file["name"].as_str().unwrap(), file["sent_as"].as_str()))
         .collect();
     assert_eq!(called, [("base.uploads/a/crane.md", Some("a/crane.md")), ("docs/here.md", None)]);
+    // All that waits, at once; what is in the base stays.
+    assert_eq!(put(&serving, "files/c.md?hold=true", None, text).status, 200);
+    let all = serving.request("DELETE", &format!("{BASE}/sent"), &[], b"").json();
+    assert_eq!(all, json!([line("bad.pdf", 11, false), line("c.md", text.len(), false)]));
+    assert_eq!(sent(), json!([line("a/crane.md", text.len(), true)]));
+    // A folder has that name.
+    let taken = put(&serving, "files/a?hold=true", None, text);
+    assert_eq!((taken.status, taken.json()["code"].as_str()), (409, Some("name-taken")));
     // It lay on the disk, and changed there.
     place.write("docs/here.md", "# Here\n\nThe winch Varnsund stands here.\n");
     assert_eq!(index(&json!({"known": ["docs/nothing.md"]})).status, 404);

@@ -55,8 +55,14 @@ impl State {
             graph.names.retain(|(chunk, _)| chunks.contains(chunk));
             graph.figures.retain(|(chunk, _)| chunks.contains(chunk));
             graph.links.retain(|(chunk, _)| chunks.contains(chunk));
-            let sections: BTreeSet<_> =
+            let mut sections: BTreeSet<_> =
                 graph.chunks.iter().filter_map(|chunk| chunk.section).collect();
+            // Parents come before what is below them.
+            for section in graph.sections.iter().rev() {
+                if sections.contains(&section.id) {
+                    sections.extend(section.parent);
+                }
+            }
             graph.sections.retain(|section| sections.contains(&section.id));
         }
         part.documents.retain(|_, document| !document.graph.chunks.is_empty());

@@ -11,10 +11,10 @@ use async_trait::async_trait;
 use pikerag_coordinate::ingest::{FileError, FileReader, ReadFile};
 use pikerag_knowledge::Problem;
 use pikerag_parse::{Limits, PagePicture, ParseError, Parsed};
-use rlimit::{Resource, setrlimit};
 use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 
+use super::limits::limit;
 use super::pipe::{self, ChildConnection, ChildRequest, NoOutcome};
 use super::programs::Programs;
 
@@ -101,13 +101,8 @@ pub struct ParseChild {
 /// The child's side, to be called before anything else is set up: limits first, then the hostile bytes on
 /// standard input, and what they hold on standard output.
 pub fn parse_child(arguments: &ParseChild) -> ExitCode {
-    let memory = arguments.memory_mib << 20;
-    let limited = setrlimit(Resource::AS, memory, memory)
-        .and_then(|()| setrlimit(Resource::CPU, arguments.cpu_seconds, arguments.cpu_seconds + 1))
-        // It has no business writing files, or leaving a core dump.
-        .and_then(|()| setrlimit(Resource::FSIZE, 0, 0))
-        .and_then(|()| setrlimit(Resource::CORE, 0, 0));
-    if limited.is_err() {
+    // It has no business writing files.
+    if limit(arguments.memory_mib, arguments.cpu_seconds, 0).is_err() {
         return ExitCode::from(9);
     }
     let parent = ChildConnection::new(std::io::stdin(), std::io::stdout());

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use rlimit::{Resource, setrlimit};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
+
+use super::limits::limit;
 
 /// What one run of a program may cost.
 #[derive(Clone, Debug)]
@@ -93,12 +94,7 @@ pub fn exec_limited(arguments: &RunLimited) -> ExecError {
     // If we end, however that comes about, it ends with us.
     #[cfg(target_os = "linux")]
     let _ = nix::sys::prctl::set_pdeathsig(Signal::SIGKILL);
-    let (memory, file) = (arguments.memory_mib << 20, arguments.file_mib << 20);
-    let limited = setrlimit(Resource::AS, memory, memory)
-        .and_then(|()| setrlimit(Resource::CPU, arguments.cpu_seconds, arguments.cpu_seconds + 1))
-        .and_then(|()| setrlimit(Resource::FSIZE, file, file))
-        .and_then(|()| setrlimit(Resource::CORE, 0, 0));
-    if let Err(error) = limited {
+    if let Err(error) = limit(arguments.memory_mib, arguments.cpu_seconds, arguments.file_mib) {
         return ExecError::Limits(error);
     }
     let Some((program, rest)) = arguments.command.split_first() else {

@@ -3,13 +3,12 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use pikerag_coordinate::ingest::FileError;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
-use crate::uploads::Uploads;
+use crate::uploads::{UploadError, Uploads};
 
 /// A file that came over the wire, and is whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -20,29 +19,61 @@ pub struct SentFile {
     pub bytes: u64,
     /// Whether the base holds it, in this version or an older one. One that does not waits to be indexed, or could not be read.
     pub in_base: bool,
+    /// Where it lies.
+    #[serde(skip)]
+    pub at: PathBuf,
+}
+
+/// Why it is not told what was sent.
+#[derive(Debug, thiserror::Error)]
+pub enum SentError {
+    /// The base cannot be read.
+    #[error(transparent)]
+    Base(#[from] EngineError),
+    /// What was sent cannot be listed.
+    #[error(transparent)]
+    Uploads(#[from] UploadError),
 }
 
 impl Engine {
     /// The files that came over the wire for this base, by name; there need be no base yet.
     ///
     /// # Errors
-    /// [`EngineError::File`]: they cannot be listed; or the base cannot be read.
-    pub async fn sent(&self) -> Result<Vec<SentFile>> {
-        let held: HashSet<PathBuf> = match self.files().await {
-            Ok(response) => response.files.into_iter().map(|file| file.path).collect(),
-            Err(EngineError::NoBase { .. }) => HashSet::new(),
-            Err(error) => return Err(error),
-        };
+    /// They cannot be listed, or the base cannot be read.
+    pub async fn sent(&self) -> Result<Vec<SentFile>, SentError> {
+        let held = self.held_places().await?;
         let uploads = Uploads::beside(&self.settings().base);
-        let all = uploads.all().map_err(|error| EngineError::File {
-            file: uploads.folder().display().to_string(),
-            source: FileError::Unreadable { reason: error.to_string() },
-        })?;
+        let all = tokio::task::spawn_blocking(move || uploads.all()).await;
+        let all = all.map_err(|error| UploadError::NotListed(std::io::Error::other(error)))??;
         let sent = all.into_iter().map(|(file, at, bytes)| SentFile {
             in_base: held.contains(&at),
             file,
             bytes,
+            at,
         });
         Ok(sent.collect())
+    }
+
+    /// What files were called when they were sent, in their order, by the names that the base has, or would have, for them; none for
+    /// those that were not sent.
+    ///
+    /// # Errors
+    /// There is no base, or it cannot be read.
+    pub async fn sent_as(&self, files: &[&str]) -> Result<Vec<Option<String>>> {
+        let base = self.base()?;
+        let names = self.names(&base).await?;
+        let uploads = Uploads::beside(&self.settings().base);
+        Ok(files.iter().map(|file| uploads.name_of(&names.place(file))).collect())
+    }
+
+    /// Where the files of the base lie, or lay.
+    async fn held_places(&self) -> Result<HashSet<PathBuf>> {
+        let base = match self.base() {
+            Ok(base) => base,
+            Err(EngineError::NoBase { .. }) => return Ok(HashSet::new()),
+            Err(error) => return Err(error),
+        };
+        let names = self.names(&base).await?;
+        Ok(names.records().iter().map(|file| names.place(&file.path)).collect())
     }
 }

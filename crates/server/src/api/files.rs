@@ -35,6 +35,8 @@ impl From<UploadError> for Problem {
             UploadError::OutOfOrder { .. } => (409, "out-of-order", Fault::Caller),
             UploadError::TooLarge { .. } => (413, "too-large", Fault::Caller),
             UploadError::UnderWay => (409, "under-way", Fault::Caller),
+            UploadError::NameTaken => (409, "name-taken", Fault::Caller),
+            UploadError::NotListed(_) => (500, "not-listed", Fault::Server),
             UploadError::NotWhole { .. } => (400, "not-whole", Fault::Caller),
             UploadError::Io { .. } => (500, "not-written", Fault::Server),
         };

@@ -23,7 +23,8 @@ pub(crate) async fn passage(
     let id: ChunkId = chunk.parse().map_err(|_| no_such("chunk", &chunk))?;
     let chunk = engine.chunk(id).await?;
     let page = chunk.page.map(|page| format!(", p. {page}")).unwrap_or_default();
-    let whole = format!("/#/knowledge/{base}/passages/{id}");
+    // Relative: the server may stand below a path of a proxy's.
+    let whole = format!("../../#/knowledge/{base}/passages/{id}");
     Ok(Html(format!(
         "<!doctype html><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>{title}</title><style>body{{font:1.05rem/1.55 system-ui,sans-serif;max-width:46rem;margin:2rem auto;\
@@ -46,7 +47,9 @@ pub(crate) fn on_the_page(request: &Request) -> Option<Response> {
     let is_read =
         accepted.contains("text/html") && request.headers().get(header::AUTHORIZATION).is_none();
     // As they stood in the address: nothing is unpacked.
-    is_read.then(|| Redirect::to(&format!("/#/knowledge/{base}/passages/{chunk}")).into_response())
+    is_read.then(|| {
+        Redirect::to(&format!("../../#/knowledge/{base}/passages/{chunk}")).into_response()
+    })
 }
 
 /// Text as HTML that says the same and does nothing.

@@ -1,8 +1,11 @@
 //! What came over the wire: how much of it is there, what waits to be indexed, what is thrown away unread.
+#![expect(unused_qualifications, reason = "what the macro for the document writes")]
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use pikerag_engine::SentFile;
+use pikerag_engine::{SentError, SentFile};
+use serde::Deserialize;
+use utoipa::IntoParams;
 
 use super::files::{Uploaded, WhichUpload, uploads_of};
 use super::look::no_such;
@@ -37,24 +40,58 @@ pub(crate) async fn sent(
     Ok(Json(engine.sent().await?))
 }
 
-/// Throws away a file that was sent and is not in the base: what is, `DELETE …/files` takes out.
-#[utoipa::path(delete, path = "/api/v1/bases/{base}/sent", tag = "files", params(("base" = String, Path), WhichUpload),
-    responses((status = 200, body = SentFile), (status = 404, body = Problem), (status = 409, body = Problem)))]
+/// What is thrown away.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Unwanted {
+    /// As it was called when it was sent; all that is not in the base, if none is named.
+    file: Option<String>,
+}
+
+/// Throws away what was sent and is not in the base: what is, `DELETE …/files` takes out. What a job is about to read stays.
+#[utoipa::path(delete, path = "/api/v1/bases/{base}/sent", tag = "files", params(("base" = String, Path), Unwanted),
+    responses((status = 200, body = Vec<SentFile>), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn discard(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
-    Query(WhichUpload { file }): Query<WhichUpload>,
-) -> Result<Json<SentFile>, Problem> {
+    Query(Unwanted { file }): Query<Unwanted>,
+) -> Result<Json<Vec<SentFile>>, Problem> {
     let engine = app.whole_base(&caller, &base)?;
-    let place = uploads_of(&engine).place(&file)?;
-    let sent = engine.sent().await?.into_iter().find(|sent| sent.file == file);
-    let sent = sent.ok_or_else(|| no_such("file", &file))?;
-    if sent.in_base {
-        return Err(Problem::new(409, "in-base", Fault::Caller)
-            .saying(format!("`{file}` is in the base"))
-            .hint("`DELETE …/files?file=NAME` takes it out, by the name that the base calls it"));
+    let uploads = uploads_of(&engine);
+    let mut unwanted = engine.sent().await?;
+    if let Some(file) = &file {
+        uploads.place(file)?;
+        unwanted.retain(|sent| sent.file == *file);
+        match unwanted.first() {
+            None => return Err(no_such("file", file)),
+            Some(sent) if sent.in_base => {
+                return Err(Problem::new(409, "in-base", Fault::Caller)
+                    .saying(format!("`{file}` is in the base"))
+                    .hint("`DELETE …/files?file=NAME` takes it out, by the name that the base calls it"));
+            }
+            Some(_) => {}
+        }
     }
-    uploads_of(&engine).remove(&place)?;
-    Ok(Json(sent))
+    unwanted.retain(|sent| !sent.in_base);
+    let all = unwanted.len();
+    unwanted.retain(|sent| !app.jobs.is_to_read(&base, &sent.at));
+    if unwanted.is_empty() && 0 < all {
+        return Err(Problem::new(409, "under-way", Fault::Caller)
+            .saying("a job is about to read it")
+            .hint("wait until the job is over; GET …/jobs lists them"));
+    }
+    for sent in &unwanted {
+        uploads.remove(&sent.at)?;
+    }
+    Ok(Json(unwanted))
+}
+
+impl From<SentError> for Problem {
+    fn from(error: SentError) -> Self {
+        match error {
+            SentError::Base(error) => error.into(),
+            SentError::Uploads(error) => error.into(),
+        }
+    }
 }

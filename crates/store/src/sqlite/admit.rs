@@ -34,31 +34,49 @@ pub(super) fn admit(connection: &Connection, filter: &Filter) -> Result<HashSet<
         };
         fitting.push(found);
     }
-    let admitted = chunks(connection, &fitting).context(DOING)?;
-    show(connection, &admitted).context(DOING)?;
+    let (admitted, sections) = chunks(connection, &fitting).context(DOING)?;
+    show(connection, &admitted, sections).context(DOING)?;
     Ok(admitted.into_iter().collect())
 }
 
-/// The chunks that fit all conditions, by identifier.
-fn chunks(connection: &Connection, fitting: &[Fitting]) -> rusqlite::Result<Vec<u64>> {
+/// The chunks that fit all conditions, by identifier, and the sections that they stand in.
+fn chunks(
+    connection: &Connection,
+    fitting: &[Fitting],
+) -> rusqlite::Result<(Vec<u64>, HashSet<i64>)> {
     let mut statement =
-        connection.prepare_cached("SELECT id, source FROM main.chunks ORDER BY id")?;
+        connection.prepare_cached("SELECT id, source, section FROM main.chunks ORDER BY id")?;
     let mut found = statement.query([])?;
-    let mut admitted = Vec::new();
+    let (mut admitted, mut sections) = (Vec::new(), HashSet::new());
     while let Some(row) = found.next()? {
         let (chunk, source) = (rows::id(row, 0)?, rows::id(row, 1)?);
         if fitting.iter().all(|it| it.sources.contains(&source) || it.chunks.contains(&chunk)) {
             admitted.push(chunk);
+            sections.extend(row.get::<_, Option<i64>>(2)?);
         }
     }
-    Ok(admitted)
+    Ok((admitted, sections))
 }
 
-fn show(connection: &Connection, admitted: &[u64]) -> rusqlite::Result<()> {
-    connection.execute_batch("CREATE TEMP TABLE admitted (chunk INTEGER PRIMARY KEY)")?;
+fn show(connection: &Connection, admitted: &[u64], sections: HashSet<i64>) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "CREATE TEMP TABLE admitted (chunk INTEGER PRIMARY KEY);
+         CREATE TEMP TABLE admitted_sections (section INTEGER PRIMARY KEY)",
+    )?;
     let mut insert = connection.prepare("INSERT INTO temp.admitted(chunk) VALUES (?1)")?;
     for chunk in admitted {
         insert.execute([chunk.cast_signed()])?;
+    }
+    let mut insert =
+        connection.prepare("INSERT OR IGNORE INTO temp.admitted_sections(section) VALUES (?1)")?;
+    let mut parent = connection.prepare("SELECT parent FROM main.sections WHERE id = ?1")?;
+    for section in sections {
+        let mut above = Some(section);
+        while let Some(section) = above
+            && insert.execute([section])? == 1
+        {
+            above = parent.query_row([section], |row| row.get(0)).optional()?.flatten();
+        }
     }
     connection.execute_batch(VIEWS)
 }

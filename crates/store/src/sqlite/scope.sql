@@ -1,5 +1,5 @@
 -- What a filter admits, seen through views that stand before the tables of the same name: whatever is read
--- in this snapshot, it is read through them. `admitted` holds the chunks.
+-- in this snapshot, it is read through them. `admitted` holds the chunks, `admitted_sections` the sections above them.
 CREATE TEMP VIEW chunks AS SELECT * FROM main.chunks WHERE id IN temp.admitted;
 CREATE TEMP VIEW sources AS
     SELECT id, file, uri, title, media_type, hash, language, metadata, text,
@@ -10,16 +10,7 @@ CREATE TEMP VIEW sources AS
 CREATE TEMP VIEW files AS
     SELECT * FROM main.files f WHERE EXISTS (SELECT 1 FROM temp.sources s WHERE s.file = f.path);
 -- A section is seen by what is seen in it, or in a section below it: the headings above a chunk are told with the chunk.
-CREATE TEMP VIEW sections AS
-    SELECT * FROM main.sections x
-    WHERE EXISTS (SELECT 1 FROM main.chunks c WHERE c.section = x.id AND c.id IN temp.admitted)
-       OR x.source IN (SELECT s.id FROM temp.sources s WHERE s.id = x.source) AND EXISTS (
-        WITH RECURSIVE below(id) AS (
-            SELECT x.id
-            UNION
-            SELECT k.id FROM below b JOIN main.sections k ON k.source = x.source AND k.parent = b.id
-        )
-        SELECT 1 FROM below b JOIN main.chunks c ON c.section = b.id WHERE c.id IN temp.admitted);
+CREATE TEMP VIEW sections AS SELECT * FROM main.sections WHERE id IN temp.admitted_sections;
 CREATE TEMP VIEW figures AS SELECT * FROM main.figures WHERE chunk IN temp.admitted;
 CREATE TEMP VIEW links AS SELECT * FROM main.links WHERE chunk IN temp.admitted;
 CREATE TEMP VIEW names AS SELECT * FROM main.names WHERE chunk IN temp.admitted;

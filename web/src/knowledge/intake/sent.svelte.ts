@@ -5,6 +5,9 @@ import type { Jobs } from "./jobs.svelte";
 import type { Intake } from "./queue.svelte";
 import { type SentFile, waitingOf } from "./waiting";
 
+/** More than so many are thrown away by one request. */
+const MANY = 20;
+
 export class Sent {
   problem: ProblemError | null = $state.raw(null);
   /** As it was when the server was asked last: what comes back from a job is there after the next time. */
@@ -45,21 +48,41 @@ export class Sent {
     }
   }
 
-  /** One after the other; those that are gone or in the base by now are as good as thrown away. */
-  async throwAway(files: string[]): Promise<void> {
+  /** How many went: one that is in the base by now, or that a job is about to read, stays. */
+  async throwAway(files: string[]): Promise<number> {
+    let gone = 0;
     try {
-      for (const file of files) {
-        try {
-          await call("delete", "/api/v1/bases/{base}/sent", { path: { base: this.intake.base }, query: { file } });
-        } catch (error) {
-          if (![404, 409].includes(asProblem(error).status)) {
-            throw error;
-          }
-        }
-        this.intake.forget([file]);
+      if (MANY < files.length && (await this.#isAllThatWaits(files))) {
+        return await this.#discard();
       }
+      for (const file of files) {
+        gone += await this.#discard(file);
+      }
+      return gone;
     } finally {
       await this.load();
+    }
+  }
+
+  async #isAllThatWaits(files: string[]): Promise<boolean> {
+    await this.load();
+    const now = this.waiting.filter(({ in_base }) => !in_base).map(({ file }) => file);
+    return now.length === files.length && now.every((file) => files.includes(file));
+  }
+
+  async #discard(file?: string): Promise<number> {
+    try {
+      const gone = await call("delete", "/api/v1/bases/{base}/sent", { path: { base: this.intake.base }, query: file === undefined ? {} : { file } });
+      this.intake.forget(gone.map((one) => one.file));
+      return gone.length;
+    } catch (error) {
+      const { status } = asProblem(error);
+      if (status === 404 && file !== undefined) {
+        this.intake.forget([file]);
+      } else if (status !== 409) {
+        throw error;
+      }
+      return 0;
     }
   }
 }

@@ -45,7 +45,7 @@ export const en = {
   },
   sent: {
     label: "Files that were sent and wait",
-    title: (count: number) => `${s(count, "file was", "files were")} sent and ${count === 1 ? "is" : "are"} not in the base`,
+    title: (count: number) => `${s(count, "file was", "files were")} sent and ${count === 1 ? "waits" : "wait"}`,
     text: (count: number): string => (count === 1 ? "It waits to be indexed, or could not be read." : "They wait to be indexed, or could not be read."),
     newer: "newer than in the base",
     index: "Estimate and index",
@@ -53,7 +53,7 @@ export const en = {
     throwOne: (name: string) => `Throw ${name} away`,
     throwTitle: (count: number) => `Throw ${s(count, "file")} away?`,
     throwText: (count: number) => `The server deletes ${count === 1 ? "it" : "them"}. To have ${count === 1 ? "it" : "them"} in the base, ${count === 1 ? "it has" : "they have"} to be sent again.`,
-    thrown: (count: number) => `${s(count, "file was", "files were")} thrown away`,
+    thrown: (gone: number, asked: number) => (gone === asked ? `${s(gone, "file was", "files were")} thrown away` : `${gone} of ${s(asked, "file")} thrown away: the rest is in the base, or about to be read`),
   },
   estimate: {
     title: "What indexing would cost",

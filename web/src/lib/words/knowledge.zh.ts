@@ -47,7 +47,7 @@ export const zh: typeof en = {
   },
   sent: {
     label: "已上传、等待处理的文件",
-    title: (count) => `${n(count)} 个文件已上传，但不在知识库中`,
+    title: (count) => `${n(count)} 个文件已上传，等待处理`,
     text: () => "等待建立索引，或此前无法读取。",
     newer: "比知识库中的版本新",
     index: "估算并建立索引",
@@ -55,7 +55,7 @@ export const zh: typeof en = {
     throwOne: (name) => `丢弃 ${name}`,
     throwTitle: (count) => `丢弃 ${n(count)} 个文件？`,
     throwText: () => "服务器会将其删除。如需加入知识库，须重新上传。",
-    thrown: (count) => `已丢弃 ${n(count)} 个文件`,
+    thrown: (gone, asked) => (gone === asked ? `已丢弃 ${n(gone)} 个文件` : `已丢弃 ${n(asked)} 个文件中的 ${n(gone)} 个：其余已在知识库中，或即将读取`),
   },
   estimate: {
     title: "建立索引的预计费用",

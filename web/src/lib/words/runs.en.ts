@@ -85,7 +85,7 @@ export const en = {
     prompt: "Prompt",
     reply: "Reply",
     total: "Total",
-    money: "Paid, about",
+    money: "Money paid",
     filter: "Asked under the filter",
     noFilter: "Everything could be seen",
     began: "Began",
