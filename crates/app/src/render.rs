@@ -182,7 +182,12 @@ pub(crate) fn paid(cost: &Cost) -> Option<String> {
 }
 
 fn money(total: &CostPart) -> String {
-    if 0.0 < total.usd { format!(", {:.4} US dollars", total.usd) } else { String::new() }
+    if 0.0 < total.usd { dollars(total.usd) } else { String::new() }
+}
+
+/// Money behind a list of what it was paid for.
+pub(crate) fn dollars(usd: f64) -> String {
+    format!(", {usd:.4} US dollars")
 }
 
 /// What indexing will take.

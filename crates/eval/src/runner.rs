@@ -9,7 +9,7 @@ use futures::stream::{self, StreamExt};
 use pikerag_coordinate::{Finished, Method, Ports, RunParams, SolveError, TagUse, answer};
 use pikerag_knowledge::{
     Account, Answer, ChatModel, Check, Citation, Context, ContextChunk, Filter, ModelError, Role,
-    RunRecord, Snapshots, Spent, error_chain,
+    RunRecord, Snapshots, error_chain,
 };
 use pikerag_prompt::AskError;
 
@@ -217,7 +217,7 @@ fn row(
         prompt_tokens: total.prompt_tokens,
         completion_tokens: total.completion_tokens,
         by_role: Cost::by_role(spent),
-        usd: usd(spent, params.prices),
+        usd: spent.priced(params.prices),
         judge: Cost::total(&verdicts.account.cost().spent),
         ..Row::default()
     };
@@ -309,16 +309,6 @@ fn task_scores(answer: &str, item: &Item) -> TaskScores {
     scores
 }
 
-/// What an account costs; none where a price is not known.
-fn usd(spent: &Spent, prices: &BTreeMap<Role, (f64, f64)>) -> Option<f64> {
-    let mut sum = 0.0;
-    for (role, (_, usage)) in &spent.by_role {
-        sum += usage.priced(*prices.get(role)?);
-    }
-    // Nothing spent and nothing known: then nothing can be said.
-    (!prices.is_empty()).then_some(sum)
-}
-
 /// Whether a chunk's URI is the gold evidence: the document itself, a file of that name, or a record
 /// with that identifier.
 pub(crate) fn is_of(uri: &str, gold: &str) -> bool {
@@ -327,6 +317,8 @@ pub(crate) fn is_of(uri: &str, gold: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use pikerag_knowledge::Spent;
+
     use super::*;
 
     #[test]
@@ -384,9 +376,13 @@ mod tests {
             pikerag_knowledge::Usage { prompt_tokens: 1_000_000, completion_tokens: 500_000 };
         spent.add(Role::Answer, usage);
         let prices = BTreeMap::from([(Role::Answer, (2.0, 8.0))]);
-        assert_eq!(usd(&spent, &prices), Some(6.0));
+        assert_eq!(spent.priced(&prices), Some(6.0));
+        // Not -0.0, which people are shown as "-$0".
+        let nothing = Spent::default().priced(&prices);
+        assert!(nothing.is_some_and(|usd| usd == 0.0 && usd.is_sign_positive()), "{nothing:?}");
         spent.add(Role::Propose, usage);
-        assert_eq!((usd(&spent, &prices), usd(&Spent::default(), &BTreeMap::new())), (None, None));
+        let unknown = Spent::default().priced(&BTreeMap::new());
+        assert_eq!((spent.priced(&prices), unknown), (None, None));
     }
 
     #[test]

@@ -44,4 +44,15 @@ impl Spent {
         }
         all
     }
+
+    /// What they come to, by prices for a million tokens of prompts and of replies; none where a price is not known.
+    pub fn priced(&self, prices: &BTreeMap<Role, (f64, f64)>) -> Option<f64> {
+        // Nothing spent and nothing known: then nothing can be said.
+        if prices.is_empty() {
+            return None;
+        }
+        // From 0.0 on: what `sum` begins with is -0.0.
+        let mut costs = self.by_role.iter();
+        costs.try_fold(0.0, |sum, (role, (_, used))| Some(sum + used.priced(*prices.get(role)?)))
+    }
 }

@@ -213,10 +213,10 @@ impl Jobs {
         self.of(base).iter().filter(|job| !job.is_over()).count()
     }
 
-    /// Whether a job that is not over reads what lies there, or will.
-    pub(crate) fn is_to_read(&self, base: &str, at: &Path) -> bool {
-        let covers = |job: &Job| job.paths.iter().any(|path| at.starts_with(path));
-        self.of(base).iter().any(|job| !job.is_over() && covers(job))
+    /// What jobs that are not over read, or will: files, and folders with all below them.
+    pub(crate) fn to_read(&self, base: &str) -> Vec<PathBuf> {
+        let under_way = self.of(base).into_iter().filter(|job| !job.is_over());
+        under_way.flat_map(|job| job.paths).collect()
     }
 
     /// One job, to look at while it goes on.

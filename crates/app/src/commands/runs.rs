@@ -97,9 +97,7 @@ fn show(json: bool, response: &RunResponse) -> anyhow::Result<u8> {
         count(run.cost.paid.calls(), "call"),
         paid.prompt_tokens,
         paid.completion_tokens,
-        usd.paid
-            .map(|usd| format!(", {}", format_args!("{usd:.4} US dollars")))
-            .unwrap_or_default()
+        usd.paid.map(render::dollars).unwrap_or_default()
     ));
     Ok(0)
 }

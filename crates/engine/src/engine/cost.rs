@@ -59,7 +59,7 @@ impl Engine {
     /// What an estimate costs in US dollars, where the price is known.
     pub(crate) fn price_of_estimate(&self, estimate: &Estimate) -> Option<f64> {
         let prices = self.settings.prices_by_role();
-        let costs = estimate.by_role.iter();
-        costs.map(|(role, usage)| Some(usage.priced(*prices.get(role)?))).sum()
+        let mut costs = estimate.by_role.iter();
+        costs.try_fold(0.0, |sum, (role, usage)| Some(sum + usage.priced(*prices.get(role)?)))
     }
 }

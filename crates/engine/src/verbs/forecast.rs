@@ -2,7 +2,7 @@
 
 use pikerag_coordinate::Method;
 use pikerag_eval::cost_model::{Asked, Bill, Expected, Setting, expected};
-use pikerag_knowledge::{Role, RunRecord, RunState, RunStore};
+use pikerag_knowledge::{Role, RunRecord, RunState, RunStore, Usage};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -91,10 +91,10 @@ impl Engine {
     pub(super) fn usd_of_asking(&self, bill: &Bill) -> Option<f64> {
         let prices = self.settings().prices_by_role();
         let roles = [Role::Propose, Role::Select, Role::Answer, Role::Judge];
-        let costs = roles.iter().filter_map(|role| prices.get(role)).map(|(prompt, reply)| {
-            (bill.prompt_tokens as f64 * prompt + bill.completion_tokens as f64 * reply) / 1e6
-        });
-        costs.reduce(f64::max)
+        let (prompt_tokens, completion_tokens) = (bill.prompt_tokens, bill.completion_tokens);
+        let usage = Usage { prompt_tokens, completion_tokens };
+        let costs = roles.iter().filter_map(|role| prices.get(role));
+        costs.map(|price| usage.priced(*price)).reduce(f64::max)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pikerag_knowledge::{Cost, Role, Spent};
+use pikerag_knowledge::{Cost, Role};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -24,22 +24,14 @@ pub struct RunUsd {
 
 impl Engine {
     pub(super) fn usd_of(&self, cost: &Cost) -> RunUsd {
-        let (_, spent) = self.price_of(&cost.spent);
-        let (paid_by_role, paid) = self.price_of(&cost.paid);
-        RunUsd { spent, paid, paid_by_role }
-    }
-
-    /// US dollars by role, as far as prices are known, and of all where each is.
-    fn price_of(&self, spent: &Spent) -> (BTreeMap<Role, f64>, Option<f64>) {
         let prices = self.settings().prices_by_role();
-        let by_role: BTreeMap<Role, f64> = spent
-            .by_role
-            .iter()
-            .filter_map(|(role, (_, used))| Some((*role, used.priced(*prices.get(role)?))))
-            .collect();
-        // Nothing spent and nothing known: then nothing can be said.
-        let is_known = !prices.is_empty() && by_role.len() == spent.by_role.len();
-        let all = is_known.then(|| by_role.values().sum());
-        (by_role, all)
+        let paid = cost.paid.by_role.iter();
+        let by_role =
+            paid.filter_map(|(role, (_, used))| Some((*role, used.priced(*prices.get(role)?))));
+        RunUsd {
+            spent: cost.spent.priced(&prices),
+            paid: cost.paid.priced(&prices),
+            paid_by_role: by_role.collect(),
+        }
     }
 }

@@ -75,7 +75,8 @@ pub(crate) async fn discard(
     }
     unwanted.retain(|sent| !sent.in_base);
     let all = unwanted.len();
-    unwanted.retain(|sent| !app.jobs.is_to_read(&base, &sent.at));
+    let to_read = app.jobs.to_read(&base);
+    unwanted.retain(|sent| !to_read.iter().any(|path| sent.at.starts_with(path)));
     if unwanted.is_empty() && 0 < all {
         return Err(Problem::new(409, "under-way", Fault::Caller)
             .saying("a job is about to read it")
