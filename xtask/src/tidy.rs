@@ -1,4 +1,4 @@
-//! Which of the house's rules does no compiler check? (STYLE.md, House rules)
+//! Checks the house's rules that no compiler checks (STYLE.md, House rules).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,6 +17,7 @@ mod machine;
 mod named;
 pub(crate) mod rust;
 mod shape;
+mod size;
 mod targets;
 
 /// The project's files: their text by their path from the root, with `/` on every system. Files
@@ -52,7 +53,8 @@ pub(crate) fn tidy(root: &Path) -> Result<()> {
         circles::check,
         targets::check,
     ];
-    let findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(&tree)).collect();
+    let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(&tree)).collect();
+    findings.extend(size::check(root, &tree));
     for finding in &findings {
         println!("{finding}");
     }

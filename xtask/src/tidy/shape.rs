@@ -1,4 +1,4 @@
-//! Does every file say what it answers, and is it short enough to answer one question?
+//! Checks that each Rust file opens with its subject and is short enough to have one.
 
 use super::rust::{above_tests, is_test_file};
 use super::{Finding, Tree, has_ending};
@@ -13,7 +13,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     for (path, text) in tree.iter().filter(|(path, _)| is_ours(path)) {
         let mut find = |line, problem| findings.push(Finding { path: path.clone(), line, problem });
         if !text.starts_with("//! ") {
-            find(1, "the first line is no `//!` that says what the file answers".to_owned());
+            find(1, "the first line is no `//!` sentence that names the file's subject".to_owned());
         }
         let n_lines = if is_test_file(path) { 0 } else { above_tests(text).lines().count() };
         if MOST_LINES < n_lines && !text.lines().take(10).any(is_excuse) {
