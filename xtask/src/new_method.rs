@@ -1,5 +1,4 @@
-//! What does every method need? Its file, its line in `methods!`, its tests: written so that they work, to
-//! go on from.
+//! Writes a new compared method: its file, its line in `methods!` and its tests. What it writes works, to go on from.
 
 use std::path::Path;
 
@@ -13,8 +12,8 @@ Writes the method's file and the file of its tests, and enters both where method
 const METHOD: &str = include_str!("new_method/method.txt");
 const TEST: &str = include_str!("new_method/test.txt");
 
-const METHODS: &str = "crates/coordinate/src/methods";
-const TESTS: &str = "crates/coordinate/tests/methods";
+const METHODS: &str = "crates/baselines/src";
+const TESTS: &str = "crates/baselines/tests/methods";
 
 pub(crate) fn new_method(root: &Path, name: &str) -> Result<()> {
     let name = Name::of(name)?;
@@ -22,17 +21,20 @@ pub(crate) fn new_method(root: &Path, name: &str) -> Result<()> {
         let text = std::fs::read_to_string(root.join(path));
         text.with_context(|| format!("cannot read {path}"))
     };
-    let (list, test_list) = (format!("{METHODS}.rs"), format!("{TESTS}/mod.rs"));
+    let (list, modules) = (format!("{METHODS}/catalogue.rs"), format!("{METHODS}/lib.rs"));
+    let test_list = format!("{TESTS}/mod.rs");
     let method = format!("{METHODS}/{}.rs", name.module);
     let test = format!("{TESTS}/{}.rs", name.module);
     for path in [&method, &test] {
         ensure!(!root.join(path).exists(), "{path} is there already");
     }
-    let (listed, tests_listed) =
-        (name.listed(&read(&list)?)?, name.module_in(&read(&test_list)?, "mod ")?);
+    let listed = name.listed(&read(&list)?)?;
+    let modules_listed = name.module_in(&read(&modules)?, "pub mod ")?;
+    let tests_listed = name.module_in(&read(&test_list)?, "mod ")?;
     let files = [
         (method, name.filled(METHOD)),
         (list, listed),
+        (modules, modules_listed),
         (test, name.filled(TEST)),
         (test_list, tests_listed),
     ];
@@ -44,7 +46,7 @@ pub(crate) fn new_method(root: &Path, name: &str) -> Result<()> {
         "\n`{name}` answers now: one retrieval, one answer. Next:\n\
          - write the algorithm in {METHODS}/{module}.rs, a line for each of the paper's; SPEC says what it is;\n\
          - prompts are files in {METHODS}/prompts/, each with a snapshot test, and a line in crates/engine/src/ours.rs;\n\
-         - a test for each branch in {TESTS}/{module}.rs: cargo nextest run -p pikerag-coordinate {module};\n\
+         - a test for each branch in {TESTS}/{module}.rs: cargo nextest run -p pikerag-baselines {module};\n\
          - its rows in ARCHITECTURE.md, “Papers to code”; then `cargo xtask docs`.",
         name = name.method,
         module = name.module
@@ -88,9 +90,8 @@ impl Name {
         template.replace("METHOD", &self.method).replace("MODULE", &self.module)
     }
 
-    /// The list of methods with this one: its module, and its line at the end of `methods!`.
+    /// The list of methods with this one at the end of `methods!`.
     fn listed(&self, list: &str) -> Result<String> {
-        let list = self.module_in(list, "pub mod ")?;
         let head = "\nmethods! {\n";
         let begin = list.find(head).context("there is no `methods! {` in the list of methods")?
             + head.len();
@@ -98,7 +99,7 @@ impl Name {
         let (lines, rest) = after.split_once("\n}\n").context("`methods!` has no end")?;
         let Self { method, module, variant } = self;
         Ok(format!(
-            "{before}{lines}\n    /// `{method}`.\n    {variant}({module}::Params) => {module}::solve,\n}}\n{rest}"
+            "{before}{lines}\n    /// `{method}`.\n    {variant}(crate::{module}::Params) => crate::{module}::solve,\n}}\n{rest}"
         ))
     }
 
@@ -134,19 +135,20 @@ mod tests {
 
     #[test]
     fn it_is_entered_in_order_and_once() {
-        let list = "//! Which?\n\npub mod a;\npub mod c;\n\nmod spec;\n\nmethods! {\n    /// A.\n    A(a::P) => a::solve,\n}\n\nfn f() {\n}\n";
+        let list =
+            "//! Lists.\n\nmethods! {\n    /// A.\n    A(a::P) => a::solve,\n}\n\nfn f() {\n}\n";
         let entered = Name::of("b-x").unwrap().listed(list).unwrap();
         assert_eq!(
             entered,
-            "//! Which?\n\npub mod a;\npub mod b_x;\npub mod c;\n\nmod spec;\n\nmethods! {\n    /// A.\n    A(a::P) => a::solve,\n    \
-             /// `b-x`.\n    BX(b_x::Params) => b_x::solve,\n}\n\nfn f() {\n}\n"
+            "//! Lists.\n\nmethods! {\n    /// A.\n    A(a::P) => a::solve,\n    \
+             /// `b-x`.\n    BX(crate::b_x::Params) => crate::b_x::solve,\n}\n\nfn f() {\n}\n"
         );
         let behind = Name::of("d").unwrap();
         assert_eq!(
             behind.module_in("mod a;\nmod c;\n", "mod ").unwrap(),
             "mod a;\nmod c;\nmod d;\n"
         );
-        let twice = Name::of("c").unwrap().listed(list).unwrap_err();
+        let twice = Name::of("c").unwrap().module_in("mod c;\n", "mod ").unwrap_err();
         assert_eq!(twice.to_string(), "there is a module `c`");
         assert!(behind.listed("pub mod a;\n").is_err());
     }

@@ -1,7 +1,7 @@
 //! How is a file read that people have mended the reading of? As any other, and then their corrections are made.
 
 use async_trait::async_trait;
-use pikerag_coordinate::ingest::{FileError, FileReader, ReadFile};
+use pikerag_indexing::{FileError, FileReader, ReadFile};
 use pikerag_knowledge::{Correction, Problem, error_chain};
 use pikerag_store::Base;
 

@@ -13,13 +13,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use pikerag_coordinate::ingest::{Available, Params, Tools};
-use pikerag_coordinate::methods::adaptive::try_out;
-use pikerag_coordinate::{Method, Models, Ports, Tables};
+use pikerag_baselines::Method;
+use pikerag_indexing::{Available, Params, Tools};
 use pikerag_knowledge::{
     ChatModel, CorpusReader, Embedder, Filter, KnowledgeBase, Ledger, Reranker, Role, RunEvent,
     Snapshots, Structure,
 };
+use pikerag_methods::adaptive::try_out;
+use pikerag_methods::{Models, Ports, Tables};
 use pikerag_models::{CallContext, MemoryLedger, Meter, Mode, Pins, Transport};
 use pikerag_store::{Base, DATABASE};
 use tokio_util::sync::CancellationToken;
@@ -237,7 +238,7 @@ impl Engine {
         Ok(Tools {
             base: Arc::new(base.clone()),
             reader: self.shared.reader.clone(),
-            models: self.models(Arc::new(base.clone()))?,
+            models: self.models(Arc::new(base.clone()))?.chat,
             embedder: self.embedder_on(base).await?,
         })
     }
@@ -313,13 +314,13 @@ impl Engine {
         base: &Base,
         role: Role,
     ) -> Result<Option<Arc<dyn ChatModel>>> {
-        Ok(self.models(Arc::new(base.clone()))?.by_role.get(&role).cloned())
+        Ok(self.models(Arc::new(base.clone()))?.chat.by_role.get(&role).cloned())
     }
 
     /// The model of a role without a record; `None` if none is set.
     pub(crate) fn bare_chat(&self, role: Role) -> Result<Option<Arc<dyn ChatModel>>> {
         let models = self.models(Arc::new(MemoryLedger::default()))?;
-        Ok(models.by_role.get(&role).cloned())
+        Ok(models.chat.by_role.get(&role).cloned())
     }
 
     /// Whether the model of looks reads at once, as `doctor` found when it tried it on this base; `None` where it did not.

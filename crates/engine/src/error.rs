@@ -6,11 +6,11 @@ mod judged;
 
 use std::path::PathBuf;
 
-use pikerag_coordinate::ingest::FileError;
-use pikerag_coordinate::methods::BadParameter;
-use pikerag_coordinate::{SolveError, UnknownMethod};
+use pikerag_baselines::{BadParameter, UnknownMethod};
 use pikerag_eval::EvalError;
+use pikerag_indexing::FileError;
 use pikerag_knowledge::{Filter, Millis, Misfit, ModelError, Role, RunId, RunState, StoreError};
+use pikerag_methods::SolveError;
 use pikerag_parse::ParseError;
 use pikerag_prompt::{AskError, MarkupError};
 use pikerag_retrieve::{RetrieveError, UnknownSearch};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pikerag_coordinate::ingest::FileError;
+use pikerag_indexing::FileError;
 
 use crate::names::Names;
 

@@ -44,20 +44,20 @@ pub use pikerag_knowledge as knowledge;
 
 /// What other crates of ours return, as it is in responses and errors.
 pub mod parts {
-    pub use pikerag_coordinate::estimate::Estimate;
-    pub use pikerag_coordinate::ingest::{
-        FileError, Lacking, Learned, Outcome, Report as IndexReport, mark_in_words,
-    };
-    pub use pikerag_coordinate::methods::pike::Classifier;
-    pub use pikerag_coordinate::methods::{
-        Cost as MethodCost, Described, Description, Range, WithoutModel,
-    };
-    pub use pikerag_coordinate::{SolveError, Turn};
     pub use pikerag_eval::EvalError;
     pub use pikerag_eval::cost_model::{Bill, Expected};
     pub use pikerag_eval::presets::Preset;
     pub use pikerag_eval::recall::{Line as RecallLine, table as recall_table};
     pub use pikerag_eval::report::{Report as EvalReport, text as eval_text};
+    pub use pikerag_indexing::estimate::Estimate;
+    pub use pikerag_indexing::{
+        FileError, Lacking, Learned, Outcome, Report as IndexReport, mark_in_words,
+    };
+    pub use pikerag_methods::pike::Classifier;
+    pub use pikerag_methods::spec::{
+        Cost as MethodCost, Described, Description, Range, WithoutModel,
+    };
+    pub use pikerag_methods::{SolveError, Turn};
     pub use pikerag_models::{Secret, withheld_keys};
     pub use pikerag_parse::{PagePicture, Parsed};
     pub use pikerag_retrieve::RetrieveError;

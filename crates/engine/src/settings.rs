@@ -19,8 +19,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pikerag_coordinate::Overrides;
-use pikerag_coordinate::ingest::{ChunkBy, Params};
+use pikerag_baselines::Overrides;
+use pikerag_indexing::{ChunkBy, Params};
 use pikerag_knowledge::records::BadSchema;
 use pikerag_knowledge::{Millis, Role};
 pub use pikerag_models::Cap;

@@ -5,7 +5,7 @@ mod judges;
 mod learned;
 mod reranking;
 
-use pikerag_coordinate::Method;
+use pikerag_baselines::Method;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -110,7 +110,7 @@ pub fn expected(method: &Method, setting: &Setting) -> Expected {
 
 #[cfg(test)]
 mod tests {
-    use pikerag_coordinate::Overrides;
+    use pikerag_baselines::Overrides;
 
     use super::*;
 

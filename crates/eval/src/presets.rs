@@ -146,8 +146,8 @@ mod tests {
         for preset in presets().unwrap() {
             for method in &preset.methods {
                 let read = named(method).unwrap();
-                assert!(read.method.parse::<pikerag_coordinate::Method>().is_ok(), "{method}");
-                let set = read.overrides.try_into::<pikerag_coordinate::Overrides>();
+                assert!(read.method.parse::<pikerag_baselines::Method>().is_ok(), "{method}");
+                let set = read.overrides.try_into::<pikerag_baselines::Overrides>();
                 assert!(set.is_ok(), "{}: {method}: {set:?}", preset.name);
             }
         }

@@ -6,11 +6,12 @@ use std::future::pending;
 use std::time::Instant;
 
 use futures::stream::{self, StreamExt};
-use pikerag_coordinate::{Finished, Method, Ports, RunParams, SolveError, TagUse, answer};
+use pikerag_baselines::{Method, answer};
 use pikerag_knowledge::{
     Account, Answer, ChatModel, Check, Citation, Context, ContextChunk, Filter, ModelError, Role,
     RunRecord, Snapshots, error_chain,
 };
+use pikerag_methods::{Finished, Ports, RunParams, SolveError, TagUse};
 use pikerag_prompt::AskError;
 
 use crate::criteria::{Criteria, judge_ideas, proxies};

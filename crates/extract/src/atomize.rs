@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use pikerag_knowledge::{Account, Atom, AtomId, AtomKind, ChatModel, Chunk, Role, Schema};
 use pikerag_language::{content_words, is_chinese, is_stop_word, sentences};
 use pikerag_prompt::{
-    AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, quiet_headings, shown_text,
-    texts, without_thinking,
+    AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, texts, titled,
+    without_thinking,
 };
 use serde_json::json;
 
@@ -30,7 +30,7 @@ pub struct Atomized {
 /// # Errors
 /// The model's; an answer without any question is none.
 pub async fn question_atoms(model: &dyn ChatModel, chunk: &Chunk) -> Result<Atomized, AskError> {
-    let (title, text) = content(chunk);
+    let (title, text) = titled(chunk);
     let inputs = [("title", title.as_str()), ("text", text.as_str())];
     let questions = ask::<Questions>(model, &PROMPT, &inputs, &mut Account::default()).await?;
     let mut atomized = Atomized::default();
@@ -52,7 +52,7 @@ pub async fn question_atoms(model: &dyn ChatModel, chunk: &Chunk) -> Result<Atom
 /// # Errors
 /// Never, unless our template is broken.
 pub fn atomize_prompt(chunk: &Chunk) -> Result<String, AskError> {
-    let (title, text) = content(chunk);
+    let (title, text) = titled(chunk);
     PROMPT.render(&[("title", title.as_str()), ("text", text.as_str())])
 }
 
@@ -77,11 +77,6 @@ pub(crate) fn atom(chunk: &Chunk, kind: AtomKind, text: &str) -> Atom {
         kind,
         text: text.to_owned(),
     }
-}
-
-pub(crate) fn content(chunk: &Chunk) -> (String, String) {
-    let title = chunk.full_title().split_whitespace().collect::<Vec<_>>().join(" ");
-    (quiet_headings(&title), shown_text(chunk))
 }
 
 struct Questions(Vec<String>);

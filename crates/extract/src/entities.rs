@@ -13,10 +13,10 @@ use pikerag_knowledge::{
 use pikerag_language::fold::{Token, tokens};
 use pikerag_language::names::{LONGEST, joined, names_in};
 use pikerag_language::sentences;
-use pikerag_prompt::{AskError, Prompt, Reply, Unreadable, ask, find_json, text, without_thinking};
+use pikerag_prompt::{
+    AskError, Prompt, Reply, Unreadable, ask, find_json, text, titled, without_thinking,
+};
 use serde_json::{Value, json};
-
-use crate::atomize::content;
 
 const PROMPT: Prompt = Prompt::new(Role::Extract, include_str!("prompts/entities.md"), 4096);
 
@@ -34,7 +34,7 @@ pub async fn extract(
     chunk: &Chunk,
     account: &mut Account,
 ) -> Result<Extraction, AskError> {
-    let (title, text) = content(chunk);
+    let (title, text) = titled(chunk);
     let inputs = [("title", title.as_str()), ("text", text.as_str())];
     let said: RawReply = ask(model, &PROMPT, &inputs, account).await?;
     Ok(said.0)
@@ -45,7 +45,7 @@ pub async fn extract(
 /// # Errors
 /// Never, unless our template is broken.
 pub fn extract_prompt(chunk: &Chunk) -> Result<String, AskError> {
-    let (title, text) = content(chunk);
+    let (title, text) = titled(chunk);
     PROMPT.render(&[("title", title.as_str()), ("text", text.as_str())])
 }
 

@@ -8,7 +8,6 @@ mod identifiers;
 mod keys;
 mod links;
 mod llm_chunking;
-mod records;
 mod references;
 #[cfg(test)]
 mod sketch;
@@ -21,10 +20,6 @@ pub use chunk::document_graph;
 pub use entities::{entity_of, extract, extract_names, extract_prompt};
 pub use llm_chunking::{
     ENHANCED_VERSION, EnhanceParams, Enhanced, enhanced_forecast, enhanced_graph,
-};
-pub use records::{
-    ModelRecords, asks_model, model_records, plain_records, propose_by_model, propose_from_columns,
-    records_prompt,
 };
 pub use split::ChunkParams;
 pub use statements::{statement_atoms, statements_prompt};

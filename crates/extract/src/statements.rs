@@ -5,11 +5,12 @@ use std::collections::HashSet;
 
 use pikerag_knowledge::{Account, AtomKind, ChatModel, Chunk, Role, Schema};
 use pikerag_prompt::{
-    AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, texts, without_thinking,
+    AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, texts, titled,
+    without_thinking,
 };
 use serde_json::json;
 
-use crate::atomize::{Atomized, atom, content, only_pronouns};
+use crate::atomize::{Atomized, atom, only_pronouns};
 
 // One way to say each fact is enough; questions are to be diverse, these exact.
 const PROMPT: Prompt = Prompt::new(Role::Atomize, include_str!("prompts/statements.md"), 2048);
@@ -19,7 +20,7 @@ const PROMPT: Prompt = Prompt::new(Role::Atomize, include_str!("prompts/statemen
 /// # Errors
 /// The model's; an answer without any statement is none.
 pub async fn statement_atoms(model: &dyn ChatModel, chunk: &Chunk) -> Result<Atomized, AskError> {
-    let (title, text) = content(chunk);
+    let (title, text) = titled(chunk);
     let inputs = [("title", title.as_str()), ("text", text.as_str())];
     let statements = ask::<Statements>(model, &PROMPT, &inputs, &mut Account::default()).await?;
     let mut atomized = Atomized::default();
@@ -42,7 +43,7 @@ pub async fn statement_atoms(model: &dyn ChatModel, chunk: &Chunk) -> Result<Ato
 /// # Errors
 /// Never, unless our template is broken.
 pub fn statements_prompt(chunk: &Chunk) -> Result<String, AskError> {
-    let (title, text) = content(chunk);
+    let (title, text) = titled(chunk);
     PROMPT.render(&[("title", title.as_str()), ("text", text.as_str())])
 }
 

@@ -10,11 +10,9 @@ use pikerag_knowledge::{
 use pikerag_language::names::tag_words;
 use pikerag_prompt::{
     AskError, Prompt, Reply, Unreadable, ask, index, numbered, object, one_line, passages,
-    quiet_headings, text, texts,
+    quiet_headings, text, texts, titled,
 };
 use serde_json::{Value, json};
-
-use crate::atomize::content;
 
 /// Chunks whose key factors are asked for together.
 pub const FACTORED: usize = 8;
@@ -131,7 +129,7 @@ pub async fn chunk_tags(
     classes: &[TagClass],
     account: &mut Account,
 ) -> Result<Vec<FoundTag>, AskError> {
-    let (title, text) = content(chunk);
+    let (title, text) = titled(chunk);
     let listed = class_list(classes);
     let inputs = [("classes", listed.as_str()), ("title", &title), ("text", &text)];
     let said: Listed = ask(model, &CHUNK, &inputs, account).await?;
@@ -143,7 +141,7 @@ pub async fn chunk_tags(
 /// # Errors
 /// Never, unless our template is broken.
 pub fn chunk_tags_prompt(chunk: &Chunk, classes: &[TagClass]) -> Result<String, AskError> {
-    let (title, text) = content(chunk);
+    let (title, text) = titled(chunk);
     let listed = class_list(classes);
     CHUNK.render(&[("classes", listed.as_str()), ("title", &title), ("text", &text)])
 }

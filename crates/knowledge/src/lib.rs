@@ -47,15 +47,15 @@ pub use id::{
 };
 pub use names::{NameKey, NameUse};
 pub use ports::{
-    Backlog, BaseSummary, Bearer, CallRecord, CallRef, ChatModel, ChatReply, ChatRequest,
-    ChunkTags, Claim, CommunityReport, CorpusReader, CorpusWriter, CountedVectors, Embedder,
-    ExtractBy, FileRecord, FinishReason, FoundTag, GraphReader, GraphWriter, InChunk, KeyedClass,
-    KeyedPair, KnowledgeBase, KnowledgeWriter, Ledger, Mentions, Message, ModelError, NodeVector,
-    Parted, PartedVectors, Progress, PutReport, RecordsBy, Refusal, RefusalCause, RefusalCount,
-    RefusalWriter, Relevance, Reranker, Role, SampleKey, Schema, Scored, SearchIndex, SearchWriter,
-    ShortDescription, Snapshots, SourceSummary, Stage, StoreError, TagReader, TagWriter,
-    TextToEmbed, TokenLogprob, Usage, Vector, VectorSet, VerifiedReader, VerifiedWriter, Wanted,
-    mean_probability,
+    Backlog, BaseSummary, Bearer, CallRecord, CallRef, ChatModel, ChatModels, ChatReply,
+    ChatRequest, ChunkTags, Claim, CommunityReport, CorpusReader, CorpusWriter, CountedVectors,
+    Embedder, ExtractBy, FileRecord, FinishReason, FoundTag, GraphReader, GraphWriter, InChunk,
+    KeyedClass, KeyedPair, KnowledgeBase, KnowledgeWriter, Ledger, Mentions, Message, ModelError,
+    NodeVector, Parted, PartedVectors, Progress, PutReport, RecordsBy, Refusal, RefusalCause,
+    RefusalCount, RefusalWriter, Relevance, Reranker, Role, SampleKey, Schema, Scored, SearchIndex,
+    SearchWriter, ShortDescription, Snapshots, SourceSummary, Stage, StoreError, TagReader,
+    TagWriter, TextToEmbed, TokenLogprob, Usage, Vector, VectorSet, VerifiedReader, VerifiedWriter,
+    Wanted, mean_probability,
 };
 pub use records::{
     DeclaredSchema, Record, RecordField, RecordOrigin, RecordSchema, SchemaHash, Value,

@@ -11,6 +11,7 @@ mod models;
 mod progress;
 mod refusals;
 mod reranker;
+mod roles;
 mod search;
 mod snapshot;
 mod stage;
@@ -31,6 +32,7 @@ pub use models::{
 pub use progress::{Progress, TextToEmbed, Wanted};
 pub use refusals::{Refusal, RefusalCause, RefusalCount, RefusalWriter};
 pub use reranker::{Relevance, Reranker};
+pub use roles::ChatModels;
 pub use search::{Bearer, Mentions, NodeVector, Scored, SearchIndex, SearchWriter, VectorSet};
 pub use snapshot::Snapshots;
 pub use stage::{ExtractBy, RecordsBy, Stage};

@@ -53,6 +53,12 @@ pub fn tokens(text: &str) -> Vec<Token<'_>> {
     found
 }
 
+/// The words of a text without case and accents, a space between them.
+pub fn folded(text: &str) -> String {
+    let words: Vec<String> = tokens(text).into_iter().map(|token| token.folded).collect();
+    words.join(" ")
+}
+
 fn push<'a>(found: &mut Vec<Token<'a>>, text: &'a str, start: usize, end: usize) {
     let Some(raw) = text.get(start..end) else { return };
     let folded = fold(raw);

@@ -6,6 +6,7 @@ extern crate self as pikerag_prompt; // the macro of the tests names it so
 
 mod ask;
 mod foreign;
+mod graph;
 mod json;
 mod markup;
 mod passages;
@@ -14,8 +15,11 @@ mod read;
 
 pub use ask::{AskError, Prompt, Reply, ask, ask_about, ask_read, ask_sample, ask_scored};
 pub use foreign::{Shown, quiet_headings, quiet_prompt, quiet_words};
+pub use graph::{entity_line, relation_line};
 pub use json::{Found, find_json};
 pub use markup::{Markup, MarkupError};
-pub use passages::{numbered, numbered_passages, one_line, passages, seen_text, shown_text};
+pub use passages::{
+    numbered, numbered_passages, one_line, passages, seen_text, shown_text, titled,
+};
 pub use prose::{Prose, YesNo};
 pub use read::{Unreadable, index, list_items, object, text, texts, without_thinking};

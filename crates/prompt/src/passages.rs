@@ -31,6 +31,12 @@ pub fn shown_text(chunk: &Chunk) -> String {
     }
 }
 
+/// A chunk's title, with the headings above it, and its text, as a prompt shows them.
+pub fn titled(chunk: &Chunk) -> (String, String) {
+    let title = chunk.full_title().split_whitespace().collect::<Vec<_>>().join(" ");
+    (quiet_headings(&title), shown_text(chunk))
+}
+
 /// What a model said of a figure, as it is shown below the figure's own words: brackets would end it.
 pub fn seen_text(said: &str) -> String {
     quiet_words(&one_line(said)).replace(['[', ']'], "|")

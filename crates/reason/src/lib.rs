@@ -3,7 +3,6 @@
 
 mod cite;
 mod combine;
-pub mod forecast;
 mod form;
 mod quote;
 mod read;

@@ -1,4 +1,4 @@
-//! Which crate may see which? (The arrows of the paper's Figure 2, and the house's invariants.)
+//! Checks which crate sees which (the arrows of the paper's Figure 2) and which may use reserved libraries.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,22 @@ use super::{Finding, Tree};
 /// Our crates, by folder, and those that each may depend on. Tests may see anything.
 ///
 /// Those [`FOR_TESTS`] stand on the right of no line.
-const ARROWS: [(&str, &[&str]); 20] = [
+const ARROWS: [(&str, &[&str]); 22] = [
     ("knowledge", &[]),
     ("language", &[]),
     ("prompt", &["knowledge", "language"]),
     ("layout", &["knowledge"]),
     ("parse", &["knowledge", "layout"]),
     ("extract", &["knowledge", "language", "prompt"]),
-    ("organize", &["knowledge", "language"]),
     ("reason", &["knowledge", "language", "prompt"]),
     ("retrieve", &["knowledge", "language"]),
     ("store", &["knowledge", "language"]),
     ("models", &["knowledge", "language"]),
-    (
-        "coordinate",
-        &["knowledge", "language", "prompt", "parse", "extract", "organize", "retrieve", "reason"],
-    ),
-    ("eval", &["knowledge", "language", "prompt", "coordinate"]),
+    ("records", &["knowledge", "language", "prompt"]),
+    ("indexing", &["knowledge", "language", "prompt", "parse", "extract", "records"]),
+    ("methods", &["knowledge", "language", "prompt", "extract", "records", "retrieve", "reason"]),
+    ("baselines", &["knowledge", "language", "prompt", "retrieve", "reason", "methods"]),
+    ("eval", &["knowledge", "language", "prompt", "methods", "baselines"]),
     ("engine", ALL_BUT_FACES),
     ("server", &["engine"]),
     ("app", &["engine", "server"]),
@@ -42,12 +41,14 @@ const ALL_BUT_FACES: &[&str] = &[
     "layout",
     "parse",
     "extract",
-    "organize",
     "reason",
     "retrieve",
     "store",
     "models",
-    "coordinate",
+    "records",
+    "indexing",
+    "methods",
+    "baselines",
     "eval",
 ];
 
@@ -175,7 +176,7 @@ mod tests {
     fn finds_an_arrow_that_points_back() {
         let store = "[package]\nname = \"pikerag-store\"\n[dependencies]\n\
                      pikerag-knowledge.workspace = true\npikerag-eval.workspace = true\n";
-        let renamed = "[package]\nname = \"pikerag-coordinate\"\n[target.'cfg(unix)'.dependencies]\n\
+        let renamed = "[package]\nname = \"pikerag-methods\"\n[target.'cfg(unix)'.dependencies]\n\
                        gold = { package = \"pikerag-eval\", path = \"../eval\" }\n";
         let found = findings(
             check,
@@ -183,13 +184,13 @@ mod tests {
                 KNOWLEDGE,
                 EVAL,
                 ("crates/store/Cargo.toml", store),
-                ("crates/coordinate/Cargo.toml", renamed),
+                ("crates/methods/Cargo.toml", renamed),
             ],
         );
         assert_eq!(
             found,
             [
-                "crates/coordinate/Cargo.toml:4: `coordinate` must not depend on `eval`",
+                "crates/methods/Cargo.toml:4: `methods` must not depend on `eval`",
                 "crates/store/Cargo.toml:5: `store` must not depend on `eval`",
             ]
         );

@@ -52,7 +52,7 @@ mod protocols;
 #[cfg(test)]
 mod records;
 #[cfg(test)]
-#[path = "../../../coordinate/tests/said/repeating.rs"]
+#[path = "../../../baselines/tests/said/repeating.rs"]
 mod repeating;
 #[cfg(test)]
 mod replay;

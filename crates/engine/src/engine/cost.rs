@@ -1,6 +1,6 @@
 //! What was paid, and what would be?
 
-use pikerag_coordinate::estimate::Estimate;
+use pikerag_indexing::estimate::Estimate;
 use pikerag_models::Spending;
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use pikerag_coordinate::{Models, Perspective, Portion as Share, Shares};
 use pikerag_knowledge::{ChatModel, Embedder, ModelError, Role};
+use pikerag_methods::{Models, Perspective, Portion as Share, Shares};
 use pikerag_models::{
     Batch, CallContext, EmbeddingParams, Endpoint, Limiter, Meter, Portion, StackParams,
     chat_stack, embed_stack,
@@ -42,7 +42,7 @@ pub(super) fn models(
         if role == Role::Answer {
             models.scorer = Some(model.clone());
         }
-        models.by_role.insert(role, model);
+        models.chat.by_role.insert(role, model);
     }
     let mut perspectives = Vec::new();
     for PerspectiveSettings { name, about, chat } in &settings.perspectives {

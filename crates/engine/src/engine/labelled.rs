@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use pikerag_coordinate::LabelledQuestion;
+use pikerag_methods::LabelledQuestion;
 
 use crate::error::{EngineError, Result};
 

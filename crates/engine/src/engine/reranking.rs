@@ -4,8 +4,8 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
-use pikerag_coordinate::RerankBy;
 use pikerag_knowledge::{Ledger, Reranker, error_chain};
+use pikerag_methods::RerankBy;
 use pikerag_models::local::{LaterReranker, Weights};
 use pikerag_models::{MemoryLedger, Mode, StackParams, rerank_stack};
 use pikerag_store::Base;

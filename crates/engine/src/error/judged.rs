@@ -1,8 +1,8 @@
 //! What do all errors of a kind have in common? Whose fault they are, and what ended the work.
 
-use pikerag_coordinate::SolveError;
 use pikerag_eval::EvalError;
 use pikerag_knowledge::ModelError;
+use pikerag_methods::SolveError;
 
 use super::EngineError;
 use crate::settings::SettingsError;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pikerag_coordinate::ingest::{FileError, FileReader, ReadFile};
+use pikerag_indexing::{FileError, FileReader, ReadFile};
 use pikerag_knowledge::Problem;
 use pikerag_parse::{Limits, PagePicture, ParseError, Parsed};
 use serde::{Deserialize, Serialize};

@@ -32,7 +32,7 @@ pub fn declaration(schema: &RecordSchema) -> String {
 
 #[cfg(test)]
 mod tests {
-    use pikerag_extract::propose_from_columns;
+    use pikerag_records::propose_from_columns;
 
     use super::*;
     use crate::settings::file::SettingsFile;

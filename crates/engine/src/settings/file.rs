@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
-use pikerag_coordinate::TagUse;
-use pikerag_coordinate::ingest::Summarized;
+use pikerag_indexing::Summarized;
 use pikerag_knowledge::{AtomKind, RecordSchema, Role, Structure};
+use pikerag_methods::TagUse;
 use pikerag_models::Secret;
 use serde::Deserialize;
 
@@ -112,7 +112,7 @@ pub(super) struct RetrievalTable {
 #[serde(try_from = "toml::Table")]
 pub(super) struct MethodsTable {
     /// Their parameters.
-    pub(super) set: pikerag_coordinate::Overrides,
+    pub(super) set: pikerag_baselines::Overrides,
     /// File of labelled questions for `skr`.
     pub(super) skr_examples: Option<PathBuf>,
 }

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pikerag_coordinate::methods::Weights;
+use pikerag_methods::spec::Weights;
 
-use pikerag_coordinate::ingest::{Params, Summarized, TagParams};
 use pikerag_extract::ChunkParams;
+use pikerag_indexing::{Params, Summarized, TagParams};
 use pikerag_knowledge::{AtomKind, Origin, Role, TagClass, TagExample};
 use pikerag_models::{Batch, Cap, Endpoint, Limits, Price, RetryParams, Structured};
 
@@ -452,7 +452,7 @@ mod tests {
         };
         let model = cost.chat.as_ref().map(|chat| chat.endpoint.model.as_str());
         assert_eq!((cost.name.as_str(), model), ("cost", Some("m")));
-        let kar3 = "kar3".parse::<pikerag_coordinate::Method>().unwrap().with(&settings.methods);
+        let kar3 = "kar3".parse::<pikerag_baselines::Method>().unwrap().with(&settings.methods);
         assert_eq!(kar3.parameters()["n"], 3);
         assert_eq!(settings.skr_examples, Some(PathBuf::from("known.jsonl")));
     }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use pikerag_coordinate::methods::pike;
-use pikerag_coordinate::{Finished, Method, Retrace, SolveError, TagUse};
+use pikerag_baselines::Method;
 use pikerag_eval::cost_model::Asked;
 use pikerag_knowledge::{
     Answer, Event, Filter, Level, Question, RunEvent, RunRecord, RunSink, RunState, Spent,
     TaskClass,
 };
+use pikerag_methods::{Finished, Retrace, SolveError, TagUse, pike};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use pikerag_coordinate::methods::pike::{self, Classifier};
 use pikerag_knowledge::{ClassifiedBy, Filter, Level, Question, TaskClass};
+use pikerag_methods::pike::{self, Classifier};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;

@@ -1,7 +1,7 @@
 //! What does the last message of a conversation ask?
 
-use pikerag_coordinate::{SolveError, Turn, standalone};
 use pikerag_knowledge::Role;
+use pikerag_methods::{SolveError, Turn, standalone};
 
 use crate::engine::Engine;
 use crate::error::Result;

@@ -1,10 +1,10 @@
 //! `doctor`: is all in place?
 
-use pikerag_coordinate::ingest::FileReader;
-use pikerag_coordinate::methods::adaptive::try_out;
+use pikerag_indexing::FileReader;
 use pikerag_knowledge::{
     ChatRequest, CorpusReader, Embedder, Message, ModelError, Role, error_chain,
 };
+use pikerag_methods::adaptive::try_out;
 use pikerag_models::ollama;
 use pikerag_prompt::AskError;
 use pikerag_retrieve::RetrieveError;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pikerag_coordinate::estimate::{Estimate, estimate};
+use pikerag_indexing::estimate::{Estimate, estimate};
 use pikerag_knowledge::{KnowledgeWriter, Structure};
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -12,12 +12,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pikerag_coordinate::{Method, Ports, SolveError};
+use pikerag_baselines::Method;
 use pikerag_eval::cost_model::Asked;
 use pikerag_eval::presets::{Preset, presets};
 use pikerag_eval::report::{self, Report, Row};
 use pikerag_eval::runner::{Judges, Params, RunError, run};
 use pikerag_knowledge::{Role, error_chain};
+use pikerag_methods::{Ports, SolveError};
 use pikerag_store::Base;
 use serde::{Serialize, Serializer};
 

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use pikerag_coordinate::find_support;
 use pikerag_knowledge::{
     Answer, Event, Filter, Ground, Judgement, KeptVerified, RunRecord, RunState, RunStore,
     TaskClass, Verified, VerifiedReader, VerifiedWriter,
 };
+use pikerag_methods::find_support;
 use pikerag_store::Base;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

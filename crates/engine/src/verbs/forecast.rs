@@ -1,6 +1,6 @@
 //! `forecast`: what would one question cost?
 
-use pikerag_coordinate::Method;
+use pikerag_baselines::Method;
 use pikerag_eval::cost_model::{Asked, Bill, Expected, Setting, expected};
 use pikerag_knowledge::{Role, RunRecord, RunState, RunStore, Usage};
 use serde::Serialize;

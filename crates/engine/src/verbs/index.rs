@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pikerag_coordinate::ingest::{FileError, Outcome, Params, Report, Tools, build, read_files};
+use pikerag_indexing::{FileError, Outcome, Params, Report, Tools, build, read_files};
 use pikerag_knowledge::{CorpusWriter, RefusalWriter, Structure};
 use pikerag_store::Base;
 use serde::Serialize;

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures::future::join;
-use pikerag_coordinate::{Finished, Ports, Retrace, RunParams, answer};
+use pikerag_baselines::answer;
 use pikerag_knowledge::{
     Millis, RunEvent, RunId, RunRecord, RunSink, RunStore, StoreError, error_chain,
 };
+use pikerag_methods::{Finished, Ports, Retrace, RunParams};
 use pikerag_store::Base;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 

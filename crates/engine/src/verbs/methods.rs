@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use pikerag_coordinate::Method;
-use pikerag_coordinate::methods::{Cost, Description};
+use pikerag_baselines::Method;
+use pikerag_methods::spec::{Cost, Description};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pikerag_coordinate::ingest::FileReader;
+use pikerag_indexing::FileReader;
 use pikerag_parse::Parsed;
 
 use crate::engine::Engine;

@@ -1,7 +1,6 @@
 //! How far has a verb come? Told through a callback, for progress bars and their like.
 
-use pikerag_coordinate::estimate::Estimate;
-use pikerag_coordinate::ingest;
+use pikerag_indexing::estimate::Estimate;
 
 use crate::engine::Engine;
 use crate::notice::Notice;
@@ -43,15 +42,15 @@ pub enum Progress {
 
 impl Engine {
     /// Hands the progress of indexing on.
-    pub(super) fn tell(&self, progress: OnProgress<'_>, of: ingest::Progress) {
+    pub(super) fn tell(&self, progress: OnProgress<'_>, of: pikerag_indexing::Progress) {
         progress(match of {
-            ingest::Progress::Reading { done, total } => {
+            pikerag_indexing::Progress::Reading { done, total } => {
                 Progress::Stage { name: "reading".to_owned(), done, total }
             }
-            ingest::Progress::Stage { name, done, total } => {
+            pikerag_indexing::Progress::Stage { name, done, total } => {
                 Progress::Stage { name: name.to_owned(), done, total }
             }
-            ingest::Progress::Bill(estimate) => {
+            pikerag_indexing::Progress::Bill(estimate) => {
                 Progress::Bill { usd: self.price_of_estimate(&estimate), estimate }
             }
         });

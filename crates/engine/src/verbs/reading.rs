@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pikerag_coordinate::ingest::FileReader;
+use pikerag_indexing::FileReader;
 use pikerag_knowledge::uri::{document_uri, file_path};
 use pikerag_knowledge::{CorpusWriter, Correction, Source, SourceId};
 use pikerag_store::Base;

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
-use pikerag_extract::{propose_by_model, propose_from_columns};
 use pikerag_knowledge::{
     Account, Chunk, ChunkId, Filter, KnowledgeBase, KnowledgeWriter, Progress, Record,
     RecordSchema, Role, Stage, file_part, file_uri,
 };
+use pikerag_records::{propose_by_model, propose_from_columns};
 use pikerag_store::Base;
 use serde::Serialize;
 

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use pikerag_coordinate::{Method, Overrides, Retrace, Weights};
+use pikerag_baselines::{Method, Overrides};
 use pikerag_knowledge::{
     Change, ChunkId, Event, ForkPoint, RunEvent, RunId, RunRecord, RunState, RunStore,
 };
+use pikerag_methods::Retrace;
+use pikerag_methods::spec::Weights;
 use pikerag_store::Base;
 use serde::Serialize;
 use serde_json::Value;
@@ -234,9 +236,9 @@ impl Engine {
     fn recorded_models(
         &self,
         base: &Base,
-        ports: &pikerag_coordinate::Ports,
+        ports: &pikerag_methods::Ports,
         events: &[RunEvent],
-    ) -> Result<pikerag_coordinate::Models> {
+    ) -> Result<pikerag_methods::Models> {
         let mut models = self.models_of_run(base, events)?;
         models.labelled = ports.models.labelled.clone();
         models.reranker.clone_from(&ports.models.reranker);

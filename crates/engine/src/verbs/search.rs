@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use pikerag_coordinate::Ports;
 use pikerag_knowledge::{AtomKind, Chunk, ChunkId, Filter};
+use pikerag_methods::Ports;
 use pikerag_retrieve::{AtomHit, Hit, Search, atoms, search};
 use serde::Serialize;
 

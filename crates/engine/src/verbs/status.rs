@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use pikerag_coordinate::ingest::mark_in_words;
-use pikerag_coordinate::waiting::{stale, waiting};
+use pikerag_indexing::mark_in_words;
+use pikerag_indexing::waiting::{stale, waiting};
 use pikerag_knowledge::{
     Backlog, BaseSummary, CorpusReader, Progress, Stage, Structure, VerifiedReader, error_chain,
 };

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use pikerag_coordinate::ingest::{Learned, Sample, keyed_pair, learn};
 use pikerag_eval::datasets;
 use pikerag_extract::tag_key;
+use pikerag_indexing::{Learned, Sample, keyed_pair, learn};
 use pikerag_knowledge::{
     KeyedClass, NameKey, Origin, Role, TagClass, TagCount, TagExample, TagPair, TagReader,
     TagWriter,

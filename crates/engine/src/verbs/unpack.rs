@@ -41,7 +41,7 @@ impl Engine {
     pub async fn unpack(&self, archive: &Path, name: &str) -> Result<UnpackResponse> {
         let failed = |source| EngineError::File { file: name.to_owned(), source };
         let bytes = tokio::fs::read(archive).await.map_err(|error| {
-            failed(pikerag_coordinate::ingest::FileError::Unreadable { reason: error.to_string() })
+            failed(pikerag_indexing::FileError::Unreadable { reason: error.to_string() })
         })?;
         let mut taking = Taking {
             uploads: Uploads::beside(&self.settings().base),

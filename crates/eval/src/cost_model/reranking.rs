@@ -1,6 +1,6 @@
 //! What will it cost to rerank what the methods find?
 
-use pikerag_coordinate::Method;
+use pikerag_baselines::Method;
 
 use super::{ASKED_AGAIN, Bill, Expected, Setting};
 

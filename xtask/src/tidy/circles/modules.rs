@@ -28,7 +28,7 @@ struct Module<'a> {
     paths: Vec<Path<'a>>,
 }
 
-/// The arrows between siblings in all crates, such as `coordinate/ingest` → `coordinate/gather`.
+/// The arrows between siblings in all crates, such as `indexing/ingest` → `indexing/table`.
 ///
 /// A path is followed through a `use` of the module it leads to: what a parent has from one child
 /// and another child takes from the parent, the second takes from the first. What a module takes

@@ -1,8 +1,8 @@
 //! What would a run cost? Nothing is asked and nothing is left behind.
 
-use pikerag_coordinate::Method;
-use pikerag_coordinate::estimate::estimate;
+use pikerag_baselines::Method;
 use pikerag_eval::cost_model::{Bill, Expected, Setting, examining, expected, judging, reranking};
+use pikerag_indexing::estimate::estimate;
 use pikerag_knowledge::{RunRecord, RunStore};
 use serde::Serialize;
 

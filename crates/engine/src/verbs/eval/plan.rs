@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pikerag_coordinate::{Method, Overrides};
+use pikerag_baselines::{Method, Overrides};
 use pikerag_eval::EvalError;
 use pikerag_eval::datasets::{self, DataSet, Item};
 use pikerag_eval::methods::{Named, named};

@@ -4,8 +4,8 @@ use std::fs;
 use std::io::{BufRead, Write};
 use std::path::Path;
 
-use pikerag_coordinate::Finished;
 use pikerag_eval::report::Row;
+use pikerag_methods::Finished;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 

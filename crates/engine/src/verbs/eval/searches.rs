@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use futures::stream::{self, StreamExt};
-use pikerag_coordinate::Ports;
 use pikerag_eval::datasets::Item;
 use pikerag_eval::methods::named;
 use pikerag_eval::recall::{DEPTH, Line, LookedUp, lines, table};
 use pikerag_knowledge::{Filter, Snapshots};
+use pikerag_methods::Ports;
 use pikerag_retrieve::{Search, SearchParams, search};
 use pikerag_store::Base;
 use serde::Serialize;

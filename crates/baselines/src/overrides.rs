@@ -1,0 +1,209 @@
+//! Holds what a user sets: parameters by the papers' names, for all methods that have them or for one.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::Error;
+use serde_json::{Map, Value};
+
+use pikerag_methods::spec::{Described, Description, Weights};
+
+use crate::catalogue::Method;
+use pikerag_methods::Certainty;
+
+/// What a user sets; the rest stays as the papers have it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overrides {
+    /// By parameter, for all methods that have it.
+    all: BTreeMap<String, Value>,
+    /// By method's name and parameter, for one method; before those for all.
+    one: BTreeMap<String, BTreeMap<String, Value>>,
+    /// Weights of retrieval. Those of hops stand among the methods' settings, the others in places of
+    /// their own.
+    pub weights: Weights,
+    /// By which measure a model's certainty is told.
+    pub certainty: Certainty,
+}
+
+impl Overrides {
+    /// The same with these weights of retrieval.
+    #[must_use]
+    pub fn weighed(mut self, weights: Weights) -> Self {
+        self.weights = weights;
+        self
+    }
+
+    /// Sets a parameter for all methods that have it.
+    ///
+    /// # Errors
+    /// No method has it, or it cannot have this value.
+    pub fn set(&mut self, name: &str, value: Value) -> Result<(), BadParameter> {
+        check(None, name, &value)?;
+        self.all.insert(name.to_owned(), value);
+        Ok(())
+    }
+
+    /// Values for a method, those of its own before those for all.
+    fn values(&self, method: &str) -> impl Iterator<Item = (&String, &Value)> {
+        self.all.iter().chain(self.one.get(method).into_iter().flatten())
+    }
+}
+
+impl Method {
+    /// The method with the user's parameters.
+    #[must_use]
+    pub fn with(mut self, set: &Overrides) -> Self {
+        let name = self.name();
+        for (parameter, value) in set.values(name) {
+            self.set(parameter, value);
+        }
+        self.weigh(&set.weights);
+        // What `pike` reads, it reads as `adaptive` does.
+        if let Self::Pike(params) = &mut self {
+            let mut reading = Self::Adaptive(params.reading);
+            for (parameter, value) in set.values("adaptive") {
+                reading.set(parameter, value);
+            }
+            if let Self::Adaptive(reading) = reading {
+                params.reading = reading;
+            }
+        }
+        self
+    }
+}
+
+/// A setting of `[methods]` that cannot be meant.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BadParameter {
+    /// No method has such a parameter.
+    #[error("there is no parameter `{name}`{}; there are {known}", of(method.as_deref()))]
+    Unknown {
+        /// The method that it was set for; none for all.
+        method: Option<String>,
+        /// As it was written.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// It cannot have this value.
+    #[error("`{name}`{} must be {range}, not {value}", of(method.as_deref()))]
+    OutOfRange {
+        /// The method that it was set for; none for all.
+        method: Option<String>,
+        /// Name of the parameter.
+        name: String,
+        /// What it may be, for a person.
+        range: String,
+        /// What it was to be.
+        value: String,
+    },
+}
+
+fn of(method: Option<&str>) -> String {
+    method.map_or_else(String::new, |method| format!(" of `{method}`"))
+}
+
+/// A parameter that goes by the same name in several methods means the same kind of thing in each, but
+/// what it may be differs: one that admits the value is enough.
+fn check(method: Option<&str>, name: &str, value: &Value) -> Result<(), BadParameter> {
+    let of_method = |described: &&Description| method.is_none_or(|method| described.name == method);
+    let catalogue = Method::catalogue();
+    let all: Vec<&Described> =
+        catalogue.iter().filter(of_method).flat_map(|method| &method.parameters).collect();
+    let mut found = all.iter().filter(|parameter| parameter.name == name).peekable();
+    let method = method.map(str::to_owned);
+    let Some(first) = found.peek().copied() else {
+        let mut known: Vec<&str> = all.iter().map(|parameter| parameter.name).collect();
+        known.sort_unstable();
+        known.dedup();
+        return Err(BadParameter::Unknown {
+            method,
+            name: name.to_owned(),
+            known: known.join(", "),
+        });
+    };
+    if found.any(|parameter| parameter.range.admits(value)) {
+        return Ok(());
+    }
+    Err(BadParameter::OutOfRange {
+        method,
+        name: name.to_owned(),
+        range: first.range.to_string(),
+        value: value.to_string(),
+    })
+}
+
+/// The setting that was called otherwise before.
+const RENAMED: (&str, &str) = ("net", "fallback");
+
+impl<'de> Deserialize<'de> for Overrides {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut set = Self::default();
+        for (name, value) in Map::<String, Value>::deserialize(deserializer)? {
+            let name = if name == RENAMED.0 { RENAMED.1.to_owned() } else { name };
+            match value {
+                Value::Object(_) if name == "hops" => {
+                    set.weights.hops = serde_json::from_value(value).map_err(Error::custom)?;
+                }
+                Value::Object(own) if Method::names().contains(&name.as_str()) => {
+                    for (parameter, value) in own {
+                        check(Some(&name), &parameter, &value).map_err(Error::custom)?;
+                        set.one.entry(name.clone()).or_default().insert(parameter, value);
+                    }
+                }
+                value if name == "certainty" => {
+                    set.certainty = serde_json::from_value(value).map_err(Error::custom)?;
+                }
+                value => set.set(&name, value).map_err(Error::custom)?,
+            }
+        }
+        Ok(set)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(text: Value) -> Result<Overrides, String> {
+        serde_json::from_value(text).map_err(|error| error.to_string())
+    }
+
+    fn with(name: &str, set: &Overrides) -> BTreeMap<String, Value> {
+        name.parse::<Method>().unwrap().with(set).parameters()
+    }
+
+    #[test]
+    fn overrides_reach_the_methods_that_have_them() {
+        let set = read(json!({"n": 2, "k": 7, "delta": 0.25})).unwrap();
+        let kar3 = with("kar3", &set);
+        assert_eq!((&kar3["n"], &kar3["k"], &kar3["delta"]), (&json!(2), &json!(7), &json!(0.25)));
+        let self_ask = with("self-ask-hr", &set);
+        assert_eq!((&self_ask["n"], &self_ask["k"]), (&json!(2), &json!(7)));
+        assert!(!with("self-ask-r", &set).contains_key("k"));
+        assert_eq!(with("think-then-act", &set)["k"], json!(7));
+        for name in ["direct", "tree-of-thought", "naive-rag-hr"] {
+            assert_eq!(name.parse::<Method>().unwrap().with(&set).to_string(), name);
+        }
+    }
+
+    #[test]
+    fn one_method_before_all() {
+        let set = read(json!({"n": 2, "kar3": {"n": 3}})).unwrap();
+        assert_eq!((&with("kar3", &set)["n"], &with("ircot", &set)["n"]), (&json!(3), &json!(2)));
+        let set = read(json!({"net": "layers"})).unwrap();
+        assert_eq!(with("kar3", &set)["fallback"], json!("layers"));
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        let error = |text| read(text).unwrap_err();
+        assert!(error(json!({"nn": 2})).starts_with("there is no parameter `nn`; there are "));
+        assert_eq!(error(json!({"n": 0})), "`n` must be 1 to 1000, not 0");
+        assert_eq!(error(json!({"delta": 1.5})), "`delta` must be -1 to 1, not 1.5");
+        assert!(error(json!({"kar3": {"depth": 1}})).contains("`depth` of `kar3`"));
+        assert!(error(json!({"kar4": {"n": 1}})).contains("`kar4`"));
+    }
+}

@@ -1,0 +1,128 @@
+//! What are the four judgements of Self-RAG, and how is each told? (Asai et al., 2024, Table 1)
+
+use pikerag_knowledge::{Role, Schema};
+use pikerag_prompt::{Prompt, Reply, Unreadable, object, text};
+use serde_json::json;
+
+use pikerag_methods::verdict::{only, yes_or_no};
+
+pub(super) const RETRIEVAL: Prompt =
+    Prompt::new(Role::Know, include_str!("../prompts/self_rag_retrieve.md"), 1024);
+pub(super) const RELEVANCE: Prompt = Prompt {
+    role: Role::Relevant,
+    template: include_str!("../prompts/self_rag_relevant.md"),
+    ..RETRIEVAL
+};
+pub(super) const SUPPORT: Prompt = Prompt {
+    role: Role::Grade,
+    template: include_str!("../prompts/self_rag_supported.md"),
+    ..RETRIEVAL
+};
+pub(super) const USEFULNESS: Prompt =
+    Prompt { template: include_str!("../prompts/self_rag_useful.md"), ..SUPPORT };
+
+/// Whether passages would help.
+pub(super) struct Retrieval(pub(super) bool);
+
+impl Reply for Retrieval {
+    fn schema() -> Option<Schema> {
+        Some(only("retrieve", &json!({"type": "boolean"})))
+    }
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        yes_or_no(reply, "retrieve").map(Self)
+    }
+}
+
+/// Whether a passage is about the question.
+pub(super) struct Relevance(pub(super) bool);
+
+impl Reply for Relevance {
+    fn schema() -> Option<Schema> {
+        Some(only("relevant", &json!({"type": "boolean"})))
+    }
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        yes_or_no(reply, "relevant").map(Self)
+    }
+}
+
+/// How far a passage bears a segment out: 1, 0.5 or 0.
+pub(super) struct Support(pub(super) f64);
+
+impl Reply for Support {
+    fn schema() -> Option<Schema> {
+        Some(only("supported", &json!({"type": "string", "enum": ["fully", "partially", "no"]})))
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let said = object(reply, &["supported"])?;
+        let said = text(&said, "supported").unwrap_or_default().to_lowercase();
+        // "Fully supported", "No support" and a bare yes or no are met as well.
+        match said.split_whitespace().next().map(|word| word.trim_end_matches(['.', ','])) {
+            Some("fully" | "full" | "yes") => Ok(Self(1.0)),
+            Some("partially" | "partly" | "partial") => Ok(Self(0.5)),
+            Some("no" | "not" | "none") => Ok(Self(0.0)),
+            _ => Err(Unreadable::BadKey {
+                key: "supported".to_owned(),
+                expected: "fully, partially or no".to_owned(),
+            }),
+        }
+    }
+}
+
+/// How useful a segment is, from 1 to 5.
+pub(super) struct Usefulness(pub(super) u8);
+
+impl Usefulness {
+    /// -1, -0.5, 0, 0.5 or 1: the paper's weights of the five tokens.
+    pub(super) fn scale(&self) -> f64 {
+        f64::from(self.0) / 2.0 - 1.5
+    }
+}
+
+impl Reply for Usefulness {
+    fn schema() -> Option<Schema> {
+        Some(only("useful", &json!({"type": "integer", "minimum": 1, "maximum": 5})))
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let said = text(&object(reply, &["useful"])?, "useful").unwrap_or_default();
+        // "4/5" is met as well.
+        let number = said.split('/').next().and_then(|number| number.trim().parse().ok());
+        number.filter(|number| (1..=5).contains(number)).map(Self).ok_or_else(|| {
+            let expected = "a whole number from 1 to 5".to_owned();
+            Unreadable::BadKey { key: "useful".to_owned(), expected }
+        })
+    }
+}
+
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_retrieval: Retrieval, reply_relevance: Relevance, reply_support: Support, reply_usefulness: Usefulness }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn support_in_many_words() {
+        let read = |said: &str| {
+            Support::read(&format!(r#"{{"supported": {said}}}"#)).map(|support| support.0).ok()
+        };
+        assert_eq!(read(r#""fully""#), Some(1.0));
+        assert_eq!(read(r#""Partially supported""#), Some(0.5));
+        assert_eq!(read(r#""No support.""#), Some(0.0));
+        assert_eq!(read("true"), Some(1.0));
+        assert_eq!(read(r#""nothing""#), None);
+        assert_eq!(read("null"), None);
+    }
+
+    #[test]
+    fn usefulness_on_its_scale() {
+        let read = |said: &str| {
+            Usefulness::read(&format!(r#"{{"useful": {said}}}"#)).map(|useful| useful.scale()).ok()
+        };
+        let read_all: Vec<Option<f64>> =
+            ["1", "2", "3", "\"4/5\"", "5"].into_iter().map(read).collect();
+        assert_eq!(read_all, [Some(-1.0), Some(-0.5), Some(0.0), Some(0.5), Some(1.0)]);
+        assert_eq!((read("0"), read("6"), read("\"very\"")), (None, None, None));
+    }
+}

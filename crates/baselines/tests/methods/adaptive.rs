@@ -1,0 +1,252 @@
+//! Does `adaptive` look as often as a question needs, keep what it read, and catch weak models? A test for each branch.
+
+use pikerag_baselines::Method;
+use pikerag_knowledge::Role;
+use pikerag_methods::adaptive::{Params, Reader};
+use pikerag_methods::{Models, Ports};
+
+use crate::common::Shelf;
+use crate::methods::fixture::*;
+
+const BORN: &str =
+    "How many inhabitants does the birthplace of the designer of the KX-40 crane have?";
+/// One chunk at first, and one for a sub-question: so that the library is not read at once.
+fn few(params: Params) -> Method {
+    Method::Adaptive(Params { chunks: 1, found: 1, ..params })
+}
+
+const DESIGNER: &str = r#"{"thinking": "The designer first.", "facts": [{"passage": 1, "fact": "The KX-40 crane was designed by Ilse Brandt."}],
+    "sufficient": false, "missing": ["Where was Ilse Brandt born?"], "answer": ""}"#;
+const PORT: &str = r#"{"thinking": "Then the port.", "facts": ["Ilse Brandt was born in Varnsund. [2]"],
+    "sufficient": false, "missing": ["How many inhabitants does Varnsund have?"], "answer": "15000"}"#;
+const COUNT: &str = r#"{"thinking": "It has 41000.", "facts": [{"passage": 3, "fact": "Varnsund has 41000 inhabitants."}],
+    "sufficient": true, "missing": [], "answer": "41000"}"#;
+const PLAIN: &str = r#"{"rationale": "So it says.", "answer": "41000", "lacking": null, "citations": [{"passage": 1, "quote": "designed by Ilse Brandt"}]}"#;
+
+async fn told(params: Params, replies: &[(Role, &[&str])]) -> String {
+    tell(&ask_with(few(params), BORN, &script(replies)).await)
+}
+
+/// Facts keep the numbers of their passages, and each becomes a citation.
+#[tokio::test]
+async fn three_looks_to_an_answer() {
+    let replies: &[(Role, &[&str])] = &[(Role::Look, &[DESIGNER, PORT, COUNT])];
+    insta::assert_snapshot!(told(Params::default(), replies).await, @r"
+    adaptive (own parameters): How many inhabitants does the birthplace of the designer of the KX-40 crane have?
+    gathers: KX-40 crane
+    look 1 reads: [1] The KX-40 crane was designed by Ilse Brandt. -> 
+    Sufficient false by Verdict: How many inhabitants does the birthplace of the designer of the KX-40 crane have?
+    hop 1 proposes: Where was Ilse Brandt born?
+    hop 1 finds:
+      Atoms 1.00: Where was Ilse Brandt born? -> Ilse Brandt
+    look 2 reads: [1] The KX-40 crane was designed by Ilse Brandt. | [2] Ilse Brandt was born in Varnsund. -> 15000
+    Sufficient false by Verdict: How many inhabitants does the birthplace of the designer of the KX-40 crane have?
+    hop 2 proposes: How many inhabitants does Varnsund have?
+    hop 2 finds:
+      Atoms 1.00: How many inhabitants does Varnsund have? -> Varnsund
+    look 3 reads: [1] The KX-40 crane was designed by Ilse Brandt. | [2] Ilse Brandt was born in Varnsund. | [3] Varnsund has 41000 inhabitants. -> 41000
+    Sufficient true by Verdict: How many inhabitants does the birthplace of the designer of the KX-40 crane have?
+    answer: 41000
+    cites crane.md: The KX-40 crane was designed by Ilse Brandt.
+    cites brandt.md: Ilse Brandt was born in Varnsund.
+    cites varnsund.md: Varnsund has 41000 inhabitants.
+    calls: 3 look
+    ");
+}
+
+/// A look sees the passages that carry facts, what was read off them, what was looked up, and nothing else of before.
+#[tokio::test]
+async fn what_a_look_is_shown() {
+    let chat = script(&[(Role::Look, &[DESIGNER, PORT, COUNT])]);
+    ask_with(few(Params::default()), BORN, &chat).await;
+    let prompts = prompts(&chat);
+    let third = &prompts[2];
+    insta::assert_snapshot!(section(third, "# Context").trim(), @r"
+    [1] KX-40 crane
+     # KX-40 crane
+
+    The KX-40 crane was designed by Ilse Brandt. It lifts forty tons.
+
+    [2] Ilse Brandt
+     # Ilse Brandt
+
+    Ilse Brandt was born in Varnsund.
+
+    [3] Varnsund
+     # Varnsund
+
+    Varnsund has 41000 inhabitants.
+    ");
+    insta::assert_snapshot!(section(third, "# Facts so far").trim(), @r"
+    - The KX-40 crane was designed by Ilse Brandt. [1]
+    - Ilse Brandt was born in Varnsund. [2]
+    ");
+    insta::assert_snapshot!(section(third, "# Looked up before").trim(), @r"
+    - Where was Ilse Brandt born?
+    - How many inhabitants does Varnsund have?
+    ");
+    assert!(!prompts[0].contains("# Facts so far") && !prompts[0].contains("# Looked up"));
+    assert_eq!(section(third, "# Question").trim(), BORN);
+}
+
+/// What passages that were found and not taken can answer is shown: proposals know what the base knows.
+#[tokio::test]
+async fn what_else_the_base_answers_is_shown() {
+    let chat = script(&[(Role::Look, &[DESIGNER, COUNT]), (Role::Answer, &[PLAIN])]);
+    ask_with(few(Params::default()), BORN, &chat).await;
+    let second = &prompts(&chat)[1];
+    insta::assert_snapshot!(section(second, "# Further passages answer").trim(), @"- Where was Jon Hale born?");
+}
+
+/// The last look is told that it is; what it still lacks goes with the answer.
+#[tokio::test]
+async fn the_last_look_answers_or_says_what_is_missing() {
+    let replies: &[(Role, &[&str])] = &[(Role::Look, &[DESIGNER, PORT])];
+    let two = Params { looks: 2.try_into().unwrap(), reader: Reader::AtOnce, ..Params::default() };
+    let chat = script(replies);
+    let answer = ask_with(few(two), BORN, &chat).await;
+    assert_eq!((answer.answer.text.as_str(), answer.refused), ("15000", false));
+    assert_eq!(answer.missing, ["How many inhabitants does Varnsund have?"]);
+    let last: Vec<bool> =
+        prompts(&chat).iter().map(|p| p.contains("This is the last look")).collect();
+    assert_eq!(last, [false, true]);
+}
+
+/// Looking up finds nothing new: no further look is paid, and the passages are read once more.
+#[tokio::test]
+async fn a_look_that_would_bring_nothing_new_is_not_paid() {
+    let all = Method::Adaptive(Params { chunks: 6, ..Params::default() });
+    let chat = script(&[(Role::Look, &[DESIGNER]), (Role::Answer, &[PLAIN])]);
+    insta::assert_snapshot!(tell(&ask_with(all, BORN, &chat).await), @r"
+    adaptive (own parameters): How many inhabitants does the birthplace of the designer of the KX-40 crane have?
+    gathers: KX-40 crane | Ilse Brandt | Varnsund | Oslo | Jon Hale | Tea
+    look 1 reads: [1] The KX-40 crane was designed by Ilse Brandt. -> 
+    Sufficient false by Verdict: How many inhabitants does the birthplace of the designer of the KX-40 crane have?
+    hop 1 proposes: Where was Ilse Brandt born?
+    hop 1 finds:
+      Atoms 1.00: Where was Ilse Brandt born? -> Ilse Brandt
+      Atoms 0.60: Where was Jon Hale born? -> Jon Hale
+      Chunks: Varnsund: # Varnsund Varnsund has 41000 inhabitants. -> Varnsund
+    hop 1 stops: NothingFound
+    answer: 41000
+    cites crane.md: designed by Ilse Brandt
+    calls: 1 answer | 1 look
+    ");
+    let again = DESIGNER.replace("Where was Ilse Brandt born?", "Who?");
+    let again = again.as_str();
+    let replies: &[(Role, &[&str])] = &[(Role::Look, &[again, again]), (Role::Answer, &[PLAIN])];
+    let told = told(Params::default(), replies).await;
+    assert!(told.contains("look 2 ") && told.contains("hop 2 stops: NothingProposed"), "{told}");
+}
+
+/// A model that cannot collect and answer at once: sentences, dots or facts that nobody wrote are no answer.
+#[tokio::test]
+async fn an_answer_that_does_not_look_like_one_is_read_once_more() {
+    let look = |answer: &str, fact: &str| {
+        serde_json::json!({"thinking": "", "facts": [{"passage": 1, "fact": fact}], "sufficient": true, "missing": [], "answer": answer})
+            .to_string()
+    };
+    let stands = "The KX-40 crane was designed by Ilse Brandt.";
+    let mut calls = Vec::new();
+    for (answer, fact) in [
+        ("41000", stands),
+        ("...", stands),
+        ("", stands),
+        ("41000", "Nobody wrote this down."),
+        (
+            "The birthplace of the designer of the KX-40 crane, which is Varnsund, has 41000 inhabitants in all",
+            stands,
+        ),
+    ] {
+        let reply = look(answer, fact);
+        let chat = script(&[(Role::Look, &[reply.as_str()]), (Role::Answer, &[PLAIN])]);
+        let shelf = shelve(&LIBRARY, Some(hashes())).await;
+        let mut asked = question("q", BORN);
+        asked.form = pikerag_knowledge::AnswerForm::Short;
+        let answered = solve(&ports(&shelf, Some(hashes()), &chat), &asked, few(Params::default()))
+            .await
+            .unwrap();
+        calls.push((answered.answer.text.clone(), answered.spent.calls()));
+    }
+    let once_more = ("41000".to_owned(), 2);
+    assert_eq!(calls[0], ("41000".to_owned(), 1));
+    assert!(calls[1..].iter().all(|call| *call == once_more), "{calls:?}");
+}
+
+/// In two: a look is not asked for an answer, and the plain prompt reads the first passages and those that carry facts.
+#[tokio::test]
+async fn a_weak_model_collects_and_then_reads() {
+    let collected = DESIGNER.replace(r#", "answer": """#, "");
+    let enough = r#"{"thinking": "", "facts": [], "sufficient": true, "missing": []}"#;
+    let set = few(Params { reader: Reader::InTwo, ..Params::default() });
+    for method in [set, few(Params::default()).reading(Some(false))] {
+        let chat = script(&[(Role::Look, &[&collected, enough]), (Role::Answer, &[PLAIN])]);
+        let shelf = shelve(&LIBRARY, Some(hashes())).await;
+        let ports = ports(&shelf, Some(hashes()), &chat);
+        let answered = solve(&ports, &question("q", BORN), method).await.unwrap();
+        assert_eq!((answered.answer.text.as_str(), answered.spent.calls()), ("41000", 3));
+        let prompts = prompts(&chat);
+        assert!(prompts[..2].iter().all(|prompt| !prompt.contains("\"answer\"")), "{prompts:?}");
+        let titles: Vec<String> =
+            answered.context.chunks.iter().map(|held| held.chunk.title.clone()).collect();
+        assert_eq!(titles, ["KX-40 crane", "Ilse Brandt"]);
+    }
+}
+
+/// A look that stays unreadable counts as sufficient: what is there is read plainly.
+#[tokio::test]
+async fn an_unreadable_look_ends_the_looking() {
+    let replies: &[(Role, &[&str])] =
+        &[(Role::Look, &["Well.", "Well."]), (Role::Answer, &[PLAIN])];
+    insta::assert_snapshot!(told(Params::default(), replies).await, @r"
+    adaptive (own parameters): How many inhabitants does the birthplace of the designer of the KX-40 crane have?
+    gathers: KX-40 crane
+    unreadable look: no JSON object with `sufficient` was found in it
+    hop 1 stops: Unreadable
+    answer: 41000
+    cites crane.md: designed by Ilse Brandt
+    calls: 1 answer | 2 look
+    ");
+}
+
+/// Without a model nothing is looked at twice: the passages of `auto-rag`, quoted.
+#[tokio::test]
+async fn without_a_model_it_quotes() {
+    let shelf = shelve(&LIBRARY, Some(hashes())).await;
+    let told = |name: &'static str| {
+        let ports = Ports::new(shelf.base.clone(), Some(hashes()), Models::default());
+        async move {
+            let told = tell(&solve(&ports, &question("q", BORN), method(name)).await.unwrap());
+            told.split_once('\n').unwrap().1.to_owned()
+        }
+    };
+    assert_eq!(told("adaptive").await, told("auto-rag").await);
+    assert!(told("adaptive").await.ends_with("calls: none"));
+}
+
+#[tokio::test]
+async fn a_base_without_chunks_is_said_to_hold_nothing() {
+    let shelf = Shelf::empty();
+    let nothing =
+        r#"{"thinking": "", "facts": [], "sufficient": false, "missing": ["Who?"], "answer": ""}"#;
+    let unknown =
+        r#"{"rationale": "", "answer": "unknown", "lacking": "all of it", "citations": []}"#;
+    let chat = script(&[(Role::Look, &[nothing]), (Role::Answer, &[unknown])]);
+    let answered = solve(&ports(&shelf, None, &chat), &question("q", "Who?"), method("adaptive"))
+        .await
+        .unwrap();
+    assert_eq!((answered.answer.text.as_str(), answered.missing.len()), ("unknown", 1));
+    assert!(prompts(&chat)[0].contains("(no passages were found)"));
+}
+
+/// What a model has shown decides where nobody else does, and makes no other method of it.
+#[test]
+fn how_a_model_reads_is_no_parameter_of_the_users() {
+    let plain = method("adaptive");
+    for at_once in [None, Some(true), Some(false)] {
+        assert_eq!(plain.reading(at_once).to_string(), "adaptive");
+    }
+    let set = Method::Adaptive(Params { reader: Reader::InTwo, ..Params::default() });
+    assert_eq!(set.reading(Some(true)), set);
+    assert_eq!(method("kar3").reading(Some(true)), method("kar3"));
+}

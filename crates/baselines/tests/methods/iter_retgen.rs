@@ -1,0 +1,111 @@
+//! Does each round retrieve with the last response? (Shao et al., 2023; KAR³ §A.2, Table 5)
+
+use pikerag_baselines::{Method, iter_retgen};
+use pikerag_knowledge::{Event, Role};
+
+use crate::methods::fixture::*;
+
+const BORN: &str = "Where was the designer of the KX-40 crane born?";
+const DESIGNER: &str =
+    r#"{"answer": "unknown", "rationale": "Ilse Brandt designed the KX-40 crane."}"#;
+const VARNSUND: &str = r#"{"answer": "Varnsund", "rationale": "Ilse Brandt was born there.", "citations": [{"passage": 1, "quote": "born in Varnsund"}]}"#;
+
+fn rounds(n: usize) -> Method {
+    let params = iter_retgen::Params { n: n.try_into().unwrap(), ..Default::default() };
+    Method::IterRetgen(params)
+}
+
+#[tokio::test]
+async fn three_rounds() {
+    let chat = script(&[(Role::Answer, &[DESIGNER, VARNSUND, VARNSUND])]);
+    let answer = ask_with(rounds(3), BORN, &chat).await;
+    insta::assert_snapshot!(tell(&answer), @r"
+    iter-retgen (own parameters): Where was the designer of the KX-40 crane born?
+    hop 1 finds:
+      Chunks: KX-40 crane: # KX-40 crane The KX-40 crane was designed by Ilse Brandt. It lifts forty tons. -> KX-40 crane
+      Chunks: Oslo: # Oslo Oslo is the capital of Norway. -> Oslo
+    thinks 1: Ilse Brandt designed the KX-40 crane. unknown
+    hop 2 finds:
+      Chunks: KX-40 crane: # KX-40 crane The KX-40 crane was designed by Ilse Brandt. It lifts forty tons. -> KX-40 crane
+      Chunks: Ilse Brandt: # Ilse Brandt Ilse Brandt was born in Varnsund. -> Ilse Brandt
+    thinks 2: Ilse Brandt was born there. Varnsund
+    hop 3 finds:
+      Chunks: KX-40 crane: # KX-40 crane The KX-40 crane was designed by Ilse Brandt. It lifts forty tons. -> KX-40 crane
+      Chunks: Ilse Brandt: # Ilse Brandt Ilse Brandt was born in Varnsund. -> Ilse Brandt
+    answer: Varnsund
+    cites brandt.md: born in Varnsund
+    calls: 3 answer
+    ");
+    let mut queries: Vec<String> =
+        candidates(&answer).into_iter().map(|found| found.proposal).collect();
+    queries.dedup();
+    insta::assert_snapshot!(queries.join("\n"), @r"
+    Where was the designer of the KX-40 crane born?
+    Where was the designer of the KX-40 crane born? Ilse Brandt designed the KX-40 crane. unknown
+    Where was the designer of the KX-40 crane born? Ilse Brandt was born there. Varnsund
+    ");
+    // The answer's context is that of the last round, and no more.
+    let Some(Event::Retrieved { hop: 3, candidates }) =
+        answer.events.iter().rev().find(|event| matches!(event, Event::Retrieved { .. }))
+    else {
+        panic!("{:?}", answer.events)
+    };
+    let last: Vec<_> = candidates.iter().map(|found| found.chunk).collect();
+    assert_eq!(answer.context.ids(), last);
+    assert!(answer.context.chunks.iter().all(|held| held.hop == 3));
+}
+
+/// A round sees its own chunks and the question: neither notes nor what was said before.
+#[tokio::test]
+async fn a_round_sees_its_own_chunks() {
+    let chat = script(&[(Role::Answer, &[DESIGNER, VARNSUND])]);
+    ask_with(rounds(2), BORN, &chat).await;
+    for prompt in prompts(&chat) {
+        assert_eq!(section(&prompt, "# Question").trim(), BORN);
+        assert!(!prompt.contains("# Notes") && !prompt.contains("unknown"), "{prompt}");
+    }
+}
+
+/// All rounds are taken, even where nothing changes any more.
+#[tokio::test]
+async fn five_rounds_are_five() {
+    let chat = script(&[(Role::Answer, &[VARNSUND; 5])]);
+    let told = tell(&ask("iter-retgen", BORN, &chat).await);
+    assert_eq!((told.matches(" finds:").count(), told.matches("thinks ").count()), (5, 4));
+    assert!(told.ends_with("calls: 5 answer"), "{told}");
+}
+
+/// One round is naive RAG.
+#[tokio::test]
+async fn one_round_is_plain() {
+    let told = tell(&ask_with(rounds(1), BORN, &script(&[(Role::Answer, &[VARNSUND])])).await);
+    assert!(!told.contains("thinks") && told.contains("answer: Varnsund"), "{told}");
+}
+
+/// No response to go by: the next round has the question alone, as the first.
+#[tokio::test]
+async fn an_unreadable_response_is_none() {
+    let chat = script(&[(Role::Answer, &["Brandt.", "Brandt!", VARNSUND])]);
+    let answer = ask_with(rounds(2), BORN, &chat).await;
+    insta::assert_snapshot!(tell(&answer), @r"
+    iter-retgen (own parameters): Where was the designer of the KX-40 crane born?
+    hop 1 finds:
+      Chunks: KX-40 crane: # KX-40 crane The KX-40 crane was designed by Ilse Brandt. It lifts forty tons. -> KX-40 crane
+      Chunks: Oslo: # Oslo Oslo is the capital of Norway. -> Oslo
+    unreadable answer: no JSON object with `answer` was found in it
+    hop 2 finds:
+      Chunks: KX-40 crane: # KX-40 crane The KX-40 crane was designed by Ilse Brandt. It lifts forty tons. -> KX-40 crane
+      Chunks: Oslo: # Oslo Oslo is the capital of Norway. -> Oslo
+    answer: Varnsund
+    cites crane.md: born in Varnsund (NotFound)
+    calls: 3 answer
+    ");
+    assert!(candidates(&answer).iter().all(|found| found.proposal == BORN));
+}
+
+#[tokio::test]
+async fn an_unreadable_last_answer_quotes() {
+    let replies: &[(Role, &[&str])] = &[(Role::Answer, &[VARNSUND, "Varnsund", "Varnsund!"])];
+    let told = tell(&ask_with(rounds(2), BORN, &script(replies)).await);
+    assert!(told.contains("note: The reply could not be read: the answer quotes its evidence."));
+}

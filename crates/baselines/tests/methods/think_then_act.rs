@@ -1,0 +1,177 @@
+//! Is only done what the judgement calls for? (Shen et al., 2024; CRP-RAG §4.2)
+
+use pikerag_baselines::{Method, think_then_act};
+use pikerag_knowledge::Role;
+
+use crate::methods::fixture::*;
+
+const BORN: &str = "Where was Ilse Brandt born?";
+const VAGUE: &str = "Where was she born?";
+const REWRITTEN: &str = r#"{"question": "Where was Ilse Brandt born?"}"#;
+const VARNSUND: &str = r#"{"answer": "Varnsund", "rationale": "It says so."}"#;
+
+fn judged(clear: bool, can_answer: bool) -> String {
+    format!(r#"{{"clear": {clear}, "can_answer": {can_answer}}}"#)
+}
+
+#[tokio::test]
+async fn clear_and_to_be_looked_up() {
+    let verdict = judged(true, false);
+    let chat = script(&[(Role::Know, &[&verdict]), (Role::Answer, &[VARNSUND])]);
+    insta::assert_snapshot!(tell(&ask("think-then-act", BORN, &chat).await), @r"
+    think-then-act: Where was Ilse Brandt born?
+    Clear true by Verdict: Where was Ilse Brandt born?
+    Known false by Verdict: Where was Ilse Brandt born?
+    hop 1 finds:
+      Chunks: Ilse Brandt: # Ilse Brandt Ilse Brandt was born in Varnsund. -> Ilse Brandt
+      Chunks: KX-40 crane: # KX-40 crane The KX-40 crane was designed by Ilse Brandt. It lifts forty tons. -> KX-40 crane
+      Chunks: Jon Hale: # Jon Hale Jon Hale was born in Oslo. -> Jon Hale
+      Chunks: Tea: # Tea Tea is made from leaves. -> Tea
+      Chunks: Oslo: # Oslo Oslo is the capital of Norway. -> Oslo
+    answer: Varnsund
+    cites brandt.md: Ilse Brandt was born in Varnsund.
+    calls: 1 answer | 1 know
+    ");
+    insta::assert_snapshot!(prompts(&chat)[0], @r#"
+    # Task
+    Judge the question at the end in two respects, and do not answer it.
+    First: is it clear and complete? It is, if one reading is plain, it says whom and what it is about, and nothing that it needs is left out. Second: can you answer it from what you know, surely and without looking anything up?
+
+    # Output format
+    A JSON object and nothing else:
+    {"clear": true or false, "can_answer": true or false}
+
+    # Question
+    Where was Ilse Brandt born?
+    "#);
+    assert!(prompts(&chat)[1].contains("[1] Ilse Brandt"));
+}
+
+#[tokio::test]
+async fn clear_and_known() {
+    let verdict = judged(true, true);
+    let chat = script(&[(Role::Know, &[&verdict]), (Role::Answer, &[VARNSUND])]);
+    insta::assert_snapshot!(tell(&ask("think-then-act", BORN, &chat).await), @r"
+    think-then-act: Where was Ilse Brandt born?
+    Clear true by Verdict: Where was Ilse Brandt born?
+    Known true by Verdict: Where was Ilse Brandt born?
+    answer: Varnsund
+    calls: 1 answer | 1 know
+    ");
+    assert!(!prompts(&chat)[1].contains("# Context"));
+}
+
+/// What is looked up and answered is the rewritten question.
+#[tokio::test]
+async fn unclear_and_to_be_looked_up() {
+    let verdict = judged(false, false);
+    let chat = script(&[
+        (Role::Know, &[&verdict]),
+        (Role::Rewrite, &[REWRITTEN]),
+        (Role::Answer, &[VARNSUND]),
+    ]);
+    let answer = ask("think-then-act", VAGUE, &chat).await;
+    insta::assert_snapshot!(tell(&answer), @r"
+    think-then-act: Where was she born?
+    Clear false by Verdict: Where was she born?
+    Known false by Verdict: Where was she born?
+    asks at 0: Where was Ilse Brandt born?
+    hop 1 finds:
+      Chunks: Ilse Brandt: # Ilse Brandt Ilse Brandt was born in Varnsund. -> Ilse Brandt
+      Chunks: KX-40 crane: # KX-40 crane The KX-40 crane was designed by Ilse Brandt. It lifts forty tons. -> KX-40 crane
+      Chunks: Jon Hale: # Jon Hale Jon Hale was born in Oslo. -> Jon Hale
+      Chunks: Tea: # Tea Tea is made from leaves. -> Tea
+      Chunks: Oslo: # Oslo Oslo is the capital of Norway. -> Oslo
+    answer: Varnsund
+    cites brandt.md: Ilse Brandt was born in Varnsund.
+    calls: 1 answer | 1 know | 1 rewrite
+    ");
+    assert!(candidates(&answer).iter().all(|found| found.proposal == BORN));
+    insta::assert_snapshot!(prompts(&chat)[1], @r#"
+    # Task
+    The question at the end is unclear or incomplete. Write it anew, in its own language, so that it can be looked up and answered as it stands: say what is most likely meant, name things in full, and add nothing that changes what is asked.
+
+    # Output format
+    A JSON object and nothing else:
+    {"question": "the question, rewritten"}
+
+    # Question
+    Where was she born?
+    "#);
+    assert_eq!(section(&prompts(&chat)[2], "# Question").trim(), BORN);
+}
+
+#[tokio::test]
+async fn unclear_and_known() {
+    let verdict = judged(false, true);
+    let chat = script(&[
+        (Role::Know, &[&verdict]),
+        (Role::Rewrite, &[REWRITTEN]),
+        (Role::Answer, &[VARNSUND]),
+    ]);
+    insta::assert_snapshot!(tell(&ask("think-then-act", VAGUE, &chat).await), @r"
+    think-then-act: Where was she born?
+    Clear false by Verdict: Where was she born?
+    Known true by Verdict: Where was she born?
+    asks at 0: Where was Ilse Brandt born?
+    answer: Varnsund
+    calls: 1 answer | 1 know | 1 rewrite
+    ");
+    assert_eq!(section(&prompts(&chat)[2], "# Question").trim(), BORN);
+}
+
+/// The question as it is, and looked up: that needs no judgement.
+#[tokio::test]
+async fn an_unreadable_judgement() {
+    let replies: &[(Role, &[&str])] =
+        &[(Role::Know, &["It is clear.", r#"{"clear": "so so"}"#]), (Role::Answer, &[VARNSUND])];
+    insta::assert_snapshot!(run("think-then-act", BORN, replies).await, @r"
+    think-then-act: Where was Ilse Brandt born?
+    unreadable know: `clear` must be true or false
+    hop 1 finds:
+      Chunks: Ilse Brandt: # Ilse Brandt Ilse Brandt was born in Varnsund. -> Ilse Brandt
+      Chunks: KX-40 crane: # KX-40 crane The KX-40 crane was designed by Ilse Brandt. It lifts forty tons. -> KX-40 crane
+      Chunks: Jon Hale: # Jon Hale Jon Hale was born in Oslo. -> Jon Hale
+      Chunks: Tea: # Tea Tea is made from leaves. -> Tea
+      Chunks: Oslo: # Oslo Oslo is the capital of Norway. -> Oslo
+    answer: Varnsund
+    cites brandt.md: Ilse Brandt was born in Varnsund.
+    calls: 1 answer | 2 know
+    ");
+}
+
+#[tokio::test]
+async fn an_unreadable_rewriting_keeps_the_question() {
+    let verdict = judged(false, false);
+    let replies: &[(Role, &[&str])] = &[
+        (Role::Know, &[&verdict]),
+        (Role::Rewrite, &["Ilse Brandt?", r#"{"question": ""}"#]),
+        (Role::Answer, &[VARNSUND]),
+    ];
+    let chat = script(replies);
+    let told = tell(&ask("think-then-act", VAGUE, &chat).await);
+    assert!(told.contains("unreadable rewrite: it was empty\nhop 1 finds:"), "{told}");
+    let last = prompts(&chat).pop().unwrap();
+    assert_eq!(section(&last, "# Question").trim(), VAGUE);
+}
+
+#[tokio::test]
+async fn an_unreadable_answer() {
+    let (known, unknown) = (judged(true, true), judged(true, false));
+    let bad: &[&str] = &["Varnsund", "Varnsund!"];
+    let told = run("think-then-act", BORN, &[(Role::Know, &[&known]), (Role::Answer, bad)]).await;
+    assert!(told.contains("refused"), "{told}");
+    let told = run("think-then-act", BORN, &[(Role::Know, &[&unknown]), (Role::Answer, bad)]).await;
+    assert!(told.contains("the answer quotes its evidence") && !told.contains("refused"), "{told}");
+}
+
+#[tokio::test]
+async fn k_is_the_number_of_chunks() {
+    for k in 1..=5 {
+        let verdict = judged(true, false);
+        let chat = script(&[(Role::Know, &[&verdict]), (Role::Answer, &[VARNSUND])]);
+        let params = think_then_act::Params { k: k.try_into().unwrap() };
+        let answer = ask_with(Method::ThinkThenAct(params), BORN, &chat).await;
+        assert_eq!(answer.context.chunks.len(), k);
+    }
+}

@@ -1,0 +1,199 @@
+//! What would indexing cost? Counted before anything is paid, from the very prompts that would be
+//! sent: the stages that run say what waits for them, and what is new.
+
+use futures::stream::{self, StreamExt};
+use pikerag_extract::{document_graph, enhanced_forecast};
+use pikerag_knowledge::{
+    Chunk, ChunkId, Document, DocumentGraph, KnowledgeWriter, Role, StoreError, TagClass,
+};
+use pikerag_parse::Parsed;
+
+use crate::bill::Bill;
+pub use crate::bill::Estimate;
+use crate::error::FileError;
+use crate::params::Params;
+use crate::plan::{Available, Plan};
+use crate::stage::{New, NewChunk, Part, Row, Stage};
+use crate::stages::shown::only;
+use crate::stages::tags::sought_classes;
+use crate::table::running;
+use crate::tools::FileReader;
+
+/// Estimates indexing of `files` with who is there, without storing anything and without any call. Chunks
+/// that the base holds already, and what was made of them, cost nothing again; the structures that it holds
+/// are brought up to date.
+///
+/// # Errors
+/// The base cannot be read.
+pub async fn estimate(
+    base: Option<&dyn KnowledgeWriter>,
+    reader: &dyn FileReader,
+    files: &[String],
+    params: &Params,
+    available: &Available,
+) -> Result<Estimate, StoreError> {
+    let mut wanted = params.with.clone();
+    if let Some(base) = base {
+        wanted.extend(base.structures().await?.into_iter().map(|wanted| wanted.structure));
+    }
+    wanted.retain(|structure| !params.without.contains(structure));
+    forecast(base, reader, files, &Plan { params, available, wanted }).await
+}
+
+/// The same under a plan.
+///
+/// # Errors
+/// The base cannot be read.
+pub(crate) async fn forecast(
+    base: Option<&dyn KnowledgeWriter>,
+    reader: &dyn FileReader,
+    files: &[String],
+    plan: &Plan<'_>,
+) -> Result<Estimate, StoreError> {
+    let stages = running(plan);
+    let mut bill = pending(base, plan, &stages).await?;
+    let classes = sought_classes(base, &plan.params.tags).await?;
+    let parsing = stream::iter(files)
+        .map(|path| async move { (path, parsed(base, reader, path, plan).await) })
+        .buffered(plan.params.parsers.max(1));
+    let mut parsing = std::pin::pin!(parsing);
+    while let Some((path, parsed)) = parsing.next().await {
+        let parsed = match parsed? {
+            Some(Ok(parsed)) => parsed,
+            Some(Err(error)) => {
+                bill.estimate.unreadable.push((path.clone(), error));
+                continue;
+            }
+            None => {
+                bill.estimate.unchanged += 1;
+                continue;
+            }
+        };
+        bill.estimate.files += 1;
+        for document in parsed.documents {
+            let graph = graph_of(&mut bill, path, document, plan).await;
+            count(&mut bill, base, &stages, &graph, &classes).await?;
+        }
+    }
+    Ok(closed(bill, &stages))
+}
+
+/// Estimates what is left to do for the chunks that the base holds already.
+///
+/// # Errors
+/// The base cannot be read.
+pub(crate) async fn left_to_do(
+    base: &dyn KnowledgeWriter,
+    plan: &Plan<'_>,
+) -> Result<Estimate, StoreError> {
+    let stages = running(plan);
+    Ok(closed(pending(Some(base), plan, &stages).await?, &stages))
+}
+
+type Running<'a> = [(&'static Row, Box<dyn Stage + 'a>)];
+
+async fn pending(
+    base: Option<&dyn KnowledgeWriter>,
+    plan: &Plan<'_>,
+    stages: &Running<'_>,
+) -> Result<Bill, StoreError> {
+    let mut bill = Bill::begin(plan.available);
+    for (_, stage) in stages {
+        stage.count_pending(base, &mut bill).await?;
+    }
+    Ok(bill)
+}
+
+fn closed(mut bill: Bill, stages: &Running<'_>) -> Estimate {
+    for (_, stage) in stages {
+        stage.count_rest(&mut bill);
+    }
+    bill.estimate
+}
+
+/// A file's documents; `None` where the base holds them as they are.
+async fn parsed(
+    base: Option<&dyn KnowledgeWriter>,
+    reader: &dyn FileReader,
+    path: &str,
+    plan: &Plan<'_>,
+) -> Result<Option<Result<Parsed, FileError>>, StoreError> {
+    let known = match base {
+        Some(base) => base.file(path).await?,
+        None => None,
+    };
+    if let Some(known) = known {
+        match reader.hash(path).await {
+            Ok(hash) if plan.is_read(&known, &hash) => return Ok(None),
+            Ok(_) => {}
+            Err(error) => return Ok(Some(Err(error))),
+        }
+    }
+    Ok(Some(reader.parse(path).await.map(|read| read.parsed)))
+}
+
+/// A document's chunks; where a model will end them, about those, and what it will cost is added.
+async fn graph_of(
+    bill: &mut Bill,
+    path: &str,
+    document: Document,
+    plan: &Plan<'_>,
+) -> DocumentGraph {
+    let Some(range) = plan.cut_by_model() else {
+        return document_graph(path, document, plan.params.chunks);
+    };
+    match enhanced_forecast(path, document.clone(), range).await {
+        Ok((graph, calls, usage)) => {
+            bill.calls(Role::Summarize, calls, usage);
+            graph
+        }
+        Err(_) => document_graph(path, document, plan.params.chunks),
+    }
+}
+
+/// Whether the base holds a chunk. What cannot be read is not taken for new.
+async fn holds(base: &dyn KnowledgeWriter, chunk: ChunkId) -> Result<bool, StoreError> {
+    Ok(!base.chunks(&[chunk]).await?.is_empty())
+}
+
+/// Adds what a document will take: of its chunks, those that the base does not hold.
+async fn count(
+    bill: &mut Bill,
+    base: Option<&dyn KnowledgeWriter>,
+    stages: &Running<'_>,
+    graph: &DocumentGraph,
+    classes: &[TagClass],
+) -> Result<(), StoreError> {
+    bill.estimate.chunks += graph.chunks.len();
+    let mut new: Vec<&Chunk> = Vec::new();
+    for chunk in graph.chunks.iter().filter(|chunk| !chunk.hidden) {
+        let is_stored = match base {
+            Some(base) => holds(base, chunk.id).await?,
+            None => false,
+        };
+        // What is stored is done, or waits and was counted.
+        if bill.is_new(chunk.id) && !is_stored {
+            new.push(chunk);
+        }
+    }
+    let document = New::Document { graph, has_new_chunk: !new.is_empty() };
+    for (_, stage) in stages {
+        stage.count_new(&document, bill);
+    }
+    let text = only(&graph.text, &graph.chunks);
+    for chunk in new {
+        let image = graph.figures.iter().find(|(of, _)| *of == chunk.id).map(|(_, image)| image);
+        let new =
+            New::Chunk(NewChunk { chunk, source: &graph.source, text: &text, image, classes });
+        let mut is_searchable = chunk.is_searchable();
+        for (row, stage) in stages {
+            match row.part {
+                // A figure without words is found by what is said of it.
+                Part::Descriptions => is_searchable |= stage.count_new(&new, bill),
+                _ if is_searchable => drop(stage.count_new(&new, bill)),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}

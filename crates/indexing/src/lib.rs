@@ -1,0 +1,31 @@
+//! Builds the knowledge base from files: `ingest` runs the stages of one table, `estimate` counts beforehand what they
+//! will take, `waiting` what is left to do.
+
+mod bill;
+mod call_batch;
+mod cluster;
+mod embed;
+mod error;
+pub mod estimate;
+mod fresh;
+mod ingest;
+mod leiden;
+mod outcome;
+mod params;
+mod parts;
+mod pending;
+mod plan;
+mod stage;
+mod stages;
+mod stamp;
+mod table;
+mod tools;
+pub mod waiting;
+
+pub use error::FileError;
+pub use ingest::{Learned, Sample, build, ingest, keyed_pair, learn, read_files};
+pub use outcome::{Outcome, Progress, Report};
+pub use params::{ChunkBy, Params, Summarized, TagParams, recipe};
+pub use plan::{Available, Lacking};
+pub use table::mark_in_words;
+pub use tools::{FileReader, ReadFile, Tools, Watch};

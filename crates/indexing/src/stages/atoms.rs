@@ -1,0 +1,152 @@
+//! What can a chunk be found by, besides its own words? Atomic questions and statements that a model
+//! writes, or its sentences (KAR³ §3.3, Table 13).
+
+use async_trait::async_trait;
+use pikerag_extract::{
+    Atomized, atomize_prompt, question_atoms, sentence_atoms, statement_atoms, statements_prompt,
+};
+use pikerag_knowledge::{
+    Atom, AtomId, AtomKind, ChatModel, Chunk, InChunk, KnowledgeWriter, NodeId, Role,
+    Stage as Mark, StoreError,
+};
+use pikerag_language::{estimate_tokens, sentences};
+use pikerag_prompt::AskError;
+
+use crate::bill::Bill;
+use crate::fresh::Fresh;
+use crate::outcome::Report;
+use crate::pending::{Waiting, all_pending};
+use crate::stage::{ByPiece, Came, Done, Found, Job, New, Ran, Row, Stage, by_page};
+
+/// Questions that a model writes per sentence, and tokens per question with its quotes and comma.
+/// From the paper's costs: KAR³ Tables 10–12 count about as many reply tokens as content tokens.
+const QUESTIONS_PER_SENTENCE: f64 = 1.3;
+const TOKENS_PER_QUESTION: u64 = 16;
+/// Statements that a model writes per sentence, and tokens per token of text: each names its subject anew.
+const STATEMENTS_PER_SENTENCE: f64 = 1.5;
+const STATED: f64 = 1.4;
+
+/// Questions or statements, which a model writes.
+#[derive(Clone, Copy)]
+pub(crate) enum Written {
+    Questions,
+    Statements,
+}
+
+impl Written {
+    fn kind(self) -> AtomKind {
+        match self {
+            Self::Questions => AtomKind::Question,
+            Self::Statements => AtomKind::Statement,
+        }
+    }
+}
+
+#[async_trait(?Send)]
+impl ByPiece for Written {
+    type Piece = Chunk;
+    type Reply = Atomized;
+
+    async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, Chunk> {
+        let ids = all_pending(base, &Mark::atomize(self.kind())).await?;
+        Ok(Waiting::chunks(base, &ids))
+    }
+
+    fn piece_of(&self, new: &New<'_>) -> Option<Chunk> {
+        new.chunk().cloned()
+    }
+
+    async fn ask(&self, model: &dyn ChatModel, chunk: &Chunk) -> Result<Atomized, AskError> {
+        match self {
+            Self::Questions => question_atoms(model, chunk).await,
+            Self::Statements => statement_atoms(model, chunk).await,
+        }
+    }
+
+    fn marks(&self, chunk: &Chunk) -> Vec<(Mark, NodeId)> {
+        vec![(Mark::atomize(self.kind()), chunk.id.into())]
+    }
+
+    async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
+        let mut atoms = Vec::with_capacity(came.len());
+        for (chunk, made) in came {
+            let found = read(&chunk, self.kind(), made, report);
+            atoms.push(InChunk { chunk: chunk.id, found });
+        }
+        store(job, self.kind(), atoms, report).await
+    }
+
+    fn forecast(&self, chunk: &Chunk, bill: &mut Bill) {
+        let text = estimate_tokens(&chunk.reading_text());
+        let sentences = sentences(&chunk.text).len() as f64;
+        match self {
+            Self::Questions => {
+                let asked = (sentences * QUESTIONS_PER_SENTENCE).ceil() as u64;
+                let prompt = atomize_prompt(chunk).map_or(text, |prompt| estimate_tokens(&prompt));
+                bill.call(Role::Atomize, prompt, asked * TOKENS_PER_QUESTION + 6);
+                bill.embed(asked * (TOKENS_PER_QUESTION - 3));
+            }
+            Self::Statements => {
+                let stated = (text as f64 * STATED).ceil() as u64;
+                let marks = (sentences * STATEMENTS_PER_SENTENCE * 3.0).ceil() as u64;
+                let prompt =
+                    statements_prompt(chunk).map_or(text, |prompt| estimate_tokens(&prompt));
+                bill.call(Role::Atomize, prompt, stated + marks + 6);
+                bill.embed(stated);
+            }
+        }
+        bill.embed_chunk(chunk);
+    }
+}
+
+/// Each sentence as it stands.
+pub(crate) struct Sentences;
+
+#[async_trait(?Send)]
+impl Stage for Sentences {
+    async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
+        let kind = AtomKind::Sentence;
+        let pending = all_pending(job.base(), &Mark::atomize(kind)).await?;
+        by_page(row, job, &pending, async |chunks: Vec<Chunk>| {
+            let atoms = |chunk: &Chunk| InChunk { chunk: chunk.id, found: sentence_atoms(chunk) };
+            store(job, kind, chunks.iter().map(atoms).collect(), report).await
+        })
+        .await
+    }
+}
+
+/// The atoms to store for a chunk; an unreadable reply gives its sentences instead.
+fn read(chunk: &Chunk, kind: AtomKind, made: Option<Atomized>, report: &mut Report) -> Vec<Atom> {
+    let Some(made) = made else {
+        report.unreadable += 1;
+        let in_their_place = |atom: Atom| {
+            let id = AtomId::of(atom.chunk, kind.as_str(), &atom.text);
+            Atom { id, kind, ..atom }
+        };
+        return sentence_atoms(chunk).into_iter().map(in_their_place).collect();
+    };
+    report.duplicates += made.duplicates;
+    report.pronouns += made.pronouns;
+    made.atoms
+}
+
+/// Stores atoms, then offers them to whoever makes vectors; who has no room finds them in the base.
+async fn store(
+    job: &Job<'_>,
+    kind: AtomKind,
+    atoms: Vec<InChunk<Vec<Atom>>>,
+    report: &mut Report,
+) -> Result<(), StoreError> {
+    report.atomized += atoms.len();
+    report.atoms += atoms.iter().map(|atoms| atoms.found.len()).sum::<usize>();
+    let listening = job.fresh.as_ref().filter(|offer| !offer.is_closed());
+    let fresh: Vec<Fresh> = match listening {
+        Some(_) => atoms.iter().flat_map(|atoms| &atoms.found).map(Fresh::of).collect(),
+        None => Vec::new(),
+    };
+    job.base().put_atoms(&Mark::atomize(kind), atoms).await?;
+    if let Some(offer) = listening {
+        offer.send(fresh);
+    }
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! What are documents about? One call each, from their beginning.
+
+use async_trait::async_trait;
+use futures::future::ready;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use pikerag_knowledge::{
+    ChatModel, Chunk, ChunkKind, KnowledgeWriter, NodeId, Role, Source, SourceSummary,
+    Stage as Mark, StoreError,
+};
+use pikerag_prompt::{AskError, Prompt, one_line, quiet_headings};
+
+use crate::bill::Bill;
+use crate::outcome::Report;
+use crate::pending::Waiting;
+use crate::stage::{ByPiece, Came, Done, Found, Job, New, Piece, prompt_tokens, said};
+
+const PROMPT: Prompt = Prompt::new(Role::Summarize, include_str!("prompts/source.md"), 512);
+
+/// Chunks of a document that its summary is made from, and characters of all of them.
+const FIRST: usize = 24;
+const CONTENT: usize = 6000;
+/// Tokens of a reply, about.
+const REPLY: u64 = 90;
+
+/// What documents are about.
+pub(crate) struct Documents;
+
+/// A document and the beginning of what stands in it; never empty.
+pub(crate) struct Document {
+    source: Source,
+    content: String,
+}
+
+impl Piece for Document {
+    fn label(&self) -> String {
+        self.source.uri.clone()
+    }
+}
+
+impl Document {
+    fn of(source: Source, chunks: &[Chunk]) -> Option<Self> {
+        let content = beginning(chunks);
+        (!content.is_empty()).then_some(Self { source, content })
+    }
+
+    fn inputs(&self) -> [(&'static str, String); 2] {
+        let title = quiet_headings(&one_line(&self.source.title));
+        [("title", title), ("content", self.content.clone())]
+    }
+}
+
+#[async_trait(?Send)]
+impl ByPiece for Documents {
+    type Piece = Document;
+    type Reply = String;
+
+    async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, Document> {
+        let mut sources = base.sources().await?;
+        sources.retain(|source| source.summary.is_none());
+        let total = sources.len();
+        let pieces = stream::iter(sources)
+            .then(async move |source| {
+                let chunks = base.first_chunks(source.id, FIRST).await?;
+                Ok::<_, StoreError>(Document::of(source, &chunks))
+            })
+            .try_filter_map(|document| ready(Ok(document)))
+            .boxed_local();
+        Ok(Waiting { total, pieces, passed: Vec::new() })
+    }
+
+    fn piece_of(&self, new: &New<'_>) -> Option<Document> {
+        let New::Document { graph, .. } = new else { return None };
+        let seen = graph.chunks.iter().filter(|chunk| !chunk.hidden);
+        let first: Vec<Chunk> = seen.take(FIRST).cloned().collect();
+        Document::of(graph.source.clone(), &first)
+    }
+
+    async fn ask(&self, model: &dyn ChatModel, document: &Document) -> Result<String, AskError> {
+        said(model, &PROMPT, &document.inputs(), &[]).await
+    }
+
+    fn marks(&self, document: &Document) -> Vec<(Mark, NodeId)> {
+        vec![(Mark::summarize_sources(), document.source.id.into())]
+    }
+
+    async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
+        let mut made = Vec::with_capacity(came.len());
+        for (Document { source, .. }, said) in came {
+            report.described += 1;
+            report.undecided += usize::from(said.is_none());
+            // Nothing said is said too: it is not asked for again.
+            let summary = said.map_or_else(String::new, |said| one_line(&said));
+            made.push(SourceSummary { source: source.id, hash: source.hash, summary });
+        }
+        job.base().put_source_summaries(made).await
+    }
+
+    fn forecast(&self, document: &Document, bill: &mut Bill) {
+        bill.call(Role::Summarize, prompt_tokens(&PROMPT, &document.inputs()), REPLY);
+        bill.embed(REPLY);
+    }
+}
+
+/// The beginning of a document: of each chunk of text its summary, where there is one; else the words of
+/// the chunk. What is said of tables and figures may be said later or never, and is left out.
+fn beginning(chunks: &[Chunk]) -> String {
+    let mut content = String::new();
+    let mut left = CONTENT;
+    for chunk in chunks {
+        let said = match chunk.kind {
+            ChunkKind::Table | ChunkKind::Figure => chunk.text.as_str(),
+            _ => chunk.summary.as_deref().unwrap_or(&chunk.text),
+        };
+        let said: String = said.trim().chars().take(left).collect();
+        left = left.saturating_sub(said.chars().count());
+        content.push_str(&quiet_headings(&said));
+        content.push('\n');
+        if left == 0 {
+            break;
+        }
+    }
+    content.trim().to_owned()
+}

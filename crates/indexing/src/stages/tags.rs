@@ -1,0 +1,285 @@
+//! How do chunks get their tags? Classes are declared, or found once in a sample; then every chunk is
+//! looked through for the classes it was not looked through for yet (PIKE-RAG §5.2.2, Fig. 7).
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use async_trait::async_trait;
+use futures::stream::{self, StreamExt};
+use pikerag_extract::{
+    FACTORED, Factor, chunk_tags, chunk_tags_prompt, factors_prompt, key_factors, tag_classes,
+    tag_key,
+};
+use pikerag_knowledge::{
+    Account, ChatModel, Chunk, ChunkId, ChunkTags, FoundTag, KeyedClass, KnowledgeWriter, NodeId,
+    Origin, Role, Stage as Mark, StoreError, TagClass, TagExample, TagReader,
+};
+use pikerag_language::estimate_tokens;
+use pikerag_prompt::AskError;
+
+use crate::bill::Bill;
+use crate::call_batch::{Named, Place, run_calls};
+use crate::outcome::Report;
+use crate::params::TagParams;
+use crate::pending::{PAGE, Waiting, all_chunks, all_pending, paged};
+use crate::plan::Lacking;
+use crate::stage::{ByPiece, Came, Done, Found, Job, New, Piece, Ran, Row, Stage};
+
+/// Tokens of a tag in a reply, with its JSON, and of a text that has one.
+const TAG: u64 = 14;
+const TEXT_PER_TAG: u64 = 40;
+/// Tokens of a factor with its JSON, and of the call that generalises them, besides the factors.
+const FACTOR: u64 = 16;
+const GENERALISE: (u64, u64) = (220, 450);
+/// Factors of a passage, about.
+const FACTORS: u64 = 6;
+
+/// The classes that a person declares.
+pub(crate) struct DeclaredClasses<'a>(pub(crate) &'a TagParams);
+
+#[async_trait(?Send)]
+impl Stage for DeclaredClasses<'_> {
+    async fn run(&self, _row: &Row, job: &Job<'_>, _report: &mut Report) -> Ran {
+        let declared = self.0.classes.iter().cloned().filter_map(keyed);
+        job.base().put_tag_classes(declared.collect()).await?;
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+fn keyed(class: TagClass) -> Option<KeyedClass> {
+    Some(KeyedClass { key: tag_key(&class.name)?, class })
+}
+
+/// Classes that a model finds in a sample: its key factors, generalised.
+pub(crate) struct FoundClasses<'a>(pub(crate) &'a TagParams);
+
+#[async_trait(?Send)]
+impl Stage for FoundClasses<'_> {
+    async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
+        let failures = report.failures;
+        if is_sought(job.base(), self.0).await? {
+            find_classes(row, job, report).await?;
+        }
+        if report.stopped.is_some() || failures < report.failures {
+            return Ok(ControlFlow::Break(())); // Classes of half a sample would be others.
+        }
+        if job.base().tag_classes().await?.is_empty() {
+            report.lacking.push(Lacking::TagClasses);
+            return Ok(ControlFlow::Break(()));
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    async fn count_pending(&self, base: Option<&dyn KnowledgeWriter>, bill: &mut Bill) -> Done {
+        let sought = match base {
+            Some(base) => is_sought(base, self.0).await?,
+            None => self.0.find || self.0.classes.is_empty(),
+        };
+        bill.sampled = if sought { self.0.sample.max(1) } else { 0 };
+        if let Some(base) = base {
+            bill.sample = base.chunks(&all_chunks(base, bill.sampled).await?).await?;
+        }
+        Ok(())
+    }
+
+    fn count_new(&self, new: &New<'_>, bill: &mut Bill) -> bool {
+        if let Some(chunk) = new.chunk()
+            && bill.sample.len() < bill.sampled
+        {
+            bill.sample.push(chunk.clone());
+            return true;
+        }
+        false
+    }
+
+    fn count_rest(&self, bill: &mut Bill) {
+        let sample = std::mem::take(&mut bill.sample);
+        if sample.is_empty() {
+            return;
+        }
+        for batch in sample.chunks(FACTORED) {
+            let prompt = factors_prompt(batch).unwrap_or_default();
+            let factors = batch.len() as u64 * FACTORS;
+            bill.call(Role::Tag, estimate_tokens(&prompt), factors * FACTOR);
+        }
+        let factors = sample.len() as u64 * FACTORS;
+        bill.call(Role::Tag, GENERALISE.0 + factors * FACTOR / 3, GENERALISE.1);
+    }
+}
+
+/// Whether classes have to be looked for: once, unless a person has seen to it.
+async fn is_sought(base: &dyn TagReader, params: &TagParams) -> Result<bool, StoreError> {
+    let classes = base.tag_classes().await?;
+    if base.any_class_dropped().await? {
+        return Ok(false);
+    }
+    Ok(match params.find {
+        true => classes.iter().all(|class| class.origin == Origin::Declared),
+        false => classes.is_empty() && params.classes.is_empty(),
+    })
+}
+
+/// Step 1: key factors of a sample, generalised into classes.
+async fn find_classes(row: &Row, job: &Job<'_>, report: &mut Report) -> Result<(), StoreError> {
+    let (Some(model), base) = (job.model(row), job.base()) else { return Ok(()) };
+    // Identifiers are hashes: the first ones are a fair sample, and the same one in every run.
+    let sample = all_chunks(base, job.plan.params.tags.sample.max(1)).await?;
+    let sample = base.chunks(&sample).await?;
+    let batches: Vec<Vec<Chunk>> = sample.chunks(FACTORED).map(<[Chunk]>::to_vec).collect();
+    let calls = job.calls(row, batches.len() + 1);
+    let mut factors: Vec<Factor> = Vec::new();
+    let failures = report.failures;
+    let ask = |batch: Vec<Chunk>| async move {
+        let result = key_factors(model, &batch, &mut Account::default()).await;
+        (batch, result)
+    };
+    let name = |_: &Vec<Chunk>| Named {
+        label: "key factors of a sample".to_owned(),
+        place: Place::Dispensable,
+    };
+    let batches = stream::iter(batches.into_iter().map(Ok)).boxed_local();
+    run_calls(calls, batches, ask, name, report, async |came, report| {
+        for (_, found) in came {
+            report.undecided += usize::from(found.is_none());
+            factors.extend(found.unwrap_or_default());
+        }
+        Ok(())
+    })
+    .await?;
+    if report.stopped.is_some() || failures < report.failures || factors.is_empty() {
+        return Ok(());
+    }
+    // Batches come as they are ready; the prompt must not depend on that.
+    factors.sort_by(|a, b| (a.chunk, &a.text).cmp(&(b.chunk, &b.text)));
+    let known = base.tag_classes().await?;
+    let (known, factors) = (&known, &factors);
+    let ask =
+        |()| async move { ((), tag_classes(model, factors, known, &mut Account::default()).await) };
+    let name = |(): &()| Named { label: "classes of tags".to_owned(), place: Place::Dispensable };
+    let once = stream::iter([Ok(())]).boxed_local();
+    run_calls(calls, once, ask, name, report, async |came, report| {
+        for ((), found) in came {
+            report.undecided += usize::from(found.is_none());
+            let classes = found.unwrap_or_default().into_iter().filter_map(keyed);
+            base.put_tag_classes(classes.collect()).await?;
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// Step 2: the tags of every chunk.
+pub(crate) struct Tags<'a>(pub(crate) &'a TagParams);
+
+/// A chunk, and the classes that it is looked through for.
+pub(crate) struct Untagged {
+    chunk: Chunk,
+    classes: Vec<TagClass>,
+}
+
+impl Piece for Untagged {
+    fn label(&self) -> String {
+        self.chunk.uri.clone()
+    }
+
+    fn chunk(&self) -> Option<ChunkId> {
+        Some(self.chunk.id)
+    }
+}
+
+#[async_trait(?Send)]
+impl ByPiece for Tags<'_> {
+    type Piece = Untagged;
+    type Reply = Vec<FoundTag>;
+
+    async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, Untagged> {
+        let mut classes = base.tag_classes().await?;
+        if classes.is_empty() {
+            // Only an estimate comes here without any: a run has found some, or stopped.
+            classes = sought_classes(None, self.0).await?;
+        }
+        let mut missing: BTreeMap<ChunkId, Vec<usize>> = BTreeMap::new();
+        for (place, class) in classes.iter().enumerate() {
+            for chunk in all_pending(base, &Mark::tag(class.id)).await? {
+                missing.entry(chunk).or_default().push(place);
+            }
+        }
+        let missing: Vec<(ChunkId, Vec<usize>)> = missing.into_iter().collect();
+        let total = missing.len();
+        let pieces = paged(&missing, PAGE, async move |page: Vec<(ChunkId, Vec<usize>)>| {
+            let ids: Vec<ChunkId> = page.iter().map(|(chunk, _)| *chunk).collect();
+            let mut places: BTreeMap<ChunkId, Vec<usize>> = page.into_iter().collect();
+            let untagged = base.chunks(&ids).await?.into_iter().map(|chunk| {
+                let places = places.remove(&chunk.id).unwrap_or_default();
+                let classes = places.iter().filter_map(|place| classes.get(*place).cloned());
+                Untagged { chunk, classes: classes.collect() }
+            });
+            Ok(untagged.collect())
+        });
+        Ok(Waiting { total, pieces, passed: Vec::new() })
+    }
+
+    fn piece_of(&self, new: &New<'_>) -> Option<Untagged> {
+        let New::Chunk(new) = new else { return None };
+        Some(Untagged { chunk: new.chunk.clone(), classes: new.classes.to_vec() })
+    }
+
+    async fn ask(&self, model: &dyn ChatModel, of: &Untagged) -> Result<Self::Reply, AskError> {
+        chunk_tags(model, &of.chunk, &of.classes, &mut Account::default()).await
+    }
+
+    fn marks(&self, untagged: &Untagged) -> Vec<(Mark, NodeId)> {
+        let of = |class: &TagClass| (Mark::tag(class.id), untagged.chunk.id.into());
+        untagged.classes.iter().map(of).collect()
+    }
+
+    async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
+        let mut found = Vec::with_capacity(came.len());
+        for (Untagged { chunk, classes }, tags) in came {
+            report.tagged += 1;
+            report.undecided += usize::from(tags.is_none());
+            let tags = tags.unwrap_or_default();
+            report.tags += tags.len();
+            let classes = classes.into_iter().map(|class| class.id).collect();
+            found.push(ChunkTags { chunk: chunk.id, classes, tags });
+        }
+        job.base().put_chunk_tags(found).await
+    }
+
+    fn forecast(&self, of: &Untagged, bill: &mut Bill) {
+        let prompt = chunk_tags_prompt(&of.chunk, &of.classes).unwrap_or_default();
+        let tags = 1 + estimate_tokens(&of.chunk.reading_text()) / TEXT_PER_TAG;
+        bill.call(Role::Tag, estimate_tokens(&prompt), tags * TAG + 4);
+    }
+}
+
+/// The classes that new chunks will be looked through for: those of the base, then those that are declared
+/// besides; where none are known yet, some that are as long as those that will be found.
+pub(crate) async fn sought_classes(
+    base: Option<&dyn KnowledgeWriter>,
+    params: &TagParams,
+) -> Result<Vec<TagClass>, StoreError> {
+    let mut classes = match base {
+        Some(base) => base.tag_classes().await?,
+        None => Vec::new(),
+    };
+    for class in &params.classes {
+        if classes.iter().all(|held| held.id != class.id) {
+            classes.push(class.clone());
+        }
+    }
+    if classes.is_empty() {
+        classes = stand_ins();
+    }
+    Ok(classes)
+}
+
+fn stand_ins() -> Vec<TagClass> {
+    let example = || TagExample { text: "an example".to_owned(), chunk: None };
+    let class = |name: String| {
+        let covers = "what belongs to this class of tags, said in one sentence of some length";
+        let examples = (0..4).map(|_| example()).collect();
+        TagClass::new(&name, covers, examples, Origin::Found)
+    };
+    (0..5).map(|n| class(format!("class {n}"))).collect()
+}

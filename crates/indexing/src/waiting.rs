@@ -1,0 +1,103 @@
+//! What is left to do? The chunks that wait for each stage that the next run would run, told by their marks.
+
+use pikerag_knowledge::{
+    Backlog, ChunkKind, KnowledgeWriter, RecordsBy, Stage, StoreError, Structure, Wanted,
+};
+
+use crate::params::Params;
+use crate::plan::{Available, Plan};
+use crate::stamp::stamp;
+use crate::table::running;
+
+/// The stages that chunks and documents wait for, in the order in which they run, each with how many; also where
+/// none of them was ever begun. Vectors leave no marks and are not among them, nor is what belongs to a structure:
+/// for that, [`stale`].
+///
+/// # Errors
+/// The base cannot be read.
+pub async fn waiting(
+    base: &dyn KnowledgeWriter,
+    params: &Params,
+    available: &Available,
+) -> Result<Vec<Backlog>, StoreError> {
+    let wanted: Vec<Structure> =
+        base.structures().await?.into_iter().map(|wanted| wanted.structure).collect();
+    let begins = begins(&Plan { params, available, wanted });
+    let mut waiting: Vec<Backlog> = Vec::new();
+    for (begin, end) in begins {
+        for stage in stages(base, params, begin, end).await? {
+            let count = match kind(begin) {
+                Some(kind) => base.pending_of(&stage, kind, None, usize::MAX).await?.len(),
+                None if stage == Stage::summarize_sources() => {
+                    let sources = base.sources().await?;
+                    sources.iter().filter(|source| source.summary.is_none()).count()
+                }
+                // Others that leave no marks belong to structures, which are built as a whole.
+                None if !stage.is_of_chunks() => 0,
+                None => base.pending(&stage, None, usize::MAX).await?.len(),
+            };
+            if 0 < count && waiting.iter().all(|other| other.stage != stage.0) {
+                waiting.push(Backlog { stage: stage.0, count });
+            }
+        }
+    }
+    Ok(waiting)
+}
+
+/// The structures that the next run would build, or build anew, because of what changed since; those whose models are
+/// missing are not among them. `embedder`: the name of the one that there is.
+///
+/// # Errors
+/// The base cannot be read.
+pub async fn stale(
+    base: &dyn KnowledgeWriter,
+    params: &Params,
+    available: &Available,
+    embedder: Option<&str>,
+) -> Result<Vec<Structure>, StoreError> {
+    let structures = base.structures().await?;
+    let wanted = structures.iter().map(|wanted| wanted.structure).collect();
+    let plan = Plan { params, available, wanted };
+    let mut stale = Vec::new();
+    for Wanted { structure, stamp: built } in structures {
+        if plan.lacking(structure).is_none()
+            && built != stamp(base, &plan, embedder, structure).await?
+        {
+            stale.push(structure);
+        }
+    }
+    Ok(stale)
+}
+
+/// How the marks of the stages that would run begin and end.
+fn begins(plan: &Plan<'_>) -> Vec<(&'static str, &'static str)> {
+    running(plan)
+        .into_iter()
+        .map(|(row, _)| row.mark)
+        .filter(|(begin, _)| !begin.is_empty())
+        .collect()
+}
+
+/// The stages whose marks begin and end so.
+async fn stages(
+    base: &dyn KnowledgeWriter,
+    params: &Params,
+    begin: &str,
+    end: &str,
+) -> Result<Vec<Stage>, StoreError> {
+    Ok(match begin {
+        "records:" => {
+            let by = if end == ":model" { RecordsBy::Model } else { RecordsBy::Rules };
+            let read =
+                params.records.iter().filter(|schema| by == RecordsBy::Rules || schema.model);
+            read.map(|schema| Stage::records(schema, by)).collect()
+        }
+        "tag:" => base.tag_classes().await?.into_iter().map(|class| Stage::tag(class.id)).collect(),
+        whole => vec![Stage(whole.to_owned())],
+    })
+}
+
+/// The kind of chunks that a stage is for, where it is not for all.
+fn kind(begin: &str) -> Option<ChunkKind> {
+    [ChunkKind::Table, ChunkKind::Figure].into_iter().find(|kind| Stage::describe(*kind).0 == begin)
+}

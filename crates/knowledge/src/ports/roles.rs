@@ -1,0 +1,39 @@
+//! Holds the chat models by role.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::models::{ChatModel, Role};
+
+/// Chat models by role. None at all: the offline mode.
+#[derive(Clone, Default)]
+pub struct ChatModels {
+    /// Serves every role without a model of its own.
+    pub default: Option<Arc<dyn ChatModel>>,
+    /// Models of single roles.
+    pub by_role: BTreeMap<Role, Arc<dyn ChatModel>>,
+}
+
+impl ChatModels {
+    /// The same model for every role.
+    pub fn one(model: Arc<dyn ChatModel>) -> Self {
+        Self { default: Some(model), ..Self::default() }
+    }
+
+    /// The model of a role, if there is one.
+    pub fn of(&self, role: Role) -> Option<&dyn ChatModel> {
+        self.shared(role).map(AsRef::as_ref)
+    }
+
+    /// The same, to be kept.
+    pub fn shared(&self, role: Role) -> Option<&Arc<dyn ChatModel>> {
+        self.by_role.get(&role).or(self.default.as_ref())
+    }
+
+    /// These models, each wrapped.
+    #[must_use]
+    pub fn wrapped(self, wrap: impl Fn(Arc<dyn ChatModel>) -> Arc<dyn ChatModel>) -> Self {
+        let by_role = self.by_role.into_iter().map(|(role, model)| (role, wrap(model))).collect();
+        Self { default: self.default.map(&wrap), by_role }
+    }
+}

@@ -1,0 +1,144 @@
+//! How sure is a model of what it says? By the log-probabilities of the tokens it wrote, or, where a
+//! setting says so, by a grade that it gives itself.
+
+use pikerag_knowledge::{JudgedBy, Role, Schema, TokenLogprob, mean_probability};
+use pikerag_prompt::{
+    Prompt, Prose, Reply, Unreadable, ask_scored, object, quiet_headings, quiet_prompt,
+};
+use serde_json::json;
+
+use crate::ports::{Certainty, Ports, SolveError};
+use crate::run::Run;
+use crate::verdict::only;
+
+/// A reply in plain words, and how sure the model is of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sure {
+    /// As the model wrote it.
+    pub text: String,
+    /// From 0 to 1: the geometric mean of its tokens' probabilities, or the model's own grade.
+    pub confidence: f64,
+    /// Which of the two.
+    pub by: JudgedBy,
+}
+
+impl Sure {
+    /// `exp(-mean log p)`, from 1 upwards (CRP-RAG eq. 9). A grade of 0 is infinite.
+    pub fn perplexity(&self) -> f64 {
+        1.0 / self.confidence
+    }
+
+    /// `ln p`, at most 0 (`ProbTree`, REPLUG).
+    pub fn log(&self) -> f64 {
+        self.confidence.ln()
+    }
+}
+
+const GRADE: Prompt = Prompt::new(Role::Grade, include_str!("prompts/grade.md"), 1024);
+
+/// Asks for a reply in plain words and how sure it is; `None` where it stayed empty.
+///
+/// # Errors
+/// [`SolveError::NoScorer`] or [`ModelError::NoLogprobs`] where log-probabilities are wanted and
+/// cannot be had: nothing replaces them in silence.
+pub async fn ask_surely(
+    ports: &Ports,
+    run: &mut Run,
+    prompt: &Prompt,
+    inputs: &[(&str, &str)],
+) -> Result<Option<Sure>, SolveError> {
+    match ports.models.certainty {
+        Certainty::LogProbabilities => {
+            let scorer = ports.models.scorer.as_deref().ok_or(SolveError::NoScorer)?;
+            let asked = ask_scored::<Prose>(scorer, prompt, inputs, &mut run.account).await;
+            let Some((Prose(text), tokens)) = run.readable(prompt.role, asked)? else {
+                return Ok(None);
+            };
+            let confidence = confidence(&tokens);
+            Ok(Some(Sure { text, confidence, by: JudgedBy::LogProbabilities }))
+        }
+        Certainty::SelfAssessment => {
+            let Some(Prose(text)) = run.ask::<Prose>(ports, prompt, inputs).await? else {
+                return Ok(None);
+            };
+            let task = quiet_prompt(&prompt.render(inputs)?);
+            let reply = quiet_headings(&text);
+            let asked = [("task", task.as_str()), ("reply", reply.as_str())];
+            // A grade that cannot be read is no assurance.
+            let grade = run.ask::<Grade>(ports, &GRADE, &asked).await?.map_or(0.0, |grade| grade.0);
+            Ok(Some(Sure { text, confidence: grade, by: JudgedBy::SelfAssessment }))
+        }
+    }
+}
+
+/// Whether certainty can be told at all: asked before anything is paid.
+///
+/// # Errors
+/// [`SolveError::NoScorer`].
+pub fn need_certainty(ports: &Ports) -> Result<(), SolveError> {
+    match (ports.models.certainty, &ports.models.scorer) {
+        (Certainty::LogProbabilities, None) => Err(SolveError::NoScorer),
+        _ => Ok(()),
+    }
+}
+
+/// Of the tokens of a reply; against one without tokens nothing speaks.
+fn confidence(tokens: &[TokenLogprob]) -> f64 {
+    mean_probability(tokens).unwrap_or(1.0)
+}
+
+/// The model's own grade, from 0 to 1.
+struct Grade(f64);
+
+impl Reply for Grade {
+    fn schema() -> Option<Schema> {
+        let grade = json!({"type": "integer", "minimum": 0, "maximum": 100});
+        Some(only("confidence", &grade))
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let said = object(reply, &["confidence"])?;
+        let number = match said.get("confidence") {
+            Some(serde_json::Value::Number(number)) => number.as_f64(),
+            Some(serde_json::Value::String(number)) => {
+                number.trim().trim_end_matches('%').parse().ok()
+            }
+            _ => None,
+        };
+        number
+            .filter(|number| (0.0..=100.0).contains(number))
+            .map(|number| Self(number / 100.0))
+            .ok_or_else(|| Unreadable::BadKey {
+                key: "confidence".to_owned(),
+                expected: "a number from 0 to 100".to_owned(),
+            })
+    }
+}
+
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_grade: Grade }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_geometric_mean() {
+        let token = |p: f32| TokenLogprob { token: String::new(), logprob: p.ln() };
+        assert!((confidence(&[token(0.5), token(0.125)]) - 0.25).abs() < 1e-6);
+        assert!((confidence(&[]) - 1.0).abs() < 1e-6);
+        let sure = |confidence| Sure { text: String::new(), confidence, by: JudgedBy::Verdict };
+        assert!((sure(0.25).perplexity() - 4.0).abs() < 1e-6);
+        assert!(sure(1.0).log().abs() < 1e-6);
+        assert!(sure(0.0).perplexity().is_infinite());
+    }
+
+    #[test]
+    fn a_grade_in_many_shapes() {
+        for reply in [r#"{"confidence": 80}"#, r#"{"confidence": "80%"}"#] {
+            assert!((Grade::read(reply).unwrap().0 - 0.8).abs() < 1e-6, "{reply}");
+        }
+        assert!(Grade::read(r#"{"confidence": 180}"#).is_err());
+        assert!(Grade::read("quite sure").is_err());
+    }
+}

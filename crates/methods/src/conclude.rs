@@ -1,0 +1,126 @@
+//! How does a method end? It answers from what it gathered, and checks each citation.
+
+use pikerag_knowledge::{Answer, Context, Event, Question, Role, WrittenBy};
+use pikerag_reason::{Claim, Reading, cite, read};
+
+use crate::ports::{Ports, SolveError};
+use crate::quoting::quoted;
+use crate::run::Run;
+
+/// Line 14 of Algorithm 1: `â ← LLM(q, C)`; without a model, quotes. An unreadable reply falls
+/// back to quotes too, and the trace says so.
+pub async fn conclude(
+    ports: &Ports,
+    question: &Question,
+    context: Context,
+    run: &mut Run,
+) -> Result<Answer, SolveError> {
+    conclude_with(ports, question, context, "", run).await
+}
+
+/// The same with notes of what was worked out on the way.
+pub async fn conclude_with(
+    ports: &Ports,
+    question: &Question,
+    context: Context,
+    notes: &str,
+    run: &mut Run,
+) -> Result<Answer, SolveError> {
+    let why = match ports.models.of(Role::Answer) {
+        Some(model) => {
+            let asked = read(model, question, &context, notes, &mut run.account).await;
+            match run.readable(Role::Answer, asked)? {
+                Some(reading) => {
+                    let written_by = WrittenBy::LanguageModel { model: model.name().to_owned() };
+                    return finish(ports, context, reading, written_by, run).await;
+                }
+                None => UNREAD,
+            }
+        }
+        None => "No language model was used",
+    };
+    conclude_quoting(ports, question, context, why, run).await
+}
+
+/// Ends with quotes of the context in place of a reply that could not be read.
+pub async fn conclude_unread(
+    ports: &Ports,
+    question: &Question,
+    context: Context,
+    run: &mut Run,
+) -> Result<Answer, SolveError> {
+    conclude_quoting(ports, question, context, UNREAD, run).await
+}
+
+const UNREAD: &str = "The reply could not be read";
+
+async fn conclude_quoting(
+    ports: &Ports,
+    question: &Question,
+    context: Context,
+    why: &str,
+    run: &mut Run,
+) -> Result<Answer, SolveError> {
+    let reading = quoted(ports, question, &context, run, why).await?.reading;
+    let is_empty = reading.claims.is_empty();
+    let mut answer = finish(ports, context, reading, WrittenBy::Quotation, run).await?;
+    answer.refused = is_empty;
+    Ok(answer)
+}
+
+/// Ends with an answer that the method's own steps have worked out.
+pub async fn conclude_as(
+    ports: &Ports,
+    context: Context,
+    answer: String,
+    rationale: String,
+    run: &mut Run,
+) -> Result<Answer, SolveError> {
+    conclude_read(ports, context, Reading { answer, rationale, ..Reading::default() }, run).await
+}
+
+/// Ends with an answer that a step has read from the context, quotes included.
+pub async fn conclude_read(
+    ports: &Ports,
+    context: Context,
+    reading: Reading,
+    run: &mut Run,
+) -> Result<Answer, SolveError> {
+    let model = ports.models.need(Role::Answer)?.name().to_owned();
+    finish(ports, context, reading, WrittenBy::LanguageModel { model }, run).await
+}
+
+/// Ends without an answer: `missing` says what the base lacks.
+pub async fn refuse(
+    ports: &Ports,
+    context: Context,
+    missing: String,
+    run: &mut Run,
+) -> Result<Answer, SolveError> {
+    let mut answer = conclude_as(ports, context, missing, String::new(), run).await?;
+    answer.refused = true;
+    answer.citations.clear();
+    Ok(answer)
+}
+
+async fn finish(
+    ports: &Ports,
+    context: Context,
+    reading: Reading,
+    written_by: WrittenBy,
+    run: &mut Run,
+) -> Result<Answer, SolveError> {
+    let claims: &[Claim] = &reading.claims;
+    let citations = cite(ports.base.as_ref(), &context, &reading.answer, claims).await?;
+    run.push(Event::Answered { answer: reading.answer.clone() });
+    Ok(Answer {
+        text: reading.answer,
+        rationale: reading.rationale,
+        refused: false,
+        missing: reading.missing,
+        written_by,
+        citations,
+        context,
+        worked: None,
+    })
+}

@@ -1,0 +1,12 @@
+//! Takes a question apart: proposes sub-questions and selects among the candidates that they find.
+
+mod inquire;
+mod list;
+mod propose;
+mod select;
+
+pub(crate) use inquire::inquire;
+pub use list::SubQuestions;
+pub use propose::{Proposals, Proposer, propose};
+pub use propose::{propose_words, shown_context};
+pub use select::{Choice, Selection, Selector, select};

@@ -1,0 +1,192 @@
+//! The same by a model, which sees the schemas with some of their values; what it says is checked against them.
+
+use std::fmt::Write;
+
+use pikerag_knowledge::records::{FieldType, Quantity};
+use pikerag_knowledge::tables::{By, Condition, Frame, Group, Measure, Order, RecordQuery, Test};
+use pikerag_knowledge::{ChatModel, Question, RecordSchema, Role, Schema};
+use pikerag_language::fold::folded;
+use pikerag_prompt::{
+    AskError, Prompt, Reply, Unreadable, ask, object, one_line, quiet_headings, text,
+};
+use pikerag_records::unify::one_name;
+use serde_json::Value as Json;
+
+use crate::run::Run;
+use pikerag_records::inquiry::{Form, Inquiry, Source};
+
+const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/inquire.md"), 600);
+/// Values of a field that are shown.
+const SHOWN: usize = 8;
+/// Characters of one of them.
+const VALUE: usize = 40;
+
+/// Asks a model for the query. `None` where no records can answer the question, or the reply made no sense.
+///
+/// # Errors
+/// The call failed.
+pub(crate) async fn inquire(
+    model: &dyn ChatModel,
+    question: &Question,
+    sources: &[Source<'_>],
+    run: &mut Run,
+) -> Result<Option<Inquiry>, AskError> {
+    let records: Vec<String> = sources.iter().map(shown).collect();
+    let records = quiet_headings(&records.join("\n"));
+    let asked = quiet_headings(question.query());
+    let inputs = [("records", records.as_str()), ("question", asked.as_str())];
+    let said = ask::<Said>(model, &PROMPT, &inputs, &mut run.account).await;
+    let said = run.readable(Role::Decompose, said)?;
+    Ok(said.and_then(|said| fitted(&said.0, sources)))
+}
+
+fn shown(source: &Source<'_>) -> String {
+    let Source { schema, frame, .. } = source;
+    let mut shown = format!("{}: {}\n", schema.name, one_line(&schema.description));
+    for field in &schema.fields {
+        let mut values: Vec<String> = Vec::new();
+        for thing in 0..frame.things.len() {
+            let Some(cell) = frame.cell(thing, &field.name) else { continue };
+            let value: String = cell.value.to_string().chars().take(VALUE).collect();
+            if SHOWN <= values.len() {
+                break;
+            }
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        let values = one_line(&values.join(" | "));
+        let _ = writeln!(shown, "  {} ({}), such as {values}", field.name, field.kind.as_str());
+    }
+    shown
+}
+
+/// A reply as an object; what stands in it is held against the schemas later.
+struct Said(Json);
+
+impl Reply for Said {
+    fn schema() -> Option<Schema> {
+        None
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        object(reply, &["schema"]).map(Self)
+    }
+}
+
+/// The query as far as it makes sense for the schema that it names.
+fn fitted(said: &Json, sources: &[Source<'_>]) -> Option<Inquiry> {
+    let name = text(said, "schema").ok()?;
+    let at = sources.iter().position(|source| source.schema.name == name)?;
+    let Source { schema, frame, .. } = sources.get(at)?;
+    let list = |key: &str| said.get(key).and_then(Json::as_array).cloned().unwrap_or_default();
+    let mut query = RecordQuery::default();
+    for condition in list("conditions") {
+        // A condition that cannot be read makes another question of it.
+        query.conditions.push(condition_of(schema, frame, &condition)?);
+    }
+    for group in list("group").iter().take(RecordQuery::MOST_GROUPS) {
+        let field = schema.field(text(group, "field").ok()?.as_str())?;
+        let by = match field.kind {
+            FieldType::Date => by_of(&text(group, "by").unwrap_or_default()),
+            _ => By::Value,
+        };
+        query.group.push(Group { field: field.name.clone(), by });
+    }
+    let measure = said.get("measure");
+    let what = measure.and_then(|measure| text(measure, "what").ok()).unwrap_or_default();
+    let of = measure.and_then(|measure| text(measure, "field").ok());
+    let field = of.and_then(|name| schema.field(&name).map(|field| field.name.clone()));
+    let mut form = Form::Figures;
+    query.measure = match what.as_str() {
+        "different" => Measure::Different(field?),
+        "sum" => Measure::Sum(field?),
+        "mean" => Measure::Mean(field?),
+        "least" => Measure::Least(field?),
+        "greatest" => Measure::Greatest(field?),
+        "list" => {
+            form = Form::List;
+            Measure::Count
+        }
+        _ => Measure::Count,
+    };
+    query.order = match text(said, "order").unwrap_or_default().as_str() {
+        "greatest" => Order::Greatest,
+        "least" => Order::Least,
+        _ => Order::Key,
+    };
+    let whole =
+        |value: Option<&Json>| value.and_then(Json::as_u64).and_then(|n| usize::try_from(n).ok());
+    query.limit = whole(said.get("limit")).filter(|limit| 0 < *limit);
+    if let Some(ahead) = said.get("ahead").filter(|ahead| ahead.is_object()) {
+        let date = schema.fields.iter().find(|field| field.kind == FieldType::Date)?.name.clone();
+        query.group.clear();
+        (query.order, query.limit) = (Order::Key, None);
+        // Conditions on the days to come are met by nothing.
+        query.conditions.retain(|condition| condition.field != date);
+        let until =
+            text(ahead, "until").ok().filter(|day| pikerag_records::series::day(day).is_some());
+        let by = by_of(&text(ahead, "by").unwrap_or_default());
+        let periods = whole(ahead.get("periods")).unwrap_or(1).max(1);
+        form =
+            Form::Series { date, by: if by == By::Value { By::Year } else { by }, until, periods };
+    }
+    Some(Inquiry { schema: at, query, form, unexplained: Vec::new(), fit: 1 })
+}
+
+fn by_of(name: &str) -> By {
+    match name {
+        "year" => By::Year,
+        "quarter" => By::Quarter,
+        "month" => By::Month,
+        _ => By::Value,
+    }
+}
+
+fn condition_of(schema: &RecordSchema, frame: &Frame, said: &Json) -> Option<Condition> {
+    let field = schema.field(text(said, "field").ok()?.as_str())?;
+    let value = match said.get("value") {
+        Some(Json::String(value)) => value.clone(),
+        Some(Json::Number(value)) => value.to_string(),
+        _ => String::new(),
+    };
+    let is = text(said, "is").unwrap_or_default();
+    let number = || -> Option<Quantity> {
+        let amount = value.trim().parse::<f64>().ok().filter(|amount| amount.is_finite())?;
+        let unit = (0..frame.things.len()).find_map(|thing| {
+            match &frame.cell(thing, &field.name)?.value {
+                pikerag_knowledge::Value::Number(number) => number.unit.clone(),
+                _ => None,
+            }
+        });
+        Some(Quantity { amount, unit })
+    };
+    let day = |end: &str| {
+        let day = match value.len() {
+            4 => format!("{value}{}", if end == "from" { "-01-01" } else { "-12-31" }),
+            7 => format!("{value}{}", if end == "from" { "-01" } else { "-31" }),
+            _ => value.clone(),
+        };
+        (day.len() == 10 && day.starts_with(|c: char| c.is_ascii_digit())).then_some(day)
+    };
+    let test = match (is.as_str(), field.kind) {
+        ("equals", FieldType::Text) => Test::Is(folded(one_name(field, &value))),
+        ("contains", FieldType::Text) => Test::Holds(folded(&value)),
+        ("from", FieldType::Date) => Test::Between { from: Some(day("from")?), to: None },
+        ("to", FieldType::Date) => Test::Between { from: None, to: Some(day("to")?) },
+        ("equals" | "contains", FieldType::Date) => {
+            Test::Between { from: Some(day("from")?), to: Some(day("to")?) }
+        }
+        ("at_least", FieldType::Number) => Test::AtLeast(number()?),
+        ("above", FieldType::Number) => Test::Above(number()?),
+        ("at_most", FieldType::Number) => Test::AtMost(number()?),
+        ("below", FieldType::Number) => Test::Below(number()?),
+        ("true", FieldType::Bool) => Test::IsTrue(true),
+        ("false", FieldType::Bool) => Test::IsTrue(false),
+        _ => return None,
+    };
+    Some(Condition { field: field.name.clone(), test })
+}
+
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_said: Said }

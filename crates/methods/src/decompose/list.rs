@@ -1,0 +1,27 @@
+//! Which sub-questions does a model list, without looking anything up?
+
+use pikerag_knowledge::Schema;
+use pikerag_prompt::{Reply, Unreadable, object, texts};
+use serde_json::json;
+
+use crate::verdict::only;
+
+/// Sub-questions, each once, in the model's order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SubQuestions(pub Vec<String>);
+
+impl Reply for SubQuestions {
+    fn schema() -> Option<Schema> {
+        Some(only("sub_questions", &json!({"type": "array", "items": {"type": "string"}})))
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let mut listed = texts(&object(reply, &["sub_questions"])?, "sub_questions")?;
+        let mut seen = std::collections::HashSet::new();
+        listed.retain(|question| seen.insert(question.to_lowercase()));
+        Ok(Self(listed))
+    }
+}
+
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_sub_questions: SubQuestions }

@@ -1,0 +1,50 @@
+//! What does a person's word rest on? The passages that say the same.
+
+use std::collections::BTreeSet;
+
+use pikerag_knowledge::{Check, ChunkId, Context, Ground, Question};
+use pikerag_language::fold::folded;
+use pikerag_reason::{Claim, cite};
+
+use crate::ports::{Ports, SolveError};
+use crate::retrieval::{RetrievalParams, retrieve};
+
+/// Passages that are looked through.
+const LOOKED_THROUGH: usize = 32;
+/// Passages that are named, at most.
+const GROUNDS: usize = 4;
+
+/// The passages that hold these words in their order, among `context` and what the question finds: what a person's correction
+/// rests on. None where the documents do not say so.
+///
+/// # Errors
+/// The base cannot be read.
+pub async fn find_support(
+    ports: &Ports,
+    question: &Question,
+    context: &[ChunkId],
+    words: &str,
+) -> Result<Vec<Ground>, SolveError> {
+    let params = RetrievalParams { chunks: LOOKED_THROUGH, ..RetrievalParams::auto() };
+    let mut ids = context.to_vec();
+    let asked = format!("{} {words}", question.query());
+    ids.extend(retrieve(ports, &asked, params).await?.iter().map(|candidate| candidate.chunk));
+    let mut seen = BTreeSet::new();
+    ids.retain(|id| seen.insert(*id));
+    let mut context = Context::default();
+    let words_of = |text: &str| format!(" {} ", folded(text));
+    for chunk in ports.base.chunks(&ids).await? {
+        if words_of(&chunk.text).contains(&words_of(words)) {
+            context.add(0, chunk);
+        }
+    }
+    let claims: Vec<Claim> = context
+        .ids()
+        .into_iter()
+        .take(GROUNDS)
+        .map(|chunk| Claim { chunk, quote: words.to_owned() })
+        .collect();
+    let citations = cite(ports.base.as_ref(), &context, words, &claims).await?;
+    let stands = citations.iter().filter(|citation| citation.check == Check::Verified);
+    Ok(stands.map(Ground::from).collect())
+}

@@ -1,0 +1,85 @@
+//! What is read in the end? What the loop chose, chunks of the question beside it, and, where the answer says that it lacks
+//! something, what is found of that (ours).
+
+use crate::context::Rules;
+use pikerag_knowledge::{Answer, Context, Event, Question, StopReason};
+
+use super::{Fallback, Params, candidates, offline};
+use crate::conclude::{conclude_read, conclude_unread};
+use crate::organizing::gathered;
+use crate::ports::{Ports, SolveError};
+use crate::retrieval::answer_step;
+use crate::run::Run;
+use crate::verdict::is_unknown;
+
+/// Fills the context up with chunks of the question itself: no worse than naive RAG, however weak the model. With hop
+/// retrieval as the loop, only a context that stayed empty.
+pub(super) async fn fill_up(
+    ports: &Ports,
+    question: &Question,
+    context: &mut Context,
+    params: Params,
+    run: &mut Run,
+) -> Result<(), SolveError> {
+    if params.fallback == Fallback::Off || (offline(ports) && !context.chunks.is_empty()) {
+        return Ok(());
+    }
+    let found = match context.chunks.is_empty() || was_cut_short(run) {
+        true => candidates::fallback(ports, question, context, params).await?,
+        false => candidates::beside(ports, question, context, params).await?,
+    };
+    if !found.is_empty() {
+        let (candidates, chunks) = gathered(ports, run, found, Rules::all()).await?;
+        for chunk in chunks {
+            context.add(0, chunk);
+        }
+        run.push(Event::Gathered { candidates });
+    }
+    Ok(())
+}
+
+/// Whether the loop ended otherwise than by a verdict of the model or by its limit.
+fn was_cut_short(run: &Run) -> bool {
+    let reason = run.events().rev().find_map(|event| match event {
+        Event::Stopped { reason, .. } => Some(*reason),
+        _ => None,
+    });
+    matches!(
+        reason,
+        Some(StopReason::Unreadable | StopReason::NothingFound | StopReason::NoneHelps)
+    )
+}
+
+/// Line 14, and once more where the answer says what the context lacks (ours): what it lacks is looked up as the
+/// proposals of a round are, and all that is found is read.
+pub(super) async fn read_twice(
+    ports: &Ports,
+    question: &Question,
+    mut context: Context,
+    params: Params,
+    run: &mut Run,
+) -> Result<Answer, SolveError> {
+    let first = answer_step(ports, run, question, &context, "").await?;
+    let Some(first) = first else { return conclude_unread(ports, question, context, run).await };
+    if first.missing.is_empty() {
+        return conclude_read(ports, context, first, run).await;
+    }
+    let hop = context.chunks.iter().map(|held| held.hop).max().unwrap_or(0) + 1;
+    let lacking = run.proposed(hop, first.rationale.clone(), first.missing.clone())?;
+    let found = candidates::lacking(ports, &context, &lacking, params).await?;
+    if found.is_empty() {
+        return conclude_read(ports, context, first, run).await;
+    }
+    let (candidates, chunks) = gathered(ports, run, found, Rules::all()).await?;
+    for chunk in chunks {
+        context.add(hop, chunk);
+    }
+    run.push(Event::Gathered { candidates });
+    match answer_step(ports, run, question, &context, "").await? {
+        Some(second) if !is_unknown(&second.answer) => {
+            conclude_read(ports, context, second, run).await
+        }
+        // What the first passages answered is not thrown away.
+        _ => conclude_read(ports, context, first, run).await,
+    }
+}

@@ -1,0 +1,41 @@
+//! Answers a question in a run that is kept: the steps that methods share, our own methods and those of the papers we
+//! implement, each one plain function that reads like its algorithm. The compared methods live in `baselines`.
+
+pub mod adaptive;
+pub mod candidates;
+pub mod certainty;
+pub mod conclude;
+pub mod context;
+mod conversation;
+pub mod crp_rag;
+pub mod decompose;
+mod fork;
+mod grounds;
+pub mod hop_rag;
+pub mod kar3;
+pub mod naive_rag;
+pub mod organizing;
+pub mod pike;
+mod ports;
+mod quoting;
+pub mod ra_isf;
+mod recall;
+pub mod retrieval;
+mod run;
+pub mod spec;
+mod structuring;
+mod tag_use;
+pub mod tagging;
+pub mod unaided;
+pub mod verdict;
+
+pub use conversation::{Turn, standalone};
+pub use fork::Retrace;
+pub use grounds::find_support;
+pub use ports::{
+    Certainty, LabelledQuestion, Models, Perspective, Portion, Ports, RerankBy, Shares, SolveError,
+    Tables,
+};
+pub use retrieval::{Path, RetrievalParams};
+pub use run::{Clock, Finished, MethodLabel, Run, RunParams};
+pub use tag_use::TagUse;

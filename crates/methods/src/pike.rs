@@ -1,0 +1,399 @@
+//! PIKE: which kind of question is it, and what is the way to answer that kind? The class is told from the question and
+//! from what the base offers; the scheme is made anew when a step comes to nothing (PIKE-RAG §3.2, §3.3, §4.1).
+
+mod classify;
+mod compare;
+mod create;
+mod figures;
+mod params;
+mod predict;
+mod recall;
+mod scheme;
+mod summarize;
+mod things;
+mod why;
+mod wording;
+mod words;
+
+use std::collections::BTreeMap;
+
+use pikerag_knowledge::{
+    Answer, ClassifiedBy, Context, Event, Level, Question, Role, TaskClass, Worked, WrittenBy,
+};
+use tracing::field::Empty;
+use tracing::{Span, instrument};
+
+pub use self::classify::Classifier;
+use self::classify::{Evidence, Verdict, classify};
+pub use self::params::{Params, Unsettled};
+use self::predict::Ahead;
+use self::recall::Recall;
+pub use self::recall::VerifiedUse;
+use self::scheme::steps;
+use self::why::Why;
+use self::wording::Tongue;
+use crate::adaptive;
+use crate::decompose::inquire;
+use crate::ports::{Ports, SolveError};
+use crate::run::{MethodLabel, Run, RunParams};
+use crate::structuring::Collection;
+use pikerag_records::inquiry::{Form, Inquiry, Source};
+
+/// Schemes of one question, at most: each class falls back to a plainer one.
+const ROUNDS: usize = 3;
+
+/// What came of a way of answering.
+enum Outcome {
+    Answered(Answer),
+    /// It came to nothing: why, and which class is tried in its place; none where nothing else can help.
+    Nothing(String, Option<TaskClass>),
+}
+
+/// Answers `question` by the way of its class. Without a model, figures, forecasts, tables of records and quotes are
+/// given as with one; ideas are refused.
+///
+/// # Errors
+/// See [`SolveError`].
+#[instrument(name = "pike", skip_all, fields(question = %question.id, class = Empty))]
+pub async fn solve(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+) -> Result<Answer, SolveError> {
+    let deaf;
+    let ports = match params.verified {
+        VerifiedUse::Used => ports,
+        // As if nobody had ever said anything.
+        VerifiedUse::Ignored => {
+            deaf = Ports { said_until: Some(0), ..ports.clone() };
+            &deaf
+        }
+    };
+    let evidence = Evidence::gather(ports, question).await?;
+    let recall = Recall::of(ports, question, &evidence.found).await?;
+    let tongue = Tongue::of(question.query());
+    let anew = if params.class.is_some() || params.level.is_some() {
+        Some(tongue.say("a class was asked for", "指定了类别"))
+    } else {
+        let costs_nothing =
+            tongue.say("records answer it, and cost no call", "记录即可回答，无需调用模型");
+        evidence.understood().map(|_| costs_nothing)
+    };
+    if let Some(answer) = recall.taken(ports, run, anew).await? {
+        return Ok(answer);
+    }
+    let mut answer = routed(ports, run, question, params, &evidence, &recall).await?;
+    recall.beside(&mut answer);
+    Ok(answer)
+}
+
+/// Answers by the way of the question's class.
+async fn routed(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+    evidence: &Evidence,
+    recall: &Recall,
+) -> Result<Answer, SolveError> {
+    let verdict = verdict(ports, run, question, evidence, params, recall).await?;
+    let tongue = Tongue::of(question.query());
+    let mut because = verdict.reasons.join(tongue.comma());
+    let mut class = run.classified(verdict.class, verdict.by, verdict.reasons)?;
+    let asked = class;
+    for round in 1..=ROUNDS {
+        Span::current().record("class", class.as_str());
+        let steps = steps(ports, tongue, class, evidence);
+        run.push(Event::Planned { round, because, steps });
+        match answered(ports, run, question, params, class, evidence).await? {
+            Outcome::Answered(answer) => return Ok(of_class(answer, class)),
+            Outcome::Nothing(why, Some(next)) if round < ROUNDS => {
+                because = why;
+                class = next;
+            }
+            Outcome::Nothing(why, _) => return Ok(of_class(lacking(run, why), asked)),
+        }
+    }
+    Ok(of_class(lacking(run, String::new()), asked))
+}
+
+/// A class as it is told of a question that is not answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Classed {
+    /// The class.
+    pub class: TaskClass,
+    /// Who told it.
+    pub by: ClassifiedBy,
+    /// Why.
+    pub reasons: Vec<String>,
+    /// Calls that it took.
+    pub calls: usize,
+}
+
+/// Tells the class of a question, and does not answer it.
+///
+/// # Errors
+/// See [`SolveError`].
+pub async fn classed(
+    ports: &Ports,
+    question: &Question,
+    classifier: Classifier,
+) -> Result<Classed, SolveError> {
+    let label = MethodLabel {
+        name: "pike".to_owned(),
+        shown: "pike".to_owned(),
+        parameters: BTreeMap::new(),
+        weights: serde_json::Value::Null,
+    };
+    let mut run = Run::begin(label, question, RunParams::default());
+    let evidence = Evidence::gather(ports, question).await?;
+    let recall = Recall::of(ports, question, &evidence.found).await?;
+    let Verdict { class, by, reasons } =
+        classify(ports, &mut run, question, &evidence, classifier, &recall).await?;
+    Ok(Classed { class, by, reasons, calls: run.account.cost().spent.calls() })
+}
+
+/// The class that was forced, or the one that is told.
+async fn verdict(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    evidence: &Evidence,
+    params: Params,
+    recall: &Recall,
+) -> Result<Verdict, SolveError> {
+    let tongue = Tongue::of(question.query());
+    let by_asker = |class, why: Why| Verdict {
+        class,
+        by: ClassifiedBy::Asker,
+        reasons: vec![why.told(tongue)],
+    };
+    if let Some(class) = params.class {
+        return Ok(by_asker(class, Why::AskerSaysSo));
+    }
+    let only = match params.level {
+        Some(Level::L1) => Some(TaskClass::Factual),
+        Some(Level::L3) => Some(TaskClass::Predictive),
+        Some(Level::L4) => Some(TaskClass::Creative),
+        Some(Level::L2) | None => None,
+    };
+    if let Some(class) = only {
+        return Ok(by_asker(class, Why::LevelIsAskedFor(class.level())));
+    }
+    let told = classify(ports, run, question, evidence, params.classify, recall).await?;
+    // Of the classes of L2, bridging takes any question.
+    Ok(match params.level {
+        Some(level) if told.class.level() != level => {
+            by_asker(TaskClass::Bridging, Why::LevelIsAskedFor(level))
+        }
+        _ => told,
+    })
+}
+
+async fn answered(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+    class: TaskClass,
+    evidence: &Evidence,
+) -> Result<Outcome, SolveError> {
+    let is_read =
+        matches!(class, TaskClass::Factual | TaskClass::Bridging | TaskClass::Comparative);
+    let tongue = Tongue::of(question.query());
+    if is_read && let Some(why) = evidence.lacks(params.coverage) {
+        return Ok(Outcome::Nothing(insufficient(tongue, &why.told(tongue)), None));
+    }
+    match class {
+        TaskClass::Factual => listed_or_read(ports, run, question, params, evidence).await,
+        TaskClass::Bridging => read(ports, run, question, params).await,
+        TaskClass::Comparative => compare::answer(ports, run, question, params, evidence).await,
+        TaskClass::Summarizing => summarize::answer(ports, run, question, params).await,
+        TaskClass::Creative => create::answer(ports, run, question, params).await,
+        TaskClass::Quantitative => {
+            let Some((collection, inquiry)) =
+                understood(ports, run, question, evidence, false).await?
+            else {
+                let why = not_understood(evidence).told(tongue);
+                return Ok(Outcome::Nothing(why, Some(TaskClass::Bridging)));
+            };
+            collection.tell(run);
+            match figures::answer(ports, run, question, collection, &inquiry).await? {
+                Some(answer) => Ok(Outcome::Answered(answer)),
+                None => {
+                    let why = Why::NoRecordTellsIt.told(tongue);
+                    Ok(Outcome::Nothing(why, Some(TaskClass::Bridging)))
+                }
+            }
+        }
+        TaskClass::Predictive => predicted(ports, run, question, evidence).await,
+    }
+}
+
+/// A list that one document gives; what else is asked for is read.
+async fn listed_or_read(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+    evidence: &Evidence,
+) -> Result<Outcome, SolveError> {
+    let listed = evidence.understood().filter(|(_, inquiry)| inquiry.form == Form::List);
+    if let Some((collection, inquiry)) = listed {
+        collection.tell(run);
+        if let Some(answer) = figures::answer(ports, run, question, collection, inquiry).await? {
+            return Ok(Outcome::Answered(answer));
+        }
+    }
+    read(ports, run, question, params).await
+}
+
+async fn read(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+) -> Result<Outcome, SolveError> {
+    let mut answer = adaptive::solve(ports, run, question, params.reading).await?;
+    if params.unsettled == Unsettled::Refused && !answer.refused && !answer.missing.is_empty() {
+        answer.refused = true;
+        let tongue = Tongue::of(question.query());
+        let likeliest = format!("{}: {}", tongue.say("most likely", "最有可能"), answer.text);
+        answer.text = insufficient(tongue, &likeliest);
+    }
+    Ok(Outcome::Answered(answer))
+}
+
+/// That the documents do not tell, and why.
+fn insufficient(tongue: Tongue, why: &str) -> String {
+    format!("{} ({why})", tongue.say("Insufficient information.", "信息不足。"))
+}
+
+async fn predicted(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    evidence: &Evidence,
+) -> Result<Outcome, SolveError> {
+    let tongue = Tongue::of(question.query());
+    let Some((collection, inquiry)) = understood(ports, run, question, evidence, true).await?
+    else {
+        let lacks = match tongue {
+            Tongue::English => {
+                "A forecast needs records with dates of what is asked for, and the base has none that fit. Declare them \
+                 (`[[records]]`, see `pikerag schema propose`) or add a table that lists them."
+            }
+            Tongue::Chinese => {
+                "预测需要带日期的相关记录，而知识库中没有符合的记录。请在设置中声明记录（`[[records]]`，参见 `pikerag schema propose`），\
+                 或加入列出它们的表格。"
+            }
+        };
+        return Ok(Outcome::Nothing(lacks.to_owned(), None));
+    };
+    collection.tell(run);
+    Ok(match predict::answer(ports, run, question, collection, &inquiry).await? {
+        Ahead::Answered(answer) => Outcome::Answered(*answer),
+        Ahead::Lacks(why) => Outcome::Nothing(why, None),
+        Ahead::Happened { last } => {
+            let happened = as_figures(&inquiry);
+            match figures::answer(ports, run, question, collection, &happened).await? {
+                Some(answer) => {
+                    run.push(Event::Noted {
+                        note: format!("The records reach to {last}: what is asked for is counted, not foretold."),
+                    });
+                    Outcome::Answered(of_class(answer, TaskClass::Quantitative))
+                }
+                None => Outcome::Nothing(String::new(), Some(TaskClass::Bridging)),
+            }
+        }
+    })
+}
+
+/// The records and the query that a question is about; by a model where rules leave words unexplained.
+async fn understood<'a>(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    evidence: &'a Evidence,
+    is_ahead: bool,
+) -> Result<Option<(&'a Collection, Inquiry)>, SolveError> {
+    let fits = |inquiry: &Inquiry| {
+        let looks_ahead = matches!(inquiry.form, Form::Series { .. } | Form::Kinds { .. });
+        looks_ahead == is_ahead
+    };
+    if let Some((collection, inquiry)) = evidence.understood() {
+        if fits(inquiry) {
+            return Ok(Some((collection, inquiry.clone())));
+        }
+        if !is_ahead {
+            return Ok(Some((collection, as_figures(inquiry))));
+        }
+    }
+    let Some(model) = ports.models.of(Role::Decompose).filter(|_| !evidence.collections.is_empty())
+    else {
+        return Ok(None);
+    };
+    let sources: Vec<Source<'_>> =
+        evidence.collections.iter().take(4).map(Collection::source).collect();
+    let said = inquire(model, question, &sources, run).await?;
+    let said = said.filter(fits);
+    Ok(said.and_then(|inquiry| Some((evidence.collections.get(inquiry.schema)?, inquiry))))
+}
+
+/// What was to be carried on, counted: what is asked for lies within the records.
+fn as_figures(inquiry: &Inquiry) -> Inquiry {
+    let mut counted = Inquiry { form: Form::Figures, ..inquiry.clone() };
+    if let Form::Series { date, by, until: Some(until), .. } = &inquiry.form {
+        let from = match by {
+            pikerag_knowledge::tables::By::Month => {
+                until.get(..7).map(|month| format!("{month}-01"))
+            }
+            pikerag_knowledge::tables::By::Quarter => until.get(..7).and_then(quarter_start),
+            _ => until.get(..4).map(|year| format!("{year}-01-01")),
+        };
+        let test = pikerag_knowledge::tables::Test::Between { from, to: Some(until.clone()) };
+        counted
+            .query
+            .conditions
+            .push(pikerag_knowledge::tables::Condition { field: date.clone(), test });
+    }
+    counted
+}
+
+/// The first day of the quarter that ends with a month.
+fn quarter_start(month: &str) -> Option<String> {
+    let (year, month) = month.split_once('-')?;
+    let month: u32 = month.parse().ok()?;
+    Some(format!("{year}-{:02}-01", month.saturating_sub(1) / 3 * 3 + 1))
+}
+
+fn not_understood(evidence: &Evidence) -> Why {
+    match evidence.collection() {
+        Some((collection, inquiry)) if !inquiry.unexplained.is_empty() => Why::NoRecordSpeaksOf {
+            schema: collection.schema.name.clone(),
+            words: inquiry.unexplained.clone(),
+        },
+        _ => Why::NoRecordsOfIt,
+    }
+}
+
+/// No answer: what it would take.
+fn lacking(run: &mut Run, why: String) -> Answer {
+    run.push(Event::Answered { answer: why.clone() });
+    Answer {
+        missing: vec![why.clone()],
+        text: why,
+        rationale: String::new(),
+        refused: true,
+        written_by: WrittenBy::Reckoning,
+        citations: Vec::new(),
+        context: Context::default(),
+        worked: None,
+    }
+}
+
+fn of_class(mut answer: Answer, class: TaskClass) -> Answer {
+    answer.worked.get_or_insert_with(|| Box::new(Worked::of(class)));
+    answer
+}

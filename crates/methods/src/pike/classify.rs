@@ -1,0 +1,369 @@
+//! Of which class is a question? Its words say what kind of answer it wants, the base says what there is for it: the same
+//! words are a count where the records reach, a forecast where they do not, and a matter of reading where there are none
+//! (PIKE-RAG §3.2).
+
+use pikerag_knowledge::{ChunkId, ClassifiedBy, Question, Role, Schema, TaskClass, Value};
+use pikerag_language::{is_chinese, query_terms};
+use pikerag_prompt::{Prompt, Reply, Unreadable, object, one_line, quiet_headings, text};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::recall::Recall;
+use super::things::compared;
+use super::why::Why;
+use super::wording::Tongue;
+use super::words;
+use crate::candidates::fetch;
+use crate::ports::{Ports, SolveError};
+use crate::retrieval::{RetrievalParams, retrieve};
+use crate::run::Run;
+use crate::structuring::{Collection, declared, from_tables};
+use crate::verdict::{at_most, shape};
+use pikerag_records::inquiry::{Cues, Form, Inquiry, Source, Wish, by_rules};
+
+const PROMPT: Prompt = Prompt::new(Role::Classify, include_str!("../prompts/classify.md"), 200);
+/// Chunks that are looked at.
+const LOOKED_AT: usize = 8;
+/// The share of a question's terms below which no one chunk holds the answer, as far as that can be told.
+const DIRECT: f64 = 0.5;
+/// The share below which no chunk is about it.
+const NOTHING: f64 = 0.34;
+/// Terms of a question that names more than one thing, if it is no chain in its words.
+const LONG: usize = 8;
+
+/// Who tells the class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Classifier {
+    /// Rules; a model where they are torn between classes.
+    #[default]
+    Auto,
+    /// Rules alone.
+    Rules,
+    /// A model each time, where there is one.
+    Model,
+}
+
+/// What the base offers for a question.
+pub(super) struct Evidence {
+    pub(super) cues: Cues,
+    pub(super) collections: Vec<Collection>,
+    /// What rules make of it.
+    pub(super) inquiry: Option<Inquiry>,
+    /// The first and the last day of the dates that the inquiry is about.
+    days: Option<(String, String)>,
+    /// Things compared, where two are named.
+    pub(super) things: Vec<String>,
+    /// Titles of the chunks that fit best.
+    titles: Vec<String>,
+    /// How many documents they are from.
+    documents: usize,
+    /// Terms of the question.
+    terms: usize,
+    /// The passages that fit best, the best first.
+    pub(super) found: Vec<ChunkId>,
+    /// Whether the question is in Chinese and no passage is, or the other way round: shares of words say nothing then.
+    is_foreign: bool,
+    /// The largest share of the question's terms that one of them holds.
+    direct: f64,
+}
+
+impl Evidence {
+    /// Gathers it, without a model call.
+    ///
+    /// # Errors
+    /// The base cannot be read.
+    pub(super) async fn gather(ports: &Ports, question: &Question) -> Result<Self, SolveError> {
+        let query = question.query();
+        let cues = Cues::of(query);
+        let mut collections = Vec::new();
+        let mut inquiry = None;
+        if cues.wish.is_some() || cues.ahead.is_some() {
+            collections = declared(ports).await?;
+            inquiry = read(&cues, &collections);
+            if inquiry.as_ref().is_none_or(|inquiry| !inquiry.unexplained.is_empty()) {
+                collections.extend(from_tables(ports, query).await?);
+                inquiry = read(&cues, &collections);
+            }
+        }
+        let days = inquiry.as_ref().and_then(|inquiry| days(&collections, inquiry));
+        let params = RetrievalParams { chunks: LOOKED_AT, ..RetrievalParams::auto() };
+        let hits = retrieve(ports, query, params).await?;
+        let chunks = fetch(ports, &hits).await?;
+        let terms = query_terms(query);
+        let direct = chunks.iter().map(|chunk| {
+            let held = query_terms(&format!("{} {}", chunk.full_title(), chunk.text));
+            let shared = terms.iter().filter(|term| held.contains(term)).count();
+            shared as f64 / terms.len().max(1) as f64
+        });
+        let direct = direct.fold(0.0, f64::max);
+        let in_chinese = |text: &str| text.chars().any(is_chinese);
+        let is_foreign = !chunks.is_empty()
+            && chunks.iter().all(|chunk| in_chinese(&chunk.text) != in_chinese(query));
+        let documents: std::collections::BTreeSet<_> =
+            chunks.iter().map(|chunk| chunk.source).collect();
+        Ok(Self {
+            things: compared(query),
+            found: hits.iter().map(|hit| hit.chunk).collect(),
+            titles: chunks.iter().map(pikerag_knowledge::Chunk::full_title).collect(),
+            documents: documents.len(),
+            terms: terms.len(),
+            is_foreign,
+            direct,
+            cues,
+            collections,
+            inquiry,
+            days,
+        })
+    }
+
+    /// The collection that the inquiry is about.
+    pub(super) fn collection(&self) -> Option<(&Collection, &Inquiry)> {
+        let inquiry = self.inquiry.as_ref()?;
+        Some((self.collections.get(inquiry.schema)?, inquiry))
+    }
+
+    /// An inquiry that accounts for all words of the question.
+    pub(super) fn understood(&self) -> Option<(&Collection, &Inquiry)> {
+        self.collection().filter(|(_, inquiry)| inquiry.unexplained.is_empty())
+    }
+
+    /// Why no passage can tell what is asked, by the share of its terms that one has to hold; `None` where one may, or records
+    /// are of it, or words say nothing.
+    pub(super) fn lacks(&self, coverage: f64) -> Option<Why> {
+        let is_told = coverage <= self.direct || self.is_foreign || self.understood().is_some();
+        (!is_told).then_some(Why::TooLittleIsTold { percent: 100.0 * self.direct })
+    }
+
+    /// Whether what is asked for lies within the days of the records.
+    fn has_happened(&self) -> bool {
+        let Some((Form::Series { until: Some(until), .. }, (_, last))) =
+            self.inquiry.as_ref().map(|inquiry| &inquiry.form).zip(self.days.as_ref())
+        else {
+            return false;
+        };
+        until.get(..7) <= last.get(..7)
+    }
+
+    /// For a model: a line each.
+    fn told(&self) -> String {
+        let mut lines = Vec::new();
+        for collection in self.collections.iter().take(4) {
+            let dates = self
+                .inquiry
+                .as_ref()
+                .filter(|inquiry| {
+                    self.collections
+                        .get(inquiry.schema)
+                        .is_some_and(|own| std::ptr::eq(own, collection))
+                })
+                .and(self.days.as_ref())
+                .map_or_else(String::new, |(first, last)| format!(", dated {first} to {last}"));
+            lines.push(format!(
+                "Records: {} things under `{}`{dates}.",
+                collection.unified.frame.things.len(),
+                one_line(&collection.schema.name)
+            ));
+        }
+        if self.collections.is_empty() {
+            lines.push("Records: none that fit.".to_owned());
+        }
+        lines.push(format!(
+            "Passages: the best ones come from {} documents; one of them holds {:.0} % of the question's words.",
+            self.documents,
+            100.0 * self.direct
+        ));
+        let titles: Vec<String> = self.titles.iter().map(|title| one_line(title)).collect();
+        lines.push(format!("Their titles: {}.", titles.join(" | ")));
+        lines.join("\n")
+    }
+}
+
+/// What rules make of a question over these records.
+pub(super) fn read(cues: &Cues, collections: &[Collection]) -> Option<Inquiry> {
+    let sources: Vec<Source<'_>> = collections.iter().map(Collection::source).collect();
+    by_rules(cues, &sources)
+}
+
+fn days(collections: &[Collection], inquiry: &Inquiry) -> Option<(String, String)> {
+    let collection = collections.get(inquiry.schema)?;
+    let date = match &inquiry.form {
+        Form::Series { date, .. } => date.clone(),
+        _ => collection
+            .schema
+            .fields
+            .iter()
+            .find(|field| field.kind == pikerag_knowledge::records::FieldType::Date)?
+            .name
+            .clone(),
+    };
+    let frame = &collection.unified.frame;
+    let told = (0..frame.things.len()).filter_map(|thing| match &frame.cell(thing, &date)?.value {
+        Value::Date(date) => Some(date.clone()),
+        _ => None,
+    });
+    let told: Vec<String> = told.collect();
+    Some((told.iter().min()?.clone(), told.iter().max()?.clone()))
+}
+
+/// A class with its reasons.
+pub(super) struct Verdict {
+    pub(super) class: TaskClass,
+    pub(super) by: ClassifiedBy,
+    pub(super) reasons: Vec<String>,
+}
+
+/// Tells the class of a question.
+///
+/// # Errors
+/// A model call failed.
+pub(super) async fn classify(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    evidence: &Evidence,
+    classifier: Classifier,
+    recall: &Recall,
+) -> Result<Verdict, SolveError> {
+    let (class, why, is_torn) = rules(question.query(), evidence);
+    if classifier == Classifier::Auto
+        && let Some((class, reason)) = recall.class(is_torn)
+    {
+        return Ok(Verdict { class, by: ClassifiedBy::Verified, reasons: vec![reason] });
+    }
+    let asks = match classifier {
+        Classifier::Auto => is_torn,
+        Classifier::Rules => false,
+        Classifier::Model => true,
+    };
+    if asks && ports.models.of(Role::Classify).is_some() {
+        let (offers, asked) = (evidence.told(), quiet_headings(question.query()));
+        let offers = quiet_headings(&offers);
+        let inputs = [("offers", offers.as_str()), ("question", asked.as_str())];
+        if let Some(said) = run.ask::<Said>(ports, &PROMPT, &inputs).await? {
+            let reasons = vec![said.reason, evidence.told()];
+            return Ok(Verdict { class: said.class, by: ClassifiedBy::Model, reasons });
+        }
+    }
+    let tongue = Tongue::of(question.query());
+    let reasons = why.iter().map(|why| why.told(tongue)).collect();
+    Ok(Verdict { class, by: ClassifiedBy::Rules, reasons })
+}
+
+/// The class by rules, why, and whether the rules are torn.
+fn rules(question: &str, evidence: &Evidence) -> (TaskClass, Vec<Why>, bool) {
+    let mut why = Vec::new();
+    let understood = evidence.understood();
+    if words::asks_for_ideas(question) {
+        why.push(Why::AsksForIdeas);
+        // `Which ideas does the report propose?` is read.
+        let is_read = words::asks_for_a_summary(question) || understood.is_some();
+        return (TaskClass::Creative, why, is_read);
+    }
+    let compares = words::compares(question);
+    if 2 <= evidence.things.len() && words::asks_of_two(question) {
+        why.push(Why::AsksOf { things: evidence.things.clone() });
+        return (TaskClass::Comparative, why, false);
+    }
+    if let Some((collection, inquiry)) = understood {
+        let (schema, count) =
+            (collection.schema.name.clone(), collection.unified.frame.things.len());
+        match &inquiry.form {
+            Form::Series { .. } | Form::Kinds { .. } if evidence.has_happened() => {
+                why.push(Why::AsksWhatIsToCome);
+                why.push(Why::RecordsReachIt { schema });
+                return (TaskClass::Quantitative, why, false);
+            }
+            Form::Series { .. } | Form::Kinds { .. } => {
+                why.push(Why::AsksWhatIsToCome);
+                let last = evidence.days.as_ref().map(|(_, last)| last.clone());
+                why.push(Why::CanBeCarriedOn { count, schema, last });
+                return (TaskClass::Predictive, why, false);
+            }
+            Form::List if is_one_list(collection) => {
+                why.push(Why::OneListTells { schema });
+                return (TaskClass::Factual, why, false);
+            }
+            Form::Figures | Form::List => {
+                why.push(match inquiry.form {
+                    Form::List => Why::AsksWhichOnes,
+                    _ => Why::AsksForAFigure,
+                });
+                why.push(Why::HasToBeWorkedOut { count, schema });
+                return (TaskClass::Quantitative, why, false);
+            }
+        }
+    }
+    if words::looks_ahead(question) && evidence.cues.ahead.is_some() {
+        why.push(Why::AsksWhatIsToCome);
+        why.push(Why::NoneCanBeCarriedOn);
+        return (TaskClass::Predictive, why, true);
+    }
+    if words::asks_for_a_summary(question) {
+        why.push(Why::AsksForASummary);
+        return (TaskClass::Summarizing, why, compares);
+    }
+    if compares {
+        why.push(Why::Compares);
+        return (TaskClass::Comparative, why, true);
+    }
+    let is_torn = match evidence.collection() {
+        Some((collection, inquiry)) => {
+            why.push(Why::NothingIsSaidOf {
+                schema: collection.schema.name.clone(),
+                words: inquiry.unexplained.clone(),
+            });
+            true
+        }
+        None => false,
+    };
+    let best = Why::BestPassageHolds { percent: 100.0 * evidence.direct };
+    let is_chain = words::is_chain(question);
+    // Which ones there are, where no passage is about them: they have to be put together.
+    let is_list = matches!(evidence.cues.wish, Some(Wish::List(_)));
+    let is_scattered = is_list && evidence.direct < NOTHING && !evidence.is_foreign;
+    if is_chain || is_scattered || (LONG <= evidence.terms && evidence.direct < DIRECT) {
+        why.push(if is_chain { Why::IsAChain } else { Why::IsScattered });
+        why.push(best);
+        return (TaskClass::Bridging, why, is_torn);
+    }
+    why.push(Why::MayBeTold);
+    why.push(best);
+    (TaskClass::Factual, why, is_torn)
+}
+
+/// Whether one document lists all the records, as a table does.
+fn is_one_list(collection: &Collection) -> bool {
+    let mut records = collection.records.iter();
+    let Some(first) = records.next() else { return false };
+    records.all(|record| record.source == first.source)
+}
+
+/// What a model says of a question.
+struct Said {
+    class: TaskClass,
+    reason: String,
+}
+
+impl Reply for Said {
+    fn schema() -> Option<Schema> {
+        let names: Vec<&str> = TaskClass::ALL.into_iter().map(TaskClass::as_str).collect();
+        Some(shape(
+            "task_class",
+            [("reason", at_most(200)), ("class", json!({"type": "string", "enum": names}))],
+        ))
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let object = object(reply, &["class"])?;
+        let class = text(&object, "class")?.to_lowercase();
+        let class = class.parse().map_err(|_| Unreadable::BadKey {
+            key: "class".to_owned(),
+            expected: "one of the seven kinds".to_owned(),
+        })?;
+        Ok(Self { class, reason: text(&object, "reason").unwrap_or_default() })
+    }
+}
+
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_class: Said }

@@ -1,0 +1,313 @@
+//! How do things compare? What the documents tell of each is aligned by attribute, each cell with its source, and the
+//! verdict is told from that table (PIKE-RAG §3.2, comparative questions).
+
+mod records;
+
+use crate::context::Rules;
+use pikerag_knowledge::worked::{ComparedBy, ComparedCell, Comparison};
+use pikerag_knowledge::{
+    Answer, Chunk, ChunkId, Citation, Context, Event, Question, Role, Schema, TaskClass, Worked,
+    WrittenBy,
+};
+use pikerag_language::fold::folded;
+use pikerag_prompt::{Prompt, Reply, Unreadable, object, passages, quiet_headings, text};
+use pikerag_reason::{Claim, cite, how_to_answer, lacking};
+use serde_json::{Value as Json, json};
+
+use self::records::by_records;
+use super::classify::Evidence;
+use super::wording::Tongue;
+use super::{Outcome, Params};
+use crate::candidates::fetch;
+use crate::organizing::in_order;
+use crate::ports::{Ports, SolveError};
+use crate::quoting::quoted;
+use crate::retrieval::{RetrievalParams, retrieve};
+use crate::run::Run;
+use crate::structuring::declared;
+
+const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("../prompts/compare.md"), 2048);
+/// Chunks for the question, and for each thing.
+const FOUND: usize = 6;
+const FOR_EACH: usize = 4;
+/// Things that are put side by side, at most.
+const THINGS: usize = 6;
+
+/// Compares what the question names.
+///
+/// # Errors
+/// See [`SolveError`].
+pub(super) async fn answer(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+    evidence: &Evidence,
+) -> Result<Outcome, SolveError> {
+    if evidence.things.len() < 2 && ports.models.of(Role::Answer).is_none() {
+        return Ok(nothing("the words of the question name no two things"));
+    }
+    let things: Vec<String> = evidence.things.iter().take(THINGS).cloned().collect();
+    for collection in declared(ports).await? {
+        if let Some(answer) = by_records(ports, run, question, &collection, &things).await? {
+            return Ok(Outcome::Answered(answer));
+        }
+    }
+    let context = gather(ports, run, question, params, &things).await?;
+    if context.chunks.is_empty() {
+        return Ok(nothing("nothing was found of what is compared"));
+    }
+    match ports.models.of(Role::Answer) {
+        Some(_) => by_model(ports, run, question, context).await,
+        None => by_quotes(ports, run, question, &things).await,
+    }
+}
+
+fn nothing(why: &str) -> Outcome {
+    Outcome::Nothing(format!("{why}, so the documents are read"), Some(TaskClass::Bridging))
+}
+
+/// Passages for the question as a whole and for each thing.
+async fn gather(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+    things: &[String],
+) -> Result<Context, SolveError> {
+    let query = question.query();
+    let mut ids: Vec<ChunkId> = Vec::new();
+    let whole = RetrievalParams { chunks: FOUND, ..RetrievalParams::auto() };
+    let each = RetrievalParams { chunks: FOR_EACH, ..RetrievalParams::auto() };
+    let mut lists = vec![retrieve(ports, query, whole).await?];
+    for thing in things {
+        lists.push(retrieve(ports, &format!("{thing} {}", without(query, things)), each).await?);
+    }
+    // In turns, so that no thing is crowded out.
+    let longest = lists.iter().map(Vec::len).max().unwrap_or(0);
+    for place in 0..longest {
+        ids.extend(
+            lists.iter().filter_map(|list| list.get(place)).map(|candidate| candidate.chunk),
+        );
+    }
+    let chunks = ports.base.chunks(&ids).await?;
+    let by_id = |id: &ChunkId| chunks.iter().find(|chunk| chunk.id == *id).cloned();
+    let given: Vec<Chunk> = ids.iter().filter_map(by_id).collect();
+    let organized = in_order(run, given, Rules::within(Some(params.compared)));
+    let mut context = Context::default();
+    organized.kept.into_iter().for_each(|chunk| context.add(1, chunk));
+    Ok(context)
+}
+
+/// The question without the names of the things.
+fn without(query: &str, things: &[String]) -> String {
+    things.iter().fold(query.to_owned(), |rest, thing| rest.replace(thing.as_str(), " "))
+}
+
+/// A table that a model filled in, each cell held against the documents.
+async fn by_model(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    context: Context,
+) -> Result<Outcome, SolveError> {
+    let shown = passages(context.chunks.iter().map(|held| &held.chunk));
+    let (asked, form) = (quiet_headings(&question.text), how_to_answer(question));
+    let inputs =
+        [("form", form.as_ref()), ("context", shown.as_str()), ("question", asked.as_str())];
+    let Some(said) = run.ask::<Said>(ports, &PROMPT, &inputs).await? else {
+        return Ok(nothing("the table could not be read"));
+    };
+    let chunk_of = |passage: usize| {
+        let held = passage.checked_sub(1).and_then(|at| context.chunks.get(at));
+        held.or_else(|| context.chunks.first()).map(|held| held.chunk.id)
+    };
+    let cells = || said.rows.iter().flat_map(|row| row.cells.iter().flatten());
+    let claims: Vec<Claim> = cells()
+        .filter(|cell| !cell.quote.is_empty())
+        .filter_map(|cell| {
+            Some(Claim { chunk: chunk_of(cell.passage)?, quote: cell.quote.clone() })
+        })
+        .collect();
+    let citations = cite(ports.base.as_ref(), &context, &said.answer, &claims).await?;
+    let rows = said.rows.iter().map(|row| ComparedBy {
+        attribute: row.attribute.clone(),
+        cells: row
+            .cells
+            .iter()
+            .map(|cell| {
+                let cell = cell.as_ref()?;
+                let citation = number_of(&citations, &cell.quote);
+                Some(ComparedCell { text: cell.text.clone(), citation })
+            })
+            .collect(),
+    });
+    let mut worked = Worked::of(TaskClass::Comparative);
+    worked.comparison = Some(Comparison { things: said.things.clone(), rows: rows.collect() });
+    run.push(Event::Answered { answer: said.answer.clone() });
+    let model = ports.models.need(Role::Answer)?.name().to_owned();
+    Ok(Outcome::Answered(Answer {
+        text: said.answer,
+        rationale: said.rationale,
+        refused: false,
+        missing: said.lacking.into_iter().collect(),
+        written_by: WrittenBy::LanguageModel { model },
+        citations,
+        context,
+        worked: Some(Box::new(worked)),
+    }))
+}
+
+/// The citation of a quote, white space aside.
+pub(super) fn number_of(citations: &[Citation], quote: &str) -> Option<usize> {
+    let bare = |text: &str| text.split_whitespace().collect::<String>();
+    let wanted = bare(quote);
+    let found =
+        citations.iter().find(|citation| !wanted.is_empty() && bare(&citation.quote) == wanted);
+    found.map(|citation| citation.number)
+}
+
+struct Said {
+    things: Vec<String>,
+    rows: Vec<SaidRow>,
+    answer: String,
+    rationale: String,
+    lacking: Option<String>,
+}
+
+struct SaidRow {
+    attribute: String,
+    cells: Vec<Option<SaidCell>>,
+}
+
+struct SaidCell {
+    text: String,
+    passage: usize,
+    quote: String,
+}
+
+impl Reply for Said {
+    fn schema() -> Option<Schema> {
+        let words = |most: usize| json!({"type": "string", "maxLength": most});
+        let cell = json!({
+            "type": ["object", "null"],
+            "properties": {"text": words(300), "passage": {"type": "integer"}, "quote": words(400)},
+            "required": ["text", "passage", "quote"],
+            "additionalProperties": false
+        });
+        let row = json!({
+            "type": "object",
+            "properties": {"attribute": words(80), "cells": {"type": "array", "items": cell, "maxItems": THINGS}},
+            "required": ["attribute", "cells"],
+            "additionalProperties": false
+        });
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "things": {"type": "array", "items": words(100), "maxItems": THINGS},
+                "rows": {"type": "array", "items": row, "maxItems": 8},
+                "rationale": words(800),
+                "answer": {"type": "string"},
+                "lacking": {"type": ["string", "null"]}
+            },
+            "required": ["things", "rows", "rationale", "answer", "lacking"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "comparison".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let object = object(reply, &["answer"])?;
+        let list = |of: &Json, key: &str| {
+            of.get(key).and_then(Json::as_array).cloned().unwrap_or_default()
+        };
+        let things: Vec<String> = list(&object, "things")
+            .iter()
+            .filter_map(|thing| thing.as_str().map(str::to_owned))
+            .take(THINGS)
+            .collect();
+        let cell = |cell: &Json| {
+            let text = text(cell, "text").ok().filter(|text| !text.is_empty())?;
+            let passage = cell.get("passage").and_then(Json::as_u64).unwrap_or(0);
+            let quote = pikerag_prompt::text(cell, "quote").unwrap_or_default();
+            Some(SaidCell { text, passage: usize::try_from(passage).unwrap_or(0), quote })
+        };
+        let rows = list(&object, "rows").into_iter().filter_map(|row| {
+            let mut cells: Vec<Option<SaidCell>> =
+                list(&row, "cells").iter().take(things.len()).map(cell).collect();
+            cells.resize_with(things.len(), || None);
+            Some(SaidRow { attribute: text(&row, "attribute").ok()?, cells })
+        });
+        Ok(Self {
+            rows: rows.collect(),
+            things: things.clone(),
+            answer: text(&object, "answer")?,
+            rationale: text(&object, "rationale").unwrap_or_default(),
+            lacking: lacking(&object),
+        })
+    }
+}
+
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_comparison: Said }
+
+/// Without a model: what stands about each, and no verdict.
+async fn by_quotes(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    things: &[String],
+) -> Result<Outcome, SolveError> {
+    let mut comparison = Comparison { things: things.to_vec(), rows: Vec::new() };
+    let mut row = ComparedBy { attribute: without(question.query(), things), cells: Vec::new() };
+    row.attribute = row.attribute.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (mut all, mut claims) = (Context::default(), Vec::new());
+    for thing in things {
+        let about = format!("{thing} {}", row.attribute);
+        let params = RetrievalParams { chunks: FOR_EACH, ..RetrievalParams::auto() };
+        let found = retrieve(ports, &about, params).await?;
+        let mut context = Context::default();
+        for chunk in fetch(ports, &found).await? {
+            // Of a thing that nothing names nothing is quoted.
+            let said = folded(&format!("{} {}", chunk.full_title(), chunk.text));
+            if format!(" {said} ").contains(&format!(" {} ", folded(thing))) {
+                context.add(1, chunk.clone());
+            }
+        }
+        let reading =
+            quoted(ports, &question.reworded(about), &context, run, "No language model was used")
+                .await?;
+        let quote = reading.reading.claims.into_iter().next();
+        row.cells.push(
+            quote.as_ref().map(|claim| ComparedCell { text: claim.quote.clone(), citation: None }),
+        );
+        claims.extend(quote);
+        context.chunks.into_iter().for_each(|held| all.add(held.hop, held.chunk));
+    }
+    if row.cells.iter().flatten().count() < 2 {
+        return Ok(nothing("the documents tell of fewer than two of the things"));
+    }
+    let citations = cite(ports.base.as_ref(), &all, "", &claims).await?;
+    for cell in row.cells.iter_mut().flatten() {
+        cell.citation = number_of(&citations, &cell.text);
+    }
+    comparison.rows.push(row);
+    let mut worked = Worked::of(TaskClass::Comparative);
+    worked.comparison = Some(comparison);
+    let tongue = Tongue::of(question.query());
+    let text = tongue.say(
+        "What the documents tell of each stands side by side; the verdict takes a language model.",
+        "以下并列文档对各项的说法；结论需要语言模型给出。",
+    );
+    run.push(Event::Answered { answer: text.to_owned() });
+    Ok(Outcome::Answered(Answer {
+        text: text.to_owned(),
+        rationale: String::new(),
+        refused: false,
+        missing: Vec::new(),
+        written_by: WrittenBy::Quotation,
+        citations,
+        context: all,
+        worked: Some(Box::new(worked)),
+    }))
+}

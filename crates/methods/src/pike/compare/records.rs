@@ -1,0 +1,193 @@
+//! How do things compare by their records? A number, a date or a sameness decides; no model has a hand in it.
+
+use pikerag_knowledge::records::FieldType;
+use pikerag_knowledge::worked::{ComparedBy, ComparedCell, Comparison, Coverage, Figure, Figures};
+use pikerag_knowledge::{Answer, Question, RecordSchema, TaskClass, Value, Worked};
+use pikerag_language::fold::folded;
+use pikerag_language::lexicon::concepts;
+
+use super::without;
+use crate::pike::figures::{Places, name, reckoned};
+use crate::pike::wording::Tongue;
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
+use crate::structuring::Collection;
+use pikerag_language::pattern;
+
+/// Which way the verdict looks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Least,
+    Greatest,
+    Same,
+}
+
+pattern!(EARLY, r"\b(?:earlier|first|before|sooner|older)\b|更早|较早|先|在前|更老");
+pattern!(
+    LATE,
+    r"\b(?:later|last|after|more recent(?:ly)?|newer|younger)\b|更晚|较晚|在后|更新|更近"
+);
+pattern!(
+    MORE,
+    r"\b(?:more|most|larger|higher|longer|heavier|greater|bigger|taller|faster|costlier)\b|更(?:多|大|高|长|重|贵|久|快)"
+);
+pattern!(
+    LESS,
+    r"\b(?:fewer|less|smaller|lower|shorter|lighter|cheaper|slower)\b|更(?:少|小|低|短|轻|便宜|慢)"
+);
+pattern!(SAME, r"\bsame\b|相同|一样|一致");
+
+/// A table of records, where all things have one; the verdict where a number, a date or a sameness decides it.
+pub(super) async fn by_records(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    collection: &Collection,
+    things: &[String],
+) -> Result<Option<Answer>, SolveError> {
+    let places: Option<Vec<usize>> =
+        things.iter().map(|thing| thing_of(collection, thing)).collect();
+    let Some(places) = places.filter(|places| 2 <= places.len()) else { return Ok(None) };
+    let rest = without(question.query(), things);
+    let Some((field, way)) = deciding(&collection.schema, &rest) else { return Ok(None) };
+    collection.tell(run);
+    let frame = &collection.unified.frame;
+    let mut at = Places::new(collection);
+    let rows: Vec<Figure> = places
+        .iter()
+        .map(|thing| Figure {
+            key: vec![name(collection, *thing)],
+            value: match frame.cell(*thing, &field).map(|cell| &cell.value) {
+                Some(Value::Number(number)) => Some(number.amount),
+                _ => None,
+            },
+            unit: None,
+            things: vec![
+                frame
+                    .cell(*thing, &field)
+                    .and_then(|cell| at.of_record(cell.record))
+                    .into_iter()
+                    .collect(),
+            ],
+        })
+        .collect();
+    let shown: Vec<Option<String>> = places
+        .iter()
+        .map(|thing| frame.cell(*thing, &field).map(|cell| cell.value.to_string()))
+        .collect();
+    let Some(verdict) = verdict(collection, &places, &field, way) else { return Ok(None) };
+    let cells = shown.iter().zip(&rows).map(|(shown, row)| {
+        let first = row.things.first().and_then(|records| records.first());
+        Some(ComparedCell { text: shown.clone()?, citation: first.map(|place| place + 1) })
+    });
+    let comparison = Comparison {
+        things: places.iter().map(|thing| name(collection, *thing)).collect(),
+        rows: vec![ComparedBy { attribute: field.clone(), cells: cells.collect() }],
+    };
+    let tongue = Tongue::of(question.query());
+    let text = match (way, verdict.as_slice()) {
+        (Way::Same, []) => tongue.say("No", "否").to_owned(),
+        (Way::Same, _) => tongue.say("Yes", "是").to_owned(),
+        (_, names) => names.join(tongue.comma()),
+    };
+    let rationale = match tongue {
+        Tongue::English => {
+            format!("Told from `{field}` of the records under `{}`.", collection.schema.name)
+        }
+        Tongue::Chinese => format!("依据记录类型 `{}` 的 `{field}`。", collection.schema.name),
+    };
+    let mut worked = Worked::of(TaskClass::Comparative);
+    worked.figures = Some(Figures {
+        schema: collection.schema.name.clone(),
+        is_declared: collection.is_declared,
+        query: pikerag_knowledge::RecordQuery::default(),
+        rows,
+        records: at.records,
+        coverage: Coverage { matched: places.len(), ..collection.coverage.clone() },
+    });
+    worked.comparison = Some(comparison);
+    reckoned(ports, run, text, rationale, worked).await.map(Some)
+}
+
+/// The thing that bears a name, if exactly one does.
+fn thing_of(collection: &Collection, thing: &str) -> Option<usize> {
+    let wanted = folded(thing);
+    let frame = &collection.unified.frame;
+    let bears = |place: &usize| {
+        let mut fields = collection.schema.key.iter();
+        fields.any(|field| frame.cell(*place, field).is_some_and(|cell| cell.folded == wanted))
+    };
+    let mut found = (0..frame.things.len()).filter(bears);
+    let first = found.next()?;
+    found.next().is_none().then_some(first)
+}
+
+/// The field that decides, and which way.
+fn deciding(schema: &RecordSchema, rest: &str) -> Option<(String, Way)> {
+    let asked = concepts(rest);
+    let fit = |name: &str| concepts(name).intersection(&asked).count();
+    let of_kind = |kind: FieldType| {
+        let fields: Vec<_> = schema.fields.iter().filter(|field| field.kind == kind).collect();
+        let named =
+            fields.iter().filter(|field| 0 < fit(&field.name)).max_by_key(|field| fit(&field.name));
+        let only = || fields.first().filter(|_| fields.len() == 1);
+        named.or_else(only).map(|field| field.name.clone())
+    };
+    if SAME.is_match(rest) {
+        let text = schema
+            .fields
+            .iter()
+            .filter(|field| !schema.key.contains(&field.name) && 0 < fit(&field.name));
+        return text
+            .max_by_key(|field| fit(&field.name))
+            .map(|field| (field.name.clone(), Way::Same));
+    }
+    let ways = [
+        (&*EARLY, FieldType::Date, Way::Least),
+        (&*LATE, FieldType::Date, Way::Greatest),
+        (&*MORE, FieldType::Number, Way::Greatest),
+        (&*LESS, FieldType::Number, Way::Least),
+    ];
+    let mut ways = ways.into_iter().filter(|(pattern, ..)| pattern.is_match(rest));
+    ways.find_map(|(_, kind, way)| Some((of_kind(kind)?, way)))
+}
+
+/// The names of those that it is; all of them where they are the same. `None` where a value is missing, or values cannot be
+/// compared.
+fn verdict(
+    collection: &Collection,
+    places: &[usize],
+    field: &str,
+    way: Way,
+) -> Option<Vec<String>> {
+    let frame = &collection.unified.frame;
+    let values: Option<Vec<&Value>> =
+        places.iter().map(|place| frame.cell(*place, field).map(|cell| &cell.value)).collect();
+    let values = values?;
+    let named = |place: &usize| name(collection, *place);
+    if way == Way::Same {
+        let is_same = values
+            .windows(2)
+            .all(|pair| matches!(pair, [a, b] if folded(&a.to_string()) == folded(&b.to_string())));
+        return Some(if is_same { places.iter().map(named).collect() } else { Vec::new() });
+    }
+    let order = |a: &Value, b: &Value| match (a, b) {
+        (Value::Number(a), Value::Number(b)) if a.unit == b.unit => {
+            Some(a.amount.total_cmp(&b.amount))
+        }
+        // A year is neither before nor after a day in it.
+        (Value::Date(a), Value::Date(b)) if a.len() == b.len() => Some(a.cmp(b)),
+        _ => None,
+    };
+    let mut best: Vec<usize> = vec![0];
+    for at in 1..values.len() {
+        let ordering = order(values.get(at)?, values.get(*best.first()?)?)?;
+        let ordering = if way == Way::Least { ordering } else { ordering.reverse() };
+        match ordering {
+            std::cmp::Ordering::Less => best = vec![at],
+            std::cmp::Ordering::Equal => best.push(at),
+            std::cmp::Ordering::Greater => {}
+        }
+    }
+    Some(best.iter().filter_map(|at| places.get(*at)).map(named).collect())
+}

@@ -1,0 +1,283 @@
+//! What does one agent come to? It looks up what its perspective needs, thinks, and later judges what the others thought.
+
+use std::sync::Arc;
+
+use crate::context::Rules;
+use pikerag_knowledge::worked::Gap;
+use pikerag_knowledge::{ChatModel, Chunk, Event, Question, Role, Schema};
+use pikerag_prompt::{
+    Prompt, Reply, Unreadable, ask_sample, object, one_line, passages, quiet_headings, text,
+};
+use pikerag_reason::Claim;
+use serde_json::{Value as Json, json};
+
+use super::{Params, said};
+use crate::organizing::gathered;
+use crate::ports::{Perspective, Ports, SolveError};
+use crate::retrieval::{RetrievalParams, retrieve};
+use crate::run::Run;
+
+const THINK: Prompt =
+    Prompt::new(Role::Reason, include_str!("../../prompts/ideas.md"), 1200).at(0.7);
+const JUDGE: Prompt = Prompt::new(Role::Grade, include_str!("../../prompts/critique.md"), 900);
+/// Chunks that an agent finds.
+const FOUND: usize = 8;
+/// Ideas of one agent.
+const IDEAS: usize = 3;
+
+/// Who looks through whose eyes, with which models.
+pub(super) struct Agent<'a> {
+    /// Its place.
+    pub(super) at: usize,
+    pub(super) perspective: &'a Perspective,
+    pub(super) thinks: Arc<dyn ChatModel>,
+    /// None where no model judges.
+    pub(super) judges: Option<Arc<dyn ChatModel>>,
+}
+
+/// An idea of one agent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Thought {
+    /// The perspective, by its place.
+    pub(super) perspective: usize,
+    pub(super) title: String,
+    pub(super) text: String,
+    pub(super) evidence: Vec<Claim>,
+    pub(super) gap: Option<Gap>,
+    /// What the agent has read.
+    pub(super) chunks: Vec<Chunk>,
+}
+
+/// What an agent says of another one's idea.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Judgement {
+    /// The idea, by its place.
+    pub(super) thought: usize,
+    /// From 1 to 5.
+    pub(super) score: f64,
+    /// What speaks against it; may be empty.
+    pub(super) against: String,
+    /// Who says so.
+    pub(super) perspective: usize,
+}
+
+/// Another seed draws other ideas; agents never share a draw.
+fn sample(params: Params, at: usize) -> u32 {
+    params.seed.wrapping_mul(16).wrapping_add(at as u32)
+}
+
+/// Looks things up, and thinks.
+///
+/// # Errors
+/// See [`SolveError`].
+pub(super) async fn think(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+    agent: &Agent<'_>,
+) -> Result<Vec<Thought>, SolveError> {
+    let (at, perspective, model) = (agent.at, agent.perspective, agent.thinks.as_ref());
+    let query = format!("{} {} {}", question.query(), perspective.name, perspective.about);
+    run.push(Event::Asked { depth: 1, question: query.trim().to_owned() });
+    let params_of = RetrievalParams { chunks: FOUND, ..RetrievalParams::auto() };
+    let found = retrieve(ports, &query, params_of).await?;
+    let rules = Rules::within(Some(params.agent_tokens));
+    let (candidates, kept) = gathered(ports, run, found, rules).await?;
+    run.push(Event::Gathered { candidates });
+    let shown = match passages(&kept) {
+        empty if empty.is_empty() => "(no passages were found)".to_owned(),
+        shown => shown,
+    };
+    let asked = quiet_headings(&question.text);
+    let (name, about) = (
+        quiet_headings(&one_line(&perspective.name)),
+        quiet_headings(&one_line(&perspective.about)),
+    );
+    let inputs = [
+        ("name", name.as_str()),
+        ("about", about.as_str()),
+        ("context", shown.as_str()),
+        ("question", asked.as_str()),
+    ];
+    let said =
+        ask_sample::<Ideas>(model, &THINK, &inputs, sample(params, at), &mut run.account).await;
+    let said = run.readable(Role::Reason, said)?;
+    let mut thoughts = Vec::new();
+    for idea in said.map(|said| said.0).unwrap_or_default() {
+        let evidence = idea.evidence.into_iter().filter_map(|(passage, quote)| {
+            let chunk = passage.checked_sub(1).and_then(|at| kept.get(at));
+            let chunk = chunk.or_else(|| kept.first())?;
+            Some(Claim { chunk: chunk.id, quote })
+        });
+        let evidence = evidence.collect();
+        run.push(Event::Thought {
+            step: thoughts.len() + 1,
+            text: format!("{}: {}", perspective.name, idea.title),
+        });
+        let (title, text, gap) = (idea.title, idea.text, idea.gap);
+        thoughts.push(Thought {
+            perspective: at,
+            title,
+            text,
+            evidence,
+            gap,
+            chunks: kept.clone(),
+        });
+    }
+    Ok(thoughts)
+}
+
+/// Judges the ideas of the others.
+///
+/// # Errors
+/// See [`SolveError`].
+pub(super) async fn judge(
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+    agent: &Agent<'_>,
+    thoughts: &[Thought],
+) -> Result<Vec<Judgement>, SolveError> {
+    let (at, perspective) = (agent.at, agent.perspective);
+    let others: Vec<(usize, &Thought)> =
+        thoughts.iter().enumerate().filter(|(_, thought)| thought.perspective != at).collect();
+    let Some(model) = agent.judges.as_deref().filter(|_| !others.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let lines: Vec<String> = others
+        .iter()
+        .enumerate()
+        .map(|(place, (_, thought))| {
+            format!("{}. {}: {}", place + 1, one_line(&thought.title), one_line(&thought.text))
+        })
+        .collect();
+    let (ideas, asked) = (quiet_headings(&lines.join("\n")), quiet_headings(&question.text));
+    let (name, about) = (
+        quiet_headings(&one_line(&perspective.name)),
+        quiet_headings(&one_line(&perspective.about)),
+    );
+    let inputs = [
+        ("name", name.as_str()),
+        ("about", about.as_str()),
+        ("ideas", ideas.as_str()),
+        ("question", asked.as_str()),
+    ];
+    let said =
+        ask_sample::<Critique>(model, &JUDGE, &inputs, sample(params, at), &mut run.account).await;
+    let said = run.readable(Role::Grade, said)?;
+    let judged = said.map(|said| said.0).unwrap_or_default().into_iter().filter_map(
+        |(idea, score, against)| {
+            let (thought, _) = others.get(idea.checked_sub(1)?)?;
+            Some(Judgement { thought: *thought, score, against, perspective: at })
+        },
+    );
+    Ok(judged.collect())
+}
+
+struct Ideas(Vec<SaidIdea>);
+
+struct SaidIdea {
+    title: String,
+    text: String,
+    evidence: Vec<(usize, String)>,
+    gap: Option<Gap>,
+}
+
+impl Reply for Ideas {
+    fn schema() -> Option<Schema> {
+        let words = |most: usize| json!({"type": "string", "maxLength": most});
+        let quote = json!({
+            "type": "object",
+            "properties": {"passage": {"type": "integer"}, "quote": words(300)},
+            "required": ["passage", "quote"],
+            "additionalProperties": false
+        });
+        let idea = json!({
+            "type": "object",
+            "properties": {
+                "title": words(100),
+                "idea": words(600),
+                "evidence": {"type": "array", "items": quote, "maxItems": 3},
+                "missing": words(200),
+                "next_step": words(200)
+            },
+            "required": ["title", "idea", "evidence", "missing", "next_step"],
+            "additionalProperties": false
+        });
+        let schema = json!({
+            "type": "object",
+            "properties": {"ideas": {"type": "array", "items": idea, "maxItems": IDEAS}},
+            "required": ["ideas"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "ideas".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let object = object(reply, &["ideas"])?;
+        let list = object.get("ideas").and_then(Json::as_array).cloned().unwrap_or_default();
+        let quote = |quote: &Json| {
+            let passage = quote.get("passage").and_then(Json::as_u64).unwrap_or(0);
+            let words = text(quote, "quote").ok().filter(|words| !words.is_empty())?;
+            Some((usize::try_from(passage).unwrap_or(0), words))
+        };
+        let idea = |one: &Json| {
+            let said = |key: &str| said(one, key);
+            let body = said("idea").or_else(|| said("text"))?;
+            let gap = said("missing")
+                .map(|missing| Gap { missing, next_step: said("next_step").unwrap_or_default() });
+            let evidence =
+                one.get("evidence").and_then(Json::as_array).cloned().unwrap_or_default();
+            Some(SaidIdea {
+                title: said("title").unwrap_or_else(|| body.chars().take(60).collect()),
+                text: body,
+                evidence: evidence.iter().filter_map(quote).collect(),
+                gap,
+            })
+        };
+        Ok(Self(list.iter().filter_map(idea).take(IDEAS).collect()))
+    }
+}
+
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_ideas: Ideas }
+
+/// Idea from 1, score from 1 to 5, what speaks against it.
+struct Critique(Vec<(usize, f64, String)>);
+
+impl Reply for Critique {
+    fn schema() -> Option<Schema> {
+        let one = json!({
+            "type": "object",
+            "properties": {
+                "idea": {"type": "integer"},
+                "score": {"type": "integer", "minimum": 1, "maximum": 5},
+                "against": {"type": "string", "maxLength": 240}
+            },
+            "required": ["idea", "score", "against"],
+            "additionalProperties": false
+        });
+        let schema = json!({
+            "type": "object",
+            "properties": {"judgements": {"type": "array", "items": one, "maxItems": 48}},
+            "required": ["judgements"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "critique".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let object = object(reply, &["judgements"])?;
+        let list = object.get("judgements").and_then(Json::as_array).cloned().unwrap_or_default();
+        let one = |one: &Json| {
+            let idea = usize::try_from(one.get("idea")?.as_u64()?).ok()?;
+            let score = one.get("score").and_then(Json::as_f64).unwrap_or(3.0).clamp(1.0, 5.0);
+            Some((idea, score, said(one, "against").unwrap_or_default()))
+        };
+        Ok(Self(list.iter().filter_map(one).collect()))
+    }
+}
+
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_critique: Critique }

@@ -1,0 +1,289 @@
+//! How are things counted, summed, ranked and listed? By an engine, over all records of a kind; each figure names the
+//! records that it rests on (PIKE-RAG §3.2, quantitative questions).
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+
+use pikerag_knowledge::tables::{Measure, Order, RecordQuery, Table, TableRow};
+use pikerag_knowledge::worked::{Coverage, Figure, Figures, RecordPlace};
+use pikerag_knowledge::{
+    Answer, Check, Chunk, ChunkId, Citation, Context, Event, Question, TaskClass, Value, Worked,
+    WrittenBy,
+};
+
+use super::wording::{self, Tongue};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
+use crate::structuring::Collection;
+use pikerag_records::inquiry::{Form, Inquiry};
+
+/// Records that are cited with their words; all of them stand among the figures.
+const CITED: usize = 40;
+/// Groups, or things, that an answer tells in words.
+const TOLD: usize = 200;
+/// Groups that the trace tells.
+const TRACED: usize = 12;
+
+/// Works a query out and tells the trace.
+///
+/// # Errors
+/// There is no engine, or the query makes no sense for the records.
+pub(super) fn tabulate(
+    ports: &Ports,
+    run: &mut Run,
+    collection: &Collection,
+    query: &RecordQuery,
+) -> Result<Table, SolveError> {
+    let engine = ports.tables.engine.as_ref().ok_or(SolveError::NoEngine)?;
+    let table = engine.tabulate(&collection.unified.frame, query)?;
+    let rows = table.rows.iter().take(TRACED).map(|row| {
+        let value = wording::amount(row.value, row.unit.as_deref());
+        let key = row.key.join(", ");
+        if key.is_empty() { value } else { format!("{key}: {value}") }
+    });
+    run.push(Event::Tabulated {
+        query: query.clone(),
+        matched: table.matched,
+        rows: rows.collect(),
+    });
+    Ok(table)
+}
+
+/// The figures of a table, with the places of their records.
+pub(super) fn figures(collection: &Collection, query: &RecordQuery, table: &Table) -> Figures {
+    let mut places = Places::new(collection);
+    let rows = table.rows.iter().map(|row| Figure {
+        key: row.key.clone(),
+        value: Some(row.value),
+        unit: row.unit.clone(),
+        things: decisive(collection, query, row).map(|thing| places.of_thing(thing)).collect(),
+    });
+    let rows = rows.collect();
+    Figures {
+        schema: collection.schema.name.clone(),
+        is_declared: collection.is_declared,
+        query: query.clone(),
+        rows,
+        records: places.records,
+        coverage: covered(collection, table),
+    }
+}
+
+/// The things that a figure rests on: of the greatest and the least those that are it.
+fn decisive<'a>(
+    collection: &'a Collection,
+    query: &'a RecordQuery,
+    row: &'a TableRow,
+) -> impl Iterator<Item = usize> + 'a {
+    let frame = &collection.unified.frame;
+    let is_one = move |thing: &usize| match &query.measure {
+        Measure::Greatest(field) | Measure::Least(field) => {
+            let value = frame.cell(*thing, field).map(|cell| &cell.value);
+            matches!(value, Some(Value::Number(number)) if number.amount.total_cmp(&row.value).is_eq())
+        }
+        _ => true,
+    };
+    row.things.iter().copied().filter(is_one)
+}
+
+pub(super) fn covered(collection: &Collection, table: &Table) -> Coverage {
+    Coverage {
+        matched: table.matched,
+        undecided: table.undecided,
+        unmeasured: table.unmeasured,
+        ..collection.coverage.clone()
+    }
+}
+
+/// Records in the order in which figures first name them.
+pub(super) struct Places<'a> {
+    collection: &'a Collection,
+    known: HashMap<usize, usize>,
+    pub(super) records: Vec<RecordPlace>,
+}
+
+impl<'a> Places<'a> {
+    pub(super) fn new(collection: &'a Collection) -> Self {
+        Self { collection, known: HashMap::new(), records: Vec::new() }
+    }
+
+    /// The record that says something, by its place among [`Places::records`].
+    pub(super) fn of_record(&mut self, at: usize) -> Option<usize> {
+        let record = self.collection.records.get(at)?;
+        let next = self.records.len();
+        let place = *self.known.entry(at).or_insert(next);
+        if place == next {
+            self.records.push(RecordPlace {
+                id: record.id,
+                chunk: record.chunk,
+                uri: record.uri.clone(),
+                page: record.page,
+                span: record.span,
+            });
+        }
+        Some(place)
+    }
+
+    /// The records of a thing, by their places among [`Places::records`].
+    pub(super) fn of_thing(&mut self, thing: usize) -> Vec<usize> {
+        let Some(thing) = self.collection.unified.frame.things.get(thing) else {
+            return Vec::new();
+        };
+        thing.records.iter().filter_map(|at| self.of_record(*at)).collect()
+    }
+}
+
+/// Answers with figures, or with the things themselves. `None` where no thing tells anything of what is asked.
+///
+/// # Errors
+/// See [`tabulate`].
+pub(super) async fn answer(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    collection: &Collection,
+    inquiry: &Inquiry,
+) -> Result<Option<Answer>, SolveError> {
+    let tongue = Tongue::of(question.query());
+    let is_list = inquiry.form == Form::List;
+    let table = tabulate(ports, run, collection, &inquiry.query)?;
+    if table.rows.is_empty() || (is_list && table.matched == 0) {
+        return Ok(None);
+    }
+    let figures = figures(collection, &inquiry.query, &table);
+    let text = match is_list {
+        true => listed(tongue, collection, &table),
+        false => told(tongue, &inquiry.query, &table),
+    };
+    let rationale = [
+        wording::query(tongue, &collection.schema.name, &inquiry.query, is_list),
+        wording::coverage(tongue, &figures.coverage),
+    ];
+    let rationale = rationale.join(tongue.say(" ", ""));
+    let mut worked = Worked::of(TaskClass::Quantitative);
+    worked.figures = Some(figures);
+    reckoned(ports, run, text, rationale, worked).await.map(Some)
+}
+
+/// The things by name.
+fn listed(tongue: Tongue, collection: &Collection, table: &Table) -> String {
+    let things = table.rows.first().map(|row| row.things.as_slice()).unwrap_or_default();
+    let names: Vec<String> =
+        things.iter().take(TOLD).map(|thing| name(collection, *thing)).collect();
+    more(tongue, &names, things.len())
+}
+
+/// What a thing is called: its key, or the first thing that is said of it.
+pub(super) fn name(collection: &Collection, thing: usize) -> String {
+    let frame = &collection.unified.frame;
+    let cell = |field: &String| frame.cell(thing, field).map(|cell| cell.value.to_string());
+    let key: Vec<String> = collection.schema.key.iter().filter_map(cell).collect();
+    let first = || collection.schema.fields.iter().find_map(|field| cell(&field.name));
+    if key.is_empty() { first().unwrap_or_default() } else { key.join(" ") }
+}
+
+fn more(tongue: Tongue, told: &[String], all: usize) -> String {
+    let left = all.saturating_sub(told.len());
+    let mut shown = told.join(tongue.comma());
+    if 0 < left {
+        let _ = match tongue {
+            Tongue::English => write!(shown, "; and {left} more"),
+            Tongue::Chinese => write!(shown, "；另有 {left} 项"),
+        };
+    }
+    shown
+}
+
+fn told(tongue: Tongue, query: &RecordQuery, table: &Table) -> String {
+    let row = |key: &[String], value: f64, unit: Option<&str>, ranked: bool| {
+        let value = wording::amount(value, unit);
+        let unknown = tongue.say("not told", "未说明");
+        let named = |part: &String| if part.is_empty() { unknown.to_owned() } else { part.clone() };
+        let key: Vec<String> = key.iter().map(named).collect();
+        let key = key.join(tongue.say(", ", "，"));
+        match (key.is_empty(), ranked, tongue) {
+            (true, ..) => value,
+            (false, true, Tongue::English) => format!("{key} ({value})"),
+            (false, true, Tongue::Chinese) => format!("{key}（{value}）"),
+            (false, false, Tongue::English) => format!("{key}: {value}"),
+            (false, false, Tongue::Chinese) => format!("{key}：{value}"),
+        }
+    };
+    let is_ranked = query.order != Order::Key && query.limit.is_some();
+    let rows: Vec<String> = table
+        .rows
+        .iter()
+        .take(TOLD)
+        .map(|held| row(&held.key, held.value, held.unit.as_deref(), is_ranked))
+        .collect();
+    more(tongue, &rows, table.rows.len())
+}
+
+/// An answer that was worked out: its records are cited, the first ones with their words.
+///
+/// # Errors
+/// The base cannot be read.
+pub(super) async fn reckoned(
+    ports: &Ports,
+    run: &mut Run,
+    text: String,
+    rationale: String,
+    worked: Worked,
+) -> Result<Answer, SolveError> {
+    let places = worked.figures.as_ref().map(|figures| figures.records.as_slice());
+    let (context, citations) = cited(ports, places.unwrap_or_default()).await?;
+    run.push(Event::Answered { answer: text.clone() });
+    Ok(Answer {
+        text,
+        rationale,
+        refused: false,
+        missing: Vec::new(),
+        written_by: WrittenBy::Reckoning,
+        citations,
+        context,
+        worked: Some(Box::new(worked)),
+    })
+}
+
+/// Citations of records, with the chunks that hold them.
+async fn cited(
+    ports: &Ports,
+    places: &[RecordPlace],
+) -> Result<(Context, Vec<Citation>), SolveError> {
+    let places = places.get(..places.len().min(CITED)).unwrap_or(places);
+    let mut ids: Vec<ChunkId> = Vec::new();
+    for place in places {
+        if !ids.contains(&place.chunk) {
+            ids.push(place.chunk);
+        }
+    }
+    let chunks: BTreeMap<ChunkId, Chunk> =
+        ports.base.chunks(&ids).await?.into_iter().map(|chunk| (chunk.id, chunk)).collect();
+    let mut context = Context::default();
+    for id in &ids {
+        if let Some(chunk) = chunks.get(id) {
+            context.add(1, chunk.clone());
+        }
+    }
+    let mut citations = Vec::new();
+    for place in places {
+        let Some(chunk) = chunks.get(&place.chunk) else { continue };
+        let start = place.span.start.checked_sub(chunk.span.start);
+        let end = place.span.end.checked_sub(chunk.span.start);
+        let quote = start.zip(end).and_then(|(start, end)| chunk.text.get(start..end));
+        let boxes = chunk.boxes.iter().filter_map(|line| line.within(place.span)).collect();
+        citations.push(Citation {
+            number: citations.len() + 1,
+            chunk: place.chunk,
+            uri: place.uri.clone(),
+            title: chunk.full_title(),
+            page: place.page,
+            span: place.span,
+            boxes,
+            quote: quote.unwrap_or_default().to_owned(),
+            check: if quote.is_some() { Check::Verified } else { Check::NotFound },
+        });
+    }
+    pikerag_reason::verify(ports.base.as_ref(), &context, &mut citations).await?;
+    Ok((context, citations))
+}

@@ -1,0 +1,128 @@
+//! Which kind comes next? By how often each came, with the uncertainty of a share.
+
+use pikerag_knowledge::tables::{By, Group, Measure, Order, RecordQuery};
+use pikerag_knowledge::worked::Outcome;
+use pikerag_knowledge::{TaskClass, Worked};
+
+use super::Ahead;
+use crate::pike::figures::{covered, figures, reckoned, tabulate};
+use crate::pike::wording::{self, Tongue, number};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
+use crate::structuring::Collection;
+
+/// Kinds that an answer tells.
+const KINDS: usize = 5;
+/// Cases that kinds are told from, at least.
+const CASES: usize = 5;
+/// Of the standard normal distribution, for an interval of 80 %.
+const Z: f64 = 1.2816;
+
+/// Which values of a field may come next: by how often each came.
+pub(super) async fn kinds(
+    ports: &Ports,
+    run: &mut Run,
+    tongue: Tongue,
+    collection: &Collection,
+    query: &RecordQuery,
+    field: &str,
+    date: Option<&str>,
+) -> Result<Ahead, SolveError> {
+    let group = vec![Group { field: field.to_owned(), by: By::Value }];
+    let query = RecordQuery {
+        group,
+        measure: Measure::Count,
+        order: Order::Greatest,
+        limit: None,
+        ..query.clone()
+    };
+    let table = tabulate(ports, run, collection, &query)?;
+    let named: Vec<_> =
+        table.rows.iter().filter(|row| row.key.iter().any(|key| !key.is_empty())).collect();
+    let all: usize = named.iter().map(|row| row.things.len()).sum();
+    if all < CASES {
+        return Ok(Ahead::Lacks(match tongue {
+            Tongue::English => format!(
+                "What comes next is told from {CASES} cases at least; the records tell of {all}."
+            ),
+            Tongue::Chinese => {
+                format!("判断下一次至少需要 {CASES} 个案例，现有记录只有 {all} 个。")
+            }
+        }));
+    }
+    // The later half of those that have a day.
+    let mut dated: Vec<(String, usize)> = named
+        .iter()
+        .flat_map(|row| &row.things)
+        .filter_map(|thing| {
+            let cell = collection.unified.frame.cell(*thing, date?)?;
+            Some((cell.value.to_string(), *thing))
+        })
+        .collect();
+    dated.sort();
+    let later: Vec<usize> = dated.iter().skip(dated.len() / 2).map(|(_, thing)| *thing).collect();
+    let earlier: Vec<usize> = dated.iter().take(dated.len() / 2).map(|(_, thing)| *thing).collect();
+    let outlook: Vec<Outcome> = named
+        .iter()
+        .map(|row| {
+            let of = |half: &[usize]| {
+                let count = half.iter().filter(|thing| row.things.contains(thing)).count();
+                if half.is_empty() { 0.0 } else { count as f64 / half.len() as f64 }
+            };
+            let (low, high) = wilson(row.things.len(), all);
+            Outcome {
+                kind: row.key.join(", "),
+                share: row.things.len() as f64 / all as f64,
+                low,
+                high,
+                count: row.things.len(),
+                trend: of(&later) - of(&earlier),
+            }
+        })
+        .collect();
+    let percent = |share: f64| number((100.0 * share).round());
+    let text = outlook.iter().take(KINDS).map(|outcome| {
+        let (share, low, high) =
+            (percent(outcome.share), percent(outcome.low), percent(outcome.high));
+        match tongue {
+            Tongue::English => {
+                format!("{} ({share} %, 80 % interval {low} to {high} %)", outcome.kind)
+            }
+            Tongue::Chinese => format!("{}（{share}%，80% 区间 {low}% 至 {high}%）", outcome.kind),
+        }
+    });
+    let text = text.collect::<Vec<_>>().join(tongue.comma());
+    let mut own = figures(collection, &query, &table);
+    own.coverage = covered(collection, &table);
+    let trend = outlook.first().map_or(0.0, |outcome| outcome.trend);
+    let rationale = [
+        wording::query(tongue, &collection.schema.name, &query, false),
+        match tongue {
+            Tongue::English => format!(
+                "The shares are those of {all} cases; the interval is Wilson's. The first kind's share in the later half of \
+                 them is {} points {} than in the earlier half. It assumes that the cases to come are like those recorded.",
+                percent(trend.abs()),
+                if trend < 0.0 { "lower" } else { "higher" }
+            ),
+            Tongue::Chinese => format!(
+                "份额取自 {all} 个案例，区间按 Wilson 方法。第一种在后半段案例中的份额比前半段{}{} 个百分点。此判断假定今后的案例与已记录的相似。",
+                if trend < 0.0 { "低 " } else { "高 " },
+                percent(trend.abs())
+            ),
+        },
+        wording::coverage(tongue, &own.coverage),
+    ];
+    let mut worked = Worked::of(TaskClass::Predictive);
+    (worked.figures, worked.outlook) = (Some(own), outlook);
+    let answer = reckoned(ports, run, text, rationale.join(tongue.say(" ", "")), worked).await?;
+    Ok(Ahead::Answered(Box::new(answer)))
+}
+
+/// The interval of a share, after Wilson (1927).
+fn wilson(count: usize, all: usize) -> (f64, f64) {
+    let (n, share) = (all as f64, count as f64 / all as f64);
+    let middle = share + Z * Z / (2.0 * n);
+    let spread = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
+    let scale = 1.0 + Z * Z / n;
+    (((middle - spread) / scale).max(0.0), ((middle + spread) / scale).min(1.0))
+}

@@ -1,0 +1,247 @@
+//! What did people say of this very question? Their answer is taken while the documents have nothing new to say; else the
+//! question is answered anew, and both are told (PIKE-RAG §4.1).
+
+use std::collections::BTreeMap;
+
+use pikerag_knowledge::{
+    Agreement, Answer, Check, Chunk, ChunkId, Citation, Context, Event, KeptVerified, Question,
+    Recalled, TaskClass, Verified, Worked, WrittenBy,
+};
+use pikerag_language::fold::folded;
+use serde::{Deserialize, Serialize};
+
+use super::wording::Tongue;
+use crate::ports::{Ports, SolveError};
+use crate::recall::{alike, is_same, numbers, said, shared_terms};
+use crate::run::Run;
+
+/// Two answers say the same where they share so much of their terms (Dice) and all of their numbers.
+const SAME: f64 = 0.6;
+
+/// What becomes of verified answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VerifiedUse {
+    /// One to the same question is taken or told beside; one to a question much like it lends its class.
+    #[default]
+    Used,
+    /// Nobody looks at them.
+    Ignored,
+}
+
+/// What is known of the question from people.
+pub(super) struct Recall {
+    /// The language of the question.
+    tongue: Tongue,
+    /// The latest that was said of it.
+    latest: Option<(KeptVerified, usize)>,
+    /// The class of a right answer to a question much like it.
+    class_of_like: Option<(TaskClass, String)>,
+}
+
+impl Recall {
+    /// Looks it up, without a model call. `found`: the passages that fit the question best today.
+    pub(super) async fn of(
+        ports: &Ports,
+        question: &Question,
+        found: &[ChunkId],
+    ) -> Result<Self, SolveError> {
+        let query = question.query();
+        let said = said(ports).await?;
+        let like = said.iter().filter(|kept| kept.verified.holds().is_some() && !kept.is_stale());
+        let like = like.filter_map(|kept| {
+            let share = alike(query, &kept.verified.question)?;
+            Some((share, kept.verified.class?, kept.verified.question.clone()))
+        });
+        let like = like.max_by(|a, b| a.0.total_cmp(&b.0));
+        let latest = said.into_iter().find(|kept| is_same(query, &kept.verified.question));
+        let latest = match latest {
+            Some(kept) => {
+                let newer = ports.base.newer(kept.verified.id, found).await?.len();
+                Some((kept, newer))
+            }
+            None => None,
+        };
+        let tongue = Tongue::of(query);
+        Ok(Self {
+            tongue,
+            latest,
+            class_of_like: like.map(|(_, class, question)| (class, question)),
+        })
+    }
+
+    /// The class that a person has accepted: of this question while its passages are what they were, or of one like it
+    /// where the rules are torn.
+    pub(super) fn class(&self, is_torn: bool) -> Option<(TaskClass, String)> {
+        if let Some((kept, 0)) = &self.latest
+            && let Verified { class: Some(class), by: who, .. } = &kept.verified
+            && kept.verified.holds().is_some()
+            && !kept.is_stale()
+        {
+            let reason = match self.tongue {
+                Tongue::English => {
+                    format!("{who} has verified an answer to it as such a question")
+                }
+                Tongue::Chinese => format!("{who} 核实过对它的回答，当时即属此类"),
+            };
+            return Some((*class, reason));
+        }
+        let (class, question) = self.class_of_like.as_ref().filter(|_| is_torn)?;
+        let reason = match self.tongue {
+            Tongue::English => format!("so is `{question}`, whose answer was verified"),
+            Tongue::Chinese => format!("与已核实的 `{question}` 同类"),
+        };
+        Some((*class, reason))
+    }
+
+    /// The verified answer, where it can be taken: nothing asks for another (`anew`), the question was read and not reckoned
+    /// (a sum may have changed with a record far from the best passages), what it rests on stands, and no passage about it
+    /// is new. What was said is told in the trace either way.
+    pub(super) async fn taken(
+        &self,
+        ports: &Ports,
+        run: &mut Run,
+        anew: Option<&str>,
+    ) -> Result<Option<Answer>, SolveError> {
+        let Some((kept, newer)) = &self.latest else { return Ok(None) };
+        let verified = &kept.verified;
+        let is_read =
+            matches!(verified.class, None | Some(TaskClass::Factual | TaskClass::Bridging));
+        let why_not = if verified.holds().is_none() {
+            self.tongue.say("that answer was rejected", "那个回答已被否定").to_owned()
+        } else if kept.is_stale() {
+            let changed = kept.changed.join(self.tongue.say(", ", "、"));
+            match self.tongue {
+                Tongue::English => format!("what it rests on has changed: {changed}"),
+                Tongue::Chinese => format!("它所依据的内容已改变：{changed}"),
+            }
+        } else if 0 < *newer {
+            match self.tongue {
+                Tongue::English => format!("{newer} of the best passages are new since"),
+                Tongue::Chinese => format!("最相符的段落中有 {newer} 个是此后新增的"),
+            }
+        } else if !is_read {
+            let say = "it was worked out, and is worked out anew";
+            self.tongue.say(say, "它是计算得出的，现重新计算").to_owned()
+        } else {
+            anew.unwrap_or_default().to_owned()
+        };
+        let is_taken = why_not.is_empty();
+        run.push(Event::Recalled {
+            verified: verified.id,
+            question: verified.question.clone(),
+            by: verified.by.clone(),
+            because: match is_taken {
+                true => {
+                    let nothing_new = "the documents have nothing new to say: it is the answer";
+                    self.tongue.say(nothing_new, "文档没有新的内容：以此作答").to_owned()
+                }
+                false => format!("{}{why_not}", self.tongue.say("answered anew: ", "重新作答：")),
+            },
+        });
+        match verified.holds().filter(|_| is_taken) {
+            Some(text) => Ok(Some(self.answer(ports, run, kept, text).await?)),
+            None => Ok(None),
+        }
+    }
+
+    async fn answer(
+        &self,
+        ports: &Ports,
+        run: &mut Run,
+        kept: &KeptVerified,
+        text: &str,
+    ) -> Result<Answer, SolveError> {
+        let verified = &kept.verified;
+        let (context, citations) = grounds(ports, verified).await?;
+        run.push(Event::Answered { answer: text.to_owned() });
+        let recalled = Recalled { kept: kept.clone(), newer: 0, agreement: Agreement::Taken };
+        let class = verified.class.unwrap_or(TaskClass::Factual);
+        let worked = Worked { recalled: Some(recalled), ..Worked::of(class) };
+        Ok(Answer {
+            text: text.to_owned(),
+            rationale: verified.note.clone(),
+            refused: false,
+            missing: Vec::new(),
+            written_by: WrittenBy::Person { name: verified.by.clone() },
+            citations,
+            context,
+            worked: Some(Box::new(worked)),
+        })
+    }
+
+    /// Says beside an answer of today what was said before.
+    pub(super) fn beside(self, answer: &mut Answer) {
+        let (Some((kept, newer)), Some(worked)) = (self.latest, &mut answer.worked) else { return };
+        let verified = &kept.verified;
+        let agreement = match verified.holds() {
+            Some(right) if says_the_same(&answer.text, right) => Agreement::Same,
+            None if says_the_same(&answer.text, &verified.given) => Agreement::Rejected,
+            _ => Agreement::Other,
+        };
+        worked.recalled = Some(Recalled { kept, newer, agreement });
+    }
+}
+
+/// What a verified answer rests on, as passages and citations.
+async fn grounds(
+    ports: &Ports,
+    verified: &Verified,
+) -> Result<(Context, Vec<Citation>), SolveError> {
+    let ids: Vec<ChunkId> = verified.grounds.iter().map(|ground| ground.chunk).collect();
+    let held = ports.base.chunks(&ids).await?;
+    let by_id: BTreeMap<ChunkId, &Chunk> = held.iter().map(|chunk| (chunk.id, chunk)).collect();
+    let mut context = Context::default();
+    let mut citations = Vec::new();
+    for ground in &verified.grounds {
+        let Some(chunk) = by_id.get(&ground.chunk) else { continue };
+        context.add(0, (*chunk).clone());
+        citations.push(Citation {
+            number: citations.len() + 1,
+            chunk: ground.chunk,
+            uri: chunk.uri.clone(),
+            title: ground.title.clone(),
+            page: ground.page,
+            span: ground.span,
+            boxes: Vec::new(),
+            quote: ground.quote.clone(),
+            check: Check::Verified,
+        });
+    }
+    Ok((context, citations))
+}
+
+/// Whether two answers say the same, in other words perhaps: they list as many things, and one is a part of the other, or most
+/// of their terms and all of their numbers are the same.
+fn says_the_same(one: &str, other: &str) -> bool {
+    let listed = |text: &str| text.trim().matches([';', '；', '、', '\n']).count();
+    if listed(one) != listed(other) {
+        return false;
+    }
+    let (a, b) = (format!(" {} ", folded(one)), format!(" {} ", folded(other)));
+    if a.trim().is_empty() || b.trim().is_empty() {
+        return a == b;
+    }
+    a.contains(&b)
+        || b.contains(&a)
+        || (SAME <= shared_terms(one, other) && numbers(one) == numbers(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::says_the_same;
+
+    #[test]
+    fn answers_say_the_same_in_other_words_but_not_with_other_numbers() {
+        assert!(says_the_same("Iris Brandt.", "It is Iris Brandt"));
+        assert!(says_the_same("校准由伊丽丝完成。", "校准由伊丽丝完成"));
+        assert!(!says_the_same(
+            "There were 45 approvals in 2016.",
+            "There were 46 approvals in 2016."
+        ));
+        assert!(says_the_same("45", "There were 45 approvals in 2016."));
+        assert!(!says_the_same("R-1; R-2", "R-1; R-2; R-9"));
+        assert!(!says_the_same("4", "14"));
+        assert!(!says_the_same("", "Iris"));
+    }
+}

@@ -1,0 +1,379 @@
+//! What does much text say in few words? The documents that the question names, or all passages that fit; each part is told
+//! by itself, and then all of them (PIKE-RAG §3.2, summarizing questions; §5.3.1).
+
+mod overview;
+mod scope;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::context::{LeftOut, Organized, Rules, organize, tokens_of};
+use pikerag_knowledge::{
+    Answer, Chunk, Context, Event, Question, Role, Schema, SourceId, TaskClass, Worked, WrittenBy,
+};
+use pikerag_language::{query_terms, sentences};
+use pikerag_prompt::{Prompt, Reply, Unreadable, numbered_passages, object, quiet_headings, text};
+use pikerag_reason::{Claim, cite, how_to_answer};
+use serde_json::{Value as Json, json};
+
+use self::overview::{Overview, borne_out, overviews};
+use self::scope::scope;
+use super::compare::number_of;
+use super::wording::Tongue;
+use super::{Outcome, Params};
+use crate::organizing::{in_order, told_in_trace};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
+
+const PART: Prompt = Prompt::new(Role::Summarize, include_str!("../prompts/summary_part.md"), 1024);
+const WHOLE: Prompt = Prompt::new(Role::Answer, include_str!("../prompts/summary_whole.md"), 2048);
+/// Tokens of passages in one call.
+const BATCH: u64 = 1500;
+/// Points of a part, and sentences that are quoted without a model.
+const POINTS: usize = 6;
+
+/// Summarizes what the question names.
+///
+/// # Errors
+/// See [`SolveError`].
+pub(super) async fn answer(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+) -> Result<Outcome, SolveError> {
+    let (given, order) = scope(ports, run, question.query()).await?;
+    if given.is_empty() {
+        return Ok(Outcome::Nothing("nothing was found to summarize".to_owned(), None));
+    }
+    let tokens = params.summarized.get();
+    let rules = Rules { tokens: Some(tokens), order, ..Rules::default() };
+    let has_models =
+        [Role::Summarize, Role::Answer].iter().all(|role| ports.models.of(*role).is_some());
+    if !has_models {
+        let organized = in_order(run, given, rules);
+        return by_quotes(ports, run, question, organized).await;
+    }
+    let scope = by_room(ports, run, given, rules, tokens).await?;
+    by_model(ports, run, question, scope).await
+}
+
+/// What is read: passages, and what stands for those that have no room.
+struct Scope {
+    passages: Organized,
+    overviews: Vec<Overview>,
+    /// Passages that the overviews stand for.
+    stood_for: usize,
+}
+
+/// All passages where there is room for them; else a quarter of the room is for what was said of the others.
+async fn by_room(
+    ports: &Ports,
+    run: &mut Run,
+    given: Vec<Chunk>,
+    rules: Rules,
+    tokens: u32,
+) -> Result<Scope, SolveError> {
+    let narrow = organize(given.clone(), Rules { tokens: Some(tokens - tokens / 4), ..rules });
+    let all = organize(given.clone(), rules);
+    let has_room = all.left_out.iter().all(|(_, why)| *why != LeftOut::NoRoom);
+    let (overviews, stood_for) = match has_room {
+        true => (Vec::new(), 0),
+        false => overviews(ports, &given, &narrow, u64::from(tokens / 4)).await?,
+    };
+    let passages = if overviews.is_empty() { all } else { narrow };
+    told_in_trace(run, given.len(), &passages);
+    Ok(Scope { passages, overviews, stood_for })
+}
+
+/// Chunks that one call reads, with their numbers from 1 on.
+fn batches(chunks: &[Chunk]) -> Vec<Vec<(usize, &Chunk)>> {
+    let mut batches: Vec<Vec<(usize, &Chunk)>> = Vec::new();
+    let mut room = 0;
+    for numbered in (1..).zip(chunks) {
+        let tokens = tokens_of(numbered.1);
+        match batches.last_mut().filter(|_| tokens <= room) {
+            Some(batch) => batch.push(numbered),
+            None => {
+                batches.push(vec![numbered]);
+                room = BATCH;
+            }
+        }
+        room = room.saturating_sub(tokens);
+    }
+    batches
+}
+
+/// Points of each part, all parts at once; then the summary of the points.
+async fn by_model(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    scope: Scope,
+) -> Result<Outcome, SolveError> {
+    let asked = quiet_headings(&question.text);
+    let Scope { passages, overviews, .. } = &scope;
+    let read: Vec<Chunk> =
+        passages.kept.iter().chain(overviews.iter().map(|told| &told.shown)).cloned().collect();
+    let batches = batches(&read);
+    let shown: Vec<String> =
+        batches.iter().map(|batch| numbered_passages(batch.iter().copied())).collect();
+    let inputs: Vec<_> = shown
+        .iter()
+        .map(|shown| (vec![("context", shown.as_str()), ("question", asked.as_str())], 0))
+        .collect();
+    let replies: Vec<Option<Points>> = run.ask_each(ports, &PART, &inputs).await?;
+    let unread = replies.iter().filter(|part| part.is_none()).count();
+    if 0 < unread {
+        run.push(Event::Noted {
+            note: format!("{unread} of {} parts could not be told.", replies.len()),
+        });
+    }
+    let points: Vec<Point> = replies.into_iter().flatten().flat_map(|part| part.0).collect();
+    if points.is_empty() {
+        return Ok(Outcome::Nothing(
+            "no part of what was found could be told".to_owned(),
+            Some(TaskClass::Bridging),
+        ));
+    }
+    let lines: Vec<String> = points
+        .iter()
+        .enumerate()
+        .map(|(at, point)| format!("{}. {}", at + 1, pikerag_prompt::one_line(&point.text)))
+        .collect();
+    let (lines, form) = (quiet_headings(&lines.join("\n")), how_to_answer(question));
+    let inputs =
+        [("form", form.as_ref()), ("points", lines.as_str()), ("question", asked.as_str())];
+    let said = run.ask::<Whole>(ports, &WHOLE, &inputs).await?;
+    let (text, used) = match said {
+        Some(said) => (said.answer, said.points),
+        // The points themselves are a summary.
+        None => (
+            points.iter().map(|point| point.text.as_str()).collect::<Vec<_>>().join(" "),
+            Vec::new(),
+        ),
+    };
+    let is_used = |at: usize| used.is_empty() || used.contains(&(at + 1));
+    let mut context = Context::default();
+    passages.kept.iter().for_each(|chunk| context.add(1, chunk.clone()));
+    let mut claims: Vec<Claim> = Vec::new();
+    for (_, point) in points.iter().enumerate().filter(|(at, _)| is_used(*at)) {
+        let Some(at) = point.passage.checked_sub(1) else { continue };
+        if let Some(chunk) = passages.kept.get(at).filter(|_| !point.quote.is_empty()) {
+            claims.push(Claim { chunk: chunk.id, quote: point.quote.clone() });
+        }
+        let Some(overview) = at.checked_sub(passages.kept.len()) else { continue };
+        let Some(overview) = overviews.get(overview) else { continue };
+        if let Some((chunk, claim)) = borne_out(ports, overview, &point.text).await? {
+            context.add(1, chunk);
+            claims.push(claim);
+        }
+    }
+    let citations = cite(ports.base.as_ref(), &context, &text, &claims).await?;
+    run.push(Event::Answered { answer: text.clone() });
+    let model = ports.models.need(Role::Answer)?.name().to_owned();
+    Ok(Outcome::Answered(Answer {
+        text,
+        rationale: covered(Tongue::of(question.query()), passages, scope.stood_for),
+        refused: false,
+        missing: Vec::new(),
+        written_by: WrittenBy::LanguageModel { model },
+        citations,
+        context,
+        worked: Some(Box::new(Worked::of(TaskClass::Summarizing))),
+    }))
+}
+
+/// How much was read, and of how many passages no more than a summary.
+fn covered(tongue: Tongue, organized: &Organized, stood_for: usize) -> String {
+    let documents: BTreeSet<SourceId> = organized.kept.iter().map(|chunk| chunk.source).collect();
+    let (kept, documents) = (organized.kept.len(), documents.len());
+    let left = organized.left_out.len() - stood_for.min(organized.left_out.len());
+    let is_english = tongue == Tongue::English;
+    let read = match tongue {
+        Tongue::English => format!("Read: {kept} passages of {documents} documents"),
+        Tongue::Chinese => format!("已读 {documents} 份文档的 {kept} 段"),
+    };
+    let summaries = match tongue {
+        Tongue::English => format!("of {stood_for} more their summaries"),
+        Tongue::Chinese => format!("另有 {stood_for} 段只读了摘要"),
+    };
+    let unread = match tongue {
+        Tongue::English => format!("{left} more were left out ({})", why(organized, stood_for)),
+        Tongue::Chinese => format!("另有 {left} 段未读"),
+    };
+    let parts = [(1, read), (stood_for, summaries), (left, unread)];
+    let parts = parts.into_iter().filter(|(count, _)| 0 < *count).map(|(_, part)| part);
+    let said = parts.collect::<Vec<_>>().join(if is_english { "; " } else { "，" });
+    said + if is_english { "." } else { "。" }
+}
+
+/// Why passages were left out of which not even a summary was read.
+fn why(organized: &Organized, stood_for: usize) -> String {
+    let no_room = LeftOut::NoRoom.as_str();
+    let reasons = organized.reasons().into_iter().map(|(why, count)| match why == no_room {
+        true => (why, count - stood_for.min(count)),
+        false => (why, count),
+    });
+    let told = reasons.filter(|(_, count)| 0 < *count).map(|(why, count)| format!("{count} {why}"));
+    told.collect::<Vec<_>>().join(", ")
+}
+
+/// Without a model: the sentences that stand for the others, in reading order.
+async fn by_quotes(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    organized: Organized,
+) -> Result<Outcome, SolveError> {
+    let claims = central(&organized.kept);
+    if claims.is_empty() {
+        return Ok(Outcome::Nothing("what was found holds no sentences".to_owned(), None));
+    }
+    let mut context = Context::default();
+    organized.kept.iter().for_each(|chunk| context.add(1, chunk.clone()));
+    let citations = cite(ports.base.as_ref(), &context, "", &claims).await?;
+    let text = claims.iter().filter(|claim| number_of(&citations, &claim.quote).is_some());
+    let text = text.map(|claim| claim.quote.as_str()).collect::<Vec<_>>().join(" ");
+    run.push(Event::Noted {
+        note: "No language model was used: the summary is the sentences that stand for the others."
+            .to_owned(),
+    });
+    run.push(Event::Answered { answer: text.clone() });
+    Ok(Outcome::Answered(Answer {
+        text,
+        rationale: covered(Tongue::of(question.query()), &organized, 0),
+        refused: false,
+        missing: Vec::new(),
+        written_by: WrittenBy::Quotation,
+        citations,
+        context,
+        worked: Some(Box::new(Worked::of(TaskClass::Summarizing))),
+    }))
+}
+
+/// The sentences whose words most other sentences share, each unlike those chosen before (maximal marginal relevance over
+/// terms).
+fn central(chunks: &[Chunk]) -> Vec<Claim> {
+    let mut all: Vec<(usize, &Chunk, String, Vec<String>)> = Vec::new();
+    for chunk in chunks.iter().filter(|chunk| chunk.table.is_none()) {
+        for range in sentences(&chunk.text) {
+            let Some(sentence) = chunk.text.get(range) else { continue };
+            let terms = query_terms(sentence);
+            if (4..60).contains(&terms.len()) {
+                all.push((all.len(), chunk, sentence.trim().to_owned(), terms));
+            }
+        }
+    }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for term in all.iter().flat_map(|(.., terms)| terms) {
+        *counts.entry(term).or_default() += 1;
+    }
+    // A word of one sentence stands for nothing else.
+    let weight = |term: &String| match counts.get(term.as_str()) {
+        Some(count) if 1 < *count => (*count as f64).ln(),
+        _ => 0.0,
+    };
+    let mut chosen: Vec<usize> = Vec::new();
+    let mut covered: BTreeSet<&String> = BTreeSet::new();
+    while chosen.len() < POINTS {
+        let score = |(_, _, _, terms): &&(usize, &Chunk, String, Vec<String>)| {
+            let new: f64 = terms.iter().filter(|term| !covered.contains(term)).map(weight).sum();
+            new / (terms.len() as f64).sqrt()
+        };
+        let rest = all.iter().filter(|(at, ..)| !chosen.contains(at));
+        let best = rest.max_by(|a, b| score(a).total_cmp(&score(b)).then(b.0.cmp(&a.0)));
+        let Some(best) = best.filter(|best| 0.0 < score(best)) else { break };
+        chosen.push(best.0);
+        covered.extend(&best.3);
+    }
+    // Of few sentences that share no word, none stands for another: the first ones are told.
+    if chosen.is_empty() {
+        chosen.extend(0..all.len().min(POINTS));
+    }
+    chosen.sort_unstable();
+    let claim = |at: usize| {
+        all.get(at).map(|(_, chunk, quote, _)| Claim { chunk: chunk.id, quote: quote.clone() })
+    };
+    chosen.into_iter().filter_map(claim).collect()
+}
+
+struct Points(Vec<Point>);
+
+struct Point {
+    text: String,
+    passage: usize,
+    quote: String,
+}
+
+impl Reply for Points {
+    fn schema() -> Option<Schema> {
+        let words = |most: usize| json!({"type": "string", "maxLength": most});
+        let point = json!({
+            "type": "object",
+            "properties": {"point": words(400), "passage": {"type": "integer"}, "quote": words(300)},
+            "required": ["point", "passage", "quote"],
+            "additionalProperties": false
+        });
+        let schema = json!({
+            "type": "object",
+            "properties": {"points": {"type": "array", "items": point, "maxItems": POINTS}},
+            "required": ["points"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "points".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let object = object(reply, &["points"])?;
+        let points = object.get("points").and_then(Json::as_array).cloned().unwrap_or_default();
+        let point = |point: &Json| {
+            let said = text(point, "point").ok().or_else(|| point.as_str().map(str::to_owned));
+            Some(Point {
+                text: said.filter(|said| !said.is_empty())?,
+                passage: point
+                    .get("passage")
+                    .and_then(Json::as_u64)
+                    .and_then(|n| usize::try_from(n).ok())
+                    .unwrap_or(0),
+                quote: text(point, "quote").unwrap_or_default(),
+            })
+        };
+        Ok(Self(points.iter().filter_map(point).take(POINTS).collect()))
+    }
+}
+
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_points: Points }
+
+struct Whole {
+    answer: String,
+    points: Vec<usize>,
+}
+
+impl Reply for Whole {
+    fn schema() -> Option<Schema> {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "answer": {"type": "string"},
+                "points": {"type": "array", "items": {"type": "integer"}, "maxItems": 60}
+            },
+            "required": ["answer", "points"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "summary".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let object = object(reply, &["answer"])?;
+        let points = object.get("points").and_then(Json::as_array).cloned().unwrap_or_default();
+        let number = |point: &Json| usize::try_from(point.as_u64()?).ok();
+        Ok(Self {
+            answer: text(&object, "answer")?,
+            points: points.iter().filter_map(number).collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_whole: Whole }

@@ -1,0 +1,70 @@
+//! Which words of a question tell its class? English and Chinese; what the base offers decides beside them.
+
+use pikerag_language::pattern;
+
+pattern!(
+    CREATIVE,
+    r"^\s*(?:please\s+|can you\s+|could you\s+|help (?:us|me)\s+)*(?:suggest|propose|design|devise|brainstorm|invent|sketch|imagine|come up with|think of|draft|recommend|develop)\b|\bhow (?:could|might|can|should|would) (?:we|one|the (?:company|port|team|firm|plant|yard|management|organisation|organization)|it)\b.*|\bwhat (?:could|can|should|might) (?:we|be done|the (?:company|port|team|firm))\b|\b(?:new|fresh|creative|innovative|novel) (?:ideas?|approach(?:es)?|ways?|solutions?|concepts?)\b|\b(?:what|which|any|some) ideas\b|\bideas? (?:for|to|on|about)\b|\bways to\b|\bwhat if we\b|提出.{0,12}(?:方案|建议|思路|想法|对策|措施|创意|计划)|(?:设计|构思|策划|制定|拟定|规划|构想)(?:一|出|个|新|下|套|份)|给出.{0,10}(?:建议|方案|思路|对策|创意)|(?:如何|怎样|怎么)(?:才能|可以|能够?|去|更好地)?(?:改进|改善|提高|提升|降低|减少|优化|避免|防止|缩短|加快|创新|应对|加强|利用|保护|推广)|(?:我们|公司|港口)(?:可以|应该|应当|能)?(?:如何|怎样|怎么)|有(?:什么|哪些)(?:更?好的?|新的?|创新的?|可行的?)?(?:办法|建议|思路|创意|点子|改进|想法|对策|方法|措施)|请(?:策划|构思|设计)|头脑风暴|创意|集思广益"
+);
+pattern!(
+    SUMMARY,
+    r"\b(?:summar(?:y|ies|i[sz]e[sd]?|i[sz]ing)|overview|outline|recap|gist|synopsis|digest|in a nutshell|main (?:points?|findings?|themes?|topics?|issues?|ideas?)|key (?:points?|findings?|themes?|takeaways?|messages?)|brief me|sum up|wrap up)\b|总结|概括|概述|综述|归纳|要点|主要内容|梗概|摘要|简述|大意|概况|主要(?:问题|观点|结论|议题|事项)|综合介绍"
+);
+pattern!(
+    COMPARE,
+    r"\b(?:compare[sd]?|comparison|comparing|versus|vs\.?|differ(?:s|ence|ences|ent)?\b.*\b(?:between|from|and)|in contrast|both\b.*\bsame|the same\b.*\bas|(?:more|less|fewer|better|worse|\w{3,}er)\b.*\bthan|(?:which|who|what)\b.*\b(?:more|less|fewer|first|earlier|later|better|worse|older|younger|larger|longer|shorter|higher|lower|heavier|taller|\w{3,}er)\b.*\bor\b|\bdiffer\b|in the same\b|at the same\b|by the same\b|do .* agree|(?:in)?consisten(?:t|cy)|(?:agree|disagree|contradict|conflict|align)(?:s|ed)? with|was there a change|do both)\b|^(?:do|does|did|is|are|was|were)\b.*\bwhile\b|比较|对比|相比|区别|差异|不同(?:之处|点)|异同|哪(?:个|一个|家|台|种|款|位|份|项)?更|谁[^，。？]{0,10}更|哪[^，。？]{0,8}更|是否[^，。？]{0,6}(?:同|一样|一致)|有(?:什么|何)不同|有何(?:区别|差异)|还是.*[？?]|孰|(?:比|较).*(?:更|高|低|长|短|早|晚|多|少|大|小|快|慢|贵)(?:吗|多少)?|(?:是否|是不是)(?:相同|一样|一致|都)"
+);
+pattern!(
+    FORESEE,
+    r"\b(?:forecast|predict(?:ion)?s?|project(?:ion|ed)|outlook|extrapolat\w+|trend for|next (?:year|quarter|month)|will there be|likely (?:to )?(?:be |occur |happen )?next|(?:most )?likely need|(?:should|to) (?:we |be )?expect(?:ed)?|in the (?:coming|next))\b|预测|预计|预期|预估|展望|未来|明年|下(?:一)?(?:年|个?季度|个?月)|今后|趋势|走势|最有?可能"
+);
+pattern!(
+    CHAIN,
+    r"\b(?:whose|of the \w+(?: \w+){0,4} (?:that|which|who|where|whose|of|in|on|at|for)|(?:that|which|who) (?:\w+ ){1,8}(?:that|which|who|whose|where)|the \w+ (?:that|which|who) .* (?:is|was|does|did|has|had)|by the \w+ (?:of|that|who|which)|in which|at which|for which|on which|of which)\b|的[^，。？?]{1,14}的[^，。？?]{1,14}的|所在的|所属的|对应的|(?:该|那)(?:公司|部门|部件|港口|人|供应商|项目|合同|船|设备)|其(?:所|负责人|供应商|上级)"
+);
+
+// Two relations in one word.
+pattern!(
+    TWICE_REMOVED,
+    r"\bgrand-?(?:father|mother|parent|son|daughter|child)|\b(?:father|mother|sister|brother|son|daughter)-in-law\b|\b(?:uncle|aunt|niece|nephew|cousin|stepfather|stepmother|half-(?:brother|sister))\b|祖父|祖母|外公|外婆|岳父|岳母|公公|婆婆|叔叔|伯伯|姑姑|舅舅|姨妈|侄子|侄女|外甥|堂[兄弟姐妹]|表[兄弟姐妹]|嫂子|女婿|儿媳"
+);
+// Something is asked of whoever stands in a relation to what is named: `Where did the director of … die?`
+pattern!(
+    RELATED,
+    r"\b(?:what|where|when|how|which|why)\b.*(?:\bthe (?:\w+ )?|['’]s (?:\w+ )?)(?:director|performer|composer|author|writer|singer|producer|publisher|founder|creator|inventor|designer|architect|owner|maker|manufacturer|supplier|builder|employer|manager|captain|president|chairman|editor|inspector|successor|predecessor|teacher|spouse|wife|husband|father|mother|son|daughter|brother|sister|child|parent|partner|birthplace|hometown)s?(?:\s+(?:of|who|that)\b|\s+(?:\w+ed|die|born|live|work|study|graduate|come|play)\b)|\b(?:what|where|when|how)\b.*\bthe (?:\w+ ){1,2}(?:who|whom|that|which|where)\b|的(?:导演|演唱者|作曲者|作者|编剧|歌手|制片人|出版社|创始人|创建者|发明者|设计师|建筑师|所有者|制造商|供应商|雇主|经理|船长|总裁|董事长|校长|负责人|检查员|父亲|母亲|丈夫|妻子|儿子|女儿|兄弟|姐妹)(?:出生|死|逝世|毕业|来自|住|葬|任职|工作|成立|何时|什么时候|在哪|是哪[国年里个一])"
+);
+// Of two things that are named, even where no word of its own compares.
+pattern!(
+    OF_TWO,
+    r"\bthe same\b|\bboth\b|\b(?:which|who|whose|what|where|when)\b.*\bor\b|^(?:of|between|among|out of)\b.*\band\b|\bout of\b.*\band\b|^(?:are|were|is|was|do|did|does|have|has|had)\b.*\b(?:and|or)\b.*\?|还是|都是|同一"
+);
+
+/// Something new is asked for.
+pub(super) fn asks_for_ideas(question: &str) -> bool {
+    CREATIVE.is_match(question)
+}
+
+/// Much is asked for in few words.
+pub(super) fn asks_for_a_summary(question: &str) -> bool {
+    SUMMARY.is_match(question)
+}
+
+/// Things are put side by side, whatever they are called.
+pub(super) fn compares(question: &str) -> bool {
+    COMPARE.is_match(question)
+}
+
+/// The same, where two things are named.
+pub(super) fn asks_of_two(question: &str) -> bool {
+    COMPARE.is_match(question) || OF_TWO.is_match(question)
+}
+
+/// What has not happened yet is asked for.
+pub(super) fn looks_ahead(question: &str) -> bool {
+    FORESEE.is_match(question)
+}
+
+/// One thing is named by another.
+pub(super) fn is_chain(question: &str) -> bool {
+    CHAIN.is_match(question) || TWICE_REMOVED.is_match(question) || RELATED.is_match(question)
+}

@@ -1,0 +1,293 @@
+//! Defines what a method works with: the base, and the models by role.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use pikerag_knowledge::telemetry::TRACED;
+use pikerag_knowledge::{
+    CallRef, ChatModel, ChatModels, ChatReply, ChatRequest, Embedder, KnowledgeBase, Millis,
+    ModelError, QueryEngine, QueryError, RecordSchema, Reranker, Role, StoreError, Structure,
+};
+use pikerag_prompt::AskError;
+use pikerag_retrieve::{Finder, Hit, Reranking, RetrieveError};
+use serde::Deserialize;
+use tracing::field::Empty;
+use tracing::{Instrument, info_span};
+
+/// The models that methods ask.
+#[derive(Clone, Default)]
+pub struct Models {
+    /// Chat models by role.
+    pub chat: ChatModels,
+    /// Asked where log-probabilities are wanted along with the reply.
+    pub scorer: Option<Arc<dyn ChatModel>>,
+    /// How sure a model is, by which measure.
+    pub certainty: Certainty,
+    /// Puts what a search finds in another order; off, if none.
+    pub reranker: Option<RerankBy>,
+    /// Questions that a model was tried on (SKR); the order matters only between equally near ones.
+    pub labelled: Arc<[LabelledQuestion]>,
+    /// Through whose eyes agents look at a creative question; chosen for each question where there are none.
+    pub perspectives: Arc<[Perspective]>,
+    /// Shares out what may still be spent, among agents that are at work at once; without one, none is kept from spending what
+    /// another needs.
+    pub shares: Option<Arc<dyn Shares>>,
+}
+
+/// Through whose eyes an agent looks at a creative question.
+#[derive(Clone)]
+pub struct Perspective {
+    /// A few words.
+    pub name: String,
+    /// What it looks at; may be empty.
+    pub about: String,
+    /// The model that thinks and judges so; those of the roles, if none.
+    pub model: Option<Arc<dyn ChatModel>>,
+}
+
+/// Who knows what may still be spent.
+pub trait Shares: Send + Sync {
+    /// One of `parts` equal parts of what is left now, as what makes a model out of another: the same, but all that are made
+    /// by it spend no more than the part together. What is over fails with [`ModelError::OverBudget`].
+    fn part(&self, parts: usize) -> Portion;
+}
+
+/// See [`Shares::part`].
+pub type Portion = Box<dyn Fn(Arc<dyn ChatModel>) -> Arc<dyn ChatModel> + Send + Sync>;
+
+/// Who reranks what searches find, and how much of it.
+#[derive(Clone)]
+pub struct RerankBy {
+    /// Reads a query and a chunk together.
+    pub model: Arc<dyn Reranker>,
+    /// The first so many hits of each search.
+    pub first: NonZeroUsize,
+}
+
+/// A question, and whether the model answered it right without retrieval.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LabelledQuestion {
+    /// The question as it was asked, unchanged.
+    #[serde(rename = "question")]
+    pub text: String,
+    /// Whether the model knows the answer by itself.
+    pub known: bool,
+}
+
+/// By which measure a model's certainty is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Certainty {
+    /// The papers': log-probabilities of the reply's tokens. An endpoint without them is an error.
+    #[default]
+    LogProbabilities,
+    /// For endpoints without: a grade that the model gives itself, which the trace marks.
+    SelfAssessment,
+}
+
+impl From<ChatModels> for Models {
+    fn from(chat: ChatModels) -> Self {
+        Self { chat, ..Self::default() }
+    }
+}
+
+impl Models {
+    /// The model of a role, if there is one.
+    pub fn of(&self, role: Role) -> Option<&dyn ChatModel> {
+        self.chat.of(role)
+    }
+
+    /// The same, to be kept.
+    pub(crate) fn shared(&self, role: Role) -> Option<&Arc<dyn ChatModel>> {
+        self.chat.shared(role)
+    }
+
+    /// The same models, where every reply comes with the log-probabilities of its tokens: how sure a method was of its own answer
+    /// (CRP-RAG Table 3). An endpoint without them is an error, see [`ModelError::NoLogprobs`].
+    #[must_use]
+    pub fn with_logprobs(self) -> Self {
+        let scored = |model: Arc<dyn ChatModel>| -> Arc<dyn ChatModel> { Arc::new(Scored(model)) };
+        let seen_by = self.perspectives.iter().cloned();
+        let seen_by =
+            seen_by.map(|own| Perspective { model: own.model.map(scored), ..own }).collect();
+        Self { chat: self.chat.wrapped(scored), perspectives: seen_by, ..self }
+    }
+
+    /// The model of a role that a method cannot do without.
+    ///
+    /// # Errors
+    /// [`SolveError::NoModel`].
+    pub fn need(&self, role: Role) -> Result<&dyn ChatModel, SolveError> {
+        self.of(role).ok_or(SolveError::NoModel { role })
+    }
+}
+
+/// A model that is asked for log-probabilities each time.
+struct Scored(Arc<dyn ChatModel>);
+
+#[async_trait]
+impl ChatModel for Scored {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn reply_tokens(&self) -> Option<u32> {
+        self.0.reply_tokens()
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        self.0.complete(&ChatRequest { logprobs: true, ..request.clone() }).await
+    }
+
+    async fn discard(&self, calls: &[CallRef]) -> Result<(), ModelError> {
+        self.0.discard(calls).await
+    }
+}
+
+/// All that methods may use: ports, never adapters. Shared by all questions, changed by none.
+#[derive(Clone)]
+pub struct Ports {
+    /// All that the question may see: a snapshot of the base, of which a filter may show a part.
+    pub base: Arc<dyn KnowledgeBase>,
+    /// The embedder that the base's vectors were made with, if any.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// Chat models by role; a method that lacks one quotes or fails, as its spec says.
+    pub models: Models,
+    /// What records are reckoned with.
+    pub tables: Tables,
+    /// What people said of answers from then on is not seen: a run that is walked again sees what it saw.
+    pub said_until: Option<Millis>,
+}
+
+/// What records are reckoned with: what they are declared as, and who works queries out.
+#[derive(Clone, Default)]
+pub struct Tables {
+    /// The declared kinds of records, in the order of the settings.
+    pub schemas: Arc<[RecordSchema]>,
+    /// Works queries out; without one no figure is worked out, and questions for figures are read like others.
+    pub engine: Option<Arc<dyn QueryEngine>>,
+}
+
+impl Ports {
+    /// Ports without records to reckon with.
+    pub fn new(
+        base: Arc<dyn KnowledgeBase>,
+        embedder: Option<Arc<dyn Embedder>>,
+        models: Models,
+    ) -> Self {
+        Self { base, embedder, models, tables: Tables::default(), said_until: None }
+    }
+
+    /// The base and the embedder, without any chat model: retrieval never asks one.
+    pub fn finder(&self) -> Finder<'_> {
+        Finder { base: self.base.as_ref(), embedder: self.embedder.as_deref() }
+    }
+
+    /// The `k` best hits of a search for `query`, reranked where that is asked for: `search` brings as many as it
+    /// is told, best first.
+    ///
+    /// # Errors
+    /// See [`RetrieveError`].
+    pub async fn best<F>(
+        &self,
+        query: &str,
+        k: usize,
+        search: impl FnOnce(usize) -> F,
+    ) -> Result<Vec<Hit>, RetrieveError>
+    where
+        F: Future<Output = Result<Vec<Hit>, RetrieveError>>,
+    {
+        let span = info_span!(
+            target: TRACED,
+            "retrieval",
+            gen_ai.operation.name = "retrieval",
+            gen_ai.request.top_k = k.cast_signed() as i64,
+            pikerag.hits = Empty,
+        );
+        let looking = async {
+            let Some(by) = &self.models.reranker else { return search(k).await };
+            let reranking = Reranking { model: by.model.as_ref(), first: by.first };
+            let hits = search(reranking.depth(k)).await?;
+            reranking.best(self.base.as_ref(), query, hits, k).await
+        };
+        let hits = looking.instrument(span.clone()).await?;
+        span.record("pikerag.hits", hits.len().cast_signed() as i64);
+        Ok(hits)
+    }
+}
+
+/// Why a question was not answered.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "a field means what its variant's message says of it")]
+pub enum SolveError {
+    /// Nothing could be retrieved.
+    #[error("retrieval failed")]
+    Retrieve(#[from] RetrieveError),
+    /// A model call failed.
+    #[error("a model call failed")]
+    Ask(#[from] AskError),
+    /// The base cannot be read.
+    #[error("the knowledge base cannot be read")]
+    Store(#[from] StoreError),
+    /// The method has a step that only a language model can take.
+    #[error("this method asks a language model (`{role}`), and none is set")]
+    NoModel { role: Role },
+    /// The method needs token log-probabilities.
+    #[error(
+        "this method weighs replies by token log-probabilities, and no model that gives them is set"
+    )]
+    NoScorer,
+    /// The method works on a structure that the base does not have.
+    #[error("this method works on the {structure} of the base, which is not built")]
+    NotBuilt { structure: Structure },
+    /// The method has nothing to compare the question with.
+    #[error(
+        "this method decides by questions that are labelled as known or not, and none are given"
+    )]
+    NoLabelledQuestions,
+    /// A query over records could not be worked out.
+    #[error("the records could not be reckoned with")]
+    Query(#[from] QueryError),
+    /// There is nobody to work queries out.
+    #[error("there is no engine that works queries over records out")]
+    NoEngine,
+    /// Somebody stopped the run.
+    #[error("the run was cancelled")]
+    Cancelled,
+    /// A run that was to follow another took another way: the base or the settings have changed since.
+    #[error("event {seq} is not what it was: the base or the settings have changed since that run")]
+    Diverged {
+        /// The first event that differs.
+        seq: u32,
+    },
+    /// The event that a fork is to decide otherwise is no such decision.
+    #[error("event {seq} is decided by {wanted}, and by nothing else")]
+    UnfitChange { seq: u32, wanted: &'static str },
+    /// A fork chooses a candidate that is not in the list.
+    #[error("there is no candidate {}: {candidates} were found", index + 1)]
+    NoCandidate {
+        /// From 0.
+        index: usize,
+        candidates: usize,
+    },
+}
+
+impl SolveError {
+    /// A query that could not be embedded.
+    pub fn from_model(error: ModelError) -> Self {
+        Self::Retrieve(RetrieveError::Model(error))
+    }
+
+    /// The model's error at the bottom, if that is what it was.
+    pub fn model(&self) -> Option<&ModelError> {
+        match self {
+            Self::Ask(AskError::Model { source, .. })
+            | Self::Retrieve(RetrieveError::Model(source) | RetrieveError::Rerank(source)) => {
+                Some(source)
+            }
+            _ => None,
+        }
+    }
+}

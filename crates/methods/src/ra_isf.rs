@@ -1,0 +1,388 @@
+//! RA-ISF: is it known, is something relevant at hand, or does it have to be split? (RA-ISF §3.3,
+//! Algorithm 1)
+
+use std::future::Future;
+use std::pin::Pin;
+
+use pikerag_knowledge::{Answer, Chunk, Context, Criterion, Event, Question, Role, Schema};
+use pikerag_prompt::{
+    Prompt, Reply, Unreadable, YesNo, numbered, object, one_line, quiet_headings,
+};
+use pikerag_reason::{Reading, combine};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tracing::instrument;
+
+use crate::conclude::conclude_read;
+use crate::decompose::SubQuestions;
+use crate::ports::{Ports, SolveError};
+use crate::retrieval::{RetrievalParams, answer_step, look_up, sub_question};
+use crate::run::Run;
+use crate::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
+use crate::unaided::{Recalled, recall};
+use crate::verdict::UNKNOWN;
+
+const KNOW: Prompt = Prompt::new(Role::Know, include_str!("prompts/ra_isf_know.md"), 1024);
+const RELEVANT: Prompt =
+    Prompt::new(Role::Relevant, include_str!("prompts/ra_isf_relevant.md"), 1024);
+const SUFFICIENT: Prompt =
+    Prompt { template: include_str!("prompts/ra_isf_sufficient.md"), ..RELEVANT };
+const DECOMPOSE: Prompt =
+    Prompt::new(Role::Decompose, include_str!("prompts/ra_isf_decompose.md"), 1024);
+
+/// How passages are put to the relevance module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Relevance {
+    /// One call for each passage: is it related to the question (§3.3; Algorithm 1, lines 12 to 14)?
+    OneByOne,
+    /// One call for all of them: which are related, if together they suffice (the examples of Appendix E)?
+    Together,
+}
+
+/// The parameters of Algorithm 1 and the ablations of Table 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// `D_th`: how often a question is split into questions at most (§4.5).
+    pub depth: usize,
+    /// `k`: passages that are retrieved (Appendix D).
+    pub k: usize,
+    /// How passages are put to the relevance module.
+    pub relevance: Relevance,
+    /// The self-knowledge module; off in the ablation "No SKM".
+    pub knows: bool,
+    /// The passage-relevance module, retrieval with it; off in "No PRM".
+    pub retrieves: bool,
+    /// The question-decomposition module; off in "No QDM", which answers "unknown" in its place.
+    pub decomposes: bool,
+    /// Ours: sub-questions that may be taken up in all, so that the tree stays payable.
+    pub questions: usize,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            depth: 3,
+            k: 5,
+            relevance: Relevance::OneByOne,
+            knows: true,
+            retrieves: true,
+            decomposes: true,
+            questions: 40,
+        }
+    }
+}
+
+impl MethodParams for Params {
+    const SPEC: MethodSpec<Self> = MethodSpec {
+        variants: &[
+            Variant::new(
+                "ra-isf",
+                "known? else retrieve; something relevant? else split, and each part likewise",
+                "RA-ISF Algorithm 1",
+                |_| {},
+            ),
+            Variant::new(
+                "ra-isf-no-know",
+                "an ablation: without the self-knowledge module",
+                "RA-ISF Table 2",
+                |params| params.knows = false,
+            ),
+            Variant::new(
+                "ra-isf-no-relevant",
+                "an ablation: without the passage-relevance module",
+                "RA-ISF Table 2",
+                |params| params.retrieves = false,
+            ),
+            Variant::new(
+                "ra-isf-no-decompose",
+                "an ablation: without the question-decomposition module",
+                "RA-ISF Table 2",
+                |params| params.decomposes = false,
+            ),
+        ],
+        parameters: &[
+            field!(depth, "how often a question is split at most (D_th)", Range::Whole(0, 20)),
+            field!(k, "passages that are retrieved (k)", Range::COUNT),
+            field!(
+                relevance,
+                "whether passages are judged one by one, or together and as to whether they suffice",
+                Range::OneOf(&["one-by-one", "together"])
+            ),
+        ],
+        roles: &[Role::Know, Role::Relevant, Role::Decompose, Role::Answer],
+        without_model: WithoutModel::Fails,
+        needs: None,
+        cost: |params| Cost {
+            calls: 2.0 + params.k as f64,
+            most_calls: (params.questions as u64 + 1) * (params.k as u64 + 3),
+            chunks: 1.0,
+            most_chunks: params.k as u64,
+            most_chunk_tokens: None,
+            rounds: 3,
+            fixed: 300,
+            reply: 40,
+            basis: "Algorithm 1: know, each passage relevant or not, answer or divide; at most 40 sub-questions",
+        },
+    };
+}
+
+/// Answers `question` by Algorithm 1. The three modules have roles of their own (`know`, `relevant`,
+/// `decompose`), so that each can have its own model.
+///
+/// # Errors
+/// See [`SolveError`].
+#[instrument(name = "ra_isf", skip_all, fields(question = %question.id))]
+pub async fn solve(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+) -> Result<Answer, SolveError> {
+    let context = Context::default();
+    let mut solving = Solving { ports, params, run, context, taken_up: 0, above: Vec::new() };
+    let reading = solving.problem_solving(question.clone(), 0).await?; // Line 29.
+    let Solving { context, run, .. } = solving;
+    conclude_read(ports, context, reading, run).await
+}
+
+/// One question on its way down and up the tree.
+struct Solving<'a> {
+    ports: &'a Ports,
+    params: Params,
+    run: &'a mut Run,
+    /// Every passage that was found relevant, for the citations.
+    context: Context,
+    taken_up: usize,
+    /// The questions on the way down to the one at hand.
+    above: Vec<String>,
+}
+
+type Solved<'s> = Pin<Box<dyn Future<Output = Result<Reading, SolveError>> + Send + 's>>;
+
+impl Solving<'_> {
+    /// `Problem-solving(q_t, iter)`, lines 2 to 27.
+    fn problem_solving(&mut self, question: Question, iteration: usize) -> Solved<'_> {
+        Box::pin(async move {
+            if self.params.depth < iteration {
+                let note = format!("Split {} times already: {}", self.params.depth, question.text);
+                self.run.push(Event::Noted { note });
+                return Ok(unknown()); // Lines 3 to 5.
+            }
+            if self.params.knows && self.knows(&question.text).await? {
+                return self.recall(&question).await; // Lines 6 to 8.
+            }
+            if self.params.retrieves {
+                let hop = iteration + 1;
+                let k = RetrievalParams::top(self.params.k);
+                let passages = look_up(self.ports, self.run, hop, question.query(), k).await?; // Line 10.
+                let relevant = self.relevant(&question.text, passages, hop).await?; // Lines 11 to 14.
+                if !relevant.chunks.is_empty() {
+                    for held in &relevant.chunks {
+                        self.context.add(hop, held.chunk.clone());
+                    }
+                    return self.answer(&question, &relevant).await; // Lines 17 to 19.
+                }
+            }
+            if !self.params.decomposes {
+                return Ok(unknown());
+            }
+            let mut pairs = Vec::new();
+            self.above.push(question.text.clone());
+            for part in self.decompose(&question.text, iteration).await? {
+                let depth = iteration + 1;
+                let part = self.run.asked(depth, part)?;
+                let solved = self.problem_solving(sub_question(&part), depth).await?; // Line 23.
+                let answer = self.run.resolved(depth, &part, solved.answer)?;
+                pairs.push((part, answer)); // Line 24.
+            }
+            self.above.pop();
+            self.combine(&question, &pairs).await // Lines 26, 27.
+        })
+    }
+
+    /// `M_know(q_t) = know`. A verdict that stays unreadable is "no": the passages decide.
+    async fn knows(&mut self, question: &str) -> Result<bool, SolveError> {
+        let asked = quiet_headings(question);
+        let said = self.run.ask::<YesNo>(self.ports, &KNOW, &[("question", &asked)]).await?;
+        let holds = said.is_some_and(|said| said.0);
+        self.run.judged(Criterion::Known, question, holds)
+    }
+
+    /// `P_rel`: the passages that `M_rel` accepts. What stays unreadable accepts none.
+    async fn relevant(
+        &mut self,
+        question: &str,
+        passages: Vec<Chunk>,
+        hop: usize,
+    ) -> Result<Context, SolveError> {
+        let shown: Vec<String> = passages
+            .iter()
+            .map(|chunk| {
+                format!(
+                    "Title: {}. Content: {}",
+                    chunk.full_title(),
+                    one_line(&chunk.reading_text())
+                )
+            })
+            .collect();
+        let groups: Vec<&[String]> = match self.params.relevance {
+            Relevance::OneByOne => shown.chunks(1).collect(),
+            Relevance::Together if shown.is_empty() => Vec::new(),
+            Relevance::Together => vec![shown.as_slice()],
+        };
+        let asked = quiet_headings(question);
+        let lists: Vec<String> =
+            groups.iter().map(|group| numbered(group.iter().map(String::as_str))).collect();
+        let inputs: Vec<_> = lists
+            .iter()
+            .map(|list| (vec![("question", asked.as_str()), ("passages", list.as_str())], 0))
+            .collect();
+        let prompt = match self.params.relevance {
+            Relevance::OneByOne => &RELEVANT,
+            Relevance::Together => &SUFFICIENT,
+        };
+        let said = self.run.ask_each::<Numbers>(self.ports, prompt, &inputs).await?;
+        let mut accepted = Vec::with_capacity(passages.len());
+        for (group, said) in groups.iter().zip(said) {
+            let numbers = said.map(|said| said.0).unwrap_or_default();
+            accepted.extend((1..=group.len()).map(|number| numbers.contains(&number)));
+        }
+        let mut relevant = Context::default();
+        for (chunk, holds) in passages.into_iter().zip(accepted) {
+            if self.run.judged(Criterion::Relevant, &chunk.full_title(), holds)? {
+                relevant.add(hop, chunk);
+            }
+        }
+        Ok(relevant)
+    }
+
+    /// `Q_sub ← M_decom(q_t)`, line 21; no more of them than may still be taken up.
+    async fn decompose(
+        &mut self,
+        question: &str,
+        iteration: usize,
+    ) -> Result<Vec<String>, SolveError> {
+        let asked = quiet_headings(question);
+        let said =
+            self.run.ask::<SubQuestions>(self.ports, &DECOMPOSE, &[("question", &asked)]).await?;
+        let SubQuestions(mut parts) = said.unwrap_or_default();
+        // A question that is a part of itself would be asked for ever.
+        parts.retain(|part| !self.above.contains(part));
+        let left = self.params.questions.saturating_sub(self.taken_up);
+        if left < parts.len() {
+            let note = format!(
+                "{} sub-questions are left out: {} were taken up.",
+                parts.len() - left,
+                self.params.questions
+            );
+            self.run.push(Event::Noted { note });
+            parts.truncate(left);
+        }
+        self.taken_up += parts.len();
+        self.run.proposed(iteration + 1, String::new(), parts)
+    }
+
+    /// `A ← M(q_t)`, line 7: from what the model knows, without a word of passages.
+    async fn recall(&mut self, question: &Question) -> Result<Reading, SolveError> {
+        let recalled = recall(self.ports, self.run, question, "").await?;
+        Ok(recalled.map_or_else(unknown, |Recalled { answer, rationale }| Reading {
+            answer,
+            rationale,
+            ..Reading::default()
+        }))
+    }
+
+    /// `A ← M(q_t, P)`, line 18.
+    async fn answer(
+        &mut self,
+        question: &Question,
+        context: &Context,
+    ) -> Result<Reading, SolveError> {
+        let reading = answer_step(self.ports, self.run, question, context, "").await?;
+        Ok(reading.unwrap_or_else(unknown))
+    }
+
+    /// `A ← M(q_t, Q_sub, A_sub)`, line 26. From nothing comes nothing.
+    async fn combine(
+        &mut self,
+        question: &Question,
+        pairs: &[(String, String)],
+    ) -> Result<Reading, SolveError> {
+        if pairs.is_empty() {
+            return Ok(unknown());
+        }
+        let model = self.ports.models.need(Role::Answer)?;
+        let said = combine(model, question, pairs, &mut self.run.account).await;
+        let said = self.run.readable(Role::Answer, said)?;
+        let steps: Vec<String> =
+            pairs.iter().map(|(question, answer)| format!("{question} {answer}")).collect();
+        Ok(said.map_or_else(unknown, |answer| Reading {
+            answer,
+            rationale: steps.join("\n"),
+            ..Reading::default()
+        }))
+    }
+}
+
+/// Algorithm 1, line 4.
+fn unknown() -> Reading {
+    Reading { answer: UNKNOWN.to_owned(), ..Reading::default() }
+}
+
+/// Numbers from a list, from 1; none where nothing in it fits.
+struct Numbers(Vec<usize>);
+
+impl Reply for Numbers {
+    fn schema() -> Option<Schema> {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "thinking": {"type": "string"},
+                "paragraph_idx": {"type": "array", "items": {"type": "integer"}}
+            },
+            "required": ["thinking", "paragraph_idx"],
+            "additionalProperties": false
+        });
+        Some(Schema { name: "relevant".to_owned(), schema })
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let object = object(reply, &["paragraph_idx"])?;
+        let number = |value: &Value| match value {
+            Value::Number(number) => number.as_u64().and_then(|n| usize::try_from(n).ok()),
+            Value::String(text) => text.trim().parse().ok(),
+            _ => None,
+        };
+        let bad = || Unreadable::BadKey {
+            key: "paragraph_idx".to_owned(),
+            expected: "a list of numbers".to_owned(),
+        };
+        match object.get("paragraph_idx") {
+            Some(Value::Null | Value::Bool(false)) => Ok(Self(Vec::new())),
+            Some(Value::Array(items)) => {
+                let numbers: Option<Vec<usize>> = items.iter().map(number).collect();
+                numbers.map(Self).ok_or_else(bad)
+            }
+            Some(one) => number(one).map(|one| Self(vec![one])).ok_or_else(bad),
+            None => Err(bad()),
+        }
+    }
+}
+
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_numbers: Numbers }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_many_shapes() {
+        let read = |reply: &str| Numbers::read(reply).map(|numbers| numbers.0);
+        assert_eq!(read(r#"{"paragraph_idx": [1, "3"]}"#), Ok(vec![1, 3]));
+        assert_eq!(read(r#"{"paragraph_idx": 2}"#), Ok(vec![2]));
+        assert_eq!(read(r#"{"paragraph_idx": null}"#), Ok(vec![]));
+        assert!(read(r#"{"paragraph_idx": "all"}"#).is_err());
+    }
+}

@@ -1,0 +1,247 @@
+//! How does a step look something up? One retrieval, as chunks or as chunks and atoms, told in the
+//! trace (KAR³ §A.3; PIKE-RAG Fig. 11).
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use crate::context::Rules;
+use pikerag_knowledge::{
+    AnswerForm, AtomKind, Candidate, Chunk, ChunkId, Context, Event, Question, Role, Via,
+};
+use pikerag_reason::{Reading, read};
+use pikerag_retrieve::{
+    Hit, LayerParams, Search, SearchParams, atoms, hybrid, layers, nearest, search,
+};
+
+use crate::candidates::{atom_candidates, chunk_candidates};
+use crate::organizing::gathered;
+use crate::ports::{Ports, SolveError};
+use crate::recall::led_to;
+use crate::run::Run;
+use crate::tag_use::TagUse;
+
+/// What our own methods of one retrieval read: chunks of any length for the price of sixteen paragraphs of Wikipedia.
+pub const CONTEXT_TOKENS: Option<NonZeroU32> = NonZeroU32::new(2000);
+
+/// How chunks are found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Path {
+    /// By meaning, as in the papers; by words where there is no embedder.
+    Meaning,
+    /// By words and meaning, fused.
+    Hybrid,
+    /// Over all layers, spread along edges.
+    Layers(LayerParams),
+    /// The search that loses nowhere.
+    Auto(SearchParams),
+}
+
+/// What one retrieval brings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RetrievalParams {
+    /// How chunks are found.
+    pub path: Path,
+    /// Chunks by path (a).
+    pub chunks: usize,
+    /// The least cosine of those.
+    pub chunk_min_score: f32,
+    /// Atoms by path (b); 0 for `R`, more for `H-R`.
+    pub atoms: usize,
+    /// The least cosine of those.
+    pub atom_min_score: f32,
+    /// Whether both least cosines come down to the base's own δ where that is lower: 0.5 belongs to the papers' embedder.
+    pub calibrates: bool,
+    /// Tokens of all chunks that are read, at most: the first whatever its length, then each in order that still has room.
+    /// Of naive RAG and its kin.
+    pub tokens: Option<NonZeroU32>,
+    /// What the question's tags are used for; by naive RAG and its kin.
+    pub tags: TagUse,
+}
+
+impl Default for RetrievalParams {
+    fn default() -> Self {
+        Self::chunks()
+    }
+}
+
+impl RetrievalParams {
+    /// `R` for a whole question: 16 chunks, score ≥ 0.2 (KAR³ §A.3).
+    pub fn chunks() -> Self {
+        let tags = TagUse::Off;
+        Self {
+            path: Path::Meaning,
+            chunks: 16,
+            chunk_min_score: 0.2,
+            atoms: 0,
+            atom_min_score: 0.5,
+            calibrates: false,
+            tokens: None,
+            tags,
+        }
+    }
+
+    /// `R` for one sub-question or sentence: 4 chunks, score ≥ 0.2 (KAR³ §A.3).
+    pub fn step() -> Self {
+        Self { chunks: 4, ..Self::chunks() }
+    }
+
+    /// `R` of the top `k`, whatever their score (RA-ISF §4.3, CRP-RAG §4.3).
+    pub fn top(k: usize) -> Self {
+        Self { chunks: k, chunk_min_score: -1.0, ..Self::chunks() }
+    }
+
+    /// Ours: by words and meaning, as many chunks as 2,000 tokens hold.
+    pub fn hybrid() -> Self {
+        Self { path: Path::Hybrid, ..Self::within_tokens() }
+    }
+
+    /// Ours: over all layers (PIKE-RAG §5.2.3), as many chunks as 2,000 tokens hold.
+    pub fn layers() -> Self {
+        Self { path: Path::Layers(LayerParams::default()), ..Self::within_tokens() }
+    }
+
+    /// Ours: by the search that loses nowhere, as many chunks as 2,000 tokens hold.
+    pub fn auto() -> Self {
+        Self { path: Path::Auto(SearchParams::default()), ..Self::within_tokens() }
+    }
+
+    fn within_tokens() -> Self {
+        Self { chunks: 32, tokens: CONTEXT_TOKENS, ..Self::chunks() }
+    }
+
+    /// The same with the user's weights, where it goes by any.
+    #[must_use]
+    pub fn weighed(self, weights: SearchParams) -> Self {
+        match self.path {
+            Path::Layers(_) => Self { path: Path::Layers(weights.layers), ..self },
+            Path::Auto(_) => Self { path: Path::Auto(weights), ..self },
+            _ => self,
+        }
+    }
+
+    /// `H-R`: 8 chunks, score ≥ 0.5, and those of 4 atoms, score ≥ 0.5 (KAR³ §A.3); or ≥ δ, where that is lower.
+    pub fn hierarchical() -> Self {
+        Self { chunks: 8, chunk_min_score: 0.5, atoms: 4, calibrates: true, ..Self::chunks() }
+    }
+}
+
+/// What a query finds, best first, each chunk once; chunks, reranked where that is asked for, before atoms.
+pub async fn retrieve(
+    ports: &Ports,
+    query: &str,
+    params: RetrievalParams,
+) -> Result<Vec<Candidate>, SolveError> {
+    let mut params = params;
+    if params.calibrates {
+        let delta = least_similarity(ports, AtomKind::Question).await?;
+        params.chunk_min_score = params.chunk_min_score.min(delta);
+        params.atom_min_score = params.atom_min_score.min(delta);
+    }
+    let look_up = |k| async move {
+        match params.path {
+            Path::Meaning => nearest(ports.finder(), query, k, params.chunk_min_score).await,
+            Path::Hybrid => hybrid(ports.finder(), query, k).await,
+            Path::Layers(weights) => layers(ports.finder(), query, k, weights).await,
+            Path::Auto(weights) => search(ports.finder(), Search::Auto, query, k, weights).await,
+        }
+    };
+    let hits = ports.best(query, params.chunks, look_up).await?;
+    let mut candidates = chunk_candidates(ports, &hits, Via::Chunks, query).await?;
+    if let Path::Auto(_) = params.path {
+        candidates = verified_first(ports, query, candidates).await?;
+    }
+    if 0 < params.atoms {
+        let asked = [query.to_owned()];
+        let (k, floor) = (params.atoms, params.atom_min_score);
+        let mut found = Vec::new();
+        // A base made without a model has sentences in place of questions.
+        for kind in AtomKind::Question.or_else() {
+            if found.is_empty() {
+                found = atoms(ports.finder(), *kind, &asked, k, floor, &[]).await?;
+            }
+        }
+        for candidate in atom_candidates(ports, &found, &asked, Via::Atoms).await? {
+            if !candidates.iter().any(|held| held.chunk == candidate.chunk) {
+                candidates.push(candidate);
+            }
+        }
+    }
+    Ok(candidates)
+}
+
+/// What right answers to questions much like it rest on comes first: a person has looked there.
+async fn verified_first(
+    ports: &Ports,
+    query: &str,
+    candidates: Vec<Candidate>,
+) -> Result<Vec<Candidate>, SolveError> {
+    let led_to = led_to(ports, query).await?;
+    if led_to.is_empty() {
+        return Ok(candidates);
+    }
+    let hit = |(chunk, share): (ChunkId, f64)| Hit {
+        chunk,
+        score: share as f32,
+        parts: BTreeMap::from([("alike".to_owned(), share as f32)]),
+    };
+    let hits: Vec<Hit> = led_to.into_iter().map(hit).collect();
+    let mut all = chunk_candidates(ports, &hits, Via::Verified, query).await?;
+    for candidate in candidates {
+        if !all.iter().any(|held| held.chunk == candidate.chunk) {
+            all.push(candidate);
+        }
+    }
+    Ok(all)
+}
+
+/// δ where nobody sets one: the cosine that 95 % of the base's own unrelated atoms stay below, at most [`DELTA`]. One embedder gives unrelated texts
+/// 0.1, another 0.7: with the paper's, 0.5 leaves hardly anything out, with many a local one it leaves out what answers.
+pub async fn least_similarity(ports: &Ports, kind: AtomKind) -> Result<f32, SolveError> {
+    if ports.embedder.is_none() {
+        return Ok(DELTA);
+    }
+    let mut calibrated = None;
+    for kind in kind.or_else() {
+        if calibrated.is_none() {
+            calibrated = ports.base.unrelated_similarity(*kind, UNRELATED).await?;
+        }
+    }
+    Ok(calibrated.filter(|delta| *delta < DELTA).unwrap_or(DELTA))
+}
+
+/// The share of unrelated pairs of atoms that δ leaves out where it is calibrated.
+const UNRELATED: f32 = 0.95;
+/// The paper's δ (KAR³ §4.1); also where the base is too small to calibrate, and where words are compared.
+pub const DELTA: f32 = 0.5;
+
+/// Looks a query up in round `hop`: the trace tells what was found. The chunks, best first.
+pub async fn look_up(
+    ports: &Ports,
+    run: &mut Run,
+    hop: usize,
+    query: &str,
+    params: RetrievalParams,
+) -> Result<Vec<Chunk>, SolveError> {
+    let candidates = retrieve(ports, query, params).await?;
+    let (candidates, chunks) = gathered(ports, run, candidates, Rules::all()).await?;
+    run.push(Event::Retrieved { hop, candidates });
+    Ok(chunks)
+}
+
+/// What one step on the way asks: its answer is wanted short.
+pub fn sub_question(text: &str) -> Question {
+    Question { form: AnswerForm::Short, ..Question::new("", text) }
+}
+
+/// Answers a question or sub-question from chunks and notes; `None` where the reply stayed unreadable.
+pub async fn answer_step(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    context: &Context,
+    notes: &str,
+) -> Result<Option<Reading>, SolveError> {
+    let model = ports.models.need(Role::Answer)?;
+    let asked = read(model, question, context, notes, &mut run.account).await;
+    Ok(run.readable(Role::Answer, asked)?)
+}

@@ -1,0 +1,352 @@
+//! How does a run grow? Event by event, numbered and told at once; each call is booked when its reply is
+//! there, so that a run that fails or is given up keeps its trace and its bill.
+
+mod asking;
+mod finished;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use pikerag_knowledge::{
+    Account, Answer, Change, ClassifiedBy, Criterion, Event, Filter, JudgedBy, Millis, Question,
+    RunEvent, RunId, RunRecord, RunSink, RunState, StopReason, TaskClass, error_chain,
+};
+use serde_json::Value;
+
+pub use self::finished::Finished;
+use crate::fork::Retrace;
+use crate::ports::SolveError;
+use crate::tag_use::TagUse;
+
+/// What time it is; passed in, so that tests can hold it still.
+pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
+
+/// Under which circumstances a question is asked.
+#[derive(Clone)]
+pub struct RunParams {
+    /// The run's name, new in its base.
+    pub id: RunId,
+    /// What time it is.
+    pub clock: Clock,
+    /// Who is told while it happens.
+    pub sink: Option<Arc<dyn RunSink>>,
+    /// The number of the process.
+    pub process: u32,
+    /// The run that is walked again, wholly or up to a change.
+    pub retrace: Option<Retrace>,
+    /// What the base was filtered by that the ports read; kept with the run.
+    pub filter: Filter,
+    /// What the question's tags are used for, whatever its method (PIKE-RAG §5.2.2); naive RAG and its kin, which have a
+    /// parameter of their own, go by that.
+    pub tags: TagUse,
+}
+
+impl Default for RunParams {
+    /// Nobody listens, and no time passes.
+    fn default() -> Self {
+        let (id, filter) = (RunId::default(), Filter::default());
+        let (clock, tags): (Clock, _) = (Arc::new(|| 0), TagUse::Off);
+        Self { id, clock, sink: None, process: 0, retrace: None, filter, tags }
+    }
+}
+
+/// The method that a run goes by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MethodLabel {
+    /// The name, by which it is found again.
+    pub name: String,
+    /// As the trace shows it: the name, and whether parameters are the user's own.
+    pub shown: String,
+    /// All parameters by name.
+    pub parameters: BTreeMap<String, Value>,
+    /// The weights of retrieval, all of them.
+    pub weights: Value,
+}
+
+/// A question on its way: its events so far and its account. Never shared between questions.
+pub struct Run {
+    record: RunRecord,
+    events: Vec<RunEvent>,
+    /// What the calls cost; each is booked when its reply is there.
+    pub account: Account,
+    params: RunParams,
+    /// A piece that runs beside others: it is told when it joins the run, in order.
+    is_part: bool,
+    /// A piece of a run that is walked again, before its change: nothing but the record is asked.
+    is_recorded: bool,
+    /// The first event that was not the one of the run that is walked again.
+    diverged: Option<u32>,
+}
+
+impl Run {
+    /// A run without events, its state `running`; nothing is stored or sent yet.
+    pub fn begin(method: MethodLabel, question: &Question, params: RunParams) -> Self {
+        let record = RunRecord {
+            id: params.id.clone(),
+            method: method.name,
+            parameters: method.parameters,
+            weights: method.weights,
+            question: question.clone(),
+            filter: params.filter.clone(),
+            started: (params.clock)(),
+            forked: params.retrace.as_ref().and_then(Retrace::fork_point),
+            changes: params.retrace.iter().flat_map(|run| run.changes().to_vec()).collect(),
+            process: params.process,
+            ..RunRecord::default()
+        };
+        let account = Account::default();
+        let mut run = Self {
+            record,
+            events: Vec::new(),
+            account,
+            params,
+            is_part: false,
+            is_recorded: false,
+            diverged: None,
+        };
+        run.tell_record();
+        run.push(Event::Began { method: method.shown, question: question.text.clone() });
+        run
+    }
+
+    /// A piece of this run for work on one of many things; [`Run::absorb`] joins it again. Its calls are booked to
+    /// this run at once, and one that the model refuses says nothing, as in [`Run::one_of_many`].
+    #[must_use]
+    pub fn part(&self) -> Self {
+        Self {
+            record: RunRecord::default(),
+            events: Vec::new(),
+            account: self.account.part(),
+            params: RunParams { sink: None, retrace: None, ..self.params.clone() },
+            is_part: true,
+            is_recorded: self.asks_the_record(),
+            diverged: None,
+        }
+    }
+
+    /// Joins a piece: its events get their numbers now, behind those that are there.
+    pub fn absorb(&mut self, part: Self) {
+        let (split, base) = (self.last(), self.next());
+        for event in part.events {
+            let parent = event.parent.map_or(split, |parent| Some(base + parent));
+            self.append(RunEvent { seq: self.next(), parent, ..event });
+        }
+        self.account.merge(part.account);
+    }
+
+    /// What has happened so far, in order.
+    pub fn events(&self) -> impl DoubleEndedIterator<Item = &Event> {
+        self.events.iter().map(|event| &event.event)
+    }
+
+    /// Something happened; the event before it led to it.
+    pub fn push(&mut self, event: Event) {
+        self.tell(event, false);
+    }
+
+    /// Sub-questions were proposed; those of a fork, where it says so.
+    pub fn proposed(
+        &mut self,
+        hop: usize,
+        thinking: String,
+        proposals: Vec<String>,
+    ) -> Result<Vec<String>, SolveError> {
+        let proposals = match self.change()? {
+            Some(Change::Proposals(others)) => others,
+            Some(Change::Text(text)) => vec![text],
+            Some(_) => return Err(self.unfit("sub-questions")),
+            None => proposals,
+        };
+        self.tell(Event::Proposed { hop, thinking, proposals: proposals.clone() }, true);
+        Ok(proposals)
+    }
+
+    /// A candidate was chosen, or none for a reason; another, where a fork says so. `candidates` says how many there
+    /// are; `told` makes the event of a choice.
+    pub fn chosen(
+        &mut self,
+        hop: usize,
+        chosen: Result<usize, StopReason>,
+        candidates: usize,
+        told: impl FnOnce(usize) -> Option<Event>,
+    ) -> Result<Option<usize>, SolveError> {
+        let index = match self.change()? {
+            Some(Change::Choice(Some(index))) if candidates <= index => {
+                return Err(SolveError::NoCandidate { index, candidates });
+            }
+            Some(Change::Choice(other)) => other,
+            Some(_) => return Err(self.unfit("the number of a candidate")),
+            None => chosen.ok(),
+        };
+        let reason = chosen.err().unwrap_or(StopReason::NothingSelected);
+        let stopped = Event::Stopped { hop, reason };
+        let event = index.and_then(told);
+        let index = event.as_ref().and(index);
+        self.tell(event.unwrap_or(stopped), true);
+        Ok(index)
+    }
+
+    /// A step of reasoning was written; another, where a fork says so.
+    pub fn thought(&mut self, step: usize, text: String) -> Result<String, SolveError> {
+        let text = self.text(text)?;
+        self.tell(Event::Thought { step, text: text.clone() }, true);
+        Ok(text)
+    }
+
+    /// A sub-question was taken up; another, where a fork says so.
+    pub fn asked(&mut self, depth: usize, question: String) -> Result<String, SolveError> {
+        let question = self.text(question)?;
+        self.tell(Event::Asked { depth, question: question.clone() }, true);
+        Ok(question)
+    }
+
+    /// A sub-question was answered; otherwise, where a fork says so.
+    pub fn resolved(
+        &mut self,
+        depth: usize,
+        question: &str,
+        answer: String,
+    ) -> Result<String, SolveError> {
+        let answer = self.text(answer)?;
+        let question = question.to_owned();
+        self.tell(Event::Resolved { depth, question, answer: answer.clone() }, true);
+        Ok(answer)
+    }
+
+    /// The question was told to be of a class; of another one, where a fork names it.
+    pub fn classified(
+        &mut self,
+        class: TaskClass,
+        by: ClassifiedBy,
+        reasons: Vec<String>,
+    ) -> Result<TaskClass, SolveError> {
+        let (class, by) = match self.change()? {
+            Some(Change::Text(name)) => {
+                (name.parse().map_err(|_| self.unfit("the name of a class"))?, ClassifiedBy::Asker)
+            }
+            Some(_) => return Err(self.unfit("the name of a class")),
+            None => (class, by),
+        };
+        self.tell(Event::Classified { class, by, reasons }, true);
+        Ok(class)
+    }
+
+    /// A model gave a verdict; the other one, where a fork says so.
+    pub fn judged(
+        &mut self,
+        criterion: Criterion,
+        of: &str,
+        holds: bool,
+    ) -> Result<bool, SolveError> {
+        let holds = match self.change()? {
+            Some(Change::Verdict(other)) => other,
+            Some(_) => return Err(self.unfit("a verdict")),
+            None => holds,
+        };
+        let (of, by) = (of.to_owned(), JudgedBy::Verdict);
+        self.tell(Event::Judged { criterion, of, holds, score: None, by }, true);
+        Ok(holds)
+    }
+
+    /// Ends the run with what came of it.
+    pub fn end(mut self, result: Result<Answer, SolveError>) -> Finished {
+        let result = match self.unfollowed() {
+            Some(error) if result.is_ok() => Err(error),
+            _ => result,
+        };
+        match &result {
+            Ok(answer) => {
+                self.record.state = RunState::Answered;
+                self.record.answer = Some(answer.clone());
+            }
+            Err(SolveError::Cancelled) => self.record.state = RunState::Cancelled,
+            Err(error) => {
+                self.record.state = RunState::Failed;
+                self.record.error = Some(error_chain(error));
+            }
+        }
+        self.record.ended = Some((self.params.clock)());
+        self.tell_record();
+        Finished { record: self.record, events: self.events, result, scored: self.account.scored }
+    }
+
+    fn text(&mut self, text: String) -> Result<String, SolveError> {
+        match self.change()? {
+            Some(Change::Text(other)) => Ok(other),
+            Some(_) => Err(self.unfit("words")),
+            None => Ok(text),
+        }
+    }
+
+    fn unfit(&self, wanted: &'static str) -> SolveError {
+        SolveError::UnfitChange { seq: self.next(), wanted }
+    }
+
+    /// What a fork decides otherwise here. From here on calls are made again.
+    fn change(&mut self) -> Result<Option<Change>, SolveError> {
+        let next = self.next();
+        match (&self.params.retrace, self.diverged) {
+            (Some(retrace), None) => Ok(retrace.change_at(next)),
+            (Some(_), Some(seq)) => Err(SolveError::Diverged { seq }),
+            (None, _) => Ok(None),
+        }
+    }
+
+    /// Whether models answer from the record alone.
+    fn asks_the_record(&self) -> bool {
+        let own = self.params.retrace.as_ref();
+        self.is_recorded || own.is_some_and(|retrace| !retrace.is_live())
+    }
+
+    /// Why a run that was to follow another did not.
+    fn unfollowed(&self) -> Option<SolveError> {
+        let retrace = self.params.retrace.as_ref()?;
+        let first = self.diverged.or_else(|| retrace.missing(self.next()));
+        first.map(|seq| SolveError::Diverged { seq })
+    }
+
+    fn tell(&mut self, event: Event, decision: bool) {
+        let event = RunEvent {
+            run: self.record.id.clone(),
+            seq: self.next(),
+            parent: self.last(),
+            time: (self.params.clock)(),
+            decision: decision && !self.is_part,
+            calls: Vec::new(),
+            event,
+        };
+        self.append(event);
+    }
+
+    fn append(&mut self, mut event: RunEvent) {
+        let mut calls = std::mem::take(&mut self.account.calls);
+        calls.append(&mut event.calls);
+        event.calls = calls;
+        event.run = self.record.id.clone();
+        if let Some(retrace) = &self.params.retrace
+            && self.diverged.is_none()
+            && retrace.differs(event.seq, &event.event)
+        {
+            self.diverged = Some(event.seq);
+        }
+        if let Some(sink) = &self.params.sink {
+            sink.event(&event);
+        }
+        self.events.push(event);
+    }
+
+    fn tell_record(&mut self) {
+        self.record.cost = self.account.cost();
+        if let Some(sink) = &self.params.sink {
+            sink.record(&self.record);
+        }
+    }
+
+    fn next(&self) -> u32 {
+        self.events.len() as u32
+    }
+
+    fn last(&self) -> Option<u32> {
+        self.next().checked_sub(1)
+    }
+}

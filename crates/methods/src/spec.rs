@@ -1,0 +1,336 @@
+//! What does a method say of itself? Its names, parameters, needs and price: it stands beside the method's
+//! function, and the catalogue, the settings, the forecast, the help and the documentation are made of it.
+
+use std::num::NonZeroU32;
+
+use pikerag_knowledge::{Role, Structure};
+use pikerag_retrieve::{AutoParams, HopParams, LayerParams, SearchParams};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::tag_use::TagUse;
+
+/// Weights of retrieval that hold for all methods that retrieve so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Weights {
+    /// How the lists of `auto` are weighed.
+    pub auto: AutoParams,
+    /// How hops are weighed.
+    pub hops: HopParams,
+    /// How layers are weighed.
+    pub layers: LayerParams,
+    /// What a question's tags are used for.
+    pub tags: TagUse,
+}
+
+impl Weights {
+    /// Those of searches.
+    pub fn searches(&self) -> SearchParams {
+        SearchParams { auto: self.auto, hops: self.hops, layers: self.layers }
+    }
+}
+
+/// Parameters of a method, and with them the method.
+pub trait MethodParams: Clone + Copy + Default + PartialEq + std::fmt::Debug + 'static {
+    /// What the method says of itself.
+    const SPEC: MethodSpec<Self>;
+
+    /// Takes over the weights of retrieval that hold for all methods; few have a use for them.
+    fn weigh(&mut self, _weights: &Weights) {}
+
+    /// The weights that it has; the usual ones where it has no use for any.
+    fn weights(&self) -> Weights {
+        Weights::default()
+    }
+}
+
+/// What a method says of itself.
+pub struct MethodSpec<P: 'static> {
+    /// Its names: the method itself first, then the variants that go by a name of their own. Each name is
+    /// borne once.
+    pub variants: &'static [Variant<P>],
+    /// What a user may set, by the papers' names.
+    pub parameters: &'static [Parameter<P>],
+    /// The models that it asks, in the order in which it first does; roles that it asks only where they
+    /// have a model included.
+    pub roles: &'static [Role],
+    /// What it does where there is no model.
+    pub without_model: WithoutModel,
+    /// The structure of the base that it works on; none for chunks and atoms, which every base has.
+    pub needs: Option<Structure>,
+    /// What one question costs.
+    pub cost: fn(&P) -> Cost,
+}
+
+/// A name under which a method goes.
+pub struct Variant<P> {
+    /// The name, in lower case with hyphens.
+    pub name: &'static str,
+    /// In short, what it does; for a variant, what it does otherwise. No final dot.
+    pub summary: &'static str,
+    /// Where it stands in the papers; "ours" where it does not.
+    pub source: &'static str,
+    /// Makes it of the default parameters.
+    pub set: fn(&mut P),
+}
+
+impl<P> Variant<P> {
+    /// A name with what it stands for.
+    pub const fn new(
+        name: &'static str,
+        summary: &'static str,
+        source: &'static str,
+        set: fn(&mut P),
+    ) -> Self {
+        Self { name, summary, source, set }
+    }
+}
+
+/// What a method does where no language model is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WithoutModel {
+    /// It decides by hop retrieval, and quotes.
+    HopRetrieval,
+    /// It retrieves as ever, and quotes.
+    Quotes,
+    /// It ends with an error that names the role.
+    Fails,
+}
+
+/// A parameter of a method.
+pub struct Parameter<P> {
+    /// Its name in settings, and in a method's name for a comparison (`kar3:n=3`).
+    pub name: &'static str,
+    /// What it means. No final dot.
+    pub meaning: &'static str,
+    /// What may be set.
+    pub range: Range,
+    /// Its value; null where none is set.
+    pub get: fn(&P) -> Value,
+    /// Sets it; `None` for a value that is not of its kind.
+    pub set: fn(&mut P, &Value) -> Option<()>,
+}
+
+/// What may be set.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(into = "RangeAsJson")]
+pub enum Range {
+    /// A whole number, both ends included.
+    Whole(u64, u64),
+    /// A number, both ends included.
+    Number(f64, f64),
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+}
+
+impl Range {
+    /// A whole number from 1 on that still is a number of things.
+    pub const COUNT: Self = Self::Whole(1, 1000);
+    /// Tokens of a prompt.
+    pub const TOKENS: Self = Self::Whole(1, 1_000_000);
+
+    /// Whether a value lies within.
+    pub fn admits(self, value: &Value) -> bool {
+        match self {
+            Self::Whole(least, most) => {
+                value.as_u64().is_some_and(|number| (least..=most).contains(&number))
+            }
+            Self::Number(least, most) => {
+                value.as_f64().is_some_and(|number| (least..=most).contains(&number))
+            }
+            Self::OneOf(words) => value.as_str().is_some_and(|word| words.contains(&word)),
+        }
+    }
+}
+
+impl std::fmt::Display for Range {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Whole(least, most) => write!(f, "{least} to {most}"),
+            Self::Number(least, most) if *most == f64::INFINITY => write!(f, "{least} and above"),
+            Self::Number(least, most) => write!(f, "{least} to {most}"),
+            Self::OneOf(words) => f.write_str(&words.join(", ")),
+        }
+    }
+}
+
+/// What may be set, as JSON has it.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = Range)]
+enum RangeAsJson {
+    /// A whole number, both ends included.
+    Whole((u64, u64)),
+    /// A number, both ends included; null for no end.
+    Number((Option<f64>, Option<f64>)),
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+}
+
+impl From<Range> for RangeAsJson {
+    fn from(range: Range) -> Self {
+        let end = |end: f64| Some(end).filter(|end| end.is_finite());
+        match range {
+            Range::Whole(least, most) => Self::Whole((least, most)),
+            Range::Number(least, most) => Self::Number((end(least), end(most))),
+            Range::OneOf(words) => Self::OneOf(words),
+        }
+    }
+}
+
+/// A value as a parameter's type has it.
+pub fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
+    serde_json::from_value(value.clone()).ok()
+}
+
+/// A parameter that is a field: its name (or the name that users know it by), its meaning, its range.
+#[macro_export]
+macro_rules! field {
+    ($field:ident, $meaning:literal, $range:expr) => {
+        $crate::field!($field as (stringify!($field)), $meaning, $range)
+    };
+    ($field:ident as $name:expr, $meaning:literal, $range:expr) => {
+        $crate::spec::Parameter {
+            name: $name,
+            meaning: $meaning,
+            range: $range,
+            get: |params| $crate::spec::json!(params.$field),
+            set: |params, value| $crate::spec::put(&mut params.$field, value),
+        }
+    };
+}
+pub use crate::field;
+pub use serde_json::json;
+
+/// Puts a value into a field; `None` where it is not of the field's type.
+pub fn put<T: DeserializeOwned>(field: &mut T, value: &Value) -> Option<()> {
+    *field = read(value)?;
+    Some(())
+}
+
+/// The calls of one question, and what stands in them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cost {
+    /// Calls as it usually goes.
+    pub calls: f64,
+    /// Calls where every loop goes to its end and every reply is read at once.
+    pub most_calls: u64,
+    /// Chunks in the prompt of one call, on the average.
+    pub chunks: f64,
+    /// Chunks in the prompt of one call at most.
+    pub most_chunks: u64,
+    /// Tokens of all chunks in the prompt of one call at most, where a method counts them.
+    pub most_chunk_tokens: Option<NonZeroU32>,
+    /// Rounds whose replies may stand in later prompts, at most.
+    pub rounds: u64,
+    /// Tokens of instructions, demonstrations and question in a prompt, on the average.
+    pub fixed: u64,
+    /// Tokens of a reply, on the average.
+    pub reply: u64,
+    /// Where the numbers come from.
+    pub basis: &'static str,
+}
+
+impl Cost {
+    /// Of a method that asks once.
+    pub const fn of_one_call(basis: &'static str) -> Self {
+        Self {
+            calls: 1.0,
+            most_calls: 1,
+            chunks: 0.0,
+            most_chunks: 0,
+            most_chunk_tokens: None,
+            rounds: 1,
+            fixed: 330,
+            reply: 100,
+            basis,
+        }
+    }
+}
+
+/// A method's name with all that its file says of it, whatever its parameters are.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = MethodDescription)]
+pub struct Description {
+    /// The name it goes by; a variant's own where it is one.
+    pub name: &'static str,
+    /// The first name of its family: `kar3` for `kar3-hops`.
+    pub family: &'static str,
+    /// See [`Variant`].
+    pub summary: &'static str,
+    /// See [`Variant`].
+    pub source: &'static str,
+    /// See [`MethodSpec`].
+    pub roles: &'static [Role],
+    /// See [`MethodSpec`].
+    pub without_model: WithoutModel,
+    /// See [`MethodSpec`].
+    #[schema(required)]
+    pub needs: Option<Structure>,
+    /// What a user may set.
+    pub parameters: Vec<Described>,
+}
+
+/// A parameter with the value that it has under a method's name.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = MethodParameter)]
+pub struct Described {
+    /// See [`Parameter`].
+    pub name: &'static str,
+    /// See [`Parameter`].
+    pub meaning: &'static str,
+    /// See [`Parameter`].
+    #[schema(value_type = RangeAsJson)]
+    pub range: Range,
+    /// Its value where nobody sets it; null for none.
+    pub default: Value,
+}
+
+/// A method's names, each with its description and parameters.
+pub fn describe<P: MethodParams>() -> Vec<(Description, P)> {
+    let family = P::SPEC.variants.first().map_or("", |first| first.name);
+    let mut all = Vec::new();
+    for Variant { name, summary, source, set } in P::SPEC.variants {
+        let mut params = P::default();
+        set(&mut params);
+        let described = P::SPEC.parameters.iter().map(|parameter| Described {
+            name: parameter.name,
+            meaning: parameter.meaning,
+            range: parameter.range,
+            default: (parameter.get)(&params),
+        });
+        let description = Description {
+            name,
+            family,
+            summary,
+            source,
+            roles: P::SPEC.roles,
+            without_model: P::SPEC.without_model,
+            needs: P::SPEC.needs,
+            parameters: described.collect(),
+        };
+        all.push((description, params));
+    }
+    all
+}
+
+/// Values by name; what is not set is left out.
+pub fn values<P: MethodParams>(params: &P) -> impl Iterator<Item = (&'static str, Value)> {
+    P::SPEC
+        .parameters
+        .iter()
+        .map(|parameter| (parameter.name, (parameter.get)(params)))
+        .filter(|(_, value)| !value.is_null())
+}
+
+/// Sets a parameter if there is one of this name; whether there is.
+pub fn set<P: MethodParams>(params: &mut P, name: &str, value: &Value) -> bool {
+    let Some(parameter) = P::SPEC.parameters.iter().find(|known| known.name == name) else {
+        return false;
+    };
+    // What cannot be meant is refused where settings are read.
+    parameter.range.admits(value) && (parameter.set)(params, value).is_some()
+}

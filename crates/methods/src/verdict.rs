@@ -1,0 +1,95 @@
+//! How is a verdict read, and when do two answers say the same?
+
+use pikerag_knowledge::Schema;
+use pikerag_language::fold::tokens;
+use pikerag_prompt::{Unreadable, object, text};
+use serde_json::{Map, Value, json};
+
+/// What stands for an answer that could not be had.
+pub const UNKNOWN: &str = "unknown";
+
+/// The yes or no under `key` of a reply, in any of the words that models use for it.
+pub fn yes_or_no(reply: &str, key: &str) -> Result<bool, Unreadable> {
+    let said = text(&object(reply, &[key])?, key).unwrap_or_default().to_lowercase();
+    match said.trim().trim_end_matches('.') {
+        "yes" | "true" => Ok(true),
+        "no" | "false" => Ok(false),
+        _ => Err(Unreadable::BadKey { key: key.to_owned(), expected: "true or false".to_owned() }),
+    }
+}
+
+/// A string of at most so many characters, where the endpoint can see to that: weak models go round in circles.
+pub fn at_most(characters: usize) -> Value {
+    json!({"type": "string", "maxLength": characters})
+}
+
+/// Characters of thinking out loud, at most: prompts ask for a sentence or two.
+pub const THINKING: usize = 500;
+
+/// The shape of an object with `key` alone.
+pub fn only(key: &str, value: &Value) -> Schema {
+    shape(key, [(key, value.clone())])
+}
+
+/// The shape of an object with these keys, all of them required, in the order in which they are to be written.
+pub fn shape<'a>(name: &str, keys: impl IntoIterator<Item = (&'a str, Value)>) -> Schema {
+    let properties: Map<String, Value> =
+        keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    let required: Vec<&String> = properties.keys().collect();
+    let schema = json!({
+        "type": "object",
+        "required": required,
+        "properties": properties,
+        "additionalProperties": false
+    });
+    Schema { name: name.to_owned(), schema }
+}
+
+/// An answer as its folded words, without articles: answers alike have the same.
+pub fn bare(answer: &str) -> String {
+    let mut words: Vec<String> = tokens(answer).into_iter().map(|token| token.folded).collect();
+    if 1 < words.len() {
+        words.retain(|word| !matches!(word.as_str(), "a" | "an" | "the"));
+    }
+    words.join(" ")
+}
+
+/// Whether an answer says that there is none.
+pub fn is_unknown(answer: &str) -> bool {
+    const WORDS: [&str; 8] = [
+        "",
+        "unknown",
+        "not known",
+        "i dont know",
+        "i do not know",
+        "cannot be determined",
+        "未 知",
+        "不 知 道",
+    ];
+    WORDS.contains(&bare(answer).as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_in_many_words() {
+        for yes in [r#"{"a": true}"#, r#"{"a": "Yes."}"#, r#"{"a": "TRUE"}"#] {
+            assert_eq!(yes_or_no(yes, "a"), Ok(true), "{yes}");
+        }
+        assert_eq!(yes_or_no(r#"{"a": false}"#, "a"), Ok(false));
+        for bad in [r#"{"a": null}"#, r#"{"a": "perhaps"}"#, r#"{"b": true}"#, ""] {
+            assert!(yes_or_no(bad, "a").is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn spelling_and_articles_do_not_matter() {
+        assert_eq!(bare("The Øresund."), bare("oresund"));
+        assert_ne!(bare("41000"), bare("42000"));
+        assert_eq!(bare("A"), "a");
+        assert!(is_unknown("Unknown.") && is_unknown("I don't know") && is_unknown("未知"));
+        assert!(!is_unknown("Oslo") && !is_unknown("no"));
+    }
+}

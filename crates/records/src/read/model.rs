@@ -1,0 +1,223 @@
+//! Which records does a text hold? A model fills in the schema, and only what stands in the text counts.
+
+use pikerag_knowledge::{
+    Account, ChatModel, Chunk, Record, RecordOrigin, RecordSchema, Role, Schema, Span,
+};
+use pikerag_prompt::{AskError, Prompt, Reply, Unreadable, ask, object, titled};
+use serde_json::{Map, Value, json};
+
+use super::{Draft, field_named, identified, is_record, said};
+
+const PROMPT: Prompt = Prompt::new(Role::Extract, include_str!("../prompts/records.md"), 2048);
+/// Records read from one reply, at most.
+const MOST: usize = 200;
+
+/// What a model read in a chunk, and what of it was dropped.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelRecords {
+    /// The records, in the model's order; may be empty.
+    pub records: Vec<Record>,
+    /// Values that do not stand in the chunk, and were dropped.
+    pub invented: usize,
+    /// Records that were left without what the schema needs, and were dropped.
+    pub incomplete: usize,
+}
+
+/// The records of a chunk's text: one call, two where the first reply cannot be read.
+///
+/// # Errors
+/// The model's; an unreadable reply too.
+pub async fn model_records(
+    model: &dyn ChatModel,
+    schema: &RecordSchema,
+    chunk: &Chunk,
+    account: &mut Account,
+) -> Result<ModelRecords, AskError> {
+    let (title, text) = titled(chunk);
+    let (kind, example) = (described(schema), example(schema));
+    let inputs = inputs(&kind, &example, &title, &text);
+    let reply: Filled = ask(model, &PROMPT, &inputs, account).await?;
+    Ok(checked(schema, chunk, &reply.0))
+}
+
+/// The prompt that [`model_records`] would send, for estimates.
+///
+/// # Errors
+/// Never, unless our template is broken.
+pub fn records_prompt(schema: &RecordSchema, chunk: &Chunk) -> Result<String, AskError> {
+    let (title, text) = titled(chunk);
+    let (kind, example) = (described(schema), example(schema));
+    PROMPT.render(&inputs(&kind, &example, &title, &text))
+}
+
+fn inputs<'a>(
+    kind: &'a str,
+    example: &'a str,
+    title: &'a str,
+    text: &'a str,
+) -> [(&'static str, &'a str); 4] {
+    [("schema", kind), ("example", example), ("title", title), ("text", text)]
+}
+
+fn described(schema: &RecordSchema) -> String {
+    let mut lines = vec![match schema.description.as_str() {
+        "" => schema.name.clone(),
+        description => format!("{}: {description}", schema.name),
+    }];
+    for field in &schema.fields {
+        let mut line = format!("- {} ({})", field.name, field.kind.as_str());
+        if !field.columns.is_empty() {
+            line = format!("{line}, also called {}", field.columns.join(", "));
+        }
+        if schema.key.contains(&field.name) {
+            line.push_str("; needed");
+        }
+        lines.push(line);
+    }
+    lines.join("\n")
+}
+
+fn example(schema: &RecordSchema) -> String {
+    let fields = schema.fields.iter().map(|field| (field.name.clone(), json!("...")));
+    Value::Object(fields.collect::<Map<_, _>>()).to_string()
+}
+
+#[cfg(test)]
+pub(super) fn read(
+    schema: &RecordSchema,
+    chunk: &Chunk,
+    reply: &str,
+) -> Result<ModelRecords, Unreadable> {
+    Filled::read(reply).map(|filled| checked(schema, chunk, &filled.0))
+}
+
+/// Only values that the chunk or its title holds, and only whole records of them.
+fn checked(schema: &RecordSchema, chunk: &Chunk, filled: &[Map<String, Value>]) -> ModelRecords {
+    let mut made = ModelRecords::default();
+    let place = Places::of(chunk);
+    let mut drafts: Vec<Draft> = Vec::new();
+    for item in filled.iter().take(MOST) {
+        let mut span: Option<Span> = None;
+        let mut fields = Vec::new();
+        for field in &schema.fields {
+            let told = item.iter().find(|(name, _)| {
+                field_named(schema, name).is_some_and(|named| named.name == field.name)
+            });
+            let Some(raw) = told.and_then(|(_, value)| word(value)) else { continue };
+            match place.find(&raw) {
+                Found::At(at) => {
+                    let around = span.get_or_insert(at);
+                    around.start = around.start.min(at.start);
+                    around.end = around.end.max(at.end);
+                    // As it stands there, whatever the model made of its case.
+                    let stands =
+                        chunk.text.get(at.start - chunk.span.start..at.end - chunk.span.start);
+                    fields.push(said(field, stands.unwrap_or(&raw)));
+                }
+                Found::InTitle => fields.push(said(field, &raw)),
+                Found::Nowhere => made.invented += 1,
+            }
+        }
+        if !is_record(schema, &fields) {
+            made.incomplete += 1;
+            continue;
+        }
+        let span = span.unwrap_or(chunk.span);
+        // The same record told twice is one.
+        if !drafts.iter().any(|held| held.fields == fields) {
+            drafts.push(Draft { span, origin: RecordOrigin::Model, fields });
+        }
+    }
+    made.records = identified(schema, chunk, drafts);
+    made
+}
+
+/// A value as a word; nothing where the model says that there is none.
+fn word(value: &Value) -> Option<String> {
+    let word = match value {
+        Value::String(text) => text.trim().to_owned(),
+        Value::Number(number) => number.to_string(),
+        Value::Bool(truth) => truth.to_string(),
+        _ => return None,
+    };
+    let none = ["", "null", "none", "n/a", "unknown", "...", "-", "无", "未知"];
+    (!none.contains(&word.to_lowercase().as_str())).then_some(word)
+}
+
+enum Found {
+    At(Span),
+    InTitle,
+    Nowhere,
+}
+
+/// The chunk's characters without case and white space, each with its place.
+struct Places<'a> {
+    chunk: &'a Chunk,
+    squeezed: String,
+    /// Where each byte of `squeezed` comes from in the chunk's text: start and end of the character.
+    from: Vec<(usize, usize)>,
+    title: String,
+}
+
+impl<'a> Places<'a> {
+    fn of(chunk: &'a Chunk) -> Self {
+        let mut squeezed = String::with_capacity(chunk.text.len());
+        let mut from = Vec::with_capacity(chunk.text.len());
+        for (at, c) in chunk.text.char_indices().filter(|(_, c)| !c.is_whitespace()) {
+            squeezed.extend(c.to_lowercase());
+            from.resize(squeezed.len(), (at, at + c.len_utf8()));
+        }
+        let title = squeeze(&format!("{}{}", chunk.full_title(), chunk.reading_text()));
+        Self { chunk, squeezed, from, title }
+    }
+
+    fn find(&self, raw: &str) -> Found {
+        let wanted = squeeze(raw);
+        let begins = (!wanted.is_empty()).then(|| self.squeezed.find(&wanted)).flatten();
+        if let Some(at) = begins
+            && let Some((start, _)) = self.from.get(at)
+            && let Some((_, end)) = self.from.get(at + wanted.len() - 1)
+        {
+            let base = self.chunk.span.start;
+            return Found::At(Span { start: base + start, end: base + end });
+        }
+        match !wanted.is_empty() && self.title.contains(&wanted) {
+            true => Found::InTitle,
+            false => Found::Nowhere,
+        }
+    }
+}
+
+fn squeeze(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).collect()
+}
+
+struct Filled(Vec<Map<String, Value>>);
+
+impl Reply for Filled {
+    fn schema() -> Option<Schema> {
+        // The fields differ with each declaration; what is not asked for is left out when read.
+        None
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let object = object(reply, &["records"])?;
+        let list = match object.get("records") {
+            Some(Value::Array(list)) => list.clone(),
+            Some(Value::Null) => Vec::new(),
+            Some(one @ Value::Object(_)) => vec![one.clone()],
+            _ => {
+                let expected = "a list of objects".to_owned();
+                return Err(Unreadable::BadKey { key: "records".to_owned(), expected });
+            }
+        };
+        let objects = list.into_iter().filter_map(|item| match item {
+            Value::Object(fields) => Some(fields),
+            _ => None,
+        });
+        Ok(Self(objects.collect()))
+    }
+}
+
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_filled: Filled }
