@@ -164,7 +164,7 @@ fn serving(error: &ServeError) -> Option<String> {
 fn about(error: &(dyn Error + 'static)) -> Option<String> {
     let fixed = |advice: &str| Some(advice.to_owned());
     if let Some(error) = error.downcast_ref::<EngineError>() {
-        return engine(error);
+        return session(error);
     }
     if let Some(error) = error.downcast_ref::<SettingsError>() {
         return settings(error);
@@ -226,7 +226,7 @@ const WITHOUT_RERANKER: &str = "`first = 0` in `[rerank]`, or `search --rerank 0
 const SELF_ASSESSMENT: &str =
     "set `[methods] certainty = \"self-assessment\"` to let the model grade itself instead";
 
-fn engine(error: &EngineError) -> Option<String> {
+fn session(error: &EngineError) -> Option<String> {
     let advice = match error {
         EngineError::Solve(error) => return solve(error),
         EngineError::Retrieve(RetrieveError::Rerank(error)) => return reranking(error),

@@ -20,9 +20,7 @@ mod serve;
 mod tags;
 mod trust;
 
-use std::sync::Arc;
-
-use pikerag_engine::Engine;
+use pikerag_engine::Session;
 use pikerag_engine::settings::{Environment, Settings, settings_path};
 
 use crate::cli::{Arguments, Command, Installed, SchemaCommand};
@@ -57,16 +55,16 @@ pub(crate) async fn run(arguments: Arguments, environment: &Environment) -> anyh
         Box::pin(pikerag_server::speak_mcp(pikerag_engine::open(settings)?)).await?;
         return Ok(0);
     }
-    let engine = Arc::new(pikerag_engine::open(settings)?);
+    let engine = pikerag_engine::open(settings)?;
     let interrupted = interrupt::listen(&engine)?;
-    let result = verb(&engine, json, &arguments.command).await;
+    let result = verb(&engine.session(), json, &arguments.command).await;
     match interrupted.code() {
         Some(code) => Ok(code),
         None => result,
     }
 }
 
-async fn verb(engine: &Engine, json: bool, command: &Command) -> anyhow::Result<u8> {
+async fn verb(session: &Session, json: bool, command: &Command) -> anyhow::Result<u8> {
     match command {
         Command::Init
         | Command::Trust(_)
@@ -75,32 +73,32 @@ async fn verb(engine: &Engine, json: bool, command: &Command) -> anyhow::Result<
         | Command::Installed(_)
         | Command::ParseChild(_)
         | Command::RunLimited(_) => Ok(0),
-        Command::Keys(keys) => serve::keys(engine, json, &keys.verb),
-        Command::Index(index) => index::index(engine, json, index).await,
-        Command::Estimate(estimate) => index::estimate(engine, json, estimate).await,
-        Command::Delete(delete) => keep::delete(engine, json, delete).await,
-        Command::Backup { to } => keep::backup(engine, json, to).await,
-        Command::Restore { from } => keep::restore(engine, json, from).await,
-        Command::Check { repair } => keep::check(engine, json, *repair).await,
-        Command::Original(original) => keep::original(engine, json, original).await,
-        Command::Ask(ask) => answer::ask(engine, json, ask).await,
-        Command::Classify(classify) => classify::classify(engine, json, classify).await,
-        Command::Runs(runs) => runs::runs(engine, json, runs).await,
-        Command::Feedback(arguments) => feedback::feedback(engine, json, arguments).await,
-        Command::Methods(methods) => methods::methods(engine, json, methods),
-        Command::Search(search) => answer::search(engine, json, search).await,
-        Command::Status => inspect::status(engine, json).await,
-        Command::Files => files::files(engine, json).await,
-        Command::Export(export) => inspect::export(engine, export),
-        Command::Parse(file) => parse::parse(engine, json, file).await,
-        Command::Tags(tags) => tags::tags(engine, json, tags).await,
-        Command::Graph(graph) => graph::graph(engine, json, graph),
-        Command::Records(records) => records::records(engine, json, records).await,
+        Command::Keys(keys) => serve::keys(session, json, &keys.verb),
+        Command::Index(index) => index::index(session, json, index).await,
+        Command::Estimate(estimate) => index::estimate(session, json, estimate).await,
+        Command::Delete(delete) => keep::delete(session, json, delete).await,
+        Command::Backup { to } => keep::backup(session, json, to).await,
+        Command::Restore { from } => keep::restore(session, json, from).await,
+        Command::Check { repair } => keep::check(session, json, *repair).await,
+        Command::Original(original) => keep::original(session, json, original).await,
+        Command::Ask(ask) => answer::ask(session, json, ask).await,
+        Command::Classify(classify) => classify::classify(session, json, classify).await,
+        Command::Runs(runs) => runs::runs(session, json, runs).await,
+        Command::Feedback(arguments) => feedback::feedback(session, json, arguments).await,
+        Command::Methods(methods) => methods::methods(session, json, methods),
+        Command::Search(search) => answer::search(session, json, search).await,
+        Command::Status => inspect::status(session, json).await,
+        Command::Files => files::files(session, json).await,
+        Command::Export(export) => inspect::export(session, export).await,
+        Command::Parse(file) => parse::parse(session, json, file).await,
+        Command::Tags(tags) => tags::tags(session, json, tags).await,
+        Command::Graph(graph) => graph::graph(session, json, graph).await,
+        Command::Records(records) => records::records(session, json, records).await,
         Command::Schema { command: SchemaCommand::Propose(propose) } => {
-            records::propose(engine, json, propose).await
+            records::propose(session, json, propose).await
         }
-        Command::Doctor => doctor::doctor(engine, json).await,
-        Command::Eval(eval) => eval::eval(engine, json, eval).await,
+        Command::Doctor => doctor::doctor(session, json).await,
+        Command::Eval(eval) => eval::eval(session, json, eval).await,
     }
 }
 

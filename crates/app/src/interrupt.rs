@@ -26,12 +26,12 @@ impl Interrupted {
 }
 
 /// Listens on a thread of its own runtime's, so that work which never waits is stopped as well.
-pub(crate) fn listen(engine: &Arc<Engine>) -> std::io::Result<Interrupted> {
+pub(crate) fn listen(engine: &Engine) -> std::io::Result<Interrupted> {
     let mut signals = Signals {
         interrupt: signal(SignalKind::interrupt())?,
         terminate: signal(SignalKind::terminate())?,
     };
-    let (engine, interrupted) = (Arc::clone(engine), Interrupted::default());
+    let (engine, interrupted) = (engine.clone(), Interrupted::default());
     let told = interrupted.clone();
     tokio::spawn(async move {
         let code = signals.next().await;

@@ -1,7 +1,8 @@
-//! Everything that pikerag does, behind typed requests and responses. A face (the command line, a server, a
-//! page) turns its arguments into a request and the response into what it shows; it copies nothing of this.
+//! Does everything that pikerag does, behind typed requests and responses. An interface (the command line, a server, a page)
+//! turns its arguments into a request and shows the response; it copies nothing of this.
 //!
-//! Read [`settings::Settings`] once, [`open`] an [`Engine`] with them, and call a verb:
+//! Read [`settings::Settings`] once, [`open`] an [`Engine`] with them for the life of the process, begin a [`Session`], and
+//! call a verb:
 //!
 //! ```no_run
 //! # async fn f() -> Result<(), pikerag_engine::EngineError> {
@@ -14,13 +15,13 @@
 //!     method: "kar3".to_owned(),
 //!     ..Default::default()
 //! };
-//! let response = engine.ask(&request).await?;
+//! let response = pikerag_engine::ask(&engine.session(), &request).await?;
 //! println!("{}", response.result?.text);
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! Errors and [`Notice`]s carry facts; advice that names flags or commands is for each face to word. Only this
+//! Errors and [`Notice`]s carry facts; each interface words advice that names flags or commands. Only this
 //! crate reads the environment ([`settings`]) and starts processes ([`sandbox`]); it never prints.
 
 mod chart;
@@ -65,7 +66,7 @@ pub mod parts {
 }
 
 pub use crate::chart::svg_chart;
-pub use crate::engine::{Cost, CostPart, Engine, Grant, Share, open};
+pub use crate::engine::{Cost, CostPart, Engine, Grant, Session, Share, open};
 pub use crate::error::{EngineError, FeedbackError, Result};
 pub use crate::graph::called;
 pub use crate::notice::Notice;

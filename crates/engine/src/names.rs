@@ -13,7 +13,7 @@ use pikerag_knowledge::{CorpusWriter, FileRecord};
 use pikerag_store::Base;
 
 use self::root::Root;
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::presence::{Disk, Doubt};
 use crate::settings::this_folder;
@@ -36,7 +36,7 @@ pub(crate) struct Names {
     mounts: Vec<PathBuf>,
 }
 
-impl Engine {
+impl Session {
     /// What the files of a base are called. Nothing is written.
     pub(crate) async fn names(&self, base: &Base) -> Result<Names> {
         let here = this_folder().map_err(EngineError::NoFolder)?;
@@ -71,7 +71,7 @@ impl Engine {
     /// What files would be called in the base that is set, which is not there yet.
     pub(crate) fn names_to_be(&self) -> Result<Names> {
         let here = this_folder().map_err(EngineError::NoFolder)?;
-        let root = Root::of_new(&here, &self.settings().base);
+        let root = Root::of_new(&here, self.folder());
         Ok(Names::new(here, root, Vec::new()))
     }
 }

@@ -1,5 +1,5 @@
-//! What can be asked of the engine? A module for each verb: its request, its response, and its method on
-//! [`Engine`](crate::Engine).
+//! Holds the verbs: a module for each, with its request, its response, and its functions over a
+//! [`Session`](crate::Session).
 
 pub(crate) mod ask;
 mod backup;
@@ -19,7 +19,6 @@ mod forecast;
 mod graph;
 mod index;
 mod init;
-mod keeping;
 mod methods;
 mod money;
 mod original;
@@ -37,52 +36,66 @@ mod tags;
 mod unpack;
 mod vectors;
 
-pub use self::ask::{AskRequest, AskResponse, TracedAnswer};
-pub use self::backup::BackupResponse;
-pub use self::check::{CheckRequest, CheckResponse};
-pub use self::classify::{ClassifiedQuestion, ClassifyRequest, ClassifyResponse};
-pub use self::configured::{ConfiguredCap, ConfiguredModel, ConfiguredResponse};
-pub use self::delete::{DeletePreview, DeleteRequest, DeleteResponse};
-pub use self::doctor::{DoctorCheck, DoctorFinding, Offer};
-pub use self::estimate::{EstimateRequest, EstimateResponse};
+pub use self::ask::{AskRequest, AskResponse, TracedAnswer, ask};
+pub use self::backup::{BackupResponse, backup, restore};
+pub use self::check::{CheckRequest, CheckResponse, check};
+pub use self::classify::{ClassifiedQuestion, ClassifyRequest, ClassifyResponse, classify};
+pub use self::configured::{ConfiguredCap, ConfiguredModel, ConfiguredResponse, configured};
+pub use self::converse::standalone;
+pub use self::delete::{DeletePreview, DeleteRequest, DeleteResponse, delete, delete_preview};
+pub use self::doctor::{DoctorCheck, DoctorFinding, Offer, doctor};
+pub use self::estimate::{EstimateRequest, EstimateResponse, estimate};
 pub use self::eval::{
-    DryRunResponse, EvalRequest, EvalResponse, Forecast, IndexingForecast, SearchesResponse,
+    DryRunResponse, EvalRequest, EvalResponse, Forecast, IndexingForecast, SearchesResponse, eval,
+    eval_dry_run, eval_searches, presets,
 };
-pub use self::evaluations::{EvaluationLine, EvaluationResponse};
-pub use self::export::Export;
-pub use self::feedback::{AnswerPair, FeedbackRequest, FeedbackResponse, ImportResponse, Verdict};
-pub use self::files::{FileLine, FilesResponse, OnDisk};
-pub use self::forecast::{ForecastUsd, QuestionForecast};
+pub use self::evaluations::{EvaluationLine, EvaluationResponse, evaluation, evaluations};
+pub use self::export::{Export, export};
+pub use self::feedback::{
+    AnswerPair, FeedbackRequest, FeedbackResponse, ImportResponse, Verdict, answer_pairs,
+    export_verified, feedback, import_verified, revoke_verified, stale_verified, verified,
+};
+pub use self::files::{FileLine, FilesResponse, OnDisk, files};
+pub use self::forecast::{ForecastUsd, QuestionForecast, forecast};
 pub use self::graph::{
     GraphAround, GraphAroundRequest, GraphDrawn, GraphEdge, GraphExport, GraphExportRequest,
-    GraphFormat, GraphNode, GraphOverview, GraphSummary,
+    GraphFormat, GraphNode, GraphOverview, GraphSummary, graph_around, graph_export,
+    graph_overview, graph_summary,
 };
-pub use self::index::{IndexRequest, IndexResponse, Unseen};
+pub use self::index::{IndexRequest, IndexResponse, Unseen, index};
 pub use self::init::{InitResponse, init};
-pub use self::methods::MethodResponse;
+pub use self::methods::{MethodResponse, method_by_name, methods};
 pub use self::money::RunUsd;
-pub use self::original::{KeptOriginals, OriginalResponse};
-pub use self::page::WIDTHS;
-pub use self::parse::ParseRequest;
+pub use self::original::{KeptOriginals, OriginalResponse, original};
+pub use self::page::{WIDTHS, page};
+pub use self::parse::{ParseRequest, parse};
 pub use self::progress::{OnProgress, Progress};
-pub use self::reading::{CorrectRequest, CorrectionsResponse, Reading};
-pub use self::records::{ProposeRequest, ProposeResponse, RecordsRequest};
-pub use self::runs::{DiffLine, DiffResponse, DiffSide, ForkRequest, RunResponse, RunSummary};
-pub use self::search::{SearchHit, SearchPath, SearchRequest, SearchResponse};
-pub use self::sent::{SentError, SentFile};
-pub use self::status::StatusResponse;
+pub use self::read::{chunk, source, sources, sources_by_id};
+pub use self::reading::{
+    CorrectRequest, CorrectionsResponse, Reading, correct, read_again, reading,
+    take_back_correction,
+};
+pub use self::records::{
+    ProposeRequest, ProposeResponse, RecordsRequest, propose_schemas, records,
+};
+pub use self::runs::{
+    DiffLine, DiffResponse, DiffSide, ForkRequest, RunResponse, RunSummary, diff_runs, fork_run,
+    replay_run, run_by_name, runs,
+};
+pub use self::search::{SearchHit, SearchPath, SearchRequest, SearchResponse, search};
+pub use self::sent::{SentError, SentFile, sent, sent_as};
+pub use self::status::{StatusResponse, status};
 pub use self::tags::{
     LearnRequest, LearnResponse, TagClassLine, TagClassRequest, TagClassResponse,
-    TagClassesResponse,
+    TagClassesResponse, add_tag_class, add_tag_pair, drop_tag_class, drop_tag_pair,
+    learn_tag_pairs, rename_tag_class, tag_class, tag_classes, tag_pairs,
 };
-pub use self::unpack::{LeftOut, UnpackResponse};
-pub use self::vectors::{EmbedResponse, RerankResponse};
+pub use self::unpack::{LeftOut, UnpackResponse, unpack};
+pub use self::vectors::{EmbedResponse, RerankResponse, embed, rerank};
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        AskRequest, FeedbackRequest, ProposeRequest, RecordsRequest, SearchPath, SearchRequest,
-    };
+    use super::*;
     use crate::knowledge::Filter;
     use crate::settings::{Environment, Flags, Settings};
 
@@ -92,28 +105,25 @@ mod tests {
     fn requests_can_be_spawned() {
         fn spawnable(_: impl Future + Send) {}
         let settings = Settings::load(&Flags::default(), &Environment::default()).unwrap();
-        let engine = crate::open(settings).unwrap();
+        let session = &crate::open(settings).unwrap().session();
         let (query, by) = (String::new(), SearchPath::Hybrid);
-        spawnable(engine.ask(&AskRequest::default()));
-        spawnable(engine.feedback(&FeedbackRequest::default()));
-        spawnable(engine.verified());
-        spawnable(engine.search(&SearchRequest {
-            query,
-            by,
-            k: 1,
-            rerank: None,
-            filter: Filter::default(),
-        }));
-        spawnable(engine.standalone(&[], ""));
-        spawnable(engine.status());
-        spawnable(engine.files());
-        spawnable(engine.records(&RecordsRequest::default()));
-        spawnable(engine.propose_schemas(&ProposeRequest::default()));
-        spawnable(engine.tag_classes());
-        spawnable(engine.unpack(std::path::Path::new(""), ""));
-        spawnable(engine.page(crate::knowledge::SourceId::of(""), 1, 1));
-        spawnable(engine.doctor());
-        spawnable(engine.forecast(""));
-        spawnable(engine.delete_preview(&[]));
+        spawnable(ask(session, &AskRequest::default()));
+        spawnable(feedback(session, &FeedbackRequest::default()));
+        spawnable(verified(session));
+        spawnable(search(
+            session,
+            &SearchRequest { query, by, k: 1, rerank: None, filter: Filter::default() },
+        ));
+        spawnable(standalone(session, &[], ""));
+        spawnable(status(session));
+        spawnable(files(session));
+        spawnable(records(session, &RecordsRequest::default()));
+        spawnable(propose_schemas(session, &ProposeRequest::default()));
+        spawnable(tag_classes(session));
+        spawnable(unpack(session, std::path::Path::new(""), ""));
+        spawnable(page(session, crate::knowledge::SourceId::of(""), 1, 1));
+        spawnable(doctor(session));
+        spawnable(forecast(session, ""));
+        spawnable(delete_preview(session, &[]));
     }
 }

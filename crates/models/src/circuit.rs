@@ -1,13 +1,14 @@
-//! Is anybody there? What all calls to one model know together: until when it wants to be left alone, and
-//! whether it is worth asking at all.
+//! Holds what all calls to one model know together: until when its endpoint wants no call, and whether it can be reached.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long an open circuit answers for the endpoint, before one call looks again.
-const COOL_DOWN: Duration = Duration::from_secs(30);
+/// How long an open circuit answers for the endpoint before one call tries again: the first time, and at most. Each
+/// failed try doubles it, so that an endpoint that was only restarted is soon found, and a dead one seldom asked.
+const FIRST_COOL_DOWN: Duration = Duration::from_secs(1);
+const LONGEST_COOL_DOWN: Duration = Duration::from_secs(30);
 /// Calls given up, with no reply to any call in between, after which the next would be given up too.
 const GIVEN_UP: u32 = 3;
 
@@ -21,11 +22,14 @@ struct State {
     rests_until: Option<Instant>,
     given_up: u32,
     open: Option<Open>,
+    /// How often calls were made again.
+    retries: u64,
 }
 
 #[derive(Debug)]
 struct Open {
     until: Instant,
+    cool_down: Duration,
     why: String,
 }
 
@@ -38,7 +42,7 @@ impl Circuit {
         match &mut state.open {
             Some(open) if now < open.until => Err(open.why.clone()),
             Some(open) => {
-                open.until = now + COOL_DOWN;
+                open.until = now + open.cool_down;
                 Ok(())
             }
             None => Ok(()),
@@ -58,6 +62,13 @@ impl Circuit {
         state.rests_until = state.rests_until.max(until);
     }
 
+    /// Counts a call that is made again; returns how many there were.
+    pub(crate) fn retried(&self) -> u64 {
+        let mut state = self.state();
+        state.retries += 1;
+        state.retries
+    }
+
     /// The endpoint has answered something.
     pub(crate) fn answered(&self) {
         let mut state = self.state();
@@ -67,7 +78,11 @@ impl Circuit {
 
     /// Nobody is there.
     pub(crate) fn open(&self, why: String) {
-        self.state().open = Some(Open { until: Instant::now() + COOL_DOWN, why });
+        let mut state = self.state();
+        let before = state.open.as_ref().map(|open| open.cool_down);
+        let cool_down =
+            before.map_or(FIRST_COOL_DOWN, |before| (before * 2).min(LONGEST_COOL_DOWN));
+        state.open = Some(Open { until: Instant::now() + cool_down, cool_down, why });
     }
 
     /// A call was asked again and again, in vain. Whether the circuit is open now.
@@ -109,10 +124,23 @@ mod tests {
     #[test]
     fn one_call_looks_again() {
         let circuit = Circuit::default();
-        let past = Open { until: Instant::now(), why: "gone".to_owned() };
+        let past =
+            Open { until: Instant::now(), cool_down: FIRST_COOL_DOWN, why: "gone".to_owned() };
         circuit.state().open = Some(past);
         assert_eq!(circuit.admit(), Ok(()));
         assert_eq!(circuit.admit(), Err("gone".to_owned()));
+    }
+
+    #[test]
+    fn the_cool_down_doubles_until_an_answer_comes() {
+        let circuit = Circuit::default();
+        let cool_down = || {
+            circuit.open("gone".to_owned());
+            circuit.state().open.as_ref().unwrap().cool_down.as_secs()
+        };
+        assert_eq!([(); 7].map(|()| cool_down()), [1, 2, 4, 8, 16, 30, 30]);
+        circuit.answered();
+        assert_eq!(cool_down(), 1);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //!
 //! The wrappers, from the outside in, as [`chat_stack`] builds them, each its own type:
 //!
-//! 1. [`SingleFlight`]: who asks the same at one time shares one call.
+//! 1. [`SingleFlight`]: identical requests at one time share one call.
 //! 2. [`Recorded`]: a call that was ever made is read from the ledger; a new one is in it before
 //!    anybody sees the reply.
 //! 3. [`Retry`]: a busy endpoint is asked again, one that is out of reach is left alone.
@@ -30,6 +30,7 @@ pub mod retry;
 pub mod secret;
 pub mod single_flight;
 pub mod stack;
+pub mod upstream;
 
 pub use batch::Batch;
 pub use budget::{Budget, Portion};
@@ -49,3 +50,4 @@ pub use stack::{
     CallContext, StackParams, chat_stack, embed_stack, endpoint_identity, rerank_stack, wrap_chat,
     wrap_embedder,
 };
+pub use upstream::{Upstream, Upstreams, share_upstream};

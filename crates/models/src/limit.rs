@@ -28,6 +28,22 @@ pub struct Limits {
     pub tokens_per_minute: Option<NonZeroU32>,
 }
 
+impl Limits {
+    /// The stricter of two, limit by limit.
+    #[must_use]
+    pub fn strictest(self, other: Self) -> Self {
+        let least = |one: Option<NonZeroU32>, other: Option<NonZeroU32>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        Self {
+            in_flight: self.in_flight.min(other.in_flight),
+            requests_per_minute: least(self.requests_per_minute, other.requests_per_minute),
+            tokens_per_minute: least(self.tokens_per_minute, other.tokens_per_minute),
+        }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -38,7 +54,7 @@ impl Default for Limits {
     }
 }
 
-/// The gate before an endpoint. Models that share an endpoint share its limiter.
+/// The gate before an endpoint. All that ask one model of an endpoint share its limiter.
 #[derive(Debug)]
 pub struct Limiter {
     seats: Semaphore,
@@ -61,6 +77,12 @@ impl<M> Limit<M> {
     /// Puts `inner` behind a gate, which it may share with other models.
     pub fn new(inner: M, limiter: Arc<Limiter>) -> Self {
         Self { inner, limiter }
+    }
+}
+
+impl Default for Limiter {
+    fn default() -> Self {
+        Self::new(Limits::default())
     }
 }
 

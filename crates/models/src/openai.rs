@@ -32,6 +32,7 @@ pub use embeddings::{EmbeddingParams, OpenAiEmbedder};
 pub(crate) use embeddings::{from_base64, to_base64};
 pub(crate) use extra::Extra;
 pub use http::Transport;
+pub(crate) use quirks::Quirks;
 pub use rerank::EndpointReranker;
 pub(crate) use trouble::Trouble;
 pub use trouble::withheld_keys;

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroU32;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -61,19 +61,19 @@ impl Default for RetryParams {
 pub struct Retry<M> {
     inner: M,
     params: RetryParams,
-    circuit: Circuit,
-    retries: AtomicU64,
+    circuit: Arc<Circuit>,
 }
 
 impl<M> Retry<M> {
     /// Asks `inner` again while it is busy.
     pub fn new(inner: M, params: RetryParams) -> Self {
-        Self { inner, params, circuit: Circuit::default(), retries: AtomicU64::new(0) }
+        Self { inner, params, circuit: Arc::default() }
     }
 
-    /// How often it was asked again, over all calls.
-    pub fn retries(&self) -> u64 {
-        self.retries.load(Ordering::Relaxed)
+    /// The same, where its calls know of all others that share the circuit.
+    #[must_use]
+    pub(crate) fn sharing(self, circuit: Arc<Circuit>) -> Self {
+        Self { circuit, ..self }
     }
 
     async fn persist<T, F>(
@@ -130,7 +130,7 @@ impl<M> Retry<M> {
                     return done;
                 }
             };
-            let retries = self.retries.fetch_add(1, Ordering::Relaxed) + 1;
+            let retries = self.circuit.retried();
             let wait_ms = wait.as_millis() as u64;
             match is_there {
                 true => warn!(model, attempts, retries, wait_ms, %cause, "busy; asking again"),
@@ -333,7 +333,7 @@ mod tests {
     async fn asks_a_busy_model_again() {
         let chat = Retry::new(busy_until(2), QUICK);
         assert_eq!(chat.complete(&request("a")).await.unwrap().text, "fine");
-        assert_eq!(chat.retries(), 2);
+        assert_eq!(chat.circuit.retried(), 3);
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! How do identical requests at one time become one call?
+//! Lets identical requests at one time share one call.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,15 +9,22 @@ use tokio::sync::OnceCell;
 
 use crate::ledger::{canonical, key};
 
-/// A chat model that is asked once by all who ask the same at one time.
+/// A chat model that is asked once by all who ask the same at one time. Whoever joins a call finds its reply marked as
+/// replayed, because another has paid it.
 ///
 /// # Cancel safety
 /// If whoever is asking fails or is dropped, one of those who wait takes over. Errors are nobody
 /// else's: each who waits then asks for itself, one after the other.
 pub struct SingleFlight<M> {
     inner: M,
-    flights: Mutex<HashMap<String, Flight>>,
+    flights: Arc<Flights>,
+    /// Which requests compare: those of one base.
+    scope: String,
 }
+
+/// The calls under way.
+#[derive(Debug, Default)]
+pub struct Flights(Mutex<HashMap<String, Flight>>);
 
 /// Filled by the first success.
 type Flight = Arc<OnceCell<ChatReply>>;
@@ -25,7 +32,12 @@ type Flight = Arc<OnceCell<ChatReply>>;
 impl<M> SingleFlight<M> {
     /// Lets equal requests to `inner` share a call; nothing is kept once it is done.
     pub fn new(inner: M) -> Self {
-        Self { inner, flights: Mutex::default() }
+        Self::among(inner, Arc::default(), String::new())
+    }
+
+    /// The same among all models that share these flights and this scope.
+    pub(crate) fn among(inner: M, flights: Arc<Flights>, scope: String) -> Self {
+        Self { inner, flights, scope }
     }
 }
 
@@ -43,8 +55,18 @@ impl<M: ChatModel> ChatModel for SingleFlight<M> {
         let Ok(json) = canonical(request) else {
             return self.inner.complete(request).await; // Nothing to compare by.
         };
-        let seat = Seat::take(&self.flights, key("chat", self.name(), &json));
-        seat.flight.get_or_try_init(|| self.inner.complete(request)).await.cloned()
+        let kind = if request.logprobs { "scored" } else { "chat" };
+        let seat = Seat::take(&self.flights, key(kind, &self.scope, &json));
+        let mut has_joined = true;
+        let ask = || {
+            has_joined = false;
+            self.inner.complete(request)
+        };
+        let mut reply = seat.flight.get_or_try_init(ask).await.cloned()?;
+        if let Some(call) = &mut reply.call {
+            call.replayed |= has_joined;
+        }
+        Ok(reply)
     }
 
     async fn discard(&self, calls: &[CallRef]) -> Result<(), ModelError> {
@@ -54,14 +76,14 @@ impl<M: ChatModel> ChatModel for SingleFlight<M> {
 
 /// One caller's place in a flight; the last to leave, or the first after the reply, clears it away.
 struct Seat<'a> {
-    flights: &'a Mutex<HashMap<String, Flight>>,
+    flights: &'a Flights,
     key: String,
     flight: Flight,
 }
 
 impl<'a> Seat<'a> {
-    fn take(flights: &'a Mutex<HashMap<String, Flight>>, key: String) -> Self {
-        let mut map = flights.lock().unwrap_or_else(PoisonError::into_inner);
+    fn take(flights: &'a Flights, key: String) -> Self {
+        let mut map = flights.0.lock().unwrap_or_else(PoisonError::into_inner);
         let flight = map.entry(key.clone()).or_default().clone();
         Self { flights, key, flight }
     }
@@ -69,7 +91,7 @@ impl<'a> Seat<'a> {
 
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
-        let mut map = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut map = self.flights.0.lock().unwrap_or_else(PoisonError::into_inner);
         let ours = map.get(&self.key).is_some_and(|flight| Arc::ptr_eq(flight, &self.flight));
         // Two owners: the map and this seat. Others come only under the lock that we hold.
         if ours && (self.flight.initialized() || Arc::strong_count(&self.flight) == 2) {
@@ -99,7 +121,7 @@ mod tests {
         let replies: Vec<_> = join_all(asked).await.into_iter().map(|r| r.unwrap().text).collect();
         assert_eq!(replies, ["one", "two", "one", "one"]);
         assert_eq!(chat.requests().len(), 2);
-        assert!(single.flights.lock().unwrap().is_empty());
+        assert!(single.flights.0.lock().unwrap().is_empty());
     }
 
     #[tokio::test]
@@ -123,7 +145,7 @@ mod tests {
         assert_eq!(replies[1].as_ref().unwrap().text, "fine");
         assert_eq!(replies[2].as_ref().unwrap().text, "fine");
         assert_eq!(chat.requests().len(), 2);
-        assert!(single.flights.lock().unwrap().is_empty());
+        assert!(single.flights.0.lock().unwrap().is_empty());
     }
 
     #[tokio::test]
@@ -137,6 +159,6 @@ mod tests {
         drop(leaves);
         assert_eq!(stays.await.unwrap().text, "fine");
         assert_eq!(chat.requests().len(), 2);
-        assert!(single.flights.lock().unwrap().is_empty());
+        assert!(single.flights.0.lock().unwrap().is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! In which order do the wrappers stand? (The crate's page says why.)
+//! Puts the wrappers around a model in their order (the crate's page says why).
 
 use std::sync::Arc;
 
@@ -7,13 +7,14 @@ use pikerag_knowledge::{ChatModel, Embedder, Ledger, ModelError, Reranker};
 use crate::batch::Batch;
 use crate::budget::Budget;
 use crate::ledger::{Mode, Pins, Recorded, RecordedEmbedder, RecordedReranker, canonical};
-use crate::limit::{Limit, Limiter, Limits};
+use crate::limit::Limit;
 use crate::meter::Meter;
 use crate::openai::{
     EmbeddingParams, Endpoint, EndpointReranker, Extra, OpenAiChat, OpenAiEmbedder, Transport,
 };
 use crate::retry::{Retry, RetryParams};
-use crate::single_flight::SingleFlight;
+use crate::single_flight::{Flights, SingleFlight};
+use crate::upstream::Upstream;
 
 /// What all models share that are used together.
 #[derive(Clone)]
@@ -28,22 +29,18 @@ pub struct CallContext {
     pub meter: Arc<Meter>,
     /// The connections, shared by all endpoints.
     pub transport: Transport,
+    /// Names the base: identical requests under one name share a call, whoever makes them. None: they share one only
+    /// within a stack.
+    pub scope: Option<String>,
 }
 
-/// What differs between endpoints. Models that share an endpoint share a clone.
-#[derive(Clone, Debug)]
+/// What differs between endpoints.
+#[derive(Clone, Debug, Default)]
 pub struct StackParams {
-    /// How much it may be asked at a time.
-    pub limiter: Arc<Limiter>,
+    /// What all calls to the endpoint's model share.
+    pub upstream: Upstream,
     /// How patient to be with it.
     pub retry: RetryParams,
-}
-
-impl Default for StackParams {
-    fn default() -> Self {
-        let limiter = Arc::new(Limiter::new(Limits::default()));
-        Self { limiter, retry: RetryParams::default() }
-    }
 }
 
 /// Tells endpoints apart that call a model by one name: by the address, without user, password and query, and
@@ -66,9 +63,12 @@ pub fn chat_stack(
 ) -> Result<Arc<dyn ChatModel>, ModelError> {
     let extra = Extra::new(&endpoint.extra);
     let identity = endpoint_identity(&endpoint);
-    let model = OpenAiChat::new(endpoint, &calls.transport)?;
+    let quirks = Arc::clone(&params.upstream.quirks);
+    let model = OpenAiChat::new(endpoint, &calls.transport)?.with_quirks(quirks);
     let model = Budget::new(model, calls.meter.clone()).with_extra(extra);
-    Ok(Arc::new(SingleFlight::new(within(calls, model, params).served_by(identity))))
+    let model = within(calls, model, params).served_by(identity.clone());
+    let (flights, scope) = flights(calls, params, &identity);
+    Ok(Arc::new(SingleFlight::among(model, flights, scope)))
 }
 
 /// Any chat model in all its wrappers.
@@ -81,14 +81,25 @@ pub fn wrap_chat<M: ChatModel + 'static>(
     Arc::new(SingleFlight::new(within(calls, model, params)))
 }
 
+/// The calls that requests of this context may join, and the scope in which they compare. A replay joins none: its replies
+/// are those of its run.
+fn flights(calls: &CallContext, params: &StackParams, identity: &str) -> (Arc<Flights>, String) {
+    match &calls.scope {
+        Some(scope) if calls.mode == Mode::Record => {
+            (Arc::clone(&params.upstream.flights), format!("{scope}\n{identity}"))
+        }
+        _ => <(Arc<Flights>, String)>::default(),
+    }
+}
+
 /// All wrappers but the outermost.
 fn within<M: ChatModel>(
     calls: &CallContext,
     model: Budget<M>,
     params: &StackParams,
 ) -> Recorded<Retry<Limit<Budget<M>>>> {
-    let model = Limit::new(model, params.limiter.clone());
-    let model = Retry::new(model, params.retry);
+    let model = Limit::new(model, params.upstream.limiter.clone());
+    let model = Retry::new(model, params.retry).sharing(params.upstream.circuit.clone());
     Recorded::pinned(model, calls.ledger.clone(), calls.mode, calls.pins.clone())
 }
 
@@ -124,8 +135,8 @@ fn embedder_within<E: Embedder>(
     params: &StackParams,
 ) -> RecordedEmbedder<Retry<Limit<Budget<E>>>> {
     let model = Budget::new(model, calls.meter.clone());
-    let model = Limit::new(model, params.limiter.clone());
-    let model = Retry::new(model, params.retry);
+    let model = Limit::new(model, params.upstream.limiter.clone());
+    let model = Retry::new(model, params.retry).sharing(params.upstream.circuit.clone());
     RecordedEmbedder::new(model, calls.ledger.clone(), calls.mode, batch)
 }
 
@@ -142,8 +153,8 @@ pub fn rerank_stack(
     let identity = endpoint_identity(&endpoint);
     let model = EndpointReranker::new(endpoint, &calls.transport)?;
     let model = Budget::new(model, calls.meter.clone());
-    let model = Limit::new(model, params.limiter.clone());
-    let model = Retry::new(model, params.retry);
+    let model = Limit::new(model, params.upstream.limiter.clone());
+    let model = Retry::new(model, params.retry).sharing(params.upstream.circuit.clone());
     let model = RecordedReranker::new(model, calls.ledger.clone(), calls.mode, batch);
     Ok(Arc::new(model.served_by(identity)))
 }
@@ -184,6 +195,7 @@ mod tests {
             pins: Pins::default(),
             meter: Arc::new(Meter::new(Prices::new(), Cap { calls: Some(2), ..Cap::default() })),
             transport: Transport::default(),
+            scope: None,
         };
         let chat = ScriptedChat::by_turn(|turn, request| {
             if turn == 0 { Err(busy("fake")) } else { Ok(format!("reply {}", request.sample)) }

@@ -1,4 +1,4 @@
-//! What do requests share? The bases by their names, the keys, and what was spent with each.
+//! Holds what requests share: the engine, the bases by name, the keys and what was spent with each.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use pikerag_engine::keys::{Key, Keys, KeysError, Scope};
 use pikerag_engine::settings::{DEFAULT_BASE, ServerSettings};
-use pikerag_engine::{Engine, EngineError, Grant, Share};
+use pikerag_engine::{Engine, EngineError, Grant, Session, Share};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -24,7 +24,8 @@ pub(crate) type App = Arc<Shared>;
 pub(crate) struct Shared {
     pub(crate) settings: ServerSettings,
     keys: Option<Keys>,
-    bases: BTreeMap<String, Arc<Engine>>,
+    engine: Engine,
+    bases: BTreeMap<String, Session>,
     shares: Mutex<HashMap<String, Spent>>,
     rates: Mutex<HashMap<String, (u32, Arc<DefaultDirectRateLimiter>)>>,
     pub(crate) jobs: Jobs,
@@ -82,13 +83,14 @@ impl Shared {
     ) -> Self {
         let settings = engine.settings().server.clone();
         let stopping = CancellationToken::new();
-        let mut bases: BTreeMap<String, Arc<Engine>> = BTreeMap::new();
+        let mut bases: BTreeMap<String, Session> = BTreeMap::new();
         for (name, folder) in &settings.bases {
-            bases.insert(name.clone(), Arc::new(engine.over(folder.clone())));
+            bases.insert(name.clone(), engine.session_over(folder.clone()));
         }
-        bases.insert(DEFAULT_BASE.to_owned(), Arc::new(engine));
+        bases.insert(DEFAULT_BASE.to_owned(), engine.session());
         Self {
             keys,
+            engine,
             settings,
             bases,
             shares: Mutex::default(),
@@ -101,8 +103,12 @@ impl Shared {
         }
     }
 
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
     /// All bases, by name.
-    pub(crate) fn all_bases(&self) -> impl Iterator<Item = (&String, &Arc<Engine>)> {
+    pub(crate) fn all_bases(&self) -> impl Iterator<Item = (&String, &Session)> {
         self.bases.iter()
     }
 
@@ -120,36 +126,36 @@ impl Shared {
     pub(crate) fn bases_of<'a>(
         &'a self,
         caller: &'a Caller,
-    ) -> impl Iterator<Item = (&'a str, &'a Arc<Engine>)> {
-        let bases = self.bases.iter().map(|(name, engine)| (name.as_str(), engine));
+    ) -> impl Iterator<Item = (&'a str, &'a Session)> {
+        let bases = self.bases.iter().map(|(name, session)| (name.as_str(), session));
         bases.filter(|(name, _)| caller.opens(name))
     }
 
     /// A base for a caller, who sees and spends of it what was granted. A base that the key does not open is as one that
     /// is not there.
-    pub(crate) fn base(&self, caller: &Caller, name: &str) -> Result<Arc<Engine>, Problem> {
-        let engine = self.bases.get(name).filter(|_| caller.opens(name));
-        let Some(engine) = engine else {
+    pub(crate) fn base(&self, caller: &Caller, name: &str) -> Result<Session, Problem> {
+        let session = self.bases.get(name).filter(|_| caller.opens(name));
+        let Some(session) = session else {
             return Err(Problem::new(404, "no-such-base", Fault::Caller)
                 .saying(format!("there is no base `{name}`"))
                 .hint("GET /api/v1/bases lists those that this key opens"));
         };
-        let Some(key) = &caller.key else { return Ok(Arc::clone(engine)) };
-        let share = self.share_of(engine, key)?;
-        Ok(Arc::new(engine.granted(&key.grant(0.0), &share)))
+        let Some(key) = &caller.key else { return Ok(session.clone()) };
+        let share = self.share_of(key)?;
+        Ok(session.granted(&key.grant(0.0), &share))
     }
 
     /// A base for a caller who changes it: who sees a part of it changes none.
-    pub(crate) fn whole_base(&self, caller: &Caller, name: &str) -> Result<Arc<Engine>, Problem> {
-        let engine = self.base(caller, name)?;
+    pub(crate) fn whole_base(&self, caller: &Caller, name: &str) -> Result<Session, Problem> {
+        let session = self.base(caller, name)?;
         if caller.key.as_ref().is_some_and(|key| !key.params.filter.is_empty()) {
             return Err(EngineError::OnlyPart.into());
         }
-        Ok(engine)
+        Ok(session)
     }
 
-    /// An engine for what is no single base's, for a caller from whom nothing is kept; `None` where there is no base.
-    pub(crate) fn for_all(&self, caller: &Caller) -> Result<Option<Arc<Engine>>, Problem> {
+    /// A session for what is no single base's, for a caller from whom nothing is kept; `None` where there is no base.
+    pub(crate) fn for_all(&self, caller: &Caller) -> Result<Option<Session>, Problem> {
         if !caller.sees_all() {
             return Err(EngineError::OnlyPart.into());
         }
@@ -169,15 +175,15 @@ impl Shared {
     }
 
     /// What a key spends is counted over all its requests and bases, and what it has spent before counts too.
-    fn share_of(&self, engine: &Engine, key: &Key) -> Result<Share, Problem> {
-        let Some(keys) = &self.keys else { return Ok(engine.share(&Grant::default())) };
+    fn share_of(&self, key: &Key) -> Result<Share, Problem> {
+        let Some(keys) = &self.keys else { return Ok(self.engine.share(&Grant::default())) };
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
         let grant = (key.params.cap_usd, key.params.filter.to_string());
         if let Some(held) = shares.get(&key.id).filter(|held| held.grant == grant) {
             return Ok(held.share.clone());
         }
         let spent = keys.spent()?.get(&key.id).copied().unwrap_or_default();
-        let share = engine.share(&key.grant(spent));
+        let share = self.engine.share(&key.grant(spent));
         let held = Spent { grant, share: share.clone(), booked_usd: 0.0 };
         shares.insert(key.id.clone(), held);
         Ok(share)
@@ -202,7 +208,7 @@ impl Shared {
         self: &Arc<Self>,
         caller: &Caller,
         base: &str,
-        engine: Arc<Engine>,
+        session: Session,
         work: Work,
     ) -> Result<Job, Problem> {
         let (app, caller) = (Arc::clone(self), caller.clone());
@@ -210,7 +216,7 @@ impl Shared {
             app.book(&caller);
             app.metrics.indexed(job.base(), job.stand());
         };
-        self.jobs.begin(base, engine, work, Box::new(ended))
+        self.jobs.begin(base, session, work, Box::new(ended))
     }
 
     /// Whether a key may be used now; else in how many seconds.

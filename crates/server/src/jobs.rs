@@ -4,12 +4,12 @@ use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use pikerag_engine::knowledge::error_chain;
 use pikerag_engine::knowledge::telemetry::TRACED;
 use pikerag_engine::parts::{Estimate, Outcome};
-use pikerag_engine::{Engine, IndexRequest, IndexResponse, Progress};
+use pikerag_engine::{IndexRequest, IndexResponse, Progress, Session};
 use serde::Serialize;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -126,7 +126,7 @@ pub(crate) struct Work {
 struct Queued {
     stopping: CancellationToken,
     ended: Ended,
-    engine: Arc<Engine>,
+    session: Session,
     work: Work,
     job: watch::Sender<Job>,
 }
@@ -160,7 +160,7 @@ impl Jobs {
     pub(crate) fn begin(
         &self,
         base: &str,
-        engine: Arc<Engine>,
+        session: Session,
         work: Work,
         ended: Ended,
     ) -> Result<Job, Problem> {
@@ -185,7 +185,7 @@ impl Jobs {
         }
         drop(all);
         let stopping = self.stopping.clone();
-        let queued = Queued { stopping, ended, engine, work, job: sender };
+        let queued = Queued { stopping, ended, session, work, job: sender };
         let mut by_base = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         let queue = match by_base.get(base) {
             Some(queue) => queue.clone(),
@@ -252,7 +252,7 @@ fn work_off(runtime: &Handle, queue: &Receiver<Queued>) {
     }
 }
 
-async fn index(Queued { engine, work, job, stopping, .. }: &Queued) {
+async fn index(Queued { session, work, job, stopping, .. }: &Queued) {
     job.send_modify(|job| job.stand = Stand::Running);
     let told = |progress: Progress| match progress {
         Progress::Stage { name, done, total } => job.send_modify(|job| {
@@ -274,12 +274,12 @@ async fn index(Queued { engine, work, job, stopping, .. }: &Queued) {
         progress: &told,
     };
     let came = tokio::select! {
-        came = engine.index(&request) => Some(came),
+        came = pikerag_engine::index(session, &request) => Some(came),
         // What is done is kept, and the rest when the server comes up again.
         () = stopping.cancelled() => None,
     };
     let failed = match &came {
-        Some(Ok(response)) => failed_of(engine, response).await,
+        Some(Ok(response)) => failed_of(session, response).await,
         _ => Vec::new(),
     };
     job.send_modify(|job| match came {
@@ -306,7 +306,7 @@ fn real(path: &Path) -> PathBuf {
 }
 
 /// The files that failed, those that were sent with the names that they were sent by.
-async fn failed_of(engine: &Engine, response: &IndexResponse) -> Vec<FailedFile> {
+async fn failed_of(session: &Session, response: &IndexResponse) -> Vec<FailedFile> {
     let failed = response.report.files.iter().filter_map(|(file, outcome)| match outcome {
         Outcome::Failed { reason } => Some((file, reason)),
         _ => None,
@@ -316,7 +316,7 @@ async fn failed_of(engine: &Engine, response: &IndexResponse) -> Vec<FailedFile>
         return Vec::new();
     }
     let names: Vec<&str> = failed.iter().map(|(file, _)| file.as_str()).collect();
-    let sent = engine.sent_as(&names).await.unwrap_or_else(|error| {
+    let sent = pikerag_engine::sent_as(session, &names).await.unwrap_or_else(|error| {
         warn!(error = error_chain(&error), "what was sent is not told");
         vec![None; names.len()]
     });

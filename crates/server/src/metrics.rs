@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use pikerag_engine::Engine;
+use pikerag_engine::Session;
 use pikerag_engine::knowledge::RunState;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -191,9 +191,9 @@ impl Metrics {
     }
 
     /// Brings what was paid up to now. All bases count on one meter.
-    pub(crate) fn paid(&self, engine: &Engine) {
+    pub(crate) fn paid(&self, session: &Session) {
         let _one = self.paying.lock().unwrap_or_else(PoisonError::into_inner);
-        for part in engine.cost().parts {
+        for part in session.cost().parts {
             let of = Model { role: part.role.clone(), model: part.model.clone() };
             let calls = self.calls.get_or_create(&of);
             calls.inc_by(part.calls.saturating_sub(calls.get()));

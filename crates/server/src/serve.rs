@@ -58,7 +58,6 @@ pub enum ServeError {
 pub struct Serving {
     listener: TcpListener,
     app: Arc<Shared>,
-    engine: Arc<Engine>,
     address: SocketAddr,
 }
 
@@ -87,25 +86,24 @@ pub async fn serve(engine: Engine) -> Result<Serving, ServeError> {
     let listener = bound.map_err(|source| ServeError::NotBound { address, source })?;
     // Port 0 is a free one.
     let address = listener.local_addr().unwrap_or(address);
-    let whole = Arc::new(engine.twin());
     let app = Arc::new(Shared::new(engine, keys, audit, address));
     go_on(&app);
-    Ok(Serving { listener, app, engine: whole, address })
+    Ok(Serving { listener, app, address })
 }
 
 /// What was sent before the server ended, and perhaps not indexed, is looked at again; what is indexed already costs nothing.
 fn go_on(app: &Arc<Shared>) {
     let nobody = Caller { key: None };
-    for (name, engine) in app.all_bases() {
-        let folder = Uploads::beside(&engine.settings().base).folder().to_owned();
+    for (name, session) in app.all_bases() {
+        let folder = Uploads::beside(session.folder()).folder().to_owned();
         if folder.is_dir() {
             let work = Work { paths: vec![folder], ..Work::default() };
-            if app.begin(&nobody, name, Arc::clone(engine), work).is_err() {
+            if app.begin(&nobody, name, session.clone(), work).is_err() {
                 warn!(base = name, "what was sent and not indexed waits for the next request");
             }
         }
         if let Some(folders) = app.settings.watch.get(name) {
-            watch(app, name, engine, folders);
+            watch(app, name, session, folders);
         }
     }
 }
@@ -169,7 +167,7 @@ impl Serving {
         self.app.stopping.cancel();
         drop(self.listener);
         if tokio::time::timeout(DRAIN, graceful.shutdown()).await.is_err() {
-            self.engine.cancel();
+            self.app.engine().cancel();
             // Runs keep what happened, and say that they were cancelled.
             tokio::time::sleep(Duration::from_millis(500)).await;
         }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use axum::response::sse::Event as Sse;
 use pikerag_engine::knowledge::{RunEvent, RunRecord, RunSink};
-use pikerag_engine::{AskRequest, AskResponse, Engine, EngineError, ForkRequest};
+use pikerag_engine::{AskRequest, AskResponse, EngineError, ForkRequest, Session};
 use serde::Serialize;
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -56,7 +56,7 @@ impl RunSink for Teller {
 
 impl Underway {
     /// Begins a run on a task of its own, so that it comes to its end, and keeps it, whoever goes away.
-    pub(crate) fn begin(app: &App, caller: &Caller, engine: Arc<Engine>, wanted: Wanted) -> Self {
+    pub(crate) fn begin(app: &App, caller: &Caller, session: Session, wanted: Wanted) -> Self {
         let (sender, happened) = unbounded_channel();
         let stop = CancellationToken::new();
         let (app, caller, cancel) = (Arc::clone(app), caller.clone(), stop.clone());
@@ -66,11 +66,13 @@ impl Underway {
             let listener: Option<Arc<dyn RunSink>> = Some(Arc::new(Teller(sender.clone())));
             let asked = |ask: AskRequest| AskRequest { listener, cancel, ..ask };
             let came = match wanted {
-                Wanted::Ask(ask) => engine.ask(&asked(ask)).await,
-                Wanted::Replay(run) => engine.replay_run(&run, &asked(AskRequest::default())).await,
+                Wanted::Ask(ask) => pikerag_engine::ask(&session, &asked(ask)).await,
+                Wanted::Replay(run) => {
+                    pikerag_engine::replay_run(&session, &run, &asked(AskRequest::default())).await
+                }
                 Wanted::Fork(fork) => {
                     let fork = ForkRequest { ask: asked(AskRequest::default()), ..fork };
-                    engine.fork_run(&fork).await
+                    pikerag_engine::fork_run(&session, &fork).await
                 }
             };
             app.book(&caller);

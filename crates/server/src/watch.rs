@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use notify::event::EventKind;
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher, recommended_watcher};
-use pikerag_engine::Engine;
+use pikerag_engine::Session;
 use tracing::warn;
 
 use crate::app::{App, Caller};
@@ -23,11 +23,11 @@ const ANYWAY: Duration = Duration::from_mins(10);
 const STEP: Duration = Duration::from_millis(250);
 
 /// Watches the folders of a base on a thread of its own until the server stops.
-pub(crate) fn watch(app: &App, base: &str, engine: &Arc<Engine>, folders: &[PathBuf]) {
-    let (app, engine) = (Arc::clone(app), Arc::clone(engine));
+pub(crate) fn watch(app: &App, base: &str, session: &Session, folders: &[PathBuf]) {
+    let (app, session) = (Arc::clone(app), session.clone());
     let (name, folders) = (base.to_owned(), folders.to_vec());
     let thread = std::thread::Builder::new().name(format!("watch {base}"));
-    let begun = thread.spawn(move || Watch { app, engine, base: name, folders }.until_stopped());
+    let begun = thread.spawn(move || Watch { app, session, base: name, folders }.until_stopped());
     if let Err(error) = begun {
         warn!(base, %error, "its folders are not watched");
     }
@@ -35,7 +35,7 @@ pub(crate) fn watch(app: &App, base: &str, engine: &Arc<Engine>, folders: &[Path
 
 struct Watch {
     app: App,
-    engine: Arc<Engine>,
+    session: Session,
     base: String,
     folders: Vec<PathBuf>,
 }
@@ -88,7 +88,7 @@ impl Watch {
         }
         let work = Work { paths, prune: true, retry_refused: false };
         let nobody = Caller { key: None };
-        if self.app.begin(&nobody, &self.base, Arc::clone(&self.engine), work).is_err() {
+        if self.app.begin(&nobody, &self.base, self.session.clone(), work).is_err() {
             warn!(base = self.base, "what changed in its folders waits");
         }
     }

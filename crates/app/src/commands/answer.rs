@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use pikerag_engine::knowledge::WrittenBy;
-use pikerag_engine::{AskRequest, AskResponse, Engine, EngineError, SearchRequest, svg_chart};
+use pikerag_engine::{AskRequest, AskResponse, EngineError, SearchRequest, Session, svg_chart};
 use serde_json::json;
 
 use crate::cli::{Ask, Search};
@@ -13,13 +13,13 @@ use crate::output::{note, say, say_json, tell_notice};
 use crate::plain::one_line;
 use crate::{render, words};
 
-pub(crate) async fn ask(engine: &Engine, json: bool, arguments: &Ask) -> anyhow::Result<u8> {
+pub(crate) async fn ask(session: &Session, json: bool, arguments: &Ask) -> anyhow::Result<u8> {
     let (question, method) =
         (arguments.question.concat(), arguments.method.clone().unwrap_or_default());
     let filter = arguments.filters.filter();
     let (class, level) = (arguments.class, arguments.level);
     let request = AskRequest { question, method, class, level, filter, ..AskRequest::default() };
-    let response = engine.ask(&request).await?;
+    let response = pikerag_engine::ask(session, &request).await?;
     if let Some(path) = &arguments.chart {
         draw(path, &response)?;
     }
@@ -28,7 +28,7 @@ pub(crate) async fn ask(engine: &Engine, json: bool, arguments: &Ask) -> anyhow:
         (_, true) => Told::Answer,
         _ => Told::Usual,
     };
-    conclude(engine, json, told, response)
+    conclude(session, json, told, response)
 }
 
 /// Writes the chart of an answer, where there is anything to draw.
@@ -58,7 +58,7 @@ pub(super) enum Told {
 
 /// Tells what came of a run.
 pub(super) fn conclude(
-    engine: &Engine,
+    session: &Session,
     json: bool,
     told: Told,
     response: AskResponse,
@@ -88,7 +88,7 @@ pub(super) fn conclude(
             say(render::reasoning(&events).trim_end());
         }
         say(render::conclusion(&answer, &run.cost.spent).trim_end());
-        if let Some(line) = render::paid(&engine.cost()) {
+        if let Some(line) = render::paid(&session.cost()) {
             say(&line);
         }
         if told != Told::Answer && is_kept {
@@ -102,7 +102,11 @@ pub(super) fn conclude(
     Ok(if is_answered { 0 } else { exit::NOT_ANSWERED })
 }
 
-pub(crate) async fn search(engine: &Engine, json: bool, arguments: &Search) -> anyhow::Result<u8> {
+pub(crate) async fn search(
+    session: &Session,
+    json: bool,
+    arguments: &Search,
+) -> anyhow::Result<u8> {
     let request = SearchRequest {
         query: arguments.query.concat(),
         by: arguments.by.into(),
@@ -110,7 +114,7 @@ pub(crate) async fn search(engine: &Engine, json: bool, arguments: &Search) -> a
         rerank: arguments.rerank,
         filter: arguments.filters.filter(),
     };
-    let response = engine.search(&request).await?;
+    let response = pikerag_engine::search(session, &request).await?;
     for notice in &response.notices {
         tell_notice(notice);
     }

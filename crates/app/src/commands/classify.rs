@@ -2,7 +2,7 @@
 
 use pikerag_engine::knowledge::TaskClass;
 use pikerag_engine::parts::Classifier;
-use pikerag_engine::{ClassifiedQuestion, ClassifyRequest, Engine};
+use pikerag_engine::{ClassifiedQuestion, ClassifyRequest, Session};
 use serde_json::json;
 
 use crate::cli::{ClassifierName, Classify};
@@ -12,7 +12,7 @@ use crate::render::short;
 use crate::words::classified_by;
 
 pub(crate) async fn classify(
-    engine: &Engine,
+    session: &Session,
     json: bool,
     arguments: &Classify,
 ) -> anyhow::Result<u8> {
@@ -27,7 +27,7 @@ pub(crate) async fn classify(
         classifier,
         filter: arguments.filters.filter(),
     };
-    let response = engine.classify(&request).await?;
+    let response = pikerag_engine::classify(session, &request).await?;
     for notice in &response.notices {
         tell_notice(notice);
     }

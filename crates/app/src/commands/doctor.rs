@@ -1,6 +1,6 @@
 //! `doctor`: is all in place? Each line says what was looked at, and what to do where it is not.
 
-use pikerag_engine::Engine;
+use pikerag_engine::Session;
 use serde::Serialize;
 
 use crate::advice;
@@ -14,8 +14,8 @@ struct Finding {
     says: String,
 }
 
-pub(crate) async fn doctor(engine: &Engine, json: bool) -> anyhow::Result<u8> {
-    let found = engine.doctor().await;
+pub(crate) async fn doctor(session: &Session, json: bool) -> anyhow::Result<u8> {
+    let found = pikerag_engine::doctor(session).await;
     let findings: Vec<Finding> = found
         .into_iter()
         .map(|finding| Finding {

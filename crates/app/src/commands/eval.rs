@@ -1,7 +1,7 @@
 //! `eval`: methods on sets of questions.
 
 use pikerag_engine::parts::{Bill, eval_text, recall_table};
-use pikerag_engine::{DryRunResponse, Engine, EvalRequest, Forecast};
+use pikerag_engine::{DryRunResponse, EvalRequest, Forecast, Session};
 
 use crate::advice::GO_ON;
 use crate::cli::Eval;
@@ -9,23 +9,23 @@ use crate::exit;
 use crate::output::{Bar, note, say, say_json};
 use crate::render;
 
-pub(crate) async fn eval(engine: &Engine, json: bool, arguments: &Eval) -> anyhow::Result<u8> {
+pub(crate) async fn eval(session: &Session, json: bool, arguments: &Eval) -> anyhow::Result<u8> {
     let bar = Bar::new(json);
     let watch = |progress| bar.watch(progress);
     let request = arguments.request(&watch);
     if arguments.preset.as_deref() == Some("list") {
-        list_presets(engine, json)
+        list_presets(json)
     } else if !arguments.searches.is_empty() {
-        searches(engine, json, &request).await
+        searches(session, json, &request).await
     } else if arguments.dry_run {
-        dry_run(json, &engine.eval_dry_run(&request).await?)
+        dry_run(json, &pikerag_engine::eval_dry_run(session, &request).await?)
     } else {
-        methods(engine, json, &request).await
+        methods(session, json, &request).await
     }
 }
 
-fn list_presets(engine: &Engine, json: bool) -> anyhow::Result<u8> {
-    let presets = engine.presets()?;
+fn list_presets(json: bool) -> anyhow::Result<u8> {
+    let presets = pikerag_engine::presets()?;
     if json {
         say_json(&presets)?;
         return Ok(0);
@@ -39,8 +39,8 @@ fn list_presets(engine: &Engine, json: bool) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-async fn methods(engine: &Engine, json: bool, request: &EvalRequest<'_>) -> anyhow::Result<u8> {
-    let response = engine.eval(request).await?;
+async fn methods(session: &Session, json: bool, request: &EvalRequest<'_>) -> anyhow::Result<u8> {
+    let response = pikerag_engine::eval(session, request).await?;
     let failed = response.failed;
     if json {
         say_json(&response)?;
@@ -66,8 +66,8 @@ async fn methods(engine: &Engine, json: bool, request: &EvalRequest<'_>) -> anyh
     }
 }
 
-async fn searches(engine: &Engine, json: bool, request: &EvalRequest<'_>) -> anyhow::Result<u8> {
-    let response = engine.eval_searches(request).await?;
+async fn searches(session: &Session, json: bool, request: &EvalRequest<'_>) -> anyhow::Result<u8> {
+    let response = pikerag_engine::eval_searches(session, request).await?;
     if json {
         say_json(&response.lines)?;
     } else {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use pikerag_engine::knowledge::{KeptVerified, Verified};
-use pikerag_engine::{Engine, FeedbackRequest, FeedbackResponse, Verdict};
+use pikerag_engine::{FeedbackRequest, FeedbackResponse, Session, Verdict};
 use serde_json::json;
 
 use crate::cli::{Feedback, FeedbackVerb, Judged};
@@ -18,20 +18,24 @@ use crate::render::{count, short, when};
 const SHOWN: usize = 160;
 
 pub(crate) async fn feedback(
-    engine: &Engine,
+    session: &Session,
     json: bool,
     arguments: &Feedback,
 ) -> anyhow::Result<u8> {
     match &arguments.verb {
-        FeedbackVerb::Accept(of) => keep(engine, json, of, Verdict::Accept).await,
+        FeedbackVerb::Accept(of) => keep(session, json, of, Verdict::Accept).await,
         FeedbackVerb::Correct { of, answer } => {
-            keep(engine, json, of, Verdict::Correct(answer.clone())).await
+            keep(session, json, of, Verdict::Correct(answer.clone())).await
         }
-        FeedbackVerb::Reject(of) => keep(engine, json, of, Verdict::Reject).await,
-        FeedbackVerb::List { stale: false } => list(json, false, &engine.verified().await?),
-        FeedbackVerb::List { stale: true } => list(json, true, &engine.stale_verified().await?),
+        FeedbackVerb::Reject(of) => keep(session, json, of, Verdict::Reject).await,
+        FeedbackVerb::List { stale: false } => {
+            list(json, false, &pikerag_engine::verified(session).await?)
+        }
+        FeedbackVerb::List { stale: true } => {
+            list(json, true, &pikerag_engine::stale_verified(session).await?)
+        }
         FeedbackVerb::Revoke { id } => {
-            let gone = engine.revoke_verified(id).await?;
+            let gone = pikerag_engine::revoke_verified(session, id).await?;
             if json {
                 say_json(&json!({ "revoked": gone }))?;
             } else {
@@ -39,9 +43,9 @@ pub(crate) async fn feedback(
             }
             Ok(0)
         }
-        FeedbackVerb::Export { output, pairs } => export(engine, output.as_deref(), *pairs).await,
+        FeedbackVerb::Export { output, pairs } => export(session, output.as_deref(), *pairs).await,
         FeedbackVerb::Import { from } => {
-            let response = engine.import_verified(from).await?;
+            let response = pikerag_engine::import_verified(session, from).await?;
             if json {
                 say_json(&response)?;
             } else {
@@ -71,13 +75,13 @@ pub(super) fn tell_stale_answers(stale: usize) {
 }
 
 async fn keep(
-    engine: &Engine,
+    session: &Session,
     json: bool,
     Judged { run, by, note }: &Judged,
     verdict: Verdict,
 ) -> anyhow::Result<u8> {
     let request = FeedbackRequest { run: run.clone(), verdict, by: by.clone(), note: note.clone() };
-    let response = engine.feedback(&request).await?;
+    let response = pikerag_engine::feedback(session, &request).await?;
     if json {
         say_json(&response)?;
     } else {
@@ -146,12 +150,14 @@ fn list(json: bool, stale: bool, all: &[KeptVerified]) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-async fn export(engine: &Engine, output: Option<&Path>, pairs: bool) -> anyhow::Result<u8> {
+async fn export(session: &Session, output: Option<&Path>, pairs: bool) -> anyhow::Result<u8> {
     let mut written = Vec::new();
     let what = match pairs {
-        false => count(engine.export_verified(&mut written).await?, "verified answer"),
+        false => {
+            count(pikerag_engine::export_verified(session, &mut written).await?, "verified answer")
+        }
         true => {
-            let all = engine.answer_pairs().await?;
+            let all = pikerag_engine::answer_pairs(session).await?;
             for pair in &all {
                 writeln!(written, "{}", serde_json::to_string(pair)?)?;
             }

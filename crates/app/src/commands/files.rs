@@ -1,6 +1,6 @@
 //! `files`: which files the base is made of; and what `index` and `status` say of files that are not seen.
 
-use pikerag_engine::{Engine, OnDisk, Unseen};
+use pikerag_engine::{OnDisk, Session, Unseen};
 
 use crate::output::{note, say, say_json};
 use crate::plain::{one_line, shell_word};
@@ -9,8 +9,8 @@ use crate::render::count;
 /// Files that are named one by one.
 const LISTED: usize = 20;
 
-pub(crate) async fn files(engine: &Engine, json: bool) -> anyhow::Result<u8> {
-    let response = engine.files().await?;
+pub(crate) async fn files(session: &Session, json: bool) -> anyhow::Result<u8> {
+    let response = pikerag_engine::files(session).await?;
     if json {
         say_json(&response)?;
         return Ok(0);

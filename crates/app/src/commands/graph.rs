@@ -1,7 +1,7 @@
 //! `graph`: what the base consists of, what stands around a node, and the graph for other programs.
 
 use pikerag_engine::knowledge::LayerKind;
-use pikerag_engine::{Engine, GraphAroundRequest, GraphExportRequest, GraphSummary, called};
+use pikerag_engine::{GraphAroundRequest, GraphExportRequest, GraphSummary, Session, called};
 
 use super::inspect::write_to;
 use crate::cli::{Graph, GraphCommand, GraphExport};
@@ -9,11 +9,11 @@ use crate::output::{note, say, say_json};
 use crate::render::count;
 use crate::words;
 
-pub(crate) fn graph(engine: &Engine, json: bool, arguments: &Graph) -> anyhow::Result<u8> {
+pub(crate) async fn graph(session: &Session, json: bool, arguments: &Graph) -> anyhow::Result<u8> {
     match (&arguments.command, &arguments.of) {
-        (Some(GraphCommand::Export(export)), _) => self::export(engine, export),
-        (None, Some(of)) => show(engine, json, of, arguments.depth),
-        (None, None) => summary(json, &engine.graph_summary()?),
+        (Some(GraphCommand::Export(export)), _) => self::export(session, export).await,
+        (None, Some(of)) => show(session, json, of, arguments.depth).await,
+        (None, None) => summary(json, &pikerag_engine::graph_summary(session).await?),
     }
 }
 
@@ -40,9 +40,12 @@ fn summary(json: bool, summary: &GraphSummary) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-fn show(engine: &Engine, json: bool, of: &str, depth: u8) -> anyhow::Result<u8> {
-    let found =
-        engine.graph_around(&GraphAroundRequest { of: of.to_owned(), depth, most: usize::MAX })?;
+async fn show(session: &Session, json: bool, of: &str, depth: u8) -> anyhow::Result<u8> {
+    let found = pikerag_engine::graph_around(
+        session,
+        GraphAroundRequest { of: of.to_owned(), depth, most: usize::MAX },
+    )
+    .await?;
     if 0 < found.others {
         note(&format!(
             "{} more are called so; `pikerag graph export` has their identifiers, and --of takes one",
@@ -62,12 +65,16 @@ fn show(engine: &Engine, json: bool, of: &str, depth: u8) -> anyhow::Result<u8> 
     Ok(0)
 }
 
-fn export(engine: &Engine, arguments: &GraphExport) -> anyhow::Result<u8> {
-    let export = engine.graph_export(GraphExportRequest {
-        format: arguments.format.into(),
-        of: arguments.of.clone(),
-        nodes: arguments.nodes.get(),
-    })?;
+async fn export(session: &Session, arguments: &GraphExport) -> anyhow::Result<u8> {
+    let export = pikerag_engine::graph_export(
+        session,
+        GraphExportRequest {
+            format: arguments.format.into(),
+            of: arguments.of.clone(),
+            nodes: arguments.nodes.get(),
+        },
+    )
+    .await?;
     let drawn = write_to(arguments.output.as_deref(), |writer| Ok(export.write(writer)?))?;
     if let Some(drawn) = drawn.filter(|drawn| 0 < drawn.left_out) {
         note(&format!(

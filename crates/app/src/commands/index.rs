@@ -2,7 +2,7 @@
 
 use pikerag_engine::knowledge::Problem;
 use pikerag_engine::parts::{IndexReport, Outcome};
-use pikerag_engine::{Engine, IndexResponse};
+use pikerag_engine::{IndexResponse, Session};
 
 use super::feedback::tell_stale_answers;
 use super::files::{tell_gone, tell_unseen};
@@ -16,10 +16,10 @@ use crate::render::{self, count};
 /// Problems and failures that are listed one by one.
 const LISTED: usize = 20;
 
-pub(crate) async fn index(engine: &Engine, json: bool, arguments: &Index) -> anyhow::Result<u8> {
+pub(crate) async fn index(session: &Session, json: bool, arguments: &Index) -> anyhow::Result<u8> {
     let bar = Bar::new(json);
     let watch = |progress| bar.watch(progress);
-    let response = engine.index(&arguments.request(&watch)).await?;
+    let response = pikerag_engine::index(session, &arguments.request(&watch)).await?;
     if json {
         say_json(&response)?;
     } else {
@@ -177,11 +177,11 @@ fn tell_unanswered(report: &IndexReport) {
 }
 
 pub(crate) async fn estimate(
-    engine: &Engine,
+    session: &Session,
     json: bool,
     arguments: &Estimate,
 ) -> anyhow::Result<u8> {
-    let response = engine.estimate(&arguments.request()).await?;
+    let response = pikerag_engine::estimate(session, &arguments.request()).await?;
     for notice in &response.notices {
         tell_notice(notice);
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 use pikerag_engine::knowledge::{Backlog, RefusalCause, RefusalCount, Structure};
 use pikerag_engine::parts::mark_in_words;
-use pikerag_engine::{Engine, StatusResponse};
+use pikerag_engine::{Session, StatusResponse};
 
 use super::feedback::tell_stale_answers;
 use super::files::{tell_gone, tell_same, tell_unseen};
@@ -21,8 +21,8 @@ fn model(embedder: &str) -> &str {
     embedder.rsplit_once('#').map_or(embedder, |(model, _)| model)
 }
 
-pub(crate) async fn status(engine: &Engine, json: bool) -> anyhow::Result<u8> {
-    let response = engine.status().await?;
+pub(crate) async fn status(session: &Session, json: bool) -> anyhow::Result<u8> {
+    let response = pikerag_engine::status(session).await?;
     if json {
         say_json(&response)?;
         return Ok(0);
@@ -143,8 +143,8 @@ fn tell_open(waiting: &[Backlog], refused: &[RefusalCount], stale: &[Structure])
     }
 }
 
-pub(crate) fn export(engine: &Engine, arguments: &Export) -> anyhow::Result<u8> {
-    let export = engine.export()?;
+pub(crate) async fn export(session: &Session, arguments: &Export) -> anyhow::Result<u8> {
+    let export = pikerag_engine::export(session).await?;
     write_to(arguments.output.as_deref(), |writer| Ok(export.write(writer)?))?;
     Ok(0)
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pikerag_engine::parts::{Finding, Health, Part, Remains};
-use pikerag_engine::{BackupResponse, CheckRequest, DeleteRequest, DeleteResponse, Engine};
+use pikerag_engine::{BackupResponse, CheckRequest, DeleteRequest, DeleteResponse, Session};
 
 use super::inspect::write_to;
 use crate::cli::{Delete, Original};
@@ -12,9 +12,13 @@ use crate::output::{note, say, say_json};
 use crate::plain::one_line;
 use crate::render::count;
 
-pub(crate) async fn delete(engine: &Engine, json: bool, arguments: &Delete) -> anyhow::Result<u8> {
+pub(crate) async fn delete(
+    session: &Session,
+    json: bool,
+    arguments: &Delete,
+) -> anyhow::Result<u8> {
     let request = DeleteRequest { paths: arguments.paths.paths.clone(), forget: arguments.forget };
-    let response = engine.delete(&request).await?;
+    let response = pikerag_engine::delete(session, &request).await?;
     if json {
         say_json(&response)?;
     } else {
@@ -53,8 +57,8 @@ fn what_remains(remains: Remains) -> String {
     }
 }
 
-pub(crate) async fn backup(engine: &Engine, json: bool, to: &Path) -> anyhow::Result<u8> {
-    let response = engine.backup(to).await?;
+pub(crate) async fn backup(session: &Session, json: bool, to: &Path) -> anyhow::Result<u8> {
+    let response = pikerag_engine::backup(session, to).await?;
     if json {
         say_json(&response)?;
     } else {
@@ -64,8 +68,8 @@ pub(crate) async fn backup(engine: &Engine, json: bool, to: &Path) -> anyhow::Re
     Ok(0)
 }
 
-pub(crate) async fn restore(engine: &Engine, json: bool, from: &Path) -> anyhow::Result<u8> {
-    let response = engine.restore(from).await?;
+pub(crate) async fn restore(session: &Session, json: bool, from: &Path) -> anyhow::Result<u8> {
+    let response = pikerag_engine::restore(session, from).await?;
     if json {
         say_json(&response)?;
     } else {
@@ -86,11 +90,11 @@ fn copied(response: &BackupResponse) -> String {
 }
 
 pub(crate) async fn original(
-    engine: &Engine,
+    session: &Session,
     json: bool,
     arguments: &Original,
 ) -> anyhow::Result<u8> {
-    let original = engine.original(&arguments.path).await?;
+    let original = pikerag_engine::original(session, &arguments.path).await?;
     let out = arguments.out.as_deref();
     write_to(out, |writer| Ok(writer.write_all(&original.bytes)?))?;
     if json && out.is_some() {
@@ -102,8 +106,8 @@ pub(crate) async fn original(
     Ok(0)
 }
 
-pub(crate) async fn check(engine: &Engine, json: bool, repair: bool) -> anyhow::Result<u8> {
-    let response = engine.check(CheckRequest { repair }).await?;
+pub(crate) async fn check(session: &Session, json: bool, repair: bool) -> anyhow::Result<u8> {
+    let response = pikerag_engine::check(session, CheckRequest { repair }).await?;
     if json {
         say_json(&response)?;
     } else {

@@ -1,18 +1,18 @@
 //! `methods`: which ways to answer are there?
 
 use pikerag_engine::parts::{Description, WithoutModel};
-use pikerag_engine::{Engine, MethodResponse};
+use pikerag_engine::{MethodResponse, Session};
 use serde_json::Value;
 
 use crate::cli::Methods;
 use crate::output::{say, say_json};
 use crate::render::count;
 
-pub(crate) fn methods(engine: &Engine, json: bool, arguments: &Methods) -> anyhow::Result<u8> {
+pub(crate) fn methods(session: &Session, json: bool, arguments: &Methods) -> anyhow::Result<u8> {
     if let Some(name) = &arguments.name {
-        return one(json, &engine.method_by_name(name)?);
+        return one(json, &pikerag_engine::method_by_name(session, name)?);
     }
-    let methods = engine.methods();
+    let methods = pikerag_engine::methods();
     if json {
         say_json(&methods)?;
     } else if arguments.markdown {

@@ -3,7 +3,7 @@
 
 use pikerag_engine::knowledge::{Area, Block, BlockKind, Document, Problem};
 use pikerag_engine::parts::Parsed;
-use pikerag_engine::{Engine, EngineError, ParseRequest};
+use pikerag_engine::{EngineError, ParseRequest, Session};
 
 use crate::cli::Parse;
 use crate::exit;
@@ -11,8 +11,13 @@ use crate::output::{note, say, say_json};
 use crate::plain::one_line;
 use crate::render::count;
 
-pub(crate) async fn parse(engine: &Engine, json: bool, arguments: &Parse) -> anyhow::Result<u8> {
-    let parsed = match engine.parse(&ParseRequest { path: arguments.file.clone() }).await {
+pub(crate) async fn parse(session: &Session, json: bool, arguments: &Parse) -> anyhow::Result<u8> {
+    let parsed = match pikerag_engine::parse(
+        session,
+        &ParseRequest { path: arguments.file.clone() },
+    )
+    .await
+    {
         Ok(parsed) => parsed,
         Err(EngineError::NotParsed { source, .. }) if json => {
             say_json(&serde_json::json!({ "refused": source.to_string() }))?;

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use pikerag_engine::knowledge::Record;
 use pikerag_engine::settings::declaration;
-use pikerag_engine::{Engine, ProposeRequest, RecordsRequest};
+use pikerag_engine::{ProposeRequest, RecordsRequest, Session};
 
 use super::inspect::Quiet;
 use crate::cli::{Propose, Records};
@@ -17,13 +17,15 @@ use crate::render::{count, paid, place, short};
 const SHOWN: usize = 60;
 
 pub(crate) async fn records(
-    engine: &Engine,
+    session: &Session,
     json: bool,
     arguments: &Records,
 ) -> anyhow::Result<u8> {
-    let found = engine
-        .records(&RecordsRequest { schema: arguments.schema.clone(), ..RecordsRequest::default() })
-        .await?;
+    let found = pikerag_engine::records(
+        session,
+        &RecordsRequest { schema: arguments.schema.clone(), ..RecordsRequest::default() },
+    )
+    .await?;
     if json {
         say_json(&found)?;
     } else if arguments.csv {
@@ -106,12 +108,12 @@ fn quoted(cell: &str) -> String {
 }
 
 pub(crate) async fn propose(
-    engine: &Engine,
+    session: &Session,
     json: bool,
     arguments: &Propose,
 ) -> anyhow::Result<u8> {
     let request = ProposeRequest { paths: arguments.paths.clone() };
-    let response = engine.propose_schemas(&request).await?;
+    let response = pikerag_engine::propose_schemas(session, &request).await?;
     if json {
         say_json(&response)?;
     } else if response.records.is_empty() {
@@ -125,7 +127,7 @@ pub(crate) async fn propose(
         note(
             "a draft: drop what you do not need, check types and key, and put the rest into pikerag.toml",
         );
-        if let Some(line) = paid(&engine.cost()) {
+        if let Some(line) = paid(&session.cost()) {
             note(&line);
         }
     }

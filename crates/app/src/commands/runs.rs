@@ -2,7 +2,7 @@
 
 use pikerag_engine::knowledge::{RunRecord, RunState};
 use pikerag_engine::{
-    AskRequest, DiffResponse, DiffSide, Engine, ForkRequest, RunResponse, RunSummary,
+    AskRequest, DiffResponse, DiffSide, ForkRequest, RunResponse, RunSummary, Session,
 };
 
 use super::answer::{Told, conclude};
@@ -11,13 +11,15 @@ use crate::output::{note, say, say_json};
 use crate::plain::one_line;
 use crate::render::{self, count, short};
 
-pub(crate) async fn runs(engine: &Engine, json: bool, arguments: &Runs) -> anyhow::Result<u8> {
+pub(crate) async fn runs(session: &Session, json: bool, arguments: &Runs) -> anyhow::Result<u8> {
     match &arguments.verb {
-        None => list(json, &engine.runs(arguments.limit.get()).await?),
-        Some(RunsVerb::Show { run }) => show(json, &engine.run_by_name(run).await?),
+        None => list(json, &pikerag_engine::runs(session, arguments.limit.get()).await?),
+        Some(RunsVerb::Show { run }) => {
+            show(json, &pikerag_engine::run_by_name(session, run).await?)
+        }
         Some(RunsVerb::Replay { run }) => {
-            let response = engine.replay_run(run, &AskRequest::default()).await?;
-            conclude(engine, json, Told::Reasoning, response)
+            let response = pikerag_engine::replay_run(session, run, &AskRequest::default()).await?;
+            conclude(session, json, Told::Reasoning, response)
         }
         Some(RunsVerb::Fork(fork)) => {
             let request = ForkRequest {
@@ -26,10 +28,15 @@ pub(crate) async fn runs(engine: &Engine, json: bool, arguments: &Runs) -> anyho
                 change: fork.otherwise.change(),
                 ask: AskRequest::default(),
             };
-            conclude(engine, json, Told::Reasoning, engine.fork_run(&request).await?)
+            conclude(
+                session,
+                json,
+                Told::Reasoning,
+                pikerag_engine::fork_run(session, &request).await?,
+            )
         }
         Some(RunsVerb::Diff { first, second }) => {
-            diff(json, &engine.diff_runs(first, second).await?)
+            diff(json, &pikerag_engine::diff_runs(session, first, second).await?)
         }
     }
 }

@@ -1,9 +1,9 @@
 //! `serve` and `keys`: the base for programs, and who may ask it.
 
 use anyhow::Context;
-use pikerag_engine::Engine;
 use pikerag_engine::keys::{KeyParams, Keys, KeysError, Scope, now};
 use pikerag_engine::settings::Settings;
+use pikerag_engine::{Engine, Session};
 use pikerag_server::{openapi, serve as listen};
 use serde_json::json;
 
@@ -45,11 +45,11 @@ pub(super) async fn serve(engine: Engine, json: bool, arguments: &Serve) -> anyh
     Ok(0)
 }
 
-pub(super) fn keys(engine: &Engine, json: bool, verb: &KeysVerb) -> anyhow::Result<u8> {
-    let path = engine.settings().server.keys.clone().ok_or(KeysError::NoPlace)?;
+pub(super) fn keys(session: &Session, json: bool, verb: &KeysVerb) -> anyhow::Result<u8> {
+    let path = session.settings().server.keys.clone().ok_or(KeysError::NoPlace)?;
     let keys = Keys::at(path);
     match verb {
-        KeysVerb::Make(make) => made(engine, &keys, json, make),
+        KeysVerb::Make(make) => made(session, &keys, json, make),
         KeysVerb::List => list(&keys, json),
         KeysVerb::Revoke { id } => {
             let gone = keys.revoke(id)?;
@@ -62,8 +62,8 @@ pub(super) fn keys(engine: &Engine, json: bool, verb: &KeysVerb) -> anyhow::Resu
     }
 }
 
-fn made(engine: &Engine, keys: &Keys, json: bool, make: &MakeKey) -> anyhow::Result<u8> {
-    let known = &engine.settings().server.bases;
+fn made(session: &Session, keys: &Keys, json: bool, make: &MakeKey) -> anyhow::Result<u8> {
+    let known = &session.settings().server.bases;
     let usual = pikerag_engine::settings::DEFAULT_BASE;
     if let Some(other) = make.bases.iter().find(|base| *base != usual && !known.contains_key(*base))
     {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pikerag_engine::knowledge::Origin;
-use pikerag_engine::{Engine, LearnRequest, TagClassRequest, TagClassesResponse};
+use pikerag_engine::{LearnRequest, Session, TagClassRequest, TagClassesResponse};
 use serde_json::json;
 
 use crate::advice::go_on;
@@ -13,37 +13,37 @@ use crate::output::{Bar, note, say, say_json};
 use crate::render::{count, paid, short};
 use crate::words;
 
-pub(crate) async fn tags(engine: &Engine, json: bool, arguments: &Tags) -> anyhow::Result<u8> {
+pub(crate) async fn tags(session: &Session, json: bool, arguments: &Tags) -> anyhow::Result<u8> {
     let line = match &arguments.verb {
-        None => return list(json, &engine.tag_classes().await?),
-        Some(TagsVerb::Show { class, k }) => return show(engine, json, class, k.get()).await,
-        Some(TagsVerb::Pairs) => return pairs(engine, json).await,
-        Some(TagsVerb::Learn { file }) => return learn(engine, json, file).await,
+        None => return list(json, &pikerag_engine::tag_classes(session).await?),
+        Some(TagsVerb::Show { class, k }) => return show(session, json, class, k.get()).await,
+        Some(TagsVerb::Pairs) => return pairs(session, json).await,
+        Some(TagsVerb::Learn { file }) => return learn(session, json, file).await,
         Some(TagsVerb::AddClass { name, covers, examples }) => {
             let request = TagClassRequest {
                 name: name.clone(),
                 covers: covers.clone(),
                 examples: examples.clone(),
             };
-            engine.add_tag_class(&request).await?;
+            pikerag_engine::add_tag_class(session, &request).await?;
             format!(
                 "class {name} is declared; its tags are found by `pikerag index --with tags PATH…`"
             )
         }
         Some(TagsVerb::Rename { class, name }) => {
-            engine.rename_tag_class(class, name).await?;
+            pikerag_engine::rename_tag_class(session, class, name).await?;
             format!("class {class} is now {name}")
         }
         Some(TagsVerb::Drop { class, professional: None }) => {
-            engine.drop_tag_class(class).await?;
+            pikerag_engine::drop_tag_class(session, class).await?;
             format!("class {class} is dropped, with its tags")
         }
         Some(TagsVerb::Drop { class: colloquial, professional: Some(professional) }) => {
-            engine.drop_tag_pair(colloquial, professional).await?;
+            pikerag_engine::drop_tag_pair(session, colloquial, professional).await?;
             format!("the pair {colloquial} → {professional} is dropped")
         }
         Some(TagsVerb::Pair { colloquial, professional, class }) => {
-            engine.add_tag_pair(colloquial, professional, class).await?;
+            pikerag_engine::add_tag_pair(session, colloquial, professional, class).await?;
             format!("{colloquial} → {professional} is declared")
         }
     };
@@ -79,8 +79,8 @@ fn list(json: bool, response: &TagClassesResponse) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-async fn show(engine: &Engine, json: bool, class: &str, k: usize) -> anyhow::Result<u8> {
-    let response = engine.tag_class(class, k).await?;
+async fn show(session: &Session, json: bool, class: &str, k: usize) -> anyhow::Result<u8> {
+    let response = pikerag_engine::tag_class(session, class, k).await?;
     if json {
         say_json(&response)?;
         return Ok(0);
@@ -91,8 +91,8 @@ async fn show(engine: &Engine, json: bool, class: &str, k: usize) -> anyhow::Res
     Ok(0)
 }
 
-async fn pairs(engine: &Engine, json: bool) -> anyhow::Result<u8> {
-    let pairs = engine.tag_pairs().await?;
+async fn pairs(session: &Session, json: bool) -> anyhow::Result<u8> {
+    let pairs = pikerag_engine::tag_pairs(session).await?;
     if json {
         say_json(&pairs)?;
         return Ok(0);
@@ -116,11 +116,14 @@ async fn pairs(engine: &Engine, json: bool) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-async fn learn(engine: &Engine, json: bool, file: &Path) -> anyhow::Result<u8> {
+async fn learn(session: &Session, json: bool, file: &Path) -> anyhow::Result<u8> {
     let bar = Bar::new(json);
     let watch = |progress| bar.watch(progress);
-    let response =
-        engine.learn_tag_pairs(&LearnRequest { file: file.to_owned(), progress: &watch }).await?;
+    let response = pikerag_engine::learn_tag_pairs(
+        session,
+        &LearnRequest { file: file.to_owned(), progress: &watch },
+    )
+    .await?;
     let learned = &response.learned;
     if json {
         say_json(&response)?;

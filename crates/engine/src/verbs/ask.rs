@@ -1,5 +1,7 @@
 //! `ask`: what the base is for. Each question is a run that is kept, whatever comes of it.
 
+pub(super) mod keeping;
+
 use std::sync::Arc;
 
 use pikerag_baselines::Method;
@@ -14,8 +16,9 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
+use self::keeping::keep_run;
 use super::money::RunUsd;
-use crate::engine::{Engine, USUAL_METHOD};
+use crate::engine::{Session, USUAL_METHOD};
 use crate::error::{EngineError, Result};
 use crate::notice::Notice;
 
@@ -36,7 +39,7 @@ pub struct AskRequest {
     /// Hears what happens while it happens.
     pub listener: Option<Arc<dyn RunSink>>,
     /// Stops the run: no model call is begun after that, and those under way are given up. The engine's own
-    /// [`Engine::cancel`] stops it too.
+    /// [`Engine::cancel`](crate::Engine::cancel) stops it too.
     pub cancel: CancellationToken,
 }
 
@@ -108,60 +111,58 @@ fn with_trace(answer: &Answer, events: &[RunEvent], run: &RunRecord) -> Value {
     json!(TracedAnswer { answer, trace, spent: &run.cost.spent })
 }
 
-impl Engine {
-    /// Answers a question, in a run that is kept.
-    ///
-    /// # Errors
-    /// There is no such method or no base. What goes wrong in the run itself is in the response, with its trace and
-    /// its cost.
-    ///
-    /// # Cancel safety
-    /// Dropping the future leaves a run without an end; stop it by the request's `cancel` instead.
-    pub async fn ask(&self, request: &AskRequest) -> Result<AskResponse> {
-        let name = match request.method.trim() {
-            "" => USUAL_METHOD,
-            name => name,
-        };
-        let method = self.method(name)?;
-        let text = request.question.trim();
-        if !has_word(text) {
-            return Err(EngineError::EmptyQuestion);
-        }
-        let base = self.base_in_part()?;
-        let seen = self.snapshot(&base, &request.filter).await?;
-        let (ports, notices) = self.ports(&base, seen).await?;
-        let method = match method {
-            Method::Pike(params) => {
-                let params = pike::Params {
-                    class: request.class.or(params.class),
-                    level: request.level.or(params.level),
-                    ..params
-                };
-                Method::Pike(params).reading(self.reads_at_once(&base).await)
-            }
-            _ if request.class.is_some() || request.level.is_some() => {
-                return Err(EngineError::ClassOfOtherMethod { method: name.to_owned() });
-            }
-            Method::Adaptive(_) => method.reading(self.reads_at_once(&base).await),
-            other => other,
-        };
-        let question = Question::new("asked", text);
-        let (filter, tags) = (self.seen(&request.filter), self.settings().methods.weights.tags);
-        let asking = Asking { question: &question, method, filter: &filter, tags, retrace: None };
-        let run = self.run(&base, &ports, asking, request).await?;
-        self.remember(name, method, &run.finished.record);
-        Ok(run.response(self, notices))
+/// Answers a question, in a run that is kept.
+///
+/// # Errors
+/// There is no such method or no base. What goes wrong in the run itself is in the response, with its trace and
+/// its cost.
+///
+/// # Cancel safety
+/// Dropping the future leaves a run without an end; stop it by the request's `cancel` instead.
+pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse> {
+    let name = match request.method.trim() {
+        "" => USUAL_METHOD,
+        name => name,
+    };
+    let method = session.method(name)?;
+    let text = request.question.trim();
+    if !has_word(text) {
+        return Err(EngineError::EmptyQuestion);
     }
+    let base = session.base_in_part().await?;
+    let seen = session.snapshot(&base, &request.filter).await?;
+    let (ports, notices) = session.ports(&base, seen).await?;
+    let method = match method {
+        Method::Pike(params) => {
+            let params = pike::Params {
+                class: request.class.or(params.class),
+                level: request.level.or(params.level),
+                ..params
+            };
+            Method::Pike(params).reading(session.reads_at_once(&base).await)
+        }
+        _ if request.class.is_some() || request.level.is_some() => {
+            return Err(EngineError::ClassOfOtherMethod { method: name.to_owned() });
+        }
+        Method::Adaptive(_) => method.reading(session.reads_at_once(&base).await),
+        other => other,
+    };
+    let question = Question::new("asked", text);
+    let (filter, tags) = (session.seen(&request.filter), session.settings().methods.weights.tags);
+    let asking = Asking { question: &question, method, filter: &filter, tags, retrace: None };
+    let run = keep_run(session, &base, &ports, asking, request).await?;
+    remember(session, name, method, &run.finished.record);
+    Ok(run.response(session, notices))
+}
 
-    /// Keeps what an answer cost, for forecasts: of the method as it is, without parameters of the user's own.
-    fn remember(&self, name: &str, method: Method, run: &RunRecord) {
-        let is_plain = method.to_string() == name;
-        if self.settings().replay || !is_plain || run.state != RunState::Answered {
-            return;
-        }
-        let (spent, mut asked) = (&run.cost.spent, Asked::default());
-        let usage = spent.usage();
-        asked.add(spent.calls() as u64, usage.prompt_tokens, usage.completion_tokens);
-        self.costs().add(self.answering_model(), name, asked);
+/// Keeps what an answer cost, for forecasts: of the method as it is, without parameters of the user's own.
+fn remember(session: &Session, name: &str, method: Method, run: &RunRecord) {
+    let is_plain = method.to_string() == name;
+    if session.settings().replay || !is_plain || run.state != RunState::Answered {
+        return;
     }
+    let (spent, mut asked) = (&run.cost.spent, Asked::default());
+    let usage = spent.usage();
+    asked.add(spent.calls() as u64, usage.prompt_tokens, usage.completion_tokens);
+    session.costs().add(session.answering_model(), name, asked);
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use pikerag_store::{Base, Copied};
 use serde::Serialize;
 
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::{EngineError, Result};
 
 /// What was copied.
@@ -20,30 +20,28 @@ pub struct BackupResponse {
     pub copied: Copied,
 }
 
-impl Engine {
-    /// Writes the base to a new file, in one snapshot, whoever writes to it meanwhile.
-    ///
-    /// # Errors
-    /// There is no base, or the file is there already or cannot be written: nothing is left of it then.
-    pub async fn backup(&self, to: &Path) -> Result<BackupResponse> {
-        let base = self.base()?;
-        let copied = base.backup(to).await?;
-        Ok(BackupResponse { base: base.folder().to_owned(), backup: to.to_owned(), copied })
-    }
+/// Writes the base to a new file, in one snapshot, whoever writes to it meanwhile.
+///
+/// # Errors
+/// There is no base, or the file is there already or cannot be written: nothing is left of it then.
+pub async fn backup(session: &Session, to: &Path) -> Result<BackupResponse> {
+    let base = session.base().await?;
+    let copied = base.backup(to).await?;
+    Ok(BackupResponse { base: base.folder().to_owned(), backup: to.to_owned(), copied })
+}
 
-    /// Makes the base of a backup, and what is derived from it.
-    ///
-    /// # Errors
-    /// There is a base already, or the backup is none, or is damaged.
-    pub async fn restore(&self, from: &Path) -> Result<BackupResponse> {
-        if !from.exists() {
-            return Err(EngineError::NoBackup { path: from.to_owned() });
-        }
-        let folder = self.settings().base.clone();
-        let (source, to) = (from.to_owned(), folder.clone());
-        let copied = tokio::task::spawn_blocking(move || Base::restore(&source, &to)).await;
-        let copied = copied.map_err(std::io::Error::from)??;
-        pikerag_knowledge::SearchWriter::refresh(&self.base()?).await?;
-        Ok(BackupResponse { base: folder, backup: from.to_owned(), copied })
+/// Makes the base of a backup, and what is derived from it.
+///
+/// # Errors
+/// There is a base already, or the backup is none, or is damaged.
+pub async fn restore(session: &Session, from: &Path) -> Result<BackupResponse> {
+    if !from.exists() {
+        return Err(EngineError::NoBackup { path: from.to_owned() });
     }
+    let folder = session.folder().to_owned();
+    let (source, to) = (from.to_owned(), folder.clone());
+    let copied = tokio::task::spawn_blocking(move || Base::restore(&source, &to)).await;
+    let copied = copied.map_err(std::io::Error::from)??;
+    pikerag_knowledge::SearchWriter::refresh(&session.base().await?).await?;
+    Ok(BackupResponse { base: folder, backup: from.to_owned(), copied })
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use pikerag_store::{Finding, Health, Repair};
 use serde::Serialize;
 
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::Result;
 
 /// What to do about damage.
@@ -26,17 +26,15 @@ pub struct CheckResponse {
     pub findings: Vec<Finding>,
 }
 
-impl Engine {
-    /// Compares what is derived with the database, and the database with itself. A repair makes the former again;
-    /// what was read or paid for is never touched.
-    ///
-    /// # Errors
-    /// There is no base, or it cannot be opened.
-    pub async fn check(&self, request: CheckRequest) -> Result<CheckResponse> {
-        let base = self.base()?;
-        let repair = if request.repair { Repair::Yes } else { Repair::No };
-        let findings = base.check(repair).await?;
-        let sound = findings.iter().all(|finding| finding.health != Health::Damaged);
-        Ok(CheckResponse { base: base.folder().to_owned(), sound, findings })
-    }
+/// Compares what is derived with the database, and the database with itself. A repair makes the former again;
+/// what was read or paid for is never touched.
+///
+/// # Errors
+/// There is no base, or it cannot be opened.
+pub async fn check(session: &Session, request: CheckRequest) -> Result<CheckResponse> {
+    let base = session.base().await?;
+    let repair = if request.repair { Repair::Yes } else { Repair::No };
+    let findings = base.check(repair).await?;
+    let sound = findings.iter().all(|finding| finding.health != Health::Damaged);
+    Ok(CheckResponse { base: base.folder().to_owned(), sound, findings })
 }

@@ -7,7 +7,7 @@ use pikerag_knowledge::{ClassifiedBy, Filter, Level, Question, TaskClass};
 use pikerag_methods::pike::{self, Classifier};
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::notice::Notice;
 use crate::verbs::ask::has_word;
@@ -66,40 +66,38 @@ struct Line {
     apart: bool,
 }
 
-impl Engine {
-    /// Tells the class of questions, and answers none of them.
-    ///
-    /// # Errors
-    /// There is no base, the file cannot be read, or a model call failed.
-    pub async fn classify(&self, request: &ClassifyRequest) -> Result<ClassifyResponse> {
-        let lines = match &request.questions {
-            Some(path) => read(path)?,
-            None => vec![Line { question: request.question.clone(), class: None, apart: false }],
-        };
-        let base = self.base_in_part()?;
-        let seen = self.snapshot(&base, &request.filter).await?;
-        let (ports, notices) = self.ports(&base, seen).await?;
-        let mut questions = Vec::with_capacity(lines.len());
-        for Line { question, class: label, apart } in lines {
-            if !has_word(&question) {
-                return Err(EngineError::EmptyQuestion);
-            }
-            let asked = Question::new("asked", question.trim());
-            let told = Box::pin(pike::classed(&ports, &asked, request.classifier));
-            let told = self.unless_cancelled(async { Ok(told.await?) }).await?;
-            questions.push(ClassifiedQuestion {
-                question,
-                class: told.class,
-                level: told.class.level(),
-                by: told.by,
-                reasons: told.reasons,
-                calls: told.calls,
-                label,
-                apart,
-            });
+/// Tells the class of questions, and answers none of them.
+///
+/// # Errors
+/// There is no base, the file cannot be read, or a model call failed.
+pub async fn classify(session: &Session, request: &ClassifyRequest) -> Result<ClassifyResponse> {
+    let lines = match &request.questions {
+        Some(path) => read(path)?,
+        None => vec![Line { question: request.question.clone(), class: None, apart: false }],
+    };
+    let base = session.base_in_part().await?;
+    let seen = session.snapshot(&base, &request.filter).await?;
+    let (ports, notices) = session.ports(&base, seen).await?;
+    let mut questions = Vec::with_capacity(lines.len());
+    for Line { question, class: label, apart } in lines {
+        if !has_word(&question) {
+            return Err(EngineError::EmptyQuestion);
         }
-        Ok(ClassifyResponse { questions, notices })
+        let asked = Question::new("asked", question.trim());
+        let told = Box::pin(pike::classed(&ports, &asked, request.classifier));
+        let told = session.unless_cancelled(async { Ok(told.await?) }).await?;
+        questions.push(ClassifiedQuestion {
+            question,
+            class: told.class,
+            level: told.class.level(),
+            by: told.by,
+            reasons: told.reasons,
+            calls: told.calls,
+            label,
+            apart,
+        });
     }
+    Ok(ClassifyResponse { questions, notices })
 }
 
 fn read(path: &Path) -> Result<Vec<Line>> {

@@ -7,7 +7,7 @@ use pikerag_models::Endpoint;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::settings::{EmbedSettings, Reranks};
 
 /// What is set.
@@ -64,66 +64,64 @@ pub struct ConfiguredCap {
     pub usd: Option<f64>,
 }
 
-impl Engine {
-    /// What is set: nothing is opened, asked or tried ([`Engine::doctor`] tries).
-    pub fn configured(&self) -> ConfiguredResponse {
-        let settings = self.settings();
-        let mut chat: Vec<ConfiguredModel> = Vec::new();
-        let mut without_model = Vec::new();
-        for role in Role::ALL {
-            let Some(set) = settings.chat(role) else {
-                without_model.push(role);
-                continue;
-            };
-            let of_role = self.model_at(&set.endpoint);
-            let is_same = |held: &&mut ConfiguredModel| {
-                held.model == of_role.model && held.address == of_role.address
-            };
-            match chat.iter_mut().find(is_same) {
-                Some(held) => held.roles.push(role),
-                None => chat.push(ConfiguredModel { roles: vec![role], ..of_role }),
-            }
-        }
-        let here = |model: String| ConfiguredModel {
-            model,
-            address: None,
-            roles: Vec::new(),
-            has_price: false,
+/// What is set: nothing is opened, asked or tried ([`doctor`] tries).
+pub fn configured(session: &Session) -> ConfiguredResponse {
+    let settings = session.settings();
+    let mut chat: Vec<ConfiguredModel> = Vec::new();
+    let mut without_model = Vec::new();
+    for role in Role::ALL {
+        let Some(set) = settings.chat(role) else {
+            without_model.push(role);
+            continue;
         };
-        let embedder = match &settings.embed {
-            EmbedSettings::Off | EmbedSettings::Offline => None,
-            EmbedSettings::Endpoint { endpoint, .. } => Some(self.model_at(endpoint)),
-            EmbedSettings::Local { .. } => {
-                let found = self.bare_embedder().ok().flatten();
-                found.map(|embedder| here(embedder.name().to_owned()))
-            }
+        let of_role = model_at(session, &set.endpoint);
+        let is_same = |held: &&mut ConfiguredModel| {
+            held.model == of_role.model && held.address == of_role.address
         };
-        let reranker = match &settings.rerank.by {
-            Reranks::Off | Reranks::Offline { .. } => None,
-            Reranks::Endpoint { endpoint, .. } => Some(self.model_at(endpoint)),
-            Reranks::Local { folder } => Some(here(folder.display().to_string())),
-        };
-        let cap = settings.cap;
-        ConfiguredResponse {
-            version: env!("CARGO_PKG_VERSION"),
-            base: settings.base.clone(),
-            offline: settings.offline,
-            replay: settings.replay,
-            chat,
-            without_model,
-            embedder,
-            reranker,
-            cap: ConfiguredCap { calls: cap.calls, tokens: cap.tokens, usd: cap.money_usd },
+        match chat.iter_mut().find(is_same) {
+            Some(held) => held.roles.push(role),
+            None => chat.push(ConfiguredModel { roles: vec![role], ..of_role }),
         }
     }
-
-    fn model_at(&self, endpoint: &Endpoint) -> ConfiguredModel {
-        ConfiguredModel {
-            model: endpoint.model.clone(),
-            address: Some(place_of(&endpoint.base_url)),
-            roles: Vec::new(),
-            has_price: self.settings().prices.contains_key(&endpoint.model),
+    let here = |model: String| ConfiguredModel {
+        model,
+        address: None,
+        roles: Vec::new(),
+        has_price: false,
+    };
+    let embedder = match &settings.embed {
+        EmbedSettings::Off | EmbedSettings::Offline => None,
+        EmbedSettings::Endpoint { endpoint, .. } => Some(model_at(session, endpoint)),
+        EmbedSettings::Local { .. } => {
+            let found = session.bare_embedder().ok().flatten();
+            found.map(|embedder| here(embedder.name().to_owned()))
         }
+    };
+    let reranker = match &settings.rerank.by {
+        Reranks::Off | Reranks::Offline { .. } => None,
+        Reranks::Endpoint { endpoint, .. } => Some(model_at(session, endpoint)),
+        Reranks::Local { folder } => Some(here(folder.display().to_string())),
+    };
+    let cap = settings.cap;
+    ConfiguredResponse {
+        version: env!("CARGO_PKG_VERSION"),
+        base: settings.base.clone(),
+        offline: settings.offline,
+        replay: settings.replay,
+        chat,
+        without_model,
+        embedder,
+        reranker,
+        cap: ConfiguredCap { calls: cap.calls, tokens: cap.tokens, usd: cap.money_usd },
+    }
+}
+
+fn model_at(session: &Session, endpoint: &Endpoint) -> ConfiguredModel {
+    ConfiguredModel {
+        model: endpoint.model.clone(),
+        address: Some(place_of(&endpoint.base_url)),
+        roles: Vec::new(),
+        has_price: session.settings().prices.contains_key(&endpoint.model),
     }
 }
 

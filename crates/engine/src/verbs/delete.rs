@@ -7,8 +7,8 @@ use pikerag_store::Remains;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::keeping::now;
-use crate::engine::Engine;
+use super::ask::keeping::now;
+use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::ours::OURS;
 
@@ -63,62 +63,55 @@ pub struct DeletePreview {
     pub remains: Remains,
 }
 
-impl Engine {
-    /// What would go if these files were deleted or forgotten; nothing is changed.
-    ///
-    /// # Errors
-    /// There is no base, or it cannot be read.
-    pub async fn delete_preview(&self, paths: &[PathBuf]) -> Result<DeletePreview> {
-        let base = self.base()?;
-        let names = self.names(&base).await?;
-        let files: Vec<String> =
-            names.under(paths).into_iter().map(|file| file.path.clone()).collect();
-        let remains = base.remains_of(&files, &OURS).await?;
-        let (mut documents, mut chunks) = (0, 0);
-        for counts in base.file_counts().await? {
-            if files.contains(&counts.path) {
-                documents += counts.documents;
-                chunks += counts.chunks;
-            }
+/// What would go if these files were deleted or forgotten; nothing is changed.
+///
+/// # Errors
+/// There is no base, or it cannot be read.
+pub async fn delete_preview(session: &Session, paths: &[PathBuf]) -> Result<DeletePreview> {
+    let base = session.base().await?;
+    let names = session.names(&base).await?;
+    let files: Vec<String> = names.under(paths).into_iter().map(|file| file.path.clone()).collect();
+    let remains = base.remains_of(&files, &OURS).await?;
+    let (mut documents, mut chunks) = (0, 0);
+    for counts in base.file_counts().await? {
+        if files.contains(&counts.path) {
+            documents += counts.documents;
+            chunks += counts.chunks;
         }
-        Ok(DeletePreview { files, documents, chunks, remains })
     }
+    Ok(DeletePreview { files, documents, chunks, remains })
+}
 
-    /// Removes files and all that derives from them.
-    ///
-    /// # Errors
-    /// There is no base, or it cannot be written. What was to be forgotten may then be gone and not overwritten:
-    /// `check` says so, and the next call goes on.
-    pub async fn delete(&self, request: &DeleteRequest) -> Result<DeleteResponse> {
-        let base = self.base()?;
-        let names = self.names(&base).await?;
-        let under = names.under(&request.paths).into_iter();
-        let deleted: Vec<String> = under.map(|file| file.path.clone()).collect();
-        let mut response = DeleteResponse {
-            deleted,
-            remains: Remains::default(),
-            forgotten: None,
-            finished: false,
+/// Removes files and all that derives from them.
+///
+/// # Errors
+/// There is no base, or it cannot be written. What was to be forgotten may then be gone and not overwritten:
+/// `check` says so, and the next call goes on.
+pub async fn delete(session: &Session, request: &DeleteRequest) -> Result<DeleteResponse> {
+    let base = session.base().await?;
+    let names = session.names(&base).await?;
+    let under = names.under(&request.paths).into_iter();
+    let deleted: Vec<String> = under.map(|file| file.path.clone()).collect();
+    let mut response =
+        DeleteResponse { deleted, remains: Remains::default(), forgotten: None, finished: false };
+    let deleted = &response.deleted;
+    if request.forget {
+        response.finished = base.finish_forgetting().await?;
+        let forgotten = match deleted.is_empty() {
+            true => Remains::default(),
+            false => base.forget_files(deleted, &OURS, now()).await?,
         };
-        let deleted = &response.deleted;
-        if request.forget {
-            response.finished = base.finish_forgetting().await?;
-            let forgotten = match deleted.is_empty() {
-                true => Remains::default(),
-                false => base.forget_files(deleted, &OURS, now()).await?,
-            };
-            response.forgotten = Some(forgotten);
-        } else {
-            response.remains = base.remains_of(deleted, &OURS).await?;
-            for path in deleted {
-                let deleted = base.delete_file(path).await;
-                deleted.map_err(|source| EngineError::NotDeleted { path: path.clone(), source })?;
-            }
+        response.forgotten = Some(forgotten);
+    } else {
+        response.remains = base.remains_of(deleted, &OURS).await?;
+        for path in deleted {
+            let deleted = base.delete_file(path).await;
+            deleted.map_err(|source| EngineError::NotDeleted { path: path.clone(), source })?;
         }
-        if response.deleted.is_empty() {
-            return Ok(response);
-        }
-        base.refresh().await?;
-        Ok(response)
     }
+    if response.deleted.is_empty() {
+        return Ok(response);
+    }
+    base.refresh().await?;
+    Ok(response)
 }

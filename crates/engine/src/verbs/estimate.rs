@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use pikerag_indexing::estimate::{Estimate, estimate};
+use pikerag_indexing::estimate::Estimate;
 use pikerag_knowledge::{KnowledgeWriter, Structure};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::Result;
 use crate::files;
 use crate::notice::Notice;
@@ -39,25 +39,29 @@ pub struct EstimateResponse {
     pub notices: Vec<Notice>,
 }
 
-impl Engine {
-    /// Counts what indexing would take; nothing is stored, and nothing is called.
-    ///
-    /// # Errors
-    /// The base is there and cannot be read.
-    pub async fn estimate(&self, request: &EstimateRequest) -> Result<EstimateResponse> {
-        let base = if self.has_base() { Some(self.base()?) } else { None };
-        let names = match &base {
-            Some(base) => self.names(base).await?,
-            None => self.names_to_be()?,
-        };
-        let found = files::find(&request.paths, &names);
-        let params = self.ingest_params(&request.with, &request.without, request.chunking);
-        let writer = base.as_ref().map(|base| base as &dyn KnowledgeWriter);
-        let (reader, available) = (self.reader_at(names.root()), self.available());
-        let counting = Box::pin(estimate(writer, &reader, &found.files, &params, &available));
-        let mut estimate = self.unless_cancelled(async { Ok(counting.await?) }).await?;
-        estimate.unreadable.extend(found.left_out);
-        let notices = self.settings().notices.clone();
-        Ok(EstimateResponse { usd: self.price_of_estimate(&estimate), estimate, notices })
-    }
+/// Counts what indexing would take; nothing is stored, and nothing is called.
+///
+/// # Errors
+/// The base is there and cannot be read.
+pub async fn estimate(session: &Session, request: &EstimateRequest) -> Result<EstimateResponse> {
+    let base = if session.has_base() { Some(session.base().await?) } else { None };
+    let names = match &base {
+        Some(base) => session.names(base).await?,
+        None => session.names_to_be()?,
+    };
+    let found = files::find(&request.paths, &names);
+    let params = session.ingest_params(&request.with, &request.without, request.chunking);
+    let writer = base.as_ref().map(|base| base as &dyn KnowledgeWriter);
+    let (reader, available) = (session.reader_at(names.root()), session.available());
+    let counting = Box::pin(pikerag_indexing::estimate::estimate(
+        writer,
+        &reader,
+        &found.files,
+        &params,
+        &available,
+    ));
+    let mut estimate = session.unless_cancelled(async { Ok(counting.await?) }).await?;
+    estimate.unreadable.extend(found.left_out);
+    let notices = session.settings().notices.clone();
+    Ok(EstimateResponse { usd: session.price_of_estimate(&estimate), estimate, notices })
 }

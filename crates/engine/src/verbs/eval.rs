@@ -7,6 +7,9 @@ mod plan;
 mod rows;
 mod searches;
 
+pub use self::dry_run::eval_dry_run;
+pub use self::searches::eval_searches;
+use crate::verbs::eval::corpus::base_of;
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +17,7 @@ use std::sync::Arc;
 
 use pikerag_baselines::Method;
 use pikerag_eval::cost_model::Asked;
-use pikerag_eval::presets::{Preset, presets};
+use pikerag_eval::presets::Preset;
 use pikerag_eval::report::{self, Report, Row};
 use pikerag_eval::runner::{Judges, Params, RunError, run};
 use pikerag_knowledge::{Role, error_chain};
@@ -27,7 +30,7 @@ use self::plan::{Plan, Set, plan};
 use self::rows::{Header, Rows};
 pub use self::searches::SearchesResponse;
 use super::progress::{OnProgress, Progress};
-use crate::engine::{Cost, Engine};
+use crate::engine::{Cost, Session};
 use crate::error::{EngineError, Result};
 use crate::settings::Settings;
 
@@ -92,139 +95,137 @@ fn as_chain<S: Serializer>(stopped: &Option<EngineError>, to: S) -> Result<S::Ok
     stopped.as_ref().map(|error| error_chain(error)).serialize(to)
 }
 
-impl Engine {
-    /// The tables of the papers that can be repeated.
-    ///
-    /// # Errors
-    /// Our own list is broken.
-    pub fn presets(&self) -> Result<Vec<Preset>> {
-        Ok(presets()?)
-    }
+/// The tables of the papers that can be repeated.
+///
+/// # Errors
+/// Our own list is broken.
+pub fn presets() -> Result<Vec<Preset>> {
+    Ok(pikerag_eval::presets::presets()?)
+}
 
-    /// Asks methods questions, and scores their answers.
-    ///
-    /// # Errors
-    /// Nothing could be measured. That questions failed, or that the run ended early, is in the response.
-    ///
-    /// # Cancel safety
-    /// Dropping the future loses at most the calls in flight; the next run goes on.
-    pub async fn eval(&self, request: &EvalRequest<'_>) -> Result<EvalResponse> {
-        Box::pin(self.unless_cancelled(self.measure(request))).await
-    }
+/// Asks methods questions, and scores their answers.
+///
+/// # Errors
+/// Nothing could be measured. That questions failed, or that the run ended early, is in the response.
+///
+/// # Cancel safety
+/// Dropping the future loses at most the calls in flight; the next run goes on.
+pub async fn eval(session: &Session, request: &EvalRequest<'_>) -> Result<EvalResponse> {
+    Box::pin(session.unless_cancelled(measure(session, request))).await
+}
 
-    async fn measure(&self, request: &EvalRequest<'_>) -> Result<EvalResponse> {
-        let plan = plan(request)?;
-        let mut methods: Vec<(String, Method)> = Vec::new();
-        for named in &plan.methods {
-            methods.push((named.label.clone(), plan::method(self, named)?));
-        }
-        make_folder(&plan.out)?;
-        let (mut bases, mut ports) = (Vec::new(), Vec::new());
-        let mut corpora = Vec::new();
-        for set in &plan.sets {
-            let (base, corpus) = self.base_of(request, &plan, set).await?;
-            corpora.extend(corpus);
-            let mut read = self.told_ports(&base, request.progress).await?;
-            if plan.perplexity {
-                read.models = read.models.with_logprobs();
-            }
-            bases.push(base);
-            ports.push(read);
-        }
-        check_judges(&plan, &ports)?;
-        let header = header(self.settings(), &plan, &ports, corpora);
-        let only = plan.sets.first().map_or("", |set| set.name.as_str());
-        let mut rows = Rows::open(&plan.out, &header, only, request.fresh)?;
-        rows.all.retain(|row| row.failed.is_none() && is_judged(row, &plan));
-        let mut stopped = None;
-        for ((set, base), ports) in plan.sets.iter().zip(&bases).zip(&ports) {
-            let of = (set, base, ports);
-            stopped = self.ask_set(request, &plan, of, &methods, &mut rows).await?;
-            if stopped.is_some() {
-                break;
-            }
-        }
-        rows.all.retain(|row| is_asked(row, &plan.sets, &methods));
-        let order = |row: &Row| {
-            let set = plan.sets.iter().position(|set| set.name == row.data_set);
-            (set, methods.iter().position(|(name, _)| *name == row.method))
-        };
-        rows.all.sort_by_key(order);
-        let report = keep_reports(&plan, &rows.all, request.seed)?;
-        let failed = rows.all.iter().filter(|row| row.failed.is_some()).count();
-        let stopped = stopped.map(EngineError::from);
-        Ok(EvalResponse { report, spent: self.cost(), failed, stopped, out: plan.out })
+async fn measure(session: &Session, request: &EvalRequest<'_>) -> Result<EvalResponse> {
+    let plan = plan(request)?;
+    let mut methods: Vec<(String, Method)> = Vec::new();
+    for named in &plan.methods {
+        methods.push((named.label.clone(), plan::method(session, named)?));
     }
-
-    /// What answering works with; what there is to know of it is told.
-    async fn told_ports(&self, base: &Base, progress: OnProgress<'_>) -> Result<Ports> {
-        // Each question takes a snapshot of its own.
-        let (mut ports, notices) = self.ports(base, Arc::new(base.clone())).await?;
-        // Methods are measured, not what people said of the questions.
-        ports.said_until = Some(0);
-        for notice in notices {
-            progress(Progress::Notice(notice));
+    make_folder(&plan.out)?;
+    let (mut bases, mut ports) = (Vec::new(), Vec::new());
+    let mut corpora = Vec::new();
+    for set in &plan.sets {
+        let (base, corpus) = base_of(session, request, &plan, set).await?;
+        corpora.extend(corpus);
+        let mut read = told_ports(session, &base, request.progress).await?;
+        if plan.perplexity {
+            read.models = read.models.with_logprobs();
         }
-        Ok(ports)
+        bases.push(base);
+        ports.push(read);
     }
+    check_judges(&plan, &ports)?;
+    let header = header(session.settings(), &plan, &ports, corpora);
+    let only = plan.sets.first().map_or("", |set| set.name.as_str());
+    let mut rows = Rows::open(&plan.out, &header, only, request.fresh)?;
+    rows.all.retain(|row| row.failed.is_none() && is_judged(row, &plan));
+    let mut stopped = None;
+    for ((set, base), ports) in plan.sets.iter().zip(&bases).zip(&ports) {
+        let of = (set, base, ports);
+        stopped = ask_set(session, request, &plan, of, &methods, &mut rows).await?;
+        if stopped.is_some() {
+            break;
+        }
+    }
+    rows.all.retain(|row| is_asked(row, &plan.sets, &methods));
+    let order = |row: &Row| {
+        let set = plan.sets.iter().position(|set| set.name == row.data_set);
+        (set, methods.iter().position(|(name, _)| *name == row.method))
+    };
+    rows.all.sort_by_key(order);
+    let report = keep_reports(&plan, &rows.all, request.seed)?;
+    let failed = rows.all.iter().filter(|row| row.failed.is_some()).count();
+    let stopped = stopped.map(EngineError::from);
+    Ok(EvalResponse { report, spent: session.cost(), failed, stopped, out: plan.out })
+}
 
-    /// Asks what is left to ask of one data set. Why the run ended, if it did.
-    async fn ask_set(
-        &self,
-        request: &EvalRequest<'_>,
-        plan: &Plan,
-        (set, base, ports): (&Set, &Base, &Ports),
-        methods: &[(String, Method)],
-        rows: &mut Rows,
-    ) -> Result<Option<SolveError>> {
-        let of_set = rows.all.iter().filter(|row| row.data_set == set.name);
-        let done: HashSet<(String, String)> =
-            of_set.map(|row| (row.method.clone(), row.item.clone())).collect();
-        let total = set.items.len() * methods.len();
-        let name = format!("asking {}", set.name);
-        let mut asked = 0;
-        let prices = self.settings().prices_by_role();
-        let params = Params {
-            data_set: &set.name,
-            snapshots: base,
-            in_flight: request.concurrency,
-            tags: self.settings().methods.weights.tags,
-            judges: Judges {
-                right: ports.models.of(Role::Judge).filter(|_| plan.judge),
-                consistent: ports.models.of(Role::Judge).filter(|_| plan.consistency),
-            },
-            prices: &prices,
-        };
-        let at_once = self.reads_at_once(base).await;
-        let methods: Vec<(String, Method)> =
-            methods.iter().map(|(name, method)| (name.clone(), method.reading(at_once))).collect();
-        let mut cost: BTreeMap<String, Asked> = BTreeMap::new();
-        let result = run(ports, &set.items, &methods, &done, params, |row, run| {
-            asked += 1;
-            if row.failed.is_none() {
-                let of_method = cost.entry(row.method.clone()).or_default();
-                of_method.add(row.calls, row.prompt_tokens, row.completion_tokens);
-            }
-            rows.keep(row, run)?;
-            (request.progress)(to_go(&methods, set, rows));
-            let done = done.len() + asked;
-            (request.progress)(Progress::Stage { name: name.clone(), done, total });
-            Ok(())
-        })
-        .await;
-        if !self.settings().replay {
-            for (label, asked) in cost {
-                self.costs().add(self.answering_model(), &label, asked);
-            }
+/// What answering works with; what there is to know of it is told.
+async fn told_ports(session: &Session, base: &Base, progress: OnProgress<'_>) -> Result<Ports> {
+    // Each question takes a snapshot of its own.
+    let (mut ports, notices) = session.ports(base, Arc::new(base.clone())).await?;
+    // Methods are measured, not what people said of the questions.
+    ports.said_until = Some(0);
+    for notice in notices {
+        progress(Progress::Notice(notice));
+    }
+    Ok(ports)
+}
+
+/// Asks what is left to ask of one data set. Why the run ended, if it did.
+async fn ask_set(
+    session: &Session,
+    request: &EvalRequest<'_>,
+    plan: &Plan,
+    (set, base, ports): (&Set, &Base, &Ports),
+    methods: &[(String, Method)],
+    rows: &mut Rows,
+) -> Result<Option<SolveError>> {
+    let of_set = rows.all.iter().filter(|row| row.data_set == set.name);
+    let done: HashSet<(String, String)> =
+        of_set.map(|row| (row.method.clone(), row.item.clone())).collect();
+    let total = set.items.len() * methods.len();
+    let name = format!("asking {}", set.name);
+    let mut asked = 0;
+    let prices = session.settings().prices_by_role();
+    let params = Params {
+        data_set: &set.name,
+        snapshots: base,
+        in_flight: request.concurrency,
+        tags: session.settings().methods.weights.tags,
+        judges: Judges {
+            right: ports.models.of(Role::Judge).filter(|_| plan.judge),
+            consistent: ports.models.of(Role::Judge).filter(|_| plan.consistency),
+        },
+        prices: &prices,
+    };
+    let at_once = session.reads_at_once(base).await;
+    let methods: Vec<(String, Method)> =
+        methods.iter().map(|(name, method)| (name.clone(), method.reading(at_once))).collect();
+    let mut cost: BTreeMap<String, Asked> = BTreeMap::new();
+    let result = run(ports, &set.items, &methods, &done, params, |row, run| {
+        asked += 1;
+        if row.failed.is_none() {
+            let of_method = cost.entry(row.method.clone()).or_default();
+            of_method.add(row.calls, row.prompt_tokens, row.completion_tokens);
         }
-        (request.progress)(Progress::Ended);
-        match result {
-            Ok(()) => Ok(None),
-            Err(RunError::Keep(source)) => {
-                Err(EngineError::NotWritten { path: plan.out.join("rows.jsonl"), source })
-            }
-            Err(RunError::Solve(error)) => Ok(Some(error)),
+        rows.keep(row, run)?;
+        (request.progress)(to_go(&methods, set, rows));
+        let done = done.len() + asked;
+        (request.progress)(Progress::Stage { name: name.clone(), done, total });
+        Ok(())
+    })
+    .await;
+    if !session.settings().replay {
+        for (label, asked) in cost {
+            session.costs().add(session.answering_model(), &label, asked);
         }
+    }
+    (request.progress)(Progress::Ended);
+    match result {
+        Ok(()) => Ok(None),
+        Err(RunError::Keep(source)) => {
+            Err(EngineError::NotWritten { path: plan.out.join("rows.jsonl"), source })
+        }
+        Err(RunError::Solve(error)) => Ok(Some(error)),
     }
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::{EngineError, Result};
 
 /// Reports that are listed, at most.
@@ -35,46 +35,44 @@ pub struct EvaluationResponse {
     pub report: Value,
 }
 
-impl Engine {
-    /// The reports that `eval` has left below `server.evaluations`, the latest first.
-    ///
-    /// # Errors
-    /// The folder is there and cannot be read.
-    pub fn evaluations(&self) -> Result<Vec<EvaluationLine>> {
-        let Some(folder) = &self.settings().server.evaluations else { return Ok(Vec::new()) };
-        if !folder.is_dir() {
-            return Ok(Vec::new());
-        }
-        let mut found = Vec::new();
-        for entry in walkdir::WalkDir::new(folder).max_depth(DEPTH + 1) {
-            let Ok(entry) = entry else { continue };
-            let report = entry.path();
-            if entry.file_name() != REPORT || !entry.file_type().is_file() {
-                continue;
-            }
-            let name = report.parent().and_then(|of| of.strip_prefix(folder).ok());
-            let Some(name) = name.and_then(Path::to_str) else { continue };
-            found.push(EvaluationLine { name: name.to_owned(), written: written(report) });
-        }
-        found.sort_by(|a, b| b.written.cmp(&a.written).then(a.name.cmp(&b.name)));
-        found.truncate(MOST);
-        Ok(found)
+/// The reports that `eval` has left below `server.evaluations`, the latest first.
+///
+/// # Errors
+/// The folder is there and cannot be read.
+pub fn evaluations(session: &Session) -> Result<Vec<EvaluationLine>> {
+    let Some(folder) = &session.settings().server.evaluations else { return Ok(Vec::new()) };
+    if !folder.is_dir() {
+        return Ok(Vec::new());
     }
+    let mut found = Vec::new();
+    for entry in walkdir::WalkDir::new(folder).max_depth(DEPTH + 1) {
+        let Ok(entry) = entry else { continue };
+        let report = entry.path();
+        if entry.file_name() != REPORT || !entry.file_type().is_file() {
+            continue;
+        }
+        let name = report.parent().and_then(|of| of.strip_prefix(folder).ok());
+        let Some(name) = name.and_then(Path::to_str) else { continue };
+        found.push(EvaluationLine { name: name.to_owned(), written: written(report) });
+    }
+    found.sort_by(|a, b| b.written.cmp(&a.written).then(a.name.cmp(&b.name)));
+    found.truncate(MOST);
+    Ok(found)
+}
 
-    /// One of these reports, by its name in the list: no other file is read.
-    ///
-    /// # Errors
-    /// [`EngineError::NoEvaluation`]; it cannot be read.
-    pub fn evaluation(&self, name: &str) -> Result<EvaluationResponse> {
-        let no_such = || EngineError::NoEvaluation { name: name.to_owned() };
-        let known = self.evaluations()?.into_iter().any(|line| line.name == name);
-        let folder = self.settings().server.evaluations.as_ref().filter(|_| known);
-        let path = folder.ok_or_else(no_such)?.join(name).join(REPORT);
-        let text = fs::read_to_string(&path).map_err(|_| no_such())?;
-        let report = serde_json::from_str(&text)
-            .map_err(|source| EngineError::BadRows { path: path.clone(), source })?;
-        Ok(EvaluationResponse { name: name.to_owned(), report })
-    }
+/// One of these reports, by its name in the list: no other file is read.
+///
+/// # Errors
+/// [`EngineError::NoEvaluation`]; it cannot be read.
+pub fn evaluation(session: &Session, name: &str) -> Result<EvaluationResponse> {
+    let no_such = || EngineError::NoEvaluation { name: name.to_owned() };
+    let known = evaluations(session)?.into_iter().any(|line| line.name == name);
+    let folder = session.settings().server.evaluations.as_ref().filter(|_| known);
+    let path = folder.ok_or_else(no_such)?.join(name).join(REPORT);
+    let text = fs::read_to_string(&path).map_err(|_| no_such())?;
+    let report = serde_json::from_str(&text)
+        .map_err(|source| EngineError::BadRows { path: path.clone(), source })?;
+    Ok(EvaluationResponse { name: name.to_owned(), report })
 }
 
 /// What `eval` calls a report.

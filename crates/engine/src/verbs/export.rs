@@ -1,10 +1,11 @@
 //! `export`: the whole graph as JSON lines.
 
+use crate::verbs::graph::seen_base;
 use std::io::Write;
 
 use pikerag_store::Base;
 
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::Result;
 
 /// A base that is open for its export.
@@ -12,14 +13,12 @@ pub struct Export {
     base: Base,
 }
 
-impl Engine {
-    /// Opens the base for its export, and of it what the caller may see: before anybody makes a file for it.
-    ///
-    /// # Errors
-    /// There is no base.
-    pub fn export(&self) -> Result<Export> {
-        Ok(Export { base: self.seen_base()? })
-    }
+/// Opens the base for its export, and of it what the caller may see: before anybody makes a file for it.
+///
+/// # Errors
+/// There is no base.
+pub async fn export(session: &Session) -> Result<Export> {
+    Ok(Export { base: seen_base(session).await? })
 }
 
 impl Export {

@@ -1,6 +1,7 @@
 //! `feedback`: what people say of answers. What they accept or correct returns to the base, is listed, taken back, and handed
 //! on (PIKE-RAG §4.1).
 
+use crate::verbs::runs::named;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::ask::has_word;
-use super::keeping::now;
-use crate::engine::Engine;
+use super::ask::keeping::now;
+use crate::engine::Session;
 use crate::error::{EngineError, FeedbackError, Result};
 
 /// What somebody says of the answer of a run.
@@ -82,191 +83,188 @@ struct Line {
     verified: Verified,
 }
 
-impl Engine {
-    /// Keeps what somebody says of an answer. Who judges the same answer again says it anew.
-    ///
-    /// # Errors
-    /// [`EngineError::NoRun`], [`EngineError::UnclearRun`], [`EngineError::RunNotAnswered`], [`FeedbackError::NoAuthor`],
-    /// [`FeedbackError::EmptyCorrection`], [`FeedbackError::NothingToAccept`]; the base cannot be written.
-    pub async fn feedback(&self, request: &FeedbackRequest) -> Result<FeedbackResponse> {
-        let base = self.base()?;
-        let by = request.by.as_ref().or(self.settings().author.as_ref());
-        let by =
-            by.map(|by| by.trim()).filter(|by| !by.is_empty()).ok_or(FeedbackError::NoAuthor)?;
-        let run = match request.run.trim() {
-            "last" => base.runs(1).await?.pop().ok_or_else(|| no_run(&request.run))?,
-            name => self.named(&base, name).await?,
-        };
-        let Some(answer) = run.answer.as_ref().filter(|_| run.state == RunState::Answered) else {
-            return Err(EngineError::RunNotAnswered { run: run.id, state: run.state });
-        };
-        let (judgement, correction) = match &request.verdict {
-            Verdict::Accept if answer.refused => {
-                return Err(FeedbackError::NothingToAccept { run: run.id }.into());
-            }
-            Verdict::Accept => (Judgement::Accepted, None),
-            Verdict::Reject => (Judgement::Rejected, None),
-            Verdict::Correct(text) if has_word(text) => {
-                (Judgement::Corrected, Some(text.trim().to_owned()))
-            }
-            Verdict::Correct(_) => return Err(FeedbackError::EmptyCorrection.into()),
-        };
-        let question = run.question.query().trim().to_owned();
-        let grounds = match &correction {
-            // A sentence that the answer quotes falsely is no ground.
-            None => grounds_of(answer),
-            Some(text) => self.support_of(&base, &run, text).await?,
-        };
-        let verified = Verified {
-            id: Verified::id_of(&question, &answer.text, by),
-            question,
-            judgement,
-            given: answer.text.trim().to_owned(),
-            correction,
-            by: by.to_owned(),
-            at: now(),
-            note: request.note.trim().to_owned(),
-            class: self.class_of(&base, &run, answer).await?,
-            method: run.method.clone(),
-            run: Some(run.id.clone()),
-            grounds,
-            context: answer.context.ids(),
-        };
-        base.put_verified(vec![verified.clone()], true).await?;
-        let is_bare = verified.holds().is_some() && verified.grounds.is_empty();
-        Ok(FeedbackResponse { verified, is_bare })
-    }
-
-    /// What people said of answers, the latest first; of answers that rest on what the caller may not see, nothing.
-    ///
-    /// # Errors
-    /// There is no base, or it cannot be read.
-    pub async fn verified(&self) -> Result<Vec<KeptVerified>> {
-        let seen = self.snapshot(&self.base_in_part()?, &Filter::default()).await?;
-        Ok(seen.verified().await?)
-    }
-
-    /// Those whose sources have changed since, and that nobody has said anything later of: somebody has to look at them again.
-    ///
-    /// # Errors
-    /// There is no base, or it cannot be read.
-    pub async fn stale_verified(&self) -> Result<Vec<KeptVerified>> {
-        stale(&self.base()?).await
-    }
-
-    /// Takes back what somebody said, by its identifier or how that begins; what it was.
-    ///
-    /// # Errors
-    /// [`FeedbackError::NoVerified`] where there is none or more than one; the base cannot be written.
-    pub async fn revoke_verified(&self, id: &str) -> Result<Verified> {
-        let (base, id) = (self.base()?, id.trim());
-        let all = base.verified().await?;
-        let begins = |kept: &&KeptVerified| kept.verified.id.to_string().starts_with(id);
-        let mut found = all.iter().filter(begins);
-        let (Some(kept), None) = (found.next().filter(|_| !id.is_empty()), found.next()) else {
-            return Err(FeedbackError::NoVerified { name: id.to_owned() }.into());
-        };
-        base.revoke_verified(kept.verified.id).await?;
-        Ok(kept.verified.clone())
-    }
-
-    /// Pairs of a better and a worse answer: of each correction, and of each rejected answer to a question of which a right
-    /// one is known.
-    ///
-    /// # Errors
-    /// There is no base, or it cannot be read.
-    pub async fn answer_pairs(&self) -> Result<Vec<AnswerPair>> {
-        let all = self.base()?.verified().await?;
-        let mut pairs: Vec<AnswerPair> = Vec::new();
-        for Verified { question, given, by, .. } in
-            all.iter().map(|kept| &kept.verified).filter(|said| said.holds() != Some(&said.given))
-        {
-            // The latest word on the question is the better one.
-            let right = all.iter().map(|kept| &kept.verified);
-            let right = right.filter(|other| other.question == *question);
-            let better = right.filter_map(Verified::holds).find(|better| better != given);
-            pairs.extend(better.map(|better| AnswerPair {
-                question: question.clone(),
-                better: better.to_owned(),
-                worse: given.clone(),
-                by: by.clone(),
-            }));
+/// Keeps what somebody says of an answer. Who judges the same answer again says it anew.
+///
+/// # Errors
+/// [`EngineError::NoRun`], [`EngineError::UnclearRun`], [`EngineError::RunNotAnswered`], [`FeedbackError::NoAuthor`],
+/// [`FeedbackError::EmptyCorrection`], [`FeedbackError::NothingToAccept`]; the base cannot be written.
+pub async fn feedback(session: &Session, request: &FeedbackRequest) -> Result<FeedbackResponse> {
+    let base = session.base().await?;
+    let by = request.by.as_ref().or(session.settings().author.as_ref());
+    let by = by.map(|by| by.trim()).filter(|by| !by.is_empty()).ok_or(FeedbackError::NoAuthor)?;
+    let run = match request.run.trim() {
+        "last" => base.runs(1).await?.pop().ok_or_else(|| no_run(&request.run))?,
+        name => named(session, &base, name).await?,
+    };
+    let Some(answer) = run.answer.as_ref().filter(|_| run.state == RunState::Answered) else {
+        return Err(EngineError::RunNotAnswered { run: run.id, state: run.state });
+    };
+    let (judgement, correction) = match &request.verdict {
+        Verdict::Accept if answer.refused => {
+            return Err(FeedbackError::NothingToAccept { run: run.id }.into());
         }
-        Ok(pairs)
-    }
-
-    /// Writes all verified answers, one JSON object a line, the latest first; how many.
-    ///
-    /// # Errors
-    /// There is no base, it cannot be read, or `writer` fails.
-    pub async fn export_verified(&self, writer: &mut (dyn Write + Send)) -> Result<usize> {
-        let all = self.verified().await?;
-        for kept in &all {
-            writeln!(writer, "{}", serde_json::to_string(kept)?)?;
+        Verdict::Accept => (Judgement::Accepted, None),
+        Verdict::Reject => (Judgement::Rejected, None),
+        Verdict::Correct(text) if has_word(text) => {
+            (Judgement::Corrected, Some(text.trim().to_owned()))
         }
-        writer.flush()?;
-        Ok(all.len())
-    }
-
-    /// Takes over verified answers of another base. They were said of other documents: none is taken for an answer until
-    /// somebody here accepts it.
-    ///
-    /// # Errors
-    /// [`EngineError::NoQuestions`] where the file cannot be read, [`EngineError::NoQuestion`] where a line of it is no
-    /// verified answer: then nothing is kept. There is no base, or it cannot be written.
-    pub async fn import_verified(&self, path: &Path) -> Result<ImportResponse> {
-        let base = self.base()?;
-        let unreadable = |source| EngineError::NoQuestions { path: PathBuf::from(path), source };
-        let text = std::fs::read_to_string(path).map_err(unreadable)?;
-        let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
-        let read = lines.map(|(line, text)| {
-            let read: Result<Line, _> = serde_json::from_str(text);
-            read.map(|line| line.verified).map_err(|source| EngineError::NoQuestion {
-                path: PathBuf::from(path),
-                line,
-                source,
-            })
-        });
-        let mut all = read.collect::<Result<Vec<Verified>>>()?;
-        for said in &mut all {
-            // Who wrote the file says what it is, not whose node it takes the place of.
-            said.id = Verified::id_of(&said.question, &said.given, &said.by);
-        }
-        let ids: Vec<_> = all.iter().map(|said| said.id).collect();
-        base.put_verified(all, false).await?;
-        let now = base.verified().await?;
-        let ours = now.iter().filter(|kept| ids.contains(&kept.verified.id));
-        Ok(ImportResponse { kept: ids.len(), stale: ours.filter(|kept| kept.is_stale()).count() })
-    }
-
-    /// The passages that say what a person corrected an answer to, among those that the run saw and those that its question
-    /// finds today.
-    async fn support_of(&self, base: &Base, run: &RunRecord, text: &str) -> Result<Vec<Ground>> {
-        let seen = self.snapshot(base, &run.filter).await?;
-        let (ports, _) = self.ports(base, seen).await?;
-        let context = run.answer.as_ref().map(|answer| answer.context.ids()).unwrap_or_default();
-        Ok(find_support(&ports, &run.question, &context, text).await?)
-    }
-
-    /// The class that the question was answered as; the model's and the rules' word is in the trace.
-    async fn class_of(
-        &self,
-        base: &Base,
-        run: &RunRecord,
-        answer: &Answer,
-    ) -> Result<Option<TaskClass>> {
-        if let Some(worked) = &answer.worked {
-            return Ok(Some(worked.class));
-        }
-        let events = base.run_events(&run.id).await?;
-        Ok(events.iter().rev().find_map(|event| match event.event {
-            Event::Classified { class, .. } => Some(class),
-            _ => None,
-        }))
-    }
+        Verdict::Correct(_) => return Err(FeedbackError::EmptyCorrection.into()),
+    };
+    let question = run.question.query().trim().to_owned();
+    let grounds = match &correction {
+        // A sentence that the answer quotes falsely is no ground.
+        None => grounds_of(answer),
+        Some(text) => support_of(session, &base, &run, text).await?,
+    };
+    let verified = Verified {
+        id: Verified::id_of(&question, &answer.text, by),
+        question,
+        judgement,
+        given: answer.text.trim().to_owned(),
+        correction,
+        by: by.to_owned(),
+        at: now(),
+        note: request.note.trim().to_owned(),
+        class: class_of(&base, &run, answer).await?,
+        method: run.method.clone(),
+        run: Some(run.id.clone()),
+        grounds,
+        context: answer.context.ids(),
+    };
+    base.put_verified(vec![verified.clone()], true).await?;
+    let is_bare = verified.holds().is_some() && verified.grounds.is_empty();
+    Ok(FeedbackResponse { verified, is_bare })
 }
 
-/// As [`Engine::stale_verified`].
+/// What people said of answers, the latest first; of answers that rest on what the caller may not see, nothing.
+///
+/// # Errors
+/// There is no base, or it cannot be read.
+pub async fn verified(session: &Session) -> Result<Vec<KeptVerified>> {
+    let seen = session.snapshot(&session.base_in_part().await?, &Filter::default()).await?;
+    Ok(seen.verified().await?)
+}
+
+/// Those whose sources have changed since, and that nobody has said anything later of: somebody has to look at them again.
+///
+/// # Errors
+/// There is no base, or it cannot be read.
+pub async fn stale_verified(session: &Session) -> Result<Vec<KeptVerified>> {
+    stale(&session.base().await?).await
+}
+
+/// Takes back what somebody said, by its identifier or how that begins; what it was.
+///
+/// # Errors
+/// [`FeedbackError::NoVerified`] where there is none or more than one; the base cannot be written.
+pub async fn revoke_verified(session: &Session, id: &str) -> Result<Verified> {
+    let (base, id) = (session.base().await?, id.trim());
+    let all = base.verified().await?;
+    let begins = |kept: &&KeptVerified| kept.verified.id.to_string().starts_with(id);
+    let mut found = all.iter().filter(begins);
+    let (Some(kept), None) = (found.next().filter(|_| !id.is_empty()), found.next()) else {
+        return Err(FeedbackError::NoVerified { name: id.to_owned() }.into());
+    };
+    base.revoke_verified(kept.verified.id).await?;
+    Ok(kept.verified.clone())
+}
+
+/// Pairs of a better and a worse answer: of each correction, and of each rejected answer to a question of which a right
+/// one is known.
+///
+/// # Errors
+/// There is no base, or it cannot be read.
+pub async fn answer_pairs(session: &Session) -> Result<Vec<AnswerPair>> {
+    let all = session.base().await?.verified().await?;
+    let mut pairs: Vec<AnswerPair> = Vec::new();
+    for Verified { question, given, by, .. } in
+        all.iter().map(|kept| &kept.verified).filter(|said| said.holds() != Some(&said.given))
+    {
+        // The latest word on the question is the better one.
+        let right = all.iter().map(|kept| &kept.verified);
+        let right = right.filter(|other| other.question == *question);
+        let better = right.filter_map(Verified::holds).find(|better| better != given);
+        pairs.extend(better.map(|better| AnswerPair {
+            question: question.clone(),
+            better: better.to_owned(),
+            worse: given.clone(),
+            by: by.clone(),
+        }));
+    }
+    Ok(pairs)
+}
+
+/// Writes all verified answers, one JSON object a line, the latest first; how many.
+///
+/// # Errors
+/// There is no base, it cannot be read, or `writer` fails.
+pub async fn export_verified(session: &Session, writer: &mut (dyn Write + Send)) -> Result<usize> {
+    let all = verified(session).await?;
+    for kept in &all {
+        writeln!(writer, "{}", serde_json::to_string(kept)?)?;
+    }
+    writer.flush()?;
+    Ok(all.len())
+}
+
+/// Takes over verified answers of another base. They were said of other documents: none is taken for an answer until
+/// somebody here accepts it.
+///
+/// # Errors
+/// [`EngineError::NoQuestions`] where the file cannot be read, [`EngineError::NoQuestion`] where a line of it is no
+/// verified answer: then nothing is kept. There is no base, or it cannot be written.
+pub async fn import_verified(session: &Session, path: &Path) -> Result<ImportResponse> {
+    let base = session.base().await?;
+    let unreadable = |source| EngineError::NoQuestions { path: PathBuf::from(path), source };
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    let read = lines.map(|(line, text)| {
+        let read: Result<Line, _> = serde_json::from_str(text);
+        read.map(|line| line.verified).map_err(|source| EngineError::NoQuestion {
+            path: PathBuf::from(path),
+            line,
+            source,
+        })
+    });
+    let mut all = read.collect::<Result<Vec<Verified>>>()?;
+    for said in &mut all {
+        // Who wrote the file says what it is, not whose node it takes the place of.
+        said.id = Verified::id_of(&said.question, &said.given, &said.by);
+    }
+    let ids: Vec<_> = all.iter().map(|said| said.id).collect();
+    base.put_verified(all, false).await?;
+    let now = base.verified().await?;
+    let ours = now.iter().filter(|kept| ids.contains(&kept.verified.id));
+    Ok(ImportResponse { kept: ids.len(), stale: ours.filter(|kept| kept.is_stale()).count() })
+}
+
+/// The passages that say what a person corrected an answer to, among those that the run saw and those that its question
+/// finds today.
+async fn support_of(
+    session: &Session,
+    base: &Base,
+    run: &RunRecord,
+    text: &str,
+) -> Result<Vec<Ground>> {
+    let seen = session.snapshot(base, &run.filter).await?;
+    let (ports, _) = session.ports(base, seen).await?;
+    let context = run.answer.as_ref().map(|answer| answer.context.ids()).unwrap_or_default();
+    Ok(find_support(&ports, &run.question, &context, text).await?)
+}
+
+/// The class that the question was answered as; the model's and the rules' word is in the trace.
+async fn class_of(base: &Base, run: &RunRecord, answer: &Answer) -> Result<Option<TaskClass>> {
+    if let Some(worked) = &answer.worked {
+        return Ok(Some(worked.class));
+    }
+    let events = base.run_events(&run.id).await?;
+    Ok(events.iter().rev().find_map(|event| match event.event {
+        Event::Classified { class, .. } => Some(class),
+        _ => None,
+    }))
+}
+
+/// As [`stale_verified`].
 pub(super) async fn stale(base: &Base) -> Result<Vec<KeptVerified>> {
     let mut settled = BTreeSet::new();
     let mut all = base.verified().await?;

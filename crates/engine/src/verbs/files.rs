@@ -7,7 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::status::same;
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::Result;
 use crate::presence::Presence;
 use crate::uploads::Uploads;
@@ -56,45 +56,43 @@ pub enum OnDisk {
     Unclear,
 }
 
-impl Engine {
-    /// Lists the files that the base is made of, and looks whether they are there.
-    ///
-    /// # Errors
-    /// There is no base, or it cannot be read.
-    pub async fn files(&self) -> Result<FilesResponse> {
-        let base = self.base()?;
-        let names = self.names(&base).await?;
-        let hashes: HashMap<&str, &str> =
-            names.records().iter().map(|file| (file.path.as_str(), file.hash.as_str())).collect();
-        let mut same_as: HashMap<String, Vec<String>> = HashMap::new();
-        for group in same(&names) {
-            for name in &group {
-                let others = group.iter().filter(|other| *other != name).cloned();
-                same_as.insert(name.clone(), others.collect());
-            }
+/// Lists the files that the base is made of, and looks whether they are there.
+///
+/// # Errors
+/// There is no base, or it cannot be read.
+pub async fn files(session: &Session) -> Result<FilesResponse> {
+    let base = session.base().await?;
+    let names = session.names(&base).await?;
+    let hashes: HashMap<&str, &str> =
+        names.records().iter().map(|file| (file.path.as_str(), file.hash.as_str())).collect();
+    let mut same_as: HashMap<String, Vec<String>> = HashMap::new();
+    for group in same(&names) {
+        for name in &group {
+            let others = group.iter().filter(|other| *other != name).cloned();
+            same_as.insert(name.clone(), others.collect());
         }
-        let (mut disk, uploads) = (names.disk(), Uploads::beside(&self.settings().base));
-        let mut files = Vec::new();
-        for counts in base.file_counts().await? {
-            let path = names.place(&counts.path);
-            files.push(FileLine {
-                on_disk: match disk.look(&path) {
-                    Presence::There => OnDisk::There,
-                    Presence::Gone => OnDisk::Gone,
-                    Presence::Unclear(..) => OnDisk::Unclear,
-                },
-                sent_as: uploads.name_of(&path),
-                path,
-                documents: counts.documents,
-                chunks: counts.chunks,
-                hash: hashes
-                    .get(counts.path.as_str())
-                    .map(|hash| (*hash).to_owned())
-                    .unwrap_or_default(),
-                same_as: same_as.remove(&counts.path).unwrap_or_default(),
-                name: counts.path,
-            });
-        }
-        Ok(FilesResponse { root: names.root().to_owned(), files })
     }
+    let (mut disk, uploads) = (names.disk(), Uploads::beside(session.folder()));
+    let mut files = Vec::new();
+    for counts in base.file_counts().await? {
+        let path = names.place(&counts.path);
+        files.push(FileLine {
+            on_disk: match disk.look(&path) {
+                Presence::There => OnDisk::There,
+                Presence::Gone => OnDisk::Gone,
+                Presence::Unclear(..) => OnDisk::Unclear,
+            },
+            sent_as: uploads.name_of(&path),
+            path,
+            documents: counts.documents,
+            chunks: counts.chunks,
+            hash: hashes
+                .get(counts.path.as_str())
+                .map(|hash| (*hash).to_owned())
+                .unwrap_or_default(),
+            same_as: same_as.remove(&counts.path).unwrap_or_default(),
+            name: counts.path,
+        });
+    }
+    Ok(FilesResponse { root: names.root().to_owned(), files })
 }

@@ -6,7 +6,7 @@ use pikerag_knowledge::{Role, RunRecord, RunState, RunStore, Usage};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::engine::{Engine, USUAL_METHOD};
+use crate::engine::{Session, USUAL_METHOD};
 use crate::error::Result;
 
 /// Tokens of a chunk where the corpus is not at hand: a paragraph of the papers' data sets (KAR³
@@ -39,63 +39,61 @@ pub struct ForecastUsd {
     pub most: Option<f64>,
 }
 
-impl Engine {
-    /// What one question would cost by a method, the usual one where none is named: by the cost model, put right by what questions
-    /// have cost. Nothing is asked.
-    ///
-    /// # Errors
-    /// There is no such method; there is no base, or it cannot be read.
-    pub async fn forecast(&self, method: &str) -> Result<QuestionForecast> {
-        let name = match method.trim() {
-            "" => USUAL_METHOD,
-            named => named,
-        };
-        let method = self.method(name)?;
-        let most_chunk_tokens = self.settings().ingest.chunks.max_tokens;
-        let setting = Setting {
-            questions: 1,
-            chunk_tokens: USUAL_CHUNK.min(most_chunk_tokens),
-            most_chunk_tokens,
-            tag_calls: self.settings().methods.weights.tags.calls(),
-        };
-        let runs = self.base_in_part()?.runs(RUNS).await?;
-        let runs: Vec<RunRecord> =
-            runs.into_iter().filter(|run| self.may_see(&run.filter)).collect();
-        let mut forecast =
-            self.experienced(name, 1, expected(&method, &setting), asked_here(&method, &runs));
-        if !self.has_chat(Role::Answer) {
-            forecast = Expected { typical: Bill::default(), most: Bill::default(), ..forecast };
-        }
-        let usd = ForecastUsd {
-            typical: self.usd_of_asking(&forecast.typical),
-            most: self.usd_of_asking(&forecast.most),
-        };
-        Ok(QuestionForecast { method: name.to_owned(), forecast, usd })
+/// What one question would cost by a method, the usual one where none is named: by the cost model, put right by what questions
+/// have cost. Nothing is asked.
+///
+/// # Errors
+/// There is no such method; there is no base, or it cannot be read.
+pub async fn forecast(session: &Session, method: &str) -> Result<QuestionForecast> {
+    let name = match method.trim() {
+        "" => USUAL_METHOD,
+        named => named,
+    };
+    let method = session.method(name)?;
+    let most_chunk_tokens = session.settings().ingest.chunks.max_tokens;
+    let setting = Setting {
+        questions: 1,
+        chunk_tokens: USUAL_CHUNK.min(most_chunk_tokens),
+        most_chunk_tokens,
+        tag_calls: session.settings().methods.weights.tags.calls(),
+    };
+    let runs = session.base_in_part().await?.runs(RUNS).await?;
+    let runs: Vec<RunRecord> =
+        runs.into_iter().filter(|run| session.may_see(&run.filter)).collect();
+    let mut forecast =
+        experienced(session, name, 1, expected(&method, &setting), asked_here(&method, &runs));
+    if !session.has_chat(Role::Answer) {
+        forecast = Expected { typical: Bill::default(), most: Bill::default(), ..forecast };
     }
+    let usd = ForecastUsd {
+        typical: usd_of_asking(session, &forecast.typical),
+        most: usd_of_asking(session, &forecast.most),
+    };
+    Ok(QuestionForecast { method: name.to_owned(), forecast, usd })
+}
 
-    /// What was foretold, put right by what is known: what questions cost this user with this model elsewhere, then those asked of
-    /// this base.
-    pub(super) fn experienced(
-        &self,
-        label: &str,
-        questions: u64,
-        foretold: Expected,
-        here: Asked,
-    ) -> Expected {
-        let elsewhere = self.costs().known(self.answering_model(), label).unwrap_or_default();
-        // Other bases have chunks of other lengths: their questions count as much as five of this one's.
-        foretold.learned(questions, elsewhere.at_most(ELSEWHERE)).learned(questions, here)
-    }
+/// What was foretold, put right by what is known: what questions cost this user with this model elsewhere, then those asked of
+/// this base.
+pub(super) fn experienced(
+    session: &Session,
+    label: &str,
+    questions: u64,
+    foretold: Expected,
+    here: Asked,
+) -> Expected {
+    let elsewhere = session.costs().known(session.answering_model(), label).unwrap_or_default();
+    // Other bases have chunks of other lengths: their questions count as much as five of this one's.
+    foretold.learned(questions, elsewhere.at_most(ELSEWHERE)).learned(questions, here)
+}
 
-    /// By the dearest of the models that answer questions; none where no price is known.
-    pub(super) fn usd_of_asking(&self, bill: &Bill) -> Option<f64> {
-        let prices = self.settings().prices_by_role();
-        let roles = [Role::Propose, Role::Select, Role::Answer, Role::Judge];
-        let (prompt_tokens, completion_tokens) = (bill.prompt_tokens, bill.completion_tokens);
-        let usage = Usage { prompt_tokens, completion_tokens };
-        let costs = roles.iter().filter_map(|role| prices.get(role));
-        costs.map(|price| usage.priced(*price)).reduce(f64::max)
-    }
+/// By the dearest of the models that answer questions; none where no price is known.
+pub(super) fn usd_of_asking(session: &Session, bill: &Bill) -> Option<f64> {
+    let prices = session.settings().prices_by_role();
+    let roles = [Role::Propose, Role::Select, Role::Answer, Role::Judge];
+    let (prompt_tokens, completion_tokens) = (bill.prompt_tokens, bill.completion_tokens);
+    let usage = Usage { prompt_tokens, completion_tokens };
+    let costs = roles.iter().filter_map(|role| prices.get(role));
+    costs.map(|price| usage.priced(*price)).reduce(f64::max)
 }
 
 /// What questions have cost that were answered by the same method with the same parameters.

@@ -8,7 +8,8 @@ use pikerag_store::{Base, ExportLine};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::engine::Engine;
+use crate::engine::Session;
+use crate::engine::blocking;
 use crate::error::{EngineError, Result};
 use crate::graph::{
     self, Around, Line, Node, NodeId, Selection, around, find, graphml, html, select,
@@ -142,43 +143,47 @@ pub struct GraphDrawn {
     pub left_out: usize,
 }
 
-impl Engine {
-    /// Counts nodes and edges by kind.
-    ///
-    /// # Errors
-    /// There is no base, or it cannot be read.
-    pub fn graph_summary(&self) -> Result<GraphSummary> {
-        let base = self.seen_base()?;
-        let mut summary = GraphSummary { nodes: BTreeMap::new(), edges: BTreeMap::new() };
-        all(&base)(&mut |value| {
-            match graph::line(&value) {
-                Some(Line::Node(node)) => {
-                    let kind = match node.kind.as_str() {
-                        "atom" | "record" => format!("{} ({})", node.kind, node.sort),
-                        _ => node.kind,
-                    };
-                    *summary.nodes.entry(node.layer).or_default().entry(kind).or_default() += 1;
-                }
-                Some(Line::Edge(edge)) => {
-                    let kind = match edge.how.as_str() {
-                        "" => edge.kind,
-                        how => format!("{} ({how})", edge.kind),
-                    };
-                    *summary.edges.entry(kind).or_default() += 1;
-                }
-                None => {}
-            }
-            Ok(())
-        })?;
-        Ok(summary)
-    }
+/// Counts nodes and edges by kind.
+///
+/// # Errors
+/// There is no base, or it cannot be read.
+pub async fn graph_summary(session: &Session) -> Result<GraphSummary> {
+    let base = seen_base(session).await?;
+    session.engine().long_read(move || summary(&base)).await?
+}
 
-    /// A node with its neighbours, read without the rest of the graph.
-    ///
-    /// # Errors
-    /// [`EngineError::NoNode`]; there is no base, or it cannot be read.
-    pub fn graph_around(&self, request: &GraphAroundRequest) -> Result<GraphAround> {
-        let base = self.seen_base()?;
+fn summary(base: &Base) -> Result<GraphSummary> {
+    let mut summary = GraphSummary { nodes: BTreeMap::new(), edges: BTreeMap::new() };
+    all(base)(&mut |value| {
+        match graph::line(&value) {
+            Some(Line::Node(node)) => {
+                let kind = match node.kind.as_str() {
+                    "atom" | "record" => format!("{} ({})", node.kind, node.sort),
+                    _ => node.kind,
+                };
+                *summary.nodes.entry(node.layer).or_default().entry(kind).or_default() += 1;
+            }
+            Some(Line::Edge(edge)) => {
+                let kind = match edge.how.as_str() {
+                    "" => edge.kind,
+                    how => format!("{} ({how})", edge.kind),
+                };
+                *summary.edges.entry(kind).or_default() += 1;
+            }
+            None => {}
+        }
+        Ok(())
+    })?;
+    Ok(summary)
+}
+
+/// A node with its neighbours, read without the rest of the graph.
+///
+/// # Errors
+/// [`EngineError::NoNode`]; there is no base, or it cannot be read.
+pub async fn graph_around(session: &Session, request: GraphAroundRequest) -> Result<GraphAround> {
+    let base = seen_base(session).await?;
+    let look = move || {
         let (node, others) = found(&base, &request.of)?;
         let most = request.most.clamp(1, MOST);
         let found = around(&by_id(&base), &edges_of(&base), node.id, request.depth, most)?;
@@ -191,36 +196,44 @@ impl Engine {
             others,
             tree: found.tree(node.id, request.depth),
         })
-    }
+    };
+    blocking(look).await?
+}
 
-    /// As many nodes as can be looked at, at most 500. The whole graph is read for it.
-    ///
-    /// # Errors
-    /// There is no base, or it cannot be read.
-    pub fn graph_overview(&self, most: usize) -> Result<GraphOverview> {
-        let base = self.seen_base()?;
+/// As many nodes as can be looked at, at most 500. The whole graph is read for it.
+///
+/// # Errors
+/// There is no base, or it cannot be read.
+pub async fn graph_overview(session: &Session, most: usize) -> Result<GraphOverview> {
+    let base = seen_base(session).await?;
+    let look = move || {
         let selection = select(&all(&base), &edges(&base), most.clamp(1, MOST))?;
         let (nodes, edges) = shown_of(&selection.around);
         Ok(GraphOverview { nodes, edges, of: selection.nodes })
-    }
+    };
+    session.engine().long_read(look).await?
+}
 
-    /// The base as it stands, and of it what the caller may see.
-    pub(super) fn seen_base(&self) -> Result<Base> {
-        Ok(self.base_in_part()?.seen_through(&self.seen(&Filter::default()))?)
-    }
+/// The base as it stands, and of it what the caller may see.
+pub(super) async fn seen_base(session: &Session) -> Result<Base> {
+    let (base, seen) = (session.base_in_part().await?, session.seen(&Filter::default()));
+    Ok(blocking(move || base.seen_through(&seen)).await??)
+}
 
-    /// Opens the base for the export of its graph: before anybody makes a file for it.
-    ///
-    /// # Errors
-    /// There is no base; [`EngineError::NoNode`].
-    pub fn graph_export(&self, request: GraphExportRequest) -> Result<GraphExport> {
-        let base = self.seen_base()?;
+/// Opens the base for the export of its graph: before anybody makes a file for it.
+///
+/// # Errors
+/// There is no base; [`EngineError::NoNode`].
+pub async fn graph_export(session: &Session, request: GraphExportRequest) -> Result<GraphExport> {
+    let base = seen_base(session).await?;
+    let open = move || {
         let start = match &request.of {
             Some(of) => Some(found(&base, of)?.0),
             None => None,
         };
         Ok(GraphExport { base, request, start })
-    }
+    };
+    blocking(open).await?
 }
 
 impl GraphExport {

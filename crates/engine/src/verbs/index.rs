@@ -1,5 +1,7 @@
 //! `index`: what goes into the base.
 
+use crate::verbs::original::keep_originals;
+use crate::verbs::progress::{tell, tell_notices};
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +16,7 @@ use super::feedback::stale;
 use super::original::KeptOriginals;
 use super::progress::{OnProgress, Progress};
 use crate::corrected::CorrectedReader;
-use crate::engine::{Cost, Engine};
+use crate::engine::{Cost, Session};
 use crate::error::Result;
 use crate::files::{self, Found};
 use crate::names::Names;
@@ -77,107 +79,105 @@ pub struct Unseen {
     pub why: Doubt,
 }
 
-impl Engine {
-    /// Reads files and folders into the base, which is made where there is none and something to read; then does all
-    /// that an earlier run left undone. A file that fails is named in the report, and the rest go on.
-    ///
-    /// # Errors
-    /// The base cannot be written, or a model is not set up right.
-    ///
-    /// # Cancel safety
-    /// Dropping the future loses at most the calls in flight.
-    pub async fn index(&self, request: &IndexRequest<'_>) -> Result<IndexResponse> {
-        if !self.has_base() {
-            let found = files::find(&request.paths, &self.names_to_be()?);
-            if found.files.is_empty() {
-                return Ok(self.nothing_read(found));
-            }
+/// Reads files and folders into the base, which is made where there is none and something to read; then does all
+/// that an earlier run left undone. A file that fails is named in the report, and the rest go on.
+///
+/// # Errors
+/// The base cannot be written, or a model is not set up right.
+///
+/// # Cancel safety
+/// Dropping the future loses at most the calls in flight.
+pub async fn index(session: &Session, request: &IndexRequest<'_>) -> Result<IndexResponse> {
+    if !session.has_base() {
+        let found = files::find(&request.paths, &session.names_to_be()?);
+        if found.files.is_empty() {
+            return Ok(nothing_read(session, found));
         }
-        let base = self.base_or_create()?;
-        let names = self.settled_names(&base).await?;
-        let mut found = files::find(&request.paths, &names);
-        let mut tools = self.tools(&base).await?;
-        tools.reader =
-            Arc::new(CorrectedReader { inner: self.reader_at(names.root()), base: base.clone() });
-        let mut params = self.ingest_params(&request.with, &request.without, request.chunking);
-        self.tell_notices(request.progress);
-        let places: Vec<PathBuf> = found.files.iter().map(|file| names.place(file)).collect();
-        let mounts = mounts_above(places.iter().map(PathBuf::as_path)).into_iter();
-        base.add_mounts(mounts.filter_map(|at| at.to_str().map(str::to_owned)).collect()).await?;
-        let mut lost = Lost::of(&names, &found.files);
-        params.gone.clone_from(&lost.gone);
-        params.renamed = names.doubles().to_vec();
-        let mut pruned = Vec::new();
-        if request.prune {
-            let below = names.under(&request.paths).into_iter();
-            let below: HashSet<String> = below.map(|file| file.path.clone()).collect();
-            lost.doubt_missing(&names, &request.paths, &mut found.left_out);
-            pruned = lost.take_certain(&below);
-            for path in &pruned {
-                base.delete_file(path).await?;
-            }
-            lost.only_unclear_of(&below);
-        }
-        let retried = match request.retry_refused {
-            true => base.retry_refused().await?,
-            false => 0,
-        };
-        let filling = self.fill(&base, tools, &found.files, &params, request.progress);
-        let mut report = self.unless_cancelled(Box::pin(filling)).await?;
-        let originals = self.keep_originals(&base, &names, &found.files).await?;
-        (request.progress)(Progress::Ended);
-        report.files.extend(failures(found.left_out));
-        lost.forget(report.moved.iter().map(|(old, _)| old));
-        let stale_answers = stale(&base).await?.len();
-        Ok(IndexResponse {
-            stale_answers,
-            unseen: lost.unseen(),
-            report,
-            pruned,
-            originals,
-            retried,
-            gone: lost.gone,
-            spent: self.cost(),
-            base: base.folder().to_owned(),
-        })
     }
-
-    /// Reads files into the base, then makes all that waits, with the embedder for what was read.
-    pub(super) async fn fill(
-        &self,
-        base: &Base,
-        mut tools: Tools,
-        files: &[String],
-        params: &Params,
-        progress: OnProgress<'_>,
-    ) -> Result<Report> {
-        let watch = |told| self.tell(progress, told);
-        let report = read_files(&tools, files, params, &watch).await?;
-        tools.embedder = self.embedder_on(base).await?;
-        if let Some(embedder) = &tools.embedder
-            && let Some(notice) = self.foreign(base, embedder.name()).await?
-        {
-            progress(Progress::Notice(notice));
+    let base = session.base_or_create().await?;
+    let names = session.settled_names(&base).await?;
+    let mut found = files::find(&request.paths, &names);
+    let mut tools = session.tools(&base).await?;
+    tools.reader =
+        Arc::new(CorrectedReader { inner: session.reader_at(names.root()), base: base.clone() });
+    let mut params = session.ingest_params(&request.with, &request.without, request.chunking);
+    tell_notices(session, request.progress);
+    let places: Vec<PathBuf> = found.files.iter().map(|file| names.place(file)).collect();
+    let mounts = mounts_above(places.iter().map(PathBuf::as_path)).into_iter();
+    base.add_mounts(mounts.filter_map(|at| at.to_str().map(str::to_owned)).collect()).await?;
+    let mut lost = Lost::of(&names, &found.files);
+    params.gone.clone_from(&lost.gone);
+    params.renamed = names.doubles().to_vec();
+    let mut pruned = Vec::new();
+    if request.prune {
+        let below = names.under(&request.paths).into_iter();
+        let below: HashSet<String> = below.map(|file| file.path.clone()).collect();
+        lost.doubt_missing(&names, &request.paths, &mut found.left_out);
+        pruned = lost.take_certain(&below);
+        for path in &pruned {
+            base.delete_file(path).await?;
         }
-        Ok(build(&tools, params, &watch, report).await?)
+        lost.only_unclear_of(&below);
     }
+    let retried = match request.retry_refused {
+        true => base.retry_refused().await?,
+        false => 0,
+    };
+    let filling = fill(session, &base, tools, &found.files, &params, request.progress);
+    let mut report = session.unless_cancelled(Box::pin(filling)).await?;
+    let originals = keep_originals(session, &base, &names, &found.files).await?;
+    (request.progress)(Progress::Ended);
+    report.files.extend(failures(found.left_out));
+    lost.forget(report.moved.iter().map(|(old, _)| old));
+    let stale_answers = stale(&base).await?.len();
+    Ok(IndexResponse {
+        stale_answers,
+        unseen: lost.unseen(),
+        report,
+        pruned,
+        originals,
+        retried,
+        gone: lost.gone,
+        spent: session.cost(),
+        base: base.folder().to_owned(),
+    })
+}
 
-    /// What came of paths that hold nothing to read: no base is made for them.
-    fn nothing_read(&self, found: Found) -> IndexResponse {
-        let report = Report { files: failures(found.left_out).collect(), ..Report::default() };
-        let base = self.settings().base.clone();
-        let (gone, unseen, pruned, originals, retried) = Default::default();
-        IndexResponse {
-            report,
-            pruned,
-            originals,
-            retried,
-            gone,
-            unseen,
-            stale_answers: 0,
-            spent: self.cost(),
-            base,
-        }
+/// Reads files into the base, then makes all that waits, with the embedder for what was read.
+pub(super) async fn fill(
+    session: &Session,
+    base: &Base,
+    mut tools: Tools,
+    files: &[String],
+    params: &Params,
+    progress: OnProgress<'_>,
+) -> Result<Report> {
+    let watch = |told| tell(session, progress, told);
+    let report = read_files(&tools, files, params, &watch).await?;
+    tools.embedder = session.embedder_on(base).await?;
+    if let Some(embedder) = &tools.embedder
+        && let Some(notice) = session.foreign(base, embedder.name()).await?
+    {
+        progress(Progress::Notice(notice));
+    }
+    Ok(build(&tools, params, &watch, report).await?)
+}
+
+/// What came of paths that hold nothing to read: no base is made for them.
+fn nothing_read(session: &Session, found: Found) -> IndexResponse {
+    let report = Report { files: failures(found.left_out).collect(), ..Report::default() };
+    let base = session.folder().to_owned();
+    let (gone, unseen, pruned, originals, retried) = Default::default();
+    IndexResponse {
+        report,
+        pruned,
+        originals,
+        retried,
+        gone,
+        unseen,
+        stale_answers: 0,
+        spent: session.cost(),
+        base,
     }
 }
 

@@ -7,7 +7,7 @@ use pikerag_methods::spec::{Cost, Description};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::Result;
 
 /// A method as it is set.
@@ -22,18 +22,16 @@ pub struct MethodResponse {
     pub cost: Cost,
 }
 
-impl Engine {
-    /// Every method by its name, in the order of the documentation.
-    pub fn methods(&self) -> Vec<Description> {
-        Method::catalogue()
-    }
+/// Every method by its name, in the order of the documentation.
+pub fn methods() -> Vec<Description> {
+    Method::catalogue()
+}
 
-    /// One method, as it is set.
-    ///
-    /// # Errors
-    /// There is no such method.
-    pub fn method_by_name(&self, name: &str) -> Result<MethodResponse> {
-        let (description, method) = (Method::describe(name.trim())?, self.method(name)?);
-        Ok(MethodResponse { description, set: method.parameters(), cost: method.cost() })
-    }
+/// One method, as it is set.
+///
+/// # Errors
+/// There is no such method.
+pub fn method_by_name(session: &Session, name: &str) -> Result<MethodResponse> {
+    let (description, method) = (Method::describe(name.trim())?, session.method(name)?);
+    Ok(MethodResponse { description, set: method.parameters(), cost: method.cost() })
 }

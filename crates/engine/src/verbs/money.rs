@@ -6,7 +6,7 @@ use pikerag_knowledge::{Cost, Role};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::engine::Engine;
+use crate::engine::Session;
 
 /// US dollars of a run's calls, at the prices that are set now for the models that are set now.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -22,16 +22,14 @@ pub struct RunUsd {
     pub paid_by_role: BTreeMap<Role, f64>,
 }
 
-impl Engine {
-    pub(super) fn usd_of(&self, cost: &Cost) -> RunUsd {
-        let prices = self.settings().prices_by_role();
-        let paid = cost.paid.by_role.iter();
-        let by_role =
-            paid.filter_map(|(role, (_, used))| Some((*role, used.priced(*prices.get(role)?))));
-        RunUsd {
-            spent: cost.spent.priced(&prices),
-            paid: cost.paid.priced(&prices),
-            paid_by_role: by_role.collect(),
-        }
+pub(super) fn usd_of(session: &Session, cost: &Cost) -> RunUsd {
+    let prices = session.settings().prices_by_role();
+    let paid = cost.paid.by_role.iter();
+    let by_role =
+        paid.filter_map(|(role, (_, used))| Some((*role, used.priced(*prices.get(role)?))));
+    RunUsd {
+        spent: cost.spent.priced(&prices),
+        paid: cost.paid.priced(&prices),
+        paid_by_role: by_role.collect(),
     }
 }

@@ -9,7 +9,7 @@ use pikerag_store::Base;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::names::Names;
 
@@ -33,55 +33,53 @@ pub struct KeptOriginals {
     pub too_large: Vec<String>,
 }
 
-impl Engine {
-    /// The bytes of a file of the base, as they were read when it was indexed.
-    ///
-    /// # Errors
-    /// [`EngineError::NoFile`], [`EngineError::NoOriginal`].
-    pub async fn original(&self, path: &Path) -> Result<OriginalResponse> {
-        let base = self.base()?;
-        let names = self.names(&base).await?;
-        let name = names.shown(&names.absolute(path));
-        let Some(file) = base.file(&name).await? else {
-            return Err(EngineError::NoFile { path: name });
-        };
-        match base.original(&file.hash).await? {
-            Some(bytes) => Ok(OriginalResponse { file: file.path, hash: file.hash, bytes }),
-            None => Err(EngineError::NoOriginal { path: name }),
-        }
+/// The bytes of a file of the base, as they were read when it was indexed.
+///
+/// # Errors
+/// [`EngineError::NoFile`], [`EngineError::NoOriginal`].
+pub async fn original(session: &Session, path: &Path) -> Result<OriginalResponse> {
+    let base = session.base().await?;
+    let names = session.names(&base).await?;
+    let name = names.shown(&names.absolute(path));
+    let Some(file) = base.file(&name).await? else {
+        return Err(EngineError::NoFile { path: name });
+    };
+    match base.original(&file.hash).await? {
+        Some(bytes) => Ok(OriginalResponse { file: file.path, hash: file.hash, bytes }),
+        None => Err(EngineError::NoOriginal { path: name }),
     }
+}
 
-    /// Keeps the bytes of those files that are in the base and whose bytes it does not have, as far as they are
-    /// still those that were read.
-    pub(super) async fn keep_originals(
-        &self,
-        base: &Base,
-        names: &Names,
-        given: &[String],
-    ) -> Result<KeptOriginals> {
-        let mut report = KeptOriginals::default();
-        let Some(most) = self.settings().originals else { return Ok(report) };
-        let given: HashSet<&String> = given.iter().collect();
-        for file in base.files_without_original().await? {
-            if !given.contains(&file.path) {
-                continue;
-            }
-            let path = names.place(&file.path);
-            let read = tokio::task::spawn_blocking(move || -> std::io::Result<Vec<u8>> {
-                let mut bytes = Vec::new();
-                std::fs::File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-                Ok(bytes)
-            });
-            // It was read a moment ago; what changed or went since is kept the next time.
-            let Ok(bytes) = read.await.map_err(std::io::Error::from)? else { continue };
-            if most < bytes.len() as u64 {
-                report.too_large.push(file.path);
-            } else if blake3::hash(&bytes).to_hex().as_str() == file.hash
-                && base.keep_original(&file.hash, bytes).await?
-            {
-                report.kept += 1;
-            }
+/// Keeps the bytes of those files that are in the base and whose bytes it does not have, as far as they are
+/// still those that were read.
+pub(super) async fn keep_originals(
+    session: &Session,
+    base: &Base,
+    names: &Names,
+    given: &[String],
+) -> Result<KeptOriginals> {
+    let mut report = KeptOriginals::default();
+    let Some(most) = session.settings().originals else { return Ok(report) };
+    let given: HashSet<&String> = given.iter().collect();
+    for file in base.files_without_original().await? {
+        if !given.contains(&file.path) {
+            continue;
         }
-        Ok(report)
+        let path = names.place(&file.path);
+        let read = tokio::task::spawn_blocking(move || -> std::io::Result<Vec<u8>> {
+            let mut bytes = Vec::new();
+            std::fs::File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        });
+        // It was read a moment ago; what changed or went since is kept the next time.
+        let Ok(bytes) = read.await.map_err(std::io::Error::from)? else { continue };
+        if most < bytes.len() as u64 {
+            report.too_large.push(file.path);
+        } else if blake3::hash(&bytes).to_hex().as_str() == file.hash
+            && base.keep_original(&file.hash, bytes).await?
+        {
+            report.kept += 1;
+        }
     }
+    Ok(report)
 }

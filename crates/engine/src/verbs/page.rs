@@ -1,11 +1,12 @@
 //! `page`: how a page of a document looks, for whoever checks where a citation stands.
 
+use crate::verbs::read::source;
 use pikerag_knowledge::uri::file_path;
 use pikerag_knowledge::{CorpusWriter, Filter, Snapshots, SourceId};
 use pikerag_parse::PagePicture;
 use pikerag_store::Base;
 
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::{EngineError, Result};
 
 /// Pixels of the width of a picture: at least, at most.
@@ -14,38 +15,36 @@ pub const WIDTHS: (u32, u32) = (100, 4000);
 /// More chunks than any document has.
 const ALL: usize = u32::MAX as usize;
 
-impl Engine {
-    /// A page of a document, from 1, drawn from the bytes that were indexed; `width` in pixels, brought within [`WIDTHS`]. Whoever
-    /// sees a part of the document sees no page of it, for the rest stands there too.
-    ///
-    /// # Errors
-    /// [`EngineError::NoNode`], [`EngineError::OnlyPart`], [`EngineError::NoOriginal`]; [`EngineError::File`]: there is no such
-    /// page, or it cannot be drawn (PDF alone has pages that can be).
-    pub async fn page(&self, id: SourceId, page: u32, width: u32) -> Result<PagePicture> {
-        let base = self.base_in_part()?;
-        let (source, _) = self.source(id).await?;
-        if !self.sees_all() && !self.sees_whole(&base, id).await? {
-            return Err(EngineError::OnlyPart);
-        }
-        let path = file_path(&source.uri);
-        let Some(file) = base.file(&path).await? else {
-            return Err(EngineError::NoFile { path });
-        };
-        let Some(bytes) = base.original(&file.hash).await? else {
-            return Err(EngineError::NoOriginal { path });
-        };
-        let width = width.clamp(WIDTHS.0, WIDTHS.1);
-        let drawn = self.reader().draw(&path, bytes, (page, width)).await;
-        drawn.map_err(|source| EngineError::File { file: path, source })
+/// A page of a document, from 1, drawn from the bytes that were indexed; `width` in pixels, brought within [`WIDTHS`]. Whoever
+/// sees a part of the document sees no page of it, for the rest stands there too.
+///
+/// # Errors
+/// [`EngineError::NoNode`], [`EngineError::OnlyPart`], [`EngineError::NoOriginal`]; [`EngineError::File`]: there is no such
+/// page, or it cannot be drawn (PDF alone has pages that can be).
+pub async fn page(session: &Session, id: SourceId, page: u32, width: u32) -> Result<PagePicture> {
+    let base = session.base_in_part().await?;
+    let (source, _) = source(session, id).await?;
+    if !session.sees_all() && !sees_whole(session, &base, id).await? {
+        return Err(EngineError::OnlyPart);
     }
+    let path = file_path(&source.uri);
+    let Some(file) = base.file(&path).await? else {
+        return Err(EngineError::NoFile { path });
+    };
+    let Some(bytes) = base.original(&file.hash).await? else {
+        return Err(EngineError::NoOriginal { path });
+    };
+    let width = width.clamp(WIDTHS.0, WIDTHS.1);
+    let drawn = session.reader().draw(&path, bytes, (page, width)).await;
+    drawn.map_err(|source| EngineError::File { file: path, source })
+}
 
-    /// Whether the caller may see every chunk of a document.
-    async fn sees_whole(&self, base: &Base, id: SourceId) -> Result<bool> {
-        let count = async |filter: &Filter| -> Result<usize> {
-            Ok(base.snapshot(filter).await?.first_chunks(id, ALL).await?.len())
-        };
-        let (seen, all) =
-            (count(&self.seen(&Filter::default())).await?, count(&Filter::default()).await?);
-        Ok(seen == all)
-    }
+/// Whether the caller may see every chunk of a document.
+async fn sees_whole(session: &Session, base: &Base, id: SourceId) -> Result<bool> {
+    let count = async |filter: &Filter| -> Result<usize> {
+        Ok(base.snapshot(filter).await?.first_chunks(id, ALL).await?.len())
+    };
+    let (seen, all) =
+        (count(&session.seen(&Filter::default())).await?, count(&Filter::default()).await?);
+    Ok(seen == all)
 }

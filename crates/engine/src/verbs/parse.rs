@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use pikerag_indexing::FileReader;
 use pikerag_parse::Parsed;
 
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::{EngineError, Result};
 
 /// Which file to read.
@@ -15,19 +15,17 @@ pub struct ParseRequest {
     pub path: PathBuf,
 }
 
-impl Engine {
-    /// Reads a file as indexing does, and stores nothing.
-    ///
-    /// # Errors
-    /// [`EngineError::NotUtf8`], [`EngineError::NotParsed`].
-    pub async fn parse(&self, request: &ParseRequest) -> Result<Parsed> {
-        let path = request.path.clone();
-        let Some(name) = request.path.to_str() else { return Err(EngineError::NotUtf8 { path }) };
-        let reader = self.reader();
-        let reading = async {
-            let read = reader.parse(name).await;
-            read.map(|read| read.parsed).map_err(|source| EngineError::NotParsed { path, source })
-        };
-        self.unless_cancelled(reading).await
-    }
+/// Reads a file as indexing does, and stores nothing.
+///
+/// # Errors
+/// [`EngineError::NotUtf8`], [`EngineError::NotParsed`].
+pub async fn parse(session: &Session, request: &ParseRequest) -> Result<Parsed> {
+    let path = request.path.clone();
+    let Some(name) = request.path.to_str() else { return Err(EngineError::NotUtf8 { path }) };
+    let reader = session.reader();
+    let reading = async {
+        let read = reader.parse(name).await;
+        read.map(|read| read.parsed).map_err(|source| EngineError::NotParsed { path, source })
+    };
+    session.unless_cancelled(reading).await
 }

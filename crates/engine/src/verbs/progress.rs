@@ -2,7 +2,7 @@
 
 use pikerag_indexing::estimate::Estimate;
 
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::notice::Notice;
 
 /// Hears of progress. It is called from several threads, and must not block.
@@ -40,26 +40,24 @@ pub enum Progress {
     Ended,
 }
 
-impl Engine {
-    /// Hands the progress of indexing on.
-    pub(super) fn tell(&self, progress: OnProgress<'_>, of: pikerag_indexing::Progress) {
-        progress(match of {
-            pikerag_indexing::Progress::Reading { done, total } => {
-                Progress::Stage { name: "reading".to_owned(), done, total }
-            }
-            pikerag_indexing::Progress::Stage { name, done, total } => {
-                Progress::Stage { name: name.to_owned(), done, total }
-            }
-            pikerag_indexing::Progress::Bill(estimate) => {
-                Progress::Bill { usd: self.price_of_estimate(&estimate), estimate }
-            }
-        });
-    }
-
-    /// Tells what somebody who indexes should know of the settings.
-    pub(super) fn tell_notices(&self, progress: OnProgress<'_>) {
-        for notice in &self.settings().notices {
-            progress(Progress::Notice(notice.clone()));
+/// Hands the progress of indexing on.
+pub(super) fn tell(session: &Session, progress: OnProgress<'_>, of: pikerag_indexing::Progress) {
+    progress(match of {
+        pikerag_indexing::Progress::Reading { done, total } => {
+            Progress::Stage { name: "reading".to_owned(), done, total }
         }
+        pikerag_indexing::Progress::Stage { name, done, total } => {
+            Progress::Stage { name: name.to_owned(), done, total }
+        }
+        pikerag_indexing::Progress::Bill(estimate) => {
+            Progress::Bill { usd: session.price_of_estimate(&estimate), estimate }
+        }
+    });
+}
+
+/// Tells what somebody who indexes should know of the settings.
+pub(super) fn tell_notices(session: &Session, progress: OnProgress<'_>) {
+    for notice in &session.settings().notices {
+        progress(Progress::Notice(notice.clone()));
     }
 }

@@ -2,49 +2,47 @@
 
 use pikerag_knowledge::{Chunk, ChunkId, Filter, Source, SourceId};
 
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::{EngineError, Result};
 
 /// Chunks of one document that are listed, at most.
 const CHUNKS: usize = 10_000;
 
-impl Engine {
-    /// The documents that the filter admits, by URI.
-    ///
-    /// # Errors
-    /// There is no base, or it cannot be read.
-    pub async fn sources(&self, filter: &Filter) -> Result<Vec<Source>> {
-        let seen = self.snapshot(&self.base_in_part()?, filter).await?;
-        Ok(seen.sources().await?)
-    }
+/// The documents that the filter admits, by URI.
+///
+/// # Errors
+/// There is no base, or it cannot be read.
+pub async fn sources(session: &Session, filter: &Filter) -> Result<Vec<Source>> {
+    let seen = session.snapshot(&session.base_in_part().await?, filter).await?;
+    Ok(seen.sources().await?)
+}
 
-    /// These documents, in the order asked for; those that are not there or may not be seen are left out.
-    ///
-    /// # Errors
-    /// There is no base, or it cannot be read.
-    pub async fn sources_by_id(&self, ids: &[SourceId]) -> Result<Vec<Source>> {
-        let seen = self.snapshot(&self.base_in_part()?, &Filter::default()).await?;
-        Ok(seen.sources_by_id(ids).await?)
-    }
+/// These documents, in the order asked for; those that are not there or may not be seen are left out.
+///
+/// # Errors
+/// There is no base, or it cannot be read.
+pub async fn sources_by_id(session: &Session, ids: &[SourceId]) -> Result<Vec<Source>> {
+    let seen = session.snapshot(&session.base_in_part().await?, &Filter::default()).await?;
+    Ok(seen.sources_by_id(ids).await?)
+}
 
-    /// One document, with its chunks in reading order; of those that are not searchable none.
-    ///
-    /// # Errors
-    /// [`EngineError::NoNode`]: there is no such document, or it may not be seen.
-    pub async fn source(&self, id: SourceId) -> Result<(Source, Vec<Chunk>)> {
-        let seen = self.snapshot(&self.base_in_part()?, &Filter::default()).await?;
-        let source = seen.sources_by_id(&[id]).await?.pop();
-        let source = source.ok_or_else(|| EngineError::NoNode { of: id.to_string() })?;
-        Ok((source, seen.first_chunks(id, CHUNKS).await?))
-    }
+/// One document, with its chunks in reading order; of those that are not searchable none.
+///
+/// # Errors
+/// [`EngineError::NoNode`]: there is no such document, or it may not be seen.
+pub async fn source(session: &Session, id: SourceId) -> Result<(Source, Vec<Chunk>)> {
+    let seen = session.snapshot(&session.base_in_part().await?, &Filter::default()).await?;
+    let source = seen.sources_by_id(&[id]).await?.pop();
+    let source = source.ok_or_else(|| EngineError::NoNode { of: id.to_string() })?;
+    Ok((source, seen.first_chunks(id, CHUNKS).await?))
+}
 
-    /// One chunk.
-    ///
-    /// # Errors
-    /// [`EngineError::NoChunk`]: there is none, or it may not be seen.
-    pub async fn chunk(&self, id: ChunkId) -> Result<Chunk> {
-        let seen = self.snapshot(&self.base_in_part()?, &Filter::default()).await?;
-        let chunk = seen.chunks(&[id]).await?.pop();
-        chunk.ok_or_else(|| EngineError::NoChunk { id: id.to_string() })
-    }
+/// One chunk.
+///
+/// # Errors
+/// [`EngineError::NoChunk`]: there is none, or it may not be seen.
+pub async fn chunk(session: &Session, id: ChunkId) -> Result<Chunk> {
+    let seen = session.snapshot(&session.base_in_part().await?, &Filter::default()).await?;
+    let chunk = seen.chunks(&[id]).await?.pop();
+    chunk.ok_or_else(|| EngineError::NoChunk { id: id.to_string() })
 }

@@ -11,7 +11,7 @@ use pikerag_records::{propose_by_model, propose_from_columns};
 use pikerag_store::Base;
 use serde::Serialize;
 
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::{EngineError, Result};
 
 /// Chunks that a model is shown to propose schemas from, and their bytes in all.
@@ -45,56 +45,61 @@ pub struct ProposeResponse {
     pub records: Vec<RecordSchema>,
 }
 
-impl Engine {
-    /// Lists typed records.
-    ///
-    /// # Errors
-    /// There is no base, or it cannot be read.
-    pub async fn records(&self, request: &RecordsRequest) -> Result<Vec<Record>> {
-        let seen = self.snapshot(&self.base_in_part()?, &request.filter).await?;
-        Ok(seen.records(request.schema.as_deref()).await?)
-    }
+/// Lists typed records.
+///
+/// # Errors
+/// There is no base, or it cannot be read.
+pub async fn records(session: &Session, request: &RecordsRequest) -> Result<Vec<Record>> {
+    let seen = session.snapshot(&session.base_in_part().await?, &request.filter).await?;
+    Ok(seen.records(request.schema.as_deref()).await?)
+}
 
-    /// Drafts schemas from what the base holds; with a chat model from texts too.
-    ///
-    /// # Errors
-    /// There is no base, it cannot be read, or the model's call failed.
-    pub async fn propose_schemas(&self, request: &ProposeRequest) -> Result<ProposeResponse> {
-        let base = self.base()?;
-        let mut kept: Vec<RecordSchema> = Vec::new();
-        for mut schema in self.unless_cancelled(self.proposed(&base, request)).await? {
-            if kept.iter().any(|held| held.fields == schema.fields) {
-                continue;
-            }
-            let name = schema.name.clone();
-            let mut n = 1;
-            while kept.iter().any(|held| held.name == schema.name) {
-                n += 1;
-                schema.name = format!("{name}_{n}");
-            }
-            kept.push(schema);
+/// Drafts schemas from what the base holds; with a chat model from texts too.
+///
+/// # Errors
+/// There is no base, it cannot be read, or the model's call failed.
+pub async fn propose_schemas(
+    session: &Session,
+    request: &ProposeRequest,
+) -> Result<ProposeResponse> {
+    let base = session.base().await?;
+    let mut kept: Vec<RecordSchema> = Vec::new();
+    for mut schema in session.unless_cancelled(proposed(session, &base, request)).await? {
+        if kept.iter().any(|held| held.fields == schema.fields) {
+            continue;
         }
-        Ok(ProposeResponse { records: kept })
+        let name = schema.name.clone();
+        let mut n = 1;
+        while kept.iter().any(|held| held.name == schema.name) {
+            n += 1;
+            schema.name = format!("{name}_{n}");
+        }
+        kept.push(schema);
     }
+    Ok(ProposeResponse { records: kept })
+}
 
-    async fn proposed(&self, base: &Base, request: &ProposeRequest) -> Result<Vec<RecordSchema>> {
-        let names = self.names(base).await?;
-        let under = names.under(&request.paths).into_iter();
-        let files: HashSet<String> = under.map(|file| file_uri(&file.path).into_owned()).collect();
-        let wanted = |uri: &str| request.paths.is_empty() || files.contains(file_part(uri));
-        // A stage of no chunk: all of them wait for it.
-        let ids = base.pending(&Stage("propose".to_owned()), None, usize::MAX).await?;
-        let mut proposed = from_tables(base, &ids, &wanted).await?;
-        proposed.extend(from_metadata(base, &wanted).await?);
-        if let Some(model) = self.tools(base).await?.models.of(Role::Extract) {
-            let sample = sample(base, &ids, &wanted).await?;
-            if !sample.is_empty() {
-                let by_model = propose_by_model(model, &sample, &mut Account::default()).await;
-                proposed.extend(by_model.map_err(EngineError::NoProposal)?);
-            }
+async fn proposed(
+    session: &Session,
+    base: &Base,
+    request: &ProposeRequest,
+) -> Result<Vec<RecordSchema>> {
+    let names = session.names(base).await?;
+    let under = names.under(&request.paths).into_iter();
+    let files: HashSet<String> = under.map(|file| file_uri(&file.path).into_owned()).collect();
+    let wanted = |uri: &str| request.paths.is_empty() || files.contains(file_part(uri));
+    // A stage of no chunk: all of them wait for it.
+    let ids = base.pending(&Stage("propose".to_owned()), None, usize::MAX).await?;
+    let mut proposed = from_tables(base, &ids, &wanted).await?;
+    proposed.extend(from_metadata(base, &wanted).await?);
+    if let Some(model) = session.tools(base).await?.models.of(Role::Extract) {
+        let sample = sample(base, &ids, &wanted).await?;
+        if !sample.is_empty() {
+            let by_model = propose_by_model(model, &sample, &mut Account::default()).await;
+            proposed.extend(by_model.map_err(EngineError::NoProposal)?);
         }
-        Ok(proposed)
     }
+    Ok(proposed)
 }
 
 type Columns = Vec<(String, Vec<String>)>;

@@ -1,5 +1,7 @@
 //! `runs`: what was asked, what happened, and what would have happened otherwise.
 
+use crate::verbs::ask::keeping::keep_run;
+use crate::verbs::money::usd_of;
 use std::collections::BTreeSet;
 
 use pikerag_baselines::{Method, Overrides};
@@ -16,7 +18,7 @@ use utoipa::ToSchema;
 
 use super::ask::{AskRequest, AskResponse, Asking};
 use super::money::RunUsd;
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::sandbox::is_alive;
 
@@ -95,172 +97,173 @@ pub enum DiffSide {
     Second,
 }
 
-impl Engine {
-    /// The latest runs, the latest first.
-    ///
-    /// # Errors
-    /// There is no base, or it cannot be read.
-    pub async fn runs(&self, limit: usize) -> Result<Vec<RunSummary>> {
-        let base = self.base_in_part()?;
-        // Runs of other callers are not seen, and do not count.
-        let read = if self.sees_all() { limit } else { usize::MAX };
-        let runs = base.runs(read).await?.into_iter().filter(|run| self.may_see(&run.filter));
-        Ok(runs.take(limit).map(|run| self.summary(run)).collect())
-    }
+/// The latest runs, the latest first.
+///
+/// # Errors
+/// There is no base, or it cannot be read.
+pub async fn runs(session: &Session, limit: usize) -> Result<Vec<RunSummary>> {
+    let base = session.base_in_part().await?;
+    // Runs of other callers are not seen, and do not count.
+    let read = if session.sees_all() { limit } else { usize::MAX };
+    let runs = base.runs(read).await?.into_iter().filter(|run| session.may_see(&run.filter));
+    Ok(runs.take(limit).map(|run| summary(session, run)).collect())
+}
 
-    /// One run, by its name or how that begins.
-    ///
-    /// # Errors
-    /// [`EngineError::NoRun`] and [`EngineError::UnclearRun`].
-    pub async fn run_by_name(&self, name: &str) -> Result<RunResponse> {
-        let base = self.base_in_part()?;
-        let run = self.named(&base, name).await?;
-        let events = base.run_events(&run.id).await?;
-        Ok(RunResponse { summary: self.summary(run), events })
-    }
+/// One run, by its name or how that begins.
+///
+/// # Errors
+/// [`EngineError::NoRun`] and [`EngineError::UnclearRun`].
+pub async fn run_by_name(session: &Session, name: &str) -> Result<RunResponse> {
+    let base = session.base_in_part().await?;
+    let run = named(session, &base, name).await?;
+    let events = base.run_events(&run.id).await?;
+    Ok(RunResponse { summary: summary(session, run), events })
+}
 
-    /// Walks a run again with recorded replies alone: no call is made, and every event has to come as it did. That
-    /// is no run of its own, and is not kept.
-    ///
-    /// # Errors
-    /// There is no such run. Where it does not come as it did, the response says from which event on.
-    pub async fn replay_run(&self, name: &str, request: &AskRequest) -> Result<AskResponse> {
-        let base = self.base_in_part()?;
-        let (run, events) = self.ended(&base, name).await?;
-        let seen = self.snapshot(&base, &run.filter).await?;
-        let (mut ports, notices) = self.ports(&base, seen).await?;
-        ports.models = self.recorded_models(&base, &ports, &events)?;
-        ports.said_until = Some(run.started);
-        let retrace = Retrace::whole(&run, &events);
-        let asking = self.asking_again(&run, retrace)?;
-        let again = self.run(&base, &ports, asking, request).await?;
-        Ok(again.response(self, notices))
-    }
+/// Walks a run again with recorded replies alone: no call is made, and every event has to come as it did. That
+/// is no run of its own, and is not kept.
+///
+/// # Errors
+/// There is no such run. Where it does not come as it did, the response says from which event on.
+pub async fn replay_run(
+    session: &Session,
+    name: &str,
+    request: &AskRequest,
+) -> Result<AskResponse> {
+    let base = session.base_in_part().await?;
+    let (run, events) = ended(session, &base, name).await?;
+    let seen = session.snapshot(&base, &run.filter).await?;
+    let (mut ports, notices) = session.ports(&base, seen).await?;
+    ports.models = recorded_models(session, &base, &ports, &events)?;
+    ports.said_until = Some(run.started);
+    let retrace = Retrace::whole(&run, &events);
+    let asking = asking_again(session, &run, retrace)?;
+    let again = keep_run(session, &base, &ports, asking, request).await?;
+    Ok(again.response(session, notices))
+}
 
-    /// Walks a run again up to a decision, with recorded replies alone; decides that otherwise; and goes on, with
-    /// calls where they are new. The fork is a run of its own.
-    ///
-    /// # Errors
-    /// There is no such run, or the event is no decision. What goes wrong later is in the response.
-    pub async fn fork_run(&self, request: &ForkRequest) -> Result<AskResponse> {
-        let base = self.base_in_part()?;
-        let run = self.named(&base, &request.run).await?;
-        let events = base.run_events(&run.id).await?;
-        let decisions = events.iter().filter(|event| event.decision).map(|event| event.seq);
-        let decisions: Vec<u32> = decisions.collect();
-        if !decisions.contains(&request.at) {
-            return Err(EngineError::NoDecision { run: run.id, seq: request.at, decisions });
-        }
-        let seen = self.snapshot(&base, &run.filter).await?;
-        let (mut ports, notices) = self.ports(&base, seen).await?;
-        let recorded = self.recorded_models(&base, &ports, &events)?;
-        ports.said_until = Some(run.started);
-        let fork =
-            ForkPoint { run: run.id.clone(), seq: request.at, change: request.change.clone() };
-        let retrace = Retrace::up_to(&run, &events, fork);
-        ports.models = retrace.models(&ports.models, &recorded);
-        let asking = self.asking_again(&run, retrace)?;
-        let forked = self.run(&base, &ports, asking, &request.ask).await?;
-        Ok(forked.response(self, notices))
+/// Walks a run again up to a decision, with recorded replies alone; decides that otherwise; and goes on, with
+/// calls where they are new. The fork is a run of its own.
+///
+/// # Errors
+/// There is no such run, or the event is no decision. What goes wrong later is in the response.
+pub async fn fork_run(session: &Session, request: &ForkRequest) -> Result<AskResponse> {
+    let base = session.base_in_part().await?;
+    let run = named(session, &base, &request.run).await?;
+    let events = base.run_events(&run.id).await?;
+    let decisions = events.iter().filter(|event| event.decision).map(|event| event.seq);
+    let decisions: Vec<u32> = decisions.collect();
+    if !decisions.contains(&request.at) {
+        return Err(EngineError::NoDecision { run: run.id, seq: request.at, decisions });
     }
+    let seen = session.snapshot(&base, &run.filter).await?;
+    let (mut ports, notices) = session.ports(&base, seen).await?;
+    let recorded = recorded_models(session, &base, &ports, &events)?;
+    ports.said_until = Some(run.started);
+    let fork = ForkPoint { run: run.id.clone(), seq: request.at, change: request.change.clone() };
+    let retrace = Retrace::up_to(&run, &events, fork);
+    ports.models = retrace.models(&ports.models, &recorded);
+    let asking = asking_again(session, &run, retrace)?;
+    let forked = keep_run(session, &base, &ports, asking, &request.ask).await?;
+    Ok(forked.response(session, notices))
+}
 
-    /// Where two runs part, and what each was answered from.
-    ///
-    /// # Errors
-    /// There is no such run.
-    pub async fn diff_runs(&self, first: &str, second: &str) -> Result<DiffResponse> {
-        let first = self.run_by_name(first).await?;
-        let second = self.run_by_name(second).await?;
-        let lines = diff(&first.events, &second.events)?;
-        let alike = lines.iter().take_while(|line| line.of == DiffSide::Both).count();
-        let titles = |of: &RunRecord, other: &RunRecord| {
-            let held = context(other);
-            let chunks = of.answer.iter().flat_map(|answer| &answer.context.chunks);
-            let alone = chunks.filter(|chunk| !held.contains(&chunk.chunk.id));
-            alone.map(|chunk| chunk.chunk.full_title()).collect()
-        };
-        let (one, other) = (&first.summary.run, &second.summary.run);
-        Ok(DiffResponse {
-            alike,
-            lines,
-            both: context(one).intersection(&context(other)).count(),
-            only_first: titles(one, other),
-            only_second: titles(other, one),
-            first: first.summary,
-            second: second.summary,
-        })
-    }
+/// Where two runs part, and what each was answered from.
+///
+/// # Errors
+/// There is no such run.
+pub async fn diff_runs(session: &Session, first: &str, second: &str) -> Result<DiffResponse> {
+    let first = run_by_name(session, first).await?;
+    let second = run_by_name(session, second).await?;
+    let lines = diff(&first.events, &second.events)?;
+    let alike = lines.iter().take_while(|line| line.of == DiffSide::Both).count();
+    let titles = |of: &RunRecord, other: &RunRecord| {
+        let held = context(other);
+        let chunks = of.answer.iter().flat_map(|answer| &answer.context.chunks);
+        let alone = chunks.filter(|chunk| !held.contains(&chunk.chunk.id));
+        alone.map(|chunk| chunk.chunk.full_title()).collect()
+    };
+    let (one, other) = (&first.summary.run, &second.summary.run);
+    Ok(DiffResponse {
+        alike,
+        lines,
+        both: context(one).intersection(&context(other)).count(),
+        only_first: titles(one, other),
+        only_second: titles(other, one),
+        first: first.summary,
+        second: second.summary,
+    })
+}
 
-    /// The run of that name, or whose name begins so, among those that the caller may see.
-    pub(super) async fn named(&self, base: &Base, name: &str) -> Result<RunRecord> {
-        let name = name.trim();
-        let mut found = base.runs_named(name).await?;
-        found.retain(|run| self.may_see(&run.filter));
-        let is_exact = |run: &RunRecord| run.id == RunId(name.to_owned());
-        match <[RunRecord; 1]>::try_from(found) {
-            Ok([run]) => Ok(run),
-            Err(several) => match several.iter().find(|run| is_exact(run)) {
-                Some(exact) => Ok(exact.clone()),
-                None if several.is_empty() => match base.forgotten_run(name).await? {
-                    Some((run, forgotten)) if self.sees_all() => {
-                        Err(EngineError::RunForgotten { run, forgotten })
-                    }
-                    _ => Err(EngineError::NoRun { name: name.to_owned() }),
-                },
-                None => Err(EngineError::UnclearRun { name: name.to_owned() }),
+/// The run of that name, or whose name begins so, among those that the caller may see.
+pub(super) async fn named(session: &Session, base: &Base, name: &str) -> Result<RunRecord> {
+    let name = name.trim();
+    let mut found = base.runs_named(name).await?;
+    found.retain(|run| session.may_see(&run.filter));
+    let is_exact = |run: &RunRecord| run.id == RunId(name.to_owned());
+    match <[RunRecord; 1]>::try_from(found) {
+        Ok([run]) => Ok(run),
+        Err(several) => match several.iter().find(|run| is_exact(run)) {
+            Some(exact) => Ok(exact.clone()),
+            None if several.is_empty() => match base.forgotten_run(name).await? {
+                Some((run, forgotten)) if session.sees_all() => {
+                    Err(EngineError::RunForgotten { run, forgotten })
+                }
+                _ => Err(EngineError::NoRun { name: name.to_owned() }),
             },
-        }
+            None => Err(EngineError::UnclearRun { name: name.to_owned() }),
+        },
     }
+}
 
-    fn summary(&self, run: RunRecord) -> RunSummary {
-        let interrupted = run.state == RunState::Running && !is_alive(run.process);
-        let usd = self.usd_of(&run.cost);
-        RunSummary { run, interrupted, usd }
-    }
+fn summary(session: &Session, run: RunRecord) -> RunSummary {
+    let interrupted = run.state == RunState::Running && !is_alive(run.process);
+    let usd = usd_of(session, &run.cost);
+    RunSummary { run, interrupted, usd }
+}
 
-    fn asking_again<'a>(&self, run: &'a RunRecord, retrace: Retrace) -> Result<Asking<'a>> {
-        let (question, filter) = (&run.question, &run.filter);
-        let (method, tags) = (self.method_of(run)?, self.weights_of(run)?.tags);
-        Ok(Asking { question, method, filter, tags, retrace: Some(retrace) })
-    }
+fn asking_again<'a>(session: &Session, run: &'a RunRecord, retrace: Retrace) -> Result<Asking<'a>> {
+    let (question, filter) = (&run.question, &run.filter);
+    let (method, tags) = (method_of(session, run)?, weights_of(session, run)?.tags);
+    Ok(Asking { question, method, filter, tags, retrace: Some(retrace) })
+}
 
-    async fn ended(&self, base: &Base, name: &str) -> Result<(RunRecord, Vec<RunEvent>)> {
-        let run = self.named(base, name).await?;
-        if run.state != RunState::Answered {
-            return Err(EngineError::RunNotAnswered { run: run.id, state: run.state });
-        }
-        let events = base.run_events(&run.id).await?;
-        Ok((run, events))
+async fn ended(session: &Session, base: &Base, name: &str) -> Result<(RunRecord, Vec<RunEvent>)> {
+    let run = named(session, base, name).await?;
+    if run.state != RunState::Answered {
+        return Err(EngineError::RunNotAnswered { run: run.id, state: run.state });
     }
+    let events = base.run_events(&run.id).await?;
+    Ok((run, events))
+}
 
-    fn recorded_models(
-        &self,
-        base: &Base,
-        ports: &pikerag_methods::Ports,
-        events: &[RunEvent],
-    ) -> Result<pikerag_methods::Models> {
-        let mut models = self.models_of_run(base, events)?;
-        models.labelled = ports.models.labelled.clone();
-        models.reranker.clone_from(&ports.models.reranker);
-        Ok(models)
-    }
+fn recorded_models(
+    session: &Session,
+    base: &Base,
+    ports: &pikerag_methods::Ports,
+    events: &[RunEvent],
+) -> Result<pikerag_methods::Models> {
+    let mut models = session.models_of_run(base, events)?;
+    models.labelled = ports.models.labelled.clone();
+    models.reranker.clone_from(&ports.models.reranker);
+    Ok(models)
+}
 
-    /// The run's weights; those that are set now for a run that was kept without.
-    fn weights_of(&self, run: &RunRecord) -> Result<Weights> {
-        match &run.weights {
-            Value::Null => Ok(self.settings().methods.weights),
-            kept => Ok(serde_json::from_value(kept.clone())?),
-        }
+/// The run's weights; those that are set now for a run that was kept without.
+fn weights_of(session: &Session, run: &RunRecord) -> Result<Weights> {
+    match &run.weights {
+        Value::Null => Ok(session.settings().methods.weights),
+        kept => Ok(serde_json::from_value(kept.clone())?),
     }
+}
 
-    /// The run's method with the run's parameters and weights.
-    fn method_of(&self, run: &RunRecord) -> Result<Method> {
-        let mut set = Overrides::default().weighed(self.weights_of(run)?);
-        for (name, value) in &run.parameters {
-            set.set(name, value.clone())?;
-        }
-        Ok(run.method.parse::<Method>()?.with(&set))
+/// The run's method with the run's parameters and weights.
+fn method_of(session: &Session, run: &RunRecord) -> Result<Method> {
+    let mut set = Overrides::default().weighed(weights_of(session, run)?);
+    for (name, value) in &run.parameters {
+        set.set(name, value.clone())?;
     }
+    Ok(run.method.parse::<Method>()?.with(&set))
 }
 
 fn context(run: &RunRecord) -> BTreeSet<ChunkId> {

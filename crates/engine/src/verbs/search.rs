@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use pikerag_knowledge::{AtomKind, Chunk, ChunkId, Filter};
 use pikerag_methods::Ports;
-use pikerag_retrieve::{AtomHit, Hit, Search, atoms, search};
+use pikerag_retrieve::{AtomHit, Hit, Search, atoms};
 use serde::Serialize;
 
 use super::ask::has_word;
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::notice::Notice;
 use crate::settings::Reranks;
@@ -72,63 +72,62 @@ pub struct SearchHit {
     pub chunk: Chunk,
 }
 
-impl Engine {
-    /// Finds chunks.
-    ///
-    /// # Errors
-    /// The query holds no word, there is no base, or what the search needs is not at hand.
-    ///
-    /// # Cancel safety
-    /// Reads only.
-    pub async fn search(&self, request: &SearchRequest) -> Result<SearchResponse> {
-        if !has_word(&request.query) {
-            return Err(EngineError::EmptyQuery);
-        }
-        let base = self.base_in_part()?;
-        let seen = self.snapshot(&base, &request.filter).await?;
-        let rerank = &self.settings().rerank;
-        if request.rerank.is_some_and(|first| 0 < first) && matches!(rerank.by, Reranks::Off) {
-            return Err(EngineError::NoReranker);
-        }
-        let first = request.rerank.unwrap_or(rerank.first);
-        let (ports, notices) = self.ports_reranking(&base, seen, first).await?;
-        let (hits, mut atoms) = self.unless_cancelled(self.look_up(&ports, request)).await?;
-        let ids: Vec<_> = hits.iter().map(|hit| hit.chunk).collect();
-        let chunks = ports.base.chunks(&ids).await?;
-        let chunks: HashMap<ChunkId, Chunk> =
-            chunks.into_iter().map(|chunk| (chunk.id, chunk)).collect();
-        atoms.resize(hits.len(), None);
-        let hits = hits.into_iter().zip(atoms).filter_map(|(Hit { chunk, score, parts }, atom)| {
-            Some(SearchHit { score, parts, atom, chunk: chunks.get(&chunk)?.clone() })
-        });
-        Ok(SearchResponse { hits: hits.collect(), notices })
+/// Finds chunks.
+///
+/// # Errors
+/// The query holds no word, there is no base, or what the search needs is not at hand.
+///
+/// # Cancel safety
+/// Reads only.
+pub async fn search(session: &Session, request: &SearchRequest) -> Result<SearchResponse> {
+    if !has_word(&request.query) {
+        return Err(EngineError::EmptyQuery);
     }
+    let base = session.base_in_part().await?;
+    let seen = session.snapshot(&base, &request.filter).await?;
+    let rerank = &session.settings().rerank;
+    if request.rerank.is_some_and(|first| 0 < first) && matches!(rerank.by, Reranks::Off) {
+        return Err(EngineError::NoReranker);
+    }
+    let first = request.rerank.unwrap_or(rerank.first);
+    let (ports, notices) = session.ports_reranking(&base, seen, first).await?;
+    let (hits, mut atoms) = session.unless_cancelled(look_up(session, &ports, request)).await?;
+    let ids: Vec<_> = hits.iter().map(|hit| hit.chunk).collect();
+    let chunks = ports.base.chunks(&ids).await?;
+    let chunks: HashMap<ChunkId, Chunk> =
+        chunks.into_iter().map(|chunk| (chunk.id, chunk)).collect();
+    atoms.resize(hits.len(), None);
+    let hits = hits.into_iter().zip(atoms).filter_map(|(Hit { chunk, score, parts }, atom)| {
+        Some(SearchHit { score, parts, atom, chunk: chunks.get(&chunk)?.clone() })
+    });
+    Ok(SearchResponse { hits: hits.collect(), notices })
+}
 
-    /// The hits, and the atoms that led to them.
-    async fn look_up(
-        &self,
-        ports: &Ports,
-        request: &SearchRequest,
-    ) -> Result<(Vec<Hit>, Vec<Option<String>>)> {
-        let finder = ports.finder();
-        let (query, k) = (request.query.as_str(), request.k);
-        let weights = self.settings().searches();
-        let by = match request.by {
-            SearchPath::Atoms => return by_atoms(ports, query, k).await,
-            SearchPath::Meaning if ports.embedder.is_none() => {
-                return Err(EngineError::NoEmbedder);
-            }
-            SearchPath::Auto => Search::Auto,
-            SearchPath::Hybrid => Search::Hybrid,
-            SearchPath::Words => Search::Words,
-            SearchPath::Meaning => Search::Meaning,
-            SearchPath::Hops => Search::Hops,
-            SearchPath::Layers => Search::Layers,
-            SearchPath::Joined => Search::Joined,
-        };
-        let hits = ports.best(query, k, |k| search(finder, by, query, k, weights)).await?;
-        Ok((hits, Vec::new()))
-    }
+/// The hits, and the atoms that led to them.
+async fn look_up(
+    session: &Session,
+    ports: &Ports,
+    request: &SearchRequest,
+) -> Result<(Vec<Hit>, Vec<Option<String>>)> {
+    let finder = ports.finder();
+    let (query, k) = (request.query.as_str(), request.k);
+    let weights = session.settings().searches();
+    let by = match request.by {
+        SearchPath::Atoms => return by_atoms(ports, query, k).await,
+        SearchPath::Meaning if ports.embedder.is_none() => {
+            return Err(EngineError::NoEmbedder);
+        }
+        SearchPath::Auto => Search::Auto,
+        SearchPath::Hybrid => Search::Hybrid,
+        SearchPath::Words => Search::Words,
+        SearchPath::Meaning => Search::Meaning,
+        SearchPath::Hops => Search::Hops,
+        SearchPath::Layers => Search::Layers,
+        SearchPath::Joined => Search::Joined,
+    };
+    let hits =
+        ports.best(query, k, |k| pikerag_retrieve::search(finder, by, query, k, weights)).await?;
+    Ok((hits, Vec::new()))
 }
 
 /// The closest atoms, each with its chunk; where chunks are reranked, each chunk with the closest of its atoms.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::uploads::{UploadError, Uploads};
 
@@ -35,45 +35,43 @@ pub enum SentError {
     Uploads(#[from] UploadError),
 }
 
-impl Engine {
-    /// The files that came over the wire for this base, by name; there need be no base yet.
-    ///
-    /// # Errors
-    /// They cannot be listed, or the base cannot be read.
-    pub async fn sent(&self) -> Result<Vec<SentFile>, SentError> {
-        let held = self.held_places().await?;
-        let uploads = Uploads::beside(&self.settings().base);
-        let all = tokio::task::spawn_blocking(move || uploads.all()).await;
-        let all = all.map_err(|error| UploadError::NotListed(std::io::Error::other(error)))??;
-        let sent = all.into_iter().map(|(file, at, bytes)| SentFile {
-            in_base: held.contains(&at),
-            file,
-            bytes,
-            at,
-        });
-        Ok(sent.collect())
-    }
+/// The files that came over the wire for this base, by name; there need be no base yet.
+///
+/// # Errors
+/// They cannot be listed, or the base cannot be read.
+pub async fn sent(session: &Session) -> Result<Vec<SentFile>, SentError> {
+    let held = held_places(session).await?;
+    let uploads = Uploads::beside(session.folder());
+    let all = tokio::task::spawn_blocking(move || uploads.all()).await;
+    let all = all.map_err(|error| UploadError::NotListed(std::io::Error::other(error)))??;
+    let sent = all.into_iter().map(|(file, at, bytes)| SentFile {
+        in_base: held.contains(&at),
+        file,
+        bytes,
+        at,
+    });
+    Ok(sent.collect())
+}
 
-    /// What files were called when they were sent, in their order, by the names that the base has, or would have, for them; none for
-    /// those that were not sent.
-    ///
-    /// # Errors
-    /// There is no base, or it cannot be read.
-    pub async fn sent_as(&self, files: &[&str]) -> Result<Vec<Option<String>>> {
-        let base = self.base()?;
-        let names = self.names(&base).await?;
-        let uploads = Uploads::beside(&self.settings().base);
-        Ok(files.iter().map(|file| uploads.name_of(&names.place(file))).collect())
-    }
+/// What files were called when they were sent, in their order, by the names that the base has, or would have, for them; none for
+/// those that were not sent.
+///
+/// # Errors
+/// There is no base, or it cannot be read.
+pub async fn sent_as(session: &Session, files: &[&str]) -> Result<Vec<Option<String>>> {
+    let base = session.base().await?;
+    let names = session.names(&base).await?;
+    let uploads = Uploads::beside(session.folder());
+    Ok(files.iter().map(|file| uploads.name_of(&names.place(file))).collect())
+}
 
-    /// Where the files of the base lie, or lay.
-    async fn held_places(&self) -> Result<HashSet<PathBuf>> {
-        let base = match self.base() {
-            Ok(base) => base,
-            Err(EngineError::NoBase { .. }) => return Ok(HashSet::new()),
-            Err(error) => return Err(error),
-        };
-        let names = self.names(&base).await?;
-        Ok(names.records().iter().map(|file| names.place(&file.path)).collect())
-    }
+/// Where the files of the base lie, or lay.
+async fn held_places(session: &Session) -> Result<HashSet<PathBuf>> {
+    let base = match session.base().await {
+        Ok(base) => base,
+        Err(EngineError::NoBase { .. }) => return Ok(HashSet::new()),
+        Err(error) => return Err(error),
+    };
+    let names = session.names(&base).await?;
+    Ok(names.records().iter().map(|file| names.place(&file.path)).collect())
 }

@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 
 use super::feedback;
 use super::index::{Lost, Unseen};
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::Result;
 use crate::names::Names;
 
@@ -71,72 +71,70 @@ struct OriginalsAsJson {
     bytes: u64,
 }
 
-impl Engine {
-    /// Counts what the base holds and what waits, and looks for its files.
-    ///
-    /// # Errors
-    /// There is no base, or it cannot be read.
-    pub async fn status(&self) -> Result<StatusResponse> {
-        let base = self.base()?;
-        let summary = base.summary().await?;
-        let names = self.names(&base).await?;
-        let lost = Lost::of(&names, &[]);
-        let (embedder, no_embedder) = match self.embedder_on(&base).await {
-            Ok(embedder) => (embedder.map(|it| it.name().to_owned()), None),
-            // The rest is told all the same.
-            Err(error) => (None, Some(error_chain(&error))),
-        };
-        Ok(StatusResponse {
-            base: base.folder().to_owned(),
-            root: names.root().to_owned(),
-            waiting: self.waiting(&base, &summary, embedder.as_deref()).await?,
-            stale: stale(&base, &self.settings().ingest, &self.available(), embedder.as_deref())
-                .await?,
-            unseen: lost.unseen(),
-            gone: lost.gone,
-            same: same(&names),
-            originals: base.originals().await?,
-            verified: base.verified().await?.len(),
-            stale_answers: feedback::stale(&base).await?.len(),
-            embedder,
-            no_embedder,
-            summary,
-        })
-    }
+/// Counts what the base holds and what waits, and looks for its files.
+///
+/// # Errors
+/// There is no base, or it cannot be read.
+pub async fn status(session: &Session) -> Result<StatusResponse> {
+    let base = session.base().await?;
+    let summary = base.summary().await?;
+    let names = session.names(&base).await?;
+    let lost = Lost::of(&names, &[]);
+    let (embedder, no_embedder) = match session.embedder_on(&base).await {
+        Ok(embedder) => (embedder.map(|it| it.name().to_owned()), None),
+        // The rest is told all the same.
+        Err(error) => (None, Some(error_chain(&error))),
+    };
+    Ok(StatusResponse {
+        base: base.folder().to_owned(),
+        root: names.root().to_owned(),
+        waiting: backlog(session, &base, &summary, embedder.as_deref()).await?,
+        stale: stale(&base, &session.settings().ingest, &session.available(), embedder.as_deref())
+            .await?,
+        unseen: lost.unseen(),
+        gone: lost.gone,
+        same: same(&names),
+        originals: base.originals().await?,
+        verified: base.verified().await?.len(),
+        stale_answers: feedback::stale(&base).await?.len(),
+        embedder,
+        no_embedder,
+        summary,
+    })
+}
 
-    async fn waiting(
-        &self,
-        base: &Base,
-        summary: &BaseSummary,
-        embedder: Option<&str>,
-    ) -> Result<Vec<Backlog>> {
-        let mut marks = waiting(base, &self.settings().ingest, &self.available()).await?;
-        // What was begun with a model that is not there today waits all the same.
-        for begun in &summary.pending {
-            if marks.iter().all(|other| other.stage != begun.stage) {
-                marks.push(begun.clone());
-            }
+async fn backlog(
+    session: &Session,
+    base: &Base,
+    summary: &BaseSummary,
+    embedder: Option<&str>,
+) -> Result<Vec<Backlog>> {
+    let mut marks = waiting(base, &session.settings().ingest, &session.available()).await?;
+    // What was begun with a model that is not there today waits all the same.
+    for begun in &summary.pending {
+        if marks.iter().all(|other| other.stage != begun.stage) {
+            marks.push(begun.clone());
         }
-        let mut named: Vec<Backlog> = Vec::new();
-        for Backlog { stage, count } in marks {
-            let name = mark_in_words(&stage);
-            match named.iter_mut().find(|other| other.stage == name) {
-                // Classes of tags, and schemas, are each looked for in all chunks.
-                Some(held) => held.count = held.count.max(count),
-                None => named.push(Backlog { stage: name.to_owned(), count }),
-            }
-        }
-        if let Some(embedder) = embedder.or(summary.embedder.as_deref()) {
-            let stage = Stage::embed(embedder);
-            let refused = summary.refused.iter().filter(|refused| refused.stage == stage.0);
-            let refused: usize = refused.map(|refused| refused.count).sum();
-            let texts = base.count_without_vector(embedder).await?.saturating_sub(refused);
-            if 0 < texts {
-                named.push(Backlog { stage: VECTORS.to_owned(), count: texts });
-            }
-        }
-        Ok(named)
     }
+    let mut named: Vec<Backlog> = Vec::new();
+    for Backlog { stage, count } in marks {
+        let name = mark_in_words(&stage);
+        match named.iter_mut().find(|other| other.stage == name) {
+            // Classes of tags, and schemas, are each looked for in all chunks.
+            Some(held) => held.count = held.count.max(count),
+            None => named.push(Backlog { stage: name.to_owned(), count }),
+        }
+    }
+    if let Some(embedder) = embedder.or(summary.embedder.as_deref()) {
+        let stage = Stage::embed(embedder);
+        let refused = summary.refused.iter().filter(|refused| refused.stage == stage.0);
+        let refused: usize = refused.map(|refused| refused.count).sum();
+        let texts = base.count_without_vector(embedder).await?.saturating_sub(refused);
+        if 0 < texts {
+            named.push(Backlog { stage: VECTORS.to_owned(), count: texts });
+        }
+    }
+    Ok(named)
 }
 
 /// Names of files with the same bytes.

@@ -1,5 +1,6 @@
 //! `tags`: which tags are known, and what a person says of them.
 
+use crate::verbs::progress::tell;
 use std::path::PathBuf;
 
 use pikerag_eval::datasets;
@@ -13,7 +14,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::progress::{OnProgress, Progress};
-use crate::engine::{Cost, Engine};
+use crate::engine::{Cost, Session};
 use crate::error::{EngineError, Result};
 
 /// All classes of tags.
@@ -74,144 +75,144 @@ pub struct LearnResponse {
     pub spent: Cost,
 }
 
-impl Engine {
-    /// The classes of tags, with counts.
-    ///
-    /// # Errors
-    /// There is no base, or it cannot be read.
-    pub async fn tag_classes(&self) -> Result<TagClassesResponse> {
-        let base = self.base()?;
-        let mut classes = Vec::new();
-        for class in base.tag_classes().await? {
-            let tags = base.tags_in(class.id, usize::MAX).await?;
-            let borne = tags.iter().map(|count| count.chunks).sum();
-            classes.push(TagClassLine { class, tags: tags.len(), borne });
-        }
-        Ok(TagClassesResponse { classes, pairs: base.tag_pairs().await?.len() })
+/// The classes of tags, with counts.
+///
+/// # Errors
+/// There is no base, or it cannot be read.
+pub async fn tag_classes(session: &Session) -> Result<TagClassesResponse> {
+    let base = session.base().await?;
+    let mut classes = Vec::new();
+    for class in base.tag_classes().await? {
+        let tags = base.tags_in(class.id, usize::MAX).await?;
+        let borne = tags.iter().map(|count| count.chunks).sum();
+        classes.push(TagClassLine { class, tags: tags.len(), borne });
     }
+    Ok(TagClassesResponse { classes, pairs: base.tag_pairs().await?.len() })
+}
 
-    /// A class with its `k` most frequent tags.
-    ///
-    /// # Errors
-    /// [`EngineError::NoTagClass`]; there is no base, or it cannot be read.
-    pub async fn tag_class(&self, class: &str, k: usize) -> Result<TagClassResponse> {
-        let (base, key) = (self.base()?, key_of(class)?);
-        let classes = base.tag_classes().await?;
-        let held = classes.into_iter().find(|held| tag_key(&held.name) == Some(key));
-        let class = held.ok_or_else(|| no_class(class))?;
-        let tags = base.tags_in(class.id, k).await?;
-        Ok(TagClassResponse { class, tags })
-    }
+/// A class with its `k` most frequent tags.
+///
+/// # Errors
+/// [`EngineError::NoTagClass`]; there is no base, or it cannot be read.
+pub async fn tag_class(session: &Session, class: &str, k: usize) -> Result<TagClassResponse> {
+    let (base, key) = (session.base().await?, key_of(class)?);
+    let classes = base.tag_classes().await?;
+    let held = classes.into_iter().find(|held| tag_key(&held.name) == Some(key));
+    let class = held.ok_or_else(|| no_class(class))?;
+    let tags = base.tags_in(class.id, k).await?;
+    Ok(TagClassResponse { class, tags })
+}
 
-    /// All pairs of a reader's word and the documents'.
-    ///
-    /// # Errors
-    /// There is no base, or it cannot be read.
-    pub async fn tag_pairs(&self) -> Result<Vec<TagPair>> {
-        Ok(self.base()?.tag_pairs().await?)
-    }
+/// All pairs of a reader's word and the documents'.
+///
+/// # Errors
+/// There is no base, or it cannot be read.
+pub async fn tag_pairs(session: &Session) -> Result<Vec<TagPair>> {
+    Ok(session.base().await?.tag_pairs().await?)
+}
 
-    /// Declares a class, or says anew what belongs to it; also before the first document is there.
-    ///
-    /// # Errors
-    /// [`EngineError::NoWord`]; the base cannot be written.
-    pub async fn add_tag_class(&self, request: &TagClassRequest) -> Result<()> {
-        let key = key_of(&request.name)?;
-        let examples =
-            request.examples.iter().map(|text| text.trim()).filter(|text| !text.is_empty());
-        let examples = examples.map(|text| TagExample { text: text.to_owned(), chunk: None });
-        let (name, covers) = (request.name.trim(), request.covers.trim());
-        let class = TagClass::new(name, covers, examples.collect(), Origin::Declared);
-        Ok(self.base_or_create()?.put_tag_classes(vec![KeyedClass { key, class }]).await?)
-    }
+/// Declares a class, or says anew what belongs to it; also before the first document is there.
+///
+/// # Errors
+/// [`EngineError::NoWord`]; the base cannot be written.
+pub async fn add_tag_class(session: &Session, request: &TagClassRequest) -> Result<()> {
+    let key = key_of(&request.name)?;
+    let examples = request.examples.iter().map(|text| text.trim()).filter(|text| !text.is_empty());
+    let examples = examples.map(|text| TagExample { text: text.to_owned(), chunk: None });
+    let (name, covers) = (request.name.trim(), request.covers.trim());
+    let class = TagClass::new(name, covers, examples.collect(), Origin::Declared);
+    Ok(session.base_or_create().await?.put_tag_classes(vec![KeyedClass { key, class }]).await?)
+}
 
-    /// Gives a class another name; its tags stay.
-    ///
-    /// # Errors
-    /// [`EngineError::TagClassExists`], [`EngineError::NoTagClass`]; the base cannot be written.
-    pub async fn rename_tag_class(&self, class: &str, name: &str) -> Result<()> {
-        let base = self.base()?;
-        let (old, new) = (key_of(class)?, key_of(name)?);
-        let classes = base.tag_classes().await?;
-        if old != new && classes.iter().any(|held| tag_key(&held.name) == Some(new)) {
-            return Err(EngineError::TagClassExists { name: name.to_owned() });
-        }
-        match base.rename_tag_class(old, new, name.trim()).await? {
-            true => Ok(()),
-            false => Err(no_class(class)),
-        }
+/// Gives a class another name; its tags stay.
+///
+/// # Errors
+/// [`EngineError::TagClassExists`], [`EngineError::NoTagClass`]; the base cannot be written.
+pub async fn rename_tag_class(session: &Session, class: &str, name: &str) -> Result<()> {
+    let base = session.base().await?;
+    let (old, new) = (key_of(class)?, key_of(name)?);
+    let classes = base.tag_classes().await?;
+    if old != new && classes.iter().any(|held| tag_key(&held.name) == Some(new)) {
+        return Err(EngineError::TagClassExists { name: name.to_owned() });
     }
+    match base.rename_tag_class(old, new, name.trim()).await? {
+        true => Ok(()),
+        false => Err(no_class(class)),
+    }
+}
 
-    /// Drops a class with its tags, for good.
-    ///
-    /// # Errors
-    /// [`EngineError::NoTagClass`]; the base cannot be written.
-    pub async fn drop_tag_class(&self, class: &str) -> Result<()> {
-        match self.base()?.drop_tag_class(key_of(class)?).await? {
-            true => Ok(()),
-            false => Err(no_class(class)),
-        }
+/// Drops a class with its tags, for good.
+///
+/// # Errors
+/// [`EngineError::NoTagClass`]; the base cannot be written.
+pub async fn drop_tag_class(session: &Session, class: &str) -> Result<()> {
+    match session.base().await?.drop_tag_class(key_of(class)?).await? {
+        true => Ok(()),
+        false => Err(no_class(class)),
     }
+}
 
-    /// Declares that the documents call `colloquial` by the name of `professional`; also before the first document
-    /// is there.
-    ///
-    /// # Errors
-    /// [`EngineError::NoWord`]; the base cannot be written.
-    pub async fn add_tag_pair(
-        &self,
-        colloquial: &str,
-        professional: &str,
-        class: &str,
-    ) -> Result<()> {
-        let (colloquial, professional) = (colloquial.trim(), professional.trim());
-        let pair = keyed_pair(colloquial, professional, class.trim(), Origin::Declared, None);
-        let wordless = || match tag_key(colloquial) {
-            None => colloquial.to_owned(),
-            Some(_) => professional.to_owned(),
-        };
-        let pair = pair.ok_or_else(|| EngineError::NoWord { name: wordless() })?;
-        Ok(self.base_or_create()?.put_tag_pairs(vec![pair]).await?)
-    }
+/// Declares that the documents call `colloquial` by the name of `professional`; also before the first document
+/// is there.
+///
+/// # Errors
+/// [`EngineError::NoWord`]; the base cannot be written.
+pub async fn add_tag_pair(
+    session: &Session,
+    colloquial: &str,
+    professional: &str,
+    class: &str,
+) -> Result<()> {
+    let (colloquial, professional) = (colloquial.trim(), professional.trim());
+    let pair = keyed_pair(colloquial, professional, class.trim(), Origin::Declared, None);
+    let wordless = || match tag_key(colloquial) {
+        None => colloquial.to_owned(),
+        Some(_) => professional.to_owned(),
+    };
+    let pair = pair.ok_or_else(|| EngineError::NoWord { name: wordless() })?;
+    Ok(session.base_or_create().await?.put_tag_pairs(vec![pair]).await?)
+}
 
-    /// Drops a pair.
-    ///
-    /// # Errors
-    /// [`EngineError::NoTagPair`]; the base cannot be written.
-    pub async fn drop_tag_pair(&self, colloquial: &str, professional: &str) -> Result<()> {
-        let dropped =
-            self.base()?.drop_tag_pair(key_of(colloquial)?, key_of(professional)?).await?;
-        if dropped { Ok(()) } else { Err(EngineError::NoTagPair) }
-    }
+/// Drops a pair.
+///
+/// # Errors
+/// [`EngineError::NoTagPair`]; the base cannot be written.
+pub async fn drop_tag_pair(session: &Session, colloquial: &str, professional: &str) -> Result<()> {
+    let dropped =
+        session.base().await?.drop_tag_pair(key_of(colloquial)?, key_of(professional)?).await?;
+    if dropped { Ok(()) } else { Err(EngineError::NoTagPair) }
+}
 
-    /// Learns pairs from questions with their answers.
-    ///
-    /// # Errors
-    /// There is no chat model, no class, or no such file; the base cannot be written. That calls failed or the
-    /// budget is spent is in the response.
-    pub async fn learn_tag_pairs(&self, request: &LearnRequest<'_>) -> Result<LearnResponse> {
-        let base = self.base()?;
-        if !self.has_chat(Role::Tag) {
-            return Err(EngineError::NoChat { what: "learning pairs" });
-        }
-        if base.tag_classes().await?.is_empty() {
-            return Err(EngineError::NoTagClasses);
-        }
-        let items = datasets::read(&request.file, None)?.items.into_iter();
-        let samples: Vec<Sample> = items
-            .map(|item| Sample {
-                question: item.question,
-                answers: item.answers,
-                supporting: item.supporting,
-            })
-            .collect();
-        let tools = self.tools(&base).await?;
-        let watch = |progress| self.tell(request.progress, progress);
-        let learning = Box::pin(learn(&tools, samples, self.settings().ingest.in_flight, &watch));
-        let learned = self.unless_cancelled(async { Ok(learning.await?) }).await?;
-        (request.progress)(Progress::Ended);
-        Ok(LearnResponse { learned, spent: self.cost() })
+/// Learns pairs from questions with their answers.
+///
+/// # Errors
+/// There is no chat model, no class, or no such file; the base cannot be written. That calls failed or the
+/// budget is spent is in the response.
+pub async fn learn_tag_pairs(
+    session: &Session,
+    request: &LearnRequest<'_>,
+) -> Result<LearnResponse> {
+    let base = session.base().await?;
+    if !session.has_chat(Role::Tag) {
+        return Err(EngineError::NoChat { what: "learning pairs" });
     }
+    if base.tag_classes().await?.is_empty() {
+        return Err(EngineError::NoTagClasses);
+    }
+    let items = datasets::read(&request.file, None)?.items.into_iter();
+    let samples: Vec<Sample> = items
+        .map(|item| Sample {
+            question: item.question,
+            answers: item.answers,
+            supporting: item.supporting,
+        })
+        .collect();
+    let tools = session.tools(&base).await?;
+    let watch = |progress| tell(session, request.progress, progress);
+    let learning = Box::pin(learn(&tools, samples, session.settings().ingest.in_flight, &watch));
+    let learned = session.unless_cancelled(async { Ok(learning.await?) }).await?;
+    (request.progress)(Progress::Ended);
+    Ok(LearnResponse { learned, spent: session.cost() })
 }
 
 fn key_of(name: &str) -> Result<NameKey> {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::sandbox::TakesFiles;
 use crate::uploads::Uploads;
@@ -32,30 +32,27 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-impl Engine {
-    /// Puts the files of the ZIP archive at `archive` among the uploads, below a folder of the name that the archive was sent
-    /// under. It is opened in a process with limits; names that no file could have are left out and told.
-    ///
-    /// # Errors
-    /// [`EngineError::File`]: it is no archive, is encrypted, or holds too much. Then nothing, or a part of its files, is there.
-    pub async fn unpack(&self, archive: &Path, name: &str) -> Result<UnpackResponse> {
-        let failed = |source| EngineError::File { file: name.to_owned(), source };
-        let bytes = tokio::fs::read(archive).await.map_err(|error| {
-            failed(pikerag_indexing::FileError::Unreadable { reason: error.to_string() })
-        })?;
-        let mut taking = Taking {
-            uploads: Uploads::beside(&self.settings().base),
-            below: below(name).to_owned(),
-            most: self.settings().parser_limits.file_bytes,
-            response: UnpackResponse::default(),
-        };
-        let problems = self.reader().unpack(name, bytes, &mut taking).await.map_err(failed)?;
-        let left_out = problems.into_iter();
-        taking.response.left_out = left_out
-            .map(|problem| LeftOut { file: problem.place, reason: problem.reason })
-            .collect();
-        Ok(taking.response)
-    }
+/// Puts the files of the ZIP archive at `archive` among the uploads, below a folder of the name that the archive was sent
+/// under. It is opened in a process with limits; names that no file could have are left out and told.
+///
+/// # Errors
+/// [`EngineError::File`]: it is no archive, is encrypted, or holds too much. Then nothing, or a part of its files, is there.
+pub async fn unpack(session: &Session, archive: &Path, name: &str) -> Result<UnpackResponse> {
+    let failed = |source| EngineError::File { file: name.to_owned(), source };
+    let bytes = tokio::fs::read(archive).await.map_err(|error| {
+        failed(pikerag_indexing::FileError::Unreadable { reason: error.to_string() })
+    })?;
+    let mut taking = Taking {
+        uploads: Uploads::beside(session.folder()),
+        below: below(name).to_owned(),
+        most: session.settings().parser_limits.file_bytes,
+        response: UnpackResponse::default(),
+    };
+    let problems = session.reader().unpack(name, bytes, &mut taking).await.map_err(failed)?;
+    let left_out = problems.into_iter();
+    taking.response.left_out =
+        left_out.map(|problem| LeftOut { file: problem.place, reason: problem.reason }).collect();
+    Ok(taking.response)
 }
 
 /// The folder that the files of an archive are put into: `law` for `law.zip`.

@@ -4,7 +4,7 @@ use pikerag_retrieve::RetrieveError;
 use serde::Serialize;
 
 use super::ask::has_word;
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::{EngineError, Result};
 
 /// Texts of one request, at most.
@@ -30,50 +30,48 @@ pub struct RerankResponse {
     pub scores: Vec<f64>,
 }
 
-impl Engine {
-    /// Vectors of texts, as documents get theirs.
-    ///
-    /// # Errors
-    /// [`EngineError::NoEmbedder`], [`EngineError::TooMany`], or the call failed.
-    pub async fn embed(&self, texts: &[String]) -> Result<EmbedResponse> {
-        few(texts)?;
-        let base = self.base_in_part()?;
-        let embedder = self.embedder_on(&base).await?.ok_or(EngineError::NoEmbedder)?;
-        let made = embedder.embed_counted(texts);
-        let made =
-            self.unless_cancelled(async { Ok(made.await.map_err(RetrieveError::Model)?) }).await?;
-        Ok(EmbedResponse {
-            model: embedder.name().to_owned(),
-            vectors: made.vectors,
-            prompt_tokens: made.prompt_tokens,
-        })
-    }
+/// Vectors of texts, as documents get theirs.
+///
+/// # Errors
+/// [`EngineError::NoEmbedder`], [`EngineError::TooMany`], or the call failed.
+pub async fn embed(session: &Session, texts: &[String]) -> Result<EmbedResponse> {
+    few(texts)?;
+    let base = session.base_in_part().await?;
+    let embedder = session.embedder_on(&base).await?.ok_or(EngineError::NoEmbedder)?;
+    let made = embedder.embed_counted(texts);
+    let made =
+        session.unless_cancelled(async { Ok(made.await.map_err(RetrieveError::Model)?) }).await?;
+    Ok(EmbedResponse {
+        model: embedder.name().to_owned(),
+        vectors: made.vectors,
+        prompt_tokens: made.prompt_tokens,
+    })
+}
 
-    /// How well texts fit a query, by the reranker that is set.
-    ///
-    /// # Errors
-    /// [`EngineError::NoReranker`], [`EngineError::TooMany`], or the call failed.
-    pub async fn rerank(&self, query: &str, texts: &[String]) -> Result<RerankResponse> {
-        few(texts)?;
-        if !has_word(query) {
-            return Err(EngineError::EmptyQuery);
-        }
-        let base = self.base_in_part()?;
-        let reranker = self.recorded_reranker(&base)?.ok_or(EngineError::NoReranker)?;
-        let told = reranker.rerank(query, texts);
-        let told =
-            self.unless_cancelled(async { Ok(told.await.map_err(RetrieveError::Model)?) }).await?;
-        // Some models give probabilities, some logits: both keep their order.
-        let is_share = told.scores.iter().all(|score| (0.0..=1.0).contains(score));
-        let share = |score: &f32| match is_share {
-            true => f64::from(*score),
-            false => 1.0 / (1.0 + (-f64::from(*score)).exp()),
-        };
-        Ok(RerankResponse {
-            model: reranker.name().to_owned(),
-            scores: told.scores.iter().map(share).collect(),
-        })
+/// How well texts fit a query, by the reranker that is set.
+///
+/// # Errors
+/// [`EngineError::NoReranker`], [`EngineError::TooMany`], or the call failed.
+pub async fn rerank(session: &Session, query: &str, texts: &[String]) -> Result<RerankResponse> {
+    few(texts)?;
+    if !has_word(query) {
+        return Err(EngineError::EmptyQuery);
     }
+    let base = session.base_in_part().await?;
+    let reranker = session.recorded_reranker(&base)?.ok_or(EngineError::NoReranker)?;
+    let told = reranker.rerank(query, texts);
+    let told =
+        session.unless_cancelled(async { Ok(told.await.map_err(RetrieveError::Model)?) }).await?;
+    // Some models give probabilities, some logits: both keep their order.
+    let is_share = told.scores.iter().all(|score| (0.0..=1.0).contains(score));
+    let share = |score: &f32| match is_share {
+        true => f64::from(*score),
+        false => 1.0 / (1.0 + (-f64::from(*score)).exp()),
+    };
+    Ok(RerankResponse {
+        model: reranker.name().to_owned(),
+        scores: told.scores.iter().map(share).collect(),
+    })
 }
 
 fn few(texts: &[String]) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
@@ -22,7 +23,7 @@ use crate::estimate::estimate_prompt;
 pub struct OpenAiChat {
     endpoint: Endpoint,
     wire: Wire,
-    quirks: Quirks,
+    quirks: Arc<Quirks>,
 }
 
 impl OpenAiChat {
@@ -32,7 +33,12 @@ impl OpenAiChat {
     /// [`ModelError::Unsupported`], naming the setting that is wrong.
     pub fn new(endpoint: Endpoint, transport: &Transport) -> Result<Self, ModelError> {
         let wire = Wire::open(transport, &endpoint, "chat/completions")?;
-        Ok(Self { endpoint, wire, quirks: Quirks::default() })
+        Ok(Self { endpoint, wire, quirks: Arc::default() })
+    }
+
+    /// The same, where it shares what its endpoint was found to refuse.
+    pub(crate) fn with_quirks(self, quirks: Arc<Quirks>) -> Self {
+        Self { quirks, ..self }
     }
 
     /// Asks, and asks again in another dialect while the endpoint refuses the one we speak.

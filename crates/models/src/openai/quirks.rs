@@ -1,4 +1,4 @@
-//! What does this endpoint refuse, although the protocol has it?
+//! Remembers what an endpoint refuses, although the protocol has it.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -16,7 +16,7 @@ const NO_BOUNDS: u8 = 1 << 4;
 /// What was refused so far. Only grows, so that each quirk costs one refused call per process (a few
 /// where calls run side by side).
 #[derive(Debug, Default)]
-pub(super) struct Quirks(AtomicU8);
+pub(crate) struct Quirks(AtomicU8);
 
 /// The dialect that one request is written in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -137,18 +137,18 @@ pub(crate) async fn ask(
     headers: HeaderMap,
     JsonBody(body): JsonBody<AskBody>,
 ) -> Result<Response, Problem> {
-    let engine = app.base(&caller, &base)?;
+    let session = app.base(&caller, &base)?;
     let turn = |said: Spoken| Turn { is_persons: said.by == Speaker::Person, text: said.text };
     let turns: Vec<Turn> = body.earlier.into_iter().map(turn).collect();
     let request = AskRequest {
-        question: engine.standalone(&turns, &body.question).await?,
+        question: pikerag_engine::standalone(&session, &turns, &body.question).await?,
         method: body.method,
         class: body.class,
         level: body.level,
         filter: Filter { conditions: body.filter },
         ..AskRequest::default()
     };
-    let underway = Underway::begin(&app, &caller, engine, Wanted::Ask(request));
+    let underway = Underway::begin(&app, &caller, session, Wanted::Ask(request));
     respond(app, base, &headers, underway).await
 }
 

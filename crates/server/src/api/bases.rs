@@ -34,8 +34,8 @@ pub(crate) async fn status(
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
 ) -> Result<Json<StatusResponse>, Problem> {
-    let engine = app.base(&caller, &base)?;
-    Ok(Json(engine.status().await?))
+    let session = app.base(&caller, &base)?;
+    Ok(Json(pikerag_engine::status(&session).await?))
 }
 
 /// The methods that answer questions, with their parameters.
@@ -45,5 +45,5 @@ pub(crate) async fn methods(
     Extension(caller): Extension<Caller>,
 ) -> Json<Vec<Description>> {
     let any = app.bases_of(&caller).next();
-    Json(any.map(|(_, engine)| engine.methods()).unwrap_or_default())
+    Json(any.map(|_| pikerag_engine::methods()).unwrap_or_default())
 }

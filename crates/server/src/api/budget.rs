@@ -83,8 +83,8 @@ pub(crate) async fn budget(
         }),
     };
     let may = caller.may(Scope::Admin) && caller.sees_all();
-    let server = app.bases_of(&caller).next().filter(|_| may).map(|(_, engine)| {
-        let (cap, paid) = (engine.settings().cap, engine.cost().total);
+    let server = app.bases_of(&caller).next().filter(|_| may).map(|(_, session)| {
+        let (cap, paid) = (session.settings().cap, session.cost().total);
         OfServer {
             cap_usd: cap.money_usd,
             cap_tokens: cap.tokens,

@@ -10,9 +10,8 @@ use pikerag_engine::{
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::graph::blocking;
 use crate::app::{App, Caller};
-use crate::problem::{Parts, Problem, Query};
+use crate::problem::{Fault, Parts, Problem, Query};
 
 /// What is set for a base: models by role, embedder, reranker, caps. No key and no password is in it.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/settings", tag = "settings", params(("base" = String, Path)),
@@ -22,8 +21,8 @@ pub(crate) async fn settings(
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
 ) -> Result<Json<ConfiguredResponse>, Problem> {
-    let engine = app.whole_base(&caller, &base)?;
-    Ok(Json(blocking(move || Ok(engine.configured())).await?))
+    let session = app.whole_base(&caller, &base)?;
+    Ok(Json(blocking(move || Ok(pikerag_engine::configured(&session))).await?))
 }
 
 /// Tries all that settings and machine offer: one small call to each model, and five to the one that reads passages.
@@ -34,8 +33,8 @@ pub(crate) async fn doctor(
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
 ) -> Result<Json<Vec<DoctorFinding>>, Problem> {
-    let engine = app.whole_base(&caller, &base)?;
-    let found = engine.doctor().await;
+    let session = app.whole_base(&caller, &base)?;
+    let found = pikerag_engine::doctor(&session).await;
     app.book(&caller);
     Ok(Json(found))
 }
@@ -59,7 +58,7 @@ pub(crate) async fn forecast(
     Parts(base): Parts<String>,
     Query(ByMethod { method }): Query<ByMethod>,
 ) -> Result<Json<QuestionForecast>, Problem> {
-    Ok(Json(app.base(&caller, &base)?.forecast(&method).await?))
+    Ok(Json(pikerag_engine::forecast(&app.base(&caller, &base)?, &method).await?))
 }
 
 /// Reports of measurements, and whether there is a place for them.
@@ -78,11 +77,11 @@ pub(crate) async fn evaluations(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Json<Evaluations>, Problem> {
-    let Some(engine) = app.for_all(&caller)? else {
+    let Some(session) = app.for_all(&caller)? else {
         return Ok(Json(Evaluations { is_set: false, reports: Vec::new() }));
     };
-    let is_set = engine.settings().server.evaluations.is_some();
-    let reports = blocking(move || engine.evaluations()).await?;
+    let is_set = session.settings().server.evaluations.is_some();
+    let reports = blocking(move || pikerag_engine::evaluations(&session)).await?;
     Ok(Json(Evaluations { is_set, reports }))
 }
 
@@ -102,8 +101,18 @@ pub(crate) async fn evaluation(
     Extension(caller): Extension<Caller>,
     Query(WhichReport { name }): Query<WhichReport>,
 ) -> Result<Json<EvaluationResponse>, Problem> {
-    let Some(engine) = app.for_all(&caller)? else {
+    let Some(session) = app.for_all(&caller)? else {
         return Err(EngineError::NoEvaluation { name }.into());
     };
-    Ok(Json(blocking(move || engine.evaluation(&name)).await?))
+    Ok(Json(blocking(move || pikerag_engine::evaluation(&session, &name)).await?))
+}
+
+/// Work that reads files, on a thread for it.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> pikerag_engine::Result<T> + Send + 'static,
+) -> Result<T, Problem> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => Ok(done?),
+        Err(_) => Err(Problem::new(500, "defect", Fault::Server)),
+    }
 }

@@ -15,7 +15,7 @@ use futures::{StreamExt, stream};
 use pikerag_engine::keys::Scope;
 use pikerag_engine::uploads::{Part, UploadError, Uploads};
 use pikerag_engine::{
-    DeletePreview, DeleteRequest, DeleteResponse, Engine, EstimateRequest, EstimateResponse,
+    DeletePreview, DeleteRequest, DeleteResponse, EstimateRequest, EstimateResponse, Session,
     UnpackResponse,
 };
 use serde::{Deserialize, Serialize};
@@ -93,10 +93,10 @@ pub(crate) async fn upload(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let engine = app.whole_base(&caller, &base)?;
+    let session = app.whole_base(&caller, &base)?;
     let range = range(&headers)?;
-    let uploads = uploads_of(&engine);
-    let most = engine.settings().parser_limits.file_bytes;
+    let uploads = uploads_of(&session);
+    let most = session.settings().parser_limits.file_bytes;
     let (from, to, whole) =
         range.map_or((0, None, None), |(from, to, whole)| (from, Some(to), Some(whole)));
     if whole.is_some_and(|whole| most < whole) {
@@ -113,7 +113,8 @@ pub(crate) async fn upload(
     }
     let (paths, unpacked) = match unpack {
         true => {
-            let mut unpacked = engine.unpack(part.complete(whole).await?, &file).await?;
+            let mut unpacked =
+                pikerag_engine::unpack(&session, part.complete(whole).await?, &file).await?;
             part.discard()?;
             (std::mem::take(&mut unpacked.places), Some(unpacked))
         }
@@ -123,7 +124,7 @@ pub(crate) async fn upload(
         true => None,
         false => {
             let work = Work { paths, ..Work::default() };
-            Some(app.begin(&caller, &base, engine, work)?.id())
+            Some(app.begin(&caller, &base, session, work)?.id())
         }
     };
     let told = Uploaded { file, held, is_whole: true, job, unpacked };
@@ -158,8 +159,8 @@ fn range(headers: &HeaderMap) -> Result<Option<(u64, u64, u64)>, Problem> {
     read().map(Some).ok_or_else(bad)
 }
 
-pub(super) fn uploads_of(engine: &Engine) -> Uploads {
-    Uploads::beside(&engine.settings().base)
+pub(super) fn uploads_of(session: &Session) -> Uploads {
+    Uploads::beside(session.folder())
 }
 
 /// Which file.
@@ -193,22 +194,22 @@ pub(crate) async fn index(
     Parts(base): Parts<String>,
     JsonBody(IndexBody { files, known, retry_refused, reread }): JsonBody<IndexBody>,
 ) -> Result<(StatusCode, Json<Job>), Problem> {
-    let engine = app.whole_base(&caller, &base)?;
-    let paths = places(&engine, &files, &known).await?;
+    let session = app.whole_base(&caller, &base)?;
+    let paths = places(&session, &files, &known).await?;
     if reread {
-        engine.read_again(&paths).await?;
+        pikerag_engine::read_again(&session, &paths).await?;
     }
     let work = Work { paths, prune: false, retry_refused };
-    let job = app.begin(&caller, &base, engine, work)?;
+    let job = app.begin(&caller, &base, session, work)?;
     Ok((StatusCode::ACCEPTED, Json(job)))
 }
 
 async fn places(
-    engine: &Engine,
+    session: &Session,
     files: &[String],
     known: &[String],
 ) -> Result<Vec<PathBuf>, Problem> {
-    let uploads = uploads_of(engine);
+    let uploads = uploads_of(session);
     if files.is_empty() && known.is_empty() {
         return Ok(vec![uploads.folder().to_owned()]);
     }
@@ -217,7 +218,7 @@ async fn places(
         paths.push(uploads.place(file)?);
     }
     if !known.is_empty() {
-        let held = engine.files().await?.files;
+        let held = pikerag_engine::files(session).await?.files;
         for name in known {
             let file = held.iter().find(|file| file.name == *name);
             paths.push(file.ok_or_else(|| no_such("file", name))?.path.clone());
@@ -235,12 +236,14 @@ pub(crate) async fn estimate(
     Parts(base): Parts<String>,
     JsonBody(IndexBody { files, known, .. }): JsonBody<IndexBody>,
 ) -> Result<Json<EstimateResponse>, Problem> {
-    let engine = app.whole_base(&caller, &base)?;
-    let paths = places(&engine, &files, &known).await?;
+    let session = app.whole_base(&caller, &base)?;
+    let paths = places(&session, &files, &known).await?;
     let request = EstimateRequest { paths, with: Vec::new(), without: Vec::new(), chunking: None };
     // What counts reads files, and cannot be handed from thread to thread.
     let runtime = Handle::current();
-    let counted = tokio::task::spawn_blocking(move || runtime.block_on(engine.estimate(&request)));
+    let counted = tokio::task::spawn_blocking(move || {
+        runtime.block_on(pikerag_engine::estimate(&session, &request))
+    });
     match counted.await {
         Ok(counted) => Ok(Json(counted?)),
         Err(_) => Err(Problem::new(500, "defect", Fault::Server)),
@@ -306,14 +309,14 @@ pub(crate) async fn deletion(
     Parts(base): Parts<String>,
     Query(WhichUpload { file }): Query<WhichUpload>,
 ) -> Result<Json<DeletePreview>, Problem> {
-    let engine = app.whole_base(&caller, &base)?;
-    let place = place_of(&engine, &file).await?;
-    Ok(Json(engine.delete_preview(&[place]).await?))
+    let session = app.whole_base(&caller, &base)?;
+    let place = place_of(&session, &file).await?;
+    Ok(Json(pikerag_engine::delete_preview(&session, &[place]).await?))
 }
 
 /// Where a file of the base lies.
-async fn place_of(engine: &Engine, file: &str) -> Result<PathBuf, Problem> {
-    let files = engine.files().await?.files;
+async fn place_of(session: &Session, file: &str) -> Result<PathBuf, Problem> {
+    let files = pikerag_engine::files(session).await?.files;
     let known = files.into_iter().find(|known| known.name == file);
     Ok(known.ok_or_else(|| no_such("file", file))?.path)
 }
@@ -351,11 +354,11 @@ pub(crate) async fn delete(
         return Err(Problem::new(403, "scope-too-small", Fault::Caller)
             .saying("to forget for good takes a key of scope `admin`"));
     }
-    let engine = app.whole_base(&caller, &base)?;
-    let place = place_of(&engine, &file).await?;
+    let session = app.whole_base(&caller, &base)?;
+    let place = place_of(&session, &file).await?;
     let request = DeleteRequest { paths: vec![place.clone()], forget };
-    let deleted = engine.delete(&request).await?;
+    let deleted = pikerag_engine::delete(&session, &request).await?;
     // Else it would come back with the next job.
-    let was_sent = uploads_of(&engine).remove(&place)?;
+    let was_sent = uploads_of(&session).remove(&place)?;
     Ok(Json(Deleted { deleted, was_sent }))
 }

@@ -16,7 +16,7 @@ use tracing::warn;
 use utoipa::IntoParams;
 
 use crate::app::{App, Caller};
-use crate::problem::{Fault, Parts, Problem, Query};
+use crate::problem::{Parts, Problem, Query};
 
 /// Edges away that the graph is shown, at most.
 const DEPTH: u8 = 3;
@@ -47,10 +47,10 @@ pub(crate) async fn around(
     Parts(base): Parts<String>,
     Query(Around { of, depth, most }): Query<Around>,
 ) -> Result<Json<GraphAround>, Problem> {
-    let engine = app.base(&caller, &base)?;
+    let session = app.base(&caller, &base)?;
     let depth = depth.unwrap_or(1).clamp(1, DEPTH);
     let request = GraphAroundRequest { of, depth, most: most.unwrap_or(NODES) };
-    Ok(Json(blocking(move || engine.graph_around(&request)).await?))
+    Ok(Json(pikerag_engine::graph_around(&session, request).await?))
 }
 
 /// How much of the graph.
@@ -71,8 +71,8 @@ pub(crate) async fn overview(
     Parts(base): Parts<String>,
     Query(Overviewed { most }): Query<Overviewed>,
 ) -> Result<Json<GraphOverview>, Problem> {
-    let engine = app.base(&caller, &base)?;
-    Ok(Json(blocking(move || engine.graph_overview(most.unwrap_or(NODES))).await?))
+    let session = app.base(&caller, &base)?;
+    Ok(Json(pikerag_engine::graph_overview(&session, most.unwrap_or(NODES)).await?))
 }
 
 /// The whole graph as JSON lines, sent as it is read; it breaks off where the base cannot be read to its end.
@@ -83,10 +83,11 @@ pub(crate) async fn export(
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
 ) -> Result<Response, Problem> {
-    let engine = app.base(&caller, &base)?;
-    let export = blocking(move || engine.export()).await?;
+    let session = app.base(&caller, &base)?;
+    let export = pikerag_engine::export(&session).await?;
     let (sender, pieces) = channel(PIECES);
-    tokio::task::spawn_blocking(move || {
+    let engine = session.engine().clone();
+    let write = move || {
         let mut writer = io::BufWriter::with_capacity(PIECE, Pieces(sender.clone()));
         let written = export.write(&mut writer);
         if let Err(error) = written
@@ -95,7 +96,8 @@ pub(crate) async fn export(
             warn!(%error, "an export broke off");
             let _ = sender.blocking_send(Err(io::Error::other(error)));
         }
-    });
+    };
+    tokio::spawn(async move { engine.long_read(write).await });
     let sent = stream::unfold(pieces, |mut pieces| async move {
         let piece = pieces.recv().await?;
         Some((piece, pieces))
@@ -119,15 +121,5 @@ impl Write for Pieces {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// Work that reads for long, on a thread of its own.
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> pikerag_engine::Result<T> + Send + 'static,
-) -> Result<T, Problem> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => Ok(done?),
-        Err(_) => Err(Problem::new(500, "defect", Fault::Server)),
     }
 }

@@ -25,8 +25,8 @@ pub(crate) async fn sources(
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
 ) -> Result<Json<Vec<Source>>, Problem> {
-    let engine = app.base(&caller, &base)?;
-    Ok(Json(engine.sources(&Filter::default()).await?))
+    let session = app.base(&caller, &base)?;
+    Ok(Json(pikerag_engine::sources(&session, &Filter::default()).await?))
 }
 
 /// A document with its passages.
@@ -47,9 +47,9 @@ pub(crate) async fn source(
     Extension(caller): Extension<Caller>,
     Parts((base, source)): Parts<(String, String)>,
 ) -> Result<Json<Value>, Problem> {
-    let engine = app.base(&caller, &base)?;
+    let session = app.base(&caller, &base)?;
     let id: SourceId = source.parse().map_err(|_| no_such("source", &source))?;
-    let (source, chunks) = engine.source(id).await?;
+    let (source, chunks) = pikerag_engine::source(&session, id).await?;
     Ok(Json(json!(WholeSource { source, chunks })))
 }
 
@@ -62,9 +62,9 @@ pub(crate) async fn chunk(
     Extension(caller): Extension<Caller>,
     Parts((base, chunk)): Parts<(String, String)>,
 ) -> Result<Json<Value>, Problem> {
-    let engine = app.base(&caller, &base)?;
+    let session = app.base(&caller, &base)?;
     let id: ChunkId = chunk.parse().map_err(|_| no_such("chunk", &chunk))?;
-    Ok(Json(json!(engine.chunk(id).await?)))
+    Ok(Json(json!(pikerag_engine::chunk(&session, id).await?)))
 }
 
 pub(crate) fn no_such(what: &str, id: &str) -> Problem {
@@ -90,8 +90,8 @@ pub(crate) async fn original(
     Parts(base): Parts<String>,
     Query(WhichFile { file }): Query<WhichFile>,
 ) -> Result<Response, Problem> {
-    let engine = app.base(&caller, &base)?;
-    let original = engine.original(std::path::Path::new(&file)).await?;
+    let session = app.base(&caller, &base)?;
+    let original = pikerag_engine::original(&session, std::path::Path::new(&file)).await?;
     let mut response = Bytes::from(original.bytes).into_response();
     // Whatever it is: a browser keeps it as a file, and runs nothing of it.
     let headers = response.headers_mut();
@@ -125,9 +125,9 @@ pub(crate) async fn page(
     Parts((base, source, page)): Parts<(String, String, u32)>,
     Query(Drawing { width }): Query<Drawing>,
 ) -> Result<Response, Problem> {
-    let engine = app.base(&caller, &base)?;
+    let session = app.base(&caller, &base)?;
     let id: SourceId = source.parse().map_err(|_| no_such("source", &source))?;
-    let drawn = engine.page(id, page, width).await?;
+    let drawn = pikerag_engine::page(&session, id, page, width).await?;
     let points = format!("{} {}", drawn.points.0, drawn.points.1);
     let mut response = Bytes::from(drawn.png).into_response();
     let headers = response.headers_mut();
@@ -147,8 +147,8 @@ pub(crate) async fn files(
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
 ) -> Result<Json<Vec<FileLine>>, Problem> {
-    let engine = app.base(&caller, &base)?;
-    Ok(Json(engine.files().await?.files))
+    let session = app.base(&caller, &base)?;
+    Ok(Json(pikerag_engine::files(&session).await?.files))
 }
 
 /// Which records.
@@ -172,9 +172,9 @@ pub(crate) async fn records(
     Parts(base): Parts<String>,
     Query(WhichRecords { schema, filter }): Query<WhichRecords>,
 ) -> Result<Json<Vec<Record>>, Problem> {
-    let engine = app.base(&caller, &base)?;
+    let session = app.base(&caller, &base)?;
     let filter = Filter { conditions: filter.into_iter().collect() };
-    Ok(Json(engine.records(&RecordsRequest { schema, filter }).await?))
+    Ok(Json(pikerag_engine::records(&session, &RecordsRequest { schema, filter }).await?))
 }
 
 /// What people said of answers.
@@ -185,8 +185,8 @@ pub(crate) async fn verified(
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
 ) -> Result<Json<Vec<KeptVerified>>, Problem> {
-    let engine = app.base(&caller, &base)?;
-    Ok(Json(engine.verified().await?))
+    let session = app.base(&caller, &base)?;
+    Ok(Json(pikerag_engine::verified(&session).await?))
 }
 
 /// What somebody says of an answer.
@@ -229,7 +229,7 @@ pub(crate) async fn feedback(
     Parts(base): Parts<String>,
     JsonBody(body): JsonBody<FeedbackBody>,
 ) -> Result<Json<FeedbackResponse>, Problem> {
-    let engine = app.base(&caller, &base)?;
+    let session = app.base(&caller, &base)?;
     let verdict = match (body.verdict, body.answer) {
         (Said::Accept, _) => Verdict::Accept,
         (Said::Reject, _) => Verdict::Reject,
@@ -240,7 +240,7 @@ pub(crate) async fn feedback(
     };
     let by = body.by.or_else(|| caller.key.as_ref().map(|key| key.params.name.clone()));
     let request = FeedbackRequest { run: body.run, verdict, by, note: body.note };
-    Ok(Json(engine.feedback(&request).await?))
+    Ok(Json(pikerag_engine::feedback(&session, &request).await?))
 }
 
 /// Takes back what was said of an answer.
@@ -252,6 +252,6 @@ pub(crate) async fn revoke(
     Extension(caller): Extension<Caller>,
     Parts((base, id)): Parts<(String, String)>,
 ) -> Result<Json<Verified>, Problem> {
-    let engine = app.base(&caller, &base)?;
-    Ok(Json(engine.revoke_verified(&id).await?))
+    let session = app.base(&caller, &base)?;
+    Ok(Json(pikerag_engine::revoke_verified(&session, &id).await?))
 }

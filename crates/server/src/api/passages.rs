@@ -19,9 +19,9 @@ pub(crate) async fn passage(
     Extension(caller): Extension<Caller>,
     Parts((base, chunk)): Parts<(String, String)>,
 ) -> Result<Html<String>, Problem> {
-    let engine = app.base(&caller, &base)?;
+    let session = app.base(&caller, &base)?;
     let id: ChunkId = chunk.parse().map_err(|_| no_such("chunk", &chunk))?;
-    let chunk = engine.chunk(id).await?;
+    let chunk = pikerag_engine::chunk(&session, id).await?;
     let page = chunk.page.map(|page| format!(", p. {page}")).unwrap_or_default();
     // Relative: the server may stand below a path of a proxy's.
     let whole = format!("../../#/knowledge/{base}/passages/{id}");

@@ -22,8 +22,8 @@ pub(crate) async fn reading(
     Extension(caller): Extension<Caller>,
     Parts((base, source)): Parts<(String, String)>,
 ) -> Result<Json<Reading>, Problem> {
-    let engine = app.base(&caller, &base)?;
-    Ok(Json(engine.reading(id_of(&source)?).await?))
+    let session = app.base(&caller, &base)?;
+    Ok(Json(pikerag_engine::reading(&session, id_of(&source)?).await?))
 }
 
 fn id_of(source: &str) -> Result<SourceId, Problem> {
@@ -60,10 +60,10 @@ pub(crate) async fn correct(
     Parts((base, source)): Parts<(String, String)>,
     JsonBody(CorrectionBody { old, new }): JsonBody<CorrectionBody>,
 ) -> Result<(StatusCode, Json<Corrected>), Problem> {
-    let engine = app.whole_base(&caller, &base)?;
+    let session = app.whole_base(&caller, &base)?;
     let by = caller.key.as_ref().map(|key| key.params.name.clone());
     let request = CorrectRequest { source: id_of(&source)?, old, new, by };
-    let corrected = engine.correct(&request).await?;
+    let corrected = pikerag_engine::correct(&session, &request).await?;
     again(&app, &caller, &base, corrected)
 }
 
@@ -76,8 +76,8 @@ pub(crate) async fn take_back(
     Extension(caller): Extension<Caller>,
     Parts((base, source, number)): Parts<(String, String, usize)>,
 ) -> Result<(StatusCode, Json<Corrected>), Problem> {
-    let engine = app.whole_base(&caller, &base)?;
-    let corrected = engine.take_back_correction(id_of(&source)?, number).await?;
+    let session = app.whole_base(&caller, &base)?;
+    let corrected = pikerag_engine::take_back_correction(&session, id_of(&source)?, number).await?;
     again(&app, &caller, &base, corrected)
 }
 
@@ -88,8 +88,8 @@ fn again(
     base: &str,
     CorrectionsResponse { file, corrections }: CorrectionsResponse,
 ) -> Result<(StatusCode, Json<Corrected>), Problem> {
-    let engine = app.whole_base(caller, base)?;
+    let session = app.whole_base(caller, base)?;
     let work = Work { paths: vec![file], ..Work::default() };
-    let job = app.begin(caller, base, engine, work)?.id();
+    let job = app.begin(caller, base, session, work)?.id();
     Ok((StatusCode::ACCEPTED, Json(Corrected { corrections, job })))
 }

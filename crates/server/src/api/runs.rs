@@ -37,8 +37,8 @@ pub(crate) async fn runs(
     Parts(base): Parts<String>,
     Query(Latest { limit, brief }): Query<Latest>,
 ) -> Result<Json<Value>, Problem> {
-    let engine = app.base(&caller, &base)?;
-    let mut runs = engine.runs(limit.unwrap_or(50).min(1000)).await?;
+    let session = app.base(&caller, &base)?;
+    let mut runs = pikerag_engine::runs(&session, limit.unwrap_or(50).min(1000)).await?;
     if brief {
         for summary in &mut runs {
             summary.run.answer = None;
@@ -56,8 +56,8 @@ pub(crate) async fn run(
     Extension(caller): Extension<Caller>,
     Parts((base, run)): Parts<(String, String)>,
 ) -> Result<Json<Value>, Problem> {
-    let engine = app.base(&caller, &base)?;
-    Ok(Json(json!(engine.run_by_name(&run).await?)))
+    let session = app.base(&caller, &base)?;
+    Ok(Json(json!(pikerag_engine::run_by_name(&session, &run).await?)))
 }
 
 /// Walks a run again with recorded replies alone: no call is made.
@@ -70,8 +70,8 @@ pub(crate) async fn replay(
     Parts((base, run)): Parts<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let engine = app.base(&caller, &base)?;
-    let underway = Underway::begin(&app, &caller, engine, Wanted::Replay(run));
+    let session = app.base(&caller, &base)?;
+    let underway = Underway::begin(&app, &caller, session, Wanted::Replay(run));
     respond(app, base, &headers, underway).await
 }
 
@@ -96,9 +96,9 @@ pub(crate) async fn fork(
     headers: HeaderMap,
     JsonBody(ForkBody { at, change }): JsonBody<ForkBody>,
 ) -> Result<Response, Problem> {
-    let engine = app.base(&caller, &base)?;
+    let session = app.base(&caller, &base)?;
     let fork = ForkRequest { run, at, change, ask: AskRequest::default() };
-    let underway = Underway::begin(&app, &caller, engine, Wanted::Fork(fork));
+    let underway = Underway::begin(&app, &caller, session, Wanted::Fork(fork));
     respond(app, base, &headers, underway).await
 }
 
@@ -111,6 +111,6 @@ pub(crate) async fn diff(
     Extension(caller): Extension<Caller>,
     Parts((base, run, other)): Parts<(String, String, String)>,
 ) -> Result<Json<Value>, Problem> {
-    let engine = app.base(&caller, &base)?;
-    Ok(Json(json!(engine.diff_runs(&run, &other).await?)))
+    let session = app.base(&caller, &base)?;
+    Ok(Json(json!(pikerag_engine::diff_runs(&session, &run, &other).await?)))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::{Extension, Json};
 use pikerag_engine::knowledge::{Chunk, Condition, Filter};
-use pikerag_engine::{Engine, Notice, SearchPath, SearchRequest};
+use pikerag_engine::{Notice, SearchPath, SearchRequest, Session};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -108,15 +108,15 @@ pub(crate) async fn search(
     Parts(base): Parts<String>,
     JsonBody(body): JsonBody<SearchBody>,
 ) -> Result<Json<SearchFound>, Problem> {
-    let engine = app.base(&caller, &base)?;
-    Ok(Json(found(&app, &base, &engine, body).await?))
+    let session = app.base(&caller, &base)?;
+    Ok(Json(found(&app, &base, &session, body).await?))
 }
 
 /// The same for other faces.
 pub(crate) async fn found(
     app: &App,
     base: &str,
-    engine: &Engine,
+    session: &Session,
     body: SearchBody,
 ) -> Result<SearchFound, Problem> {
     let k = body.k.unwrap_or(8);
@@ -125,7 +125,8 @@ pub(crate) async fn found(
     }
     let filter = Filter { conditions: body.filter };
     let (query, by, rerank) = (body.query, body.by.into(), body.rerank);
-    let response = engine.search(&SearchRequest { query, by, k, rerank, filter }).await?;
+    let response =
+        pikerag_engine::search(session, &SearchRequest { query, by, k, rerank, filter }).await?;
     // Scores of one search are comparable with each other alone, and some have no upper bound.
     let best = response.hits.iter().map(|hit| f64::from(hit.score)).fold(0.0, f64::max);
     let hits = response.hits.into_iter().map(|hit| Found {

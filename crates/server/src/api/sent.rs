@@ -21,8 +21,8 @@ pub(crate) async fn uploaded(
     Parts(base): Parts<String>,
     Query(WhichUpload { file }): Query<WhichUpload>,
 ) -> Result<Json<Uploaded>, Problem> {
-    let engine = app.whole_base(&caller, &base)?;
-    let uploads = uploads_of(&engine);
+    let session = app.whole_base(&caller, &base)?;
+    let uploads = uploads_of(&session);
     let held = uploads.held(&file)?;
     let is_whole = held == 0 && uploads.place(&file)?.is_file();
     Ok(Json(Uploaded { file, held, is_whole, job: None, unpacked: None }))
@@ -36,8 +36,8 @@ pub(crate) async fn sent(
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
 ) -> Result<Json<Vec<SentFile>>, Problem> {
-    let engine = app.whole_base(&caller, &base)?;
-    Ok(Json(engine.sent().await?))
+    let session = app.whole_base(&caller, &base)?;
+    Ok(Json(pikerag_engine::sent(&session).await?))
 }
 
 /// What is thrown away.
@@ -57,9 +57,9 @@ pub(crate) async fn discard(
     Parts(base): Parts<String>,
     Query(Unwanted { file }): Query<Unwanted>,
 ) -> Result<Json<Vec<SentFile>>, Problem> {
-    let engine = app.whole_base(&caller, &base)?;
-    let uploads = uploads_of(&engine);
-    let mut unwanted = engine.sent().await?;
+    let session = app.whole_base(&caller, &base)?;
+    let uploads = uploads_of(&session);
+    let mut unwanted = pikerag_engine::sent(&session).await?;
     if let Some(file) = &file {
         uploads.place(file)?;
         unwanted.retain(|sent| sent.file == *file);

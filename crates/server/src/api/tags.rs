@@ -23,7 +23,7 @@ pub(crate) async fn classes(
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
 ) -> Result<Json<TagClassesResponse>, Problem> {
-    Ok(Json(app.base(&caller, &base)?.tag_classes().await?))
+    Ok(Json(pikerag_engine::tag_classes(&app.base(&caller, &base)?).await?))
 }
 
 /// A class with its most frequent tags.
@@ -35,7 +35,7 @@ pub(crate) async fn class(
     Extension(caller): Extension<Caller>,
     Parts((base, class)): Parts<(String, String)>,
 ) -> Result<Json<TagClassResponse>, Problem> {
-    Ok(Json(app.base(&caller, &base)?.tag_class(&class, MOST).await?))
+    Ok(Json(pikerag_engine::tag_class(&app.base(&caller, &base)?, &class, MOST).await?))
 }
 
 /// What belongs to a class.
@@ -59,8 +59,9 @@ pub(crate) async fn declare(
     Parts((base, class)): Parts<(String, String)>,
     JsonBody(ClassBody { covers, examples }): JsonBody<ClassBody>,
 ) -> Result<StatusCode, Problem> {
-    let engine = app.whole_base(&caller, &base)?;
-    engine.add_tag_class(&TagClassRequest { name: class, covers, examples }).await?;
+    let session = app.whole_base(&caller, &base)?;
+    pikerag_engine::add_tag_class(&session, &TagClassRequest { name: class, covers, examples })
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -82,7 +83,7 @@ pub(crate) async fn rename(
     Parts((base, class)): Parts<(String, String)>,
     JsonBody(NameBody { name }): JsonBody<NameBody>,
 ) -> Result<StatusCode, Problem> {
-    app.whole_base(&caller, &base)?.rename_tag_class(&class, &name).await?;
+    pikerag_engine::rename_tag_class(&app.whole_base(&caller, &base)?, &class, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -95,7 +96,7 @@ pub(crate) async fn drop_class(
     Extension(caller): Extension<Caller>,
     Parts((base, class)): Parts<(String, String)>,
 ) -> Result<StatusCode, Problem> {
-    app.whole_base(&caller, &base)?.drop_tag_class(&class).await?;
+    pikerag_engine::drop_tag_class(&app.whole_base(&caller, &base)?, &class).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -107,7 +108,7 @@ pub(crate) async fn pairs(
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
 ) -> Result<Json<Vec<TagPair>>, Problem> {
-    Ok(Json(app.base(&caller, &base)?.tag_pairs().await?))
+    Ok(Json(pikerag_engine::tag_pairs(&app.base(&caller, &base)?).await?))
 }
 
 /// A reader's word, and what the documents say for it.
@@ -132,8 +133,8 @@ pub(crate) async fn declare_pair(
     Parts(base): Parts<String>,
     JsonBody(PairBody { colloquial, professional, class }): JsonBody<PairBody>,
 ) -> Result<StatusCode, Problem> {
-    let engine = app.whole_base(&caller, &base)?;
-    engine.add_tag_pair(&colloquial, &professional, &class).await?;
+    let session = app.whole_base(&caller, &base)?;
+    pikerag_engine::add_tag_pair(&session, &colloquial, &professional, &class).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -156,6 +157,7 @@ pub(crate) async fn drop_pair(
     Parts(base): Parts<String>,
     Query(WhichPair { colloquial, professional }): Query<WhichPair>,
 ) -> Result<StatusCode, Problem> {
-    app.whole_base(&caller, &base)?.drop_tag_pair(&colloquial, &professional).await?;
+    pikerag_engine::drop_tag_pair(&app.whole_base(&caller, &base)?, &colloquial, &professional)
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -3,7 +3,7 @@
 use pikerag_engine::knowledge::{Answer, Check, Citation};
 use pikerag_engine::parts::Turn;
 use pikerag_engine::settings::DEFAULT_BASE;
-use pikerag_engine::{AskRequest, Engine};
+use pikerag_engine::{AskRequest, Session};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -55,10 +55,12 @@ pub(crate) fn named(model: &str) -> (String, String) {
 /// The names of all models: for each base the usual method and all others.
 pub(crate) fn models(app: &App, caller: &Caller) -> Vec<String> {
     let mut names = Vec::new();
-    for (base, engine) in app.bases_of(caller) {
+    for (base, _) in app.bases_of(caller) {
         let at = if base == DEFAULT_BASE { String::new() } else { format!("@{base}") };
         names.push(format!("{MODEL}{at}"));
-        names.extend(engine.methods().iter().map(|method| format!("{MODEL}/{}{at}", method.name)));
+        names.extend(
+            pikerag_engine::methods().iter().map(|method| format!("{MODEL}/{}{at}", method.name)),
+        );
     }
     names
 }
@@ -73,7 +75,7 @@ pub(crate) enum Asked {
 
 /// The last message as a request: one that points back is written to stand alone.
 pub(crate) async fn asked(
-    engine: &Engine,
+    session: &Session,
     method: String,
     messages: &[Message],
 ) -> Result<Asked, Problem> {
@@ -95,7 +97,7 @@ pub(crate) async fn asked(
         .iter()
         .map(|message| Turn { is_persons: message.role == "user", text: message.text() })
         .collect();
-    let question = engine.standalone(&turns, text).await?;
+    let question = pikerag_engine::standalone(session, &turns, text).await?;
     Ok(Asked::Question(AskRequest { question, method, ..AskRequest::default() }))
 }
 

@@ -88,7 +88,7 @@ async fn records(app: &App, caller: &Caller, body: RetrievalBody) -> Result<Vec<
         "" => DEFAULT_BASE,
         name => name,
     };
-    let engine = app.base(caller, base)?;
+    let session = app.base(caller, base)?;
     let RetrievalSetting { top_k, score_threshold } = body.retrieval_setting;
     let k = top_k.unwrap_or(8).clamp(1, MOST);
     let condition = body.metadata_condition.filter(|all| !all.conditions.is_empty());
@@ -97,13 +97,13 @@ async fn records(app: &App, caller: &Caller, body: RetrievalBody) -> Result<Vec<
     let filter: Vec<Condition> = Vec::new();
     let search =
         SearchBody { query: body.query, by: By::Auto, k: Some(looked_at), rerank: None, filter };
-    let found = match found(app, base, &engine, search).await {
+    let found = match found(app, base, &session, search).await {
         Ok(found) => found,
         Err(problem) if problem.code() == "empty-query" => return Ok(Vec::new()),
         Err(problem) => return Err(problem),
     };
     let ids: Vec<_> = found.hits.iter().map(|hit| hit.chunk.source).collect();
-    let sources = engine.sources_by_id(&ids).await?;
+    let sources = pikerag_engine::sources_by_id(&session, &ids).await?;
     let mut records = Vec::new();
     for hit in found.hits {
         let source = sources.iter().find(|source| source.id == hit.chunk.source);

@@ -9,7 +9,7 @@ use axum::http::request::Parts;
 use pikerag_engine::AskRequest;
 use pikerag_engine::knowledge::{Check, Chunk, ChunkId, Filter};
 use pikerag_engine::settings::DEFAULT_BASE;
-use pikerag_engine::{Engine, GraphAroundRequest};
+use pikerag_engine::{GraphAroundRequest, Session};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
     JsonObject, ListToolsResult, PaginatedRequestParams, Resource, ServerCapabilities,
@@ -63,13 +63,13 @@ impl Mcp {
         caller: &Caller,
     ) -> Result<Told, Problem> {
         let base = text(given, "base")?.unwrap_or_else(|| DEFAULT_BASE.to_owned());
-        let engine = self.app.base(caller, &base)?;
+        let session = self.app.base(caller, &base)?;
         match name {
-            tools::ASK => self.ask(caller, &base, engine, given).await,
-            tools::SEARCH => self.search(&base, &engine, given).await,
-            tools::GET_CHUNK => self.chunk(&base, &engine, given).await,
-            tools::LIST_SOURCES => sources(&engine, given).await,
-            tools::GRAPH_NEIGHBOURS => neighbours(engine, given).await,
+            tools::ASK => self.ask(caller, &base, session, given).await,
+            tools::SEARCH => self.search(&base, &session, given).await,
+            tools::GET_CHUNK => self.chunk(&base, &session, given).await,
+            tools::LIST_SOURCES => sources(&session, given).await,
+            tools::GRAPH_NEIGHBOURS => neighbours(session, given).await,
             other => Err(no_such("tool", other)),
         }
     }
@@ -78,7 +78,7 @@ impl Mcp {
         &self,
         caller: &Caller,
         base: &str,
-        engine: Arc<Engine>,
+        session: Session,
         given: &JsonObject,
     ) -> Result<Told, Problem> {
         let request = AskRequest {
@@ -87,7 +87,7 @@ impl Mcp {
             filter: filter(given)?,
             ..AskRequest::default()
         };
-        let underway = Underway::begin(&self.app, caller, engine, Wanted::Ask(request));
+        let underway = Underway::begin(&self.app, caller, session, Wanted::Ask(request));
         let came = answered(*underway.end().await?)?;
         let answer = came.run.answer.as_ref().ok_or_else(broken)?;
         let mut links = Vec::new();
@@ -113,7 +113,7 @@ impl Mcp {
     async fn search(
         &self,
         base: &str,
-        engine: &Engine,
+        session: &Session,
         given: &JsonObject,
     ) -> Result<Told, Problem> {
         let k = match given.get("k") {
@@ -127,7 +127,7 @@ impl Mcp {
         let filter = filter(given)?.conditions;
         let body =
             SearchBody { query: needed(given, "query")?, by: By::Auto, k, rerank: None, filter };
-        let found = found(&self.app, base, engine, body).await?;
+        let found = found(&self.app, base, session, body).await?;
         let links =
             found.hits.iter().map(|hit| (hit.url.clone(), hit.chunk.full_title())).collect();
         let hits: Vec<Value> = found
@@ -147,12 +147,12 @@ impl Mcp {
     async fn chunk(
         &self,
         base: &str,
-        engine: &Engine,
+        session: &Session,
         given: &JsonObject,
     ) -> Result<Told, Problem> {
         let name = needed(given, "chunk")?;
         let id: ChunkId = name.parse().map_err(|_| no_such("chunk", &name))?;
-        let chunk = engine.chunk(id).await?;
+        let chunk = pikerag_engine::chunk(session, id).await?;
         let url = self.app.permalink(base, id);
         let links = vec![(url.clone(), chunk.full_title())];
         Ok(Told { told: passage(&chunk, &url), links })
@@ -184,8 +184,8 @@ fn passage(chunk: &Chunk, url: &str) -> Value {
     })
 }
 
-async fn sources(engine: &Engine, given: &JsonObject) -> Result<Told, Problem> {
-    let all = engine.sources(&filter(given)?).await?;
+async fn sources(session: &Session, given: &JsonObject) -> Result<Told, Problem> {
+    let all = pikerag_engine::sources(session, &filter(given)?).await?;
     let from = match text(given, "after")? {
         None => 0,
         Some(after) => {
@@ -207,13 +207,12 @@ async fn sources(engine: &Engine, given: &JsonObject) -> Result<Told, Problem> {
     Ok(Told { told: json!({ "sources": page, "left": left }), links: Vec::new() })
 }
 
-async fn neighbours(engine: Arc<Engine>, given: &JsonObject) -> Result<Told, Problem> {
+async fn neighbours(session: Session, given: &JsonObject) -> Result<Told, Problem> {
     let of = needed(given, "of")?;
     let depth = given.get("depth").and_then(Value::as_u64).unwrap_or(1).clamp(1, 3);
     let request =
         GraphAroundRequest { of, depth: u8::try_from(depth).unwrap_or(1), most: usize::MAX };
-    let found = tokio::task::spawn_blocking(move || engine.graph_around(&request)).await;
-    let around = found.map_err(|_| broken())??;
+    let around = pikerag_engine::graph_around(&session, request).await?;
     Ok(Told { told: json!(around), links: Vec::new() })
 }
 

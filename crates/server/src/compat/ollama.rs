@@ -81,7 +81,7 @@ pub(crate) async fn chat(
 
 async fn completed(app: App, caller: Caller, body: OllamaBody) -> Result<Response, Problem> {
     let (method, base) = named(&body.model);
-    let engine = app.base(&caller, &base)?;
+    let session = app.base(&caller, &base)?;
     let (model, streams) = (body.model, body.stream.unwrap_or(true));
     let line = move |content: &str, counts: Option<(u64, u64)>| {
         let mut line = json!({
@@ -95,13 +95,13 @@ async fn completed(app: App, caller: Caller, body: OllamaBody) -> Result<Respons
         }
         line
     };
-    let request = match asked(&engine, method, &body.messages).await? {
+    let request = match asked(&session, method, &body.messages).await? {
         Asked::Question(request) => request,
         Asked::Background(reply) => {
             return Ok(Json(line(&reply, Some((0, 0)))).into_response());
         }
     };
-    let underway = Underway::begin(&app, &caller, engine, Wanted::Ask(request));
+    let underway = Underway::begin(&app, &caller, session, Wanted::Ask(request));
     let told = async move {
         let came = answered(*underway.end().await?)?;
         let answer = came.run.answer.as_ref().ok_or_else(broken)?;

@@ -63,9 +63,9 @@ fn error(problem: &Problem) -> Value {
 
 async fn completed(app: App, caller: Caller, body: ChatBody) -> Result<Response, Problem> {
     let (method, base) = named(&body.model);
-    let engine = app.base(&caller, &base)?;
+    let session = app.base(&caller, &base)?;
     let head = Head { model: body.model, created: pikerag_engine::keys::now() / 1000 };
-    let request = match asked(&engine, method, &body.messages).await? {
+    let request = match asked(&session, method, &body.messages).await? {
         Asked::Question(request) => request,
         Asked::Background(reply) if body.stream => {
             let chunks = vec![
@@ -85,7 +85,7 @@ async fn completed(app: App, caller: Caller, body: ChatBody) -> Result<Response,
             return Ok(Json(head.whole("background", &message, &Spent::default())).into_response());
         }
     };
-    let underway = Underway::begin(&app, &caller, engine, Wanted::Ask(request));
+    let underway = Underway::begin(&app, &caller, session, Wanted::Ask(request));
     if body.stream {
         let with_usage = body.stream_options.get("include_usage") == Some(&json!(true));
         return Ok(streamed(app, base, head, with_usage, underway).into_response());

@@ -36,8 +36,8 @@ pub(crate) async fn embeddings(
     JsonBody(body): JsonBody<EmbeddingsBody>,
 ) -> Result<Response, Problem> {
     let texts = texts(&body.input)?;
-    let engine = app.base(&caller, &named(&body.model).1)?;
-    let made = engine.embed(&texts).await?;
+    let session = app.base(&caller, &named(&body.model).1)?;
+    let made = pikerag_engine::embed(&session, &texts).await?;
     app.book(&caller);
     let is_packed = body.encoding_format.as_deref() == Some("base64");
     let told = |vector: &Vec<f32>| match is_packed {
@@ -100,8 +100,8 @@ pub(crate) async fn rerank(
     let texts = texts.ok_or_else(|| {
         Problem::bad_request("`documents` is to hold texts, or objects with a `text`")
     })?;
-    let engine = app.base(&caller, &named(&body.model).1)?;
-    let told = engine.rerank(&body.query, &texts).await?;
+    let session = app.base(&caller, &named(&body.model).1)?;
+    let told = pikerag_engine::rerank(&session, &body.query, &texts).await?;
     app.book(&caller);
     let mut order: Vec<(usize, f64)> = told.scores.into_iter().enumerate().collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));

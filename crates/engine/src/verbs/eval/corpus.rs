@@ -1,5 +1,7 @@
 //! Which base are a data set's questions asked over? Its own, made from its corpus, or the one that is set.
 
+use crate::verbs::index::fill;
+use crate::verbs::progress::tell_notices;
 use std::fs;
 use std::sync::Arc;
 
@@ -9,64 +11,62 @@ use serde_json::{Value, json};
 
 use super::plan::{Corpus, Plan, Set};
 use super::{EvalRequest, keep, make_folder};
-use crate::engine::{Cost, Engine};
+use crate::engine::{Cost, Session};
 use crate::error::{EngineError, Result};
 use crate::files;
 use crate::verbs::progress::Progress;
 
-impl Engine {
-    /// The base of a data set, and what tells its corpus from another.
-    pub(super) async fn base_of(
-        &self,
-        request: &EvalRequest<'_>,
-        plan: &Plan,
-        set: &Set,
-    ) -> Result<(Base, Vec<String>)> {
-        let (paths, names) = match &set.corpus {
-            Corpus::Base => return Ok((self.base()?, Vec::new())),
-            Corpus::Files(paths) => {
-                (paths.clone(), paths.iter().map(|path| path.display().to_string()).collect())
+/// The base of a data set, and what tells its corpus from another.
+pub(super) async fn base_of(
+    session: &Session,
+    request: &EvalRequest<'_>,
+    plan: &Plan,
+    set: &Set,
+) -> Result<(Base, Vec<String>)> {
+    let (paths, names) = match &set.corpus {
+        Corpus::Base => return Ok((session.base().await?, Vec::new())),
+        Corpus::Files(paths) => {
+            (paths.clone(), paths.iter().map(|path| path.display().to_string()).collect())
+        }
+        Corpus::Pooled => {
+            make_folder(&set.folder)?;
+            let path = set.folder.join("corpus.jsonl");
+            let lines = lines(&set.data.pool(&set.items));
+            let hash = blake3::hash(lines.as_bytes()).to_hex().to_string();
+            // Another draw would change the base under the rows that are there.
+            let there = fs::read(&path).ok().filter(|_| !request.fresh);
+            if there.is_some_and(|there| there != lines.as_bytes()) {
+                let folder = set.folder.clone();
+                return Err(EngineError::OtherRun { folder, what: "questions" });
             }
-            Corpus::Pooled => {
-                make_folder(&set.folder)?;
-                let path = set.folder.join("corpus.jsonl");
-                let lines = lines(&set.data.pool(&set.items));
-                let hash = blake3::hash(lines.as_bytes()).to_hex().to_string();
-                // Another draw would change the base under the rows that are there.
-                let there = fs::read(&path).ok().filter(|_| !request.fresh);
-                if there.is_some_and(|there| there != lines.as_bytes()) {
-                    let folder = set.folder.clone();
-                    return Err(EngineError::OtherRun { folder, what: "questions" });
-                }
-                keep(&path, lines.as_bytes())?;
-                (vec![path], vec![format!("pooled {hash}")])
-            }
-        };
-        let base = Base::open_or_create(&set.folder.join("base"))?;
-        let names_of_files = self.settled_names(&base).await?;
-        let found = files::find(&paths, &names_of_files);
-        if let Some((path, reason)) = found.left_out.into_iter().next() {
-            return Err(EngineError::CorpusUnreadable { path, reason });
+            keep(&path, lines.as_bytes())?;
+            (vec![path], vec![format!("pooled {hash}")])
         }
-        let mut tools = self.tools(&base).await?;
-        tools.reader = Arc::new(self.reader_at(names_of_files.root()));
-        self.tell_notices(request.progress);
-        let before = atomizing(&self.cost());
-        let params = &self.settings().ingest;
-        let report = self.fill(&base, tools, &found.files, params, request.progress).await?;
-        (request.progress)(Progress::Ended);
-        if !report.is_complete() {
-            let first = report.failed.first().map(|(chunk, reason)| format!("{chunk}: {reason}"));
-            let reason = report.stopped.or(first);
-            let reason = reason.unwrap_or_else(|| "files were left out".to_owned());
-            let over_budget = report.over_budget;
-            return Err(EngineError::CorpusIncomplete { reason, over_budget });
-        }
-        if 0 < report.atomized {
-            keep_indexing(plan, set, report.atomized, before, atomizing(&self.cost()))?;
-        }
-        Ok((base, names))
+    };
+    let base = Base::open_or_create(&set.folder.join("base"))?;
+    let names_of_files = session.settled_names(&base).await?;
+    let found = files::find(&paths, &names_of_files);
+    if let Some((path, reason)) = found.left_out.into_iter().next() {
+        return Err(EngineError::CorpusUnreadable { path, reason });
     }
+    let mut tools = session.tools(&base).await?;
+    tools.reader = Arc::new(session.reader_at(names_of_files.root()));
+    tell_notices(session, request.progress);
+    let before = atomizing(&session.cost());
+    let params = &session.settings().ingest;
+    let report = fill(session, &base, tools, &found.files, params, request.progress).await?;
+    (request.progress)(Progress::Ended);
+    if !report.is_complete() {
+        let first = report.failed.first().map(|(chunk, reason)| format!("{chunk}: {reason}"));
+        let reason = report.stopped.or(first);
+        let reason = reason.unwrap_or_else(|| "files were left out".to_owned());
+        let over_budget = report.over_budget;
+        return Err(EngineError::CorpusIncomplete { reason, over_budget });
+    }
+    if 0 < report.atomized {
+        keep_indexing(plan, set, report.atomized, before, atomizing(&session.cost()))?;
+    }
+    Ok((base, names))
 }
 
 /// The neutral format of a corpus.

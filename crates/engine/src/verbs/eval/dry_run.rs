@@ -1,5 +1,7 @@
 //! What would a run cost? Nothing is asked and nothing is left behind.
 
+use crate::verbs::forecast::{experienced, usd_of_asking};
+use crate::verbs::progress::tell_notices;
 use pikerag_baselines::Method;
 use pikerag_eval::cost_model::{Bill, Expected, Setting, examining, expected, judging, reranking};
 use pikerag_indexing::estimate::estimate;
@@ -9,7 +11,7 @@ use serde::Serialize;
 use super::super::forecast::{ForecastUsd, RUNS, USUAL_CHUNK, asked_here};
 use super::plan::{Corpus, Plan, Set, method, plan};
 use super::{EvalRequest, asked_before, rows};
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::files;
 use crate::settings::Reranks;
@@ -56,132 +58,130 @@ pub struct IndexingForecast {
     pub usd: Option<f64>,
 }
 
-impl Engine {
-    /// Calls, tokens and money per data set and method. Nothing is asked, nothing is written; what is in a ledger
-    /// already is not paid again.
-    ///
-    /// # Errors
-    /// As [`Engine::eval`], as far as that reads only.
-    pub async fn eval_dry_run(&self, request: &EvalRequest<'_>) -> Result<DryRunResponse> {
-        let mut request = request.clone();
-        request.out.get_or_insert_default();
-        let plan = plan(&request)?;
-        self.tell_notices(request.progress);
-        let mut expected = Vec::new();
-        for set in &plan.sets {
-            for (method, forecast) in self.forecasts(&plan, set).await? {
-                let usd = match method == RERANKING {
-                    true => forecast_usd(&forecast, |bill| self.usd_of_reranking(bill)),
-                    false => forecast_usd(&forecast, |bill| self.usd_of_asking(bill)),
-                };
-                expected.push(Forecast { data_set: set.name.clone(), method, usd, forecast });
-            }
+/// Calls, tokens and money per data set and method. Nothing is asked, nothing is written; what is in a ledger
+/// already is not paid again.
+///
+/// # Errors
+/// As [`eval`](super::eval), as far as that reads only.
+pub async fn eval_dry_run(session: &Session, request: &EvalRequest<'_>) -> Result<DryRunResponse> {
+    let mut request = request.clone();
+    request.out.get_or_insert_default();
+    let plan = plan(&request)?;
+    tell_notices(session, request.progress);
+    let mut expected = Vec::new();
+    for set in &plan.sets {
+        for (method, forecast) in forecasts(session, &plan, set).await? {
+            let usd = match method == RERANKING {
+                true => forecast_usd(&forecast, |bill| usd_of_reranking(session, bill)),
+                false => forecast_usd(&forecast, |bill| usd_of_asking(session, bill)),
+            };
+            expected.push(Forecast { data_set: set.name.clone(), method, usd, forecast });
         }
-        let indexing = Box::pin(self.unless_cancelled(self.indexing(&plan))).await?;
-        Ok(DryRunResponse { expected, indexing })
     }
+    let indexing = Box::pin(session.unless_cancelled(indexing(session, &plan))).await?;
+    Ok(DryRunResponse { expected, indexing })
+}
 
-    async fn forecasts(&self, plan: &Plan, set: &Set) -> Result<Vec<(String, Expected)>> {
-        let most_chunk_tokens = self.settings().ingest.chunks.max_tokens;
-        let setting = Setting {
-            questions: set.items.len() as u64,
-            chunk_tokens: chunk_tokens(set).min(most_chunk_tokens),
-            most_chunk_tokens,
-            tag_calls: self.settings().methods.weights.tags.calls(),
-        };
-        let mut all = Vec::new();
-        let runs = match self.base() {
-            Ok(base) => base.runs(RUNS).await?,
-            Err(_) => Vec::new(),
-        };
-        let rerank = &self.settings().rerank;
-        let mut reranked: Option<Expected> = None;
-        for named in &plan.methods {
-            let method = method(self, named)?;
-            let foretold = expected(&method, &setting);
-            let learned = self.learned(plan, set, (&named.label, &method), foretold, &runs);
-            all.push((named.label.clone(), learned));
-            if 0 < rerank.first && matches!(rerank.by, Reranks::Endpoint { .. }) {
-                let more = reranking(&method, &setting, rerank.first as u64);
-                reranked = Some(match reranked {
-                    Some(held) => held.plus(&more),
-                    None => more,
-                });
-            }
-        }
-        all.extend(reranked.map(|forecast| (RERANKING.to_owned(), forecast)));
-        let answers = (set.items.len() * plan.methods.len()) as u64;
-        if plan.judge {
-            all.push(("(judge)".to_owned(), judging(answers)));
-        }
-        if plan.consistency {
-            all.push(("(consistency)".to_owned(), examining(answers, &setting)));
-        }
-        Ok(all)
-    }
-
-    /// What was foretold, put right by what questions have cost, those of this very run that were answered already included.
-    fn learned(
-        &self,
-        plan: &Plan,
-        set: &Set,
-        (label, method): (&str, &Method),
-        foretold: Expected,
-        runs: &[RunRecord],
-    ) -> Expected {
-        let mut here = asked_here(method, runs);
-        let rows = rows::kept(&plan.out);
-        here.merge(asked_before(&rows, &set.name, |name| name == label));
-        self.experienced(label, set.items.len() as u64, foretold, here)
-    }
-
-    /// A search is billed by the hundred documents, where it is billed so.
-    fn usd_of_reranking(&self, bill: &Bill) -> Option<f64> {
-        let rerank = &self.settings().rerank;
-        let Reranks::Endpoint { endpoint, .. } = &rerank.by else { return None };
-        let price = self.settings().prices.get(&endpoint.model)?;
-        let searches = bill.calls.saturating_mul(rerank.first.div_ceil(100) as u64);
-        Some(bill.prompt_tokens as f64 * price.prompt / 1e6 + searches as f64 * price.search / 1e3)
-    }
-
-    async fn indexing(&self, plan: &Plan) -> Result<Vec<IndexingForecast>> {
-        let mut bills = Vec::new();
-        let mut counted: Vec<&Corpus> = Vec::new();
-        for set in &plan.sets {
-            let Corpus::Files(paths) = &set.corpus else { continue };
-            if counted.contains(&&set.corpus) {
-                continue;
-            }
-            counted.push(&set.corpus);
-            let names = self.names_to_be()?;
-            let found = files::find(paths, &names);
-            // A corpus that is not read is not free of cost: nobody knows.
-            if let Some((path, reason)) = found.left_out.into_iter().next() {
-                return Err(EngineError::CorpusUnreadable { path, reason });
-            }
-            let params = &self.settings().ingest;
-            let bill = estimate(
-                None,
-                &self.reader_at(names.root()),
-                &found.files,
-                params,
-                &self.available(),
-            )
-            .await?;
-            if let Some((path, reason)) = bill.unreadable.first().cloned() {
-                return Err(EngineError::CorpusUnreadable { path, reason });
-            }
-            bills.push(IndexingForecast {
-                data_set: set.name.clone(),
-                chunks: bill.chunks,
-                calls: bill.calls,
-                prompt_tokens: bill.usage.prompt_tokens,
-                completion_tokens: bill.usage.completion_tokens,
-                usd: self.price_of_estimate(&bill),
+async fn forecasts(session: &Session, plan: &Plan, set: &Set) -> Result<Vec<(String, Expected)>> {
+    let most_chunk_tokens = session.settings().ingest.chunks.max_tokens;
+    let setting = Setting {
+        questions: set.items.len() as u64,
+        chunk_tokens: chunk_tokens(set).min(most_chunk_tokens),
+        most_chunk_tokens,
+        tag_calls: session.settings().methods.weights.tags.calls(),
+    };
+    let mut all = Vec::new();
+    let runs = match session.base().await {
+        Ok(base) => base.runs(RUNS).await?,
+        Err(_) => Vec::new(),
+    };
+    let rerank = &session.settings().rerank;
+    let mut reranked: Option<Expected> = None;
+    for named in &plan.methods {
+        let method = method(session, named)?;
+        let foretold = expected(&method, &setting);
+        let learned = learned(session, plan, set, (&named.label, &method), foretold, &runs);
+        all.push((named.label.clone(), learned));
+        if 0 < rerank.first && matches!(rerank.by, Reranks::Endpoint { .. }) {
+            let more = reranking(&method, &setting, rerank.first as u64);
+            reranked = Some(match reranked {
+                Some(held) => held.plus(&more),
+                None => more,
             });
         }
-        Ok(bills)
     }
+    all.extend(reranked.map(|forecast| (RERANKING.to_owned(), forecast)));
+    let answers = (set.items.len() * plan.methods.len()) as u64;
+    if plan.judge {
+        all.push(("(judge)".to_owned(), judging(answers)));
+    }
+    if plan.consistency {
+        all.push(("(consistency)".to_owned(), examining(answers, &setting)));
+    }
+    Ok(all)
+}
+
+/// What was foretold, put right by what questions have cost, those of this very run that were answered already included.
+fn learned(
+    session: &Session,
+    plan: &Plan,
+    set: &Set,
+    (label, method): (&str, &Method),
+    foretold: Expected,
+    runs: &[RunRecord],
+) -> Expected {
+    let mut here = asked_here(method, runs);
+    let rows = rows::kept(&plan.out);
+    here.merge(asked_before(&rows, &set.name, |name| name == label));
+    experienced(session, label, set.items.len() as u64, foretold, here)
+}
+
+/// A search is billed by the hundred documents, where it is billed so.
+fn usd_of_reranking(session: &Session, bill: &Bill) -> Option<f64> {
+    let rerank = &session.settings().rerank;
+    let Reranks::Endpoint { endpoint, .. } = &rerank.by else { return None };
+    let price = session.settings().prices.get(&endpoint.model)?;
+    let searches = bill.calls.saturating_mul(rerank.first.div_ceil(100) as u64);
+    Some(bill.prompt_tokens as f64 * price.prompt / 1e6 + searches as f64 * price.search / 1e3)
+}
+
+async fn indexing(session: &Session, plan: &Plan) -> Result<Vec<IndexingForecast>> {
+    let mut bills = Vec::new();
+    let mut counted: Vec<&Corpus> = Vec::new();
+    for set in &plan.sets {
+        let Corpus::Files(paths) = &set.corpus else { continue };
+        if counted.contains(&&set.corpus) {
+            continue;
+        }
+        counted.push(&set.corpus);
+        let names = session.names_to_be()?;
+        let found = files::find(paths, &names);
+        // A corpus that is not read is not free of cost: nobody knows.
+        if let Some((path, reason)) = found.left_out.into_iter().next() {
+            return Err(EngineError::CorpusUnreadable { path, reason });
+        }
+        let params = &session.settings().ingest;
+        let bill = estimate(
+            None,
+            &session.reader_at(names.root()),
+            &found.files,
+            params,
+            &session.available(),
+        )
+        .await?;
+        if let Some((path, reason)) = bill.unreadable.first().cloned() {
+            return Err(EngineError::CorpusUnreadable { path, reason });
+        }
+        bills.push(IndexingForecast {
+            data_set: set.name.clone(),
+            chunks: bill.chunks,
+            calls: bill.calls,
+            prompt_tokens: bill.usage.prompt_tokens,
+            completion_tokens: bill.usage.completion_tokens,
+            usd: session.price_of_estimate(&bill),
+        });
+    }
+    Ok(bills)
 }
 
 fn forecast_usd(of: &Expected, usd: impl Fn(&Bill) -> Option<f64>) -> ForecastUsd {

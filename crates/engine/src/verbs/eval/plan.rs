@@ -12,7 +12,7 @@ use pikerag_eval::papers::{Figure, figures};
 use pikerag_eval::presets::{Files, Preset, find, preset};
 
 use super::EvalRequest;
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::notice::Notice;
 use crate::verbs::progress::Progress;
@@ -187,12 +187,12 @@ fn folders(data: &Path) -> Vec<PathBuf> {
 }
 
 /// A method with the user's parameters and those in its name, which go before them.
-pub(super) fn method(engine: &Engine, named: &Named) -> Result<Method> {
-    let method = engine.method(&named.method)?;
+pub(super) fn method(session: &Session, named: &Named) -> Result<Method> {
+    let method = session.method(&named.method)?;
     let own: Overrides = named
         .overrides
         .clone()
         .try_into()
         .map_err(|source| EngineError::BadParameter { label: named.label.clone(), source })?;
-    Ok(method.with(&own.weighed(engine.settings().methods.weights)))
+    Ok(method.with(&own.weighed(session.settings().methods.weights)))
 }

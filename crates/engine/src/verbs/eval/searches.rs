@@ -1,5 +1,7 @@
 //! `eval --searches`: which search finds most of the gold evidence? No answers, no chat model.
 
+use crate::verbs::eval::corpus::base_of;
+use crate::verbs::eval::told_ports;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -18,7 +20,7 @@ use toml::Table;
 
 use super::plan::{Set, plan};
 use super::{EvalRequest, keep, make_folder};
-use crate::engine::Engine;
+use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::notice::Notice;
 use crate::verbs::progress::Progress;
@@ -44,54 +46,58 @@ pub struct SearchesResponse {
     pub rows: PathBuf,
 }
 
-impl Engine {
-    /// Compares searches on the share of the gold evidence that is among the first chunks.
-    ///
-    /// # Errors
-    /// Nothing can be compared: a search is not known, or a data set names no evidence.
-    pub async fn eval_searches(&self, request: &EvalRequest<'_>) -> Result<SearchesResponse> {
-        Box::pin(self.unless_cancelled(self.compare_searches(request))).await
-    }
+/// Compares searches on the share of the gold evidence that is among the first chunks.
+///
+/// # Errors
+/// Nothing can be compared: a search is not known, or a data set names no evidence.
+pub async fn eval_searches(
+    session: &Session,
+    request: &EvalRequest<'_>,
+) -> Result<SearchesResponse> {
+    Box::pin(session.unless_cancelled(compare_searches(session, request))).await
+}
 
-    async fn compare_searches(&self, request: &EvalRequest<'_>) -> Result<SearchesResponse> {
-        let plan = plan(request)?;
-        let mut wanted = Vec::new();
-        for label in &request.searches {
-            wanted.push(read(label, self.settings().searches())?);
-        }
-        make_folder(&plan.out)?;
-        let mut all = Vec::new();
-        for set in &plan.sets {
-            let (data_set, of) = (set.name.clone(), set.items.len());
-            let gold = set.items.iter().filter(|item| !item.supporting.is_empty()).count();
-            if gold == 0 {
-                return Err(EngineError::NoEvidence { data_set });
-            }
-            let tell = |notice| (request.progress)(Progress::Notice(notice));
-            if gold < of {
-                let questions = of - gold;
-                tell(Notice::NoEvidence { data_set: data_set.clone(), questions, of });
-            }
-            let (base, _) = self.base_of(request, &plan, set).await?;
-            let ports = self.told_ports(&base, request.progress).await?;
-            if ports.models.reranker.is_none() && wanted.iter().any(|search| search.is_reranked) {
-                return Err(EngineError::NoReranker);
-            }
-            let questions = lacking(&ports, &set.items).await?;
-            if 0 < questions {
-                tell(Notice::EvidenceNotIndexed { data_set, questions, of: gold });
-            }
-            for search in &wanted {
-                all.extend(look_up(request, set, &base, &ports, search).await?);
-            }
-        }
-        let lines = lines(&all);
-        keep(&plan.out.join("searches.md"), table(&lines).as_bytes())?;
-        let rows: Result<Vec<String>, _> = all.iter().map(serde_json::to_string).collect();
-        let path = plan.out.join("searches.jsonl");
-        keep(&path, rows?.join("\n").as_bytes())?;
-        Ok(SearchesResponse { lines, rows: path })
+async fn compare_searches(
+    session: &Session,
+    request: &EvalRequest<'_>,
+) -> Result<SearchesResponse> {
+    let plan = plan(request)?;
+    let mut wanted = Vec::new();
+    for label in &request.searches {
+        wanted.push(read(label, session.settings().searches())?);
     }
+    make_folder(&plan.out)?;
+    let mut all = Vec::new();
+    for set in &plan.sets {
+        let (data_set, of) = (set.name.clone(), set.items.len());
+        let gold = set.items.iter().filter(|item| !item.supporting.is_empty()).count();
+        if gold == 0 {
+            return Err(EngineError::NoEvidence { data_set });
+        }
+        let tell = |notice| (request.progress)(Progress::Notice(notice));
+        if gold < of {
+            let questions = of - gold;
+            tell(Notice::NoEvidence { data_set: data_set.clone(), questions, of });
+        }
+        let (base, _) = base_of(session, request, &plan, set).await?;
+        let ports = told_ports(session, &base, request.progress).await?;
+        if ports.models.reranker.is_none() && wanted.iter().any(|search| search.is_reranked) {
+            return Err(EngineError::NoReranker);
+        }
+        let questions = lacking(&ports, &set.items).await?;
+        if 0 < questions {
+            tell(Notice::EvidenceNotIndexed { data_set, questions, of: gold });
+        }
+        for search in &wanted {
+            all.extend(look_up(request, set, &base, &ports, search).await?);
+        }
+    }
+    let lines = lines(&all);
+    keep(&plan.out.join("searches.md"), table(&lines).as_bytes())?;
+    let rows: Result<Vec<String>, _> = all.iter().map(serde_json::to_string).collect();
+    let path = plan.out.join("searches.jsonl");
+    keep(&path, rows?.join("\n").as_bytes())?;
+    Ok(SearchesResponse { lines, rows: path })
 }
 
 /// Questions of whose gold evidence the base holds nothing.

@@ -1,12 +1,11 @@
-//! Who asks? One program serves several bases and several callers, each of whom may see and spend what was granted.
+//! Restricts a session to what its caller was granted.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use pikerag_knowledge::{Condition, Filter};
-use pikerag_models::{Cap, Meter};
+use pikerag_models::{Cap, Meter, Prices};
 
-use super::Engine;
+use super::Session;
 
 /// What a caller was granted.
 #[derive(Clone, Debug, Default)]
@@ -17,42 +16,27 @@ pub struct Grant {
     pub cap: Cap,
 }
 
-/// What a caller has spent of a grant; shared by all engines that are made for it.
+/// What a caller has spent of a grant; shared by all sessions that are made for it.
 #[derive(Clone, Debug)]
 pub struct Share(Arc<Meter>);
 
 impl Share {
+    pub(crate) fn new(prices: &Prices, grant: &Grant) -> Self {
+        Self(Arc::new(Meter::new(prices.clone(), grant.cap)))
+    }
+
     /// US dollars on chat models so far, as far as prices are known.
     pub fn spent_usd(&self) -> f64 {
         self.0.total().money.dollars()
     }
 }
 
-impl Engine {
-    /// The same models, weights and cap over another base.
-    #[must_use]
-    pub fn over(&self, base: PathBuf) -> Self {
-        let mut settings = self.settings.clone();
-        settings.base = base;
-        Self { settings, opened: Arc::default(), ..self.for_all() }
-    }
-
-    /// The same engine once more, for whoever ends all that goes on in it.
-    #[must_use]
-    pub fn twin(&self) -> Self {
-        self.for_all()
-    }
-
-    /// What is spent under a grant from now on.
-    pub fn share(&self, grant: &Grant) -> Share {
-        Share(Arc::new(Meter::new(self.settings.prices.clone(), grant.cap)))
-    }
-
-    /// This engine for a caller who sees and spends what was granted, whatever the request says. Verbs that cannot keep to a
+impl Session {
+    /// This session for a caller who sees and spends what was granted, whatever the request says. Verbs that cannot keep to a
     /// part of the base fail with [`EngineError::OnlyPart`](crate::EngineError::OnlyPart).
     #[must_use]
     pub fn granted(&self, grant: &Grant, share: &Share) -> Self {
-        Self { share: Some(Arc::clone(&share.0)), visible: grant.visible.clone(), ..self.for_all() }
+        Self { share: Some(Arc::clone(&share.0)), visible: grant.visible.clone(), ..self.clone() }
     }
 
     /// What the caller may see, and of that what the filter admits.
@@ -72,17 +56,5 @@ impl Engine {
     /// Whether the caller may see all of the base.
     pub(crate) fn sees_all(&self) -> bool {
         self.visible.is_empty()
-    }
-
-    fn for_all(&self) -> Self {
-        Self {
-            settings: self.settings.clone(),
-            meter: Arc::clone(&self.meter),
-            share: self.share.clone(),
-            visible: self.visible.clone(),
-            shared: Arc::clone(&self.shared),
-            opened: Arc::clone(&self.opened),
-            cancel: self.cancel.clone(),
-        }
     }
 }

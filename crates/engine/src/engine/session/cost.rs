@@ -5,7 +5,7 @@ use pikerag_models::Spending;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Engine;
+use super::Session;
 
 /// What was really paid since the engine was opened; what the record answered is not in it.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -46,19 +46,19 @@ impl From<&Spending> for CostPart {
     }
 }
 
-impl Engine {
+impl Session {
     /// What was paid so far.
     pub fn cost(&self) -> Cost {
-        let parts = self.meter.spending();
+        let parts = self.shared().meter.spending();
         Cost {
-            total: CostPart::from(&self.meter.total()),
+            total: CostPart::from(&self.shared().meter.total()),
             parts: parts.iter().map(CostPart::from).collect(),
         }
     }
 
     /// What an estimate costs in US dollars, where the price is known.
     pub(crate) fn price_of_estimate(&self, estimate: &Estimate) -> Option<f64> {
-        let prices = self.settings.prices_by_role();
+        let prices = self.settings().prices_by_role();
         let mut costs = estimate.by_role.iter();
         costs.try_fold(0.0, |sum, (role, usage)| Some(sum + usage.priced(*prices.get(role)?)))
     }

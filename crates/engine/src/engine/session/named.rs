@@ -1,5 +1,5 @@
-//! Under which name are vectors stored, and what goes before their texts? Vectors of two endpoints, or of two
-//! prefixes, do not compare, even if the model has one name.
+//! Names embedders as the base knows them. Vectors of two endpoints, or of two prefixes, do not compare, even if the model
+//! has one name.
 
 use std::sync::Arc;
 

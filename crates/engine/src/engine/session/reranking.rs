@@ -1,4 +1,4 @@
-//! Who puts what a search finds in another order?
+//! Builds the reranker that puts hits in another order.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -7,15 +7,15 @@ use std::sync::Arc;
 use pikerag_knowledge::{Ledger, Reranker, error_chain};
 use pikerag_methods::RerankBy;
 use pikerag_models::local::{LaterReranker, Weights};
-use pikerag_models::{MemoryLedger, Mode, StackParams, rerank_stack};
+use pikerag_models::{MemoryLedger, Mode};
 use pikerag_store::Base;
 
-use super::Engine;
+use super::{Session, endpoints};
 use crate::error::{EngineError, Result};
 use crate::notice::Notice;
 use crate::settings::Reranks;
 
-impl Engine {
+impl Session {
     /// The reranker that is set, for the first so many hits; none for 0, and none with a notice where it is not in
     /// use.
     ///
@@ -28,7 +28,7 @@ impl Engine {
         notices: &mut Vec<Notice>,
     ) -> Result<Option<RerankBy>> {
         let Some(first) = NonZeroUsize::new(first) else { return Ok(None) };
-        if let Reranks::Offline { model } = &self.settings.rerank.by {
+        if let Reranks::Offline { model } = &self.settings().rerank.by {
             notices.push(Notice::NoReranker { model: model.clone() });
         }
         let model = self.reranker_with(Arc::new(base.clone()))?;
@@ -46,17 +46,14 @@ impl Engine {
     }
 
     fn reranker_with(&self, ledger: Arc<dyn Ledger>) -> Result<Option<Arc<dyn Reranker>>> {
-        match &self.settings.rerank.by {
+        match &self.settings().rerank.by {
             Reranks::Off | Reranks::Offline { .. } => Ok(None),
             Reranks::Endpoint { endpoint, batch } => {
                 let calls = self.calls(ledger, Mode::Record);
-                let endpoint = endpoint.as_ref().clone();
-                rerank_stack(&calls, endpoint, *batch, &StackParams::default())
-                    .map(Some)
-                    .map_err(EngineError::RerankEndpoint)
+                endpoints::reranker(endpoint, *batch, &self.shared().upstreams, &calls).map(Some)
             }
             Reranks::Local { folder } => {
-                let opened = self.shared.local_reranker.get_or_init(|| open(folder)).clone();
+                let opened = self.shared().local_reranker.get_or_init(|| open(folder)).clone();
                 opened.map(Some).map_err(|reason| EngineError::NoRerankWeights {
                     folder: folder.clone(),
                     reason,

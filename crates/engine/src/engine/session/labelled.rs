@@ -1,4 +1,4 @@
-//! Which questions does the model know the answer to? One JSON object per line, for `skr`.
+//! Reads the questions that are labelled as known or not: one JSON object per line, for `skr`.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Where do local weights lie on this machine?
+//! Finds local weights on this machine.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::settings::WeightPlaces;
 
 /// A model on this machine.
 #[derive(Clone)]
-pub(super) struct Local {
+pub(crate) struct Local {
     pub(super) embedder: Arc<dyn Embedder>,
     /// Whether it is made for English.
     pub(super) is_english: bool,

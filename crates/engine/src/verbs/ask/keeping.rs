@@ -1,6 +1,6 @@
-//! How is a question asked, and the run kept while it goes on? Events go to who listens and into the base as they
-//! happen.
+//! Asks a question and keeps the run while it goes on: events go to the listener and into the base as they happen.
 
+use crate::verbs::money::usd_of;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,8 +14,8 @@ use pikerag_methods::{Finished, Ports, Retrace, RunParams};
 use pikerag_store::Base;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::ask::{AskRequest, AskResponse, Asking};
-use crate::engine::Engine;
+use super::{AskRequest, AskResponse, Asking};
+use crate::engine::Session;
 use crate::error::Result;
 use crate::notice::Notice;
 
@@ -23,67 +23,69 @@ use crate::notice::Notice;
 const BATCH: usize = 64;
 
 /// What came of a run, and of keeping it.
-pub(super) struct KeptRun {
+pub(in crate::verbs) struct KeptRun {
     pub(super) finished: Finished,
     pub(super) is_kept: bool,
     pub(super) notice: Option<Notice>,
 }
 
 impl KeptRun {
-    pub(super) fn response(self, engine: &Engine, mut notices: Vec<Notice>) -> AskResponse {
+    pub(in crate::verbs) fn response(
+        self,
+        session: &Session,
+        mut notices: Vec<Notice>,
+    ) -> AskResponse {
         let Finished { record, events, result, scored: _ } = self.finished;
         notices.extend(self.notice);
-        let usd = engine.usd_of(&record.cost);
+        let usd = usd_of(session, &record.cost);
         AskResponse { run: record, events, result, usd, is_kept: self.is_kept, notices }
     }
 }
 
-impl Engine {
-    /// Asks by a method; the run is kept in the base as it goes on.
-    pub(super) async fn run(
-        &self,
-        base: &Base,
-        ports: &Ports,
-        asking: Asking<'_>,
-        request: &AskRequest,
-    ) -> Result<KeptRun> {
-        let Asking { question, method, filter, tags, retrace } = asking;
-        let keep = self.settings().runs;
-        // What only repeats a run tells nothing new, and drops nothing.
-        let is_new = retrace.as_ref().is_none_or(Retrace::is_fork);
-        let is_kept = is_new && keep.keeps_any() && !base.is_read_only();
-        let (sender, updates) = unbounded_channel();
-        let sink = Fan { keeper: is_kept.then_some(sender), listener: request.listener.clone() };
-        let params = RunParams {
-            id: new_name(&question.text),
-            clock: Arc::new(now),
-            sink: Some(Arc::new(sink)),
-            process: std::process::id(),
-            retrace,
-            filter: filter.clone(),
-            tags,
-        };
-        let cancelled = async {
-            tokio::select! {
-                () = self.cancelled() => {}
-                () = request.cancel.cancelled() => {}
-            }
-        };
-        // The sink goes with the run: its end is the end of what is to be kept.
-        let asking = answer(ports, question, method, params, cancelled);
-        let (finished, kept) = join(asking, keep_all(base, updates)).await;
-        let kept = match kept {
-            Ok(()) if base.is_read_only() || !is_new => Ok(()),
-            Ok(()) => base.prune_runs(keep.oldest(now()), keep.number).await.map(drop),
-            Err(error) => Err(error),
-        };
-        let notice = kept.err().map(|error| Notice::RunNotKept { reason: error_chain(&error) });
-        Ok(KeptRun { finished, is_kept: is_kept && notice.is_none(), notice })
-    }
+/// Asks by a method; the run is kept in the base as it goes on.
+pub(in crate::verbs) async fn keep_run(
+    session: &Session,
+    base: &Base,
+    ports: &Ports,
+    asking: Asking<'_>,
+    request: &AskRequest,
+) -> Result<KeptRun> {
+    let Asking { question, method, filter, tags, retrace } = asking;
+    let keep = session.settings().runs;
+    // What only repeats a run tells nothing new, and drops nothing.
+    let is_new = retrace.as_ref().is_none_or(Retrace::is_fork);
+    let is_kept = is_new && keep.keeps_any() && !base.is_read_only();
+    let (sender, updates) = unbounded_channel();
+    let sink = Fan { keeper: is_kept.then_some(sender), listener: request.listener.clone() };
+    let params = RunParams {
+        id: new_name(&question.text),
+        clock: Arc::new(now),
+        sink: Some(Arc::new(sink)),
+        process: std::process::id(),
+        retrace,
+        filter: filter.clone(),
+        tags,
+    };
+    let cancelled = async {
+        tokio::select! {
+            () = session.cancelled() => {}
+            () = request.cancel.cancelled() => {}
+        }
+    };
+    // The sink goes with the run: its end is the end of what is to be kept.
+    let asking = answer(ports, question, method, params, cancelled);
+    let (finished, kept) = join(asking, keep_all(base, updates)).await;
+    let kept = match kept {
+        Ok(()) if base.is_read_only() || !is_new => Ok(()),
+        Ok(()) => base.prune_runs(keep.oldest(now()), keep.number).await.map(drop),
+        Err(error) => Err(error),
+    };
+    let notice = kept.err().map(|error| Notice::RunNotKept { reason: error_chain(&error) });
+    Ok(KeptRun { finished, is_kept: is_kept && notice.is_none(), notice })
 }
 
 /// Milliseconds since 1970.
-pub(super) fn now() -> Millis {
+pub(in crate::verbs) fn now() -> Millis {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
 }

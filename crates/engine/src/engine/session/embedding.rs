@@ -1,4 +1,4 @@
-//! Which embedder is it? The one that is set; of local ones that are at hand, the one for the documents' languages.
+//! Chooses the embedder: the configured one, else the local one for the documents' languages.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use pikerag_knowledge::{CorpusReader, Embedder, Ledger};
 use pikerag_models::{MemoryLedger, Mode};
 use pikerag_store::Base;
 
-use super::{Engine, endpoints, named, weights};
+use super::{Session, endpoints, named, weights};
 use crate::error::{EngineError, Result};
 use crate::notice::Notice;
 use crate::settings::EmbedSettings;
@@ -14,7 +14,7 @@ use crate::settings::EmbedSettings;
 /// The language that every local embedder knows.
 const ENGLISH: &str = "eng";
 
-impl Engine {
+impl Session {
     /// The embedder without a record.
     pub(crate) fn bare_embedder(&self) -> Result<Option<Arc<dyn Embedder>>> {
         self.embedder_with(Arc::new(MemoryLedger::default()))
@@ -25,13 +25,13 @@ impl Engine {
     pub(crate) async fn embedder_on(&self, base: &Base) -> Result<Option<Arc<dyn Embedder>>> {
         let Some(usual) = self.embedder_with(Arc::new(base.clone()))? else { return Ok(None) };
         let is_english = self.is_english(usual.name());
-        let usual = named::on(&self.settings, usual, base).await?;
+        let usual = named::on(self.settings(), usual, base).await?;
         let made_by = base.embedder().await?;
         if !is_english || made_by.as_deref() == Some(usual.name()) {
             return Ok(Some(usual));
         }
         let Some(other) = self.multilingual() else { return Ok(Some(usual)) };
-        let other = named::on(&self.settings, other, base).await?;
+        let other = named::on(self.settings(), other, base).await?;
         let fits = match made_by {
             Some(name) => name == other.name(),
             None => is_foreign(base).await?,
@@ -47,7 +47,7 @@ impl Engine {
 
     /// Why there is no embedder.
     pub(crate) fn no_embedder_reason(&self) -> String {
-        match self.settings.embed {
+        match self.settings().embed {
             EmbedSettings::Off => "none, as set: words alone".to_owned(),
             _ => match self.local() {
                 Ok(_) => "none".to_owned(),
@@ -57,10 +57,12 @@ impl Engine {
     }
 
     fn embedder_with(&self, ledger: Arc<dyn Ledger>) -> Result<Option<Arc<dyn Embedder>>> {
-        match &self.settings.embed {
+        match &self.settings().embed {
             EmbedSettings::Off | EmbedSettings::Offline => Ok(None),
             EmbedSettings::Endpoint { endpoint, batch } => {
-                endpoints::embedder(endpoint, *batch, &self.calls(ledger, Mode::Record)).map(Some)
+                let upstreams = &self.shared().upstreams;
+                let calls = self.calls(ledger, Mode::Record);
+                endpoints::embedder(endpoint, *batch, upstreams, &calls).map(Some)
             }
             EmbedSettings::Local { required } => match self.local() {
                 Ok(local) => Ok(Some(local.embedder)),
@@ -75,7 +77,7 @@ impl Engine {
 
     /// Whether that is the name of the local embedder, and it is made for English; with or without what prefixes add to it.
     fn is_english(&self, name: &str) -> bool {
-        let is_local = matches!(self.settings.embed, EmbedSettings::Local { .. });
+        let is_local = matches!(self.settings().embed, EmbedSettings::Local { .. });
         let is_of = |local: weights::Local| {
             local.is_english && name.split('#').next() == Some(local.embedder.name())
         };
@@ -83,12 +85,12 @@ impl Engine {
     }
 
     fn local(&self) -> Result<weights::Local, String> {
-        self.shared.local.get_or_init(|| weights::open(&self.settings.weights)).clone()
+        self.shared().local.get_or_init(|| weights::open(&self.settings().weights)).clone()
     }
 
     fn multilingual(&self) -> Option<Arc<dyn Embedder>> {
-        let open = || weights::open_multilingual(&self.settings.weights);
-        self.shared.multilingual.get_or_init(open).clone()
+        let open = || weights::open_multilingual(&self.settings().weights);
+        self.shared().multilingual.get_or_init(open).clone()
     }
 }
 

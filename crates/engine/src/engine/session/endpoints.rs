@@ -1,26 +1,30 @@
-//! Which model serves which role?
+//! Builds the models of all roles over what the process shares of their endpoints.
 
 use std::sync::Arc;
 
-use pikerag_knowledge::{ChatModel, Embedder, ModelError, Role};
+use pikerag_knowledge::{ChatModel, Embedder, ModelError, Reranker, Role};
 use pikerag_methods::{Models, Perspective, Portion as Share, Shares};
 use pikerag_models::{
-    Batch, CallContext, EmbeddingParams, Endpoint, Limiter, Meter, Portion, StackParams,
-    chat_stack, embed_stack,
+    Batch, CallContext, EmbeddingParams, Endpoint, Limits, Meter, Portion, RetryParams,
+    StackParams, Upstreams, chat_stack, embed_stack, rerank_stack, share_upstream,
 };
 
 use crate::error::{EngineError, Result};
 use crate::settings::{ChatSettings, PerspectiveSettings, Settings};
 
-/// Models for all roles that have one. Roles that share an endpoint share its stack, so that its limits hold
-/// for all of them together. Where whoever asks has a share of what may be spent, their calls count there too.
+/// Models for all roles that have one. Limits, circuit and calls under way of an endpoint's model hold for all roles and
+/// sessions of the process together. Where the caller has a share of what may be spent, the calls count there too.
 pub(super) fn models(
     settings: &Settings,
+    upstreams: &Upstreams,
     calls: &CallContext,
     share: Option<&Arc<Meter>>,
 ) -> Result<Models> {
     let metered = |chat: &ChatSettings| -> Result<Arc<dyn ChatModel>, ModelError> {
-        let model = build(chat, calls)?;
+        let limits = limits_of(settings, chat);
+        let params =
+            StackParams { upstream: upstreams.of(&chat.endpoint, limits), retry: chat.retry };
+        let model = chat_stack(calls, chat.endpoint.clone(), &params)?;
         Ok(match share {
             Some(share) => Arc::new(Portion::new(model, Arc::clone(share))),
             None => model,
@@ -72,18 +76,40 @@ impl Shares for OfMeter {
     }
 }
 
-fn build(chat: &ChatSettings, calls: &CallContext) -> Result<Arc<dyn ChatModel>, ModelError> {
-    let params = StackParams { limiter: Arc::new(Limiter::new(chat.limits)), retry: chat.retry };
-    chat_stack(calls, chat.endpoint.clone(), &params)
+/// The limits of a chat model: the strictest of those that settings give to this model of its endpoint, under any role.
+fn limits_of(settings: &Settings, chat: &ChatSettings) -> Limits {
+    let roles = Role::ALL.into_iter().filter_map(|role| settings.chat(role));
+    let perspectives = settings.perspectives.iter().filter_map(|own| own.chat.as_ref());
+    let same =
+        roles.chain(perspectives).filter(|other| share_upstream(&other.endpoint, &chat.endpoint));
+    same.fold(chat.limits, |limits, other| limits.strictest(other.limits))
+}
+
+/// Shared with all others that ask this model of the endpoint.
+fn plain(upstreams: &Upstreams, endpoint: &Endpoint) -> StackParams {
+    let upstream = upstreams.of(endpoint, Limits::default());
+    StackParams { upstream, retry: RetryParams::default() }
+}
+
+/// The reranker behind an endpoint.
+pub(super) fn reranker(
+    endpoint: &Endpoint,
+    batch: Batch,
+    upstreams: &Upstreams,
+    calls: &CallContext,
+) -> Result<Arc<dyn Reranker>> {
+    let stack = rerank_stack(calls, endpoint.clone(), batch, &plain(upstreams, endpoint));
+    stack.map_err(EngineError::RerankEndpoint)
 }
 
 /// The embedder behind an endpoint.
 pub(super) fn embedder(
     endpoint: &Endpoint,
     batch: Batch,
+    upstreams: &Upstreams,
     calls: &CallContext,
 ) -> Result<Arc<dyn Embedder>> {
     let embedding = EmbeddingParams { batch, ..EmbeddingParams::default() };
-    let stack = embed_stack(calls, endpoint.clone(), embedding, &StackParams::default());
+    let stack = embed_stack(calls, endpoint.clone(), embedding, &plain(upstreams, endpoint));
     stack.map_err(EngineError::EmbedEndpoint)
 }

@@ -1,0 +1,306 @@
+//! Says who asks, over which base, seeing and spending what, and puts together what its requests work with.
+
+mod callers;
+mod cost;
+mod embedding;
+mod endpoints;
+mod labelled;
+mod named;
+mod reranking;
+pub(super) mod weights;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pikerag_baselines::Method;
+use pikerag_indexing::{Available, Params, Tools};
+use pikerag_knowledge::{
+    ChatModel, CorpusReader, Filter, KnowledgeBase, Ledger, Role, RunEvent, Snapshots, Structure,
+};
+use pikerag_methods::adaptive::try_out;
+use pikerag_methods::{Models, Ports, Tables};
+use pikerag_models::{CallContext, MemoryLedger, Meter, Mode, Pins, Transport};
+use pikerag_store::{Base, DATABASE};
+
+pub use self::callers::{Grant, Share};
+pub use self::cost::{Cost, CostPart};
+use super::{Engine, Shared, blocking};
+use crate::costs::Costs;
+use crate::error::{EngineError, Result};
+use crate::notice::Notice;
+use crate::sandbox::SandboxedReader;
+use crate::settings::{Chunking, Settings};
+
+/// Who asks, over which base, seeing and spending what. Each verb is a function over a session (see the crate's page). A clone
+/// is the same session.
+#[derive(Clone)]
+pub struct Session {
+    engine: Engine,
+    /// The base's folder.
+    folder: PathBuf,
+    /// What this caller may see of the base.
+    visible: Filter,
+    /// What this caller may spend; as much as all callers together, if none.
+    share: Option<Arc<Meter>>,
+}
+
+/// The method for a caller that names none.
+pub(crate) const USUAL_METHOD: &str = "pike";
+
+impl Session {
+    pub(crate) fn new(engine: Engine, folder: PathBuf) -> Self {
+        Self { engine, folder, visible: Filter::default(), share: None }
+    }
+
+    /// The engine that it is a session of.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// What the engine was opened with. Its base is the default one: see [`Session::folder`].
+    pub fn settings(&self) -> &Settings {
+        self.engine.settings()
+    }
+
+    /// The folder of the base.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn shared(&self) -> &Shared {
+        self.engine.shared()
+    }
+
+    /// Waits until [`Engine::cancel`] is called.
+    pub(crate) async fn cancelled(&self) {
+        self.engine.cancellation().cancelled().await;
+    }
+
+    /// Work that loses at most the calls in flight when it is stopped.
+    pub(crate) async fn unless_cancelled<T>(
+        &self,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        match self.engine.cancellation().run_until_cancelled(work).await {
+            Some(result) => result,
+            None => Err(EngineError::Cancelled),
+        }
+    }
+
+    /// Whether there is a base.
+    pub(crate) fn has_base(&self) -> bool {
+        self.folder.join(DATABASE).is_file()
+    }
+
+    /// The base, which must be there, for a caller who may see all of it.
+    pub(crate) async fn base(&self) -> Result<Base> {
+        if !self.sees_all() {
+            return Err(EngineError::OnlyPart);
+        }
+        self.base_in_part().await
+    }
+
+    /// The same for a verb that looks through [`Session::snapshot`] alone, which shows each caller what that one may see.
+    pub(crate) async fn base_in_part(&self) -> Result<Base> {
+        self.engine.base(&self.folder).await
+    }
+
+    pub(crate) async fn base_or_create(&self) -> Result<Base> {
+        if self.has_base() {
+            let base = self.base().await?;
+            if !base.is_read_only() {
+                return Ok(base);
+            }
+        }
+        let folder = self.folder.clone();
+        Ok(blocking(move || Base::open_or_create(&folder)).await??)
+    }
+
+    /// The base as it stands now, and of it what the filter admits and the caller may see: what a question reads.
+    ///
+    /// # Errors
+    /// The base does not have a field of the filter, or the filter admits nothing.
+    pub(crate) async fn snapshot(
+        &self,
+        base: &Base,
+        filter: &Filter,
+    ) -> Result<Arc<dyn KnowledgeBase>> {
+        let snapshot = base.snapshot(&self.seen(filter)).await?;
+        if !filter.is_empty() && snapshot.chunk_count().await? == 0 {
+            return Err(EngineError::NothingAdmitted { filter: filter.clone() });
+        }
+        Ok(snapshot)
+    }
+
+    /// What answering works with, and what to know of it; `seen` is all of the base that it reads. Vectors are
+    /// searched only with the embedder that made them.
+    pub(crate) async fn ports(
+        &self,
+        base: &Base,
+        seen: Arc<dyn KnowledgeBase>,
+    ) -> Result<(Ports, Vec<Notice>)> {
+        self.ports_reranking(base, seen, self.settings().rerank.first).await
+    }
+
+    /// The same where so many hits of a search are reranked, whatever is set.
+    pub(crate) async fn ports_reranking(
+        &self,
+        base: &Base,
+        seen: Arc<dyn KnowledgeBase>,
+        first: usize,
+    ) -> Result<(Ports, Vec<Notice>)> {
+        let mut notices = Vec::new();
+        if base.is_read_only() {
+            notices.push(Notice::ReadOnly { folder: base.folder().to_owned() });
+        }
+        let made_by = base.embedder().await?;
+        let mut embedder = match made_by {
+            Some(_) => self.embedder_on(base).await?,
+            None => None,
+        };
+        if let Some(made_by) = made_by {
+            match embedder.as_ref().map(|embedder| embedder.name().to_owned()) {
+                Some(in_use) if in_use == made_by => {}
+                Some(in_use) => {
+                    notices.push(Notice::OtherVectors { made_by, in_use });
+                    embedder = None;
+                }
+                None => notices.push(Notice::NoEmbedder { made_by }),
+            }
+        }
+        let mut models = self.models(Arc::new(base.clone()))?;
+        models.reranker = self.reranking(base, first, &mut notices)?;
+        if let Some(path) = &self.settings().skr_examples {
+            models.labelled = labelled::read(path)?;
+        }
+        let tables = Tables {
+            schemas: self.settings().ingest.records.clone().into(),
+            engine: Some(Arc::new(pikerag_store::Tables)),
+        };
+        Ok((Ports { base: seen, embedder, models, tables, said_until: None }, notices))
+    }
+
+    /// What indexing works with.
+    pub(crate) async fn tools(&self, base: &Base) -> Result<Tools> {
+        Ok(Tools {
+            base: Arc::new(base.clone()),
+            reader: Arc::new(self.shared().reader.clone()),
+            models: self.models(Arc::new(base.clone()))?.chat,
+            embedder: self.embedder_on(base).await?,
+        })
+    }
+
+    /// Reads files, each in a process of its own, by their paths.
+    pub(crate) fn reader(&self) -> &SandboxedReader {
+        &self.shared().reader
+    }
+
+    /// The connections that all models share.
+    pub(crate) fn transport(&self) -> &Transport {
+        &self.shared().transport
+    }
+
+    /// The same by names that count from a folder.
+    pub(crate) fn reader_at(&self, root: &Path) -> SandboxedReader {
+        SandboxedReader { root: root.to_owned(), ..self.shared().reader.clone() }
+    }
+
+    /// The settings, and what a request asks for besides.
+    pub(crate) fn ingest_params(
+        &self,
+        with: &[Structure],
+        without: &[Structure],
+        chunking: Option<Chunking>,
+    ) -> Params {
+        let mut params = self.settings().ingest.clone();
+        if let Some(chunking) = chunking {
+            params.chunk_by = self.settings().chunk_by(chunking);
+        }
+        for structure in with {
+            if !params.with.contains(structure) {
+                params.with.push(*structure);
+            }
+        }
+        params.with.retain(|structure| !without.contains(structure));
+        params.without = without.to_vec();
+        params
+    }
+
+    fn calls(&self, ledger: Arc<dyn Ledger>, mode: Mode) -> CallContext {
+        let mode = if self.settings().replay { Mode::ReplayOnly } else { mode };
+        let shared = self.shared();
+        let (meter, transport) = (Arc::clone(&shared.meter), shared.transport.clone());
+        let scope = Some(self.folder.to_string_lossy().into_owned());
+        CallContext { ledger, mode, pins: Pins::default(), meter, transport, scope }
+    }
+
+    /// Which roles have a chat model, and whether there is an embedder.
+    pub(crate) fn available(&self) -> Available {
+        Available {
+            chat: Role::ALL.into_iter().filter(|role| self.has_chat(*role)).collect(),
+            embedder: self.bare_embedder().is_ok_and(|embedder| embedder.is_some()),
+        }
+    }
+
+    pub(crate) fn has_chat(&self, role: Role) -> bool {
+        self.settings().chat(role).is_some()
+    }
+
+    /// Models that answer with the recorded replies that a run had.
+    pub(crate) fn models_of_run(&self, base: &Base, events: &[RunEvent]) -> Result<Models> {
+        let pins = Pins::all(events.iter().flat_map(|event| event.calls.iter().cloned()));
+        let calls = self.calls(Arc::new(base.clone()), Mode::ReplayOnly);
+        self.models_with(&CallContext { pins, ..calls })
+    }
+
+    fn models_with(&self, calls: &CallContext) -> Result<Models> {
+        endpoints::models(self.settings(), &self.shared().upstreams, calls, self.share.as_ref())
+    }
+
+    fn models(&self, ledger: Arc<dyn Ledger>) -> Result<Models> {
+        self.models_with(&self.calls(ledger, Mode::Record))
+    }
+
+    /// The model of a role whose calls the base records; `None` if none is set.
+    pub(crate) fn recorded_chat(
+        &self,
+        base: &Base,
+        role: Role,
+    ) -> Result<Option<Arc<dyn ChatModel>>> {
+        Ok(self.models(Arc::new(base.clone()))?.chat.by_role.get(&role).cloned())
+    }
+
+    /// The model of a role without a record; `None` if none is set.
+    pub(crate) fn bare_chat(&self, role: Role) -> Result<Option<Arc<dyn ChatModel>>> {
+        let calls = self.calls(Arc::new(MemoryLedger::default()), Mode::Record);
+        let models = self.models_with(&CallContext { scope: None, ..calls })?;
+        Ok(models.chat.by_role.get(&role).cloned())
+    }
+
+    /// Whether the model of looks reads at once, as `doctor` found when it tried it on this base; `None` where it did not.
+    pub(crate) async fn reads_at_once(&self, base: &Base) -> Option<bool> {
+        let calls = CallContext {
+            mode: Mode::ReplayOnly,
+            ..self.calls(Arc::new(base.clone()), Mode::ReplayOnly)
+        };
+        let models = self.models_with(&calls).ok()?;
+        let trial = try_out(models.of(Role::Look)?).await.ok()?;
+        Some(trial.reads_at_once())
+    }
+
+    /// What questions have cost this user so far.
+    pub(crate) fn costs(&self) -> Costs {
+        let file = |folder: &PathBuf| folder.join("costs.json");
+        Costs { path: self.settings().state.as_ref().map(file) }
+    }
+
+    /// The model that writes answers, by the name that settings give it; empty where none is set.
+    pub(crate) fn answering_model(&self) -> &str {
+        self.settings().chat(Role::Answer).map_or("", |chat| chat.endpoint.model.as_str())
+    }
+
+    /// A method by name, with the user's parameters.
+    pub(crate) fn method(&self, name: &str) -> Result<Method> {
+        Ok(name.trim().parse::<Method>()?.with(&self.settings().methods))
+    }
+}
