@@ -164,7 +164,7 @@ async function decides(browser, url, made) {
   await page.getByLabel("Compare two methods").uncheck();
   await page.getByRole("button", { name: "Options" }).click();
   await ask(page, "Which way?");
-  await last(page).getByRole("button", { name: "Decide otherwise: Chooses" }).click();
+  await decide(page, "Chooses");
   await becomes(() => last(page).getByRole("button", { name: "Go on from here" }).isDisabled(), true);
   await last(page).getByLabel("Candidate").selectOption("1");
   await isSound(page);
@@ -178,6 +178,13 @@ async function decides(browser, url, made) {
   await shoot(page, "forked");
   await judges(page);
   await page.context().close();
+}
+
+/** The button is shown where the pointer or the focus is. */
+async function decide(page, step) {
+  const button = last(page).getByRole("button", { name: `Decide otherwise: ${step}` });
+  await button.focus();
+  await button.click();
 }
 
 async function judges(page) {
@@ -290,7 +297,7 @@ async function real(browser, program) {
     await last(page).locator(".answer button[data-citation='1']").click();
     await becomes(() => page.locator("dialog[open] mark").first().textContent(), "A brake lining thinner than 6 mm is replaced before the next shift.");
     await page.keyboard.press("Escape");
-    await last(page).getByRole("button", { name: "Decide otherwise: Kind of question" }).click();
+    await decide(page, "Kind of question");
     await last(page).getByLabel("Kind of question").selectOption("summarizing");
     await last(page).getByRole("button", { name: "Go on from here" }).click();
     await page.getByText("Decided otherwise at step 1").waitFor();

@@ -170,7 +170,7 @@ async function oneRun(browser) {
   await page.getByText("up to step 2, and otherwise from step 3").waitFor();
   page.complaints.length = 0; // Chromium tells the 409.
   await page.getByRole("button", { name: "Show that step" }).click();
-  await page.waitForFunction(() => document.activeElement?.textContent?.includes("Chooses candidate 1"));
+  await page.waitForFunction(() => /^3★\s*Chooses\s+1\. repairs 2024/.test(document.activeElement?.textContent?.trim()));
   await shoot(page, "diverged");
   await isSound(page);
   await page.getByRole("button", { name: "Copy link" }).click();
@@ -189,7 +189,7 @@ async function oneRun(browser) {
   await page.getByRole("heading", { name: "Two runs compared" }).waitFor();
   await page.getByText("Here they part").waitFor();
   await page.getByLabel("Hide what is alike").check();
-  await becomes(() => page.getByText("Begins by kar3").count(), 0);
+  await becomes(() => page.getByText("kar3: Which crane?").count(), 0);
   await page.getByRole("link", { name: "Swap" }).waitFor();
   close();
   await page.context().close();
@@ -307,7 +307,7 @@ async function real(browser, program) {
   await page.getByRole("button", { name: "Replay" }).click();
   await page.getByText("It came out the same").waitFor();
   const run = page.url();
-  await page.getByRole("button", { name: "Show where it stands: 1" }).click();
+  await page.locator(".answer button[data-citation='1']").click();
   await page.locator("dialog mark").first().waitFor();
   await shoot(page, "real-citation", {});
   await page.keyboard.press("Escape");
