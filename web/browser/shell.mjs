@@ -24,7 +24,7 @@ async function looks(browser, url) {
         const page = await open(browser, url, { viewport, colorScheme, locale });
         for (const tab of ["ask", "knowledge", "runs", "settings"]) {
           await page.goto(`${url}#/${tab}`);
-          await page.locator(`nav a[href^="#/${tab}"][aria-current]`).waitFor();
+          await page.locator(`nav a[href^="#/${tab}"][aria-current]`).first().waitFor();
           await isSound(page, MISSING);
           await shoot(page, `${tab}-${screen}-${colorScheme}-${locale.slice(0, 2)}`);
         }
