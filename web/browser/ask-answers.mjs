@@ -1,6 +1,7 @@
-// What does a server answer that has everything the tab Ask shows? A made-up one, for tests; it keeps what it was asked.
+// Makes a server up that has everything the tab Ask shows, and keeps its requests.
 import { deflateSync } from "node:zlib";
 
+import { gate } from "./browser.mjs";
 import { sendProblem } from "./serve.mjs";
 
 export const HOSTILE = '<img src=x onerror="window.hacked=1"> <script>window.hacked=1</script>';
@@ -101,10 +102,11 @@ const bodyOf = async (request) => {
 };
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** `asked`: bodies as they came; `stopped`: runs whose connection was dropped. What a question holds decides what comes of it. */
+/** `answering`: answers wait while it is shut; `asked`: bodies as they came; `stopped`: runs whose connection was dropped. What a question holds decides what comes of it. */
 export function answersOf() {
   const asked = [];
   const stopped = [];
+  const answering = gate();
   const feedback = [];
   let runs = 0;
   const kept = new Map();
@@ -137,6 +139,7 @@ export function answersOf() {
     if (question.includes("problem")) {
       send("problem", { type: "about:blank", status: 402, code: "budget-spent", title: "budget spent", detail: "no dollar is left", fault: "caller", hint: "raise the cap" });
     } else {
+      await answering.passed();
       const worked = Object.entries(WORKED).find(([name]) => question.includes(name))?.[1];
       const refused = question.includes("refuse") ? { refused: true, text: "The documents do not tell the colour.", citations: [], rationale: "" } : {};
       const answer = answerOf({ ...(worked ? { worked } : {}), ...(question.includes("missing") ? { missing: ["the price"] } : {}), ...refused });
@@ -195,5 +198,5 @@ export function answersOf() {
       response.end(png());
     };
   }
-  return { answers, asked, stopped };
+  return { answers, asked, stopped, answering };
 }

@@ -1,28 +1,27 @@
-// Is what an answer cites shown where it stands? A part of ask.mjs.
+// Tests that a citation opens its passage with the words marked; a part of ask.mjs.
 import assert from "node:assert/strict";
 
-import { becomes } from "./browser.mjs";
+import { becomes, isSound, settled } from "./browser.mjs";
 
 /** The words that are cited are marked: in Chinese text, on the page of a PDF, in the row of a table. */
-export async function sources(page, exchange, isSound, shoot) {
+export async function sources(page, exchange, shoot) {
   await exchange.locator(".answer button[data-citation='1']").click();
   const drawer = page.locator("dialog[open]");
   await drawer.locator("mark").waitFor();
   await becomes(() => drawer.locator("mark").textContent(), "制动衬片小于6毫米时，须立即更换。");
-  assert.ok(await drawer.locator("mark").evaluate((mark) => mark.getBoundingClientRect().top < innerHeight));
-  await page.waitForTimeout(250);
+  await becomes(() => drawer.locator("mark").evaluate((mark) => mark.getBoundingClientRect().top < innerHeight), true);
   await isSound(page);
   await shoot(page, "source-text");
   await page.keyboard.press("Escape");
   await becomes(() => page.evaluate(() => document.activeElement?.dataset.citation), "1", "the focus comes back");
   await exchange.locator(".answer button[data-citation='2']").click();
   await drawer.locator(".mark.words").waitFor();
+  await settled(page);
   const box = await drawer.locator(".mark.words").evaluate((mark) => {
     const [one, whole] = [mark, mark.parentElement].map((element) => element.getBoundingClientRect());
     return [one.left - whole.left, one.width].map((part) => (100 * part) / whole.width).concat([(100 * (one.top - whole.top)) / whole.height]);
   });
   assert.ok(Math.abs(box[0] - 10) < 0.5 && 38 < box[1] && box[1] < 55 && Math.abs(box[2] - 12.5) < 0.5, `the half of the line, not all of it: ${box}`);
-  await page.waitForTimeout(250);
   await isSound(page);
   await shoot(page, "source-page");
   await drawer.getByRole("button", { name: "Page before" }).click();

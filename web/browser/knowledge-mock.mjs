@@ -1,6 +1,7 @@
-// Which server does the tab Knowledge speak with in tests? A small base whose files, titles and texts are hostile, and a large one.
+// Makes a server up for the tab Knowledge: a small base whose files, titles and texts are hostile, and a large one.
 import { deflateSync } from "node:zlib";
 
+import { gate } from "./browser.mjs";
 import { sendProblem } from "./serve.mjs";
 
 const EVIL = "<img src=x onerror=alert(1)>";
@@ -74,9 +75,9 @@ function page() {
   return Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]), part("IHDR", head), part("IDAT", deflateSync(rows)), part("IEND", Buffer.alloc(0))]);
 }
 
-/** `state` is what tests look into and set: `asked` bodies by route, `estimate`, `job` events, `key`, what was `sent`, milliseconds that a route `takes`. */
+/** `state` is what tests look into and set: `asked` bodies by route, `estimate`, `job` events, `key`, what was `sent`, gates: the `ending` of a job, `estimating`, and the `beginning` of a job. */
 export function mock() {
-  const state = { asked: [], estimate: FREE, events: [], key: null, corrections: [], pairs: [], classes: [], refuse: null, jobs: [], last: 0, sent: [], asksForSent: 0, takes: {}, noBudget: false };
+  const state = { asked: [], estimate: FREE, events: [], key: null, corrections: [], pairs: [], classes: [], refuse: null, jobs: [], last: 0, sent: [], asksForSent: 0, noBudget: false, ending: gate(), estimating: gate(), beginning: gate() };
   const told = (name, answer) => async (request, response) => {
     state.asked.push([name, ["GET", "DELETE"].includes(request.method) ? Object.fromEntries(queryOf(request)) : await json(request)]);
     return typeof answer === "function" ? answer(request, response) : answer;
@@ -104,7 +105,7 @@ export function mock() {
   const index = async (request, response) => {
     const body = await json(request);
     state.asked.push(["index", body]);
-    await pause(state.takes.index);
+    await state.beginning.passed();
     if (state.noBudget) {
       return sendProblem(response, 402, "budget-spent", { title: "budget spent", detail: "no dollar is left" });
     }
@@ -121,18 +122,17 @@ export function mock() {
     state.sent = state.sent.filter((one) => one !== found);
     return [found];
   };
-  const watch = (id) => (request, response) => {
+  const watch = (id) => async (request, response) => {
     const { events } = state;
     if (!request.headers.accept?.includes("text/event-stream")) {
       return events.at(-1) ?? job(id, "done");
     }
     response.writeHead(200, { "content-type": "text/event-stream" });
-    events.forEach((event, place) => setTimeout(() => {
+    for (const [place, event] of events.entries()) {
+      await (place === events.length - 1 ? state.ending.passed() : pause(100));
       response.write(`event: job\ndata: ${JSON.stringify({ ...event, id })}\n\n`);
-      if (place === events.length - 1) {
-        response.end();
-      }
-    }, place * 1000));
+    }
+    response.end();
     return undefined;
   };
   const answers = {
@@ -142,7 +142,7 @@ export function mock() {
     [`GET ${at("law", "/files")}`]: (request, response) => (state.key?.filter ? sendProblem(response, 403, "only-part") : [file("base.uploads/laws/a.pdf", { sent_as: "laws/a.pdf" }), file(`base.uploads/${EVIL}.md`, { on_disk: "gone", sent_as: `${EVIL}.md` }), file("docs/港口.md", { same_as: ["docs/b.md"] })]),
     [`GET ${at("law")}`]: STATUS,
     [`GET ${at("law", "/jobs")}`]: () => state.jobs,
-    [`POST ${at("law", "/estimate")}`]: told("estimate", () => pause(state.takes.estimate).then(() => state.estimate)),
+    [`POST ${at("law", "/estimate")}`]: told("estimate", () => state.estimating.passed().then(() => state.estimate)),
     [`POST ${at("law", "/index")}`]: index,
     [`GET ${at("law", "/sent")}`]: () => {
       state.asksForSent += 1;

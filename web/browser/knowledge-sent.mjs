@@ -1,4 +1,4 @@
-// Does what was sent and left show itself, and is it indexed or thrown away? A part of knowledge.mjs.
+// Tests that files that were sent and wait are shown, indexed or discarded; a part of knowledge.mjs.
 import assert from "node:assert/strict";
 
 import { PHONE, becomes, open } from "./browser.mjs";
@@ -21,7 +21,7 @@ export async function waits(browser, url, state, isSound, shoot) {
   await tellsANewerVersion(page, url, state, isSound, shoot);
   await losesNothing(page, state, isSound, shoot);
   await page.context().close();
-  Object.assign(state, { sent: [], takes: {}, noBudget: false, jobs: [], estimate: FREE, events: [] });
+  Object.assign(state, { sent: [], noBudget: false, jobs: [], estimate: FREE, events: [] });
 }
 
 async function looks(browser, url, isSound, shoot) {
@@ -74,10 +74,12 @@ async function indexes(page, state) {
   assert.ok(!state.asked.some(([what]) => what === "index"));
   await cards(page).getByRole("button", { name: "Estimate and index" }).click();
   state.events = [job(50, "running"), job(50, "running", { stage: "vectors", done: 2 }), job(50, "done")];
+  state.ending.shut();
   await page.getByRole("button", { name: "Index", exact: true }).click();
   await page.getByText("Indexing: making vectors").first().waitFor();
   await becomes(() => cards(page).count(), 0);
   await becomes(() => state.asked.findLast(([what]) => what === "index")?.[1], { files: ["notes/left.md", "broken.bin"], known: [], reread: false, retry_refused: false });
+  state.ending.open();
   await page.getByText("1 file was sent and waits").waitFor();
   await cards(page).getByText("broken.bin").waitFor();
 }
@@ -85,12 +87,13 @@ async function indexes(page, state) {
 /** A job that another page began may take what waits: nothing is offered until it is over. */
 async function waitsWhileAnyMayBeTaken(page, state) {
   state.jobs = [job(60, "running")];
-  // A second each.
-  state.events = [...Array.from({ length: 7 }, (_, done) => job(60, "running", { done })), job(60, "done")];
+  state.events = [job(60, "running"), job(60, "done")];
+  state.ending.shut();
   await page.reload();
   await page.getByText("Indexing: reading files").first().waitFor();
   await becomes(() => cards(page).count(), 0);
   state.jobs = [];
+  state.ending.open();
   await page.getByText("1 file was sent and waits").waitFor();
 }
 
@@ -120,10 +123,13 @@ async function tellsANewerVersion(page, url, state, isSound, shoot) {
 async function losesNothing(page, state, isSound, shoot) {
   const bring = (name) => page.locator("[data-pick=files]").setInputFiles({ name, mimeType: "text/plain", buffer: Buffer.from(name) });
   const asked = (route) => state.asked.findLast(([what]) => what === route)?.[1].files;
-  Object.assign(state, { estimate: DEAR, takes: { estimate: 1500 } });
+  state.estimate = DEAR;
+  state.estimating.shut();
   await bring("one.txt");
   await becomes(() => asked("estimate"), ["one.txt"]);
   await bring("two.txt");
+  await becomes(() => state.sent.some(({ file }) => file === "two.txt"), true);
+  state.estimating.open();
   await becomes(() => asked("estimate"), ["one.txt", "two.txt"]);
   const index = page.getByRole("button", { name: "Index", exact: true });
   state.noBudget = true;
@@ -131,10 +137,13 @@ async function losesNothing(page, state, isSound, shoot) {
   await page.getByText("no dollar is left").waitFor();
   await isSound(page);
   await shoot(page, "no-budget");
-  Object.assign(state, { noBudget: false, takes: { index: 1500 }, events: [job(80, "running"), job(80, "done")] });
+  state.beginning.shut();
+  Object.assign(state, { noBudget: false, events: [job(80, "running"), job(80, "done")] });
   await index.click();
-  await bring("three.txt");
   await becomes(() => asked("index"), ["one.txt", "two.txt"]);
+  await bring("three.txt");
+  await becomes(() => state.sent.some(({ file }) => file === "three.txt"), true);
+  state.beginning.open();
   await becomes(() => asked("estimate"), ["three.txt"]);
   await page.getByRole("button", { name: "Not now" }).click();
   await page.getByText("1 file was sent and waits").waitFor();

@@ -1,4 +1,4 @@
-// How is a page tried against the program itself? `PIKERAG=path` names it; the page comes from the build, requests are handed on.
+// Tries a page against the program itself, which `PIKERAG=path` names; the page comes from the build, requests are handed on.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";

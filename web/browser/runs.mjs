@@ -1,30 +1,17 @@
-// Does the tab Runs do in a browser what it is to do? After a build; `DIST=folder` names another, `SHOTS=folder` keeps pictures, `PIKERAG=program` tries the program too.
+// Tests the tab Runs in a browser, after a build; `DIST=folder` names another, `SHOTS=folder` keeps pictures, `PIKERAG=program` tries the program too.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { DESKTOP, PHONE, accessibility, becomes, launch, open } from "./browser.mjs";
+import { DESKTOP, PHONE, becomes, isSound, launch, open, settled, shooter } from "./browser.mjs";
 import { baseFolder, openAt, startServer } from "./real.mjs";
 import { sendProblem, serve } from "./serve.mjs";
 
 const dist = process.env.DIST ?? fileURLToPath(new URL("../dist", import.meta.url));
-const shots = process.env.SHOTS;
+const shoot = shooter("runs-", { fullPage: true });
 const DAY = 86_400_000;
 const HOSTILE = '<img src=x onerror="alert(1)"> [x](javascript:alert(1))';
-
-async function shoot(page, name, options = { fullPage: true }) {
-  if (shots) {
-    await page.screenshot({ path: join(shots, `runs-${name}.png`), ...options });
-  }
-}
-
-async function isSound(page) {
-  await page.waitForTimeout(250); // A dialog comes into sight.
-  assert.deepEqual(await accessibility(page), []);
-  assert.deepEqual(page.complaints, []);
-  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "wider than the screen");
-}
 
 const METHODS = ["kar3", "naive-rag", "pike", "ircot", "adaptive"];
 const usage = (prompt_tokens, completion_tokens) => ({ prompt_tokens, completion_tokens });
@@ -105,7 +92,6 @@ async function looks(browser) {
       for (const [name, place] of Object.entries(PLACES)) {
         await page.goto(`${url}#/runs/default${place}`);
         await page.locator("main h1").waitFor();
-        await page.waitForTimeout(500);
         await isSound(page);
         await shoot(page, `${name}-${screen}-${colorScheme}`);
       }
@@ -126,6 +112,7 @@ async function history(browser) {
   const grid = page.getByRole("grid");
   await grid.waitFor();
   await becomes(() => grid.getAttribute("aria-rowcount"), "300");
+  await settled(page);
   assert.ok((await grid.getByRole("row").count()) < 40);
   await grid.getByText(HOSTILE).waitFor();
   await page.getByRole("searchbox").fill("起重机");
@@ -146,7 +133,8 @@ async function history(browser) {
   await grid.getByRole("checkbox").nth(0).check();
   await page.getByText("2 of 2 picked").waitFor();
   await shoot(page, "picked");
-  assert.match(await page.getByRole("link", { name: "Compare the two" }).getAttribute("href"), /run0000\d\/diff\/run0000\d/);
+  await page.locator("a[href*='/run0000'][href*='/diff/run0000']", { hasText: "Compare the two" }).waitFor();
+  await settled(page);
   await grid.getByRole("row").first().focus();
   await page.keyboard.press("Enter");
   await page.waitForURL(/run00000$/);
@@ -170,7 +158,7 @@ async function oneRun(browser) {
   await page.getByText("up to step 2, and otherwise from step 3").waitFor();
   page.complaints.length = 0; // Chromium tells the 409.
   await page.getByRole("button", { name: "Show that step" }).click();
-  await page.waitForFunction(() => document.activeElement?.textContent?.includes("Chooses candidate 1"));
+  await page.waitForFunction(() => /^3★\s*Chooses\s+1\. repairs 2024/.test(document.activeElement?.textContent?.trim()));
   await shoot(page, "diverged");
   await isSound(page);
   await page.getByRole("button", { name: "Copy link" }).click();
@@ -189,7 +177,7 @@ async function oneRun(browser) {
   await page.getByRole("heading", { name: "Two runs compared" }).waitFor();
   await page.getByText("Here they part").waitFor();
   await page.getByLabel("Hide what is alike").check();
-  await becomes(() => page.getByText("Begins by kar3").count(), 0);
+  await becomes(() => page.getByText("kar3: Which crane?").count(), 0);
   await page.getByRole("link", { name: "Swap" }).waitFor();
   close();
   await page.context().close();
@@ -307,7 +295,7 @@ async function real(browser, program) {
   await page.getByRole("button", { name: "Replay" }).click();
   await page.getByText("It came out the same").waitFor();
   const run = page.url();
-  await page.getByRole("button", { name: "Show where it stands: 1" }).click();
+  await page.locator(".answer button[data-citation='1']").click();
   await page.locator("dialog mark").first().waitFor();
   await shoot(page, "real-citation", {});
   await page.keyboard.press("Escape");

@@ -1,4 +1,4 @@
-// How is a built page served in tests? As the server does it, with its Content-Security-Policy; `/api/…` by `answers`.
+// Serves a built page as the server does, with its Content-Security-Policy; `/api/…` by `answers`.
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
@@ -27,6 +27,8 @@ export async function serve(folder, answers = {}) {
     const body = await readFile(path).catch(() => null);
     return body === null ? sendProblem(response, 404, "no-such-file") : send(response, 200, TYPES[extname(path)] ?? "text/plain", body);
   });
+  // A connection that a browser keeps is not closed under a request that it is about to send.
+  server.keepAliveTimeout = 0;
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   return { url: `http://127.0.0.1:${server.address().port}/`, close: () => server.close() };
 }

@@ -1,28 +1,15 @@
-// Does the tab Settings do in a browser what it is to do? After a build; `DIST=folder` names another, `SHOTS=folder` keeps pictures, `PIKERAG=program` tries the program too.
+// Tests the tab Settings in a browser, after a build; `DIST=folder` names another, `SHOTS=folder` keeps pictures, `PIKERAG=program` tries the program too.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { DESKTOP, PHONE, accessibility, becomes, launch, open } from "./browser.mjs";
+import { DESKTOP, PHONE, becomes, isSound, launch, open, settled, shooter } from "./browser.mjs";
 import { baseFolder, openAt, startServer } from "./real.mjs";
 import { sendProblem, serve } from "./serve.mjs";
 
 const dist = process.env.DIST ?? fileURLToPath(new URL("../dist", import.meta.url));
-const shots = process.env.SHOTS;
+const shoot = shooter("settings-", { fullPage: true });
 const HOSTILE = '<img src=x onerror="alert(1)">';
-
-async function shoot(page, name, options = { fullPage: true }) {
-  if (shots) {
-    await page.screenshot({ path: join(shots, `settings-${name}.png`), ...options });
-  }
-}
-
-async function isSound(page) {
-  await page.waitForTimeout(250); // A dialog comes into sight.
-  assert.deepEqual(await accessibility(page), []);
-  assert.deepEqual(page.complaints, []);
-  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "wider than the screen");
-}
 
 const model = (name, roles, more = {}) => ({ model: name, address: "https://api.example.org", roles, has_price: true, ...more });
 const configured = {
@@ -69,7 +56,7 @@ async function looks(browser) {
       for (const part of ["models", "health", "budget", "keys", "page"]) {
         await page.goto(`${url}#/settings/default/${part}`);
         await page.locator("main h1").waitFor();
-        await page.waitForTimeout(300);
+        await settled(page);
         if (part === "health") {
           await page.getByRole("button", { name: /Try it now|立即检查/ }).click();
           await page.getByText(HOSTILE).waitFor();

@@ -1,16 +1,16 @@
-// Do five tasks of a newcomer go as docs/page.md says? Each from a fresh start of the program itself (`PIKERAG=path`), with its
+// Tests that five tasks of a newcomer take the clicks that docs/page.md names: each from a fresh start of the program itself (`PIKERAG=path`), with its
 // clicks counted: pressing a mouse's button, or letting go of what is dropped. Typing is none.
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { becomes, launch, open } from "./browser.mjs";
+import { becomes, launch, open, shooter } from "./browser.mjs";
 import { startModel } from "./journey-model.mjs";
 import { place } from "./journey-place.mjs";
 import { startServer } from "./real.mjs";
 
 const program = process.env.PIKERAG;
-const shots = process.env.SHOTS;
+const shoot = shooter("task-");
 const DOCUMENTS = {
   "crane.md": "# Crane\n\nThe crane of the harbour lifts forty tons.\n",
   "quay/winch.md": "# Winch\n\nThe winch of the quay hauls eleven tons.\n",
@@ -32,7 +32,7 @@ const TASKS = {
     await page.getByRole("button", { name: "Choose a folder" }).click();
     await (await chosen).setFiles(join(folder, "mine"));
     await page.getByRole("button", { name: "Index", exact: true }).click();
-    await page.getByText("3 documents").first().waitFor({ timeout: 60_000 });
+    await page.getByText("3 documents").first().waitFor();
   },
   async "find out why an answer is wrong, and correct it"(page, { url }) {
     await ask(page, "When was the gantry built?");
@@ -91,7 +91,7 @@ async function tried(browser, [name, act]) {
   }
   const server = await startServer(base);
   try {
-    const page = await open(browser, "about:blank", { reducedMotion: "reduce" });
+    const page = await open(browser, "about:blank");
     await page.addInitScript(() => {
       globalThis.clicks = 0;
       document.addEventListener("pointerdown", () => (globalThis.clicks += 1), true);
@@ -99,9 +99,7 @@ async function tried(browser, [name, act]) {
     await page.goto(server.url);
     await page.locator("main h1").waitFor();
     await act(page, { url: server.url, folder: base.folder });
-    if (shots) {
-      await page.screenshot({ path: join(shots, `task-${name.slice(0, 12).replaceAll(" ", "-")}.png`) });
-    }
+    await shoot(page, name.slice(0, 12).replaceAll(" ", "-"));
     return await page.evaluate(() => globalThis.clicks);
   } finally {
     await server.stop();

@@ -1,4 +1,4 @@
-// How is a built page tried against a real server? As serve.mjs serves it, with requests handed on, event by event.
+// Serves a built page as serve.mjs does, and hands requests on to a real server, event by event.
 import { readFile } from "node:fs/promises";
 import { createServer, request as ask } from "node:http";
 import { extname, join, normalize } from "node:path";
@@ -26,6 +26,7 @@ export async function through(folder, target) {
     response.on("close", () => handed.destroy());
     request.pipe(handed);
   });
+  server.keepAliveTimeout = 0;
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   return { url: `http://127.0.0.1:${server.address().port}/`, close: () => server.close() };
 }

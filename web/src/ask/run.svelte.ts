@@ -1,12 +1,9 @@
 // What has come of a question so far? A run that is followed event by event, or one that is kept and looked up.
 import { type Schemas, ProblemError, asProblem, call, isAbort, problemOf } from "../lib/api";
 import { events } from "../lib/events";
+import type { Answer, Change, Notice, RunEvent } from "../run/types";
 
-export type Answer = Schemas["Answer"];
 export type AskBody = Schemas["AskBody"];
-export type Change = Schemas["Change"];
-export type Citation = Schemas["Citation"];
-export type RunEvent = Schemas["RunEvent"];
 type Told = Schemas["AskEvent"];
 
 /** How it stands; `kept`: it is in the base and was not looked up yet. */
@@ -31,7 +28,7 @@ export class Run {
   spent = $state.raw<Schemas["Spent"] | null>(null);
   /** US dollars that were paid; null where a price is not known, or it goes on. */
   paid = $state<number | null>(null);
-  notices = $state.raw<Schemas["Notice"][]>([]);
+  notices = $state.raw<Notice[]>([]);
   problem = $state.raw<ProblemError | null>(null);
   isKept = $state(true);
   began = $state(Date.now());

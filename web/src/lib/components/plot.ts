@@ -1,9 +1,21 @@
-// How do uPlot's canvases become a plot of ours? Loaded late, by `Plot.svelte` alone.
+// Draws a plot with uPlot; `Plot.svelte` alone loads it, late.
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
-/** One row of figures; `null` where there is none. `points` is for clouds, `names` then stands beside each. */
-export type PlotSeries = { label: string; values: (number | null)[]; names?: string[] };
+type Values = (number | null)[];
+
+/** One row of figures; `null` where there is none. */
+export type PlotSeries = {
+  label: string;
+  values: Values;
+  /** The name beside each point, where `kind` is `points`. */
+  names?: string[];
+  /** The ends of an interval at each figure, where there is one. */
+  low?: Values;
+  high?: Values;
+  /** From this place on the figures are expected, and drawn as a dashed line. */
+  known?: number;
+};
 
 export type PlotData = {
   kind: "line" | "bars" | "points";
@@ -23,8 +35,11 @@ export type PlotData = {
 
 export type PlotColours = { ink: string; line: string; back: string; font: string; series: string[] };
 
-/** Draws it into `box`, `onpoint` tells which place the pointer is at. */
-export function draw(box: HTMLElement, data: PlotData, colours: PlotColours, height: number, onpoint: (index: number | null) => void): uPlot {
+/** Ticks of more letters in all are tilted. */
+const MOST_LETTERS = 70;
+
+/** Draws it into `box`; `onpoint` reports the place of the pointer. */
+export function draw(box: HTMLElement, data: PlotData, colours: PlotColours, height: number, onpoint: ((index: number | null) => void) | null): uPlot {
   const format = (given: ((value: number) => string) | undefined) => given ?? String;
   const axis = { stroke: colours.ink, font: colours.font, labelFont: colours.font, labelSize: 20, ticks: { show: false }, grid: { stroke: colours.line, width: 1 } };
   // The highest of a stack is drawn first, so that the lower ones stand before it.
@@ -33,32 +48,51 @@ export function draw(box: HTMLElement, data: PlotData, colours: PlotColours, hei
   if (data.stacked) {
     order.reverse();
   }
+  const drawn = order.flatMap((index) => partsOf(data.kind, data.series[index], rows[index] ?? [], colours, colours.series[index % colours.series.length] ?? colours.ink));
+  const isTilted = data.kind === "bars" && !data.stacked && data.ticks !== undefined && MOST_LETTERS < data.ticks.length * Math.max(...data.ticks.map((tick) => tick.length));
   const options: uPlot.Options = {
     width: box.clientWidth,
     height,
     legend: { show: false },
-    cursor: { drag: { x: false, y: false }, y: false, points: { show: data.kind !== "bars" && data.series.length < 8 } },
+    cursor: { show: onpoint !== null, drag: { x: false, y: false }, y: false, points: { show: data.kind !== "bars" && data.series.length < 8 } },
     scales: {
       x: { time: false, range: rangeOfX(data) },
-      y: { range: (_, __, most) => [0, data.yMost ?? (most > 0 ? most * 1.08 : 1)] },
+      y: { range: (_, least, most) => [Math.min(0, least), data.yMost ?? (most > 0 ? most * 1.08 : 1)] },
     },
     axes: [
-      { ...axis, label: data.xLabel, size: 30, grid: { show: data.kind === "points", stroke: colours.line, width: 1 }, space: 70,
-        ...(data.ticks ? { splits: (plot) => places(data.ticks ?? [], plot.width) } : {}),
-        values: (_, values) => values.map((value) => (data.ticks ? data.ticks[value] ?? "" : format(data.formatX)(value))) },
+      { ...axis, label: data.xLabel, size: isTilted ? 64 : 30, rotate: isTilted ? -28 : 0, grid: { show: data.kind === "points", stroke: colours.line, width: 1 }, space: 70,
+        ...(data.ticks ? { splits: (plot) => places(data.ticks ?? [], plot.width, isTilted ? 44 : 70) } : {}),
+        values: (_, values) => values.map((value) => (data.ticks ? shortened(data.ticks[value] ?? "") : format(data.formatX)(value))) },
       { ...axis, label: data.yLabel, size: (_, values) => widest(values, colours.font), values: (_, values) => values.map((value) => format(data.formatY)(value)) },
     ],
-    series: [{}, ...order.map((index) => lookOf(data.kind, colours.series[index % colours.series.length] ?? colours.ink, colours.back))],
+    series: [{}, ...drawn.map(([look]) => look)],
     hooks: {
-      setCursor: [(plot) => onpoint(plot.cursor.idx ?? null)],
-      draw: data.kind === "points" ? [(plot) => name(plot, data.series, colours)] : [],
+      setCursor: [(plot) => onpoint?.(plot.cursor.idx ?? null)],
+      draw: [(plot) => (data.kind === "points" ? name(plot, data.series, colours) : data.series.forEach((one) => intervals(plot, one, colours.ink)))],
     },
   };
-  return new uPlot(options, [data.x, ...order.map((index) => rows[index] ?? [])] as uPlot.AlignedData, box);
+  return new uPlot(options, [data.x, ...drawn.map(([, values]) => values)] as uPlot.AlignedData, box);
+}
+
+/** The lines of uPlot that show one row of figures: past, expected, and the ends of its intervals, which the scale has to hold. */
+function partsOf(kind: PlotData["kind"], one: PlotSeries | undefined, values: Values, colours: PlotColours, colour: string): [uPlot.Series, Values][] {
+  const known = one?.known ?? values.length;
+  const parts: [uPlot.Series, Values][] = [[lookOf(kind, colour, colours.back), values.map((value, at) => (at < known ? value : null))]];
+  if (known < values.length) {
+    const look = { stroke: colours.ink, width: 2, dash: [5, 4], points: { show: true, size: 8, fill: colours.ink, stroke: colours.back } };
+    // It begins where the past ends, so that the line goes on.
+    parts.push([look, values.map((value, at) => (known - 1 <= at ? value : null))]);
+  }
+  for (const ends of [one?.low, one?.high]) {
+    if (ends) {
+      parts.push([{ stroke: "transparent", width: 0, points: { show: false } }, ends]);
+    }
+  }
+  return parts;
 }
 
 /** Each row on top of those before it. */
-export function stack(series: PlotSeries[]): (number | null)[][] {
+export function stack(series: PlotSeries[]): Values[] {
   const sums: number[] = [];
   return series.map(({ values }) => values.map((value, at) => (sums[at] = (sums[at] ?? 0) + (value ?? 0))));
 }
@@ -72,8 +106,8 @@ function rangeOfX(data: PlotData): uPlot.Scale.Range {
 }
 
 /** As many ticks as have room, the last one among them. */
-function places(ticks: string[], width: number): number[] {
-  const step = Math.max(1, Math.ceil(ticks.length / Math.max(1, Math.floor((width - 60) / 70))));
+function places(ticks: string[], width: number, room: number): number[] {
+  const step = Math.max(1, Math.ceil(ticks.length / Math.max(1, Math.floor((width - 60) / room))));
   return ticks.map((_, at) => at).filter((at) => (ticks.length - 1 - at) % step === 0);
 }
 
@@ -94,6 +128,36 @@ function widest(values: string[] | null, font: string): number {
   }
   context.font = font;
   return Math.ceil(Math.max(24, ...values.map((value) => context.measureText(value).width)) + 16);
+}
+
+function shortened(tick: string): string {
+  return 18 < tick.length ? `${tick.slice(0, 17)}…` : tick;
+}
+
+/** Draws a stroke from the low end of each interval to the high end. */
+function intervals(plot: uPlot, { low = [], high = [] }: PlotSeries, colour: string): void {
+  const { ctx } = plot;
+  const arm = 5 * devicePixelRatio;
+  ctx.save();
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = 1.6 * devicePixelRatio;
+  ctx.beginPath();
+  low.forEach((from, at) => {
+    const to = high[at];
+    if (from === null || to === null || to === undefined) {
+      return;
+    }
+    const x = plot.valToPos(plot.data[0][at] ?? 0, "x", true);
+    const [bottom, top] = [plot.valToPos(from, "y", true), plot.valToPos(to, "y", true)];
+    ctx.moveTo(x, bottom);
+    ctx.lineTo(x, top);
+    for (const y of [bottom, top]) {
+      ctx.moveTo(x - arm, y);
+      ctx.lineTo(x + arm, y);
+    }
+  });
+  ctx.stroke();
+  ctx.restore();
 }
 
 type Box = { left: number; top: number; right: number; bottom: number };

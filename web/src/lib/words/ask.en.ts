@@ -202,6 +202,8 @@ export const en = {
     hide: "Hide the steps",
     waits: "The first step is being taken…",
     round: (round: number) => `Round ${round}`,
+    decision: "A decision",
+    reading: (round: number) => `Reading round ${round}`,
     details: "Details",
     candidates: (count: number) => plural(count, "candidate"),
     passages: (count: number) => plural(count, "passage"),

@@ -235,6 +235,8 @@ export const zh: typeof en = {
     hide: "收起步骤",
     waits: "正在进行第一步…",
     round: (round) => `第 ${round} 轮`,
+    decision: "决策点",
+    reading: (round) => `第 ${round} 轮阅读`,
     details: "详情",
     candidates: (count) => `${count} 个候选`,
     passages: (count) => `${count} 个段落`,

@@ -1,6 +1,4 @@
-// What does the tab Runs say in English?
-import { eventsEn } from "./runEvents.en";
-
+// The words of the tab Runs in English.
 const many = (count: number, one: string, more = `${one}s`) => (count === 1 ? one : more);
 
 export const en = {
@@ -62,15 +60,6 @@ export const en = {
   run: {
     answer: "Answer",
     noAnswer: "This run has no answer.",
-    rationale: "Why",
-    missing: "What the passages do not tell",
-    writtenBy: (kind: string, name: string) =>
-      ({ language_model: `Written by ${name}`, quotation: "Quoted; no language model wrote this", reckoning: "Worked out from records", person: `Verified by ${name}` })[kind] ?? kind,
-    citations: "Citations",
-    show: "Show where it stands",
-    noCitations: "The answer cites nothing.",
-    page: (page: number) => `page ${page}`,
-    checks: { verified: "Stands there", not_found: "Not found there", described: "Describes a picture" } as Record<string, string>,
     passages: (count: number) => `${count} ${many(count, "passage")} read`,
     steps: "Steps",
     stepsNote: "★ marks decisions: a fork can begin there. The time is since the run began.",
@@ -109,7 +98,6 @@ export const en = {
     link: "Copy link",
     download: "Download JSON",
   },
-  events: eventsEn,
   diff: {
     title: "Two runs compared",
     first: "First",

@@ -1,5 +1,4 @@
 // What does the tab Runs say in Chinese?
-import { eventsZh } from "./runEvents.zh";
 import type { en } from "./runs.en";
 
 export const zh: typeof en = {
@@ -61,15 +60,6 @@ export const zh: typeof en = {
   run: {
     answer: "回答",
     noAnswer: "此次运行没有回答。",
-    rationale: "理由",
-    missing: "段落中没有说明的内容",
-    writtenBy: (kind, name) =>
-      ({ language_model: `由 ${name} 撰写`, quotation: "摘自原文，未用语言模型", reckoning: "由记录计算得出", person: `由 ${name} 核实` })[kind] ?? kind,
-    citations: "引用",
-    show: "查看原文位置",
-    noCitations: "回答没有引用。",
-    page: (page) => `第 ${page} 页`,
-    checks: { verified: "原文属实", not_found: "原文中未找到", described: "图片描述" },
     passages: (count) => `阅读了 ${count} 个段落`,
     steps: "步骤",
     stepsNote: "★ 表示决策点，可以从那里分支。时间从运行开始算起。",
@@ -108,7 +98,6 @@ export const zh: typeof en = {
     link: "复制链接",
     download: "下载 JSON",
   },
-  events: eventsZh,
   diff: {
     title: "比较两条记录",
     first: "第一条",

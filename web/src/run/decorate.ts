@@ -1,0 +1,48 @@
+// Marks the citation numbers in an answer by their check, and shows the quotation under the pointer.
+import type { Attachment } from "svelte/attachments";
+
+import type { Citation } from "./types";
+
+type Words = { checks: Record<Citation["check"], string>; citation: (number: number, title: string, check: string) => string };
+
+/** For what is around `Markdown`: marks its buttons, now and when it draws anew; tells `show` of the one that is pointed at. */
+export function decorated(citations: Citation[], words: Words, show: (number: number | null, element: HTMLElement) => void): Attachment<HTMLElement> {
+  return (element) => {
+    const mark = () => {
+      for (const button of element.querySelectorAll<HTMLElement>("button[data-citation]:not([data-check])")) {
+        const citation = citations.find((one) => one.number === Number(button.dataset.citation));
+        if (citation) {
+          button.dataset.check = citation.check;
+          button.setAttribute("aria-label", words.citation(citation.number, citation.title, words.checks[citation.check]));
+        }
+      }
+    };
+    const buttonOf = (event: Event) => (event.target as HTMLElement).closest<HTMLElement>("button[data-citation]");
+    const enter = (event: Event) => {
+      const button = buttonOf(event);
+      if (button) {
+        show(Number(button.dataset.citation), button);
+      }
+    };
+    const leave = (event: Event) => {
+      const button = buttonOf(event);
+      if (button) {
+        show(null, button);
+      }
+    };
+    const escape = (event: KeyboardEvent) => event.key === "Escape" && leave(event);
+    const observer = new MutationObserver(mark);
+    observer.observe(element, { childList: true, subtree: true });
+    mark();
+    const heard = new AbortController();
+    const options = { signal: heard.signal };
+    for (const [name, listener] of [["pointerover", enter], ["focusin", enter], ["pointerout", leave], ["focusout", leave], ["click", leave]] as const) {
+      element.addEventListener(name, listener, options);
+    }
+    element.addEventListener("keydown", escape, options);
+    return () => {
+      heard.abort();
+      observer.disconnect();
+    };
+  };
+}

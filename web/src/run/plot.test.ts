@@ -1,0 +1,25 @@
+// Tests which plot the figures of an answer become.
+import { expect, test } from "vitest";
+
+import type { Schemas } from "../lib/api";
+import { isWorthDrawing, plotOf } from "./plot";
+
+const worked = (parts: object) => parts as Schemas["Worked"];
+const rows = (...keys: string[]) => ({ rows: keys.map((key, at) => ({ key: [key], value: at + 1, unit: null })) });
+
+test("a forecast continues its series as a line with intervals", () => {
+  const data = plotOf(worked({ figures: rows("2024-01", "2024-02"), forecast: { points: [{ period: "2024-03", value: 3, low: 2, high: 4 }] } }));
+  expect([data.kind, data.ticks, data.x]).toEqual(["line", ["2024-01", "2024-02", "2024-03"], [0, 1, 2]]);
+  expect(data.series).toEqual([{ label: "", values: [1, 2, 3], low: [null, null, 2], high: [null, null, 4], known: 2 }]);
+});
+
+test("shares are bars in percent", () => {
+  const data = plotOf(worked({ outlook: [{ kind: "wear", share: 0.25, low: 0.125, high: 0.5 }] }));
+  expect([data.kind, data.series, data.formatY?.(25)]).toEqual(["bars", [{ label: "", values: [25], low: [12.5], high: [50] }], "25%"]);
+});
+
+test("two figures or too many names are not drawn", () => {
+  expect(isWorthDrawing(plotOf(worked({ figures: rows("a", "b") })))).toBe(false);
+  expect(isWorthDrawing(plotOf(worked({ figures: rows("a", "b", "c") })))).toBe(true);
+  expect(isWorthDrawing(plotOf(worked({ figures: rows(...Array.from({ length: 41 }, (_, at) => `n${at}`)) })))).toBe(false);
+});

@@ -1,0 +1,36 @@
+// Turns the figures of an answer into a plot.
+import type { Schemas } from "../lib/api";
+import type { PlotData } from "../lib/components/plot";
+import { formatNumber } from "../lib/format";
+
+/** A plot whose figures have names. */
+export type NamedPlot = PlotData & { ticks: string[] };
+
+const MOST_BARS = 40;
+const PERIOD = /^\d{4}(-Q\d|-\d{2})?$/;
+
+/** The figures followed by the expected ones; the shares where kinds are expected. */
+export function plotOf({ figures, forecast, outlook }: Schemas["Worked"]): NamedPlot {
+  const shares = outlook ?? [];
+  if (0 < shares.length) {
+    const [values, low, high] = (["share", "low", "high"] as const).map((part) => shares.map((one) => 100 * one[part]));
+    return named("bars", shares.map((one) => one.kind), { label: "", values: values ?? [], low: low ?? [], high: high ?? [] }, "%");
+  }
+  const rows = figures?.rows ?? [];
+  const points = forecast?.points ?? [];
+  const none = rows.map(() => null);
+  const ticks = [...rows.map((row) => row.key.join(" · ")), ...points.map((point) => point.period)];
+  const isTime = 0 < ticks.length && ticks.every((tick) => PERIOD.test(tick));
+  const values = [...rows.map((row) => row.value), ...points.map((point) => point.value)];
+  const [low, high] = [[...none, ...points.map((point) => point.low)], [...none, ...points.map((point) => point.high)]];
+  return named(isTime ? "line" : "bars", ticks, { label: "", values, low, high, known: rows.length }, rows[0]?.unit ?? "");
+}
+
+/** One or two figures, or too many names, are not worth a plot. */
+export function isWorthDrawing({ kind, ticks }: NamedPlot): boolean {
+  return 2 < ticks.length && (kind === "line" || ticks.length <= MOST_BARS);
+}
+
+function named(kind: PlotData["kind"], ticks: string[], series: PlotData["series"][number], unit: string): NamedPlot {
+  return { kind, x: ticks.map((_, at) => at), ticks, series: [series], formatY: (value) => `${formatNumber(value, 2)}${unit === "%" ? "%" : ""}` };
+}

@@ -1,0 +1,123 @@
+// Words a step of a run: an icon, a line for the result, lines for the details.
+import { formatNumber, formatPercent } from "../lib/format";
+import type { IconName } from "../lib/components/icons";
+import { ask } from "../lib/words/ask";
+import { told } from "./told";
+import type { Kind, RunEvent } from "./types";
+
+export const ICON_OF: Record<Kind, IconName> = {
+  began: "ask", classified: "tag", planned: "runs", proposed: "help", retrieved: "search", selected: "check", stopped: "stop", unreadable: "warning",
+  gathered: "folder", looked: "eye", thought: "edit", asked: "ask", resolved: "quote", judged: "compare", node: "graph", merged: "graph", path: "right", consulted: "graph",
+  tagged: "tag", recalled: "thumbUp", structured: "runs", tabulated: "settings", foretold: "clock", organized: "filter", answered: "check", noted: "info",
+};
+
+/** What came of a step, in a line. */
+export function lineOf(event: RunEvent): string {
+  const words = ask().tree;
+  switch (event.event) {
+    case "began":
+      return `${event.method}: ${event.question}`;
+    case "classified":
+      return ask().worked.classes[event.class] ?? event.class;
+    case "planned":
+      return event.round === 1 ? event.steps.map(told).join(" → ") : told(event.because);
+    case "proposed":
+      return event.proposals.join(" · ") || words.nothingProposed;
+    case "retrieved":
+      return words.candidates(event.candidates.length);
+    case "gathered":
+      return words.passages(event.candidates.length);
+    case "selected":
+      return `${event.index + 1}. ${event.title}`;
+    case "stopped":
+      return words.stops[event.reason] ?? event.reason;
+    case "unreadable":
+      return `${event.role}: ${event.reason}`;
+    case "looked":
+      return event.answer ? words.wouldAnswer(event.answer) : words.facts(event.facts.length);
+    case "thought":
+      return event.text;
+    case "node":
+      return `${event.node + 1}. ${event.text}`;
+    case "asked":
+      return event.question;
+    case "resolved":
+    case "answered":
+      return event.answer;
+    case "judged":
+      return `${words.criteria[event.criterion] ?? event.criterion} ${event.holds ? words.yes : words.no}${event.score === null ? "" : ` (${formatNumber(event.score, 2)})`}`;
+    case "merged":
+      return words.merged(event.steps.length, event.into);
+    case "path":
+      return `${event.nodes.map((node) => node + 1).join(" → ")}: ${event.answer}`;
+    case "consulted":
+      return event.nodes.map((node) => node.title).join(" · ");
+    case "tagged":
+      return event.tags.map((tag) => tag.tag).join(" · ") || words.searches(event.query);
+    case "recalled":
+      return `${event.by}: ${told(event.because)}`;
+    case "structured":
+      return words.records(formatNumber(event.coverage.records), event.schema);
+    case "tabulated":
+      return words.things(formatNumber(event.matched));
+    case "foretold":
+      return words.models(event.forecast.tried.length);
+    case "organized":
+      return words.kept(event.kept, event.given);
+    case "noted":
+      return told(event.note);
+    default:
+      // A kind that this page does not know yet.
+      return "";
+  }
+}
+
+/** What else there is to say of it, as lines; the larger ones are drawn by `StepDetail.svelte`. */
+export function detailsOf(event: RunEvent): string[] {
+  const words = ask().tree;
+  switch (event.event) {
+    case "classified":
+      return [...event.reasons.map(told), words.by[event.by] ?? event.by];
+    case "planned":
+      return event.round === 1 ? [told(event.because)] : event.steps.map(told);
+    case "proposed":
+      return 1 < event.proposals.length ? event.proposals : [];
+    case "looked":
+      return [words.reading(event.look)];
+    case "resolved":
+    case "recalled":
+      return [event.question];
+    case "judged":
+      return [event.of, words.by[event.by] ?? event.by];
+    case "merged":
+      return event.steps;
+    case "node":
+      return event.after.length === 0 ? [] : [words.after(event.after.map((node) => node + 1).join(", "))];
+    case "consulted":
+      return event.nodes.map((node) => `${formatNumber(node.score, 3)}  ${node.title}`);
+    case "tagged":
+      return [
+        ...event.tags.map((tag) => `${tag.tag}${tag.class ? ` (${tag.class})` : ""} → ${tag.to.join("; ") || "?"}`),
+        words.searches(event.query),
+        ...(event.keywords.length === 0 ? [] : [words.keywords(event.keywords.join("; "))]),
+      ];
+    case "structured":
+      return [words.documents(formatNumber(event.coverage.with_records), formatNumber(event.coverage.documents)), words.things(formatNumber(event.coverage.things))];
+    case "tabulated":
+      return event.rows;
+    case "foretold":
+      return event.forecast.tried.map((tried) => {
+        const mase = tried.mase === null ? "" : ` (${formatPercent(tried.mase)})`;
+        return `${ask().worked.models[tried.model] ?? tried.model}: ${ask().worked.error} ${formatNumber(tried.mae, 2)}${mase}`;
+      });
+    case "organized":
+      return event.left_out.map(([why, count]) => words.leftOut(count, told(why)));
+    default:
+      return [];
+  }
+}
+
+/** The model's own words with a step; empty without. */
+export function thinkingOf(event: RunEvent): string {
+  return "thinking" in event ? event.thinking : "";
+}

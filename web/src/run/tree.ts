@@ -1,0 +1,121 @@
+// Nests the events of a run: rounds, sub-questions and plans hold what happened in them.
+import type { Candidate, RunEvent } from "./types";
+
+/** An event, or a round of several; what happened in it stands below. */
+export type Step = {
+  key: string;
+  /** None for a round, which is no event. */
+  event: RunEvent | null;
+  /** The number of a round, or of the round of a step that is shown alone. */
+  round: number | null;
+  /** How long it took since the event before, in milliseconds. */
+  took: number;
+  /** What a choice was taken from, or which of its candidates was taken (by its place). */
+  from: Candidate[];
+  chosen: number | null;
+  children: Step[];
+};
+
+type Open = { step: Step; kind: "plan" | "asked" | "round"; depth: number };
+
+/** The first event says what is asked and is no step. */
+export function treeOf(events: RunEvent[]): Step[] {
+  const top: Step[] = [];
+  let open: Open[] = [];
+  let found: Step | null = null;
+  let before: RunEvent | null = null;
+  const closeTo = (kind: Open["kind"], depth = -1) => {
+    const at = open.findIndex((one) => one.kind === kind && depth <= one.depth);
+    open = at === -1 ? open : open.slice(0, at);
+  };
+  const put = (step: Step) => (open.at(-1)?.step.children ?? top).push(step);
+  const enter = (step: Step, kind: Open["kind"], depth: number) => {
+    put(step);
+    open.push({ step, kind, depth });
+  };
+  for (const event of events) {
+    const step = stepOf(event, before);
+    before = event;
+    const hop = "hop" in event ? event.hop : null;
+    if (event.event === "began") {
+      continue;
+    }
+    if (hop === null && !["unreadable", "noted", "judged", "tagged", "looked"].includes(event.event)) {
+      closeTo("round");
+    }
+    switch (event.event) {
+      case "planned":
+      case "answered":
+        open = [];
+        event.event === "planned" ? enter(step, "plan", 0) : put(step);
+        break;
+      case "asked":
+        closeTo("asked", event.depth);
+        enter(step, "asked", event.depth);
+        break;
+      case "resolved":
+        closeTo("asked", event.depth + 1);
+        put(step);
+        closeTo("asked", event.depth);
+        break;
+      case "proposed":
+      case "retrieved":
+      case "selected":
+      case "stopped":
+        if (!open.some((one) => one.kind === "round" && one.depth === hop)) {
+          closeTo("round");
+          enter({ ...emptyStep(`round-${event.seq}`), round: hop }, "round", hop ?? 0);
+        }
+        put(step);
+        if (event.event === "stopped") {
+          closeTo("round");
+        }
+        break;
+      default:
+        put(step);
+    }
+    if (event.event === "retrieved" || event.event === "gathered") {
+      found = step;
+      step.from = event.candidates;
+    } else if (event.event === "proposed") {
+      found = null;
+    } else if (found && (event.event === "selected" || event.event === "stopped")) {
+      step.from = found.from;
+      found.chosen = event.event === "selected" ? event.index : found.chosen;
+    }
+  }
+  return unwrapped(top);
+}
+
+/** An event by itself, which nothing encloses. */
+export function leafOf(event: RunEvent): Step {
+  return { ...stepOf(event, null), from: "candidates" in event ? event.candidates : [], round: "hop" in event ? event.hop : null };
+}
+
+/** How many calls of models a step took with all below it. */
+export function callsOf(step: Step): number {
+  return step.children.reduce((sum, child) => sum + callsOf(child), step.event?.calls?.length ?? 0);
+}
+
+/** How many events there are below. */
+export function sizeOf(steps: Step[]): number {
+  return steps.reduce((sum, step) => sum + (step.event ? 1 : 0) + sizeOf(step.children), 0);
+}
+
+function stepOf(event: RunEvent, before: RunEvent | null): Step {
+  // What ran side by side is told one after the other: there the clock goes back.
+  return { ...emptyStep(`event-${event.seq}`), event, took: before ? Math.max(0, event.time - before.time) : 0 };
+}
+
+function emptyStep(key: string): Step {
+  return { key, event: null, round: null, took: 0, from: [], chosen: null, children: [] };
+}
+
+/** A round of one step alone is that step. */
+function unwrapped(steps: Step[]): Step[] {
+  return steps.map((step) => {
+    step.children = unwrapped(step.children);
+    const [only] = step.children;
+    return step.event === null && step.children.length === 1 && only && only.event?.event !== "proposed" ? only : step;
+  });
+}

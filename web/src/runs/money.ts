@@ -1,0 +1,12 @@
+// Words an amount that was paid, where prices of some parts may be unknown.
+import { formatMoney } from "../lib/format";
+import { runs } from "../lib/words/runs";
+import type { Money } from "./sums";
+
+export function toldMoney(money: Money | null): string {
+  if (money === null) {
+    return "–";
+  }
+  const told = formatMoney(money.dollars);
+  return money.isAll ? told : runs().figures.atLeast(told);
+}
