@@ -99,8 +99,7 @@ mod tests {
     use crate::knowledge::Filter;
     use crate::settings::{Environment, Flags, Settings};
 
-    /// What a server answers with can be handed to another thread. Nothing is polled here. (Not so what indexes:
-    /// the compiler cannot tell of `ingest` that it is `Send`.)
+    /// A server can hand every request to another thread. Nothing is polled here.
     #[test]
     fn requests_can_be_spawned() {
         fn spawnable(_: impl Future + Send) {}
@@ -125,5 +124,21 @@ mod tests {
         spawnable(doctor(session));
         spawnable(forecast(session, ""));
         spawnable(delete_preview(session, &[]));
+        let (paths, with, without, chunking) = (Vec::new(), Vec::new(), Vec::new(), None);
+        spawnable(estimate(session, &EstimateRequest { paths, with, without, chunking }));
+        spawnable(index(
+            session,
+            &IndexRequest {
+                paths: Vec::new(),
+                prune: false,
+                retry_refused: false,
+                with: Vec::new(),
+                without: Vec::new(),
+                chunking: None,
+                progress: &|_| {},
+            },
+        ));
+        let file = std::path::PathBuf::new();
+        spawnable(learn_tag_pairs(session, &LearnRequest { file, progress: &|_| {} }));
     }
 }

@@ -1,11 +1,13 @@
 //! How are many model calls made at a time? Each result is stored as soon as it is there, in small
 //! batches; once the run has to end, no call begins, and those under way are waited for: they are paid.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use futures::FutureExt;
 use futures::channel::mpsc;
-use futures::future::{self, ready};
-use futures::stream::StreamExt;
+use futures::future::{self, BoxFuture, ready};
+use futures::stream::{ReadyChunks, StreamExt};
 use pikerag_knowledge::{
     KnowledgeWriter, ModelError, NodeId, Refusal, RefusalCause, Stage, StoreError, error_chain,
 };
@@ -47,55 +49,95 @@ pub(crate) enum Place {
     Needed,
 }
 
-/// Asks for each item and hands what came of it to `keep`; `None` stands for what the model did not give: it
-/// refused, or its replies stayed unreadable. Calls that fail are booked here: `name` says whose they were.
-pub(crate) async fn run_calls<T, R, A>(
-    batch: CallBatch<'_>,
-    pieces: Pieces<'_, T>,
-    ask: impl Fn(T) -> A,
-    name: impl Fn(&T) -> Named,
-    report: &mut Report,
-    mut keep: impl AsyncFnMut(Vec<(T, Option<R>)>, &mut Report) -> Result<(), StoreError>,
-) -> Result<(), StoreError>
-where
-    A: Future<Output = (T, Result<R, AskError>)>,
-{
-    let ending = &AtomicBool::new(false);
-    let ask = &ask;
-    // What was noted and not stored, because a kill came between, is asked for again.
-    let any_noted = !batch.base.refusals().await?.is_empty();
-    let calls = pieces.map(|item| async move {
-        match item {
-            Ok(_) if ending.load(Ordering::Relaxed) => None,
-            Ok(item) => {
-                let (item, result) = ask(item).await;
-                // At once: what waits to be stored may be followed by calls that nobody could record.
-                if result.as_ref().is_err_and(ends_the_run) {
-                    ending.store(true, Ordering::Relaxed);
+/// The calls of a batch, which go on while results are stored. A call that fails to hand on its result finds that storing
+/// has ended, and storing then says why.
+pub(crate) type Calling<'a> = BoxFuture<'a, ()>;
+
+/// What came of the calls of a batch, as it comes.
+pub(crate) struct Results<'a, T, R> {
+    batch: CallBatch<'a>,
+    ready: ReadyChunks<mpsc::Receiver<Result<Made<T, R>, StoreError>>>,
+    name: Box<dyn Fn(&T) -> Named + Send + Sync + 'a>,
+    ending: Arc<AtomicBool>,
+    /// What was noted and not stored, because a kill came between, is asked for again.
+    any_noted: bool,
+    done: usize,
+}
+
+/// An item, and the reply to the call about it.
+type Made<T, R> = (T, Result<R, AskError>);
+
+impl<'a> CallBatch<'a> {
+    /// Asks for each item, in no order: one slow call holds up none. `name` says whose a call is that fails. Drive both
+    /// parts together by [`finish`].
+    ///
+    /// # Errors
+    /// The base cannot be read.
+    pub(crate) async fn begin<T, R, A>(
+        self,
+        pieces: Pieces<'a, T>,
+        ask: impl Fn(T) -> A + Send + Sync + 'a,
+        name: impl Fn(&T) -> Named + Send + Sync + 'a,
+    ) -> Result<(Calling<'a>, Results<'a, T, R>), StoreError>
+    where
+        T: Send + 'a,
+        R: Send + 'a,
+        A: Future<Output = Made<T, R>> + Send + 'a,
+    {
+        let any_noted = !self.base.refusals().await?.is_empty();
+        let ending = Arc::new(AtomicBool::new(false));
+        let (ask, ends) = (Arc::new(ask), Arc::clone(&ending));
+        let calls = pieces.map(move |item| {
+            let (ask, ends) = (Arc::clone(&ask), Arc::clone(&ends));
+            async move {
+                match item {
+                    Ok(_) if ends.load(Ordering::Relaxed) => None,
+                    Ok(item) => {
+                        let (item, result) = ask(item).await;
+                        // At once: what waits to be stored may be followed by calls that nobody could record.
+                        if result.as_ref().is_err_and(ends_the_run) {
+                            ends.store(true, Ordering::Relaxed);
+                        }
+                        Some(Ok((item, result)))
+                    }
+                    Err(error) => Some(Err(error)),
                 }
-                Some(Ok((item, result)))
             }
-            Err(error) => Some(Err(error)),
+        });
+        let in_flight = self.at_once.max(1);
+        let (sender, results) = mpsc::channel(in_flight);
+        let made = calls.buffer_unordered(in_flight).filter_map(ready).map(Ok);
+        let calling = made.forward(sender).map(drop).boxed();
+        let ready = results.ready_chunks(STORED);
+        let name = Box::new(name);
+        Ok((calling, Results { batch: self, ready, name, ending, any_noted, done: 0 }))
+    }
+}
+
+impl<T, R> Results<'_, T, R> {
+    /// The next results to store; `None` in place of a reply that the model did not give: it refused, or its replies stayed
+    /// unreadable. Calls that failed are booked in the report. `None` after the last.
+    ///
+    /// # Errors
+    /// The base cannot be read or written.
+    pub(crate) async fn next(
+        &mut self,
+        report: &mut Report,
+    ) -> Result<Option<Vec<(T, Option<R>)>>, StoreError> {
+        if 0 < self.done {
+            self.tell();
         }
-    });
-    let in_flight = batch.at_once.max(1);
-    // Unordered: one slow call holds up none. Through a channel: calls go on while results are stored.
-    let (made, results) = mpsc::channel(in_flight);
-    let calling =
-        calls.buffer_unordered(in_flight).filter_map(|result| ready(result.map(Ok))).forward(made);
-    let storing = async {
-        let mut done = 0;
-        let mut ready_batches = results.ready_chunks(STORED);
-        while let Some(ready) = ready_batches.next().await {
+        loop {
+            let Some(ready) = self.ready.next().await else { return Ok(None) };
             let mut came = Vec::with_capacity(ready.len());
             let (mut refused, mut answered) = (Vec::new(), Vec::new());
             for result in ready {
-                let (item, result): (T, Result<R, AskError>) = result?;
-                done += 1;
-                let named = name(&item);
+                let (item, result) = result?;
+                self.done += 1;
+                let named = (self.name)(&item);
                 match result {
                     Ok(reply) => {
-                        answered.extend(named.places().filter(|_| any_noted));
+                        answered.extend(named.places().filter(|_| self.any_noted));
                         came.push((item, Some(reply)));
                     }
                     Err(error) => match refusals(&named, &error, report) {
@@ -107,19 +149,32 @@ where
                     },
                 }
             }
-            ending.fetch_or(report.stopped.is_some(), Ordering::Relaxed);
+            self.ending.fetch_or(report.stopped.is_some(), Ordering::Relaxed);
             if !refused.is_empty() || !answered.is_empty() {
                 // Before what stands in for it: a refusal is never taken for a reply.
-                batch.base.put_refusals(refused, answered).await?;
+                self.batch.base.put_refusals(refused, answered).await?;
             }
             if !came.is_empty() {
-                keep(came, report).await?;
+                return Ok(Some(came));
             }
-            (batch.watch)(Progress::Stage { name: batch.name, done, total: batch.total });
+            self.tell();
         }
-        Ok(())
-    };
-    // Sending fails only where storing has ended, and then that says why.
+    }
+
+    fn tell(&self) {
+        let CallBatch { name, total, watch, .. } = self.batch;
+        watch(Progress::Stage { name, done: self.done, total });
+    }
+}
+
+/// Makes the calls of a batch while `storing` takes their results, to the end of both.
+///
+/// # Errors
+/// Those of `storing`.
+pub(crate) async fn finish(
+    calling: Calling<'_>,
+    storing: impl Future<Output = Result<(), StoreError>>,
+) -> Result<(), StoreError> {
     future::join(calling, storing).await.1
 }
 

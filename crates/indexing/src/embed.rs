@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use futures::channel::mpsc;
-use futures::future::{self, BoxFuture};
+use futures::future::{self, BoxFuture, FutureExt};
 use futures::lock::Mutex;
-use futures::stream::{self, StreamExt};
+use futures::stream::{self, BoxStream, StreamExt};
 use pikerag_knowledge::{
     AtomKind, Embedder, KnowledgeWriter, ModelError, NodeId, NodeVector, Refusal, RefusalCause,
     Stage, StoreError, TextToEmbed, Vector, VectorSet, error_chain,
@@ -108,20 +108,21 @@ pub(crate) async fn embed_set(
     let (tools, params) = (job.tools, job.plan.params);
     let Embedding { embedder, stage, refused, .. } = embedding;
     let (batch, in_flight) = (params.embed_batch.max(1), params.embeds_in_flight.max(1));
-    let batches = stream::try_unfold(None, move |after| async move {
-        let texts = tools.base.without_vector(set, embedder.name(), after, batch).await?;
-        let last = texts.last().map(|text| text.node);
-        Ok::<_, StoreError>(last.map(|last| (texts, Some(last))))
-    });
-    let calls = batches.map(|batch| async {
-        let wanted = |text: &TextToEmbed| !refused.contains(&text.node);
-        let batch =
-            batch?.into_iter().filter(wanted).map(|TextToEmbed { node, text }| (node, text));
-        let (nodes, texts): (Vec<NodeId>, Vec<String>) = batch.unzip();
-        let made = embedding.of_batch(tools.base.as_ref(), set, &nodes, &texts).await?;
-        Ok::<_, StoreError>(
-            made.map(|(vectors, of_sentences)| (with_texts(nodes, texts, vectors), of_sentences)),
-        )
+    let batches = missing(tools.base.as_ref(), set, embedder.name(), batch);
+    let calls = batches.map(|batch| {
+        async {
+            let wanted = |text: &TextToEmbed| !refused.contains(&text.node);
+            let batch =
+                batch?.into_iter().filter(wanted).map(|TextToEmbed { node, text }| (node, text));
+            let (nodes, texts): (Vec<NodeId>, Vec<String>) = batch.unzip();
+            let made = embedding.of_batch(tools.base.as_ref(), set, &nodes, &texts).await?;
+            Ok::<_, StoreError>(
+                made.map(|(vectors, of_sentences)| {
+                    (with_texts(nodes, texts, vectors), of_sentences)
+                }),
+            )
+        }
+        .boxed()
     });
     let (made, results) = mpsc::channel(in_flight);
     let calling = calls.buffered(in_flight).map(Ok).forward(made);
@@ -159,6 +160,21 @@ pub(crate) async fn embed_set(
     };
     // Sending fails only where storing has ended, and then that says why.
     future::join(calling, storing).await.1
+}
+
+/// The texts of a set without a vector, batch by batch.
+fn missing<'a>(
+    base: &'a dyn KnowledgeWriter,
+    set: VectorSet,
+    embedder: &'a str,
+    batch: usize,
+) -> BoxStream<'a, Result<Vec<TextToEmbed>, StoreError>> {
+    stream::try_unfold(None, move |after: Option<NodeId>| async move {
+        let texts = base.without_vector(set, embedder, after, batch).await?;
+        let last = texts.last().map(|text| text.node);
+        Ok(last.map(|last| (texts, Some(last))))
+    })
+    .boxed()
 }
 
 /// An embedder, what it has refused before, and whether it takes any text at all: one that takes none is set up

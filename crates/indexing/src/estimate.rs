@@ -53,15 +53,19 @@ pub(crate) async fn forecast(
     let stages = running(plan);
     let mut bill = pending(base, plan, &stages).await?;
     let classes = sought_classes(base, &plan.params.tags).await?;
-    let parsing = stream::iter(files)
-        .map(|path| async move { (path, parsed(base, reader, path, plan).await) })
+    // By owned paths: so the compiler can tell that the future is `Send`.
+    let parsing = stream::iter(files.to_vec())
+        .map(|path| async move {
+            let parsed = parsed(base, reader, &path, plan).await;
+            (path, parsed)
+        })
         .buffered(plan.params.parsers.max(1));
     let mut parsing = std::pin::pin!(parsing);
     while let Some((path, parsed)) = parsing.next().await {
         let parsed = match parsed? {
             Some(Ok(parsed)) => parsed,
             Some(Err(error)) => {
-                bill.estimate.unreadable.push((path.clone(), error));
+                bill.estimate.unreadable.push((path, error));
                 continue;
             }
             None => {
@@ -71,7 +75,7 @@ pub(crate) async fn forecast(
         };
         bill.estimate.files += 1;
         for document in parsed.documents {
-            let graph = graph_of(&mut bill, path, document, plan).await;
+            let graph = graph_of(&mut bill, &path, document, plan).await;
             count(&mut bill, base, &stages, &graph, &classes).await?;
         }
     }

@@ -1,13 +1,14 @@
-//! What waits for a stage? Chunks without its mark, by identifier, looked up page by page.
+//! Lists what is pending for a stage: chunks without its mark, by identifier, looked up page by page.
 
-use futures::stream::{self, LocalBoxStream, StreamExt, TryStreamExt};
+use futures::future::{BoxFuture, FutureExt};
+use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, KnowledgeWriter, Stage, StoreError};
 
 /// Chunks looked up at a time.
 pub(crate) const PAGE: usize = 512;
 
 /// Pieces in order, looked up as they are needed.
-pub(crate) type Pieces<'a, T> = LocalBoxStream<'a, Result<T, StoreError>>;
+pub(crate) type Pieces<'a, T> = BoxStream<'a, Result<T, StoreError>>;
 
 /// What waits for a stage.
 pub(crate) struct Waiting<'a, T> {
@@ -22,25 +23,25 @@ impl<'a> Waiting<'a, Chunk> {
     /// Chunks by identifier, read from the base page by page.
     pub(crate) fn chunks(base: &'a dyn KnowledgeWriter, ids: &[ChunkId]) -> Self {
         let total = ids.len();
-        let pieces = paged(ids, PAGE, async move |page: Vec<ChunkId>| base.chunks(&page).await);
+        let pieces = paged(ids, PAGE, move |page: Vec<ChunkId>| {
+            async move { base.chunks(&page).await }.boxed()
+        });
         Self { total, pieces, passed: Vec::new() }
     }
 }
 
 /// What `read` makes of these, in order, so many at a time.
-pub(crate) fn paged<'a, K: Clone + 'a, T: 'a>(
+pub(crate) fn paged<'a, K: Clone + Send + 'a, T: Send + 'a>(
     keys: &[K],
     size: usize,
-    read: impl AsyncFn(Vec<K>) -> Result<Vec<T>, StoreError> + 'a,
+    read: impl Fn(Vec<K>) -> BoxFuture<'a, Result<Vec<T>, StoreError>> + Send + 'a,
 ) -> Pieces<'a, T> {
     let pages: Vec<Vec<K>> = keys.chunks(size.max(1)).map(<[K]>::to_vec).collect();
-    stream::try_unfold((read, pages.into_iter()), async |(read, mut pages)| {
-        let Some(page) = pages.next() else { return Ok(None) };
-        let found = read(page).await?;
-        Ok(Some((stream::iter(found.into_iter().map(Ok)), (read, pages))))
-    })
-    .try_flatten()
-    .boxed_local()
+    stream::iter(pages)
+        .then(read)
+        .map_ok(|found| stream::iter(found.into_iter().map(Ok)))
+        .try_flatten()
+        .boxed()
 }
 
 /// All chunks that wait for a mark, by identifier.

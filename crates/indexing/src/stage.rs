@@ -12,7 +12,7 @@ use pikerag_knowledge::{
 use pikerag_prompt::{AskError, Prompt, Prose, ask_about};
 
 use super::bill::Bill;
-use super::call_batch::{CallBatch, Named, Place, run_calls};
+use super::call_batch::{CallBatch, Named, Place, finish};
 use super::fresh::Offer;
 use super::outcome::{Progress, Report};
 use super::pending::{PAGE, Waiting};
@@ -72,6 +72,18 @@ impl<'a> Job<'a> {
         CallBatch { name: row.name, total, at_once, watch: self.watch, base: self.base() }
     }
 
+    /// Pages of chunks that nobody is asked about, each with what tells that it is done.
+    pub(crate) fn pages<'c>(
+        &'c self,
+        row: &'c Row,
+        pending: &'c [ChunkId],
+    ) -> impl Iterator<Item = (&'c [ChunkId], impl FnOnce() + Send + 'c)> + Send + 'c {
+        pending.chunks(PAGE).enumerate().map(move |(nth, page)| {
+            let done = nth * PAGE + page.len();
+            (page, move || self.tell(row, done, pending.len()))
+        })
+    }
+
     pub(crate) fn tell(&self, row: &Row, done: usize, total: usize) {
         (self.watch)(Progress::Stage { name: row.name, done, total });
     }
@@ -82,8 +94,8 @@ pub(crate) type Ran = Result<ControlFlow<()>, StoreError>;
 pub(crate) type Done = Result<(), StoreError>;
 
 /// A stage of indexing.
-#[async_trait(?Send)]
-pub(crate) trait Stage {
+#[async_trait]
+pub(crate) trait Stage: Send + Sync {
     /// Does what waits for it in the base.
     ///
     /// # Errors
@@ -134,7 +146,7 @@ impl New<'_> {
 }
 
 /// What one call is about.
-pub(crate) trait Piece {
+pub(crate) trait Piece: Send + Sync {
     /// Whose call it was, where one failed.
     fn label(&self) -> String;
 
@@ -159,10 +171,10 @@ pub(crate) type Found<'a, T> = Result<Waiting<'a, T>, StoreError>;
 pub(crate) type Came<S> = Vec<(<S as ByPiece>::Piece, Option<<S as ByPiece>::Reply>)>;
 
 /// A stage that asks a model about piece after piece: the loop over them is the same for all.
-#[async_trait(?Send)]
-pub(crate) trait ByPiece {
+#[async_trait]
+pub(crate) trait ByPiece: Send + Sync {
     type Piece: Piece;
-    type Reply;
+    type Reply: Send;
 
     /// What waits for it in the base.
     async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, Self::Piece>;
@@ -191,7 +203,7 @@ pub(crate) trait ByPiece {
     fn forecast(&self, piece: &Self::Piece, bill: &mut Bill);
 }
 
-#[async_trait(?Send)]
+#[async_trait]
 impl<S: ByPiece> Stage for S {
     async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
         let Some(model) = job.model(row) else { return Ok(ControlFlow::Continue(())) };
@@ -203,12 +215,18 @@ impl<S: ByPiece> Stage for S {
             let reply = self.ask(model, &piece).await;
             (piece, reply)
         };
-        let store = async |came: Came<S>, report: &mut Report| self.store(job, came, report).await;
         let name = |piece: &S::Piece| Named {
             label: piece.label(),
             place: Place::Marked(self.marks(piece)),
         };
-        run_calls(job.calls(row, total), pieces, ask, name, report, store).await?;
+        let (calling, mut results) = job.calls(row, total).begin(pieces, ask, name).await?;
+        let storing = async {
+            while let Some(came) = results.next(report).await? {
+                self.store(job, came, report).await?;
+            }
+            Ok(())
+        };
+        finish(calling, storing).await?;
         Ok(ControlFlow::Continue(()))
     }
 
@@ -230,22 +248,6 @@ impl<S: ByPiece> Stage for S {
         }
         piece.is_some()
     }
-}
-
-/// Works through chunks page by page, where nobody is asked; `store` gets each page in order.
-pub(crate) async fn by_page(
-    row: &Row,
-    job: &Job<'_>,
-    pending: &[ChunkId],
-    mut store: impl AsyncFnMut(Vec<Chunk>) -> Result<(), StoreError>,
-) -> Ran {
-    let mut done = 0;
-    for page in pending.chunks(PAGE) {
-        store(job.base().chunks(page).await?).await?;
-        done += page.len();
-        job.tell(row, done, pending.len());
-    }
-    Ok(ControlFlow::Continue(()))
 }
 
 /// What a model says to a prompt in its own words, beside pictures (`data:` URLs) where there are any.

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
 use pikerag_engine::knowledge::error_chain;
@@ -12,6 +11,7 @@ use pikerag_engine::parts::{Estimate, Outcome};
 use pikerag_engine::{IndexRequest, IndexResponse, Progress, Session};
 use serde::Serialize;
 use tokio::runtime::Handle;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, info_span, warn};
@@ -141,7 +141,7 @@ pub(crate) struct Jobs {
     runtime: Handle,
     next: AtomicU64,
     all: Mutex<VecDeque<watch::Receiver<Job>>>,
-    queues: Mutex<HashMap<String, Sender<Queued>>>,
+    queues: Mutex<HashMap<String, UnboundedSender<Queued>>>,
 }
 
 impl Jobs {
@@ -190,15 +190,13 @@ impl Jobs {
         let queue = match by_base.get(base) {
             Some(queue) => queue.clone(),
             None => {
-                let (sender, receiver) = channel();
-                let thread = std::thread::Builder::new().name(format!("index {base}"));
-                let runtime = self.runtime.clone();
-                thread.spawn(move || work_off(&runtime, &receiver)).map_err(|_| no_thread())?;
+                let (sender, receiver) = unbounded_channel();
+                self.runtime.spawn(run_queue(receiver));
                 by_base.insert(base.to_owned(), sender.clone());
                 sender
             }
         };
-        queue.send(queued).map(|()| job).map_err(|_| no_thread())
+        queue.send(queued).map(|()| job).map_err(|_| no_queue())
     }
 
     /// The latest jobs of a base, the latest first.
@@ -231,13 +229,13 @@ impl Jobs {
     }
 }
 
-fn no_thread() -> Problem {
-    Problem::new(503, "no-thread", Fault::Server).saying("there is no thread to index on")
+fn no_queue() -> Problem {
+    Problem::new(503, "no-thread", Fault::Server).saying("the server takes no more work")
 }
 
-/// Works a base's jobs off, one after the other. (What indexing does cannot be handed from thread to thread.)
-fn work_off(runtime: &Handle, queue: &Receiver<Queued>) {
-    while let Ok(queued) = queue.recv() {
+/// Runs the jobs of a base, one after the other.
+async fn run_queue(mut queue: UnboundedReceiver<Queued>) {
+    while let Some(queued) = queue.recv().await {
         if queued.stopping.is_cancelled() {
             // It is done when the server comes up again.
             continue;
@@ -246,7 +244,7 @@ fn work_off(runtime: &Handle, queue: &Receiver<Queued>) {
         let name = format!("index {}", queued.job.borrow().base);
         let span =
             info_span!(target: TRACED, "job", otel.name = name, pikerag.job.id = id.cast_signed());
-        runtime.block_on(index(&queued).instrument(span));
+        index(&queued).instrument(span).await;
         let job = queued.job.borrow().clone();
         (queued.ended)(&job);
     }

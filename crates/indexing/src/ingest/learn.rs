@@ -14,7 +14,7 @@ use pikerag_knowledge::{
 use pikerag_prompt::AskError;
 use serde::{Deserialize, Serialize};
 
-use crate::call_batch::{CallBatch, Named, Place, run_calls};
+use crate::call_batch::{CallBatch, Named, Place, finish};
 use crate::outcome::Report;
 use crate::tools::{Tools, Watch};
 
@@ -82,23 +82,26 @@ pub async fn learn(
         (sample, result)
     };
     let name = |sample: &Sample| Named { label: sample.question.clone(), place: Place::Needed };
-    let samples = stream::iter(samples.into_iter().map(Ok)).boxed_local();
-    let counts = &mut learned;
-    run_calls(batch, samples, ask, name, &mut report, async |came, _| {
-        let mut pairs = Vec::new();
-        for (_, found) in came {
-            counts.samples += 1;
-            match found {
-                Some(Ok(Some(found))) => pairs.extend(found),
-                Some(Ok(None)) => counts.unanswered += 1,
-                Some(Err(error)) => return Err(error),
-                None => counts.unreadable += 1,
+    let samples = stream::iter(samples.into_iter().map(Ok)).boxed();
+    let (calling, mut results) = batch.begin(samples, ask, name).await?;
+    let storing = async {
+        while let Some(came) = results.next(&mut report).await? {
+            let mut pairs = Vec::new();
+            for (_, found) in came {
+                learned.samples += 1;
+                match found {
+                    Some(Ok(Some(found))) => pairs.extend(found),
+                    Some(Ok(None)) => learned.unanswered += 1,
+                    Some(Err(error)) => return Err(error),
+                    None => learned.unreadable += 1,
+                }
             }
+            learned.pairs += pairs.len();
+            base.put_tag_pairs(pairs).await?;
         }
-        counts.pairs += pairs.len();
-        base.put_tag_pairs(pairs).await
-    })
-    .await?;
+        Ok(())
+    };
+    finish(calling, storing).await?;
     learned.failures = report.failures;
     learned.failed = report.failed;
     learned.stopped = report.stopped;

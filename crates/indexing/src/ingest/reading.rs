@@ -48,8 +48,9 @@ pub(super) async fn read_all(
     let (done, total) = (AtomicUsize::new(0), files.len());
     watch(Progress::Reading { done: 0, total });
     let (ending, parsers, done) = (&ending, &parsers, &done);
-    let reading = stream::iter(files).map(|path| async move {
-        let result = store_file(tools, path, plan, cutter, ending, parsers).await;
+    // By owned paths: so the compiler can tell that the future is `Send`.
+    let reading = stream::iter(files.to_vec()).map(|path| async move {
+        let result = store_file(tools, &path, plan, cutter, ending, parsers).await;
         watch(Progress::Reading { done: 1 + done.fetch_add(1, Ordering::Relaxed), total });
         if let Ok(Read { stopped_by: Some(error), .. }) = &result {
             ending.fetch_or(ends_the_run(error), Ordering::Relaxed);
@@ -63,10 +64,10 @@ pub(super) async fn read_all(
         report.problems.extend(read.problems.into_iter().map(|problem| (path.clone(), problem)));
         report.undecided += read.undecided;
         if let Some(error) = &read.stopped_by {
-            blame(path, error, report);
+            blame(&path, error, report);
         }
         ending.fetch_or(report.stopped.is_some(), Ordering::Relaxed);
-        report.files.push((path.clone(), read.outcome));
+        report.files.push((path, read.outcome));
     }
     Ok(())
 }

@@ -1,6 +1,8 @@
 //! What can a chunk be found by, besides its own words? Atomic questions and statements that a model
 //! writes, or its sentences (KAR³ §3.3, Table 13).
 
+use std::ops::ControlFlow;
+
 use async_trait::async_trait;
 use pikerag_extract::{
     Atomized, atomize_prompt, question_atoms, sentence_atoms, statement_atoms, statements_prompt,
@@ -16,7 +18,7 @@ use crate::bill::Bill;
 use crate::fresh::Fresh;
 use crate::outcome::Report;
 use crate::pending::{Waiting, all_pending};
-use crate::stage::{ByPiece, Came, Done, Found, Job, New, Ran, Row, Stage, by_page};
+use crate::stage::{ByPiece, Came, Done, Found, Job, New, Ran, Row, Stage};
 
 /// Questions that a model writes per sentence, and tokens per question with its quotes and comma.
 /// From the paper's costs: KAR³ Tables 10–12 count about as many reply tokens as content tokens.
@@ -42,7 +44,7 @@ impl Written {
     }
 }
 
-#[async_trait(?Send)]
+#[async_trait]
 impl ByPiece for Written {
     type Piece = Chunk;
     type Reply = Atomized;
@@ -102,16 +104,18 @@ impl ByPiece for Written {
 /// Each sentence as it stands.
 pub(crate) struct Sentences;
 
-#[async_trait(?Send)]
+#[async_trait]
 impl Stage for Sentences {
     async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
         let kind = AtomKind::Sentence;
         let pending = all_pending(job.base(), &Mark::atomize(kind)).await?;
-        by_page(row, job, &pending, async |chunks: Vec<Chunk>| {
+        for (page, done) in job.pages(row, &pending) {
+            let chunks = job.base().chunks(page).await?;
             let atoms = |chunk: &Chunk| InChunk { chunk: chunk.id, found: sentence_atoms(chunk) };
-            store(job, kind, chunks.iter().map(atoms).collect(), report).await
-        })
-        .await
+            store(job, kind, chunks.iter().map(atoms).collect(), report).await?;
+            done();
+        }
+        Ok(ControlFlow::Continue(()))
     }
 }
 

@@ -20,7 +20,7 @@ const SEED: u64 = 0xDEAD_BEEF;
 /// Communities of all entities that are related.
 pub(crate) struct Communities;
 
-#[async_trait(?Send)]
+#[async_trait]
 impl Stage for Communities {
     async fn run(&self, _row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
         // Communities of half a graph would be paid for twice.

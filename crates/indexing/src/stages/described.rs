@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use futures::FutureExt;
 use pikerag_knowledge::{
     ChatModel, ChunkId, ChunkKind, Image, InChunk, KnowledgeWriter, NodeId, Role, Stage as Mark,
     StoreError,
@@ -29,7 +30,7 @@ const IMAGE: u64 = 1000;
 /// Summaries of tables, in one sentence or two, which are searched beside their cells.
 pub(crate) struct Tables;
 
-#[async_trait(?Send)]
+#[async_trait]
 impl ByPiece for Tables {
     type Piece = Shown;
     type Reply = String;
@@ -38,7 +39,9 @@ impl ByPiece for Tables {
         let kind = ChunkKind::Table;
         let ids = all_pending_of(base, &Mark::describe(kind), kind).await?;
         let total = ids.len();
-        let pieces = paged(&ids, PAGE, async move |page: Vec<ChunkId>| shown(base, &page).await);
+        let pieces = paged(&ids, PAGE, move |page: Vec<ChunkId>| {
+            async move { shown(base, &page).await }.boxed()
+        });
         Ok(Waiting { total, pieces, passed: Vec::new() })
     }
 
@@ -70,7 +73,7 @@ impl ByPiece for Tables {
 /// What can be seen on figures. So many pictures are held at a time: they are large.
 pub(crate) struct Figures(pub(crate) usize);
 
-#[async_trait(?Send)]
+#[async_trait]
 impl ByPiece for Figures {
     type Piece = Shown;
     type Reply = String;
@@ -84,14 +87,17 @@ impl ByPiece for Figures {
             }
         }
         let total = ids.len();
-        let pieces = paged(&ids, self.0, async move |page: Vec<ChunkId>| {
-            let images = page.iter().copied().zip(base.figures(&page).await?);
-            let mut images: BTreeMap<ChunkId, Option<Image>> = images.collect();
-            let shown = shown(base, &page).await?.into_iter().map(|shown| {
-                let image = images.remove(&shown.chunk.id).flatten();
-                Shown { image, ..shown }
-            });
-            Ok(shown.collect())
+        let pieces = paged(&ids, self.0, move |page: Vec<ChunkId>| {
+            async move {
+                let images = page.iter().copied().zip(base.figures(&page).await?);
+                let mut images: BTreeMap<ChunkId, Option<Image>> = images.collect();
+                let shown = shown(base, &page).await?.into_iter().map(|shown| {
+                    let image = images.remove(&shown.chunk.id).flatten();
+                    Shown { image, ..shown }
+                });
+                Ok(shown.collect())
+            }
+            .boxed()
         });
         Ok(Waiting { total, pieces, passed })
     }

@@ -49,7 +49,7 @@ impl Document {
     }
 }
 
-#[async_trait(?Send)]
+#[async_trait]
 impl ByPiece for Documents {
     type Piece = Document;
     type Reply = String;
@@ -64,7 +64,7 @@ impl ByPiece for Documents {
                 Ok::<_, StoreError>(Document::of(source, &chunks))
             })
             .try_filter_map(|document| ready(Ok(document)))
-            .boxed_local();
+            .boxed();
         Ok(Waiting { total, pieces, passed: Vec::new() })
     }
 

@@ -1,6 +1,8 @@
 //! How do chunks become entities and relations? Chunk by chunk, by a model or by proper names; then what
 //! many chunks say of one of them is put together (GraphRAG §3.1).
 
+use std::ops::ControlFlow;
+
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{extract, extract_names, extract_prompt};
@@ -15,7 +17,7 @@ use crate::bill::Bill;
 use crate::outcome::Report;
 use crate::pending::{Waiting, all_pending};
 use crate::stage::{
-    ByPiece, Came, Done, Found, Job, New, Piece, Ran, Row, Stage, by_page, prompt_tokens, said,
+    ByPiece, Came, Done, Found, Job, New, Piece, Ran, Row, Stage, prompt_tokens, said,
 };
 
 /// More tokens are said of an entity or relation: they are put together by a model.
@@ -30,7 +32,7 @@ const DESCRIBE: Prompt = Prompt::new(Role::Summarize, include_str!("prompts/desc
 /// What a model finds in chunks.
 pub(crate) struct Entities;
 
-#[async_trait(?Send)]
+#[async_trait]
 impl ByPiece for Entities {
     type Piece = Chunk;
     type Reply = Extraction;
@@ -76,17 +78,19 @@ impl ByPiece for Entities {
 /// Proper names, related where they stand in one sentence.
 pub(crate) struct Names;
 
-#[async_trait(?Send)]
+#[async_trait]
 impl Stage for Names {
     async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
         let by = ExtractBy::Names;
         let pending = all_pending(job.base(), &Mark::extract(by)).await?;
-        by_page(row, job, &pending, async |chunks: Vec<Chunk>| {
+        for (page, done) in job.pages(row, &pending) {
+            let chunks = job.base().chunks(page).await?;
             report.extracted += chunks.len();
             let named = |chunk: &Chunk| InChunk { chunk: chunk.id, found: extract_names(chunk) };
-            job.base().put_extractions(by, chunks.iter().map(named).collect()).await
-        })
-        .await
+            job.base().put_extractions(by, chunks.iter().map(named).collect()).await?;
+            done();
+        }
+        Ok(ControlFlow::Continue(()))
     }
 }
 
@@ -99,7 +103,7 @@ impl Piece for LongDescription {
     }
 }
 
-#[async_trait(?Send)]
+#[async_trait]
 impl ByPiece for LongDescriptions {
     type Piece = LongDescription;
     type Reply = String;
@@ -112,7 +116,7 @@ impl ByPiece for LongDescriptions {
         long.retain(|long| refused.iter().all(|refusal| refusal.node != long.node));
         long.retain(|long| LONG < estimate_tokens(&long.said.join(" ")));
         let total = long.len();
-        let pieces = stream::iter(long.into_iter().map(Ok)).boxed_local();
+        let pieces = stream::iter(long.into_iter().map(Ok)).boxed();
         Ok(Waiting { total, pieces, passed: Vec::new() })
     }
 

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use std::ops::ControlFlow;
+
 use async_trait::async_trait;
 use pikerag_knowledge::{
     Account, ChatModel, Chunk, ChunkId, InChunk, KnowledgeBase, KnowledgeWriter, NodeId, Record,
@@ -15,7 +17,7 @@ use pikerag_records::{ModelRecords, asks_model, model_records, plain_records, re
 use crate::bill::Bill;
 use crate::outcome::Report;
 use crate::pending::{PAGE, Waiting, all_pending};
-use crate::stage::{ByPiece, Came, Done, Found, Job, New, Ran, Row, Stage, by_page};
+use crate::stage::{ByPiece, Came, Done, Found, Job, New, Ran, Row, Stage};
 
 /// Tokens of records that a model reads per token of text.
 const RECORDED: f64 = 0.3;
@@ -23,26 +25,28 @@ const RECORDED: f64 = 0.3;
 /// What stands plainly under a schema.
 pub(crate) struct Plain<'a>(pub(crate) &'a RecordSchema);
 
-#[async_trait(?Send)]
+#[async_trait]
 impl Stage for Plain<'_> {
     async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
         let mark = Mark::records(self.0, RecordsBy::Rules);
         let pending = all_pending(job.base(), &mark).await?;
-        by_page(row, job, &pending, async |chunks: Vec<Chunk>| {
+        for (page, done) in job.pages(row, &pending) {
+            let chunks = job.base().chunks(page).await?;
             let found = plain(job.base(), self.0, &chunks).await?;
             for InChunk { found, .. } in &found {
                 book(report, found);
             }
-            job.base().put_records(&mark, self.0.hash(), found).await
-        })
-        .await
+            job.base().put_records(&mark, self.0.hash(), found).await?;
+            done();
+        }
+        Ok(ControlFlow::Continue(()))
     }
 }
 
 /// What a model reads under a schema, in chunks where nothing stands plainly.
 pub(crate) struct InTexts<'a>(pub(crate) &'a RecordSchema);
 
-#[async_trait(?Send)]
+#[async_trait]
 impl ByPiece for InTexts<'_> {
     type Piece = Chunk;
     type Reply = ModelRecords;

@@ -13,7 +13,7 @@ use pikerag_knowledge::{
 
 use super::report::{quoted, write};
 use crate::bill::Bill;
-use crate::call_batch::{Named, Place, run_calls};
+use crate::call_batch::{Named, Place, finish};
 use crate::outcome::Report;
 use crate::pending::PAGE;
 use crate::stage::{Job, Ran, Row, Stage};
@@ -30,7 +30,7 @@ pub(crate) struct Reports;
 /// A community with its parts.
 type Whole = (Community, Vec<Community>);
 
-#[async_trait(?Send)]
+#[async_trait]
 impl Stage for Reports {
     async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
         let (Some(model), base) = (job.model(row), job.base()) else {
@@ -49,25 +49,29 @@ impl Stage for Reports {
                 label: format!("community {}", community.id),
                 place: Place::Marked(vec![(Mark::report(), community.id.into())]),
             };
-            let keep = async |came: Vec<(Whole, Option<_>)>, report: &mut Report| {
-                let mut reports = Vec::with_capacity(came.len());
-                for ((community, _), written) in came {
-                    let written = match written {
-                        Some(written) => written?,
-                        None => {
-                            report.unextracted += 1;
-                            let quoted = quoted(base, &community).await?;
-                            // Asked for: it is not asked for again.
-                            Written { model: Some(model.name().to_owned()), ..quoted }
-                        }
-                    };
-                    report.reports += 1;
-                    reports.push(CommunityReport { community: community.id, report: written });
+            let pieces = stream::iter(wholes).boxed();
+            let (calling, mut results) = job.calls(row, total).begin(pieces, ask, name).await?;
+            let storing = async {
+                while let Some(came) = results.next(report).await? {
+                    let mut reports = Vec::with_capacity(came.len());
+                    for ((community, _), written) in came {
+                        let written = match written {
+                            Some(written) => written?,
+                            None => {
+                                report.unextracted += 1;
+                                let quoted = quoted(base, &community).await?;
+                                // Asked for: it is not asked for again.
+                                Written { model: Some(model.name().to_owned()), ..quoted }
+                            }
+                        };
+                        report.reports += 1;
+                        reports.push(CommunityReport { community: community.id, report: written });
+                    }
+                    base.put_reports(reports).await?;
                 }
-                base.put_reports(reports).await
+                Ok(())
             };
-            let pieces = stream::iter(wholes).boxed_local();
-            run_calls(job.calls(row, total), pieces, ask, name, report, keep).await?;
+            finish(calling, storing).await?;
             if report.stopped.is_some() {
                 break;
             }
@@ -112,7 +116,7 @@ async fn unwritten(base: &dyn KnowledgeBase, level: u8) -> Result<Vec<Whole>, St
 /// Sentences in place of reports.
 pub(crate) struct Quotations;
 
-#[async_trait(?Send)]
+#[async_trait]
 impl Stage for Quotations {
     async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
         let mut missing = job.base().communities().await?;

@@ -4,7 +4,10 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
+use futures::FutureExt;
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{
     FACTORED, Factor, chunk_tags, chunk_tags_prompt, factors_prompt, key_factors, tag_classes,
@@ -18,7 +21,7 @@ use pikerag_language::estimate_tokens;
 use pikerag_prompt::AskError;
 
 use crate::bill::Bill;
-use crate::call_batch::{Named, Place, run_calls};
+use crate::call_batch::{Named, Place, finish};
 use crate::outcome::Report;
 use crate::params::TagParams;
 use crate::pending::{PAGE, Waiting, all_chunks, all_pending, paged};
@@ -37,7 +40,7 @@ const FACTORS: u64 = 6;
 /// The classes that a person declares.
 pub(crate) struct DeclaredClasses<'a>(pub(crate) &'a TagParams);
 
-#[async_trait(?Send)]
+#[async_trait]
 impl Stage for DeclaredClasses<'_> {
     async fn run(&self, _row: &Row, job: &Job<'_>, _report: &mut Report) -> Ran {
         let declared = self.0.classes.iter().cloned().filter_map(keyed);
@@ -53,7 +56,7 @@ fn keyed(class: TagClass) -> Option<KeyedClass> {
 /// Classes that a model finds in a sample: its key factors, generalised.
 pub(crate) struct FoundClasses<'a>(pub(crate) &'a TagParams);
 
-#[async_trait(?Send)]
+#[async_trait]
 impl Stage for FoundClasses<'_> {
     async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
         let failures = report.failures;
@@ -137,15 +140,18 @@ async fn find_classes(row: &Row, job: &Job<'_>, report: &mut Report) -> Result<(
         label: "key factors of a sample".to_owned(),
         place: Place::Dispensable,
     };
-    let batches = stream::iter(batches.into_iter().map(Ok)).boxed_local();
-    run_calls(calls, batches, ask, name, report, async |came, report| {
-        for (_, found) in came {
-            report.undecided += usize::from(found.is_none());
-            factors.extend(found.unwrap_or_default());
+    let batches = stream::iter(batches.into_iter().map(Ok)).boxed();
+    let (calling, mut results) = calls.begin(batches, ask, name).await?;
+    let storing = async {
+        while let Some(came) = results.next(report).await? {
+            for (_, found) in came {
+                report.undecided += usize::from(found.is_none());
+                factors.extend(found.unwrap_or_default());
+            }
         }
         Ok(())
-    })
-    .await?;
+    };
+    finish(calling, storing).await?;
     if report.stopped.is_some() || failures < report.failures || factors.is_empty() {
         return Ok(());
     }
@@ -156,16 +162,19 @@ async fn find_classes(row: &Row, job: &Job<'_>, report: &mut Report) -> Result<(
     let ask =
         |()| async move { ((), tag_classes(model, factors, known, &mut Account::default()).await) };
     let name = |(): &()| Named { label: "classes of tags".to_owned(), place: Place::Dispensable };
-    let once = stream::iter([Ok(())]).boxed_local();
-    run_calls(calls, once, ask, name, report, async |came, report| {
-        for ((), found) in came {
-            report.undecided += usize::from(found.is_none());
-            let classes = found.unwrap_or_default().into_iter().filter_map(keyed);
-            base.put_tag_classes(classes.collect()).await?;
+    let once = stream::iter([Ok(())]).boxed();
+    let (calling, mut results) = calls.begin(once, ask, name).await?;
+    let storing = async {
+        while let Some(came) = results.next(report).await? {
+            for ((), found) in came {
+                report.undecided += usize::from(found.is_none());
+                let classes = found.unwrap_or_default().into_iter().filter_map(keyed);
+                base.put_tag_classes(classes.collect()).await?;
+            }
         }
         Ok(())
-    })
-    .await
+    };
+    finish(calling, storing).await
 }
 
 /// Step 2: the tags of every chunk.
@@ -187,7 +196,7 @@ impl Piece for Untagged {
     }
 }
 
-#[async_trait(?Send)]
+#[async_trait]
 impl ByPiece for Tags<'_> {
     type Piece = Untagged;
     type Reply = Vec<FoundTag>;
@@ -206,15 +215,20 @@ impl ByPiece for Tags<'_> {
         }
         let missing: Vec<(ChunkId, Vec<usize>)> = missing.into_iter().collect();
         let total = missing.len();
-        let pieces = paged(&missing, PAGE, async move |page: Vec<(ChunkId, Vec<usize>)>| {
-            let ids: Vec<ChunkId> = page.iter().map(|(chunk, _)| *chunk).collect();
-            let mut places: BTreeMap<ChunkId, Vec<usize>> = page.into_iter().collect();
-            let untagged = base.chunks(&ids).await?.into_iter().map(|chunk| {
-                let places = places.remove(&chunk.id).unwrap_or_default();
-                let classes = places.iter().filter_map(|place| classes.get(*place).cloned());
-                Untagged { chunk, classes: classes.collect() }
-            });
-            Ok(untagged.collect())
+        let classes = Arc::new(classes);
+        let pieces = paged(&missing, PAGE, move |page: Vec<(ChunkId, Vec<usize>)>| {
+            let classes = Arc::clone(&classes);
+            async move {
+                let ids: Vec<ChunkId> = page.iter().map(|(chunk, _)| *chunk).collect();
+                let mut places: BTreeMap<ChunkId, Vec<usize>> = page.into_iter().collect();
+                let untagged = base.chunks(&ids).await?.into_iter().map(|chunk| {
+                    let places = places.remove(&chunk.id).unwrap_or_default();
+                    let classes = places.iter().filter_map(|place| classes.get(*place).cloned());
+                    Untagged { chunk, classes: classes.collect() }
+                });
+                Ok(untagged.collect())
+            }
+            .boxed()
         });
         Ok(Waiting { total, pieces, passed: Vec::new() })
     }

@@ -18,7 +18,7 @@ use pikerag_language::estimate_tokens;
 use pikerag_prompt::{Prompt, quiet_headings};
 
 use crate::bill::Bill;
-use crate::call_batch::{Named, Place, run_calls};
+use crate::call_batch::{Named, Place, finish};
 use crate::embed::{Embedding, embed_set, stopped_by};
 use crate::outcome::Report;
 use crate::pending::{PAGE, all_chunks};
@@ -48,7 +48,7 @@ struct Node {
     text: String,
 }
 
-#[async_trait(?Send)]
+#[async_trait]
 impl Stage for Tree {
     async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
         let base = job.base();
@@ -208,18 +208,22 @@ async fn write(
         label: format!("summary {}", summary.id),
         place: Place::Marked(vec![(Mark::summarize_clusters(), summary.id.into())]),
     };
-    let keep = async |came: Vec<(Summary, Option<String>)>, report: &mut Report| {
-        let mut made = Vec::with_capacity(came.len());
-        for (summary, said) in came {
-            report.summaries += 1;
-            report.unextracted += usize::from(said.is_none());
-            let text = said.unwrap_or_else(|| beginning(texts, &summary.children));
-            made.push(Summary { text, ..summary });
+    let pieces = stream::iter(summaries.into_iter().map(Ok)).boxed();
+    let (calling, mut results) = calls.begin(pieces, ask, name).await?;
+    let storing = async {
+        while let Some(came) = results.next(report).await? {
+            let mut made = Vec::with_capacity(came.len());
+            for (summary, said) in came {
+                report.summaries += 1;
+                report.unextracted += usize::from(said.is_none());
+                let text = said.unwrap_or_else(|| beginning(texts, &summary.children));
+                made.push(Summary { text, ..summary });
+            }
+            base.put_summaries(made).await?;
         }
-        base.put_summaries(made).await
+        Ok(())
     };
-    let pieces = stream::iter(summaries.into_iter().map(Ok)).boxed_local();
-    run_calls(calls, pieces, ask, name, report, keep).await
+    finish(calling, storing).await
 }
 
 fn content(texts: &HashMap<Child, &str>, children: &[Child]) -> String {

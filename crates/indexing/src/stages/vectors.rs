@@ -14,7 +14,7 @@ use crate::stage::{Job, New, Ran, Row, Stage};
 /// Vectors of all that is searched by meaning.
 pub(crate) struct Vectors;
 
-#[async_trait(?Send)]
+#[async_trait]
 impl Stage for Vectors {
     async fn run(&self, _row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
         embed(job, report).await?;

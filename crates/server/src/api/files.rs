@@ -19,7 +19,6 @@ use pikerag_engine::{
     UnpackResponse,
 };
 use serde::{Deserialize, Serialize};
-use tokio::runtime::Handle;
 use utoipa::{IntoParams, ToSchema};
 
 use super::look::no_such;
@@ -239,15 +238,7 @@ pub(crate) async fn estimate(
     let session = app.whole_base(&caller, &base)?;
     let paths = places(&session, &files, &known).await?;
     let request = EstimateRequest { paths, with: Vec::new(), without: Vec::new(), chunking: None };
-    // What counts reads files, and cannot be handed from thread to thread.
-    let runtime = Handle::current();
-    let counted = tokio::task::spawn_blocking(move || {
-        runtime.block_on(pikerag_engine::estimate(&session, &request))
-    });
-    match counted.await {
-        Ok(counted) => Ok(Json(counted?)),
-        Err(_) => Err(Problem::new(500, "defect", Fault::Server)),
-    }
+    Ok(Json(pikerag_engine::estimate(&session, &request).await?))
 }
 
 /// The latest jobs of a base, the latest first.
