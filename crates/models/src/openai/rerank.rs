@@ -173,16 +173,16 @@ mod tests {
 
     use super::*;
     use crate::meter::{Cap, Meter, Price, Prices};
-    use crate::openai::canned::{Canned, Server, error, ok};
     use crate::secret::Secret;
     use crate::{Budget, estimate};
+    use pikerag_test_support::canned::{Canned, Server, error, ok};
 
     fn texts(texts: &[&str]) -> Vec<String> {
         texts.iter().map(ToString::to_string).collect()
     }
 
     async fn model(replies: Vec<Canned>) -> (Server, EndpointReranker) {
-        let server = Server::start(replies).await;
+        let server = Server::start(replies);
         let mut endpoint = Endpoint::new(&server.base_url, "m");
         endpoint.api_key = Some(Secret::new("sk-123456789"));
         endpoint.extra.insert("truncate".to_owned(), true.into());
