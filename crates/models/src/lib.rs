@@ -46,6 +46,5 @@ pub use retry::{Retry, RetryParams};
 pub use secret::Secret;
 pub use single_flight::SingleFlight;
 pub use stack::{
-    CallContext, StackParams, chat_stack, embed_stack, endpoint_identity, rerank_stack, wrap_chat,
-    wrap_embedder,
+    CallContext, StackParams, chat_stack, embed_stack, endpoint_identity, rerank_stack,
 };

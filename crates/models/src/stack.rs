@@ -71,16 +71,6 @@ pub fn chat_stack(
     Ok(Arc::new(SingleFlight::new(within(calls, model, params).served_by(identity))))
 }
 
-/// Any chat model in all its wrappers.
-pub fn wrap_chat<M: ChatModel + 'static>(
-    calls: &CallContext,
-    model: M,
-    params: &StackParams,
-) -> Arc<dyn ChatModel> {
-    let model = Budget::new(model, calls.meter.clone());
-    Arc::new(SingleFlight::new(within(calls, model, params)))
-}
-
 /// All wrappers but the outermost.
 fn within<M: ChatModel>(
     calls: &CallContext,
@@ -104,29 +94,11 @@ pub fn embed_stack(
 ) -> Result<Arc<dyn Embedder>, ModelError> {
     let identity = endpoint_identity(&endpoint);
     let model = OpenAiEmbedder::new(endpoint, &calls.transport, embedding)?;
-    Ok(Arc::new(embedder_within(calls, model, embedding.batch, params).served_by(identity)))
-}
-
-/// Any embedding model in all its wrappers.
-pub fn wrap_embedder<E: Embedder + 'static>(
-    calls: &CallContext,
-    model: E,
-    batch: Batch,
-    params: &StackParams,
-) -> Arc<dyn Embedder> {
-    Arc::new(embedder_within(calls, model, batch, params))
-}
-
-fn embedder_within<E: Embedder>(
-    calls: &CallContext,
-    model: E,
-    batch: Batch,
-    params: &StackParams,
-) -> RecordedEmbedder<Retry<Limit<Budget<E>>>> {
     let model = Budget::new(model, calls.meter.clone());
     let model = Limit::new(model, params.limiter.clone());
     let model = Retry::new(model, params.retry);
-    RecordedEmbedder::new(model, calls.ledger.clone(), calls.mode, batch)
+    let model = RecordedEmbedder::new(model, calls.ledger.clone(), calls.mode, embedding.batch);
+    Ok(Arc::new(model.served_by(identity)))
 }
 
 /// A reranker behind an endpoint, in all its wrappers.
@@ -190,7 +162,8 @@ mod tests {
         });
         let mut params = StackParams::default();
         params.retry.first_wait = Duration::from_millis(1);
-        let chat = wrap_chat(&calls, chat.with_latency(Duration::from_millis(2)), &params);
+        let chat = Budget::new(chat.with_latency(Duration::from_millis(2)), calls.meter.clone());
+        let chat = SingleFlight::new(within(&calls, chat, &params));
 
         let mut other = request("a");
         other.sample = 1;
