@@ -1,10 +1,10 @@
-//! How is what an answer rests on drawn? As an SVG picture that stands alone: bars for figures, a line with its interval
-//! for a forecast. No script, no font, nothing fetched.
+//! Draws what an answer rests on as an SVG picture of its own: bars for figures, a line with its interval for a
+//! forecast.
 
-use std::fmt::Write;
-
+use pikerag_eval::plot::{At, Axis, Plot, cut, tick_label};
 use pikerag_knowledge::Worked;
 use pikerag_knowledge::worked::{Figures, Forecast};
+use pikerag_language::format_number;
 
 const WIDTH: f64 = 860.0;
 const HEIGHT: f64 = 420.0;
@@ -18,224 +18,103 @@ const BARS: usize = 30;
 const LABEL: usize = 16;
 /// Characters of the title.
 const TITLE: usize = 100;
+const STYLE: &str = "text { font: 12px system-ui, sans-serif; fill: #57606a; text-anchor: middle; } \
+    .title { font-size: 15px; text-anchor: start; } .title, .value { fill: #1b1f24; } .end { text-anchor: end; } \
+    .grid { stroke: #e3e6ea; } polyline { fill: none; stroke-width: 2; } .interval { fill: #f2c879; fill-opacity: .45; } \
+    .known { stroke: #2f6f9f; } .ahead { stroke: #b4690e; stroke-dasharray: 6 4; } \
+    .of-known { fill: #2f6f9f; } .of-ahead { fill: #b4690e; }";
 
 /// The picture of what an answer was worked out from; `None` where there are no two figures to show.
 pub fn svg_chart(title: &str, worked: &Worked) -> Option<String> {
     let figures = worked.figures.as_ref()?;
-    match &worked.forecast {
-        Some(forecast) => Some(series(title, figures, forecast)),
-        None if 2 <= figures.rows.len() => Some(bars(title, figures)),
-        None => None,
-    }
+    let plot = match &worked.forecast {
+        Some(forecast) => series(title, figures, forecast),
+        None if 2 <= figures.rows.len() => bars(title, figures),
+        None => return None,
+    };
+    Some(plot.for_file(STYLE))
 }
 
-/// A picture under way.
-struct Picture {
-    svg: String,
-    most: f64,
-    least: f64,
+/// The title and the grid, and the axis of the values.
+fn frame(title: &str, values: impl Iterator<Item = f64>) -> (Plot, Axis) {
+    let title = cut(title, TITLE);
+    let mut plot = Plot::new(&title, (WIDTH, HEIGHT));
+    plot.text("title", (LEFT, 30.0), &title);
+    let axis = Axis::around_zero(values, HEIGHT - BOTTOM, TOP);
+    for tick in &axis.ticks {
+        let y = axis.at(*tick);
+        plot.line("grid", [(LEFT, y), (WIDTH - RIGHT, y)]);
+        plot.text("end", (LEFT - 8.0, y + 4.0), &tick_label(*tick));
+    }
+    (plot, axis)
 }
 
-impl Picture {
-    fn new(title: &str, least: f64, most: f64) -> Self {
-        let most = if most <= least { least + 1.0 } else { most };
-        let mut svg = String::new();
-        let _ = write!(
-            svg,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
-             font-family=\"system-ui, sans-serif\" font-size=\"12\">\n<title>{0}</title>\n\
-             <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#ffffff\"/>\n\
-             <text x=\"{LEFT}\" y=\"30\" font-size=\"15\" fill=\"#1b1f24\">{0}</text>\n",
-            escaped(&shortened(title, TITLE))
-        );
-        let mut picture = Self { svg, most, least };
-        picture.grid();
-        picture
-    }
-
-    /// Where a value stands.
-    fn y(&self, value: f64) -> f64 {
-        let share = (value - self.least) / (self.most - self.least);
-        HEIGHT - BOTTOM - share.clamp(0.0, 1.0) * (HEIGHT - TOP - BOTTOM)
-    }
-
-    fn grid(&mut self) {
-        let step = round_step((self.most - self.least) / 5.0);
-        let mut value = (self.least / step).ceil() * step;
-        while value <= self.most + step * 1e-6 {
-            let y = self.y(value);
-            let _ = write!(
-                self.svg,
-                "<line x1=\"{LEFT}\" x2=\"{:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"#e3e6ea\"/>\n\
-                 <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#57606a\">{}</text>\n",
-                WIDTH - RIGHT,
-                LEFT - 8.0,
-                y + 4.0,
-                number(value)
-            );
-            value += step;
-        }
-    }
-
-    fn label(&mut self, x: f64, text: &str, is_slanted: bool) {
-        let (y, text) = (HEIGHT - BOTTOM + 18.0, escaped(&shortened(text, LABEL)));
-        let turn = match is_slanted {
-            true => format!(" text-anchor=\"end\" transform=\"rotate(-35 {x:.1} {y:.1})\""),
-            false => " text-anchor=\"middle\"".to_owned(),
-        };
-        let _ = writeln!(
-            self.svg,
-            "<text x=\"{x:.1}\" y=\"{y:.1}\"{turn} fill=\"#57606a\">{text}</text>"
-        );
-    }
-
-    fn done(mut self) -> String {
-        self.svg.push_str("</svg>\n");
-        self.svg
-    }
-}
-
-fn bars(title: &str, figures: &Figures) -> String {
+fn bars(title: &str, figures: &Figures) -> Plot {
     let rows = figures.rows.get(..figures.rows.len().min(BARS)).unwrap_or_default();
-    let values = || rows.iter().filter_map(|row| row.value);
-    let mut picture =
-        Picture::new(title, values().fold(0.0, f64::min), values().fold(0.0, f64::max));
+    let (mut plot, axis) = frame(title, rows.iter().filter_map(|row| row.value));
     let room = (WIDTH - LEFT - RIGHT) / rows.len().max(1) as f64;
     let is_slanted = rows.iter().any(|row| room < 7.0 * row.label().chars().count() as f64);
     for (place, row) in rows.iter().enumerate() {
-        let x = LEFT + room * place as f64;
+        let middle = LEFT + room * (place as f64 + 0.5);
         if let Some(value) = row.value {
-            let (zero, y) = (picture.y(0.0), picture.y(value));
-            let _ = write!(
-                picture.svg,
-                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"#2f6f9f\"/>\n\
-                 <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"#1b1f24\">{}</text>\n",
-                x + room * 0.15,
-                y.min(zero),
-                room * 0.7,
-                (zero - y).abs(),
-                x + room / 2.0,
-                y.min(zero) - 5.0,
-                number(value)
-            );
+            let (zero, y) = (axis.at(0.0), axis.at(value));
+            let corner = (middle - room * 0.35, y.min(zero));
+            plot.bar("of-known", corner, (room * 0.7, (zero - y).abs()), "");
+            plot.text("value", (middle, y.min(zero) - 5.0), &format_number(value));
         }
-        picture.label(x + room / 2.0, &row.label(), is_slanted);
+        let (at, label) = ((middle, HEIGHT - BOTTOM + 18.0), cut(&row.label(), LABEL));
+        match is_slanted {
+            true => plot.turned_text("end", at, -35.0, &label),
+            false => plot.text("label", at, &label),
+        }
     }
-    picture.done()
+    plot
 }
 
-fn series(title: &str, figures: &Figures, forecast: &Forecast) -> String {
+fn series(title: &str, figures: &Figures, forecast: &Forecast) -> Plot {
     let known: Vec<(String, Option<f64>)> =
         figures.rows.iter().map(|row| (row.key.join(", "), row.value)).collect();
-    let all = || {
-        let values = known.iter().filter_map(|(_, value)| *value);
-        values.chain(forecast.points.iter().flat_map(|point| [point.low, point.high]))
-    };
-    let mut picture = Picture::new(title, all().fold(0.0, f64::min), all().fold(0.0, f64::max));
+    let ahead = forecast.points.iter().flat_map(|point| [point.low, point.high]);
+    let (mut plot, axis) = frame(title, known.iter().filter_map(|(_, value)| *value).chain(ahead));
     let count = known.len() + forecast.points.len();
     let room = (WIDTH - LEFT - RIGHT) / count.max(1) as f64;
     let x = |place: usize| LEFT + room * (place as f64 + 0.5);
-    let last = known.iter().rposition(|(_, value)| value.is_some());
-    let last = last.and_then(|at| Some((at, known.get(at)?.1?)));
+    let past = known.iter().enumerate();
+    let past: Vec<At> =
+        past.filter_map(|(at, (_, value))| Some((x(at), axis.at((*value)?)))).collect();
     // The interval opens from the last figure.
-    let (mut upper, mut lower, mut line) = (Vec::new(), Vec::new(), Vec::new());
-    if let Some((at, value)) = last {
-        let point = format!("{:.1},{:.1}", x(at), picture.y(value));
-        upper.push(point.clone());
-        line.push(point);
-    }
+    let mut line: Vec<At> = past.last().copied().into_iter().collect();
+    let (mut upper, mut lower) = (line.clone(), Vec::new());
     for (place, point) in forecast.points.iter().enumerate() {
         let x = x(known.len() + place);
-        upper.push(format!("{x:.1},{:.1}", picture.y(point.high)));
-        lower.push(format!("{x:.1},{:.1}", picture.y(point.low)));
-        line.push(format!("{x:.1},{:.1}", picture.y(point.value)));
+        upper.push((x, axis.at(point.high)));
+        lower.push((x, axis.at(point.low)));
+        line.push((x, axis.at(point.value)));
     }
-    lower.reverse();
-    upper.extend(lower);
-    let past: Vec<String> = known
-        .iter()
-        .enumerate()
-        .filter_map(|(at, (_, value))| Some(format!("{:.1},{:.1}", x(at), picture.y((*value)?))))
-        .collect();
-    let _ = write!(
-        picture.svg,
-        "<polygon points=\"{}\" fill=\"#f2c879\" fill-opacity=\"0.45\"/>\n\
-         <polyline points=\"{}\" fill=\"none\" stroke=\"#2f6f9f\" stroke-width=\"2\"/>\n\
-         <polyline points=\"{}\" fill=\"none\" stroke=\"#b4690e\" stroke-width=\"2\" stroke-dasharray=\"6 4\"/>\n",
-        upper.join(" "),
-        past.join(" "),
-        line.join(" ")
-    );
-    let foretold = forecast.points.iter().map(|point| (point.period.clone(), Some(point.value)));
+    upper.extend(lower.into_iter().rev());
+    plot.area("interval", &upper);
+    plot.path("known", &past);
+    plot.path("ahead", &line);
+    let points = forecast.points.iter().map(|point| (point.period.clone(), Some(point.value)));
     // As many labels as there is room for, the last one among them.
     let every = (56.0 / room).ceil().max(1.0) as usize;
     let is_labelled = |at: usize| count.saturating_sub(at + 1).is_multiple_of(every);
-    for (at, (label, value)) in known.iter().cloned().chain(foretold).enumerate() {
-        let color = if at < known.len() { "#2f6f9f" } else { "#b4690e" };
+    for (at, (label, value)) in known.iter().cloned().chain(points).enumerate() {
+        let class = if at < known.len() { "of-known" } else { "of-ahead" };
         if let Some(value) = value {
-            let (x, y) = (x(at), picture.y(value));
-            let _ = writeln!(
-                picture.svg,
-                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"{color}\"/>"
-            );
+            let (x, y) = (x(at), axis.at(value));
+            plot.dot(class, (x, y), 3.0, "");
             if is_labelled(at) || known.len() <= at {
-                let _ = writeln!(
-                    picture.svg,
-                    "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"{color}\">{}</text>",
-                    y - 9.0,
-                    number(value)
-                );
+                plot.text(class, (x, y - 9.0), &format_number(value));
             }
         }
         if is_labelled(at) {
-            picture.label(x(at), &label, false);
+            plot.text("label", (x(at), HEIGHT - BOTTOM + 18.0), &cut(&label, LABEL));
         }
     }
-    let _ = writeln!(
-        picture.svg,
-        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#57606a\">{:.0} % interval</text>",
-        WIDTH - RIGHT,
-        HEIGHT - 14.0,
-        100.0 * forecast.level
-    );
-    picture.done()
-}
-
-/// 1, 2 or 5 times a power of ten, at least as large.
-fn round_step(step: f64) -> f64 {
-    let power = 10f64.powf(step.max(1e-9).log10().floor());
-    let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| step <= factor * power);
-    factor.unwrap_or(10.0) * power
-}
-
-fn number(value: f64) -> String {
-    let shown = format!("{value:.2}");
-    let shown = shown.trim_end_matches('0').trim_end_matches('.');
-    if shown == "-0" { "0".to_owned() } else { shown.to_owned() }
-}
-
-fn shortened(text: &str, most: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= most {
-        return line;
-    }
-    line.chars().take(most - 1).chain(['…']).collect()
-}
-
-/// As XML takes it: what is written otherwise, and what no XML may hold.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '&' => safe.push_str("&amp;"),
-            '"' => safe.push_str("&quot;"),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.push(' '),
-            c => safe.push(c),
-        }
-    }
-    safe
+    let interval = format!("{:.0} % interval", 100.0 * forecast.level);
+    plot.text("end", (WIDTH - RIGHT, HEIGHT - 14.0), &interval);
+    plot
 }
 
 #[cfg(test)]
@@ -284,14 +163,8 @@ mod tests {
                 !svg.contains("<script") && svg.contains("&lt;script&gt;a &amp; &quot;b&quot;")
             );
             assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count());
-            assert_eq!(svg.contains("polygon"), with_forecast);
+            assert_eq!(svg.contains("<polygon"), with_forecast);
         }
         assert_eq!(svg_chart("", &Worked::of(TaskClass::Factual)), None);
-    }
-
-    #[test]
-    fn steps_are_round() {
-        let steps = [0.3, 1.0, 3.1, 7.0, 12.0].map(|step| number(round_step(step)));
-        assert_eq!(steps, ["0.5", "1", "5", "10", "20"]);
     }
 }

@@ -65,6 +65,8 @@ pub mod parts {
     pub use pikerag_store::{BaseProblem, Copied, Finding, Health, Originals, Part, Remains};
 }
 
+pub use pikerag_language::format_number;
+
 pub use crate::chart::svg_chart;
 pub use crate::engine::{Cost, CostPart, Engine, Grant, Session, Share, open};
 pub use crate::error::{EngineError, FeedbackError, Result};

@@ -15,6 +15,7 @@ pub mod metrics;
 pub mod normalize;
 pub mod papers;
 mod place;
+pub mod plot;
 pub mod presets;
 pub mod recall;
 pub mod report;

@@ -211,7 +211,9 @@ mod tests {
     #[test]
     fn tokens_add_up() {
         let figures = figures().unwrap();
-        for figure in figures.iter().filter(|figure| figure.metric == "tokens") {
+        let tokens = figures.iter().filter(|figure| figure.metric == "tokens");
+        assert!(0 < tokens.clone().count());
+        for figure in tokens {
             let part = |metric: &str| {
                 let same = figures.iter().find(|other| {
                     (&other.table, &other.data_set, &other.label)

@@ -11,7 +11,7 @@ use crate::papers::Figure;
 mod beside;
 mod html;
 mod metric;
-mod plot;
+mod plots;
 mod row;
 mod significance;
 mod summary;

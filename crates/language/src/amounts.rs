@@ -7,7 +7,7 @@ use crate::numerals::{digit, is_chinese_numeral, narrow, numeral, unit};
 
 /// Longer runs of numerals, in characters, are no amount.
 const LONGEST: usize = 32;
-const SCALES: [(&str, u32); 4] =
+pub(crate) const SCALES: [(&str, u32); 4] =
     [("thousand", 3), ("million", 6), ("billion", 9), ("trillion", 12)];
 /// What 千 makes a unit of measure with: 千克 is no thousand.
 const MEASURES: [char; 9] = ['克', '米', '瓦', '卡', '赫', '伏', '帕', '焦', '安'];
@@ -195,7 +195,7 @@ fn point(text: &str) -> Option<(String, &str)> {
 }
 
 /// The units that a text begins with, as zeros: 千万 is 7.
-fn units(text: &str) -> Option<(u32, &str)> {
+pub(crate) fn units(text: &str) -> Option<(u32, &str)> {
     let (mut zeros, mut rest) = (0, text);
     for c in text.chars() {
         let after = rest.get(c.len_utf8()..)?;
@@ -212,7 +212,7 @@ fn units(text: &str) -> Option<(u32, &str)> {
 }
 
 /// What comes after this word, which stands behind a space, a hyphen or nothing.
-fn english_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+pub(crate) fn english_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let text = text.trim_start_matches([' ', '-', '\u{a0}']);
     let (found, rest) = text.split_at_checked(word.len())?;
     let ends = !rest.starts_with(|c: char| c.is_alphabetic() && !is_chinese(c));

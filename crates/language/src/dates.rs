@@ -6,7 +6,7 @@ use crate::numerals::{chinese_digit, digit, leading_number, narrow};
 const LONGEST_DAY: usize = 3;
 const DAYS: [u32; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 /// The months in English, in lower case, January first.
-pub const MONTHS: [&str; 12] = [
+pub(crate) const MONTHS: [&str; 12] = [
     "january",
     "february",
     "march",
@@ -113,11 +113,18 @@ fn month_first(text: &str) -> Option<(Vec<String>, &str)> {
 fn english_month(text: &str) -> Option<(u32, &str)> {
     let (name, rest) = word(text);
     let is_short = name.len() == 3 || name == "sept";
+    let rest = if is_short { rest.strip_prefix('.').unwrap_or(rest) } else { rest };
+    Some((month_named(&name)?, rest))
+}
+
+/// The number of the month that has this English name, whole or in three letters, in any case; `sept` is known, too.
+pub fn month_named(name: &str) -> Option<u32> {
+    let name = name.to_ascii_lowercase();
+    let is_short = name.len() == 3 || name == "sept";
     let at = MONTHS
         .iter()
         .position(|month| *month == name || (is_short && month.starts_with(name.as_str())))?;
-    let rest = if is_short { rest.strip_prefix('.').unwrap_or(rest) } else { rest };
-    Some((at as u32 + 1, rest))
+    Some(at as u32 + 1)
 }
 
 /// The letters that a text begins with, in lower case, and the rest.

@@ -96,7 +96,7 @@ pub(crate) fn is_chinese_numeral(c: char) -> bool {
 }
 
 /// A full-width character as it stands in ASCII.
-pub(crate) fn narrow(c: char) -> char {
+pub fn narrow(c: char) -> char {
     match c {
         '！'..='～' => char::from_u32(u32::from(c) - 0xFEE0).unwrap_or(c),
         c => c,

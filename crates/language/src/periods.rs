@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::dates::MONTHS;
-use crate::numerals::number;
+use crate::dates::{MONTHS, month_named};
+use crate::numerals::{narrow, number};
 
 /// A stretch of time, both days included; open where one is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +22,8 @@ pub struct Stretch {
 
 /// The stretches that a text names, in order, and the text without them, a space in place of each.
 pub fn stretches(text: &str) -> (Vec<Stretch>, String) {
-    let text: String = text.chars().map(narrow).collect();
+    let narrow_digit = |c: char| Some(narrow(c)).filter(char::is_ascii_digit).unwrap_or(c);
+    let text: String = text.chars().map(narrow_digit).collect();
     let atoms = atoms(&text);
     let (mut found, mut rest, mut end) = (Vec::new(), String::new(), 0);
     let mut atoms = atoms.into_iter().peekable();
@@ -244,7 +245,7 @@ fn atoms(text: &str) -> Vec<Atom> {
                     false => months(year, 7, 12),
                 }
             } else if let Some(month) =
-                small("zm").or_else(|| small("im")).or_else(|| named_month(get("mn")?))
+                small("zm").or_else(|| small("im")).or_else(|| month_named(get("mn")?))
             {
                 let day = ["zd", "d1", "d2", "id"].into_iter().find_map(small);
                 if !(1..=12).contains(&month) {
@@ -271,19 +272,6 @@ fn atoms(text: &str) -> Vec<Atom> {
 
 fn months(year: u32, first: u32, last: u32) -> (String, String) {
     (format!("{year}-{first:02}-01"), format!("{year}-{last:02}-31"))
-}
-
-fn named_month(name: &str) -> Option<u32> {
-    let name = name.to_ascii_lowercase();
-    let found = MONTHS.iter().position(|month| month.starts_with(&name));
-    found.map(|place| place as u32 + 1)
-}
-
-fn narrow(c: char) -> char {
-    match c {
-        '\u{ff10}'..='\u{ff19}' => char::from_u32(c as u32 - 0xfee0).unwrap_or(c),
-        c => c,
-    }
 }
 
 #[cfg(test)]

@@ -47,7 +47,6 @@ pub use retry::{Retry, RetryParams};
 pub use secret::Secret;
 pub use single_flight::SingleFlight;
 pub use stack::{
-    CallContext, StackParams, chat_stack, embed_stack, endpoint_identity, rerank_stack, wrap_chat,
-    wrap_embedder,
+    CallContext, StackParams, chat_stack, embed_stack, endpoint_identity, rerank_stack,
 };
 pub use upstream::{Upstream, Upstreams, share_upstream};

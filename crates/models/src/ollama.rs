@@ -88,8 +88,7 @@ fn place(address: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
-    use std::net::TcpListener;
+    use pikerag_test_support::canned::{Server, ok};
 
     use super::*;
 
@@ -119,31 +118,17 @@ mod tests {
         }
     }
 
-    /// Answers one request with these bytes; where.
-    fn answering(reply: &'static str) -> String {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        std::thread::spawn(move || {
-            let (mut stream, _) = listener.accept().unwrap();
-            let mut asked = [0; 1024];
-            let _ = stream.read(&mut asked).unwrap();
-            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{reply}", reply.len());
-            stream.write_all(head.as_bytes()).unwrap();
-        });
-        address
-    }
-
     #[tokio::test]
     async fn its_models_are_told_and_others_are_not_taken_for_it() {
         let transport = Transport::default();
-        let address = answering(
+        let server = Server::start(vec![ok(
             r#"{"models": [{"name": "qwen3:8b", "size": 5}, {"name": "nomic-embed-text:latest"}, {"name": "a;b"}]}"#,
-        );
-        let found = find(&transport, &address).await.unwrap();
+        )]);
+        let found = find(&transport, &server.address).await.unwrap();
         assert_eq!(found.models, ["qwen3:8b"]);
-        assert_eq!(found.base_url, format!("http://{address}/v1"));
-        let other = answering("<html>no list</html>");
-        assert_eq!(find(&transport, &other).await, None);
+        assert_eq!(found.base_url, server.base_url);
+        let other = Server::start(vec![ok("<html>no list</html>")]);
+        assert_eq!(find(&transport, &other.address).await, None);
         assert_eq!(find(&transport, "127.0.0.1:1").await, None);
     }
 }

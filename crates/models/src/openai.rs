@@ -13,8 +13,6 @@ use serde_json::{Map, Value};
 
 use crate::secret::Secret;
 
-#[cfg(test)]
-mod canned;
 mod chat;
 mod embeddings;
 mod extra;

@@ -71,16 +71,6 @@ pub fn chat_stack(
     Ok(Arc::new(SingleFlight::among(model, flights, scope)))
 }
 
-/// Any chat model in all its wrappers.
-pub fn wrap_chat<M: ChatModel + 'static>(
-    calls: &CallContext,
-    model: M,
-    params: &StackParams,
-) -> Arc<dyn ChatModel> {
-    let model = Budget::new(model, calls.meter.clone());
-    Arc::new(SingleFlight::new(within(calls, model, params)))
-}
-
 /// The calls that requests of this context may join, and the scope in which they compare. A replay joins none: its replies
 /// are those of its run.
 fn flights(calls: &CallContext, params: &StackParams, identity: &str) -> (Arc<Flights>, String) {
@@ -115,29 +105,11 @@ pub fn embed_stack(
 ) -> Result<Arc<dyn Embedder>, ModelError> {
     let identity = endpoint_identity(&endpoint);
     let model = OpenAiEmbedder::new(endpoint, &calls.transport, embedding)?;
-    Ok(Arc::new(embedder_within(calls, model, embedding.batch, params).served_by(identity)))
-}
-
-/// Any embedding model in all its wrappers.
-pub fn wrap_embedder<E: Embedder + 'static>(
-    calls: &CallContext,
-    model: E,
-    batch: Batch,
-    params: &StackParams,
-) -> Arc<dyn Embedder> {
-    Arc::new(embedder_within(calls, model, batch, params))
-}
-
-fn embedder_within<E: Embedder>(
-    calls: &CallContext,
-    model: E,
-    batch: Batch,
-    params: &StackParams,
-) -> RecordedEmbedder<Retry<Limit<Budget<E>>>> {
     let model = Budget::new(model, calls.meter.clone());
     let model = Limit::new(model, params.upstream.limiter.clone());
     let model = Retry::new(model, params.retry).sharing(params.upstream.circuit.clone());
-    RecordedEmbedder::new(model, calls.ledger.clone(), calls.mode, batch)
+    let model = RecordedEmbedder::new(model, calls.ledger.clone(), calls.mode, embedding.batch);
+    Ok(Arc::new(model.served_by(identity)))
 }
 
 /// A reranker behind an endpoint, in all its wrappers.
@@ -202,7 +174,8 @@ mod tests {
         });
         let mut params = StackParams::default();
         params.retry.first_wait = Duration::from_millis(1);
-        let chat = wrap_chat(&calls, chat.with_latency(Duration::from_millis(2)), &params);
+        let chat = Budget::new(chat.with_latency(Duration::from_millis(2)), calls.meter.clone());
+        let chat = SingleFlight::new(within(&calls, chat, &params));
 
         let mut other = request("a");
         other.sample = 1;

@@ -62,8 +62,11 @@ pub(crate) fn read(
     finish(name, documents, problems)
 }
 
-/// A page as a picture.
-pub(crate) fn draw(
+/// Draws a page of a file, from 1, about `width` pixels wide. PDF alone has pages that can be drawn.
+///
+/// # Errors
+/// The file has no such page, or it cannot be drawn.
+pub fn draw(
     name: &str,
     bytes: &[u8],
     page: u32,

@@ -32,6 +32,7 @@ pub use error::ParseError;
 pub use external_tools::{ExternalTools, NoTools, Unavailable};
 pub use format::Format;
 pub use format::detect::format_of;
+pub use formats::draw;
 pub use limits::Limits;
 pub use pikerag_layout::ocr::RecognizedWord;
 
@@ -59,20 +60,6 @@ pub struct PagePicture {
     pub points: (f32, f32),
     /// Pages of the whole file.
     pub pages: u32,
-}
-
-/// Draws a page of a file, from 1, about `width` pixels wide. PDF alone has pages that can be drawn.
-///
-/// # Errors
-/// The file has no such page, or it cannot be drawn.
-pub fn draw(
-    name: &str,
-    bytes: &[u8],
-    page: u32,
-    width: u32,
-    limits: &Limits,
-) -> Result<PagePicture, ParseError> {
-    formats::draw(name, bytes, page, width, limits)
 }
 
 /// Unpacks a ZIP archive: each file of it goes to `taken`, in the order of the archive, with `/` between folders, under a name

@@ -242,10 +242,7 @@ pub fn without_partial(mut series: Series, days: &[Date]) -> Series {
 
 /// The day of a date that is precise to the day.
 pub fn day(iso: &str) -> Option<Date> {
-    let number = |range: std::ops::Range<usize>| iso.get(range)?.parse::<i16>().ok();
-    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
-    let small = |number: i16| i8::try_from(number).ok();
-    Date::new(year, small(month)?, small(day)?).ok()
+    iso.parse().ok()
 }
 
 #[cfg(test)]

@@ -132,7 +132,7 @@ struct Queued {
 }
 
 /// Hears that a job is over: what it cost is booked.
-pub(crate) type Ended = Box<dyn FnOnce(&Job) + Send>;
+pub(crate) type Ended = Box<dyn FnOnce(&Job) + Send + Sync>;
 
 /// All jobs of the server.
 pub(crate) struct Jobs {

@@ -18,22 +18,28 @@ use tempfile::TempDir;
 
 // Who comes at the same time.
 
-/// Whoever makes a base while others make it, or bring it up to date, waits and finds it made.
-#[test]
-fn one_base_is_made_by_many_at_once() {
+/// Several callers make a base at the same time: all hold the same one, so each finds the calls that each keeps.
+#[tokio::test]
+async fn one_base_is_made_by_many_at_once() {
+    let keys = ["0", "1", "2", "3"].map(str::to_owned);
     for _ in 0..20 {
         let folder = tempfile::tempdir().unwrap();
-        let begin = std::sync::Barrier::new(4);
-        std::thread::scope(|scope| {
+        let begin = std::sync::Barrier::new(keys.len());
+        let bases: Vec<Base> = std::thread::scope(|scope| {
             let open = || {
                 begin.wait();
-                Base::open_or_create(folder.path()).map(drop)
+                Base::open_or_create(folder.path())
             };
-            let all: Vec<_> = (0..4).map(|_| scope.spawn(open)).collect();
-            for one in all {
-                one.join().unwrap().unwrap();
-            }
+            let all: Vec<_> = keys.iter().map(|_| scope.spawn(open)).collect();
+            all.into_iter().map(|one| one.join().unwrap().unwrap()).collect()
         });
+        for (base, key) in bases.iter().zip(&keys) {
+            base.keep_all(vec![call(key)]).await.unwrap();
+        }
+        for base in &bases {
+            let found = base.find_all(&keys).await.unwrap();
+            assert!(found.iter().all(Option::is_some), "{found:?}");
+        }
     }
 }
 

@@ -31,6 +31,7 @@ mod world;
 pub use absent::{absent, optional};
 pub use interpose::{Interposer, Trouble};
 pub use oracle::{Said, oracle};
+pub use server::canned;
 pub use server::{Fault, Faults, Heard, Malformed, Server, When};
 pub use sweep::{Point, Sweep, Tally};
 pub use world::{Sizes, World};

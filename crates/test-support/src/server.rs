@@ -1,16 +1,16 @@
 //! How does a model server answer: rightly, late, wrongly, or not at all? One within the test's process,
 //! that speaks as OpenAI's do, and counts what reaches it.
 
+pub mod canned;
 mod counts;
 mod faults;
 mod http;
 mod kind;
 
-use std::io::BufReader;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{JoinHandle, sleep, spawn};
+use std::thread::{JoinHandle, sleep};
 use std::time::Duration;
 
 use base64::Engine;
@@ -51,7 +51,7 @@ struct Shared {
     spoiled: Mutex<Vec<Spoiled>>,
     /// Requests that are answered; later ones wait until there are more.
     answered: AtomicU64,
-    is_over: AtomicBool,
+    is_over: Arc<AtomicBool>,
 }
 
 /// What goes wrong with requests of a kind that hold a word.
@@ -94,19 +94,13 @@ impl Server {
             heard: Mutex::default(),
             spoiled: Mutex::default(),
             answered: AtomicU64::new(u64::MAX),
-            is_over: AtomicBool::new(false),
+            is_over: Arc::default(),
         });
-        let serving = Arc::clone(&shared);
-        let accepting = spawn(move || {
-            for connection in listener.incoming() {
-                if serving.is_over.load(Ordering::Relaxed) {
-                    return;
-                }
-                let shared = Arc::clone(&serving);
-                // A client that was killed leaves its connection broken.
-                spawn(move || connection.and_then(|connection| shared.serve(connection)));
-            }
-        });
+        let answering = Arc::clone(&shared);
+        let accepting =
+            http::serve(listener, Arc::clone(&shared.is_over), move |request, writer| {
+                answering.answer(&request, writer)
+            });
         Self { port, shared, accepting: Some(accepting) }
     }
 
@@ -206,22 +200,6 @@ impl Shared {
         let spoiled = self.spoiled();
         let of = |it: &&Spoiled| it.kind == kind && body.contains(&it.word);
         spoiled.iter().find(of).map(|it| it.fault)
-    }
-
-    /// Answers the requests of a connection, one after the other.
-    fn serve(&self, connection: TcpStream) -> std::io::Result<()> {
-        connection.set_nodelay(true)?;
-        let mut reader = BufReader::new(connection.try_clone()?);
-        let mut writer = connection;
-        while let Some(request) = http::read(&mut reader)? {
-            if self.is_over.load(Ordering::Relaxed) {
-                break;
-            }
-            if !self.answer(&request, &mut writer)? {
-                break;
-            }
-        }
-        writer.shutdown(std::net::Shutdown::Both)
     }
 
     /// Answers one request; whether the connection goes on.

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use pikerag_engine::format_number;
 use pikerag_engine::knowledge::worked::{Comparison, Figure, Figures, Forecast, Idea};
 use pikerag_engine::knowledge::{TaskClass, Worked};
 
@@ -36,11 +37,6 @@ pub(super) fn shown(worked: &Worked) -> String {
     shown
 }
 
-fn number(value: f64) -> String {
-    let shown = format!("{value:.2}");
-    shown.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
 fn bar(value: f64, most: f64, sign: char) -> String {
     let length = if 0.0 < most { (value.max(0.0) / most * BAR).round() } else { 0.0 };
     std::iter::repeat_n(sign, length as usize).collect()
@@ -58,7 +54,7 @@ fn write_bars(shown: &mut String, figures: &Figures) {
     for row in figures.rows.iter().take(ROWS) {
         let label = label(row);
         let pad = " ".repeat(wide.saturating_sub(width(&label)));
-        let value = row.value.map_or_else(|| "–".to_owned(), number);
+        let value = row.value.map_or_else(|| "–".to_owned(), format_number);
         let unit =
             row.unit.as_ref().map_or_else(String::new, |unit| format!(" {}", one_line(unit)));
         let bar = bar(row.value.unwrap_or_default(), most, '█');
@@ -78,7 +74,7 @@ fn write_series(shown: &mut String, figures: &Figures, forecast: &Forecast) {
         let _ = writeln!(shown, "  … {left} before");
     }
     for row in figures.rows.iter().skip(left) {
-        let value = row.value.map_or_else(|| "–".to_owned(), number);
+        let value = row.value.map_or_else(|| "–".to_owned(), format_number);
         let bar = bar(row.value.unwrap_or_default(), most, '█');
         let _ = writeln!(shown, "  {:8}  {bar} {value}", row.key.join(", "));
     }
@@ -87,7 +83,8 @@ fn write_series(shown: &mut String, figures: &Figures, forecast: &Forecast) {
             (bar(point.low, most, '▒'), bar(point.value, most, '▒'), bar(point.high, most, '·'));
         let body = value.chars().count().max(low.chars().count());
         let tail: String = high.chars().skip(body).collect();
-        let (point_value, from, to) = (number(point.value), number(point.low), number(point.high));
+        let (point_value, from, to) =
+            (format_number(point.value), format_number(point.low), format_number(point.high));
         let _ = writeln!(shown, "  {:8}  {value}{tail} {point_value} ({from}–{to})", point.period);
     }
 }

@@ -1,8 +1,6 @@
 //! What those do over HTTP who run a server: keys, settings, what would go, what would be paid, what was measured.
 
-use std::io::{Read, Write};
-use std::net::TcpListener;
-
+use pikerag_test_support::canned::{Server, ok};
 use serde_json::{Value, json};
 
 use crate::common::{Place, good_stub};
@@ -156,21 +154,9 @@ fn reports_of_measurements_are_shown_and_no_other_file() {
 /// Where no model is set, one that runs on this machine is offered, and not used.
 #[test]
 fn ollama_is_found_and_offered() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let (mut stream, mut asked) = (stream.unwrap(), [0; 1024]);
-            let _ = stream.read(&mut asked).unwrap();
-            let body = r#"{"models": [{"name": "qwen3:8b"}]}"#;
-            let head = format!(
-                "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-                body.len()
-            );
-            stream.write_all((head + body).as_bytes()).unwrap();
-        }
-    });
-    let place = with_papers(Place::new().set("OLLAMA_HOST", &address));
+    let ollama = Server::start(vec![ok(r#"{"models": [{"name": "qwen3:8b"}]}"#)]);
+    let address = &ollama.address;
+    let place = with_papers(Place::new().set("OLLAMA_HOST", address));
     let told = place.run_to(0, &["--base", "base", "doctor"]).stdout;
     let set = format!("OPENAI_BASE_URL=http://{address}/v1 OPENAI_MODEL=qwen3:8b");
     assert!(told.contains(&set), "{told}");

@@ -21,10 +21,18 @@ fn completions_know_every_command_and_none_that_is_hidden() {
     let place = Place::new();
     let commands = commands(&place);
     assert!(20 < commands.len(), "{commands:?}");
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+    // What each shell writes before and after the name of a command that follows `pikerag`.
+    for (shell, before, after) in [
+        ("bash", "pikerag,", ")"),
+        ("zsh", "'", ":"),
+        ("fish", "__fish_pikerag_needs_command\" -f -a \"", "\""),
+        ("elvish", "cand ", " '"),
+        ("powershell", "::new('", "',"),
+    ] {
         let script = place.run_to(0, &["completions", shell]).stdout;
         for command in &commands {
-            assert!(script.contains(command), "{command} is not in the completions of {shell}");
+            let entry = format!("{before}{command}{after}");
+            assert!(script.contains(&entry), "{entry} is not in the completions of {shell}");
         }
         assert!(script.contains("cap-usd"), "{shell}: options of a verb below a verb");
         assert!(!script.contains("parse-child") && !script.contains("run-limited"), "{shell}");

@@ -68,6 +68,7 @@ mod seeing;
 mod serve;
 #[cfg(test)]
 mod serving;
+#[cfg(test)]
 mod shared_models;
 #[cfg(test)]
 mod stub_workload;

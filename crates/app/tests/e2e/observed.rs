@@ -2,56 +2,22 @@
 //! asked, and nothing where nobody gathers it.
 
 use std::fmt::Write as _;
-use std::io::{Read, Write};
-use std::net::TcpListener;
-use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Told;
 use opentelemetry_proto::tonic::trace::v1::Span;
+use pikerag_test_support::canned::{Canned, Server};
 use prost::Message;
 use serde_json::{Value, json};
 
 use crate::common::{Place, good_stub};
 use crate::serve::{place, with_papers};
 
-/// What a collector was sent, body by body.
-fn collector() -> (String, Receiver<Vec<u8>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let (sender, bodies) = channel();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let (mut bytes, mut piece) = (Vec::new(), [0; 4096]);
-            let (start, length) = loop {
-                let n = stream.read(&mut piece).unwrap();
-                bytes.extend_from_slice(&piece[..n]);
-                let text = String::from_utf8_lossy(&bytes);
-                if let Some((head, _)) = text.split_once("\r\n\r\n") {
-                    assert!(head.starts_with("POST /v1/traces "), "{head}");
-                    let head = head.to_ascii_lowercase();
-                    let length = head.split("content-length: ").nth(1).unwrap();
-                    break (
-                        head.len() + 4,
-                        length.lines().next().unwrap().parse::<usize>().unwrap(),
-                    );
-                }
-            };
-            while bytes.len() < start + length {
-                let n = stream.read(&mut piece).unwrap();
-                bytes.extend_from_slice(&piece[..n]);
-            }
-            stream
-                .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-                .unwrap();
-            if sender.send(bytes.split_off(start)).is_err() {
-                return;
-            }
-        }
-    });
-    (url, bodies)
+/// Takes all traces that it is sent.
+fn collector() -> (Server, String) {
+    let server = Server::start(vec![Canned::Reply(200, "", String::new())]);
+    let url = format!("http://{}", server.address);
+    (server, url)
 }
 
 fn told(span: &Span, key: &str) -> Option<Told> {
@@ -75,10 +41,10 @@ fn number(span: &Span, key: &str) -> i64 {
 
 #[test]
 fn a_collector_gets_the_traces_of_a_request_and_no_text() {
-    let (stub, (collector, bodies)) = (good_stub(), collector());
-    let place = with_papers(Place::with(&stub)).set("OTEL_EXPORTER_OTLP_ENDPOINT", &collector);
+    let (stub, (collector, url)) = (good_stub(), collector());
+    let place = with_papers(Place::with(&stub)).set("OTEL_EXPORTER_OTLP_ENDPOINT", &url);
     place.run_to(0, &["--base", "base", "index", "docs"]);
-    let serving = place.serve(&[]);
+    let mut serving = place.serve(&[]);
     let question = "What does the crane of Hamburg lift?";
     let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
     let parent = format!("00-{trace}-00f067aa0ba902b7-01");
@@ -89,10 +55,11 @@ fn a_collector_gets_the_traces_of_a_request_and_no_text() {
     let run = reply.json()["run"].as_str().unwrap().to_owned();
     // What is left is sent when it ends.
     serving.signal(nix::sys::signal::Signal::SIGTERM);
+    serving.child.wait().unwrap();
+    let sent = collector.requests();
+    assert!(sent.iter().all(|request| request.starts_with("POST /v1/traces ")), "{sent:?}");
     let mut spans: Vec<Span> = Vec::new();
-    let is_here = |spans: &[Span]| spans.iter().any(|span| span.name.starts_with("POST"));
-    while !is_here(&spans) {
-        let body = bodies.recv_timeout(Duration::from_mins(1)).expect("traces");
+    for body in collector.bytes() {
         let raw = String::from_utf8_lossy(&body);
         assert!(!raw.contains(question), "what was asked is in no trace");
         let request = ExportTraceServiceRequest::decode(body.as_slice()).unwrap();
@@ -143,11 +110,11 @@ fn hex(bytes: &[u8]) -> String {
 
 #[test]
 fn offline_nobody_is_sent_a_trace() {
-    let (url, bodies) = collector();
+    let (collector, url) = collector();
     let place = place().set("OTEL_EXPORTER_OTLP_ENDPOINT", &url);
     place
         .run_to(0, &["--offline", "--base", "base", "ask", "What does the crane of Hamburg lift?"]);
-    assert!(bodies.try_recv().is_err());
+    assert_eq!(collector.requests(), [""; 0]);
 }
 
 #[test]

@@ -60,7 +60,9 @@ async fn three_rounds() {
 async fn a_round_sees_its_own_chunks() {
     let chat = script(&[(Role::Answer, &[DESIGNER, VARNSUND])]);
     ask_with(rounds(2), BORN, &chat).await;
-    for prompt in prompts(&chat) {
+    let prompts = prompts(&chat);
+    assert_eq!(prompts.len(), 2);
+    for prompt in prompts {
         assert_eq!(section(&prompt, "# Question").trim(), BORN);
         assert!(!prompt.contains("# Notes") && !prompt.contains("unknown"), "{prompt}");
     }

@@ -675,8 +675,10 @@ async fn a_document_cannot_fake_a_section() {
             ]);
             let ports = ports(&shelf, Some(hashes()), &chat);
             solve(&ports, &question("q", asked), method(method_name)).await.unwrap();
-            for request in chat.requests() {
-                let Some(Message::User { text, .. }) = request.messages.first() else { continue };
+            let requests = chat.requests();
+            assert!(!requests.is_empty(), "{method_name} asks nothing");
+            for request in requests {
+                let Some(Message::User { text, .. }) = request.messages.first() else { panic!() };
                 let headings: Vec<&str> =
                     text.lines().filter(|line| line.starts_with('#')).collect();
                 let expected: &[&str] = match (request.role, method_name) {

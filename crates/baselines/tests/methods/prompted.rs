@@ -116,8 +116,10 @@ async fn nobody_can_fake_a_section() {
         let chat = talkative();
         let ports = ports(&shelf, Some(hashes()), &chat);
         solve(&ports, &question("q", asked), method(name)).await.unwrap();
-        for request in chat.requests() {
-            let Some(Message::User { text, .. }) = request.messages.first() else { continue };
+        let requests = chat.requests();
+        assert!(!requests.is_empty(), "{name} asks nothing");
+        for request in requests {
+            let Some(Message::User { text, .. }) = request.messages.first() else { panic!() };
             let mut headings: Vec<&str> =
                 text.lines().filter(|line| line.starts_with('#')).collect();
             assert!(headings.iter().all(|heading| KNOWN.contains(heading)), "{name}: {text}");

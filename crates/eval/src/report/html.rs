@@ -3,10 +3,11 @@
 use pikerag_prompt::{Markup, MarkupError};
 use serde::Serialize;
 
-use super::plot::{self, Bar, Line, Plot, Point};
+use super::plots::{self, Bar, Line, Point};
 use super::table::{self, LEGEND, Titled};
 use super::{Metric, Report, Row, Summary};
 use crate::EvalError;
+use crate::plot::Plot;
 
 /// Answers shown per method and data set.
 const MOST_ANSWERS: usize = 200;
@@ -36,7 +37,6 @@ pub(super) fn templates() -> Result<Markup, MarkupError> {
         ("report.html", include_str!("templates/report.html")),
         ("report.css", include_str!("templates/report.css")),
         ("table.html", include_str!("templates/table.html")),
-        ("plot.svg", include_str!("templates/plot.svg")),
     ])
 }
 
@@ -52,7 +52,7 @@ struct Page<'a> {
 #[derive(Serialize)]
 struct Section<'a> {
     name: &'a str,
-    plots: Vec<Plot>,
+    plots: Vec<String>,
     tables: Vec<Titled>,
     groups: Vec<Titled>,
 }
@@ -60,7 +60,7 @@ struct Section<'a> {
 fn section<'a>(name: &'a str, report: &Report) -> Section<'a> {
     Section {
         name,
-        plots: plots(&report.overall),
+        plots: drawn(&report.overall),
         tables: table::main(report),
         groups: table::groups(report),
     }
@@ -68,8 +68,8 @@ fn section<'a>(name: &'a str, report: &Report) -> Section<'a> {
 
 /// Accuracy against tokens, evidence against iterations, calls per component; each where there is
 /// something to draw.
-fn plots(summaries: &[Summary]) -> Vec<Plot> {
-    let mut plots = Vec::new();
+fn drawn(summaries: &[Summary]) -> Vec<String> {
+    let mut drawn = Vec::new();
     let is_judged = summaries.iter().any(|summary| summary.further.contains_key(&Metric::Acc));
     let (metric, name) =
         if is_judged { (Metric::Acc, "Acc in %") } else { (Metric::F1, "F1 in %") };
@@ -89,7 +89,7 @@ fn plots(summaries: &[Summary]) -> Vec<Plot> {
     };
     let points: Vec<Point> = summaries.iter().filter_map(point).collect();
     if !points.is_empty() {
-        plots.push(plot::scatter("Accuracy against tokens", "tokens per question", name, &points));
+        drawn.push(plots::scatter("Accuracy against tokens", "tokens per question", name, &points));
     }
     let line = |summary: &Summary| Line {
         label: summary.method.clone(),
@@ -102,7 +102,7 @@ fn plots(summaries: &[Summary]) -> Vec<Plot> {
         summaries.iter().filter(|s| !s.supporting_recall.is_empty()).map(line).collect();
     if !lines.is_empty() {
         let name = "evidence found in %";
-        plots.push(plot::lines("Evidence against iterations", "iteration (N)", name, &lines));
+        drawn.push(plots::lines("Evidence against iterations", "iteration (N)", name, &lines));
     }
     let bar = |summary: &Summary| Bar {
         label: summary.method.clone(),
@@ -110,9 +110,9 @@ fn plots(summaries: &[Summary]) -> Vec<Plot> {
     };
     let bars: Vec<Bar> = summaries.iter().filter(|s| !s.by_role.is_empty()).map(bar).collect();
     if !bars.is_empty() {
-        plots.push(plot::bars("Calls per component", "model calls per question", &bars));
+        drawn.push(plots::bars("Calls per component", "model calls per question", &bars));
     }
-    plots
+    drawn.into_iter().map(Plot::for_page).collect()
 }
 
 /// The answers of each method to each data set, in the order in which the rows first name them.

@@ -5,14 +5,13 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
-use futures::lock::Mutex;
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{EnhanceParams, document_graph, enhanced_graph};
 use pikerag_knowledge::{
     ChatModel, Document, DocumentGraph, FileRecord, Problem, Role, StoreError, error_chain,
 };
 use pikerag_prompt::AskError;
+use tokio::sync::Semaphore;
 
 use crate::call_batch::{blame, ends_the_run};
 use crate::error::FileError;
@@ -43,7 +42,8 @@ pub(super) async fn read_all(
     } else if plan.lacks_cutter() {
         tracing::warn!("no chat model for `summarize`: chunks are cut by structure");
     }
-    let parsers = Parsers::new(plan.params.parsers);
+    // Each permit is a parser, with one file at a time.
+    let parsers = Semaphore::new(plan.params.parsers.clamp(1, Semaphore::MAX_PERMITS));
     let ending = AtomicBool::new(false);
     let (done, total) = (AtomicUsize::new(0), files.len());
     watch(Progress::Reading { done: 0, total });
@@ -70,38 +70,6 @@ pub(super) async fn read_all(
         report.files.push((path, read.outcome));
     }
     Ok(())
-}
-
-/// So many parsers, each with one file at a time.
-struct Parsers {
-    idle: Mutex<UnboundedReceiver<()>>,
-    back: UnboundedSender<()>,
-}
-
-/// A parser at work; idle again when this is dropped.
-struct Parser<'a>(&'a UnboundedSender<()>);
-
-impl Parsers {
-    fn new(n: usize) -> Self {
-        let (back, idle) = unbounded();
-        for _ in 0..n.max(1) {
-            // The other end is there.
-            let _ = back.unbounded_send(());
-        }
-        Self { idle: Mutex::new(idle), back }
-    }
-
-    /// The next that is idle, in the order of asking.
-    async fn take(&self) -> Parser<'_> {
-        self.idle.lock().await.next().await;
-        Parser(&self.back)
-    }
-}
-
-impl Drop for Parser<'_> {
-    fn drop(&mut self) {
-        let _ = self.0.unbounded_send(());
-    }
 }
 
 /// The model that ends chunks, within a range of sizes.
@@ -131,7 +99,7 @@ async fn store_file(
     plan: &Plan<'_>,
     cutter: Option<Cutter<'_>>,
     ending: &AtomicBool,
-    parsers: &Parsers,
+    parsers: &Semaphore,
 ) -> Result<Read, StoreError> {
     if let Some(known) = tools.base.file(path).await? {
         match tools.reader.hash(path).await {
@@ -145,7 +113,8 @@ async fn store_file(
     if cutter.is_some() && ending.load(Ordering::Relaxed) {
         return Ok(Read::as_outcome(waiting("the run had ended before it")));
     }
-    let parser = parsers.take().await;
+    // Never closed; in the order of asking.
+    let parser = parsers.acquire().await.ok();
     let read_file = tools.reader.parse(path).await;
     // Where structure decides, what was parsed is stored before the next file is: it may be large.
     let _parser = cutter.is_none().then_some(parser);

@@ -8,12 +8,13 @@ use std::fmt::Write;
 use pikerag_knowledge::tables::{By, Group, Measure, Order, RecordQuery};
 use pikerag_knowledge::worked::{Figure, Forecast, Foretold};
 use pikerag_knowledge::{Answer, Event, Question, TaskClass, Value, Worked};
+use pikerag_language::format_number;
 use pikerag_records::forecast::{FARTHEST, LEAST, Past, forecast};
 use pikerag_records::series::{NoSeries, Period, Series, Step, day, series, without_partial};
 
 use self::kinds::kinds;
 use super::figures::{Places, figures, reckoned, tabulate};
-use super::wording::{self, Tongue, number};
+use super::wording::{self, Tongue};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 use crate::structuring::Collection;
@@ -186,11 +187,11 @@ fn filled(series: &Series) -> (Vec<f64>, Vec<String>) {
 }
 
 fn told(tongue: Tongue, forecast: &Forecast, wanted: usize, unit: Option<&str>) -> String {
-    let level = number(100.0 * forecast.level);
+    let level = format_number(100.0 * forecast.level);
     let skipped = forecast.points.len().saturating_sub(wanted);
     let points = forecast.points.iter().skip(skipped).map(|point| {
         let value = wording::amount(point.value, unit);
-        let (low, high) = (number(point.low), number(point.high));
+        let (low, high) = (format_number(point.low), format_number(point.high));
         match tongue {
             Tongue::English => {
                 format!("{}: {value} ({level} % interval {low} to {high})", point.period)
@@ -206,7 +207,7 @@ fn told(tongue: Tongue, forecast: &Forecast, wanted: usize, unit: Option<&str>) 
 /// The model and its errors, the assumptions, and what would change the forecast.
 fn why(tongue: Tongue, forecast: &Forecast, series: &Series) -> String {
     let best = forecast.tried.first();
-    let error = best.map_or_else(String::new, |tried| number(tried.mae));
+    let error = best.map_or_else(String::new, |tried| format_number(tried.mae));
     let scaled = best.and_then(|tried| tried.mase);
     let scaled = scaled.map_or_else(|| "–".to_owned(), |scaled| format!("{scaled:.2}"));
     let (within, all) = forecast.within;

@@ -13,15 +13,6 @@ use super::key::request_key;
 pub struct MemoryLedger(Mutex<BTreeMap<String, CallRecord>>);
 
 impl MemoryLedger {
-    /// A ledger that holds these calls; of two with one key, the first.
-    pub fn with_calls(calls: impl IntoIterator<Item = CallRecord>) -> Self {
-        let mut map = BTreeMap::new();
-        for call in calls {
-            map.entry(call.key.clone()).or_insert(call);
-        }
-        Self(Mutex::new(map))
-    }
-
     /// Every recorded call, by key.
     pub fn calls(&self) -> Vec<CallRecord> {
         self.held().values().cloned().collect()

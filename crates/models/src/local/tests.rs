@@ -41,11 +41,16 @@ fn equals_a_naive_bert() {
         assert_eq!(vectors.len(), texts().len());
         for (text, vector) in texts().iter().zip(vectors) {
             let expected = naive(&tiny, &tensors, text, max_tokens);
-            let worst = vector.iter().zip(&expected).map(|(a, b)| (f64::from(*a) - b).abs());
-            let worst = worst.fold(0.0, f64::max);
+            let worst = off(&vector, &expected);
             assert!(worst < 2e-4, "{}: {text:?} is off by {worst:e}", tiny.model_type);
         }
     }
+}
+
+/// The largest difference between two vectors of one length.
+fn off(vector: &[f32], exact: &[f64]) -> f64 {
+    assert_eq!(vector.len(), exact.len());
+    vector.iter().zip(exact).map(|(a, b)| (f64::from(*a) - b).abs()).fold(0.0, f64::max)
 }
 
 /// Weights that only loading can find wrong are no matter for whoever embeds nothing.
@@ -246,6 +251,7 @@ fn minilm_equals_numpy() {
     };
     let texts = golden.each_ref().map(|(text, ..)| (*text).to_owned());
     let vectors = embedder.embed_now(&texts).unwrap();
+    assert_eq!(vectors.len(), golden.len());
     let mut worst = 0.0_f64;
     for ((text, first, sums), vector) in golden.iter().zip(&vectors) {
         let vector: Vec<f64> = vector.iter().map(|value| f64::from(*value)).collect();

@@ -246,8 +246,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::openai::canned::{Server, ok};
     use crate::{Budget, Cap, Meter, Prices};
+    use pikerag_test_support::canned::{Server, ok};
 
     /// What the endpoint counts is booked, so that the cap holds; where it does not count, an estimate.
     #[tokio::test]
@@ -257,8 +257,7 @@ mod tests {
             ok(json!({"data": vector, "usage": {"prompt_tokens": 39}}).to_string()),
             ok(json!({"data": vector}).to_string()),
             ok(json!({"data": vector, "usage": {"prompt_tokens": 0}}).to_string()),
-        ])
-        .await;
+        ]);
         let text = ["crane".to_owned()];
         let estimate = estimate_embedding(&text).prompt_tokens;
         // A call can cost 69 tokens at most: there is room for one after the second, and none after the third.

@@ -173,16 +173,16 @@ mod tests {
 
     use super::*;
     use crate::meter::{Cap, Meter, Price, Prices};
-    use crate::openai::canned::{Canned, Server, error, ok};
     use crate::secret::Secret;
     use crate::{Budget, estimate};
+    use pikerag_test_support::canned::{Canned, Server, error, ok};
 
     fn texts(texts: &[&str]) -> Vec<String> {
         texts.iter().map(ToString::to_string).collect()
     }
 
-    async fn model(replies: Vec<Canned>) -> (Server, EndpointReranker) {
-        let server = Server::start(replies).await;
+    fn model(replies: Vec<Canned>) -> (Server, EndpointReranker) {
+        let server = Server::start(replies);
         let mut endpoint = Endpoint::new(&server.base_url, "m");
         endpoint.api_key = Some(Secret::new("sk-123456789"));
         endpoint.extra.insert("truncate".to_owned(), true.into());
@@ -191,7 +191,7 @@ mod tests {
 
     /// What comes of a reply about two documents.
     async fn check(reply: Canned) -> String {
-        let (_server, model) = model(vec![reply]).await;
+        let (_server, model) = model(vec![reply]);
         match model.rerank("q", &texts(&["a", "b"])).await {
             Ok(Relevance { scores, prompt_tokens, searches }) => {
                 format!("{scores:?}, {prompt_tokens:?} tokens, {searches:?} searches")
@@ -252,7 +252,7 @@ mod tests {
     #[tokio::test]
     async fn asks_for_all_documents_and_for_none_not_at_all() {
         let reply = json!({"results": [{"index": 0, "relevance_score": 1}, {"index": 1, "relevance_score": 0}]});
-        let (server, model) = model(vec![ok(reply.to_string())]).await;
+        let (server, model) = model(vec![ok(reply.to_string())]);
         model.rerank("q", &texts(&["a", ""])).await.unwrap();
         assert_eq!(model.rerank("q", &[]).await.unwrap(), Relevance::default());
         let requests = server.requests();
@@ -266,7 +266,7 @@ mod tests {
     async fn learns_that_documents_are_called_texts() {
         let reply = r#"[{"index": 1, "score": 0.5}, {"index": 0, "score": 0.25}]"#;
         let lacking = error(422, "missing field `texts` at line 1 column 50");
-        let (server, model) = model(vec![lacking, ok(reply)]).await;
+        let (server, model) = model(vec![lacking, ok(reply)]);
         for _ in 0..2 {
             let relevance = model.rerank("q", &texts(&["a", "b"])).await.unwrap();
             assert_eq!(relevance.scores, [0.25, 0.5]);

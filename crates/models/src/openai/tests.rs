@@ -10,10 +10,10 @@ use pikerag_knowledge::{
 };
 use serde_json::json;
 
-use super::canned::{Canned, Server, error, ok};
 use super::embeddings::to_base64;
 use super::*;
 use pikerag_doubles::request;
+use pikerag_test_support::canned::{Canned, Server, error, ok};
 
 const KEY: &str = "sk-very-secret-0123456789";
 
@@ -78,7 +78,7 @@ fn shown(error: &ModelError) -> String {
 
 /// The fate of one chat call that gets this reply.
 async fn fate(reply: Canned) -> String {
-    let server = Server::start(vec![reply]).await;
+    let server = Server::start(vec![reply]);
     match chat(&server).complete(&request("Why?")).await {
         Ok(reply) => format!("{reply:?}"),
         Err(error) => {
@@ -90,7 +90,7 @@ async fn fate(reply: Canned) -> String {
 
 #[tokio::test]
 async fn asks_as_the_protocol_says() {
-    let server = Server::start(vec![completion("because")]).await;
+    let server = Server::start(vec![completion("because")]);
     let mut asked = with_schema();
     asked.messages = vec![
         Message::System { text: "Be brief.".to_owned() },
@@ -122,7 +122,7 @@ async fn asks_as_the_protocol_says() {
 
 #[tokio::test]
 async fn speaks_azure_and_sends_extra_fields() {
-    let server = Server::start(vec![completion("because")]).await;
+    let server = Server::start(vec![completion("because")]);
     let mut endpoint = endpoint(&server);
     endpoint.base_url = server.base_url.replace("/v1", "/");
     endpoint.azure_api_version = Some("2024-10-21".to_owned());
@@ -154,8 +154,7 @@ async fn falls_back_where_schemas_are_refused() {
         no("response_format json_schema"),
         no("response_format"),
         completion("{}"),
-    ])
-    .await;
+    ]);
     let chat = chat(&server);
     chat.complete(&with_schema()).await.unwrap();
     chat.complete(&with_schema()).await.unwrap();
@@ -172,7 +171,7 @@ async fn falls_back_where_schemas_are_refused() {
 async fn bounds_go_before_the_shape() {
     let refused = r#"{"error": {"message": "Invalid schema for response_format 'reply': 'maxLength' is not permitted."}}"#;
     for structured in [Structured::Auto, Structured::JsonSchema] {
-        let server = Server::start(vec![error(400, refused), completion("{}")]).await;
+        let server = Server::start(vec![error(400, refused), completion("{}")]);
         let endpoint = Endpoint { structured, ..endpoint(&server) };
         let chat = OpenAiChat::new(endpoint, &Transport::default()).unwrap();
         let mut request = with_schema();
@@ -191,11 +190,16 @@ async fn bounds_go_before_the_shape() {
 #[tokio::test]
 async fn adapts_to_reasoning_models() {
     let server = Server::start(vec![
-        error(400, r#"{"error": {"message": "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."}}"#),
-        error(400, r#"{"error": {"message": "Unsupported value: 'temperature' does not support 0 with this model."}}"#),
+        error(
+            400,
+            r#"{"error": {"message": "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."}}"#,
+        ),
+        error(
+            400,
+            r#"{"error": {"message": "Unsupported value: 'temperature' does not support 0 with this model."}}"#,
+        ),
         completion("because"),
-    ])
-    .await;
+    ]);
     let chat = chat(&server);
     chat.complete(&request("Why?")).await.unwrap();
     chat.complete(&request("Why?")).await.unwrap();
@@ -209,7 +213,7 @@ async fn adapts_to_reasoning_models() {
 
 #[tokio::test]
 async fn a_pinned_shape_is_not_given_up() {
-    let server = Server::start(vec![error(400, "response_format is unknown")]).await;
+    let server = Server::start(vec![error(400, "response_format is unknown")]);
     let mut endpoint = endpoint(&server);
     endpoint.structured = Structured::JsonObject;
     let chat = OpenAiChat::new(endpoint, &Transport::default()).unwrap();
@@ -296,7 +300,7 @@ async fn a_cut_reply_is_worth_asking_again() {
 
 #[tokio::test]
 async fn waits_no_longer_than_told() {
-    let server = Server::start(vec![Canned::Silence]).await;
+    let server = Server::start(vec![Canned::Silence]);
     let mut endpoint = endpoint(&server);
     endpoint.timeout = Duration::from_millis(30);
     let chat = OpenAiChat::new(endpoint, &Transport::default()).unwrap();
@@ -330,11 +334,12 @@ async fn scores_tokens() {
         ok(json!({"choices": [choice]}).to_string())
     };
     let server = Server::start(vec![
-        scored(json!({"content": [{"token": "yes", "logprob": -0.25}, {"token": "", "logprob": 1e-9}]})),
+        scored(
+            json!({"content": [{"token": "yes", "logprob": -0.25}, {"token": "", "logprob": 1e-9}]}),
+        ),
         scored(json!(null)),
         error(400, "logprobs are not supported"),
-    ])
-    .await;
+    ]);
     let chat = chat(&server);
     let asked = ChatRequest { logprobs: true, ..request("Why?") };
     let reply = chat.complete(&asked).await.unwrap();
@@ -349,7 +354,7 @@ async fn scores_tokens() {
 
 /// The fate of two texts whose vectors come as these `data`.
 async fn embedded(data: Value) -> String {
-    let server = Server::start(vec![ok(json!({ "data": data }).to_string())]).await;
+    let server = Server::start(vec![ok(json!({ "data": data }).to_string())]);
     match embedder(&server).embed(&["a".to_owned(), "b".to_owned()]).await {
         Ok(vectors) => format!("{vectors:?}"),
         Err(error) => shown(&error),
@@ -399,8 +404,7 @@ async fn asks_for_floats_where_base64_is_refused() {
         vector(0.0),
         vector(0.0),
         ok(json!({"data": [{"embedding": [1.0]}]}).to_string()),
-    ])
-    .await;
+    ]);
     let embedder = embedder(&server);
     for text in ["a", ""] {
         let vectors: Vec<Vector> = embedder.embed(&[text.to_owned()]).await.unwrap();
@@ -417,7 +421,7 @@ async fn asks_for_floats_where_base64_is_refused() {
 
 #[tokio::test]
 async fn a_known_dimension_is_insisted_on() {
-    let server = Server::start(vec![ok(json!({"data": [{"embedding": [1.0]}]}).to_string())]).await;
+    let server = Server::start(vec![ok(json!({"data": [{"embedding": [1.0]}]}).to_string())]);
     let params =
         EmbeddingParams { dimension: std::num::NonZeroUsize::new(2), ..Default::default() };
     let embedder = OpenAiEmbedder::new(endpoint(&server), &Transport::default(), params).unwrap();

@@ -6,6 +6,7 @@ mod math;
 mod numerals;
 mod odf;
 mod ooxml;
+mod para;
 mod pptx;
 pub(crate) mod rtf;
 mod sheets;

@@ -27,6 +27,7 @@ fn seasons_come_again() {
     let year = [5.0, 20.0, 40.0, 10.0];
     let values: Vec<f64> = (0..20).map(|n| year[n % 4] + (n / 4) as f64).collect();
     let outlook = forecast(Past { values: &values, season: 4, is_count: true }, 4).unwrap();
+    assert_eq!(outlook.ahead.len(), year.len());
     for (ahead, truth) in outlook.ahead.iter().zip(year) {
         assert!((ahead.value - truth - 5.0).abs() <= 2.0, "{outlook:?}");
     }

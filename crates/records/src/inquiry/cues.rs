@@ -3,9 +3,8 @@
 
 use pikerag_knowledge::records::Quantity;
 use pikerag_knowledge::tables::By;
-use pikerag_language::Regex;
-use pikerag_language::number;
 use pikerag_language::periods::{Stretch, stretches};
+use pikerag_language::{Regex, number, quantity};
 use regex::Captures;
 
 use pikerag_language::pattern;
@@ -233,10 +232,8 @@ impl Cues {
             let amount = ["n1", "n2", "n3", "n4"].into_iter().find_map(get);
             let unit = ["u1", "u2", "u3", "u4"].into_iter().find_map(get).unwrap_or_default();
             let Some(whole) = found.get(0).map(|whole| whole.range()) else { break };
-            let amount = amount.and_then(|digits| {
-                digits.trim_end_matches(['.', ',']).replace(',', "").parse::<f64>().ok()
-            });
-            if let Some(amount) = amount {
+            let than = amount.and_then(|amount| quantity(&format!("{amount} {unit}")));
+            if let Some((amount, unit_of_amount)) = than {
                 let around = |range: std::ops::Range<usize>| {
                     self.rest.get(range).unwrap_or_default().to_owned()
                 };
@@ -245,10 +242,7 @@ impl Cues {
                 self.bounds.push(Bound {
                     is_least: get("more").or_else(|| get("least")).is_some(),
                     included: get("least").or_else(|| get("most")).is_some(),
-                    than: Quantity {
-                        amount,
-                        unit: Some(unit.to_owned()).filter(|unit| !unit.is_empty()),
-                    },
+                    than: Quantity { amount, unit: unit_of_amount },
                     about: format!(
                         "{} {unit} {}",
                         around(from..whole.start),

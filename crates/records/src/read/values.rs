@@ -4,12 +4,10 @@
 use jiff::civil;
 use pikerag_knowledge::Value;
 use pikerag_knowledge::records::{DayOrder, Field, FieldType, Quantity};
-use pikerag_language::MONTHS;
+use pikerag_language::{chinese_digit, chinese_number, month_named, quantity};
 
 /// Longer cells, in bytes, are no number, date or truth value.
 const LONGEST: usize = 80;
-/// Longer units, in characters, are remarks.
-const LONGEST_UNIT: usize = 24;
 
 /// Reads what stands in a cell; `None` where it is no value of the field's type.
 pub(crate) fn read(field: &Field, raw: &str) -> Option<Value> {
@@ -19,7 +17,9 @@ pub(crate) fn read(field: &Field, raw: &str) -> Option<Value> {
     }
     match field.kind {
         FieldType::Text => Some(Value::Text(raw.split_whitespace().collect::<Vec<_>>().join(" "))),
-        FieldType::Number => number(&narrow(raw)).map(Value::Number),
+        FieldType::Number => {
+            quantity(&narrow(raw)).map(|(amount, unit)| Value::Number(Quantity { amount, unit }))
+        }
         FieldType::Date => date(&narrow(raw), field.order).map(Value::Date),
         FieldType::Bool => truth(raw).map(Value::Bool),
     }
@@ -28,10 +28,9 @@ pub(crate) fn read(field: &Field, raw: &str) -> Option<Value> {
 /// Full-width signs as the narrow ones that they stand for.
 fn narrow(text: &str) -> String {
     let narrow = |c: char| match c {
-        '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xfee0).unwrap_or(c),
         c if c.is_whitespace() => ' ',
         '−' => '-',
-        c => c,
+        c => pikerag_language::narrow(c),
     };
     text.chars().map(narrow).collect()
 }
@@ -44,131 +43,6 @@ fn truth(raw: &str) -> Option<bool> {
         return Some(true);
     }
     NO.contains(&word.as_str()).then_some(false)
-}
-
-/// A number with at most a currency before it and a unit behind it.
-fn number(text: &str) -> Option<Quantity> {
-    const CURRENCIES: [&str; 15] = [
-        "US$",
-        "HK$",
-        "A$",
-        "C$",
-        "$",
-        "€",
-        "£",
-        "¥",
-        "USD",
-        "EUR",
-        "GBP",
-        "CNY",
-        "RMB",
-        "JPY",
-        "人民币",
-    ];
-    const FACTORS: [(&str, f64); 11] = [
-        ("million", 1e6),
-        ("billion", 1e9),
-        ("thousand", 1e3),
-        ("trillion", 1e12),
-        ("mn", 1e6),
-        ("bn", 1e9),
-        ("亿", 1e8),
-        ("千万", 1e7),
-        ("百万", 1e6),
-        ("万", 1e4),
-        ("千", 1e3),
-    ];
-    let mut rest = text.trim();
-    let bracketed = rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
-    let mut negative = bracketed.is_some();
-    rest = bracketed.unwrap_or(rest).trim();
-    let mut unit = None;
-    for _ in 0..2 {
-        if let Some(after) = rest.strip_prefix('-') {
-            negative = !negative;
-            rest = after.trim_start();
-        }
-        rest = rest.strip_prefix('+').unwrap_or(rest).trim_start();
-        if let Some(currency) = CURRENCIES.into_iter().find(|currency| rest.starts_with(*currency))
-        {
-            unit = Some(currency.to_owned());
-            rest = rest.get(currency.len()..)?.trim_start();
-        }
-    }
-    let in_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | ' ' | '\'' | '’');
-    let end = rest.find(|c| !in_number(c)).unwrap_or(rest.len());
-    let (mut digits, mut behind) = rest.split_at(end);
-    // `1.5e3`, but not `5 eggs`.
-    let power = behind.strip_prefix(['e', 'E']).and_then(|power| {
-        let end = power.find(|c: char| !c.is_ascii_digit() && c != '-' && c != '+');
-        let (power, after) = power.split_at(end.unwrap_or(power.len()));
-        Some((power.parse::<i32>().ok().filter(|power| power.abs() < 100)?, after))
-    });
-    if let Some((_, after)) = power {
-        behind = after;
-    }
-    digits = digits.trim_end();
-    // A full stop behind the number ends a sentence.
-    digits = digits.trim_end_matches(['.', ',']);
-    let mut amount: f64 = plain_digits(digits)?.parse().ok()?;
-    amount *= 10f64.powi(power.map_or(0, |(power, _)| power));
-    behind = behind.trim().trim_end_matches('.');
-    let factor = FACTORS.into_iter().find_map(|(word, factor)| {
-        let after = behind
-            .get(..word.len())?
-            .eq_ignore_ascii_case(word)
-            .then(|| behind.get(word.len()..))??;
-        // `m` of `metres` is no million: the word ends here.
-        let whole = !after.starts_with(|c: char| c.is_ascii_alphabetic());
-        whole.then_some((factor, after))
-    });
-    if let Some((factor, after)) = factor {
-        amount *= factor;
-        behind = after.trim();
-    }
-    if !behind.is_empty() {
-        let is_unit = behind.chars().count() <= LONGEST_UNIT
-            && !behind.chars().any(|c| c.is_ascii_digit())
-            && !behind.starts_with(['-', '/', '–', '~', ':', ';']);
-        if !is_unit {
-            return None;
-        }
-        unit.get_or_insert_with(|| behind.to_owned());
-    }
-    let amount = if negative { -amount } else { amount };
-    amount.is_finite().then_some(Quantity { amount, unit })
-}
-
-/// Digits as Rust reads them: without thousands separators, and with a point before decimals.
-fn plain_digits(digits: &str) -> Option<String> {
-    if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
-        return None;
-    }
-    let separators: Vec<char> = digits.chars().filter(|c| !c.is_ascii_digit()).collect();
-    let groups: Vec<&str> = digits.split(|c: char| !c.is_ascii_digit()).collect();
-    let last = separators.last().copied();
-    let is_decimal = match (separators.as_slice(), last) {
-        ([], _) => false,
-        ([.., before, last], _) => before != last && matches!(last, '.' | ','),
-        (_, Some('.')) => true,
-        // `1,234` counts thousands, `1,23` does not.
-        (_, Some(',')) => groups.last().is_some_and(|group| group.len() != 3),
-        _ => false,
-    };
-    let thousands = if is_decimal { groups.get(..groups.len() - 1)? } else { &groups };
-    let grouped = thousands.iter().skip(1).all(|group| group.len() == 3);
-    if !grouped || groups.iter().skip(1).any(|group| group.is_empty()) {
-        return None;
-    }
-    let mut plain = thousands.concat();
-    if plain.is_empty() {
-        plain.push('0');
-    }
-    if is_decimal {
-        plain.push('.');
-        plain.push_str(groups.last()?);
-    }
-    Some(plain)
 }
 
 /// A day, month or year as ISO 8601 writes it.
@@ -188,7 +62,7 @@ fn date(text: &str, order: DayOrder) -> Option<String> {
         if first.is_ascii_digit() {
             numbers.push(word);
         } else if first.is_alphabetic() {
-            match month_of(word) {
+            match month_named(word).and_then(|month| i8::try_from(month).ok()) {
                 Some(found) if month.is_none() => month = Some(found),
                 _ if is_filler(word) => {}
                 _ => return None,
@@ -263,17 +137,6 @@ fn year_of(digits: &str) -> Option<i16> {
     }
 }
 
-fn month_of(word: &str) -> Option<i8> {
-    let word = word.to_lowercase();
-    if word.len() < 3 {
-        return None;
-    }
-    let place = MONTHS
-        .iter()
-        .position(|month| month.starts_with(&word) || (word == "sept" && *month == "september"))?;
-    i8::try_from(place + 1).ok()
-}
-
 /// What may stand in a date and says nothing.
 fn is_filler(word: &str) -> bool {
     const FILLERS: [&str; 19] = [
@@ -305,12 +168,8 @@ fn chinese_digits(text: &str) -> String {
         }
         if !numeral.is_empty() {
             let digits = match numeral.contains('十') {
-                true => pikerag_language::chinese_number(&numeral).unwrap_or_default().to_string(),
-                false => numeral
-                    .chars()
-                    .filter_map(pikerag_language::chinese_digit)
-                    .map(|d| d.to_string())
-                    .collect(),
+                true => chinese_number(&numeral).unwrap_or_default().to_string(),
+                false => numeral.chars().filter_map(chinese_digit).map(|d| d.to_string()).collect(),
             };
             written.push_str(&digits);
             numeral.clear();

@@ -194,6 +194,7 @@ mod tests {
         ) {
             let pushed = flowed(&graph, &scores, params(Spread::PageRank, lambda, 100_000));
             let dense = power(&graph, &scores, f64::from(lambda), 400);
+            prop_assert_eq!(pushed.len(), dense.len());
             for (pushed, dense) in pushed.iter().zip(dense) {
                 prop_assert!((f64::from(*pushed) - dense).abs() < 2e-3, "{} {}", pushed, dense);
             }
@@ -205,6 +206,7 @@ mod tests {
         ) {
             let pushed = flowed(&graph, &scores, params(Spread::OneStep, lambda, NODES));
             let dense = power(&graph, &scores, f64::from(lambda), 1);
+            prop_assert_eq!(pushed.len(), dense.len());
             for (pushed, dense) in pushed.iter().zip(dense) {
                 prop_assert!((f64::from(*pushed) - dense).abs() < 1e-3, "{} {}", pushed, dense);
             }

@@ -1,8 +1,50 @@
-//! How are requests read and replies written? As much of HTTP/1.1 as clients of models use.
+//! Reads requests and writes replies, in as much of HTTP/1.1 as clients of models use.
 
-use std::io::{BufRead, Error, Result, Write};
+use std::io::{BufRead, BufReader, Error, Result, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{JoinHandle, spawn};
 
 use serde_json::Value;
+
+/// Answers all requests until it is over, each connection in a thread of its own; `answer` tells whether its connection
+/// goes on.
+pub(super) fn serve(
+    listener: TcpListener,
+    is_over: Arc<AtomicBool>,
+    answer: impl Fn(Request, &mut TcpStream) -> Result<bool> + Send + Sync + 'static,
+) -> JoinHandle<()> {
+    let answer = Arc::new(answer);
+    spawn(move || {
+        for connection in listener.incoming() {
+            if is_over.load(Ordering::Relaxed) {
+                return;
+            }
+            let (is_over, answer) = (Arc::clone(&is_over), Arc::clone(&answer));
+            // A client that was killed leaves its connection broken.
+            spawn(move || {
+                connection.and_then(|connection| converse(connection, &is_over, &*answer))
+            });
+        }
+    })
+}
+
+/// Answers the requests of a connection, one after the other.
+fn converse(
+    mut connection: TcpStream,
+    is_over: &AtomicBool,
+    answer: &impl Fn(Request, &mut TcpStream) -> Result<bool>,
+) -> Result<()> {
+    connection.set_nodelay(true)?;
+    let mut reader = BufReader::new(connection.try_clone()?);
+    while let Some(request) = read(&mut reader)? {
+        if is_over.load(Ordering::Relaxed) || !answer(request, &mut connection)? {
+            break;
+        }
+    }
+    connection.shutdown(Shutdown::Both)
+}
 
 /// A request.
 pub(super) struct Request {
@@ -21,7 +63,7 @@ impl Request {
 }
 
 /// The next request; `None` where the client has none.
-pub(super) fn read(reader: &mut impl BufRead) -> Result<Option<Request>> {
+fn read(reader: &mut impl BufRead) -> Result<Option<Request>> {
     let (mut head, mut length) = (String::new(), 0);
     if reader.read_line(&mut head)? == 0 {
         return Ok(None);

@@ -3,10 +3,11 @@
 use pikerag_knowledge::tables::{By, Group, Measure, Order, RecordQuery};
 use pikerag_knowledge::worked::Outcome;
 use pikerag_knowledge::{TaskClass, Worked};
+use pikerag_language::format_number;
 
 use super::Ahead;
 use crate::pike::figures::{covered, figures, reckoned, tabulate};
-use crate::pike::wording::{self, Tongue, number};
+use crate::pike::wording::{self, Tongue};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 use crate::structuring::Collection;
@@ -80,7 +81,7 @@ pub(super) async fn kinds(
             }
         })
         .collect();
-    let percent = |share: f64| number((100.0 * share).round());
+    let percent = |share: f64| format_number((100.0 * share).round());
     let text = outlook.iter().take(KINDS).map(|outcome| {
         let (share, low, high) =
             (percent(outcome.share), percent(outcome.low), percent(outcome.high));

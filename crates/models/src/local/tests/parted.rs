@@ -13,10 +13,6 @@ fn parted(text: &str, parts: &[&str]) -> Parted {
     Parted { text: text.to_owned(), parts: parts.iter().map(range).collect() }
 }
 
-fn off(vector: &[f32], exact: &[f64]) -> f64 {
-    vector.iter().zip(exact).map(|(a, b)| (f64::from(*a) - b).abs()).fold(0.0, f64::max)
-}
-
 #[tokio::test]
 async fn a_part_is_the_mean_of_its_tokens() {
     let tensors = random_tensors();

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_and_deep_files_end_soon() {
+    fn broken_and_deep_files_are_cut_and_reported() {
         insta::assert_snapshot!(run("a.xml", "no element"), @"`a.xml` is not readable as XML: it has no element; open it in its program and save it again; if it is plain text, rename it to .txt");
         insta::assert_snapshot!(run("a.xml", "<a><b>x</b><c"), @r#"
         == a

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_files_end_soon() {
+    fn hostile_files_are_read() {
         for file in [
             "<<".repeat(50_000),
             "|===\n".repeat(9_999),

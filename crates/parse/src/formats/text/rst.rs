@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_files_end_soon() {
+    fn hostile_files_are_read() {
         let files = [
             "`".repeat(50_000),
             "::\n".repeat(20_000),

@@ -3,8 +3,8 @@
 use super::Reader;
 use super::styles::{Role, Style, is_on};
 use crate::bytes::xml::{Child, Element};
-use crate::document::writing::LinkedText;
 use crate::formats::office::math;
+use crate::formats::office::para::{self, Context};
 
 /// Fields inside of fields that are told apart.
 const DEEPEST_FIELD: usize = 32;
@@ -12,16 +12,8 @@ const DEEPEST_FIELD: usize = 32;
 /// The smallest size that can be read, in half points.
 const SMALLEST: u32 = 4;
 
-/// A paragraph with its links, and what hangs on it.
-#[derive(Default)]
-pub(super) struct Para<'x> {
-    pub(super) visible: LinkedText,
-    /// Text that Word does not show.
-    pub(super) hidden: String,
-    /// What hangs on it, in the order of the file.
-    pub(super) after: Vec<After<'x>>,
-    pub(super) is_bold: bool,
-}
+/// A paragraph of Word.
+pub(super) type Para<'x> = para::Para<After<'x>>;
 
 /// What hangs on a paragraph.
 pub(super) enum After<'x> {
@@ -44,16 +36,6 @@ pub(super) struct Field {
     target: Option<String>,
 }
 
-/// What holds for the text being read.
-#[derive(Clone, Copy)]
-struct Context<'c> {
-    link: Option<&'c str>,
-    is_hidden: bool,
-    is_bold: bool,
-    /// Above the line or below it.
-    raised: Option<bool>,
-}
-
 impl<'x> Reader<'_, '_> {
     /// Reads a paragraph; its number, if it has one, stands before its text.
     pub(super) fn paragraph(&mut self, element: Element<'x>) -> (Role, bool, Para<'x>) {
@@ -65,7 +47,7 @@ impl<'x> Reader<'_, '_> {
         let style = self.styles.get(&style_id);
         let list = own.list.clone().or_else(|| style.list.clone()).filter(|list| list != "0");
         let role = Style { outline: own.outline.or(style.outline), ..style.clone() }.role();
-        let mut para = Para { is_bold: true, ..Para::default() };
+        let mut para = Para::new();
         let marker = list.and_then(|list| {
             let level = own.list_level.or(style.list_level);
             let level = level.or_else(|| self.numbering.level_of_style(&list, &style_id));
@@ -211,16 +193,8 @@ impl<'x> Reader<'_, '_> {
         if self.fields.iter().any(|field| !field.in_result) {
             return;
         }
-        if context.is_hidden {
-            para.hidden.push_str(text);
-            return;
-        }
-        para.is_bold &= context.is_bold || text.trim().is_empty();
         let target = self.fields.iter().rev().find_map(|field| field.target.as_deref());
-        match context.link.or(target) {
-            Some(target) => para.visible.push_link(text, target),
-            None => para.visible.push(text),
-        }
+        para.add(text, Context { link: context.link.or(target), ..context });
     }
 }
 

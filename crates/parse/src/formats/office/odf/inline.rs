@@ -2,25 +2,11 @@
 
 use super::Reader;
 use crate::bytes::xml::{Child, Element};
-use crate::document::writing::LinkedText;
 use crate::formats::office::math;
+use crate::formats::office::para::{self, Context};
 
-/// A paragraph with its links, and what hangs on it.
-pub(super) struct Para<'x> {
-    pub(super) visible: LinkedText,
-    pub(super) hidden: String,
-    /// Frames, notes and remarks: what comes behind it.
-    pub(super) after: Vec<Element<'x>>,
-    pub(super) is_bold: bool,
-}
-
-#[derive(Clone, Copy)]
-struct Context<'c> {
-    link: Option<&'c str>,
-    is_hidden: bool,
-    is_bold: bool,
-    raised: Option<bool>,
-}
+/// A paragraph with its frames, notes and remarks.
+pub(super) type Para<'x> = para::Para<Element<'x>>;
 
 impl<'x> Reader<'_, '_> {
     pub(super) fn paragraph(&mut self, element: Element<'x>) -> Para<'x> {
@@ -32,12 +18,7 @@ impl<'x> Reader<'_, '_> {
             is_bold: style.is_bold,
             raised: None,
         };
-        let mut para = Para {
-            visible: LinkedText::default(),
-            hidden: String::new(),
-            after: Vec::new(),
-            is_bold: true,
-        };
+        let mut para = Para::new();
         self.inline(element, context, &mut para);
         para
     }
@@ -54,10 +35,10 @@ impl<'x> Reader<'_, '_> {
             match inner.name() {
                 "s" => {
                     let n_spaces: usize = inner.number("c").unwrap_or(1).min(100);
-                    add(&" ".repeat(n_spaces), context, para);
+                    para.add(&" ".repeat(n_spaces), context);
                 }
-                "tab" => add("\t", context, para),
-                "line-break" => add("\n", context, para),
+                "tab" => para.add("\t", context),
+                "line-break" => para.add("\n", context),
                 "span" => {
                     let style =
                         self.styles.get("text", &inner.attr("style-name").unwrap_or_default());
@@ -76,7 +57,7 @@ impl<'x> Reader<'_, '_> {
                 }
                 "note" => {
                     let mark = inner.child("note-citation").map(Element::text).unwrap_or_default();
-                    add(&format!("[{mark}]"), context, para);
+                    para.add(&format!("[{mark}]"), context);
                     para.after.push(inner);
                 }
                 "annotation" | "frame" | "custom-shape" | "text-box" | "rect" | "ellipse"
@@ -85,7 +66,7 @@ impl<'x> Reader<'_, '_> {
                 }
                 "hidden-text" => {
                     let text = inner.attr("string-value").unwrap_or_default();
-                    add(&text, Context { is_hidden: true, ..context }, para);
+                    para.add(&text, Context { is_hidden: true, ..context });
                 }
                 "ruby" => {
                     if let Some(base) = inner.child("ruby-base") {
@@ -112,20 +93,7 @@ fn say(text: &str, context: Context, para: &mut Para) {
         after_space = is_space;
     }
     match context.raised {
-        Some(is_high) => add(&math::raised(&words, is_high), context, para),
-        None => add(&words, context, para),
-    }
-}
-
-/// Adds text as it is.
-fn add(text: &str, context: Context, para: &mut Para) {
-    if context.is_hidden {
-        para.hidden.push_str(text);
-        return;
-    }
-    para.is_bold &= context.is_bold || text.trim().is_empty();
-    match context.link {
-        Some(target) => para.visible.push_link(text, target),
-        None => para.visible.push(text),
+        Some(is_high) => para.add(&math::raised(&words, is_high), context),
+        None => para.add(&words, context),
     }
 }

@@ -1,0 +1,104 @@
+//! Replies with canned bytes, and keeps exactly what was sent.
+
+use std::io::Write;
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::http::{self, Request, Response};
+
+/// A reply.
+#[derive(Clone)]
+pub enum Canned {
+    /// A status, header lines, and a body.
+    Reply(u16, &'static str, String),
+    /// HTTP 200, and a body announced longer than it is; then the connection is cut.
+    Cut(&'static str),
+    /// Nothing, for as long as anybody waits.
+    Silence,
+}
+
+/// HTTP 200 with JSON.
+#[must_use]
+pub fn ok(body: impl Into<String>) -> Canned {
+    Canned::Reply(200, "content-type: application/json\r\n", body.into())
+}
+
+/// Another status with a message.
+#[must_use]
+pub fn error(status: u16, body: &str) -> Canned {
+    Canned::Reply(status, "", body.to_owned())
+}
+
+/// A server on a free port; it listens until the process ends.
+pub struct Server {
+    /// Host and port.
+    pub address: String,
+    /// The address that clients are given.
+    pub base_url: String,
+    requests: Arc<Mutex<Vec<Request>>>,
+}
+
+impl Server {
+    /// Replies in this order, one request per connection or many; the last one over and over.
+    ///
+    /// # Panics
+    /// There is no free port, or no reply.
+    #[must_use]
+    pub fn start(replies: Vec<Canned>) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let base_url = format!("http://{address}/v1");
+        let requests: Arc<Mutex<Vec<Request>>> = Arc::default();
+        let kept = Arc::clone(&requests);
+        drop(http::serve(listener, Arc::default(), move |request, writer| {
+            let turn = {
+                let mut kept = lock(&kept);
+                kept.push(request);
+                kept.len() - 1
+            };
+            match replies.get(turn).or(replies.last()).unwrap() {
+                Canned::Reply(status, head, body) => {
+                    let (head, body) = ((*head).to_owned(), body.clone().into_bytes());
+                    Response { status: *status, head, body }.write(writer)
+                }
+                Canned::Cut(body) => {
+                    let head = "HTTP/1.1 200 As said\r\ncontent-length: 1000\r\n\r\n";
+                    writer.write_all(format!("{head}{body}").as_bytes())?;
+                    Ok(false)
+                }
+                Canned::Silence => {
+                    sleep(Duration::from_mins(1));
+                    Ok(true)
+                }
+            }
+        }));
+        Self { address, base_url, requests }
+    }
+
+    /// Head and body of each request so far.
+    #[must_use]
+    pub fn requests(&self) -> Vec<String> {
+        let text = |body: &[u8]| String::from_utf8_lossy(body).into_owned();
+        lock(&self.requests).iter().map(|it| format!("{}\r\n{}", it.head, text(&it.body))).collect()
+    }
+
+    /// The bodies so far.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<Vec<u8>> {
+        lock(&self.requests).iter().map(|request| request.body.clone()).collect()
+    }
+
+    /// The bodies so far as text, a line each.
+    #[must_use]
+    pub fn bodies(&self) -> String {
+        let bodies = self.bytes();
+        let bodies = bodies.iter().map(|body| String::from_utf8_lossy(body));
+        bodies.collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn lock(requests: &Mutex<Vec<Request>>) -> MutexGuard<'_, Vec<Request>> {
+    requests.lock().unwrap_or_else(PoisonError::into_inner)
+}
