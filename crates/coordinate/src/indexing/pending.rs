@@ -1,7 +1,7 @@
 //! What waits for a stage? Chunks without its mark, by identifier, looked up page by page.
 
 use futures::stream::{self, LocalBoxStream, StreamExt, TryStreamExt};
-use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, KnowledgeWriter, Stage, StoreError};
+use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, ChunkSet, KnowledgeWriter, Stage, StoreError};
 
 /// Chunks looked up at a time.
 pub(crate) const PAGE: usize = 512;
@@ -50,7 +50,7 @@ pub(crate) async fn all_pending(
 ) -> Result<Vec<ChunkId>, StoreError> {
     let mut all: Vec<ChunkId> = Vec::new();
     loop {
-        let page = base.pending(mark, all.last().copied(), PAGE).await?;
+        let page = base.pending(mark, ChunkSet::Searchable, all.last().copied(), PAGE).await?;
         if page.is_empty() {
             return Ok(all);
         }
@@ -66,7 +66,7 @@ pub(crate) async fn all_pending_of(
 ) -> Result<Vec<ChunkId>, StoreError> {
     let mut all: Vec<ChunkId> = Vec::new();
     loop {
-        let page = base.pending_of(mark, kind, all.last().copied(), PAGE).await?;
+        let page = base.pending(mark, ChunkSet::OfKind(kind), all.last().copied(), PAGE).await?;
         if page.is_empty() {
             return Ok(all);
         }
@@ -79,5 +79,5 @@ pub(crate) async fn all_chunks(
     base: &dyn KnowledgeWriter,
     limit: usize,
 ) -> Result<Vec<ChunkId>, StoreError> {
-    base.pending(&Stage("every chunk".to_owned()), None, limit).await
+    base.pending(&Stage("every chunk".to_owned()), ChunkSet::Searchable, None, limit).await
 }

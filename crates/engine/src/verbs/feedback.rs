@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use pikerag_coordinate::find_support;
 use pikerag_knowledge::{
-    Answer, Event, Filter, Ground, Judgement, KeptVerified, RunRecord, RunState, RunStore,
-    TaskClass, Verified, VerifiedReader, VerifiedWriter,
+    Answer, Event, Filter, Ground, Judgement, KeptVerified, RunQuery, RunRecord, RunState,
+    RunStore, TaskClass, Verified, VerifiedReader, VerifiedWriter,
 };
 use pikerag_store::Base;
 use serde::{Deserialize, Serialize};
@@ -94,7 +94,9 @@ impl Engine {
         let by =
             by.map(|by| by.trim()).filter(|by| !by.is_empty()).ok_or(FeedbackError::NoAuthor)?;
         let run = match request.run.trim() {
-            "last" => base.runs(1).await?.pop().ok_or_else(|| no_run(&request.run))?,
+            "last" => {
+                base.runs(RunQuery::Latest(1)).await?.pop().ok_or_else(|| no_run(&request.run))?
+            }
             name => self.named(&base, name).await?,
         };
         let Some(answer) = run.answer.as_ref().filter(|_| run.state == RunState::Answered) else {

@@ -2,7 +2,7 @@
 
 use pikerag_coordinate::Method;
 use pikerag_eval::cost_model::{Asked, Bill, Expected, Setting, expected};
-use pikerag_knowledge::{Role, RunRecord, RunState, RunStore, Usage};
+use pikerag_knowledge::{Role, RunQuery, RunRecord, RunState, RunStore, Usage};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -58,7 +58,7 @@ impl Engine {
             most_chunk_tokens,
             tag_calls: self.settings().methods.weights.tags.calls(),
         };
-        let runs = self.base_in_part()?.runs(RUNS).await?;
+        let runs = self.base_in_part()?.runs(RunQuery::Latest(RUNS)).await?;
         let runs: Vec<RunRecord> =
             runs.into_iter().filter(|run| self.may_see(&run.filter)).collect();
         let mut forecast =

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::Read;
 use std::path::Path;
 
-use pikerag_knowledge::CorpusWriter;
+use pikerag_knowledge::{CorpusWriter, Which};
 use pikerag_store::Base;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -42,7 +42,7 @@ impl Engine {
         let base = self.base()?;
         let names = self.names(&base).await?;
         let name = names.shown(&names.absolute(path));
-        let Some(file) = base.file(&name).await? else {
+        let Some(file) = base.files(Which::Of(&[name.as_str()])).await?.pop() else {
             return Err(EngineError::NoFile { path: name });
         };
         match base.original(&file.hash).await? {

@@ -1,7 +1,7 @@
 //! `page`: how a page of a document looks, for whoever checks where a citation stands.
 
 use pikerag_knowledge::uri::file_path;
-use pikerag_knowledge::{CorpusWriter, Filter, Snapshots, SourceId};
+use pikerag_knowledge::{CorpusWriter, Filter, Snapshots, SourceId, Which};
 use pikerag_parse::PagePicture;
 use pikerag_store::Base;
 
@@ -28,7 +28,7 @@ impl Engine {
             return Err(EngineError::OnlyPart);
         }
         let path = file_path(&source.uri);
-        let Some(file) = base.file(&path).await? else {
+        let Some(file) = base.files(Which::Of(&[path.as_str()])).await?.pop() else {
             return Err(EngineError::NoFile { path });
         };
         let Some(bytes) = base.original(&file.hash).await? else {

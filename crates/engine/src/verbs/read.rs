@@ -1,6 +1,6 @@
 //! What stands in the base: documents, and their chunks with all that is known of their places.
 
-use pikerag_knowledge::{Chunk, ChunkId, Filter, Source, SourceId};
+use pikerag_knowledge::{Chunk, ChunkId, Filter, Source, SourceId, Which};
 
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
@@ -15,7 +15,7 @@ impl Engine {
     /// There is no base, or it cannot be read.
     pub async fn sources(&self, filter: &Filter) -> Result<Vec<Source>> {
         let seen = self.snapshot(&self.base_in_part()?, filter).await?;
-        Ok(seen.sources().await?)
+        Ok(seen.sources(Which::All).await?)
     }
 
     /// These documents, in the order asked for; those that are not there or may not be seen are left out.
@@ -24,7 +24,7 @@ impl Engine {
     /// There is no base, or it cannot be read.
     pub async fn sources_by_id(&self, ids: &[SourceId]) -> Result<Vec<Source>> {
         let seen = self.snapshot(&self.base_in_part()?, &Filter::default()).await?;
-        Ok(seen.sources_by_id(ids).await?)
+        Ok(seen.sources(Which::Of(ids)).await?)
     }
 
     /// One document, with its chunks in reading order; of those that are not searchable none.
@@ -33,7 +33,7 @@ impl Engine {
     /// [`EngineError::NoNode`]: there is no such document, or it may not be seen.
     pub async fn source(&self, id: SourceId) -> Result<(Source, Vec<Chunk>)> {
         let seen = self.snapshot(&self.base_in_part()?, &Filter::default()).await?;
-        let source = seen.sources_by_id(&[id]).await?.pop();
+        let source = seen.sources(Which::Of(&[id])).await?.pop();
         let source = source.ok_or_else(|| EngineError::NoNode { of: id.to_string() })?;
         Ok((source, seen.first_chunks(id, CHUNKS).await?))
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pikerag_coordinate::ingest::FileReader;
 use pikerag_knowledge::uri::{document_uri, file_path};
-use pikerag_knowledge::{CorpusWriter, Correction, Source, SourceId};
+use pikerag_knowledge::{CorpusWriter, Correction, Source, SourceId, Which};
 use pikerag_store::Base;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -109,7 +109,12 @@ impl Engine {
         let at = number.checked_sub(1).filter(|at| *at < corrections.len());
         let at = at.ok_or(EngineError::NoCorrection { number })?;
         corrections.remove(at);
-        let hash = base.file(&path).await?.map(|file| file.hash).unwrap_or_default();
+        let hash = base
+            .files(Which::Of(&[path.as_str()]))
+            .await?
+            .pop()
+            .map(|file| file.hash)
+            .unwrap_or_default();
         base.put_corrections(&path, &hash, corrections.clone()).await?;
         Ok(CorrectionsResponse { file: self.names(&base).await?.place(&path), corrections })
     }
@@ -128,7 +133,8 @@ impl Engine {
     }
 
     async fn corrections_of(&self, base: &Base, path: &str) -> Result<Vec<Correction>> {
-        let hash = base.file(path).await?.map(|file| file.hash).unwrap_or_default();
+        let hash =
+            base.files(Which::Of(&[path])).await?.pop().map(|file| file.hash).unwrap_or_default();
         Ok(base.corrections(path, &hash).await?)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use pikerag_coordinate::{Method, Overrides, Retrace, Weights};
 use pikerag_knowledge::{
-    Change, ChunkId, Event, ForkPoint, RunEvent, RunId, RunRecord, RunState, RunStore,
+    Change, ChunkId, Event, ForkPoint, RunEvent, RunId, RunQuery, RunRecord, RunState, RunStore,
 };
 use pikerag_store::Base;
 use serde::Serialize;
@@ -102,7 +102,11 @@ impl Engine {
         let base = self.base_in_part()?;
         // Runs of other callers are not seen, and do not count.
         let read = if self.sees_all() { limit } else { usize::MAX };
-        let runs = base.runs(read).await?.into_iter().filter(|run| self.may_see(&run.filter));
+        let runs = base
+            .runs(RunQuery::Latest(read))
+            .await?
+            .into_iter()
+            .filter(|run| self.may_see(&run.filter));
         Ok(runs.take(limit).map(|run| self.summary(run)).collect())
     }
 
@@ -192,7 +196,7 @@ impl Engine {
     /// The run of that name, or whose name begins so, among those that the caller may see.
     pub(super) async fn named(&self, base: &Base, name: &str) -> Result<RunRecord> {
         let name = name.trim();
-        let mut found = base.runs_named(name).await?;
+        let mut found = base.runs(RunQuery::Named(name)).await?;
         found.retain(|run| self.may_see(&run.filter));
         let is_exact = |run: &RunRecord| run.id == RunId(name.to_owned());
         match <[RunRecord; 1]>::try_from(found) {

@@ -5,8 +5,8 @@ use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{extract, extract_names, extract_prompt};
 use pikerag_knowledge::{
-    Account, ChatModel, Chunk, ExtractBy, Extraction, InChunk, KnowledgeWriter, LongDescription,
-    NodeId, Role, ShortDescription, Stage as Mark,
+    Account, ChatModel, Chunk, ChunkResults, ExtractBy, Extraction, InChunk, KnowledgeWriter,
+    LongDescription, ModelTexts, NodeId, Role, ShortDescription, Stage as Mark,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{AskError, Prompt, quiet_headings};
@@ -60,7 +60,7 @@ impl ByPiece for Entities {
             let found_here = read.unwrap_or_else(|| extract_names(&chunk));
             found.push(InChunk { chunk: chunk.id, found: found_here });
         }
-        job.base().put_extractions(ExtractBy::Model, found).await
+        job.base().put_chunk_results(ChunkResults::Extractions(ExtractBy::Model, found)).await
     }
 
     fn forecast(&self, chunk: &Chunk, bill: &mut Bill) {
@@ -84,7 +84,12 @@ impl Stage for Names {
         by_page(row, job, &pending, async |chunks: Vec<Chunk>| {
             report.extracted += chunks.len();
             let named = |chunk: &Chunk| InChunk { chunk: chunk.id, found: extract_names(chunk) };
-            job.base().put_extractions(by, chunks.iter().map(named).collect()).await
+            job.base()
+                .put_chunk_results(ChunkResults::Extractions(
+                    by,
+                    chunks.iter().map(named).collect(),
+                ))
+                .await
         })
         .await
     }
@@ -133,7 +138,7 @@ impl ByPiece for LongDescriptions {
         let made = came.into_iter().filter_map(|(long, said)| {
             Some(ShortDescription { node: long.node, made_from: long.key(), text: said? })
         });
-        job.base().put_descriptions(made.collect()).await
+        job.base().put_texts(ModelTexts::Descriptions(made.collect())).await
     }
 
     fn forecast(&self, long: &LongDescription, bill: &mut Bill) {

@@ -3,7 +3,7 @@
 use pikerag_coordinate::Method;
 use pikerag_coordinate::estimate::estimate;
 use pikerag_eval::cost_model::{Bill, Expected, Setting, examining, expected, judging, reranking};
-use pikerag_knowledge::{RunRecord, RunStore};
+use pikerag_knowledge::{RunQuery, RunRecord, RunStore};
 use serde::Serialize;
 
 use super::super::forecast::{ForecastUsd, RUNS, USUAL_CHUNK, asked_here};
@@ -91,7 +91,7 @@ impl Engine {
         };
         let mut all = Vec::new();
         let runs = match self.base() {
-            Ok(base) => base.runs(RUNS).await?,
+            Ok(base) => base.runs(RunQuery::Latest(RUNS)).await?,
             Err(_) => Vec::new(),
         };
         let rerank = &self.settings().rerank;

@@ -9,7 +9,7 @@ use pikerag_coordinate::Ports;
 use pikerag_eval::datasets::Item;
 use pikerag_eval::methods::named;
 use pikerag_eval::recall::{DEPTH, Line, LookedUp, lines, table};
-use pikerag_knowledge::{Filter, Snapshots};
+use pikerag_knowledge::{Filter, Snapshots, Which};
 use pikerag_retrieve::{Search, SearchParams, search};
 use pikerag_store::Base;
 use serde::Serialize;
@@ -96,7 +96,7 @@ impl Engine {
 
 /// Questions of whose gold evidence the base holds nothing.
 async fn lacking(ports: &Ports, items: &[Item]) -> Result<usize> {
-    let sources = ports.base.sources().await?;
+    let sources = ports.base.sources(Which::All).await?;
     let held: HashSet<&str> = sources
         .iter()
         .flat_map(|source| {
