@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use pikerag_knowledge::{
     Answer, Child, ChunkId, Consulted, Context, Event, NodeKind, Question, Role, Structure,
-    Summary, SummaryId, Vector, VectorSet, Via,
+    Summary, SummaryId, Vector, VectorSet, Via, nearest_chunks,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_methods::context::Rules;
@@ -143,10 +143,12 @@ async fn collapsed(
 ) -> Result<Vec<(Node, f32)>, SolveError> {
     let query = std::slice::from_ref(vector);
     let mut ranked: Vec<(f32, Child)> = Vec::new();
-    for hit in ports.base.nearest_chunks(query, params.nodes, -1.0).await?.into_iter().flatten() {
+    for hit in
+        nearest_chunks(ports.base.as_ref(), query, params.nodes, -1.0).await?.into_iter().flatten()
+    {
         ranked.push((hit.score, Child::Chunk(hit.item)));
     }
-    let found = ports.base.nearest(VectorSet::Summaries, query, params.nodes, -1.0).await?;
+    let found = ports.base.nearest(VectorSet::Summaries, query, params.nodes, -1.0, &[]).await?;
     for hit in found.into_iter().flatten() {
         ranked.push((hit.score, Child::Summary(SummaryId(hit.item.0))));
     }

@@ -13,11 +13,7 @@ use pikerag_indexing::{
     Available, ChunkBy, FileError, FileReader, Outcome, Params, ReadFile, Report, Summarized,
     Tools, ingest,
 };
-use pikerag_knowledge::{
-    AtomKind, ChatModel, ChatModels, ChunkId, CorpusReader, CorpusWriter, Embedder, ModelError,
-    Parted, PartedVectors, PutReport, RefusalCause, RefusalWriter, Scored, SearchIndex,
-    SearchWriter, StoreError, Vector,
-};
+use pikerag_knowledge::{AtomKind, AtomQuery, ChatModel, ChatModels, ChunkId, CorpusReader, CorpusWriter, Embedder, ModelError, Parted, PartedVectors, PutReport, RefusalCause, RefusalWriter, Scored, SearchIndex, SearchWriter, StoreError, Vector, Which, nearest_chunks};
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
 use pikerag_parse::{Limits, NoTools, parse};
 use proptest::prelude::*;
@@ -39,7 +35,7 @@ proptest! {
             index(&shelf, &both, chat).await;
             let (whole, calls) = (seen(&shelf).await, chat.requests().len());
             for path in theirs.0.keys() {
-                let known = shelf.base.file(path).await.unwrap().is_some();
+                let known = !shelf.base.files(Which::Of(&[path])).await.unwrap().is_empty();
                 assert_eq!(shelf.base.delete_file(path).await.unwrap(), known);
             }
             shelf.base.refresh().await.unwrap();
@@ -192,7 +188,7 @@ async fn files_are_parsed_side_by_side() {
         let report = ingest(&tools, &paths, &params, &|_| {}).await.unwrap();
         assert_eq!(slow.2.load(Ordering::Relaxed), 3, "{chunk_by:?}");
         assert!(report.files.iter().map(|(path, _)| path).eq(&paths), "{report:?}");
-        assert_eq!(shelf.base.sources().await.unwrap().len(), 9);
+        assert_eq!(shelf.base.sources(Which::All).await.unwrap().len(), 9);
     }
 }
 
@@ -352,8 +348,14 @@ async fn a_file_that_fails_is_named_and_the_others_go_on() {
     assert_eq!(report.failed_files(), 3);
     assert!(!report.is_whole());
     // What an earlier version gave is kept.
-    let uris: Vec<String> =
-        shelf.base.sources().await.unwrap().into_iter().map(|source| source.uri).collect();
+    let uris: Vec<String> = shelf
+        .base
+        .sources(Which::All)
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|source| source.uri)
+        .collect();
     assert_eq!(uris, ["b.txt", "d.txt"]);
 }
 
@@ -555,7 +557,7 @@ async fn another_embedder_makes_all_vectors_anew_and_no_call() {
     assert_eq!(chat.requests().len(), calls);
     assert_eq!(shelf.base.summary().await.unwrap().embedder.as_deref(), Some("hash-24"));
     let query = HashEmbedder::new(24).vectors(&["Page 3".to_owned()]);
-    assert_eq!(shelf.base.nearest_chunks(&query, 9, -1.0).await.unwrap()[0].len(), 5);
+    assert_eq!(nearest_chunks(shelf.base.as_ref(), &query, 9, -1.0).await.unwrap()[0].len(), 5);
     let again =
         shelf.index(&files, Some(recorded(&shelf, chat)), Some(embedder(24)), &params()).await;
     assert_eq!(again.vectors, 0);
@@ -691,7 +693,7 @@ async fn seen(shelf: &Shelf) -> Seen {
     let terms: Vec<String> = words.into_iter().flat_map(pikerag_language::query_terms).collect();
     let counts = shelf.base.term_counts(&terms).await.unwrap();
     let queries = HashEmbedder::new(16).vectors(&words.map(str::to_owned));
-    let close = shelf.base.nearest_chunks(&queries, 999, -1.0).await.unwrap();
+    let close = nearest_chunks(shelf.base.as_ref(), &queries, 999, -1.0).await.unwrap();
     Seen { export: shelf.export(), words: found, counts, close }
 }
 
@@ -707,6 +709,6 @@ async fn atoms(shelf: &Shelf) -> Vec<String> {
             Ok(())
         })
         .unwrap();
-    let atoms = shelf.base.atoms_of(AtomKind::Question, &chunks).await.unwrap();
+    let atoms = shelf.base.atoms(AtomQuery::InChunks(AtomKind::Question, &chunks)).await.unwrap();
     atoms.into_iter().map(|atom| atom.text).collect()
 }

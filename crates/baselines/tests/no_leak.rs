@@ -94,9 +94,9 @@ async fn what_is_deleted_meanwhile_is_read_to_the_end() {
     let question = Question::new("0", text);
     let answer = solve(&ports, &question, Method::Kar3(alone())).await.unwrap();
     assert_eq!((answer.text.as_str(), answer.context.chunks.len()), ("Town00", 2));
-    assert_eq!(ports.base.chunk_count().await.unwrap(), 2);
+    assert_eq!(ports.base.state().await.unwrap().chunks, 2);
     let next = shelf.base.snapshot(&Filter::default()).await.unwrap();
-    assert_eq!(next.chunk_count().await.unwrap(), 1);
+    assert_eq!(next.state().await.unwrap().chunks, 1);
 }
 
 /// With the paper's δ and no chunks beside the chosen ones: others would let other machines in, openly.

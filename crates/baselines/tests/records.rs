@@ -9,7 +9,7 @@ use pikerag_extract::ChunkParams;
 use pikerag_indexing::estimate::estimate;
 use pikerag_indexing::{Available, Params, Report};
 use pikerag_knowledge::{
-    AtomKind, ChatModel, ChatRequest, CorpusReader, CorpusWriter, Filter, RecordSchema, Role,
+    AtomKind, ChatModel, ChatRequest, CorpusReader, CorpusWriter, Filter, RecordSchema, Role, Which,
 };
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded, SingleFlight};
 use proptest::prelude::*;
@@ -340,7 +340,7 @@ async fn records(shelf: &Shelf) -> String {
 
 /// Every edge with the words that carry it.
 async fn references(shelf: &Shelf) -> String {
-    let sources = shelf.base.sources().await.unwrap();
+    let sources = shelf.base.sources(Which::All).await.unwrap();
     let uri = |id: &serde_json::Value| {
         let source = sources.iter().find(|source| *id == source.id.to_string());
         source.unwrap().uri.clone()

@@ -11,7 +11,7 @@ use pikerag_indexing::estimate::estimate;
 use pikerag_indexing::{Available, Lacking, Params, Report};
 use pikerag_knowledge::{
     ChatModel, ChatRequest, ChunkId, CorpusReader, CorpusWriter, Embedder, Filter, GraphReader,
-    Message, Role, SearchWriter, Structure,
+    Message, Role, SearchWriter, Structure, Which,
 };
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
 use pikerag_retrieve::{Finder, LayerParams, layers};
@@ -149,7 +149,7 @@ async fn without_a_model_names_and_sentences_serve() {
     assert_eq!(report.extracted, 2);
     assert_eq!(report.lacking, [Lacking::TreeModels]);
     assert!(!report.is_whole());
-    let communities = shelf.base.communities().await.unwrap();
+    let communities = shelf.base.communities(Which::All).await.unwrap();
     let told: Vec<String> = communities
         .into_iter()
         .map(|community| community.report.unwrap())

@@ -5,6 +5,7 @@ mod admitted;
 mod corpus;
 mod derived;
 mod graph;
+mod links;
 mod progress;
 mod record;
 mod refusals;

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use pikerag_knowledge::{CorpusWriter, FileRecord};
+use pikerag_knowledge::{CorpusWriter, FileRecord, Which};
 use pikerag_store::Base;
 
 use self::root::Root;
@@ -40,7 +40,7 @@ impl Session {
     /// What the files of a base are called. Nothing is written.
     pub(crate) async fn names(&self, base: &Base) -> Result<Names> {
         let here = this_folder().map_err(EngineError::NoFolder)?;
-        let records = base.files().await?;
+        let records = base.files(Which::All).await?;
         let root = match base.root().await? {
             Some(kept) => Root::kept(&kept, base.folder()),
             None => Root::found(&here, base.folder(), &records),

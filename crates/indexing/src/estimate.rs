@@ -4,7 +4,7 @@
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{document_graph, enhanced_forecast};
 use pikerag_knowledge::{
-    Chunk, ChunkId, Document, DocumentGraph, KnowledgeWriter, Role, StoreError, TagClass,
+    Chunk, ChunkId, Document, DocumentGraph, KnowledgeWriter, Role, StoreError, TagClass, Which,
 };
 use pikerag_parse::Parsed;
 
@@ -123,7 +123,7 @@ async fn parsed(
     plan: &Plan<'_>,
 ) -> Result<Option<Result<Parsed, FileError>>, StoreError> {
     let known = match base {
-        Some(base) => base.file(path).await?,
+        Some(base) => base.files(Which::Of(&[path])).await?.pop(),
         None => None,
     };
     if let Some(known) = known {

@@ -11,7 +11,9 @@ pub use self::learn::{Learned, Sample, keyed_pair, learn};
 use std::ops::ControlFlow;
 
 use futures::future::join;
-use pikerag_knowledge::{DeclaredSchema, Embedder, RecordSchema, StoreError, Wanted};
+use pikerag_knowledge::{
+    DeclaredSchema, Embedder, Kept, RecordSchema, StoreError, StructureChange, Wanted,
+};
 
 use crate::estimate::left_to_do;
 use crate::outcome::{Progress, Report};
@@ -82,11 +84,11 @@ pub async fn build(
 ) -> Result<Report, StoreError> {
     let available = tools.available();
     for structure in &params.without {
-        tools.base.withdraw(*structure).await?;
+        tools.base.change_structure(*structure, StructureChange::Unwanted).await?;
     }
     let known = tools.base.structures().await?;
     for structure in params.with.iter().filter(|structure| !params.without.contains(structure)) {
-        tools.base.request(*structure).await?;
+        tools.base.change_structure(*structure, StructureChange::Wanted).await?;
     }
     let structures = tools.base.structures().await?;
     let wanted = structures.iter().map(|wanted| wanted.structure).collect();
@@ -109,7 +111,7 @@ pub async fn build(
     if report.stopped.is_none() {
         let declared: Vec<DeclaredSchema> =
             params.records.iter().map(RecordSchema::declared).collect();
-        tools.base.keep_records(&declared).await?;
+        tools.base.keep_only(Kept::Records(&declared)).await?;
         let _ = run(&job, Part::Records, &mut report).await?;
     }
     for Wanted { structure, stamp: built } in structures {
@@ -119,12 +121,12 @@ pub async fn build(
             continue;
         }
         if structures::build(&job, structure, &mut report).await? {
-            tools.base.mark_built(structure, &stamp).await?;
+            tools.base.change_structure(structure, StructureChange::Built(&stamp)).await?;
         } else if job.plan.lacking(structure).is_some()
             && !known.iter().any(|wanted| wanted.structure == structure)
         {
             // Nothing of it is there: later runs, which do not ask for it, need not be told each time.
-            tools.base.withdraw(structure).await?;
+            tools.base.change_structure(structure, StructureChange::Unwanted).await?;
         }
         let _ = run(&job, Part::Vectors, &mut report).await?;
     }

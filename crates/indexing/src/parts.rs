@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use pikerag_knowledge::{
-    AtomId, AtomKind, ChunkId, KnowledgeWriter, NodeId, NodeVector, Parted, PartedVectors,
-    StoreError, Vector,
+    AtomId, AtomKind, AtomQuery, ChunkId, KnowledgeWriter, NodeId, NodeVector, Parted,
+    PartedVectors, StoreError, Vector,
 };
 
 /// Texts of chunks with those of their sentences that stand in them.
@@ -24,7 +24,7 @@ impl Chunks {
     ) -> Result<Self, StoreError> {
         let chunks: Vec<ChunkId> = nodes.iter().map(|node| ChunkId(node.0)).collect();
         let mut sentences: HashMap<ChunkId, Vec<(AtomId, String)>> = HashMap::new();
-        for atom in base.atoms_of(AtomKind::Sentence, &chunks).await? {
+        for atom in base.atoms(AtomQuery::InChunks(AtomKind::Sentence, &chunks)).await? {
             sentences.entry(atom.chunk).or_default().push((atom.id, atom.text));
         }
         let mut parted = Self { texts: Vec::new(), atoms: Vec::new() };

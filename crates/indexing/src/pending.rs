@@ -2,7 +2,7 @@
 
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
-use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, KnowledgeWriter, Stage, StoreError};
+use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, ChunkSet, KnowledgeWriter, Stage, StoreError};
 
 /// Chunks looked up at a time.
 pub(crate) const PAGE: usize = 512;
@@ -51,7 +51,7 @@ pub(crate) async fn all_pending(
 ) -> Result<Vec<ChunkId>, StoreError> {
     let mut all: Vec<ChunkId> = Vec::new();
     loop {
-        let page = base.pending(mark, all.last().copied(), PAGE).await?;
+        let page = base.pending(mark, ChunkSet::Searchable, all.last().copied(), PAGE).await?;
         if page.is_empty() {
             return Ok(all);
         }
@@ -67,7 +67,7 @@ pub(crate) async fn all_pending_of(
 ) -> Result<Vec<ChunkId>, StoreError> {
     let mut all: Vec<ChunkId> = Vec::new();
     loop {
-        let page = base.pending_of(mark, kind, all.last().copied(), PAGE).await?;
+        let page = base.pending(mark, ChunkSet::OfKind(kind), all.last().copied(), PAGE).await?;
         if page.is_empty() {
             return Ok(all);
         }
@@ -80,5 +80,5 @@ pub(crate) async fn all_chunks(
     base: &dyn KnowledgeWriter,
     limit: usize,
 ) -> Result<Vec<ChunkId>, StoreError> {
-    base.pending(&Stage("every chunk".to_owned()), None, limit).await
+    base.pending(&Stage("every chunk".to_owned()), ChunkSet::Searchable, None, limit).await
 }

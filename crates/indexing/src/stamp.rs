@@ -12,7 +12,7 @@ pub(crate) async fn stamp(
     embedder: Option<&str>,
     structure: Structure,
 ) -> Result<String, StoreError> {
-    let generation = base.generation().await?;
+    let generation = base.state().await?.generation;
     let has = |role, none| if plan.has(role) { "model" } else { none };
     let maker = match structure {
         Structure::Graph => {
@@ -21,7 +21,7 @@ pub(crate) async fn stamp(
         Structure::Tree => embedder.unwrap_or_default().to_owned(),
         Structure::Tags => {
             let mut ids: Vec<u64> =
-                base.tag_classes().await?.iter().map(|class| class.id.0).collect();
+                base.tag_classes().await?.classes.iter().map(|class| class.id.0).collect();
             ids.extend(plan.params.tags.classes.iter().map(|class| class.id.0));
             let bytes: Vec<u8> = ids.into_iter().flat_map(u64::to_le_bytes).collect();
             format!("{} {:016x}", has(Role::Tag, "none"), content_id("classes", &[&bytes]))

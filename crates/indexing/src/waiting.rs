@@ -1,7 +1,8 @@
 //! What is left to do? The chunks that wait for each stage that the next run would run, told by their marks.
 
 use pikerag_knowledge::{
-    Backlog, ChunkKind, KnowledgeWriter, RecordsBy, Stage, StoreError, Structure, Wanted,
+    Backlog, ChunkKind, ChunkSet, KnowledgeWriter, RecordsBy, Stage, StoreError, Structure, Wanted,
+    Which,
 };
 
 use crate::params::Params;
@@ -27,14 +28,16 @@ pub async fn waiting(
     for (begin, end) in begins {
         for stage in stages(base, params, begin, end).await? {
             let count = match kind(begin) {
-                Some(kind) => base.pending_of(&stage, kind, None, usize::MAX).await?.len(),
+                Some(kind) => {
+                    base.pending(&stage, ChunkSet::OfKind(kind), None, usize::MAX).await?.len()
+                }
                 None if stage == Stage::summarize_sources() => {
-                    let sources = base.sources().await?;
+                    let sources = base.sources(Which::All).await?;
                     sources.iter().filter(|source| source.summary.is_none()).count()
                 }
                 // Others that leave no marks belong to structures, which are built as a whole.
                 None if !stage.is_of_chunks() => 0,
-                None => base.pending(&stage, None, usize::MAX).await?.len(),
+                None => base.pending(&stage, ChunkSet::Searchable, None, usize::MAX).await?.len(),
             };
             if 0 < count && waiting.iter().all(|other| other.stage != stage.0) {
                 waiting.push(Backlog { stage: stage.0, count });
@@ -92,7 +95,13 @@ async fn stages(
                 params.records.iter().filter(|schema| by == RecordsBy::Rules || schema.model);
             read.map(|schema| Stage::records(schema, by)).collect()
         }
-        "tag:" => base.tag_classes().await?.into_iter().map(|class| Stage::tag(class.id)).collect(),
+        "tag:" => base
+            .tag_classes()
+            .await?
+            .classes
+            .into_iter()
+            .map(|class| Stage::tag(class.id))
+            .collect(),
         whole => vec![Stage(whole.to_owned())],
     })
 }

@@ -20,25 +20,34 @@ mod verified;
 mod writer;
 
 pub use base::{KnowledgeBase, KnowledgeWriter};
-pub use corpus::{Backlog, BaseSummary, CorpusReader};
+pub use corpus::{AtomQuery, Backlog, BaseState, BaseSummary, CorpusReader, Which};
 pub use embedder::{CountedVectors, Embedder, Parted, PartedVectors, Vector};
 pub use error::StoreError;
-pub use graph::{CommunityReport, GraphReader, GraphWriter, ShortDescription};
+pub use graph::{
+    ChunkLinks, ChunkList, ChunksOf, CommunityReport, GraphReader, GraphWriter, ShortDescription,
+};
 pub use ledger::{CallRecord, Claim, Ledger};
 pub use models::{
     CallRef, ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, Role, Schema,
     TokenLogprob, Usage, mean_probability,
 };
-pub use progress::{Progress, TextToEmbed, Wanted};
+pub use progress::{ChunkSet, Progress, StructureChange, TextToEmbed, Wanted};
 pub use refusals::{Refusal, RefusalCause, RefusalCount, RefusalWriter};
 pub use reranker::{Relevance, Reranker};
 pub use roles::ChatModels;
-pub use search::{Bearer, Mentions, NodeVector, Scored, SearchIndex, SearchWriter, VectorSet};
+pub use search::{
+    Bearer, NodeVector, Scored, SearchIndex, SearchWriter, VectorSet, nearest_atoms, nearest_chunks,
+};
 pub use snapshot::Snapshots;
 pub use stage::{ExtractBy, RecordsBy, Stage};
-pub use tags::{ChunkTags, FoundTag, KeyedClass, KeyedPair, SampleKey, TagReader, TagWriter};
+pub use tags::{
+    ChunkTags, FoundTag, KeyedClass, KeyedPair, SampleKey, TagClasses, TagEdit, TagQuery,
+    TagReader, TagWriter, pairs_from,
+};
 pub use verified::{VerifiedReader, VerifiedWriter};
-pub use writer::{CorpusWriter, FileRecord, InChunk, PutReport, SourceSummary};
+pub use writer::{
+    ChunkResults, CorpusWriter, FileRecord, InChunk, Kept, ModelTexts, PutReport, SourceSummary,
+};
 
 /// The cause of an error, kept for the chain.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;

@@ -18,7 +18,7 @@ use crate::spent::Spent;
 use crate::time::Millis;
 use crate::trace::Event;
 
-pub use self::store::RunStore;
+pub use self::store::{RunQuery, RunStore};
 
 /// How a run stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use pikerag_knowledge::{AtomKind, ChunkId, Context, Event, Question};
+use pikerag_knowledge::{AtomKind, ChunkId, Context, Event, Question, nearest_atoms};
 use pikerag_language::query_terms;
 use pikerag_reason::{Known, Quoted, quote};
 use pikerag_retrieve::RetrieveError;
@@ -48,7 +48,7 @@ pub(crate) async fn quoted(
 async fn known(ports: &Ports, question: &Question) -> Result<Known, SolveError> {
     let terms = query_terms(question.query());
     let counts = ports.base.term_counts(&terms).await?;
-    let all = (ports.base.chunk_count().await?.max(2) as f32).ln();
+    let all = (ports.base.state().await?.chunks.max(2) as f32).ln();
     let rare = |count: usize| (1.0 - (count.max(1) as f32).ln() / all).clamp(COMMON, 1.0);
     let unknown = terms.iter().zip(&counts).filter(|(_, count)| **count == 0);
     let absent = unknown.map(|(term, _)| term.clone()).collect();
@@ -66,7 +66,7 @@ async fn close(
     let kind = AtomKind::Sentence;
     let start = ports.base.unrelated_similarity(kind, UNRELATED).await?.unwrap_or_default();
     let range = (CLOSEST * (1.0 - start)).max(f32::EPSILON);
-    for found in ports.base.nearest_atoms(kind, &vectors, CLOSE, start, &[]).await? {
+    for found in nearest_atoms(ports.base.as_ref(), kind, &vectors, CLOSE, start, &[]).await? {
         for hit in found {
             let scaled = ((hit.score - start) / range).clamp(0.0, 1.0);
             close.entry(hit.item.chunk).or_default().push((hit.item.text, scaled));

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use pikerag_knowledge::worked::{Coverage, NoRecord};
 use pikerag_knowledge::{
-    Chunk, ChunkId, Event, Record, RecordOrigin, RecordSchema, Role, Source, SourceId, file_part,
+    Chunk, ChunkId, ChunksOf, Event, Record, RecordOrigin, RecordSchema, Role, Source, SourceId,
+    Which, file_part,
 };
 use pikerag_language::lexicon::concepts;
 use pikerag_records::unify::{Unified, unify};
@@ -105,7 +106,7 @@ pub(crate) async fn declared(ports: &Ports) -> Result<Vec<Collection>, SolveErro
         }
         let all = match documents {
             Some(all) => all,
-            None => ports.base.sources().await?.len(),
+            None => ports.base.sources(Which::All).await?.len(),
         };
         documents = Some(all);
         let is_read = schema.model && ports.models.of(Role::Extract).is_some();
@@ -132,7 +133,7 @@ pub(crate) async fn from_tables(ports: &Ports, query: &str) -> Result<Vec<Collec
         .filter_map(|chunk| Some(chunk.table.as_ref()?.header.clone()))
         .filter(|header| 1 < header.len())
         .collect();
-    let sources = ports.base.sources().await?;
+    let sources = ports.base.sources(Which::All).await?;
     let by_id: HashMap<SourceId, &Source> =
         sources.iter().map(|source| (source.id, source)).collect();
     let mut found = Vec::new();
@@ -167,8 +168,13 @@ fn has_header(chunk: &Chunk, header: &[String]) -> bool {
 }
 
 async fn tables_of(ports: &Ports, sources: &[SourceId]) -> Result<Vec<Chunk>, SolveError> {
-    let ids: Vec<ChunkId> =
-        ports.base.chunks_in_sources(sources, CHUNKS).await?.into_iter().flatten().collect();
+    let ids: Vec<ChunkId> = ports
+        .base
+        .chunks_of(ChunksOf::Sources(sources), CHUNKS)
+        .await?
+        .into_iter()
+        .flat_map(|list| list.chunks)
+        .collect();
     let mut tables = Vec::new();
     if CHUNKS < ids.len() {
         return Ok(tables);
@@ -257,10 +263,10 @@ async fn from_fields(
         let ids: Vec<SourceId> = of_kind.iter().map(|source| source.id).collect();
         let chunks: Vec<ChunkId> = ports
             .base
-            .chunks_in_sources(&ids, CHUNKS)
+            .chunks_of(ChunksOf::Sources(&ids), CHUNKS)
             .await?
             .into_iter()
-            .filter_map(|chunks| chunks.first().copied())
+            .filter_map(|list| list.chunks.first().copied())
             .collect();
         let mut first = Vec::new();
         for page in chunks.chunks(PAGE) {

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use pikerag_extract::{question_tags, tag_key};
 use pikerag_knowledge::{
-    Candidate, ChunkId, Event, MappedTag, NameKey, Question, Role, TagClass, TagPair, Via,
+    Candidate, ChunkId, Event, MappedTag, NameKey, Question, Role, TagClass, TagPair, TagQuery,
+    Via, pairs_from,
 };
 use pikerag_prompt::{Prompt, Prose, one_line, quiet_headings};
 use pikerag_retrieve::{RANK_OFFSET, declared, phrases, tagged, with_words};
@@ -126,7 +127,7 @@ async fn find(
     known: &Known,
 ) -> Result<Vec<Found>, SolveError> {
     let mut found = by_name(ports, question, known).await?;
-    let classes = ports.base.tag_classes().await?;
+    let classes = ports.base.tag_classes().await?.classes;
     if let Some(model) = ports.models.of(Role::Tag)
         && !classes.is_empty()
     {
@@ -150,9 +151,9 @@ async fn find(
 async fn by_name(ports: &Ports, question: &str, known: &Known) -> Result<Vec<Found>, SolveError> {
     let phrases = phrases(question);
     let keys: Vec<NameKey> = phrases.iter().map(|phrase| phrase.key).collect();
-    let pairs = ports.base.pairs_from(&keys).await?;
-    let tags = ports.base.tags_named(&keys).await?;
-    let classes = ports.base.tag_classes().await?;
+    let pairs = pairs_from(ports.base.as_ref(), &keys).await?;
+    let tags = ports.base.tags(TagQuery::Named(&keys), usize::MAX).await?;
+    let classes = ports.base.tag_classes().await?.classes;
     let (mut found, mut reached) = (Vec::new(), 0);
     for ((phrase, pairs), tags) in phrases.into_iter().zip(pairs).zip(tags) {
         if phrase.start < reached {
@@ -178,8 +179,8 @@ fn name_of(classes: &[TagClass], id: pikerag_knowledge::TagClassId) -> Option<St
 /// What the documents call each tag: the words that it is paired with, else itself, where chunks bear it.
 async fn map(ports: &Ports, found: Vec<Found>) -> Result<Vec<MappedTag>, SolveError> {
     let keys: Vec<NameKey> = found.iter().map(|tag| tag.key.unwrap_or(NameKey(0))).collect();
-    let pairs = ports.base.pairs_from(&keys).await?;
-    let known = ports.base.tags_named(&keys).await?;
+    let pairs = pairs_from(ports.base.as_ref(), &keys).await?;
+    let known = ports.base.tags(TagQuery::Named(&keys), usize::MAX).await?;
     let mut tags = Vec::with_capacity(found.len());
     for ((found, pairs), known) in found.into_iter().zip(pairs).zip(known) {
         let mut to: Vec<String> = pairs.into_iter().map(|pair| pair.professional).collect();

@@ -173,7 +173,7 @@ impl<M: ChatModel> ChatModel for Recorded<M> {
             key,
             unusable: false,
         };
-        self.ledger.keep(&call).await.map_err(ledger_error)?;
+        self.ledger.keep_all(vec![call.clone()]).await.map_err(ledger_error)?;
         held.kept();
         let kept = self.ledger.find(&call.key).await.map_err(ledger_error)?;
         read(&kept.unwrap_or(call), false)
@@ -431,7 +431,7 @@ mod tests {
         let key = key(kind, &model, &json);
         let reply = reply.to_owned();
         let call = CallRecord { key, role, model, request: json, reply, usage, unusable: false };
-        ledger.keep(&call).await.unwrap();
+        ledger.keep_all(vec![call]).await.unwrap();
         let chat = ScriptedChat::in_order(Vec::<String>::new());
         let recorded = Recorded::new(&chat, ledger, Mode::Record);
         let reply = recorded.complete(&scored).await.unwrap();

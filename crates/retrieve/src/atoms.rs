@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use pikerag_knowledge::{Atom, AtomKind, ChunkId};
+use pikerag_knowledge::{Atom, AtomKind, AtomQuery, ChunkId, nearest_atoms};
 use pikerag_language::content_words;
 
 use crate::finder::{Finder, Hit, RetrieveError};
@@ -42,7 +42,7 @@ pub async fn atoms(
         asked.push(in_documents_words(finder, proposal).await?.into_owned());
     }
     if let Some(vectors) = finder.vectors(&asked).await? {
-        let lists = finder.base.nearest_atoms(kind, &vectors, k, min_score, exclude).await?;
+        let lists = nearest_atoms(finder.base, kind, &vectors, k, min_score, exclude).await?;
         for (proposal, list) in lists.into_iter().enumerate() {
             hits.extend(list.into_iter().map(|hit| AtomHit {
                 proposal,
@@ -88,7 +88,7 @@ async fn by_words(
     let chunks: Vec<ChunkId> =
         found.iter().map(|hit| hit.item).filter(|chunk| !exclude.contains(chunk)).take(k).collect();
     let mut best: BTreeMap<ChunkId, (Atom, f32)> = BTreeMap::new();
-    for atom in finder.base.atoms_of(kind, &chunks).await? {
+    for atom in finder.base.atoms(AtomQuery::InChunks(kind, &chunks)).await? {
         let shared = content_words(&atom.text).iter().filter(|word| wanted.contains(*word)).count();
         let score = shared as f32 / wanted.len().max(1) as f32;
         match best.get(&atom.chunk) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pikerag_knowledge::{ChunkId, Scored};
+use pikerag_knowledge::{ChunkId, Scored, nearest_chunks};
 
 use crate::finder::{Finder, Hit, RetrieveError};
 use crate::synonyms::in_documents_words;
@@ -30,7 +30,7 @@ pub async fn nearest(
         let found = finder.base.matching_chunks(&query, k).await?;
         return Ok(found.into_iter().map(|hit| one_part(hit, "bm25")).collect());
     };
-    let found = finder.base.nearest_chunks(&vectors, k, min_score).await?;
+    let found = nearest_chunks(finder.base, &vectors, k, min_score).await?;
     Ok(found.into_iter().flatten().map(|hit| one_part(hit, "cosine")).collect())
 }
 
@@ -47,7 +47,7 @@ pub async fn hybrid(finder: Finder<'_>, query: &str, k: usize) -> Result<Vec<Hit
     let by_words = finder.base.matching_chunks(&query, FUSED.max(k)).await?;
     let mut sides = vec![("bm25", by_words)];
     if let Some(vectors) = finder.vectors(&[query.to_string()]).await? {
-        let by_meaning = finder.base.nearest_chunks(&vectors, FUSED.max(k), -1.0).await?;
+        let by_meaning = nearest_chunks(finder.base, &vectors, FUSED.max(k), -1.0).await?;
         sides.push(("cosine", by_meaning.into_iter().next().unwrap_or_default()));
     }
     let mut fused = fuse(&sides);

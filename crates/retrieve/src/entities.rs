@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use pikerag_knowledge::{ChunkId, EntityId};
+use pikerag_knowledge::{ChunkId, ChunksOf, EntityId};
 
 use crate::finder::{Finder, RetrieveError};
 use crate::rarity::Rarity;
@@ -21,14 +21,15 @@ pub(crate) async fn by_entities(
     chunk: ChunkId,
 ) -> Result<HashMap<ChunkId, f32>, RetrieveError> {
     let mut found: HashMap<ChunkId, f32> = HashMap::new();
-    let own: Vec<EntityId> =
-        finder.base.entities_in(&[chunk]).await?.into_iter().flatten().collect();
+    let links = finder.base.links_of(&[chunk]).await?;
+    let own: Vec<EntityId> = links.into_iter().flat_map(|links| links.entities).collect();
     if own.is_empty() {
         return Ok(found);
     }
     let most = rarity.most_sharing(floor);
     let mut rare: Vec<(f32, EntityId)> = Vec::new();
-    for (entity, mentions) in own.iter().zip(finder.base.entity_mentions(&own, most).await?) {
+    let mentioning = finder.base.chunks_of(ChunksOf::Entities(&own), most).await?;
+    for (entity, mentions) in own.iter().zip(mentioning) {
         let strength = rarity.shared(mentions.count, floor);
         if strength <= 0.0 {
             continue;
@@ -42,7 +43,7 @@ pub(crate) async fn by_entities(
     rare.truncate(FOLLOWED);
     let own: Vec<EntityId> = rare.iter().map(|(_, entity)| *entity).collect();
     let others = finder.base.related_to(&own, RELATIONS).await?;
-    for mentions in finder.base.entity_mentions(&others, most).await? {
+    for mentions in finder.base.chunks_of(ChunksOf::Entities(&others), most).await? {
         let strength = rarity.shared(mentions.count, floor) / 2.0;
         for target in mentions.chunks.into_iter().filter(|_| 0.0 < strength) {
             *found.entry(target).or_default() += strength;

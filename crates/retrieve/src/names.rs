@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use pikerag_knowledge::{Bearer, ChunkId, Mentions, NameKey};
+use pikerag_knowledge::{Bearer, ChunkId, ChunkList, ChunksOf, NameKey};
 use pikerag_language::names::{names_in, title_names};
 use pikerag_language::terms;
 
@@ -18,9 +18,9 @@ pub(crate) struct Names {
     /// Who bears each name that it links to outright.
     pub(crate) links: Vec<Vec<Bearer>>,
     /// Who mentions it by its title, in full or in part; how surely each part means it.
-    pub(crate) by_title: Vec<(f32, Mentions)>,
+    pub(crate) by_title: Vec<(f32, ChunkList)>,
     /// Who mentions each name in it that the question does not hold already.
-    pub(crate) shared: Vec<Mentions>,
+    pub(crate) shared: Vec<ChunkList>,
     /// The terms of its title and its text.
     pub(crate) terms: HashSet<String>,
 }
@@ -37,7 +37,7 @@ pub(crate) async fn names_of(
     let Some(about) = finder.base.chunks(&[chunk]).await?.pop() else {
         return Ok(Names::default());
     };
-    let links = finder.base.links_of(&[chunk]).await?.into_iter().flatten().collect::<Vec<_>>();
+    let links = finder.base.links_of(&[chunk]).await?.pop().unwrap_or_default().names;
     let titles = title_names(&about.title);
     let mut names = names_in(&about.text);
     names.extend(names_in(&about.title));
@@ -45,7 +45,8 @@ pub(crate) async fn names_of(
     names.retain(|name| name.iter().any(|word| !asked.contains(word)));
     let keys = titles.iter().map(|(name, _)| name).chain(&names).map(|name| key(name));
     let keys: Vec<NameKey> = keys.collect();
-    let mut mentions = finder.base.mentions(&keys, most_sharing).await?.into_iter();
+    let mut mentions =
+        finder.base.chunks_of(ChunksOf::Names(&keys), most_sharing).await?.into_iter();
     Ok(Names {
         titles: named_titles(finder, rarity, &about.text).await?,
         links: finder.base.chunks_by_title(&links).await?,

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::try_join;
-use pikerag_knowledge::{ChunkId, Vector};
+use pikerag_knowledge::{ChunkId, Vector, nearest_chunks};
 use pikerag_language::fold::tokens;
 use pikerag_language::{is_chinese, query_terms};
 
@@ -51,7 +51,7 @@ impl Asked {
     ) -> Result<Self, RetrieveError> {
         let question = in_documents_words(finder, question).await?;
         let question = question.as_ref();
-        let rarity = Rarity::new(finder.base.chunk_count().await?);
+        let rarity = Rarity::new(finder.base.state().await?.chunks);
         // Side by side: the first question waits for the embedder to be loaded.
         let matching = async { Ok(finder.base.matching_chunks(question, CLOSEST).await?) };
         let named = named_titles(finder, rarity, question);
@@ -148,7 +148,7 @@ async fn closest(
     let Some(vector) = vectors.and_then(|vectors| vectors.into_iter().next()) else {
         return Ok((None, Vec::new()));
     };
-    let found = finder.base.nearest_chunks(std::slice::from_ref(&vector), CLOSEST, -1.0).await?;
+    let found = nearest_chunks(finder.base, std::slice::from_ref(&vector), CLOSEST, -1.0).await?;
     let found = found.into_iter().flatten().map(|hit| (hit.item, hit.score.max(0.0))).collect();
     Ok((Some(vector), found))
 }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use pikerag_knowledge::{MappedTag, NameKey, Origin};
+use pikerag_knowledge::{MappedTag, NameKey, Origin, pairs_from};
 use pikerag_language::fold::tokens;
 use pikerag_language::names::tag_words;
 
@@ -54,7 +54,7 @@ pub fn phrases(text: &str) -> Vec<Phrase<'_>> {
 pub async fn declared(finder: Finder<'_>, query: &str) -> Result<Vec<MappedTag>, RetrieveError> {
     let phrases = phrases(query);
     let keys: Vec<NameKey> = phrases.iter().map(|phrase| phrase.key).collect();
-    let pairs = finder.base.pairs_from(&keys).await?;
+    let pairs = pairs_from(finder.base, &keys).await?;
     let (mut tags, mut reached) = (Vec::new(), 0);
     for (phrase, mut pairs) in phrases.into_iter().zip(pairs) {
         pairs.retain(|pair| pair.origin == Origin::Declared);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use pikerag_knowledge::{ChunkId, NameKey, Scored};
+use pikerag_knowledge::{ChunkId, ChunksOf, NameKey, Scored};
 
 use crate::chunks::fuse;
 use crate::finder::{Finder, Hit, RetrieveError};
@@ -19,11 +19,11 @@ pub async fn tagged(
     words: &[String],
     k: usize,
 ) -> Result<Vec<Hit>, RetrieveError> {
-    let all = finder.base.chunk_count().await?;
+    let all = finder.base.state().await?.chunks;
     let mut bearing: BTreeMap<ChunkId, f32> = BTreeMap::new();
-    for chunks in finder.base.chunks_tagged(keys).await? {
-        let rarity = (1.0 + all as f32 / chunks.len().max(1) as f32).ln();
-        for chunk in chunks {
+    for list in finder.base.chunks_of(ChunksOf::Tags(keys), usize::MAX).await? {
+        let rarity = (1.0 + all as f32 / list.count.max(1) as f32).ln();
+        for chunk in list.chunks {
             *bearing.entry(chunk).or_default() += rarity;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use pikerag_knowledge::{Bearer, ChunkId, NameKey};
+use pikerag_knowledge::{Bearer, ChunkId, ChunksOf, NameKey};
 use pikerag_language::fold::tokens;
 use pikerag_language::names::{Name, joined, longest};
 use pikerag_language::stem;
@@ -73,7 +73,7 @@ async fn title_rarities(
         spans.iter().flat_map(|span| span.iter().map(|word| stem(word))).collect();
     let keys: Vec<NameKey> = spans.iter().map(|span| key(span)).collect();
     let mut counts = finder.base.term_counts(&terms).await?.into_iter();
-    let mentions = finder.base.mentions(&keys, rarity.n_chunks()).await?;
+    let mentions = finder.base.chunks_of(ChunksOf::Names(&keys), rarity.n_chunks()).await?;
     let mut rarities = Vec::with_capacity(spans.len());
     for (span, mentions) in spans.iter().zip(mentions) {
         let rarest_word =

@@ -5,8 +5,8 @@ mod common;
 
 use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::{
-    Atom, AtomId, AtomKind, CorpusReader, CorpusWriter, FileRecord, InChunk, Progress,
-    SearchWriter, Stage,
+    Atom, AtomId, AtomKind, ChunkResults, ChunkSet, CorpusReader, CorpusWriter, FileRecord,
+    InChunk, Progress, SearchWriter, Stage,
 };
 use pikerag_parse::{Limits, NoTools, parse};
 use pikerag_retrieve::{Hit, LayerParams, Search, SearchParams, Spread, layers, search};
@@ -155,11 +155,16 @@ async fn without_questions_the_statements_are_searched() {
     let file = FileRecord { path: "a.md".to_owned(), hash: String::new(), recipe: String::new() };
     base.put_file(&file, parsed.documents.into_iter().map(graph).collect()).await.unwrap();
     let stage = Stage::atomize(AtomKind::Statement);
-    let chunk = base.pending(&stage, None, 1).await.unwrap()[0];
+    let chunk = base.pending(&stage, ChunkSet::Searchable, None, 1).await.unwrap()[0];
     let text = "The crane lifts forty tons.";
     let id = AtomId::of(chunk, "statement", text);
     let atom = Atom { id, chunk, kind: AtomKind::Statement, text: text.to_owned() };
-    base.put_atoms(&stage, vec![InChunk { chunk, found: vec![atom] }]).await.unwrap();
+    base.put_chunk_results(ChunkResults::Atoms(
+        stage.clone(),
+        vec![InChunk { chunk, found: vec![atom] }],
+    ))
+    .await
+    .unwrap();
     base.refresh().await.unwrap();
     let finder = pikerag_retrieve::Finder { base: &base, embedder: None };
     let hits =

@@ -3,7 +3,7 @@
 
 mod common;
 
-use pikerag_knowledge::{AtomKind, KeyedPair, NameKey, Origin, TagPair, TagWriter};
+use pikerag_knowledge::{AtomKind, KeyedPair, NameKey, Origin, TagEdit, TagPair, TagWriter};
 use pikerag_language::names::tag_words;
 use pikerag_retrieve::{Search, SearchParams, atoms, declared, search, with_words};
 
@@ -35,7 +35,7 @@ fn pair(colloquial: &str, professional: &str, origin: Origin) -> KeyedPair {
 
 async fn shelf(embedding: Embedding, pairs: Vec<KeyedPair>) -> Shelf {
     let shelf = Shelf::of(&STATUTES, embedding).await;
-    shelf.base.put_tag_pairs(pairs).await.unwrap();
+    shelf.base.edit_tags(TagEdit::AddPairs(pairs)).await.unwrap();
     shelf
 }
 

@@ -7,7 +7,7 @@ use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::{
     CallRecord, ChunkId, CorpusReader, CorpusWriter, FileRecord, Ledger, NameKey, NodeId,
     NodeVector, Progress, PutReport, SearchIndex, SearchWriter, StoreError, Usage, Vector,
-    VectorSet,
+    VectorSet, Which, nearest_chunks,
 };
 use pikerag_parse::{Limits, parse};
 use pikerag_store::Base;
@@ -52,18 +52,18 @@ async fn sixty_four_calls_are_kept_at_once() {
         let base = base.clone();
         tasks.push(tokio::spawn(async move {
             let call = call(n, "first");
-            base.keep(&call).await.unwrap();
+            base.keep_all(vec![call.clone()]).await.unwrap();
             // Kept means kept: whoever awaited it can read it at once.
-            assert_eq!(base.find(&call.key).await.unwrap(), Some(call));
+            assert_eq!(base.find_all(&[call.key.clone()]).await.unwrap(), [Some(call)]);
         }));
     }
     join_all(tasks).await.into_iter().for_each(Result::unwrap);
-    base.keep(&call(5, "second")).await.unwrap();
-    assert_eq!(base.find("key 5").await.unwrap(), Some(call(5, "first")));
-    assert_eq!(base.find("key 64").await.unwrap(), None);
+    base.keep_all(vec![call(5, "second")]).await.unwrap();
+    assert_eq!(base.find_all(&["key 5".to_owned()]).await.unwrap(), [Some(call(5, "first"))]);
+    assert_eq!(base.find_all(&["key 64".to_owned()]).await.unwrap(), [None]);
     drop(base);
     let base = Base::open(folder.path()).unwrap();
-    assert_eq!(base.find("key 63").await.unwrap(), Some(call(63, "first")));
+    assert_eq!(base.find_all(&["key 63".to_owned()]).await.unwrap(), [Some(call(63, "first"))]);
     let summary = base.summary().await.unwrap();
     assert_eq!((summary.calls, summary.usage.prompt_tokens), (64, 64 * 3));
 }
@@ -164,8 +164,8 @@ async fn two_handles_see_each_other() {
     assert_eq!(other.chunks_by_title(&key).await.unwrap()[0].len(), 0);
     assert_eq!(matching(&other, "crane", 9).await, ["a.txt"]);
     assert_eq!(near(&other, &[at(1.0)], 9, -1.0).await[0].len(), 1);
-    one.keep(&call(1, "x")).await.unwrap();
-    assert_eq!(other.find("key 1").await.unwrap(), Some(call(1, "x")));
+    one.keep_all(vec![call(1, "x")]).await.unwrap();
+    assert_eq!(other.find_all(&["key 1".to_owned()]).await.unwrap(), [Some(call(1, "x"))]);
 }
 
 /// Both write at the same time, and nothing is lost.
@@ -178,7 +178,7 @@ async fn two_handles_write_at_once() {
         let base = if n % 2 == 0 { one.clone() } else { other.clone() };
         tasks.push(tokio::spawn(async move {
             put(&base, &format!("{n}.txt"), "A crane.").await;
-            base.keep(&call(n, "x")).await.unwrap();
+            base.keep_all(vec![call(n, "x")]).await.unwrap();
             matching(&base, "crane", 99).await
         }));
     }
@@ -204,7 +204,7 @@ async fn what_another_file_held_under_an_identity_goes() {
         .collect();
     assert_eq!(chunks, ["The record speaks."]);
     // It is read again: no bytes have this hash.
-    assert_eq!(base.file("r.jsonl#x.md").await.unwrap().unwrap().hash, "");
+    assert_eq!(base.files(Which::Of(&["r.jsonl#x.md"])).await.unwrap()[0].hash, "");
 }
 
 #[tokio::test]
@@ -262,7 +262,7 @@ async fn fill_vectors(base: &Base, set: VectorSet, embedder: &str) {
 }
 
 async fn near(base: &Base, queries: &[Vector], k: usize, min_score: f32) -> Vec<Vec<ChunkId>> {
-    let lists = base.nearest_chunks(queries, k, min_score).await.unwrap();
+    let lists = nearest_chunks(base, queries, k, min_score).await.unwrap();
     lists.into_iter().map(|list| list.into_iter().map(|hit| hit.item).collect()).collect()
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::{
     CallRecord, CorpusReader, CorpusWriter, FileRecord, Ledger, NodeVector, Progress, SearchIndex,
-    SearchWriter, StoreError, TextToEmbed, Usage, VectorSet,
+    SearchWriter, StoreError, TextToEmbed, Usage, VectorSet, nearest_chunks,
 };
 use pikerag_parse::{Limits, parse};
 use pikerag_store::{Base, BaseProblem, DATABASE, Health, LAYOUT, Part, Repair};
@@ -180,7 +180,7 @@ async fn damaged_codes_are_made_again() {
     let base = Base::open(folder.path()).unwrap();
     let part = Part::Vectors("chunks".to_owned());
     assert_eq!(health(&base, Repair::No, &part).await, (Health::Damaged, false));
-    let found = base.nearest_chunks(&[vec![0.6, 0.8]], 3, 0.9).await.unwrap();
+    let found = nearest_chunks(&base, &[vec![0.6, 0.8]], 3, 0.9).await.unwrap();
     assert_eq!(found[0].len(), 1);
     assert_eq!(health(&base, Repair::No, &part).await, (Health::Sound, false));
 }
@@ -286,7 +286,7 @@ async fn what_is_unseen_hides_no_call() {
     let (_folder, base) = fresh();
     put(&base, "a.txt", "The se\u{ad}cret crane lifts\u{200b} nine tons.").await;
     let request = "{\"text\": \"The secret crane lifts nine tons.\"}".to_owned();
-    base.keep(&CallRecord { request, ..call("asked") }).await.unwrap();
+    base.keep_all(vec![CallRecord { request, ..call("asked") }]).await.unwrap();
     assert_eq!(base.remains_of(&["a.txt".to_owned()], &[]).await.unwrap().calls, 1);
 }
 
@@ -301,13 +301,13 @@ async fn a_backup_of_a_living_base_is_one_snapshot_and_can_be_restored() {
     let (folder, base) = fresh();
     let out = tempfile::tempdir().unwrap();
     put(&base, "first.txt", "The first crane.").await;
-    base.keep(&call("first")).await.unwrap();
+    base.keep_all(vec![call("first")]).await.unwrap();
     let writing = tokio::spawn(async move {
         for n in 0.. {
             if DONE.load(Ordering::Relaxed) {
                 return n;
             }
-            base.keep(&call(&format!("call {n}"))).await.unwrap();
+            base.keep_all(vec![call(&format!("call {n}"))]).await.unwrap();
             put(&base, &format!("{n}.txt"), &format!("Crane {n}.")).await;
         }
         0
@@ -333,7 +333,7 @@ async fn a_backup_of_a_living_base_is_one_snapshot_and_can_be_restored() {
         assert_eq!((held.calls - held.files) / 2, 0, "a call and its file: {held:?}");
         let base = Base::open(&to).unwrap();
         assert_eq!(found(&base, "first").await, ["first.txt"]);
-        assert_eq!(base.find("first").await.unwrap(), Some(call("first")));
+        assert_eq!(base.find_all(&["first".to_owned()]).await.unwrap(), [Some(call("first"))]);
         assert_eq!(base.summary().await.unwrap().files, held.files);
         for finding in base.check(Repair::No).await.unwrap() {
             assert_ne!(finding.health, Health::Damaged, "{finding:?}");
@@ -393,7 +393,7 @@ async fn a_check_finds_damage_and_a_repair_makes_again_what_is_derived() {
     for n in 0..9 {
         put(&base, &format!("{n}.txt"), &format!("Crane {n}.")).await;
     }
-    base.keep(&call("paid")).await.unwrap();
+    base.keep_all(vec![call("paid")]).await.unwrap();
     base.refresh().await.unwrap();
     let all = base.check(Repair::No).await.unwrap();
     assert!(all.iter().all(|finding| finding.health == Health::Sound), "{all:#?}");
@@ -434,7 +434,7 @@ async fn a_check_finds_damage_and_a_repair_makes_again_what_is_derived() {
             "{finding:?}"
         );
     }
-    assert_eq!(base.find("paid").await.unwrap(), Some(call("paid")));
+    assert_eq!(base.find_all(&["paid".to_owned()]).await.unwrap(), [Some(call("paid"))]);
     assert_eq!(found(&base, "crane").await.len(), 9);
 }
 

@@ -3,8 +3,8 @@
 
 use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::{
-    ChunkId, CorpusReader, CorpusWriter, FileRecord, NodeId, NodeVector, Progress, SearchIndex,
-    SearchWriter, SectionId, VectorSet,
+    ChunkId, ChunkList, ChunksOf, CorpusReader, CorpusWriter, FileRecord, NodeId, NodeVector,
+    Progress, SearchIndex, SearchWriter, SectionId, VectorSet, Which,
 };
 use pikerag_parse::{Limits, parse};
 use pikerag_store::Base;
@@ -54,18 +54,20 @@ async fn vectors_go_with_what_they_were_made_from() {
 async fn chunks_in_reading_order_and_beside_each_other() {
     let (_folder, base) = fresh();
     put(&base, "a.md", PAGE).await;
-    let source = base.sources().await.unwrap().remove(0).id;
-    let all = base.chunks_in_sources(&[source], 9).await.unwrap().remove(0);
+    let source = base.sources(Which::All).await.unwrap().remove(0).id;
+    let all = base.chunks_of(ChunksOf::Sources(&[source]), 9).await.unwrap().remove(0).chunks;
     let texts: Vec<String> =
         base.chunks(&all).await.unwrap().into_iter().map(|chunk| chunk.text).collect();
     assert_eq!(all.len(), texts.len());
     let [first, .., last] = all[..] else { panic!("{texts:?}") };
-    let beside = base.neighbours(&[first, last, ChunkId(7)]).await.unwrap();
+    let beside = base.chunks_of(ChunksOf::Neighbours(&[first, last, ChunkId(7)]), 9).await.unwrap();
+    let beside: Vec<_> = beside.into_iter().map(|list| list.chunks).collect();
     assert_eq!(beside, [vec![all[1]], vec![all[all.len() - 2]], vec![]]);
-    assert_eq!(base.chunks_in_sources(&[source], all.len() - 1).await.unwrap(), [vec![]]);
+    let few = base.chunks_of(ChunksOf::Sources(&[source]), all.len() - 1).await.unwrap();
+    assert_eq!(few, [ChunkList { count: all.len(), chunks: Vec::new() }]);
     let chunk = base.chunks(&[last]).await.unwrap().remove(0);
     let around: [SectionId; 1] = [chunk.section.unwrap()];
-    assert_eq!(base.chunks_in_sections(&around, 9).await.unwrap(), [vec![last]]);
+    assert_eq!(base.chunks_of(ChunksOf::Sections(&around), 9).await.unwrap()[0].chunks, [last]);
 }
 
 fn fresh() -> (tempfile::TempDir, Base) {
@@ -105,7 +107,7 @@ async fn fill(base: &Base) {
 async fn found(base: &Base) -> Vec<Vec<NodeId>> {
     let mut all = Vec::new();
     for set in [VectorSet::Sources, VectorSet::Sections] {
-        let lists = base.nearest(set, &[vec![1.0, 0.0]], 99, -1.0e9).await.unwrap();
+        let lists = base.nearest(set, &[vec![1.0, 0.0]], 99, -1.0e9, &[]).await.unwrap();
         all.push(lists.into_iter().flatten().map(|hit| hit.item).collect());
     }
     all

@@ -16,7 +16,7 @@ async fn a_call_is_claimed_by_one_until_it_is_recorded_or_given_up() {
     assert_eq!(claimed, [Claim::Ours, Claim::Ours]);
     let claimed = theirs.claim_all(2, &keys).await.unwrap();
     assert_eq!(claimed, [Claim::Theirs, Claim::Theirs, Claim::Ours]);
-    ours.keep(&call(1, "said")).await.unwrap();
+    ours.keep_all(vec![call(1, "said")]).await.unwrap();
     assert_eq!(theirs.claim_all(2, &keys[..2]).await.unwrap(), [Claim::Recorded, Claim::Theirs]);
     ours.release(1, &keys[1..2]);
     drop(ours);
@@ -29,11 +29,11 @@ async fn a_reply_that_could_not_be_written_is_not_lost() {
     let (folder, base) = fresh();
     let behind = Connection::open(folder.path().join(DATABASE)).unwrap();
     behind.execute_batch("ALTER TABLE calls RENAME TO hidden").unwrap();
-    assert!(base.keep(&call(1, "paid")).await.is_err());
+    assert!(base.keep_all(vec![call(1, "paid")]).await.is_err());
     behind.execute_batch("ALTER TABLE hidden RENAME TO calls").unwrap();
     drop(base);
     let base = Base::open(folder.path()).unwrap();
-    assert_eq!(base.find("key 1").await.unwrap(), Some(call(1, "paid")));
+    assert_eq!(base.find_all(&["key 1".to_owned()]).await.unwrap(), [Some(call(1, "paid"))]);
 }
 
 fn fresh() -> (TempDir, Base) {

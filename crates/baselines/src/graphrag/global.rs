@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use futures::stream::{self, StreamExt};
 use pikerag_knowledge::{
     Answer, Chunk, ChunkId, Community, Context, Criterion, EntityId, Event, JudgedBy, Question,
-    Role, Schema, Structure, Via,
+    Role, Schema, Structure, Via, Which,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{Prompt, Reply, Unreadable, ask, object, one_line, quiet_headings, text};
@@ -81,7 +81,8 @@ pub async fn global(
     question: &Question,
     params: Global,
 ) -> Result<Answer, SolveError> {
-    let batches = batches(at_level(ports.base.communities().await?, params.level), params.batch);
+    let batches =
+        batches(at_level(ports.base.communities(Which::All).await?, params.level), params.batch);
     if batches.is_empty() {
         return plainly(ports, question, Structure::Graph, run).await;
     }
@@ -186,10 +187,10 @@ async fn evidence(
     const LOOKED_AT: usize = 50;
     let hits = hybrid(ports.finder(), question, LOOKED_AT).await?;
     let ids: Vec<ChunkId> = hits.iter().map(|hit| hit.chunk).collect();
-    let held = ports.base.entities_in(&ids).await?;
+    let held = ports.base.links_of(&ids).await?;
     let mut ranked = Vec::new();
-    for (hit, entities) in hits.iter().zip(held) {
-        if entities.iter().any(|entity| members.contains(entity)) {
+    for (hit, links) in hits.iter().zip(held) {
+        if links.entities.iter().any(|entity| members.contains(entity)) {
             ranked.push((hit.chunk, hit.score));
         }
     }

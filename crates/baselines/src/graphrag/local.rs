@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use pikerag_knowledge::{
-    Answer, ChunkId, Community, Consulted, Context, Entity, EntityId, Event, NodeKind, Question,
-    Relation, Role, Structure, VectorSet, Via,
+    Answer, ChunkId, ChunksOf, Community, Consulted, Context, Entity, EntityId, Event, NodeKind,
+    Question, Relation, Role, Structure, VectorSet, Via, Which,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_language::names::{joined, names_in};
@@ -117,7 +117,7 @@ async fn entities_about(
         finder.vectors(&[question.to_owned()]).await.map_err(SolveError::from_model)?
     {
         let set = VectorSet::Entities;
-        let found = ports.base.nearest(set, &vectors, k, -1.0).await?;
+        let found = ports.base.nearest(set, &vectors, k, -1.0, &[]).await?;
         scores.extend(found.into_iter().flatten().map(|hit| (EntityId(hit.item.0), hit.score)));
     }
     if scores.is_empty() {
@@ -125,8 +125,8 @@ async fn entities_about(
         scores.extend(named.map(|name| (EntityId::of_folded(&joined(&name)), 1.0)));
         let hits = ports.base.matching_chunks(question, k).await?;
         let chunks: Vec<ChunkId> = hits.iter().map(|hit| hit.item).collect();
-        for held in ports.base.entities_in(&chunks).await? {
-            scores.extend(held.into_iter().map(|entity| (entity, 0.5)));
+        for held in ports.base.links_of(&chunks).await? {
+            scores.extend(held.entities.into_iter().map(|entity| (entity, 0.5)));
         }
     }
     let ids: Vec<EntityId> = scores.iter().map(|(id, _)| *id).collect();
@@ -150,8 +150,8 @@ async fn chunks_about(
     // Chunk → entities in it, and the place where it was met first.
     let mut counts: HashMap<ChunkId, (usize, usize)> = HashMap::new();
     let mut place = 0;
-    for chunks in ports.base.chunks_mentioning(&ids).await? {
-        for chunk in chunks {
+    for list in ports.base.chunks_of(ChunksOf::EntitiesInOrder(&ids), usize::MAX).await? {
+        for chunk in list.chunks {
             counts.entry(chunk).or_insert((0, place)).0 += 1;
             place += 1;
         }
@@ -172,7 +172,9 @@ async fn reports_about(
 ) -> Result<String, SolveError> {
     let ids: BTreeSet<EntityId> = entities.iter().map(|entity| entity.id).collect();
     let mut ranked: Vec<(usize, Community)> = Vec::new();
-    for community in ports.base.communities_of(&ids.iter().copied().collect::<Vec<_>>()).await? {
+    for community in
+        ports.base.communities(Which::Of(&ids.iter().copied().collect::<Vec<_>>())).await?
+    {
         let held = community.members.iter().filter(|member| ids.contains(member)).count();
         ranked.push((held, community));
     }

@@ -12,11 +12,7 @@ use pikerag_extract::tag_key;
 use pikerag_indexing::Params as IngestParams;
 use pikerag_knowledge::tables::Measure;
 use pikerag_knowledge::worked::Figures;
-use pikerag_knowledge::{
-    ChatModels, ChatRequest, Check, ChunkTags, CorpusReader, CorpusWriter, Event, FoundTag,
-    KeyedClass, ModelError, Origin, Question, RecordSchema, Role, SourceSummary, TagClass,
-    TagWriter, TaskClass, Value,
-};
+use pikerag_knowledge::{ChatModels, ChatRequest, Check, ChunkResults, ChunksOf, ChunkTags, CorpusReader, CorpusWriter, Event, FoundTag, GraphReader, KeyedClass, ModelError, ModelTexts, Origin, Question, RecordSchema, Role, SourceSummary, TagClass, TagEdit, TagWriter, TaskClass, Value, Which};
 use pikerag_methods::pike::{Classifier, Params, Unsettled, classed};
 use pikerag_methods::{Models, Perspective, Ports, Tables};
 use serde_json::json;
@@ -157,7 +153,7 @@ async fn summaries_stand_for_what_has_no_room() {
     let mut files: Files = PAPERS.into_iter().collect();
     files.0.extend([("logbook/1.md".to_owned(), first), ("logbook/2.md".to_owned(), second)]);
     shelf.index(&files, None, Some(hashes()), &IngestParams::default()).await;
-    let sources = shelf.base.sources().await.unwrap();
+    let sources = shelf.base.sources(Which::All).await.unwrap();
     let said = "A storm in March broke two bollards; nothing else befell the quay.";
     let of = |uri: &str| sources.iter().find(|source| source.uri == uri).unwrap();
     let summaries = ["logbook/1.md", "logbook/2.md"].map(|uri| SourceSummary {
@@ -165,7 +161,7 @@ async fn summaries_stand_for_what_has_no_room() {
         hash: of(uri).hash.clone(),
         summary: said.to_owned(),
     });
-    shelf.base.put_source_summaries(summaries.into()).await.unwrap();
+    shelf.base.put_texts(ModelTexts::Sources(summaries.into())).await.unwrap();
     let chat = ScriptedChat::by(move |request| {
         let shown = prompt(request).unwrap();
         let passage = shown.lines().position(|line| line == said).map(|at| {
@@ -244,16 +240,16 @@ async fn a_model_writes_the_query_and_the_engine_the_figure() {
 #[tokio::test]
 async fn a_tag_is_a_scope_of_summaries() {
     let shelf = shelf().await;
-    let sources = shelf.base.sources().await.unwrap();
+    let sources = shelf.base.sources(Which::All).await.unwrap();
     let night = sources.iter().find(|source| source.uri == "night.md").unwrap().id;
-    let chunk = shelf.base.chunks_in_sources(&[night], 9).await.unwrap()[0][0];
+    let chunk = shelf.base.chunks_of(ChunksOf::Sources(&[night]), 9).await.unwrap()[0].chunks[0];
     let class = TagClass::new("shift", "when people work", Vec::new(), Origin::Declared);
     let key = tag_key("Night shift").unwrap();
     let tags = vec![FoundTag { class: class.id, key, text: "Night shift".to_owned() }];
     let found = ChunkTags { chunk, classes: vec![class.id], tags };
     let class = KeyedClass { key: tag_key("shift").unwrap(), class };
-    shelf.base.put_tag_classes(vec![class]).await.unwrap();
-    shelf.base.put_chunk_tags(vec![found]).await.unwrap();
+    shelf.base.edit_tags(TagEdit::AddClasses(vec![class])).await.unwrap();
+    shelf.base.put_chunk_results(ChunkResults::Tags(vec![found])).await.unwrap();
     for question in
         ["Summarize everything tagged \"night shift\".", "总结标签为“Night shift”的内容。"]
     {

@@ -7,8 +7,8 @@ use pikerag_extract::ChunkParams;
 use pikerag_indexing::estimate::estimate;
 use pikerag_indexing::{Available, ChunkBy, Outcome, Params, Summarized, TagParams};
 use pikerag_knowledge::{
-    AtomKind, ChatRequest, ChunkKind, CorpusReader, CorpusWriter, Message, Origin, Progress, Role,
-    SearchIndex, Structure, TagClass,
+    AtomKind, ChatRequest, ChunkKind, ChunkSet, CorpusReader, CorpusWriter, Message, Origin,
+    Progress, Role, SearchIndex, Structure, TagClass, Which,
 };
 use pikerag_retrieve::{Finder, Search, SearchParams, search as find};
 use proptest::prelude::*;
@@ -151,7 +151,7 @@ async fn summaries_are_stored_with_exact_spans_and_found() {
     };
     let report = index_with(&shelf, &lease(), Some(recorded(&shelf, chat)), &params).await;
     assert!(report.is_whole() && report.undecided == 0, "{report:?}");
-    let source = shelf.base.sources().await.unwrap()[0].id;
+    let source = shelf.base.sources(Which::All).await.unwrap()[0].id;
     let text = shelf.base.source_text(source).await.unwrap();
     let chunks = shelf.base.first_chunks(source, 99).await.unwrap();
     assert!(3 <= chunks.len(), "{chunks:?}");
@@ -296,9 +296,9 @@ async fn figures_are_described_and_atomized_by_what_is_seen() {
     assert_eq!(shelf.export(), fresh.export());
     let left = shelf
         .base
-        .pending_of(
+        .pending(
             &pikerag_knowledge::Stage::describe(ChunkKind::Figure),
-            ChunkKind::Figure,
+            ChunkSet::OfKind(ChunkKind::Figure),
             None,
             9,
         )

@@ -9,10 +9,7 @@ use pikerag_baselines::Method;
 use pikerag_doubles::{HashEmbedder, ScriptedChat, prompt};
 use pikerag_extract::ChunkParams;
 use pikerag_indexing::{ChunkBy, Params, Sample, Summarized, TagParams, keyed_pair, learn};
-use pikerag_knowledge::{
-    Account, AtomKind, ChatModels, ChatRequest, CorpusReader, Origin, Question, RecordSchema, Role,
-    Structure, TagClass, TagReader, TagWriter, TaskClass,
-};
+use pikerag_knowledge::{Account, AtomKind, ChatModels, ChatRequest, CorpusReader, Origin, Question, RecordSchema, Role, Structure, TagClass, TagEdit, TagReader, TagWriter, TaskClass, Which};
 use pikerag_methods::{
     Certainty, Models, Ports, RetrievalParams, Tables, TagUse, Turn, adaptive, pike, ra_isf,
     standalone,
@@ -87,7 +84,7 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
         let params = Params { chunk_by, ..params() };
         index_with(&shelf, &files, Some(Arc::new(chat)), &params).await;
     }
-    let source = shelf.base.sources().await.unwrap().pop().unwrap();
+    let source = shelf.base.sources(Which::All).await.unwrap().pop().unwrap();
     let chunks = shelf.base.first_chunks(source.id, 9).await.unwrap();
     propose_by_model(&chat, &chunks, &mut Account::default()).await.ok();
     let embedder: Arc<HashEmbedder> = Arc::new(HashEmbedder::new(16));
@@ -102,7 +99,7 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
     assert!(0 < learned.pairs, "{learned:?} {:?}", shelf.base.tag_classes().await);
     // Words of the reader with a counterpart in the documents are put in its place.
     let pair = keyed_pair("Crane", "Maker", "thing", Origin::Declared, None).unwrap();
-    shelf.base.put_tag_pairs(vec![pair]).await.unwrap();
+    shelf.base.edit_tags(TagEdit::AddPairs(vec![pair])).await.unwrap();
     let tagged = RetrievalParams { tags: TagUse::Both, ..RetrievalParams::chunks() };
     let mut methods: Vec<Method> =
         Method::names().into_iter().map(|name| name.parse().unwrap()).collect();

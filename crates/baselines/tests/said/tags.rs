@@ -7,10 +7,8 @@ use pikerag_baselines::{Method, answer};
 use pikerag_doubles::ScriptedChat;
 use pikerag_extract::{ChunkParams, tag_key};
 use pikerag_indexing::{ChunkBy, Lacking, Params, Sample, TagParams, keyed_pair, learn};
-use pikerag_knowledge::{
-    ChatModel, ChatModels, CorpusWriter, Event, Filter, KeyedClass, Origin, Question, Role,
-    SampleKey, Structure, TagClass, TagReader, TagWriter,
-};
+use pikerag_knowledge::TagPair;
+use pikerag_knowledge::{ChatModel, ChatModels, CorpusWriter, Event, Filter, KeyedClass, NameKey, Origin, Question, Role, SampleKey, Structure, TagClass, TagEdit, TagQuery, TagReader, TagWriter, Which};
 use pikerag_methods::{Models, Ports, RetrievalParams, RunParams, TagUse};
 
 use crate::common::solve;
@@ -42,14 +40,14 @@ fn law() -> Files {
 }
 
 async fn classes(shelf: &Shelf) -> Vec<String> {
-    let classes = shelf.base.tag_classes().await.unwrap();
+    let classes = shelf.base.tag_classes().await.unwrap().classes;
     classes.into_iter().map(|class| format!("{} ({})", class.name, class.origin.as_str())).collect()
 }
 
 async fn tags_of(shelf: &Shelf, class: &str) -> Vec<String> {
-    let classes = shelf.base.tag_classes().await.unwrap();
+    let classes = shelf.base.tag_classes().await.unwrap().classes;
     let class = classes.iter().find(|held| held.name == class).unwrap();
-    let tags = shelf.base.tags_in(class.id, 99).await.unwrap();
+    let tags = shelf.base.tags(TagQuery::InClasses(&[class.id]), 99).await.unwrap().remove(0);
     let mut shown: Vec<String> =
         tags.into_iter().map(|count| format!("{} {}", count.tag.text, count.chunks)).collect();
     shown.sort();
@@ -121,7 +119,8 @@ async fn edits_stay() {
     index_with(&shelf, &law(), model(), &params()).await;
     let calls = chat.requests().len();
     let (thing, name) = (tag_key("thing").unwrap(), tag_key("name").unwrap());
-    assert!(shelf.base.rename_tag_class(thing, name, "name").await.unwrap());
+    let rename = TagEdit::RenameClass { from: thing, key: name, name: "name".to_owned() };
+    assert!(shelf.base.edit_tags(rename).await.unwrap());
     let report = index_with(&shelf, &law(), model(), &params()).await;
     assert!(report.is_whole() && report.tagged == 0, "{report:?}");
     assert_eq!(
@@ -136,14 +135,14 @@ async fn edits_stay() {
     let calls = chat.requests().len();
     // A further class: each chunk is asked about it alone.
     let penalty = TagClass::new("penalty", "what is imposed", vec![], Origin::Declared);
-    shelf.base.put_tag_classes(vec![keyed(penalty)]).await.unwrap();
+    shelf.base.edit_tags(TagEdit::AddClasses(vec![keyed(penalty)])).await.unwrap();
     index_with(&shelf, &law(), model(), &params()).await;
     assert_eq!(chat.requests().len(), calls + 3);
     let last = chat.requests().last().map(|request| prompt(request).to_owned()).unwrap();
     assert!(last.contains("1. penalty: what is imposed") && !last.contains("name:"), "{last}");
     // Dropped is dropped: it is not found again, and a found one does not take its name.
-    assert!(shelf.base.drop_tag_class(name).await.unwrap());
-    assert!(shelf.base.drop_tag_class(tag_key("Penalty").unwrap()).await.unwrap());
+    assert!(shelf.base.edit_tags(TagEdit::DropClass(name)).await.unwrap());
+    assert!(shelf.base.edit_tags(TagEdit::DropClass(tag_key("Penalty").unwrap())).await.unwrap());
     let report = index_with(&shelf, &law(), model(), &params()).await;
     assert_eq!(report.lacking, [Lacking::TagClasses]);
     assert_eq!((classes(&shelf).await.len(), chat.requests().len()), (0, calls + 3));
@@ -162,7 +161,7 @@ async fn unreadable_tags_are_none_and_not_asked_for_again() {
     let (shelf, chat) =
         (Shelf::empty(), Box::leak(Box::new(ScriptedChat::by(|_| Ok("?".to_owned())))));
     let penalty = TagClass::new("penalty", "what is imposed", vec![], Origin::Declared);
-    shelf.base.put_tag_classes(vec![keyed(penalty)]).await.unwrap();
+    shelf.base.edit_tags(TagEdit::AddClasses(vec![keyed(penalty)])).await.unwrap();
     let report = index_with(&shelf, &law(), Some(recorded(&shelf, chat)), &params()).await;
     assert_eq!((report.undecided, report.tagged, chat.requests().len()), (3, 3, 6));
     assert!(report.is_whole(), "{report:?}");
@@ -195,28 +194,42 @@ async fn pairs_are_learned_from_samples() {
             "{learned:?}"
         );
     }
-    let pairs = |pairs: Vec<pikerag_knowledge::TagPair>| -> Vec<String> {
+    let pairs = |pairs: Vec<(NameKey, TagPair)>| -> Vec<String> {
         pairs
             .into_iter()
-            .map(|pair| format!("{} → {} {}", pair.colloquial, pair.professional, pair.samples))
+            .map(|(_, pair)| {
+                format!("{} → {} {}", pair.colloquial, pair.professional, pair.samples)
+            })
             .collect()
     };
     assert_eq!(
-        pairs(shelf.base.tag_pairs().await.unwrap()),
+        pairs(shelf.base.tag_pairs(Which::All).await.unwrap()),
         ["Stealing → Larceny 1", "坐牢 → 有期徒刑 2"]
     );
     // A person's pair stays; a learned one goes with the last chunk that has its word.
     let own = keyed_pair("jail", "Imprisonment", "penalty", Origin::Declared, None).unwrap();
-    shelf.base.put_tag_pairs(vec![own]).await.unwrap();
+    shelf.base.edit_tags(TagEdit::AddPairs(vec![own])).await.unwrap();
     shelf.base.delete_file("300.md").await.unwrap();
     shelf.base.delete_file("264.md").await.unwrap();
     assert_eq!(
-        pairs(shelf.base.tag_pairs().await.unwrap()),
+        pairs(shelf.base.tag_pairs(Which::All).await.unwrap()),
         ["jail → Imprisonment 0", "坐牢 → 有期徒刑 2"]
     );
     let (one, other) = (tag_key("坐牢").unwrap(), tag_key("有期徒刑").unwrap());
-    assert!(shelf.base.drop_tag_pair(one, other).await.unwrap());
-    assert!(!shelf.base.drop_tag_pair(one, other).await.unwrap());
+    assert!(
+        shelf
+            .base
+            .edit_tags(TagEdit::DropPair { colloquial: one, professional: other })
+            .await
+            .unwrap()
+    );
+    assert!(
+        !shelf
+            .base
+            .edit_tags(TagEdit::DropPair { colloquial: one, professional: other })
+            .await
+            .unwrap()
+    );
 }
 
 /// A model that pairs jail with imprisonment and stealing with larceny.
@@ -244,7 +257,7 @@ async fn questions_find_by_the_documents_words() {
     index_with(&shelf, &law(), Some(recorded(&shelf, chat)), &params()).await;
     for (ours, theirs) in [("坐牢", "有期徒刑"), ("Stealing", "Larceny")] {
         let pair = keyed_pair(ours, theirs, "thing", Origin::Declared, None).unwrap();
-        shelf.base.put_tag_pairs(vec![pair]).await.unwrap();
+        shelf.base.edit_tags(TagEdit::AddPairs(vec![pair])).await.unwrap();
     }
     let ask = async |text: &str, tags: TagUse, chat: Option<Arc<dyn ChatModel>>| {
         let models: Models = ChatModels { default: chat, ..ChatModels::default() }.into();
@@ -306,7 +319,7 @@ async fn tags_serve_every_method() {
     let pair =
         keyed_pair("taking of things", "Larceny", "thing", Origin::Found, Some(SampleKey(1)))
             .unwrap();
-    shelf.base.put_tag_pairs(vec![pair]).await.unwrap();
+    shelf.base.edit_tags(TagEdit::AddPairs(vec![pair])).await.unwrap();
     let chat = || -> Arc<dyn ChatModel> {
         Arc::new(ScriptedChat::by(|request| {
             Ok(match request.role {

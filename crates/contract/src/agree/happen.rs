@@ -1,11 +1,12 @@
 //! How does something happen to a base? What it does is told by what the base itself shows.
 
 use pikerag_knowledge::{
-    Atom, AtomId, AtomKind, Child, Chunk, ChunkId, ChunkTags, Community, CommunityId,
-    CommunityReport, EntityId, EntityMention, ExtractBy, Extraction, FoundTag, Ground, InChunk,
-    Judgement, KeyedClass, NodeId, NodeVector, Origin, Record, RecordField, RecordId, RecordOrigin,
-    RelationId, RelationMention, Report, SchemaHash, ShortDescription, SourceSummary, Span, Stage,
-    Summary, SummaryId, TagClass, Value, Vector, VectorSet, Verified, records::Quantity,
+    Atom, AtomId, AtomKind, AtomQuery, Child, Chunk, ChunkId, ChunkResults, ChunkSet, ChunkTags,
+    Community, CommunityId, CommunityReport, EntityId, EntityMention, ExtractBy, Extraction,
+    FoundTag, Ground, InChunk, Judgement, Kept, KeyedClass, ModelTexts, NodeId, NodeVector, Origin,
+    Record, RecordField, RecordId, RecordOrigin, RelationId, RelationMention, Report, SchemaHash,
+    ShortDescription, SourceSummary, Span, Stage, Summary, SummaryId, TagClass, TagEdit, Value,
+    Vector, VectorSet, Verified, Which, records::Quantity,
 };
 
 use crate::history::{Operation, documents, name, path, word};
@@ -37,12 +38,12 @@ fn class_key(n: u8) -> pikerag_knowledge::NameKey {
 
 pub(super) async fn begin(base: &impl Store) {
     let classes = [0, 1].map(|n| KeyedClass { key: class_key(n), class: class(n) });
-    base.put_tag_classes(classes.to_vec()).await.unwrap();
+    base.edit_tags(TagEdit::AddClasses(classes.to_vec())).await.unwrap();
 }
 
 /// Every chunk, by identifier.
 pub(super) async fn chunks(base: &impl Store) -> Vec<ChunkId> {
-    base.pending(&Stage("all".to_owned()), None, ALL).await.unwrap()
+    base.pending(&Stage("all".to_owned()), ChunkSet::Searchable, None, ALL).await.unwrap()
 }
 
 /// A vector that a node has for ever.
@@ -76,9 +77,11 @@ pub(super) async fn happen(base: &impl Store, operation: &Operation) {
                 }
             }
             // Once each: what comes again stands where it stood.
-            if base.atoms_of(kind, &[chunk]).await.unwrap().is_empty() {
+            if base.atoms(AtomQuery::InChunks(kind, &[chunk])).await.unwrap().is_empty() {
                 let found = vec![InChunk { chunk, found: atoms }];
-                base.put_atoms(&Stage::atomize(kind), found).await.unwrap();
+                base.put_chunk_results(ChunkResults::Atoms(Stage::atomize(kind), found))
+                    .await
+                    .unwrap();
             }
         }
         Operation::Vectors { set, most } => {
@@ -93,10 +96,16 @@ pub(super) async fn happen(base: &impl Store, operation: &Operation) {
             let of = class(*n).id;
             let tag = |n: &u8| FoundTag { class: of, key: tag_key(*n), text: word(*n).to_owned() };
             let tags = tags.iter().map(tag).collect();
-            base.put_chunk_tags(vec![ChunkTags { chunk, classes: vec![of], tags }]).await.unwrap();
+            base.put_chunk_results(ChunkResults::Tags(vec![ChunkTags {
+                chunk,
+                classes: vec![of],
+                tags,
+            }]))
+            .await
+            .unwrap();
         }
         Operation::DropClass { class } => {
-            base.drop_tag_class(class_key(*class)).await.unwrap();
+            base.edit_tags(TagEdit::DropClass(class_key(*class))).await.unwrap();
         }
         Operation::Records { chunk, years, of_document } => {
             let Some(chunk) = picked(*chunk) else { return };
@@ -105,7 +114,9 @@ pub(super) async fn happen(base: &impl Store, operation: &Operation) {
         Operation::Said { chunk, entities } => {
             let Some(chunk) = picked(*chunk) else { return };
             let found = vec![InChunk { chunk, found: extraction(chunk, entities) }];
-            base.put_extractions(ExtractBy::Model, found).await.unwrap();
+            base.put_chunk_results(ChunkResults::Extractions(ExtractBy::Model, found))
+                .await
+                .unwrap();
         }
         Operation::Described => {
             let long = base.long_descriptions(12).await.unwrap();
@@ -114,7 +125,7 @@ pub(super) async fn happen(base: &impl Store, operation: &Operation) {
                 made_from: long.key(),
                 text: format!("In short {}.", long.name),
             });
-            base.put_descriptions(short.collect()).await.unwrap();
+            base.put_texts(ModelTexts::Descriptions(short.collect())).await.unwrap();
         }
         Operation::Communities { at } => put_communities(base, *at).await,
         Operation::Tree { wide } => put_tree(base, &all, usize::from(*wide)).await,
@@ -131,12 +142,14 @@ pub(super) async fn happen(base: &impl Store, operation: &Operation) {
         Operation::Summed { chunk } => {
             let Some(chunk) = picked(*chunk) else { return };
             let held = base.chunks(&[chunk]).await.unwrap().remove(0);
-            let source = base.sources_by_id(&[held.source]).await.unwrap().remove(0);
+            let source = base.sources(Which::Of(&[held.source])).await.unwrap().remove(0);
             let summary = format!("About {}.", source.title);
             let of = SourceSummary { source: source.id, hash: source.hash, summary };
-            base.put_source_summaries(vec![of]).await.unwrap();
+            base.put_texts(ModelTexts::Sources(vec![of])).await.unwrap();
             let found = vec![InChunk { chunk, found: Some("It is a quay.".to_owned()) }];
-            base.put_chunk_summaries(&Stage("sum".to_owned()), found).await.unwrap();
+            base.put_chunk_results(ChunkResults::Summaries(Stage("sum".to_owned()), found))
+                .await
+                .unwrap();
         }
     }
 }
@@ -196,7 +209,7 @@ async fn put_records(base: &impl Store, chunk: ChunkId, years: &[u8], of_documen
     }
     let stage = Stage("records:approval:0000000000000007:rules".to_owned());
     let found = vec![InChunk { chunk, found: records }];
-    base.put_records(&stage, SchemaHash(7), found).await.unwrap();
+    base.put_chunk_results(ChunkResults::Records(stage, SchemaHash(7), found)).await.unwrap();
 }
 
 /// Each entity is related to the next; what is said of it depends on the chunk.
@@ -246,7 +259,9 @@ async fn put_communities(base: &impl Store, at: u8) {
         community,
         report: Report { title: format!("A report on {at}"), ..Report::default() },
     };
-    base.put_reports(vec![report(top), report(right), report(CommunityId(9))]).await.unwrap();
+    base.put_texts(ModelTexts::Reports(vec![report(top), report(right), report(CommunityId(9))]))
+        .await
+        .unwrap();
 }
 
 /// Summaries over so many chunks each, and one above them all.
@@ -266,10 +281,10 @@ async fn put_tree(base: &impl Store, chunks: &[ChunkId], wide: usize) {
     let leaves: Vec<Summary> = chunks.chunks(wide.max(1)).map(group).collect();
     let above = leaves.iter().map(|leaf| Child::Summary(leaf.id)).collect::<Vec<_>>();
     let ids: Vec<SummaryId> = leaves.iter().map(|leaf| leaf.id).collect();
-    base.keep_summaries(1, &ids).await.unwrap();
-    base.keep_summaries(2, &[]).await.unwrap();
-    base.put_summaries(leaves).await.unwrap();
+    base.keep_only(Kept::Summaries(1, &ids)).await.unwrap();
+    base.keep_only(Kept::Summaries(2, &[])).await.unwrap();
+    base.put_texts(ModelTexts::Clusters(leaves)).await.unwrap();
     if !above.is_empty() {
-        base.put_summaries(vec![summary(2, above)]).await.unwrap();
+        base.put_texts(ModelTexts::Clusters(vec![summary(2, above)])).await.unwrap();
     }
 }

@@ -1,28 +1,27 @@
-//! What stands in the documents, looked up in lists.
+//! Looks up in lists what stands in the documents.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Atom, AtomKind, Backlog, BaseSummary, Chunk, ChunkId, CorpusReader, ExtractBy, Image, Record,
-    SectionId, Source, SourceId, Span, Stage, StoreError, Usage,
+    Atom, AtomId, AtomKind, AtomQuery, Backlog, BaseState, BaseSummary, Chunk, ChunkId,
+    CorpusReader, ExtractBy, Generation, Image, Record, Source, SourceId, Span, Stage, StoreError,
+    Usage, Which,
 };
 
 use super::{Oracle, State};
 
 #[async_trait]
 impl CorpusReader for Oracle {
-    async fn sources(&self) -> Result<Vec<Source>, StoreError> {
+    async fn sources(&self, which: Which<'_, SourceId>) -> Result<Vec<Source>, StoreError> {
         let state = self.state();
+        if let Which::Of(ids) = which {
+            return Ok(ids.iter().filter_map(|id| state.source(*id).cloned()).collect());
+        }
         let all = state.documents.values().map(|document| document.graph.source.clone());
         let mut all: Vec<Source> = all.collect();
         all.sort_by(|a, b| a.uri.cmp(&b.uri));
         Ok(all)
-    }
-
-    async fn sources_by_id(&self, ids: &[SourceId]) -> Result<Vec<Source>, StoreError> {
-        let state = self.state();
-        Ok(ids.iter().filter_map(|id| state.source(*id).cloned()).collect())
     }
 
     async fn source_text(&self, source: SourceId) -> Result<String, StoreError> {
@@ -46,38 +45,6 @@ impl CorpusReader for Oracle {
         Ok(seen)
     }
 
-    async fn neighbours(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<ChunkId>>, StoreError> {
-        let state = self.state();
-        let beside = |id: &ChunkId| {
-            let Some(at) = state.chunk(*id) else { return Vec::new() };
-            let others =
-                || state.chunks().filter(|it| it.source == at.source && it.is_searchable());
-            let before = others().filter(|it| it.ordinal < at.ordinal).max_by_key(|it| it.ordinal);
-            let after = others().filter(|it| at.ordinal < it.ordinal).min_by_key(|it| it.ordinal);
-            before.into_iter().chain(after).map(|it| it.id).collect()
-        };
-        Ok(chunks.iter().map(beside).collect())
-    }
-
-    async fn chunks_in_sources(
-        &self,
-        sources: &[SourceId],
-        limit: usize,
-    ) -> Result<Vec<Vec<ChunkId>>, StoreError> {
-        let state = self.state();
-        Ok(sources.iter().map(|id| state.within(limit, |chunk| chunk.source == *id)).collect())
-    }
-
-    async fn chunks_in_sections(
-        &self,
-        sections: &[SectionId],
-        limit: usize,
-    ) -> Result<Vec<Vec<ChunkId>>, StoreError> {
-        let state = self.state();
-        let within = |id: &SectionId| state.within(limit, |chunk| chunk.section == Some(*id));
-        Ok(sections.iter().map(within).collect())
-    }
-
     async fn sample_titles(&self, n: usize) -> Result<Vec<String>, StoreError> {
         let state = self.state();
         let mut seen: Vec<&Chunk> = state.chunks().filter(|chunk| !chunk.hidden).collect();
@@ -87,16 +54,12 @@ impl CorpusReader for Oracle {
 
     async fn languages(&self) -> Result<Vec<(Option<String>, usize)>, StoreError> {
         let mut counts: BTreeMap<Option<String>, usize> = BTreeMap::new();
-        for source in self.sources().await? {
+        for source in self.sources(Which::All).await? {
             *counts.entry(source.language).or_default() += 1;
         }
         let mut counts: Vec<_> = counts.into_iter().collect();
         counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         Ok(counts)
-    }
-
-    async fn chunk_count(&self) -> Result<usize, StoreError> {
-        Ok(self.state().chunks().count())
     }
 
     async fn figures(&self, chunks: &[ChunkId]) -> Result<Vec<Option<Image>>, StoreError> {
@@ -109,10 +72,18 @@ impl CorpusReader for Oracle {
         Ok(chunks.iter().map(figure).collect())
     }
 
-    async fn atoms_of(&self, kind: AtomKind, chunks: &[ChunkId]) -> Result<Vec<Atom>, StoreError> {
+    async fn atoms(&self, query: AtomQuery<'_>) -> Result<Vec<Atom>, StoreError> {
         let state = self.state();
-        let atoms = chunks.iter().filter_map(|chunk| state.atoms.get(chunk)).flatten();
-        Ok(atoms.filter(|atom| atom.kind == kind).cloned().collect())
+        Ok(match query {
+            AtomQuery::These(ids) => {
+                let atom = |id: &AtomId| state.atoms.values().flatten().find(|it| it.id == *id);
+                ids.iter().filter_map(atom).cloned().collect()
+            }
+            AtomQuery::InChunks(kind, chunks) => {
+                let atoms = chunks.iter().filter_map(|chunk| state.atoms.get(chunk)).flatten();
+                atoms.filter(|atom| atom.kind == kind).cloned().collect()
+            }
+        })
     }
 
     async fn records(&self, schema: Option<&str>) -> Result<Vec<Record>, StoreError> {
@@ -134,8 +105,13 @@ impl CorpusReader for Oracle {
         Ok(held.into_iter().filter_map(placed).collect())
     }
 
-    async fn embedder(&self) -> Result<Option<String>, StoreError> {
-        Ok(self.state().summed_up().embedder)
+    async fn state(&self) -> Result<BaseState, StoreError> {
+        let state = self.state();
+        Ok(BaseState {
+            generation: Generation(state.generation),
+            chunks: state.chunks().count(),
+            embedder: state.whole.as_deref().unwrap_or(&state).embedder(),
+        })
     }
 
     async fn summary(&self) -> Result<BaseSummary, StoreError> {
@@ -144,14 +120,10 @@ impl CorpusReader for Oracle {
 }
 
 impl State {
-    fn within(&self, limit: usize, stands_there: impl Fn(&Chunk) -> bool) -> Vec<ChunkId> {
-        let mut there: Vec<&Chunk> =
-            self.chunks().filter(|chunk| chunk.is_searchable() && stands_there(chunk)).collect();
-        there.sort_by_key(|chunk| chunk.ordinal);
-        match limit < there.len() {
-            true => Vec::new(),
-            false => there.into_iter().map(|chunk| chunk.id).collect(),
-        }
+    fn embedder(&self) -> Option<String> {
+        let names: BTreeSet<&str> = self.vectors.values().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        (!names.is_empty()).then(|| names.join(" and "))
     }
 
     fn summed_up(&self) -> BaseSummary {
@@ -168,9 +140,6 @@ impl State {
             }
         }
         let tags = self.tags.values().flatten().map(|tag| (tag.class, tag.key));
-        let embedders = self.vectors.values().map(|(embedder, _)| embedder.clone());
-        let embedders: std::collections::BTreeSet<String> = embedders.collect();
-        let named: Vec<String> = embedders.into_iter().collect();
         BaseSummary {
             files: self.files.len(),
             sources: self.documents.len(),
@@ -185,9 +154,9 @@ impl State {
             communities: self.communities.len(),
             reports: self.communities.values().filter(|it| it.report.is_some()).count(),
             summaries: self.summaries.len(),
-            tags: tags.collect::<std::collections::BTreeSet<_>>().len(),
+            tags: tags.collect::<BTreeSet<_>>().len(),
             vectors: self.vectors.len(),
-            embedder: (!named.is_empty()).then(|| named.join(" and ")),
+            embedder: self.embedder(),
             pending,
             calls: self.calls.values().filter(|call| call.role != "embed").count(),
             usage: self.calls.values().fold(Usage::default(), |mut all, call| {

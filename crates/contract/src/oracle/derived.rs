@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use pikerag_knowledge::distilled::said_key;
 use pikerag_knowledge::{
-    Child, ChunkId, Entity, EntityId, EntityMention, Mentions, NodeId, Origin, Relation,
-    RelationId, RelationMention, SaidKey, VectorSet,
+    Child, ChunkId, Entity, EntityId, EntityMention, NodeId, Origin, Relation, RelationId,
+    RelationMention, SaidKey, VectorSet,
 };
 
 use super::State;
@@ -184,11 +184,4 @@ pub(super) fn most<'a>(votes: impl Iterator<Item = &'a str>) -> Option<String> {
     }
     let best = counts.values().max().copied()?;
     counts.into_iter().find(|(_, count)| *count == best).map(|(vote, _)| vote.to_owned())
-}
-
-/// Who mentions something, where no more than `limit` do.
-pub(super) fn at_most(chunks: BTreeSet<ChunkId>, limit: usize) -> Mentions {
-    let count = chunks.len().min(limit.saturating_add(1));
-    let chunks = if limit < count { Vec::new() } else { chunks.into_iter().collect() };
-    Mentions { count, chunks }
 }

@@ -1,20 +1,32 @@
-//! Entities, relations, communities and summaries, put together anew for every question.
+//! Puts together entities, relations, communities and summaries again for every question.
 
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    ChunkId, Community, CommunityReport, Entity, EntityId, ExtractBy, Extraction, Generation,
-    GraphReader, GraphWriter, InChunk, LongDescription, Mentions, NodeId, Outline, OutlineEntity,
+    ChunkId, ChunkLinks, ChunkList, ChunksOf, Community, Entity, EntityId, ExtractBy, Extraction,
+    Generation, GraphReader, GraphWriter, LongDescription, NodeId, Outline, OutlineEntity,
     OutlineRelation, Relation, RelationId, ShortDescription, Stage, StoreError, Summary, SummaryId,
-    VectorSet, distilled::said_key,
+    VectorSet, Which, distilled::said_key,
 };
 
-use super::derived::at_most;
 use super::{Oracle, State};
 
 #[async_trait]
 impl GraphReader for Oracle {
+    async fn chunks_of(
+        &self,
+        of: ChunksOf<'_>,
+        limit: usize,
+    ) -> Result<Vec<ChunkList>, StoreError> {
+        Ok(self.state().chunks_of(of, limit))
+    }
+
+    async fn links_of(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkLinks>, StoreError> {
+        let state = self.state();
+        Ok(chunks.iter().map(|chunk| state.links_of(*chunk)).collect())
+    }
+
     async fn entities(&self, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError> {
         let state = self.state();
         Ok(ids.iter().filter_map(|id| state.entity(*id)).collect())
@@ -41,46 +53,12 @@ impl GraphReader for Oracle {
         Ok(others)
     }
 
-    async fn chunks_mentioning(
-        &self,
-        entities: &[EntityId],
-    ) -> Result<Vec<Vec<ChunkId>>, StoreError> {
-        let state = self.state();
-        let chunks =
-            |id: &EntityId| state.mentions_of(*id).iter().map(|(chunk, _)| *chunk).collect();
-        Ok(entities.iter().map(chunks).collect())
-    }
-
-    async fn entity_mentions(
-        &self,
-        entities: &[EntityId],
-        limit: usize,
-    ) -> Result<Vec<Mentions>, StoreError> {
-        let state = self.state();
-        let mentions = |id: &EntityId| {
-            at_most(state.mentions_of(*id).iter().map(|(chunk, _)| *chunk).collect(), limit)
-        };
-        Ok(entities.iter().map(mentions).collect())
-    }
-
-    async fn entities_in(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<EntityId>>, StoreError> {
-        let state = self.state();
-        let entities = |chunk: &ChunkId| {
-            let said = state.said.get(chunk).into_iter().flat_map(|said| &said.entities);
-            said.map(|it| it.id).collect::<BTreeSet<_>>().into_iter().collect()
-        };
-        Ok(chunks.iter().map(entities).collect())
-    }
-
-    async fn communities(&self) -> Result<Vec<Community>, StoreError> {
+    async fn communities(&self, which: Which<'_, EntityId>) -> Result<Vec<Community>, StoreError> {
         let mut all: Vec<Community> = self.state().communities.values().cloned().collect();
+        if let Which::Of(entities) = which {
+            all.retain(|community| community.members.iter().any(|it| entities.contains(it)));
+        }
         all.sort_by_key(|community| (community.level, community.id));
-        Ok(all)
-    }
-
-    async fn communities_of(&self, entities: &[EntityId]) -> Result<Vec<Community>, StoreError> {
-        let mut all = self.communities().await?;
-        all.retain(|community| community.members.iter().any(|member| entities.contains(member)));
         Ok(all)
     }
 
@@ -92,27 +70,6 @@ impl GraphReader for Oracle {
 
 #[async_trait]
 impl GraphWriter for Oracle {
-    async fn put_extractions(
-        &self,
-        by: ExtractBy,
-        found: Vec<InChunk<Extraction>>,
-    ) -> Result<(), StoreError> {
-        let mut state = self.state();
-        for InChunk { chunk, found } in found {
-            if state.chunk(chunk).is_none() {
-                continue;
-            }
-            state.forget_said(chunk);
-            state.add_said(chunk, found);
-            state.done.insert((Stage::extract(ExtractBy::Names).0, chunk));
-            if by == ExtractBy::Model {
-                state.done.insert((Stage::extract(by).0, chunk));
-            }
-        }
-        state.prune();
-        Ok(())
-    }
-
     async fn long_descriptions(&self, bytes: usize) -> Result<Vec<LongDescription>, StoreError> {
         let state = self.state();
         let name = |id| state.entity(id).map(|entity| entity.name).unwrap_or_default();
@@ -132,18 +89,6 @@ impl GraphWriter for Oracle {
             }
         }
         Ok(long)
-    }
-
-    async fn put_descriptions(&self, made: Vec<ShortDescription>) -> Result<(), StoreError> {
-        let mut state = self.state();
-        for ShortDescription { node, made_from, text } in made {
-            let current = said_key(state.said_of(node).iter().map(String::as_str));
-            if current == made_from && !state.descriptions.contains_key(&node) {
-                state.descriptions.insert(node, text);
-                state.vectors.remove(&(VectorSet::Entities, node));
-            }
-        }
-        Ok(())
     }
 
     async fn outline(&self) -> Result<Outline, StoreError> {
@@ -178,35 +123,27 @@ impl GraphWriter for Oracle {
         }
         Ok(true)
     }
-
-    async fn put_reports(&self, reports: Vec<CommunityReport>) -> Result<(), StoreError> {
-        let mut state = self.state();
-        for CommunityReport { community, report } in reports {
-            if let Some(held) = state.communities.get_mut(&community) {
-                held.report = Some(report);
-            }
-        }
-        Ok(())
-    }
-
-    async fn put_summaries(&self, summaries: Vec<Summary>) -> Result<(), StoreError> {
-        let mut state = self.state();
-        for summary in summaries {
-            state.summaries.entry(summary.id).or_insert(summary);
-            state.prune();
-        }
-        Ok(())
-    }
-
-    async fn keep_summaries(&self, level: u8, ids: &[SummaryId]) -> Result<(), StoreError> {
-        let mut state = self.state();
-        state.summaries.retain(|id, summary| summary.level != level || ids.contains(id));
-        state.prune();
-        Ok(())
-    }
 }
 
 impl State {
+    pub(super) fn put_extraction(&mut self, by: ExtractBy, chunk: ChunkId, found: Extraction) {
+        self.forget_said(chunk);
+        self.add_said(chunk, found);
+        self.done.insert((Stage::extract(ExtractBy::Names).0, chunk));
+        if by == ExtractBy::Model {
+            self.done.insert((Stage::extract(by).0, chunk));
+        }
+    }
+
+    pub(super) fn put_description(&mut self, made: ShortDescription) {
+        let ShortDescription { node, made_from, text } = made;
+        let current = said_key(self.said_of(node).iter().map(String::as_str));
+        if current == made_from && !self.descriptions.contains_key(&node) {
+            self.descriptions.insert(node, text);
+            self.vectors.remove(&(VectorSet::Entities, node));
+        }
+    }
+
     /// Heaviest first, ties by identifier.
     fn relations_of(&self, entities: &[EntityId]) -> Vec<Relation> {
         let all = self.relation_ids().into_iter().filter_map(|id| self.relation(id));

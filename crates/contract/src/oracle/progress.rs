@@ -1,9 +1,9 @@
-//! What is done, and what waits?
+//! Notes what is done, and finds what waits.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    AtomKind, Chunk, ChunkId, ChunkKind, Generation, NodeId, Progress, Stage, StoreError,
-    Structure, TextToEmbed, VectorSet, Wanted,
+    AtomKind, ChunkId, ChunkSet, NodeId, Progress, Stage, StoreError, Structure, StructureChange,
+    TextToEmbed, VectorSet, Wanted,
 };
 
 use super::Oracle;
@@ -25,20 +25,14 @@ impl Progress for Oracle {
     async fn pending(
         &self,
         stage: &Stage,
+        of: ChunkSet,
         after: Option<ChunkId>,
         limit: usize,
     ) -> Result<Vec<ChunkId>, StoreError> {
-        Ok(self.state().waiting(stage, after, limit, Chunk::is_searchable))
-    }
-
-    async fn pending_of(
-        &self,
-        stage: &Stage,
-        kind: ChunkKind,
-        after: Option<ChunkId>,
-        limit: usize,
-    ) -> Result<Vec<ChunkId>, StoreError> {
-        Ok(self.state().waiting(stage, after, limit, |it| it.kind == kind && !it.hidden))
+        Ok(self.state().waiting(stage, after, limit, |chunk| match of {
+            ChunkSet::Searchable => chunk.is_searchable(),
+            ChunkSet::OfKind(kind) => chunk.kind == kind && !chunk.hidden,
+        }))
     }
 
     async fn count_without_vector(&self, embedder: &str) -> Result<usize, StoreError> {
@@ -71,10 +65,6 @@ impl Progress for Oracle {
         Ok(texts)
     }
 
-    async fn generation(&self) -> Result<Generation, StoreError> {
-        Ok(Generation(self.state().generation))
-    }
-
     async fn structures(&self) -> Result<Vec<Wanted>, StoreError> {
         let state = self.state();
         let wanted = |(structure, stamp): (&Structure, &String)| Wanted {
@@ -84,19 +74,22 @@ impl Progress for Oracle {
         Ok(state.wanted.iter().map(wanted).collect())
     }
 
-    async fn request(&self, structure: Structure) -> Result<(), StoreError> {
-        self.state().wanted.entry(structure).or_default();
-        Ok(())
-    }
-
-    async fn withdraw(&self, structure: Structure) -> Result<(), StoreError> {
-        self.state().wanted.remove(&structure);
-        Ok(())
-    }
-
-    async fn mark_built(&self, structure: Structure, stamp: &str) -> Result<(), StoreError> {
-        if let Some(held) = self.state().wanted.get_mut(&structure) {
-            stamp.clone_into(held);
+    async fn change_structure(
+        &self,
+        structure: Structure,
+        change: StructureChange<'_>,
+    ) -> Result<(), StoreError> {
+        let wanted = &mut self.state().wanted;
+        match change {
+            StructureChange::Wanted => {
+                wanted.entry(structure).or_default();
+            }
+            StructureChange::Unwanted => {
+                wanted.remove(&structure);
+            }
+            StructureChange::Built(stamp) => {
+                wanted.entry(structure).and_modify(|held| stamp.clone_into(held));
+            }
         }
         Ok(())
     }

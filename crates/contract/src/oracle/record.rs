@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    CallRecord, Claim, Ledger, Millis, RunEvent, RunId, RunRecord, RunState, RunStore, StoreError,
+    CallRecord, Claim, Ledger, Millis, RunEvent, RunId, RunQuery, RunRecord, RunState, RunStore,
+    StoreError,
 };
 
 use super::Oracle;
@@ -78,18 +79,20 @@ impl RunStore for Oracle {
         Ok(())
     }
 
-    async fn runs(&self, limit: usize) -> Result<Vec<RunRecord>, StoreError> {
+    async fn runs(&self, query: RunQuery<'_>) -> Result<Vec<RunRecord>, StoreError> {
         let state = self.state();
-        let mut runs: Vec<RunRecord> = state.runs.values().map(|(run, _)| run.clone()).collect();
-        runs.sort_by(|a, b| (b.started, &a.id).cmp(&(a.started, &b.id)));
-        runs.truncate(limit);
+        let all = state.runs.values().map(|(run, _)| run.clone());
+        let (mut runs, most): (Vec<RunRecord>, usize) = match query {
+            RunQuery::Latest(limit) => (all.collect(), limit),
+            RunQuery::Named(prefix) => {
+                (all.filter(|run| run.id.0.starts_with(prefix)).collect(), 2)
+            }
+        };
+        if matches!(query, RunQuery::Latest(_)) {
+            runs.sort_by(|a, b| (b.started, &a.id).cmp(&(a.started, &b.id)));
+        }
+        runs.truncate(most);
         Ok(runs)
-    }
-
-    async fn runs_named(&self, prefix: &str) -> Result<Vec<RunRecord>, StoreError> {
-        let state = self.state();
-        let named = state.runs.iter().filter(|(id, _)| id.0.starts_with(prefix));
-        Ok(named.map(|(_, (run, _))| run.clone()).take(2).collect())
     }
 
     async fn run_events(&self, run: &RunId) -> Result<Vec<RunEvent>, StoreError> {
@@ -103,7 +106,8 @@ impl RunStore for Oracle {
     }
 
     async fn prune_runs(&self, before: Millis, keep: usize) -> Result<usize, StoreError> {
-        let latest: Vec<RunId> = self.runs(keep).await?.into_iter().map(|run| run.id).collect();
+        let latest = self.runs(RunQuery::Latest(keep)).await?;
+        let latest: Vec<RunId> = latest.into_iter().map(|run| run.id).collect();
         let mut state = self.state();
         let held = state.runs.len();
         state.runs.retain(|id, (run, _)| {

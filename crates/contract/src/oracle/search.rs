@@ -1,11 +1,11 @@
-//! What is near and what matches, by the definition: every vector compared, every word counted.
+//! Finds what is near and what matches by the definition: every vector compared, every word counted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Atom, AtomKind, Bearer, ChunkId, Mentions, NameKey, NameUse, NodeId, Scored, SearchIndex,
-    StoreError, Vector, VectorSet,
+    Atom, AtomKind, Bearer, ChunkId, NameKey, NameUse, NodeId, Scored, SearchIndex, StoreError,
+    Vector, VectorSet,
 };
 use pikerag_language::{query_terms, terms};
 
@@ -17,45 +17,25 @@ const B: f32 = 0.75;
 
 #[async_trait]
 impl SearchIndex for Oracle {
-    async fn nearest_chunks(
-        &self,
-        queries: &[Vector],
-        k: usize,
-        min_score: f32,
-    ) -> Result<Vec<Vec<Scored<ChunkId>>>, StoreError> {
-        let lists = self.state().near(VectorSet::Chunks, queries, k, min_score, |_| true);
-        let chunk = |hit: Scored<NodeId>| Scored { item: ChunkId(hit.item.0), score: hit.score };
-        Ok(lists.into_iter().map(|list| list.into_iter().map(chunk).collect()).collect())
-    }
-
-    async fn nearest_atoms(
-        &self,
-        kind: AtomKind,
-        queries: &[Vector],
-        k: usize,
-        min_score: f32,
-        exclude: &[ChunkId],
-    ) -> Result<Vec<Vec<Scored<Atom>>>, StoreError> {
-        let state = self.state();
-        let atoms: BTreeMap<NodeId, &Atom> =
-            state.atoms.values().flatten().map(|atom| (atom.id.into(), atom)).collect();
-        let admits = |node| atoms.get(&node).is_some_and(|atom| !exclude.contains(&atom.chunk));
-        let lists = state.near(VectorSet::Atoms(kind), queries, k, min_score, admits);
-        let atom = |hit: Scored<NodeId>| {
-            let atom = atoms.get(&hit.item)?;
-            Some(Scored { item: (*atom).clone(), score: hit.score })
-        };
-        Ok(lists.into_iter().map(|list| list.into_iter().filter_map(atom).collect()).collect())
-    }
-
     async fn nearest(
         &self,
         set: VectorSet,
         queries: &[Vector],
         k: usize,
         min_score: f32,
+        exclude: &[ChunkId],
     ) -> Result<Vec<Vec<Scored<NodeId>>>, StoreError> {
-        Ok(self.state().near(set, queries, k, min_score, |_| true))
+        let state = self.state();
+        let chunk = |node: NodeId| match set {
+            VectorSet::Chunks => Some(ChunkId(node.0)),
+            VectorSet::Atoms(_) => {
+                let mut atoms = state.atoms.values().flatten();
+                atoms.find(|atom| atom.id.0 == node.0).map(|atom| atom.chunk)
+            }
+            _ => None,
+        };
+        let admits = |node| chunk(node).is_none_or(|chunk| !exclude.contains(&chunk));
+        Ok(state.near(set, queries, k, min_score, admits))
     }
 
     async fn vectors(
@@ -145,19 +125,6 @@ impl SearchIndex for Oracle {
         Ok(terms.iter().map(|term| state.bm25(term).len()).collect())
     }
 
-    async fn links_of(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<NameKey>>, StoreError> {
-        let state = self.state();
-        let links = |chunk: &ChunkId| {
-            let keys =
-                state.names().filter(|(of, _)| of == chunk).filter_map(|(_, name)| match name {
-                    NameUse::Links(key) => Some(*key),
-                    _ => None,
-                });
-            keys.collect::<BTreeSet<_>>().into_iter().collect()
-        };
-        Ok(chunks.iter().map(links).collect())
-    }
-
     async fn chunks_by_title(&self, names: &[NameKey]) -> Result<Vec<Vec<Bearer>>, StoreError> {
         let state = self.state();
         let bearers = |wanted: &NameKey| {
@@ -173,15 +140,6 @@ impl SearchIndex for Oracle {
             best.into_iter().map(|(chunk, weight)| Bearer { chunk, weight }).collect()
         };
         Ok(names.iter().map(bearers).collect())
-    }
-
-    async fn mentions(&self, names: &[NameKey], limit: usize) -> Result<Vec<Mentions>, StoreError> {
-        let state = self.state();
-        let mentions = |key: &NameKey| {
-            let by = state.names().filter(|(_, name)| *name == NameUse::Mentions(*key));
-            super::derived::at_most(by.map(|(chunk, _)| *chunk).collect(), limit)
-        };
-        Ok(names.iter().map(mentions).collect())
     }
 }
 
@@ -217,7 +175,7 @@ impl State {
         queries.iter().map(list).collect()
     }
 
-    fn names(&self) -> impl Iterator<Item = &(ChunkId, NameUse)> {
+    pub(super) fn names(&self) -> impl Iterator<Item = &(ChunkId, NameUse)> {
         self.documents.values().flat_map(|document| &document.graph.names)
     }
 

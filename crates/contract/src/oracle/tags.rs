@@ -1,12 +1,13 @@
-//! Classes, tags and pairs, in lists.
+//! Keeps classes, tags and pairs in lists.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    ChunkId, ChunkTags, FoundTag, KeyedClass, KeyedPair, NameKey, Origin, Stage, StoreError, Tag,
-    TagClass, TagClassId, TagCount, TagId, TagPair, TagReader, TagWriter,
+    ChunkId, FoundTag, KeyedClass, KeyedPair, NameKey, Origin, Stage, StoreError, Tag, TagClass,
+    TagClassId, TagClasses, TagCount, TagEdit, TagId, TagPair, TagQuery, TagReader, TagWriter,
+    Which,
 };
 
 use super::derived::most;
@@ -14,165 +15,79 @@ use super::{HeldClass, HeldPair, Oracle, State};
 
 #[async_trait]
 impl TagReader for Oracle {
-    async fn tag_classes(&self) -> Result<Vec<TagClass>, StoreError> {
+    async fn tag_classes(&self) -> Result<TagClasses, StoreError> {
         let state = self.state();
         let alive = state.classes.iter().filter(|held| !held.is_dropped);
         let mut classes: Vec<TagClass> = alive.map(|held| held.class.clone()).collect();
         classes.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(classes)
+        let any_dropped = state.classes.iter().any(|held| held.is_dropped);
+        Ok(TagClasses { classes, any_dropped })
     }
 
-    async fn any_class_dropped(&self) -> Result<bool, StoreError> {
-        Ok(self.state().classes.iter().any(|held| held.is_dropped))
-    }
-
-    async fn tags_in(&self, class: TagClassId, limit: usize) -> Result<Vec<TagCount>, StoreError> {
-        let mut counts = self.state().counts(|tag| tag.class == class);
-        counts.sort_by_key(|(key, count)| (Reverse(count.chunks), *key));
-        counts.truncate(limit);
-        counts.sort_by_key(|(_, count)| (Reverse(count.chunks), count.tag.id));
-        Ok(counts.into_iter().map(|(_, count)| count).collect())
-    }
-
-    async fn tags_of(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<Tag>>, StoreError> {
+    async fn tags(
+        &self,
+        query: TagQuery<'_>,
+        limit: usize,
+    ) -> Result<Vec<Vec<TagCount>>, StoreError> {
         let state = self.state();
-        let tags = |chunk: &ChunkId| {
-            let found = state.tags.get(chunk).into_iter().flatten();
-            let mut tags: Vec<Tag> = found.map(|tag| named(tag, tag.text.clone())).collect();
-            tags.sort_by_key(|tag| tag.id);
-            tags
+        let in_class = |class: &TagClassId| {
+            let mut counts = state.counts(|tag| tag.class == *class);
+            counts.sort_by_key(|(key, count)| (Reverse(count.chunks), *key));
+            counts.truncate(limit);
+            counts.sort_by_key(|(_, count)| (Reverse(count.chunks), count.tag.id));
+            counts.into_iter().map(|(_, count)| count).collect()
         };
-        Ok(chunks.iter().map(tags).collect())
-    }
-
-    async fn tags_named(&self, keys: &[NameKey]) -> Result<Vec<Vec<TagCount>>, StoreError> {
-        let state = self.state();
-        let counts = |key: &NameKey| {
-            let counts = state.counts(|tag| tag.key == *key).into_iter();
+        let named = |key: &NameKey| {
+            let counts = state.counts(|tag| tag.key == *key).into_iter().take(limit);
             let mut counts: Vec<TagCount> = counts.map(|(_, count)| count).collect();
             counts.sort_by_key(|count| count.tag.id);
             counts
         };
-        Ok(keys.iter().map(counts).collect())
+        Ok(match query {
+            TagQuery::InClasses(classes) => classes.iter().map(in_class).collect(),
+            TagQuery::Named(keys) => keys.iter().map(named).collect(),
+        })
     }
 
-    async fn chunks_tagged(&self, keys: &[NameKey]) -> Result<Vec<Vec<ChunkId>>, StoreError> {
+    async fn tag_pairs(
+        &self,
+        which: Which<'_, NameKey>,
+    ) -> Result<Vec<(NameKey, TagPair)>, StoreError> {
         let state = self.state();
-        let chunks = |key: &NameKey| {
-            let bearing =
-                state.tags.iter().filter(|(_, tags)| tags.iter().any(|tag| tag.key == *key));
-            bearing.map(|(chunk, _)| *chunk).collect()
+        let pairs = state.pairs.iter().map(|((colloquial, _), held)| (*colloquial, held.told()));
+        let mut all: Vec<(NameKey, TagPair)> = pairs.collect();
+        let Which::Of(keys) = which else {
+            all.sort_by_key(|(_, pair)| (pair.colloquial.clone(), pair.professional.clone()));
+            return Ok(all);
         };
-        Ok(keys.iter().map(chunks).collect())
-    }
-
-    async fn tag_pairs(&self) -> Result<Vec<TagPair>, StoreError> {
-        let mut pairs: Vec<TagPair> = self.state().pairs.values().map(HeldPair::told).collect();
-        pairs.sort_by(|a, b| {
-            (&a.colloquial, &a.professional).cmp(&(&b.colloquial, &b.professional))
-        });
-        Ok(pairs)
-    }
-
-    async fn pairs_from(&self, keys: &[NameKey]) -> Result<Vec<Vec<TagPair>>, StoreError> {
-        let state = self.state();
-        let pairs = |key: &NameKey| {
-            let from = state.pairs.iter().filter(|((colloquial, _), _)| colloquial == key);
-            let mut pairs: Vec<TagPair> = from.map(|(_, held)| held.told()).collect();
-            pairs.sort_by_key(|pair| (Reverse(pair.samples), pair.professional.clone()));
-            pairs
+        all.sort_by_key(|(_, pair)| (Reverse(pair.samples), pair.professional.clone()));
+        let from = |key: &NameKey| {
+            let key = *key;
+            all.iter().filter(move |(held, _)| *held == key).cloned()
         };
-        Ok(keys.iter().map(pairs).collect())
+        Ok(keys.iter().flat_map(from).collect())
     }
 }
 
 #[async_trait]
 impl TagWriter for Oracle {
-    async fn put_tag_classes(&self, classes: Vec<KeyedClass>) -> Result<(), StoreError> {
+    async fn edit_tags(&self, edit: TagEdit) -> Result<bool, StoreError> {
         let mut state = self.state();
-        for keyed in classes {
-            state.put_class(keyed);
-        }
-        Ok(())
-    }
-
-    async fn rename_tag_class(
-        &self,
-        from: NameKey,
-        key: NameKey,
-        name: &str,
-    ) -> Result<bool, StoreError> {
-        let mut state = self.state();
-        if !state.classes.iter().any(|held| held.key == from && !held.is_dropped) {
-            return Ok(false);
-        }
-        state.classes.retain(|held| !(held.key == key && held.is_dropped));
-        for held in state.classes.iter_mut().filter(|held| held.key == from && !held.is_dropped) {
-            held.key = key;
-            name.clone_into(&mut held.class.name);
-            held.class.origin = Origin::Declared;
-        }
-        Ok(true)
-    }
-
-    async fn drop_tag_class(&self, key: NameKey) -> Result<bool, StoreError> {
-        let mut state = self.state();
-        let held = state.classes.iter_mut().find(|held| held.key == key);
-        let Some(held) = held else { return Ok(false) };
-        let was_there = !held.is_dropped;
-        held.is_dropped = true;
-        let class = held.class.id;
-        state.forget_tags(class);
-        Ok(was_there)
-    }
-
-    async fn put_chunk_tags(&self, found: Vec<ChunkTags>) -> Result<(), StoreError> {
-        let mut state = self.state();
-        for ChunkTags { chunk, classes, tags } in found {
-            if state.chunk(chunk).is_none() {
-                continue;
+        Ok(match edit {
+            TagEdit::AddClasses(classes) => {
+                classes.into_iter().for_each(|keyed| state.put_class(keyed));
+                true
             }
-            for class in classes {
-                if !state.classes.iter().any(|held| held.class.id == class && !held.is_dropped) {
-                    continue;
-                }
-                state.done.insert((Stage::tag(class).0, chunk));
-                let held = state.tags.entry(chunk).or_default();
-                for tag in tags.iter().filter(|tag| tag.class == class) {
-                    if !held.iter().any(|it| it.class == class && it.key == tag.key) {
-                        held.push(tag.clone());
-                    }
-                }
+            TagEdit::RenameClass { from, key, name } => state.rename_class(from, key, &name),
+            TagEdit::DropClass(key) => state.drop_class(key),
+            TagEdit::AddPairs(pairs) => {
+                pairs.into_iter().for_each(|pair| state.put_pair(pair));
+                true
             }
-        }
-        Ok(())
-    }
-
-    async fn put_tag_pairs(&self, pairs: Vec<KeyedPair>) -> Result<(), StoreError> {
-        let mut state = self.state();
-        for KeyedPair { colloquial, professional, sample, pair } in pairs {
-            let held = state.pairs.entry((colloquial, professional));
-            let held = held
-                .and_modify(|held| {
-                    if !pair.class.is_empty() {
-                        held.pair.class.clone_from(&pair.class);
-                    }
-                    if pair.origin == Origin::Declared {
-                        held.pair.origin = Origin::Declared;
-                    }
-                })
-                .or_insert_with(|| HeldPair { pair: pair.clone(), samples: BTreeSet::new() });
-            held.samples.extend(sample);
-        }
-        Ok(())
-    }
-
-    async fn drop_tag_pair(
-        &self,
-        colloquial: NameKey,
-        professional: NameKey,
-    ) -> Result<bool, StoreError> {
-        Ok(self.state().pairs.remove(&(colloquial, professional)).is_some())
+            TagEdit::DropPair { colloquial, professional } => {
+                state.pairs.remove(&(colloquial, professional)).is_some()
+            }
+        })
     }
 }
 
@@ -199,6 +114,59 @@ impl State {
             Some((key, TagCount { tag, chunks: tags.len() }))
         };
         spellings.into_iter().filter_map(count).collect()
+    }
+
+    fn rename_class(&mut self, from: NameKey, key: NameKey, name: &str) -> bool {
+        if !self.classes.iter().any(|held| held.key == from && !held.is_dropped) {
+            return false;
+        }
+        self.classes.retain(|held| !(held.key == key && held.is_dropped));
+        for held in self.classes.iter_mut().filter(|held| held.key == from && !held.is_dropped) {
+            held.key = key;
+            name.clone_into(&mut held.class.name);
+            held.class.origin = Origin::Declared;
+        }
+        true
+    }
+
+    fn drop_class(&mut self, key: NameKey) -> bool {
+        let held = self.classes.iter_mut().find(|held| held.key == key);
+        let Some(held) = held else { return false };
+        let was_there = !held.is_dropped;
+        held.is_dropped = true;
+        let class = held.class.id;
+        self.forget_tags(class);
+        was_there
+    }
+
+    pub(super) fn put_tags(&mut self, chunk: ChunkId, classes: Vec<TagClassId>, tags: &[FoundTag]) {
+        for class in classes {
+            if !self.classes.iter().any(|held| held.class.id == class && !held.is_dropped) {
+                continue;
+            }
+            self.done.insert((Stage::tag(class).0, chunk));
+            let held = self.tags.entry(chunk).or_default();
+            for tag in tags.iter().filter(|tag| tag.class == class) {
+                if !held.iter().any(|it| it.class == class && it.key == tag.key) {
+                    held.push(tag.clone());
+                }
+            }
+        }
+    }
+
+    fn put_pair(&mut self, KeyedPair { colloquial, professional, sample, pair }: KeyedPair) {
+        let held = self.pairs.entry((colloquial, professional));
+        let held = held
+            .and_modify(|held| {
+                if !pair.class.is_empty() {
+                    held.pair.class.clone_from(&pair.class);
+                }
+                if pair.origin == Origin::Declared {
+                    held.pair.origin = Origin::Declared;
+                }
+            })
+            .or_insert_with(|| HeldPair { pair: pair.clone(), samples: BTreeSet::new() });
+        held.samples.extend(sample);
     }
 
     fn forget_tags(&mut self, class: TagClassId) {

@@ -1,10 +1,11 @@
-//! What indexing writes, put into lists; what hangs on something that is gone goes at once.
+//! Puts what indexing writes into lists; what hangs on something that is gone goes at once.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Atom, Chunk, ChunkId, ChunkKind, CorpusWriter, DeclaredSchema, DocumentGraph, FileRecord,
-    InChunk, NodeId, NodeVector, PutReport, Record, SchemaHash, SearchWriter, SourceId,
-    SourceSummary, Stage, StoreError, TextToEmbed, VectorSet,
+    Atom, Chunk, ChunkId, ChunkKind, ChunkResults, ChunkTags, CommunityReport, CorpusWriter,
+    DeclaredSchema, DocumentGraph, FileRecord, InChunk, Kept, ModelTexts, NodeId, NodeVector,
+    PutReport, Record, SchemaHash, SearchWriter, SourceId, SourceSummary, Stage, StoreError,
+    Summary, TextToEmbed, VectorSet, Which,
 };
 
 use super::{Document, HeldRecord, Oracle, State};
@@ -14,12 +15,14 @@ const LONGEST: usize = 2000;
 
 #[async_trait]
 impl CorpusWriter for Oracle {
-    async fn file(&self, path: &str) -> Result<Option<FileRecord>, StoreError> {
-        Ok(self.state().files.get(path).cloned())
-    }
-
-    async fn files(&self) -> Result<Vec<FileRecord>, StoreError> {
-        Ok(self.state().files.values().cloned().collect())
+    async fn files(&self, which: Which<'_, &str>) -> Result<Vec<FileRecord>, StoreError> {
+        let state = self.state();
+        Ok(match which {
+            Which::All => state.files.values().cloned().collect(),
+            Which::Of(paths) => {
+                paths.iter().filter_map(|path| state.files.get(*path).cloned()).collect()
+            }
+        })
     }
 
     async fn put_file(
@@ -62,95 +65,81 @@ impl CorpusWriter for Oracle {
         Ok(was_there)
     }
 
-    async fn put_source_summaries(&self, summaries: Vec<SourceSummary>) -> Result<(), StoreError> {
+    async fn put_chunk_results(&self, results: ChunkResults) -> Result<(), StoreError> {
         let mut state = self.state();
-        for SourceSummary { source, hash, summary } in summaries {
-            let Some(document) = state.documents.get_mut(&source) else { continue };
-            if document.graph.source.hash != hash {
-                continue;
-            }
-            if document.graph.source.summary.as_ref() != Some(&summary) {
-                document.graph.source.summary = Some(summary);
-                state.vectors.remove(&(VectorSet::Sources, source.into()));
-            }
-        }
-        Ok(())
-    }
-
-    async fn put_chunk_summaries(
-        &self,
-        stage: &Stage,
-        summaries: Vec<InChunk<Option<String>>>,
-    ) -> Result<(), StoreError> {
-        let mut held = self.state();
-        held.generation += 1;
-        for InChunk { chunk, found } in summaries {
-            if held.chunk(chunk).is_none() {
-                continue;
-            }
-            if found.is_some() && held.say(chunk, found) {
-                held.make_again(chunk);
-            }
-            held.done.insert((stage.0.clone(), chunk));
-        }
-        Ok(())
-    }
-
-    async fn put_atoms(
-        &self,
-        stage: &Stage,
-        atoms: Vec<InChunk<Vec<Atom>>>,
-    ) -> Result<(), StoreError> {
-        let mut held = self.state();
-        for InChunk { chunk, found } in atoms {
-            if held.chunk(chunk).is_none() {
-                continue;
-            }
-            let atoms = held.atoms.entry(chunk).or_default();
-            for atom in found {
-                if !atoms.iter().any(|it| it.id == atom.id) {
-                    atoms.push(atom);
+        match results {
+            ChunkResults::Summaries(stage, found) => {
+                state.generation += 1;
+                for InChunk { chunk, found } in state.still_there(found) {
+                    state.put_summary(chunk, found);
+                    state.done.insert((stage.0.clone(), chunk));
                 }
             }
-            held.done.insert((stage.0.clone(), chunk));
-        }
-        Ok(())
-    }
-
-    async fn put_records(
-        &self,
-        stage: &Stage,
-        declared: SchemaHash,
-        found: Vec<InChunk<Vec<Record>>>,
-    ) -> Result<(), StoreError> {
-        let mut held = self.state();
-        for InChunk { chunk, found } in found {
-            let Some(start) = held.chunk(chunk).map(|held| held.span.start) else { continue };
-            for (ordinal, mut record) in found.into_iter().enumerate() {
-                record.span.start -= start;
-                record.span.end -= start;
-                held.records.retain(|held| held.record.id != record.id);
-                held.records.push(HeldRecord { declared, ordinal, record });
+            ChunkResults::Atoms(stage, found) => {
+                for InChunk { chunk, found } in state.still_there(found) {
+                    state.put_atoms(chunk, found);
+                    state.done.insert((stage.0.clone(), chunk));
+                }
             }
-            held.done.insert((stage.0.clone(), chunk));
+            ChunkResults::Records(stage, declared, found) => {
+                for InChunk { chunk, found } in state.still_there(found) {
+                    state.put_records(chunk, declared, found);
+                    state.done.insert((stage.0.clone(), chunk));
+                }
+            }
+            ChunkResults::Extractions(by, found) => {
+                for InChunk { chunk, found } in state.still_there(found) {
+                    state.put_extraction(by, chunk, found);
+                }
+                state.prune();
+            }
+            ChunkResults::Tags(found) => {
+                for ChunkTags { chunk, classes, tags } in found {
+                    if state.chunk(chunk).is_some() {
+                        state.put_tags(chunk, classes, &tags);
+                    }
+                }
+            }
         }
         Ok(())
     }
 
-    async fn keep_records(&self, declared: &[DeclaredSchema]) -> Result<usize, StoreError> {
+    async fn put_texts(&self, texts: ModelTexts) -> Result<(), StoreError> {
         let mut state = self.state();
-        let before = state.records.len();
-        state.records.retain(|held| {
-            let stands =
-                |it: &DeclaredSchema| it.name == held.record.schema && it.hash == held.declared;
-            declared.iter().any(stands)
-        });
-        let begins: Vec<String> =
-            declared.iter().map(|it| format!("records:{}:{:016x}:", it.name, it.hash.0)).collect();
-        state.done.retain(|(stage, _)| {
-            !stage.starts_with("records:") || begins.iter().any(|it| stage.starts_with(it))
-        });
-        Ok(before - state.records.len())
+        match texts {
+            ModelTexts::Sources(all) => all.into_iter().for_each(|it| state.put_about_source(it)),
+            ModelTexts::Descriptions(all) => {
+                all.into_iter().for_each(|it| state.put_description(it));
+            }
+            ModelTexts::Reports(reports) => {
+                for CommunityReport { community, report } in reports {
+                    if let Some(held) = state.communities.get_mut(&community) {
+                        held.report = Some(report);
+                    }
+                }
+            }
+            ModelTexts::Clusters(summaries) => {
+                for summary in summaries {
+                    state.summaries.entry(summary.id).or_insert(summary);
+                    state.prune();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn keep_only(&self, kept: Kept<'_>) -> Result<usize, StoreError> {
+        let mut state = self.state();
+        match kept {
+            Kept::Records(declared) => Ok(state.keep_records(declared)),
+            Kept::Summaries(level, ids) => {
+                let goes = |it: &Summary| it.level == level && !ids.contains(&it.id);
+                let gone = state.summaries.values().filter(|it| goes(it)).count();
+                state.summaries.retain(|_, summary| !goes(summary));
+                state.prune();
+                Ok(gone)
+            }
+        }
     }
 }
 
@@ -176,6 +165,61 @@ impl SearchWriter for Oracle {
 }
 
 impl State {
+    /// Without what was made of chunks that are gone.
+    fn still_there<T>(&self, mut found: Vec<InChunk<T>>) -> Vec<InChunk<T>> {
+        found.retain(|found| self.chunk(found.chunk).is_some());
+        found
+    }
+
+    fn put_summary(&mut self, chunk: ChunkId, summary: Option<String>) {
+        if summary.is_some() && self.say(chunk, summary) {
+            self.make_again(chunk);
+        }
+    }
+
+    fn put_atoms(&mut self, chunk: ChunkId, found: Vec<Atom>) {
+        let atoms = self.atoms.entry(chunk).or_default();
+        for atom in found {
+            if !atoms.iter().any(|it| it.id == atom.id) {
+                atoms.push(atom);
+            }
+        }
+    }
+
+    fn put_records(&mut self, chunk: ChunkId, declared: SchemaHash, found: Vec<Record>) {
+        let start = self.chunk(chunk).map_or(0, |held| held.span.start);
+        for (ordinal, mut record) in found.into_iter().enumerate() {
+            record.span.start -= start;
+            record.span.end -= start;
+            self.records.retain(|held| held.record.id != record.id);
+            self.records.push(HeldRecord { declared, ordinal, record });
+        }
+    }
+
+    fn put_about_source(&mut self, SourceSummary { source, hash, summary }: SourceSummary) {
+        let Some(document) = self.documents.get_mut(&source) else { return };
+        let held = &mut document.graph.source;
+        if held.hash == hash && held.summary.as_ref() != Some(&summary) {
+            held.summary = Some(summary);
+            self.vectors.remove(&(VectorSet::Sources, source.into()));
+        }
+    }
+
+    fn keep_records(&mut self, declared: &[DeclaredSchema]) -> usize {
+        let before = self.records.len();
+        self.records.retain(|held| {
+            let stands =
+                |it: &DeclaredSchema| it.name == held.record.schema && it.hash == held.declared;
+            declared.iter().any(stands)
+        });
+        let begins: Vec<String> =
+            declared.iter().map(|it| format!("records:{}:{:016x}:", it.name, it.hash.0)).collect();
+        self.done.retain(|(stage, _)| {
+            !stage.starts_with("records:") || begins.iter().any(|it| stage.starts_with(it))
+        });
+        before - self.records.len()
+    }
+
     fn chunks_of_file(&self, path: &str) -> Vec<Chunk> {
         let of = self.documents.values().filter(|held| held.file == path);
         of.flat_map(|held| &held.graph.chunks).cloned().collect()

@@ -1,9 +1,9 @@
 //! What do the promises put into a store?
 
 use pikerag_knowledge::{
-    Atom, AtomId, AtomKind, Bearer, Child, ChunkId, Community, CommunityId, EntityId,
+    Atom, AtomId, AtomKind, Bearer, Child, ChunkId, ChunksOf, Community, CommunityId, EntityId,
     EntityMention, Extraction, InChunk, NodeId, NodeVector, RelationId, RelationMention, SaidKey,
-    ShortDescription, SourceId, Stage, Summary, SummaryId, Vector, VectorSet,
+    ShortDescription, SourceId, Stage, Summary, SummaryId, Vector, VectorSet, nearest_chunks,
 };
 
 use crate::{Shelf, Store};
@@ -21,7 +21,7 @@ pub(super) async fn put_pages(shelf: &Shelf<impl Store>, n: usize) -> Vec<ChunkI
 
 /// The first chunk of a file.
 pub(super) async fn one(base: &impl Store, path: &str) -> ChunkId {
-    base.chunks_in_sources(&[SourceId::of(path)], 99).await.unwrap()[0][0]
+    base.chunks_of(ChunksOf::Sources(&[SourceId::of(path)]), 99).await.unwrap()[0].chunks[0]
 }
 
 /// The chunk with this word.
@@ -71,7 +71,7 @@ pub(super) async fn near(
     k: usize,
     min_score: f32,
 ) -> Vec<Vec<ChunkId>> {
-    let lists = base.nearest_chunks(queries, k, min_score).await.unwrap();
+    let lists = nearest_chunks(base, queries, k, min_score).await.unwrap();
     lists.into_iter().map(|list| list.into_iter().map(|hit| hit.item).collect()).collect()
 }
 

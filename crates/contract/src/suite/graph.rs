@@ -1,8 +1,9 @@
 //! Do entities, communities and summaries live as long as what they were made from?
 
 use pikerag_knowledge::{
-    Child, ChunkId, Community, CommunityId, CommunityReport, Entity, EntityId, ExtractBy,
-    Generation, Report, SaidKey, Stage, SummaryId, VectorSet,
+    Child, ChunkId, ChunkList, ChunkResults, ChunkSet, ChunksOf, Community, CommunityId,
+    CommunityReport, Entity, EntityId, ExtractBy, Generation, Kept, ModelTexts, Report, SaidKey,
+    Stage, SummaryId, VectorSet, Which,
 };
 
 use super::fixture::{
@@ -22,9 +23,12 @@ pub async fn entities_live_by_their_mentions(shelf: &Shelf<impl Store>) {
         ),
         found_in(chunks[1], extraction(&[("OSLO", "city", "A capital.")])),
     ];
-    base.put_extractions(ExtractBy::Model, found).await.unwrap();
+    base.put_chunk_results(ChunkResults::Extractions(ExtractBy::Model, found)).await.unwrap();
     for by in [ExtractBy::Model, ExtractBy::Names] {
-        assert_eq!(base.pending(&Stage::extract(by), None, 9).await.unwrap(), []);
+        assert_eq!(
+            base.pending(&Stage::extract(by), ChunkSet::Searchable, None, 9).await.unwrap(),
+            []
+        );
     }
     let ids = [entity("bergen"), EntityId(7), entity("oslo")];
     let told = async || -> Vec<String> {
@@ -43,12 +47,12 @@ pub async fn entities_live_by_their_mentions(shelf: &Shelf<impl Store>) {
     }
     assert_eq!(base.related_to(&ids[..1], 0).await.unwrap(), []);
     assert_eq!(base.related_to(&ids, 9).await.unwrap(), []);
-    let mentioning = base.chunks_mentioning(&ids).await.unwrap();
-    assert_eq!(mentioning, [vec![chunks[0], chunks[2]], vec![], chunks.clone()]);
-    assert_eq!(base.entities_in(&chunks[1..2]).await.unwrap(), [vec![entity("oslo")]]);
+    let mentioning = base.chunks_of(ChunksOf::EntitiesInOrder(&ids), usize::MAX).await.unwrap();
+    assert_eq!(mentioning, [listed(&[chunks[0], chunks[2]]), listed(&[]), listed(&chunks)]);
+    assert_eq!(base.links_of(&chunks[1..2]).await.unwrap()[0].entities, [entity("oslo")]);
     // What a chunk said before is forgotten when it is read again.
     let again = vec![found_in(chunks[0], extraction(&[("Oslo", "city", "A capital.")]))];
-    base.put_extractions(ExtractBy::Model, again).await.unwrap();
+    base.put_chunk_results(ChunkResults::Extractions(ExtractBy::Model, again)).await.unwrap();
     assert_eq!(related().await, [2.0]);
     base.delete_file("02.txt").await.unwrap();
     // Of two spellings used alike, the first in the alphabet.
@@ -58,7 +62,7 @@ pub async fn entities_live_by_their_mentions(shelf: &Shelf<impl Store>) {
     assert_eq!((outline.entities.len(), outline.relations.len()), (1, 0));
     // A chunk that is gone says nothing.
     let gone = vec![found_in(chunks[2], extraction(&[("Rome", "", "")]))];
-    base.put_extractions(ExtractBy::Model, gone).await.unwrap();
+    base.put_chunk_results(ChunkResults::Extractions(ExtractBy::Model, gone)).await.unwrap();
     assert_eq!(base.entities(&[entity("rome")]).await.unwrap(), []);
 }
 
@@ -71,18 +75,24 @@ pub async fn what_was_made_of_a_deleted_chunk_goes_at_once(shelf: &Shelf<impl St
         found_in(chunks[1], extraction(&[("Oslo", "", "Two.")])),
         found_in(chunks[2], extraction(&[("Rome", "", "Three."), ("Milan", "", "")])),
     ];
-    base.put_extractions(ExtractBy::Names, found).await.unwrap();
+    base.put_chunk_results(ChunkResults::Extractions(ExtractBy::Names, found)).await.unwrap();
     let long = base.long_descriptions(7).await.unwrap();
     let named: Vec<&str> = long.iter().map(|long| long.name.as_str()).collect();
     assert!(named.contains(&"Oslo"), "{named:?}");
     let made = long.iter().map(|long| short(long.node, long.key(), "In short.")).collect();
-    base.put_descriptions(made).await.unwrap();
+    base.put_texts(ModelTexts::Descriptions(made)).await.unwrap();
     assert_eq!(base.long_descriptions(7).await.unwrap(), []);
     // Made of something else than what is said now.
-    base.put_descriptions(vec![short(entity("rome").into(), SaidKey(7), "Wrong.")]).await.unwrap();
+    base.put_texts(ModelTexts::Descriptions(vec![short(
+        entity("rome").into(),
+        SaidKey(7),
+        "Wrong.",
+    )]))
+    .await
+    .unwrap();
     fill_vectors(base, VectorSet::Entities, "e").await;
 
-    let generation = base.generation().await.unwrap();
+    let generation = base.state().await.unwrap().generation;
     let before = Generation(generation.0 - 1);
     let north = community(1, 0, None, &["oslo", "bergen"]);
     let communities = vec![
@@ -97,15 +107,15 @@ pub async fn what_was_made_of_a_deleted_chunk_goes_at_once(shelf: &Shelf<impl St
     let reports = reports
         .map(|(id, title)| CommunityReport { community: CommunityId(id), report: report(title) });
     let reports = reports.to_vec();
-    base.put_reports(reports).await.unwrap();
+    base.put_texts(ModelTexts::Reports(reports)).await.unwrap();
     // Communities that stay keep their reports.
     assert!(base.put_communities(generation, communities).await.unwrap());
     let titles = async || -> Vec<String> {
-        let held = base.communities().await.unwrap();
+        let held = base.communities(Which::All).await.unwrap();
         held.into_iter().map(|held| held.report.unwrap().title).collect()
     };
     assert_eq!(titles().await, ["north", "south", "town"]);
-    let of = base.communities_of(&[entity("bergen")]).await.unwrap();
+    let of = base.communities(Which::Of(&[entity("bergen")])).await.unwrap();
     assert_eq!(of, [Community { report: Some(report("north")), ..north }]);
 
     let leaf = |n: u64, chunks: &[ChunkId]| summary(n, 1, chunks.iter().map(|c| Child::Chunk(*c)));
@@ -120,14 +130,17 @@ pub async fn what_was_made_of_a_deleted_chunk_goes_at_once(shelf: &Shelf<impl St
         above(31, 3, &[21, 22]),
         above(32, 3, &[99]),
     ];
-    base.put_summaries(tree).await.unwrap();
+    base.put_texts(ModelTexts::Clusters(tree)).await.unwrap();
     fill_vectors(base, VectorSet::Summaries, "e").await;
     let held = async || -> Vec<u64> {
         let ids = [11, 12, 21, 22, 31, 32].map(SummaryId);
         base.summaries(&ids).await.unwrap().into_iter().map(|summary| summary.id.0).collect()
     };
     assert_eq!(held().await, [11, 12, 21, 22, 31]);
-    assert_eq!(base.nearest(VectorSet::Summaries, &[at(1.0)], 9, -1.0).await.unwrap()[0].len(), 5);
+    assert_eq!(
+        base.nearest(VectorSet::Summaries, &[at(1.0)], 9, -1.0, &[]).await.unwrap()[0].len(),
+        5
+    );
 
     base.delete_file("01.txt").await.unwrap();
     assert_eq!(titles().await, ["south"]);
@@ -137,7 +150,14 @@ pub async fn what_was_made_of_a_deleted_chunk_goes_at_once(shelf: &Shelf<impl St
     let vectors =
         base.vectors(VectorSet::Entities, &[entity("oslo").into(), entity("rome").into()]).await;
     assert_eq!(vectors.unwrap(), [None, Some(at(1.0))]);
-    assert_eq!(base.nearest(VectorSet::Summaries, &[at(1.0)], 9, -1.0).await.unwrap()[0].len(), 2);
-    base.keep_summaries(1, &[]).await.unwrap();
+    assert_eq!(
+        base.nearest(VectorSet::Summaries, &[at(1.0)], 9, -1.0, &[]).await.unwrap()[0].len(),
+        2
+    );
+    base.keep_only(Kept::Summaries(1, &[])).await.unwrap();
     assert_eq!(held().await, Vec::<u64>::new());
+}
+
+fn listed(chunks: &[ChunkId]) -> ChunkList {
+    ChunkList { count: chunks.len(), chunks: chunks.to_vec() }
 }

@@ -1,8 +1,8 @@
 //! Does a snapshot show one state of the base, and of it what a filter admits?
 
 use pikerag_knowledge::{
-    ChunkId, ChunkTags, Filter, FoundTag, KeyedClass, KnowledgeBase, NameKey, Origin, StoreError,
-    TagClass, VectorSet,
+    ChunkId, ChunkResults, ChunkTags, ChunksOf, Filter, FoundTag, KeyedClass, KnowledgeBase,
+    NameKey, Origin, StoreError, TagClass, TagEdit, VectorSet, Which, nearest_chunks,
 };
 
 use super::fixture::{at, fill_vectors, put_pages, with};
@@ -20,11 +20,11 @@ pub async fn a_snapshot_stays_as_it_was(shelf: &Shelf<impl Store>) {
     base.refresh().await.unwrap();
     let seen = async |base: &dyn KnowledgeBase| {
         let hits = base.matching_chunks("page", 9).await.unwrap();
-        let near = base.nearest_chunks(&[at(1.0)], 9, -1.0).await.unwrap().remove(0);
+        let near = nearest_chunks(base, &[at(1.0)], 9, -1.0).await.unwrap().remove(0);
         let texts = base.chunks(&chunks).await.unwrap();
         let mut words: Vec<ChunkId> = hits.into_iter().map(|hit| hit.item).collect();
         words.sort_unstable();
-        (words, near.len(), texts.len(), base.chunk_count().await.unwrap())
+        (words, near.len(), texts.len(), base.state().await.unwrap().chunks)
     };
     let mut all = chunks.clone();
     all.sort_unstable();
@@ -51,30 +51,30 @@ pub async fn a_filter_shows_what_it_admits_and_nothing_else(shelf: &Shelf<impl S
     ] {
         shelf.put(path, text).await;
     }
-    let sources = base.sources().await.unwrap();
+    let sources = base.sources(Which::All).await.unwrap();
     let ids: Vec<_> = sources.iter().map(|source| source.id).collect();
-    let lists = base.chunks_in_sources(&ids, 9).await.unwrap();
-    let first: Vec<ChunkId> = lists.iter().map(|list| list[0]).collect();
+    let lists = base.chunks_of(ChunksOf::Sources(&ids), 9).await.unwrap();
+    let first: Vec<ChunkId> = lists.iter().map(|list| list.chunks[0]).collect();
     let vectors = first.iter().zip([0.1, 0.5, 0.9]).map(|(chunk, near)| with(*chunk, at(near)));
     base.put_vectors(VectorSet::Chunks, "e", vectors.collect()).await.unwrap();
     let class = TagClass::new("Drug", "", Vec::new(), Origin::Declared);
     let (of, key) = (class.id, NameKey::of_folded("aspirin"));
     let keyed = KeyedClass { key: NameKey::of_folded("drug"), class };
-    base.put_tag_classes(vec![keyed]).await.unwrap();
+    base.edit_tags(TagEdit::AddClasses(vec![keyed])).await.unwrap();
     let tags = vec![FoundTag { class: of, key, text: "Aspirin".to_owned() }];
     let tagged = ChunkTags { chunk: first[2], classes: vec![of], tags };
-    base.put_chunk_tags(vec![tagged]).await.unwrap();
+    base.put_chunk_results(ChunkResults::Tags(vec![tagged])).await.unwrap();
 
     let found = async |conditions: &[&str]| -> Vec<usize> {
         let conditions = conditions.iter().map(|condition| condition.parse().unwrap()).collect();
         let part = base.snapshot(&Filter { conditions }).await.unwrap();
         let chunks = part.chunks(&first).await.unwrap();
-        let near = part.nearest_chunks(&[at(1.0)], 1, -1.0).await.unwrap().remove(0);
+        let near = nearest_chunks(part.as_ref(), &[at(1.0)], 1, -1.0).await.unwrap().remove(0);
         let words = part.matching_chunks("crane", 9).await.unwrap();
         let terms = part.term_counts(&["crane".to_owned()]).await.unwrap();
         let names = part.chunks_by_title(&[NameKey::of_folded("big crane")]).await.unwrap();
-        assert_eq!(part.sources().await.unwrap().len(), chunks.len());
-        assert_eq!(part.chunk_count().await.unwrap(), chunks.len());
+        assert_eq!(part.sources(Which::All).await.unwrap().len(), chunks.len());
+        assert_eq!(part.state().await.unwrap().chunks, chunks.len());
         assert_eq!((words.len(), terms[0]), (chunks.len(), chunks.len()));
         let last = chunks.iter().map(|chunk| chunk.id).next_back();
         assert_eq!(near.first().map(|hit| hit.item), last, "the nearest of those admitted");

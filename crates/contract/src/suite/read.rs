@@ -1,6 +1,9 @@
 //! Does reasoning read what is there, in the order that the ports promise?
 
-use pikerag_knowledge::{AtomKind, ChunkId, NameKey, SourceId, VectorSet};
+use pikerag_knowledge::{
+    AtomKind, AtomQuery, ChunkId, ChunkLinks, ChunkResults, ChunksOf, NameKey, SourceId, VectorSet,
+    nearest_atoms,
+};
 
 use super::fixture::{at, atom, bearer, found_in, matching, near, one, put_pages, questions, with};
 use crate::{Shelf, Store};
@@ -43,7 +46,7 @@ pub async fn the_nearest_atoms_in_order_without_those_of_some_chunks(shelf: &She
     for (chunk, texts) in chunks.iter().zip([["0.9", "0.6"], ["0.8", "0.5"], ["0.7", "0.4"]]) {
         all.push(found_in(*chunk, texts.map(|text| atom(*chunk, text)).to_vec()));
     }
-    base.put_atoms(&questions(), all).await.unwrap();
+    base.put_chunk_results(ChunkResults::Atoms(questions(), all)).await.unwrap();
     let set = VectorSet::Atoms(AtomKind::Question);
     let waiting = base.without_vector(set, "e", None, 99).await.unwrap();
     let vectors =
@@ -51,7 +54,7 @@ pub async fn the_nearest_atoms_in_order_without_those_of_some_chunks(shelf: &She
     base.put_vectors(set, "e", vectors).await.unwrap();
     let found = async |k, min_score, exclude: &[ChunkId]| -> Vec<String> {
         let kind = AtomKind::Question;
-        let lists = base.nearest_atoms(kind, &[at(1.0)], k, min_score, exclude).await.unwrap();
+        let lists = nearest_atoms(base, kind, &[at(1.0)], k, min_score, exclude).await.unwrap();
         lists.into_iter().flatten().map(|hit| hit.item.text).collect()
     };
     assert_eq!(found(9, 0.5, &[]).await, ["0.9", "0.8", "0.7", "0.6", "0.5"]);
@@ -59,7 +62,7 @@ pub async fn the_nearest_atoms_in_order_without_those_of_some_chunks(shelf: &She
     // What is left out makes room for others: k counts what is found.
     assert_eq!(found(2, 0.5, &chunks[..1]).await, ["0.8", "0.7"]);
     assert_eq!(found(9, -1.0, &chunks).await, Vec::<String>::new());
-    let sentences = base.nearest_atoms(AtomKind::Sentence, &[at(1.0)], 9, -1.0, &[]).await;
+    let sentences = nearest_atoms(base, AtomKind::Sentence, &[at(1.0)], 9, -1.0, &[]).await;
     assert_eq!(sentences.unwrap(), [vec![]]);
 }
 
@@ -69,12 +72,12 @@ pub async fn atoms_come_by_chunk_in_their_own_order(shelf: &Shelf<impl Store>) {
     let texts =
         |chunk, texts: [&str; 3]| found_in(chunk, texts.map(|text| atom(chunk, text)).to_vec());
     let atoms = vec![texts(chunks[0], ["c?", "a?", "b?"]), texts(chunks[1], ["z?", "y?", "x?"])];
-    base.put_atoms(&questions(), atoms).await.unwrap();
+    base.put_chunk_results(ChunkResults::Atoms(questions(), atoms)).await.unwrap();
     let asked = [chunks[1], chunks[0]];
-    let found = base.atoms_of(AtomKind::Question, &asked).await.unwrap();
+    let found = base.atoms(AtomQuery::InChunks(AtomKind::Question, &asked)).await.unwrap();
     let found: Vec<&str> = found.iter().map(|atom| atom.text.as_str()).collect();
     assert_eq!(found, ["z?", "y?", "x?", "c?", "a?", "b?"]);
-    assert_eq!(base.atoms_of(AtomKind::Sentence, &asked).await.unwrap(), []);
+    assert_eq!(base.atoms(AtomQuery::InChunks(AtomKind::Sentence, &asked)).await.unwrap(), []);
 }
 
 pub async fn words_find_chunks_best_first(shelf: &Shelf<impl Store>) {
@@ -148,16 +151,16 @@ pub async fn names_are_borne_mentioned_and_linked(shelf: &Shelf<impl Store>) {
     let names = ["big crane", "yard", "ilse brandt"].map(NameKey::of_folded);
     let borne = base.chunks_by_title(&names).await.unwrap();
     assert_eq!(borne, [vec![bearer(crane)], vec![bearer(yard)], vec![]]);
-    let mentions = base.mentions(&names[2..], 2).await.unwrap();
+    let mentions = base.chunks_of(ChunksOf::Names(&names[2..]), 2).await.unwrap();
     let mut both = [crane, yard];
     both.sort_unstable();
     assert_eq!((mentions[0].count, &mentions[0].chunks[..]), (2, &both[..]));
     // More than asked for: the count says so, and nobody is named.
-    let mentions = base.mentions(&names[2..], 1).await.unwrap();
+    let mentions = base.chunks_of(ChunksOf::Names(&names[2..]), 1).await.unwrap();
     assert_eq!((mentions[0].count, mentions[0].chunks.len()), (2, 0));
     let links = base.links_of(&[yard, crane]).await.unwrap();
-    assert_eq!(links[0], []);
-    assert_eq!(base.chunks_by_title(&links[1]).await.unwrap(), [vec![bearer(yard)]]);
+    assert_eq!(links[0], ChunkLinks::default());
+    assert_eq!(base.chunks_by_title(&links[1].names).await.unwrap(), [vec![bearer(yard)]]);
     // A name that is gone is borne by nobody.
     base.delete_file("yard.md").await.unwrap();
     assert_eq!(base.chunks_by_title(&names[1..2]).await.unwrap(), [vec![]]);

@@ -1,8 +1,8 @@
 //! Does a store keep what was paid for, who is at a call, what was refused, and runs?
 
 use pikerag_knowledge::{
-    AtomKind, CallRecord, Claim, Event, NodeId, Refusal, RefusalCause, RunEvent, RunId, RunRecord,
-    RunState, Stage, Usage,
+    AtomKind, AtomQuery, CallRecord, ChunkResults, ChunkSet, Claim, Event, NodeId, Refusal,
+    RefusalCause, RunEvent, RunId, RunQuery, RunRecord, RunState, Stage, Usage,
 };
 
 use super::fixture::{atom, found_in, put_pages, questions};
@@ -11,7 +11,7 @@ use crate::{Shelf, Store};
 pub async fn a_call_is_kept_once_and_found_by_its_key(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     base.keep_all(vec![call("b", "first"), call("a", "of a")]).await.unwrap();
-    base.keep(&call("b", "second")).await.unwrap();
+    base.keep_all(vec![call("b", "second")]).await.unwrap();
     let keys = ["a", "none", "b"].map(str::to_owned);
     let found = base.find_all(&keys).await.unwrap();
     assert_eq!(found, [Some(call("a", "of a")), None, Some(call("b", "first"))]);
@@ -30,7 +30,7 @@ pub async fn the_last_reply_to_a_request_is_found_and_each_by_its_own_key(
     assert_eq!(base.latest("other").await.unwrap(), None);
     base.mark_unusable(&["k#2".to_owned(), "none".to_owned()]).await.unwrap();
     for key in keys {
-        let found = base.find(key).await.unwrap().unwrap();
+        let found = base.find_all(&[key.to_owned()]).await.unwrap().remove(0).unwrap();
         assert_eq!((found.reply.as_str(), found.unusable), (key, key == "k#2"));
     }
 }
@@ -44,7 +44,7 @@ pub async fn a_call_is_claimed_by_one_until_it_is_kept_or_released(shelf: &Shelf
     assert_eq!(base.claim_all(1, &keys[..2]).await.unwrap(), ours);
     let theirs = [Claim::Theirs, Claim::Theirs, Claim::Ours];
     assert_eq!(base.claim_all(2, &keys).await.unwrap(), theirs);
-    base.keep(&call("a", "said")).await.unwrap();
+    base.keep_all(vec![call("a", "said")]).await.unwrap();
     // Only its holder gives a claim up.
     base.release(6, &keys[..2]);
     let claims = base.claim_all(2, &keys[..2]).await.unwrap();
@@ -78,7 +78,12 @@ pub async fn what_was_refused_is_told_until_it_is_answered_or_asked_for_again(
     // Of a chunk it counts once something stands in for the reply: until then it waits still.
     assert_eq!(base.refusals().await.unwrap(), vec![text.clone()]);
     let stand_ins = |chunk| found_in(chunk, vec![atom(chunk, "q?")]);
-    base.put_atoms(&questions(), vec![stand_ins(chunks[0]), stand_ins(chunks[1])]).await.unwrap();
+    base.put_chunk_results(ChunkResults::Atoms(
+        questions(),
+        vec![stand_ins(chunks[0]), stand_ins(chunks[1])],
+    ))
+    .await
+    .unwrap();
     let told = base.refusals().await.unwrap();
     assert_eq!(told.len(), 3);
     assert!([of(0), of(1), text.clone()].iter().all(|refusal| told.contains(refusal)));
@@ -96,8 +101,14 @@ pub async fn what_was_refused_is_told_until_it_is_answered_or_asked_for_again(
     assert_eq!(base.refusals().await.unwrap(), [of(0)]);
     assert_eq!(base.retry_refused().await.unwrap(), 1);
     assert_eq!(base.refusals().await.unwrap(), []);
-    assert_eq!(base.pending(&questions(), None, 9).await.unwrap(), [chunks[0]]);
-    assert_eq!(base.atoms_of(AtomKind::Question, &chunks[..1]).await.unwrap(), []);
+    assert_eq!(
+        base.pending(&questions(), ChunkSet::Searchable, None, 9).await.unwrap(),
+        [chunks[0]]
+    );
+    assert_eq!(
+        base.atoms(AtomQuery::InChunks(AtomKind::Question, &chunks[..1])).await.unwrap(),
+        []
+    );
 }
 
 pub async fn runs_come_latest_first_and_by_how_their_names_begin(shelf: &Shelf<impl Store>) {
@@ -105,11 +116,15 @@ pub async fn runs_come_latest_first_and_by_how_their_names_begin(shelf: &Shelf<i
     for (id, started) in [("aa1", 5), ("ab2", 9), ("ac3", 5), ("b", 1)] {
         base.keep_run(run(id, started, RunState::Answered), Vec::new()).await.unwrap();
     }
-    assert_eq!(ids(&base.runs(9).await.unwrap()), ["ab2", "aa1", "ac3", "b"]);
-    assert_eq!(ids(&base.runs(2).await.unwrap()), ["ab2", "aa1"]);
-    assert_eq!(ids(&base.runs_named("ab").await.unwrap()), ["ab2"]);
-    assert_eq!(base.runs_named("a").await.unwrap().len(), 2, "enough to see that it is not clear");
-    assert_eq!(base.runs_named("c").await.unwrap(), []);
+    assert_eq!(ids(&base.runs(RunQuery::Latest(9)).await.unwrap()), ["ab2", "aa1", "ac3", "b"]);
+    assert_eq!(ids(&base.runs(RunQuery::Latest(2)).await.unwrap()), ["ab2", "aa1"]);
+    assert_eq!(ids(&base.runs(RunQuery::Named("ab")).await.unwrap()), ["ab2"]);
+    assert_eq!(
+        base.runs(RunQuery::Named("a")).await.unwrap().len(),
+        2,
+        "enough to see that it is not clear"
+    );
+    assert_eq!(base.runs(RunQuery::Named("c")).await.unwrap(), []);
 }
 
 pub async fn a_run_is_kept_anew_with_its_events_in_order(shelf: &Shelf<impl Store>) {
@@ -117,10 +132,10 @@ pub async fn a_run_is_kept_anew_with_its_events_in_order(shelf: &Shelf<impl Stor
     let going = run("r", 1, RunState::Running);
     base.keep_run(going.clone(), vec![event("r", 1), event("r", 0)]).await.unwrap();
     base.keep_run(run("other", 1, RunState::Running), vec![event("other", 0)]).await.unwrap();
-    assert_eq!(base.runs_named("r").await.unwrap(), [going]);
+    assert_eq!(base.runs(RunQuery::Named("r")).await.unwrap(), [going]);
     let ended = RunRecord { ended: Some(7), ..run("r", 1, RunState::Answered) };
     base.keep_run(ended.clone(), vec![event("r", 2)]).await.unwrap();
-    assert_eq!(base.runs_named("r").await.unwrap(), [ended]);
+    assert_eq!(base.runs(RunQuery::Named("r")).await.unwrap(), [ended]);
     let events = base.run_events(&RunId("r".to_owned())).await.unwrap();
     assert_eq!(events, [event("r", 0), event("r", 1), event("r", 2)]);
     assert_eq!(base.run_events(&RunId("none".to_owned())).await.unwrap(), []);
@@ -138,7 +153,7 @@ pub async fn old_runs_go_and_what_still_runs_stays(shelf: &Shelf<impl Store>) {
         base.keep_run(run(id, started, state), vec![event(id, 0)]).await.unwrap();
     }
     assert_eq!(base.prune_runs(2, 2).await.unwrap(), 2);
-    assert_eq!(ids(&base.runs(9).await.unwrap()), ["first", "second", "going"]);
+    assert_eq!(ids(&base.runs(RunQuery::Latest(9)).await.unwrap()), ["first", "second", "going"]);
     assert_eq!(base.run_events(&RunId("third".to_owned())).await.unwrap(), []);
     assert_eq!(base.prune_runs(0, 9).await.unwrap(), 0);
 }

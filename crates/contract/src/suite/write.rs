@@ -1,6 +1,9 @@
 //! Does a store keep what indexing writes, and let go what derives from what is gone?
 
-use pikerag_knowledge::{AtomKind, Backlog, PutReport, Stage, Structure, VectorSet, Wanted};
+use pikerag_knowledge::{
+    AtomKind, AtomQuery, Backlog, ChunkResults, ChunkSet, PutReport, Stage, Structure,
+    StructureChange, VectorSet, Wanted, Which,
+};
 
 use super::fixture::{
     at, atom, fill_vectors, found_in, matching, near, one_of, put_pages, questions, with,
@@ -15,28 +18,40 @@ pub async fn storing_a_file_says_what_changed(shelf: &Shelf<impl Store>) {
     assert_eq!(shelf.put("a.md", three).await, report(3, 0, 0));
     assert_eq!(shelf.put("a.md", three).await, report(0, 3, 0));
     let kept = one_of(base, "Three").await;
-    base.put_atoms(&questions(), vec![found_in(kept, vec![atom(kept, "q?")])]).await.unwrap();
+    base.put_chunk_results(ChunkResults::Atoms(
+        questions(),
+        vec![found_in(kept, vec![atom(kept, "q?")])],
+    ))
+    .await
+    .unwrap();
     assert_eq!(shelf.put("a.md", other).await, report(2, 2, 1));
-    assert_eq!(base.atoms_of(AtomKind::Question, &[kept]).await.unwrap().len(), 1);
-    assert_eq!(base.chunk_count().await.unwrap(), 4);
-    assert_eq!(base.files().await.unwrap(), [record("a.md", other)]);
-    assert_eq!(base.file("a.md").await.unwrap(), Some(record("a.md", other)));
-    assert_eq!(base.file("b.md").await.unwrap(), None);
+    assert_eq!(
+        base.atoms(AtomQuery::InChunks(AtomKind::Question, &[kept])).await.unwrap().len(),
+        1
+    );
+    assert_eq!(base.state().await.unwrap().chunks, 4);
+    assert_eq!(base.files(Which::All).await.unwrap(), [record("a.md", other)]);
+    let found = base.files(Which::Of(&["b.md", "a.md"])).await.unwrap();
+    assert_eq!(found, [record("a.md", other)]);
     // A file of records that loses one.
     let two = "{\"id\": \"x\", \"text\": \"One.\"}\n{\"id\": \"y\", \"text\": \"Two.\"}\n";
     assert_eq!(shelf.put("r.jsonl", two).await, report(2, 0, 0));
     let (first, _) = two.split_once('\n').unwrap();
     assert_eq!(shelf.put("r.jsonl", first).await, report(0, 1, 1));
-    let uris: Vec<String> = base.sources().await.unwrap().into_iter().map(|it| it.uri).collect();
+    let uris: Vec<String> =
+        base.sources(Which::All).await.unwrap().into_iter().map(|it| it.uri).collect();
     assert_eq!(uris, ["a.md", "r.jsonl#x"]);
 }
 
 pub async fn deleting_takes_all_that_derives_from_a_file(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     let chunks = put_pages(shelf, 1).await;
-    base.put_atoms(&questions(), vec![found_in(chunks[0], vec![atom(chunks[0], "q?")])])
-        .await
-        .unwrap();
+    base.put_chunk_results(ChunkResults::Atoms(
+        questions(),
+        vec![found_in(chunks[0], vec![atom(chunks[0], "q?")])],
+    ))
+    .await
+    .unwrap();
     fill_vectors(base, VectorSet::Chunks, "e").await;
     fill_vectors(base, VectorSet::Atoms(AtomKind::Question), "e").await;
     assert_eq!(base.summary().await.unwrap().vectors, 2);
@@ -46,9 +61,12 @@ pub async fn deleting_takes_all_that_derives_from_a_file(shelf: &Shelf<impl Stor
     assert_eq!(near(base, &[at(1.0)], 9, -1.0).await, [vec![]]);
     assert_eq!(matching(base, "page", 9).await, Vec::<String>::new());
     // Results that come too late for it are dropped.
-    base.put_atoms(&questions(), vec![found_in(chunks[0], vec![atom(chunks[0], "q?")])])
-        .await
-        .unwrap();
+    base.put_chunk_results(ChunkResults::Atoms(
+        questions(),
+        vec![found_in(chunks[0], vec![atom(chunks[0], "q?")])],
+    ))
+    .await
+    .unwrap();
     base.put_vectors(VectorSet::Chunks, "e", vec![with(chunks[0], at(1.0))]).await.unwrap();
     assert_eq!(base.summary().await.unwrap(), pikerag_knowledge::BaseSummary::default());
 }
@@ -58,15 +76,26 @@ pub async fn chunks_wait_for_each_stage_page_by_page(shelf: &Shelf<impl Store>) 
     let mut chunks = put_pages(shelf, 7).await;
     chunks.sort_unstable();
     let (stage, other) = (questions(), Stage::atomize(AtomKind::Sentence));
-    assert_eq!(base.pending(&stage, None, 3).await.unwrap(), chunks[..3]);
-    assert_eq!(base.pending(&stage, Some(chunks[2]), 3).await.unwrap(), chunks[3..6]);
-    assert_eq!(base.pending(&stage, Some(chunks[5]), 3).await.unwrap(), chunks[6..]);
-    assert_eq!(base.pending(&stage, Some(chunks[6]), 3).await.unwrap(), []);
-    assert_eq!(base.pending(&stage, None, 0).await.unwrap(), []);
+    assert_eq!(base.pending(&stage, ChunkSet::Searchable, None, 3).await.unwrap(), chunks[..3]);
+    assert_eq!(
+        base.pending(&stage, ChunkSet::Searchable, Some(chunks[2]), 3).await.unwrap(),
+        chunks[3..6]
+    );
+    assert_eq!(
+        base.pending(&stage, ChunkSet::Searchable, Some(chunks[5]), 3).await.unwrap(),
+        chunks[6..]
+    );
+    assert_eq!(base.pending(&stage, ChunkSet::Searchable, Some(chunks[6]), 3).await.unwrap(), []);
+    assert_eq!(base.pending(&stage, ChunkSet::Searchable, None, 0).await.unwrap(), []);
     // Done is done, even without an atom; the other stage does not know.
-    base.put_atoms(&stage, vec![found_in(chunks[1], vec![])]).await.unwrap();
-    assert_eq!(base.pending(&stage, None, 2).await.unwrap(), [chunks[0], chunks[2]]);
-    assert_eq!(base.pending(&other, None, usize::MAX).await.unwrap(), chunks);
+    base.put_chunk_results(ChunkResults::Atoms(stage.clone(), vec![found_in(chunks[1], vec![])]))
+        .await
+        .unwrap();
+    assert_eq!(
+        base.pending(&stage, ChunkSet::Searchable, None, 2).await.unwrap(),
+        [chunks[0], chunks[2]]
+    );
+    assert_eq!(base.pending(&other, ChunkSet::Searchable, None, usize::MAX).await.unwrap(), chunks);
     assert_eq!(base.summary().await.unwrap().pending, [Backlog { stage: stage.0, count: 6 }]);
 }
 
@@ -96,12 +125,12 @@ pub async fn vectors_of_another_embedder_are_missing_ones(shelf: &Shelf<impl Sto
 pub async fn structures_are_wanted_until_they_are_built_anew(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     assert_eq!(base.structures().await.unwrap(), []);
-    base.mark_built(Structure::Graph, "1").await.unwrap();
+    base.change_structure(Structure::Graph, StructureChange::Built("1")).await.unwrap();
     assert_eq!(base.structures().await.unwrap(), []);
-    base.request(Structure::Tree).await.unwrap();
-    base.request(Structure::Graph).await.unwrap();
-    base.mark_built(Structure::Graph, "1").await.unwrap();
-    base.request(Structure::Graph).await.unwrap();
+    base.change_structure(Structure::Tree, StructureChange::Wanted).await.unwrap();
+    base.change_structure(Structure::Graph, StructureChange::Wanted).await.unwrap();
+    base.change_structure(Structure::Graph, StructureChange::Built("1")).await.unwrap();
+    base.change_structure(Structure::Graph, StructureChange::Wanted).await.unwrap();
     let wanted = [(Structure::Graph, "1"), (Structure::Tree, "")]
         .map(|(structure, stamp)| Wanted { structure, stamp: stamp.to_owned() });
     assert_eq!(base.structures().await.unwrap(), wanted);

@@ -126,7 +126,7 @@ impl Session {
         filter: &Filter,
     ) -> Result<Arc<dyn KnowledgeBase>> {
         let snapshot = base.snapshot(&self.seen(filter)).await?;
-        if !filter.is_empty() && snapshot.chunk_count().await? == 0 {
+        if !filter.is_empty() && snapshot.state().await?.chunks == 0 {
             return Err(EngineError::NothingAdmitted { filter: filter.clone() });
         }
         Ok(snapshot)
@@ -153,7 +153,7 @@ impl Session {
         if base.is_read_only() {
             notices.push(Notice::ReadOnly { folder: base.folder().to_owned() });
         }
-        let made_by = base.embedder().await?;
+        let made_by = base.state().await?.embedder;
         let mut embedder = match made_by {
             Some(_) => self.embedder_on(base).await?,
             None => None,

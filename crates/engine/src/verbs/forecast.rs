@@ -2,7 +2,7 @@
 
 use pikerag_baselines::Method;
 use pikerag_eval::cost_model::{Asked, Bill, Expected, Setting, expected};
-use pikerag_knowledge::{Role, RunRecord, RunState, RunStore, Usage};
+use pikerag_knowledge::{Role, RunQuery, RunRecord, RunState, RunStore, Usage};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -57,7 +57,7 @@ pub async fn forecast(session: &Session, method: &str) -> Result<QuestionForecas
         most_chunk_tokens,
         tag_calls: session.settings().methods.weights.tags.calls(),
     };
-    let runs = session.base_in_part().await?.runs(RUNS).await?;
+    let runs = session.base_in_part().await?.runs(RunQuery::Latest(RUNS)).await?;
     let runs: Vec<RunRecord> =
         runs.into_iter().filter(|run| session.may_see(&run.filter)).collect();
     let mut forecast =

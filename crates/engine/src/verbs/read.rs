@@ -1,6 +1,6 @@
 //! What stands in the base: documents, and their chunks with all that is known of their places.
 
-use pikerag_knowledge::{Chunk, ChunkId, Filter, Source, SourceId};
+use pikerag_knowledge::{Chunk, ChunkId, Filter, Source, SourceId, Which};
 
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
@@ -14,7 +14,7 @@ const CHUNKS: usize = 10_000;
 /// There is no base, or it cannot be read.
 pub async fn sources(session: &Session, filter: &Filter) -> Result<Vec<Source>> {
     let seen = session.snapshot(&session.base_in_part().await?, filter).await?;
-    Ok(seen.sources().await?)
+    Ok(seen.sources(Which::All).await?)
 }
 
 /// These documents, in the order asked for; those that are not there or may not be seen are left out.
@@ -23,7 +23,7 @@ pub async fn sources(session: &Session, filter: &Filter) -> Result<Vec<Source>> 
 /// There is no base, or it cannot be read.
 pub async fn sources_by_id(session: &Session, ids: &[SourceId]) -> Result<Vec<Source>> {
     let seen = session.snapshot(&session.base_in_part().await?, &Filter::default()).await?;
-    Ok(seen.sources_by_id(ids).await?)
+    Ok(seen.sources(Which::Of(ids)).await?)
 }
 
 /// One document, with its chunks in reading order; of those that are not searchable none.
@@ -32,7 +32,7 @@ pub async fn sources_by_id(session: &Session, ids: &[SourceId]) -> Result<Vec<So
 /// [`EngineError::NoNode`]: there is no such document, or it may not be seen.
 pub async fn source(session: &Session, id: SourceId) -> Result<(Source, Vec<Chunk>)> {
     let seen = session.snapshot(&session.base_in_part().await?, &Filter::default()).await?;
-    let source = seen.sources_by_id(&[id]).await?.pop();
+    let source = seen.sources(Which::Of(&[id])).await?.pop();
     let source = source.ok_or_else(|| EngineError::NoNode { of: id.to_string() })?;
     Ok((source, seen.first_chunks(id, CHUNKS).await?))
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use pikerag_knowledge::{
-    Account, Chunk, ChunkId, Filter, KnowledgeBase, KnowledgeWriter, Progress, Record,
-    RecordSchema, Role, Stage, file_part, file_uri,
+    Account, Chunk, ChunkId, ChunkSet, Filter, KnowledgeBase, KnowledgeWriter, Progress, Record,
+    RecordSchema, Role, Stage, Which, file_part, file_uri,
 };
 use pikerag_records::{propose_by_model, propose_from_columns};
 use pikerag_store::Base;
@@ -89,7 +89,9 @@ async fn proposed(
     let files: HashSet<String> = under.map(|file| file_uri(&file.path).into_owned()).collect();
     let wanted = |uri: &str| request.paths.is_empty() || files.contains(file_part(uri));
     // A stage of no chunk: all of them wait for it.
-    let ids = base.pending(&Stage("propose".to_owned()), None, usize::MAX).await?;
+        let ids = base
+            .pending(&Stage("propose".to_owned()), ChunkSet::Searchable, None, usize::MAX)
+            .await?;
     let mut proposed = from_tables(base, &ids, &wanted).await?;
     proposed.extend(from_metadata(base, &wanted).await?);
     if let Some(model) = session.tools(base).await?.models.of(Role::Extract) {
@@ -144,7 +146,7 @@ async fn from_metadata(
     wanted: &(dyn Fn(&str) -> bool + Sync),
 ) -> Result<Vec<RecordSchema>> {
     let mut found: BTreeMap<(String, Vec<String>), (usize, Columns)> = BTreeMap::new();
-    for source in base.sources().await? {
+    for source in base.sources(Which::All).await? {
         if source.metadata.is_empty() || !wanted(&source.uri) {
             continue;
         }

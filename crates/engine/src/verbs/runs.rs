@@ -5,9 +5,7 @@ use crate::verbs::money::usd_of;
 use std::collections::BTreeSet;
 
 use pikerag_baselines::{Method, Overrides};
-use pikerag_knowledge::{
-    Change, ChunkId, Event, ForkPoint, RunEvent, RunId, RunRecord, RunState, RunStore,
-};
+use pikerag_knowledge::{Change, ChunkId, Event, ForkPoint, RunEvent, RunId, RunQuery, RunRecord, RunState, RunStore};
 use pikerag_methods::Retrace;
 use pikerag_methods::spec::Weights;
 use pikerag_store::Base;
@@ -105,7 +103,7 @@ pub async fn runs(session: &Session, limit: usize) -> Result<Vec<RunSummary>> {
     let base = session.base_in_part().await?;
     // Runs of other callers are not seen, and do not count.
     let read = if session.sees_all() { limit } else { usize::MAX };
-    let runs = base.runs(read).await?.into_iter().filter(|run| session.may_see(&run.filter));
+    let runs = base.runs(RunQuery::Latest(read)).await?.into_iter().filter(|run| session.may_see(&run.filter));
     Ok(runs.take(limit).map(|run| summary(session, run)).collect())
 }
 
@@ -198,7 +196,7 @@ pub async fn diff_runs(session: &Session, first: &str, second: &str) -> Result<D
 /// The run of that name, or whose name begins so, among those that the caller may see.
 pub(super) async fn named(session: &Session, base: &Base, name: &str) -> Result<RunRecord> {
     let name = name.trim();
-    let mut found = base.runs_named(name).await?;
+    let mut found = base.runs(RunQuery::Named(name)).await?;
     found.retain(|run| session.may_see(&run.filter));
     let is_exact = |run: &RunRecord| run.id == RunId(name.to_owned());
     match <[RunRecord; 1]>::try_from(found) {

@@ -6,10 +6,7 @@ use std::path::PathBuf;
 use pikerag_eval::datasets;
 use pikerag_extract::tag_key;
 use pikerag_indexing::{Learned, Sample, keyed_pair, learn};
-use pikerag_knowledge::{
-    KeyedClass, NameKey, Origin, Role, TagClass, TagCount, TagExample, TagPair, TagReader,
-    TagWriter,
-};
+use pikerag_knowledge::{KeyedClass, NameKey, Origin, Role, TagClass, TagClassId, TagCount, TagEdit, TagExample, TagPair, TagQuery, TagReader, TagWriter, Which};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -81,13 +78,15 @@ pub struct LearnResponse {
 /// There is no base, or it cannot be read.
 pub async fn tag_classes(session: &Session) -> Result<TagClassesResponse> {
     let base = session.base().await?;
-    let mut classes = Vec::new();
-    for class in base.tag_classes().await? {
-        let tags = base.tags_in(class.id, usize::MAX).await?;
+    let held = base.tag_classes().await?.classes;
+    let ids: Vec<TagClassId> = held.iter().map(|class| class.id).collect();
+    let tags = base.tags(TagQuery::InClasses(&ids), usize::MAX).await?;
+    let line = |(class, tags): (TagClass, Vec<TagCount>)| {
         let borne = tags.iter().map(|count| count.chunks).sum();
-        classes.push(TagClassLine { class, tags: tags.len(), borne });
-    }
-    Ok(TagClassesResponse { classes, pairs: base.tag_pairs().await?.len() })
+        TagClassLine { class, tags: tags.len(), borne }
+    };
+    let classes = held.into_iter().zip(tags).map(line).collect();
+    Ok(TagClassesResponse { classes, pairs: base.tag_pairs(Which::All).await?.len() })
 }
 
 /// A class with its `k` most frequent tags.
@@ -96,10 +95,10 @@ pub async fn tag_classes(session: &Session) -> Result<TagClassesResponse> {
 /// [`EngineError::NoTagClass`]; there is no base, or it cannot be read.
 pub async fn tag_class(session: &Session, class: &str, k: usize) -> Result<TagClassResponse> {
     let (base, key) = (session.base().await?, key_of(class)?);
-    let classes = base.tag_classes().await?;
+    let classes = base.tag_classes().await?.classes;
     let held = classes.into_iter().find(|held| tag_key(&held.name) == Some(key));
     let class = held.ok_or_else(|| no_class(class))?;
-    let tags = base.tags_in(class.id, k).await?;
+        let tags = base.tags(TagQuery::InClasses(&[class.id]), k).await?.pop().unwrap_or_default();
     Ok(TagClassResponse { class, tags })
 }
 
@@ -108,7 +107,7 @@ pub async fn tag_class(session: &Session, class: &str, k: usize) -> Result<TagCl
 /// # Errors
 /// There is no base, or it cannot be read.
 pub async fn tag_pairs(session: &Session) -> Result<Vec<TagPair>> {
-    Ok(session.base().await?.tag_pairs().await?)
+    Ok(session.base().await?.tag_pairs(Which::All).await?.into_iter().map(|(_, pair)| pair).collect())
 }
 
 /// Declares a class, or says anew what belongs to it; also before the first document is there.
@@ -121,7 +120,7 @@ pub async fn add_tag_class(session: &Session, request: &TagClassRequest) -> Resu
     let examples = examples.map(|text| TagExample { text: text.to_owned(), chunk: None });
     let (name, covers) = (request.name.trim(), request.covers.trim());
     let class = TagClass::new(name, covers, examples.collect(), Origin::Declared);
-    Ok(session.base_or_create().await?.put_tag_classes(vec![KeyedClass { key, class }]).await?)
+    Ok(session.base_or_create().await?.edit_tags(TagEdit::AddClasses(vec![KeyedClass { key, class }])).await.map(drop)?)
 }
 
 /// Gives a class another name; its tags stay.
@@ -131,11 +130,12 @@ pub async fn add_tag_class(session: &Session, request: &TagClassRequest) -> Resu
 pub async fn rename_tag_class(session: &Session, class: &str, name: &str) -> Result<()> {
     let base = session.base().await?;
     let (old, new) = (key_of(class)?, key_of(name)?);
-    let classes = base.tag_classes().await?;
+        let classes = base.tag_classes().await?.classes;
     if old != new && classes.iter().any(|held| tag_key(&held.name) == Some(new)) {
         return Err(EngineError::TagClassExists { name: name.to_owned() });
     }
-    match base.rename_tag_class(old, new, name.trim()).await? {
+        let rename = TagEdit::RenameClass { from: old, key: new, name: name.trim().to_owned() };
+        match base.edit_tags(rename).await? {
         true => Ok(()),
         false => Err(no_class(class)),
     }
@@ -146,7 +146,7 @@ pub async fn rename_tag_class(session: &Session, class: &str, name: &str) -> Res
 /// # Errors
 /// [`EngineError::NoTagClass`]; the base cannot be written.
 pub async fn drop_tag_class(session: &Session, class: &str) -> Result<()> {
-    match session.base().await?.drop_tag_class(key_of(class)?).await? {
+    match session.base().await?.edit_tags(TagEdit::DropClass(key_of(class)?)).await? {
         true => Ok(()),
         false => Err(no_class(class)),
     }
@@ -170,7 +170,7 @@ pub async fn add_tag_pair(
         Some(_) => professional.to_owned(),
     };
     let pair = pair.ok_or_else(|| EngineError::NoWord { name: wordless() })?;
-    Ok(session.base_or_create().await?.put_tag_pairs(vec![pair]).await?)
+    Ok(session.base_or_create().await?.edit_tags(TagEdit::AddPairs(vec![pair])).await.map(drop)?)
 }
 
 /// Drops a pair.
@@ -179,7 +179,7 @@ pub async fn add_tag_pair(
 /// [`EngineError::NoTagPair`]; the base cannot be written.
 pub async fn drop_tag_pair(session: &Session, colloquial: &str, professional: &str) -> Result<()> {
     let dropped =
-        session.base().await?.drop_tag_pair(key_of(colloquial)?, key_of(professional)?).await?;
+        session.base().await?.edit_tags(TagEdit::DropPair { colloquial: key_of(colloquial)?, professional: key_of(professional)? }).await?;
     if dropped { Ok(()) } else { Err(EngineError::NoTagPair) }
 }
 
@@ -196,7 +196,7 @@ pub async fn learn_tag_pairs(
     if !session.has_chat(Role::Tag) {
         return Err(EngineError::NoChat { what: "learning pairs" });
     }
-    if base.tag_classes().await?.is_empty() {
+        if base.tag_classes().await?.classes.is_empty() {
         return Err(EngineError::NoTagClasses);
     }
     let items = datasets::read(&request.file, None)?.items.into_iter();

@@ -7,10 +7,7 @@ use std::collections::HashMap;
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{chunk_tags, map_tags, question_tags, tag_key};
 use pikerag_knowledge::id::content_id;
-use pikerag_knowledge::{
-    Account, ChatModel, Chunk, ChunkId, KeyedPair, KnowledgeWriter, Origin, Role, SampleKey,
-    SourceId, StoreError, TagClass, TagPair,
-};
+use pikerag_knowledge::{Account, ChatModel, Chunk, ChunkId, KeyedPair, KnowledgeWriter, Origin, Role, SampleKey, SourceId, StoreError, TagClass, TagEdit, TagPair, Which};
 use pikerag_prompt::AskError;
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +67,7 @@ pub async fn learn(
 ) -> Result<Learned, StoreError> {
     let mut learned = Learned::default();
     let Some(model) = tools.models.of(Role::Tag) else { return Ok(learned) };
-    let classes = tools.base.tag_classes().await?;
+    let classes = tools.base.tag_classes().await?.classes;
     let base = tools.base.as_ref();
     let by_name = sources_by_name(base).await?;
     let (classes, by_name) = (&classes, &by_name);
@@ -97,7 +94,7 @@ pub async fn learn(
                 }
             }
             learned.pairs += pairs.len();
-            base.put_tag_pairs(pairs).await?;
+            base.edit_tags(TagEdit::AddPairs(pairs)).await?;
         }
         Ok(())
     };
@@ -123,7 +120,7 @@ async fn pairs_of(
         Err(error) => return Ok(Err(error)),
     };
     let ids: Vec<ChunkId> = chunks.iter().map(|chunk| chunk.id).collect();
-    let stored = match base.tags_of(&ids).await {
+    let stored = match base.links_of(&ids).await {
         Ok(stored) => stored,
         Err(error) => return Ok(Err(error)),
     };
@@ -133,8 +130,9 @@ async fn pairs_of(
         let class = classes.iter().find(|class| class.id == id);
         class.map_or_else(String::new, |class| class.name.clone())
     };
-    for (chunk, tags) in chunks.iter().zip(stored) {
-        let mut tags: Vec<_> = tags.into_iter().map(|tag| (tag.text, name(tag.class))).collect();
+    for (chunk, links) in chunks.iter().zip(stored) {
+        let mut tags: Vec<_> =
+            links.tags.into_iter().map(|tag| (tag.text, name(tag.class))).collect();
         if tags.is_empty() {
             let found = chunk_tags(model, chunk, classes, account).await?;
             tags.extend(found.into_iter().map(|tag| (tag.text, name(tag.class))));
@@ -192,7 +190,7 @@ async fn sources_by_name(
     base: &dyn KnowledgeWriter,
 ) -> Result<HashMap<String, SourceId>, StoreError> {
     let mut by_name = HashMap::new();
-    for source in base.sources().await? {
+    for source in base.sources(Which::All).await? {
         for (at, c) in source.uri.char_indices() {
             if matches!(c, '/' | '#')
                 && let Some(tail) = source.uri.get(at + 1..)

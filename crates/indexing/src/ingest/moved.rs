@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use pikerag_knowledge::StoreError;
+use pikerag_knowledge::{StoreError, Which};
 
 use crate::outcome::{Outcome, Report};
 use crate::params::Params;
@@ -20,8 +20,13 @@ pub(super) async fn follow(
     if gone.is_empty() && renamed.is_empty() {
         return Ok(());
     }
-    let hashes: HashMap<String, String> =
-        tools.base.files().await?.into_iter().map(|file| (file.path, file.hash)).collect();
+    let hashes: HashMap<String, String> = tools
+        .base
+        .files(Which::All)
+        .await?
+        .into_iter()
+        .map(|file| (file.path, file.hash))
+        .collect();
     let is_in = |outcome: &Outcome| matches!(outcome, Outcome::Stored { .. } | Outcome::Unchanged);
     let read: HashSet<&String> =
         report.files.iter().filter(|(_, outcome)| is_in(outcome)).map(|(path, _)| path).collect();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{EnhanceParams, document_graph, enhanced_graph};
 use pikerag_knowledge::{
-    ChatModel, Document, DocumentGraph, FileRecord, Problem, Role, StoreError, error_chain,
+    ChatModel, Document, DocumentGraph, FileRecord, Problem, Role, StoreError, Which, error_chain,
 };
 use pikerag_prompt::AskError;
 use tokio::sync::Semaphore;
@@ -101,7 +101,7 @@ async fn store_file(
     ending: &AtomicBool,
     parsers: &Semaphore,
 ) -> Result<Read, StoreError> {
-    if let Some(known) = tools.base.file(path).await? {
+    if let Some(known) = tools.base.files(Which::Of(&[path])).await?.pop() {
         match tools.reader.hash(path).await {
             Ok(hash) if plan.is_read(&known, &hash) => {
                 return Ok(Read::as_outcome(Outcome::Unchanged));

@@ -8,7 +8,7 @@ use pikerag_extract::{
     Atomized, atomize_prompt, question_atoms, sentence_atoms, statement_atoms, statements_prompt,
 };
 use pikerag_knowledge::{
-    Atom, AtomId, AtomKind, ChatModel, Chunk, InChunk, KnowledgeWriter, NodeId, Role,
+    Atom, AtomId, AtomKind, ChatModel, Chunk, ChunkResults, InChunk, KnowledgeWriter, NodeId, Role,
     Stage as Mark, StoreError,
 };
 use pikerag_language::{estimate_tokens, sentences};
@@ -148,7 +148,7 @@ async fn store(
         Some(_) => atoms.iter().flat_map(|atoms| &atoms.found).map(Fresh::of).collect(),
         None => Vec::new(),
     };
-    job.base().put_atoms(&Mark::atomize(kind), atoms).await?;
+    job.base().put_chunk_results(ChunkResults::Atoms(Mark::atomize(kind), atoms)).await?;
     if let Some(offer) = listening {
         offer.send(fresh);
     }

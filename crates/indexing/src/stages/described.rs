@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use futures::FutureExt;
 use pikerag_knowledge::{
-    ChatModel, ChunkId, ChunkKind, Image, InChunk, KnowledgeWriter, NodeId, Role, Stage as Mark,
-    StoreError,
+    ChatModel, ChunkId, ChunkKind, ChunkResults, Image, InChunk, KnowledgeWriter, NodeId, Role,
+    Stage as Mark, StoreError,
 };
 use pikerag_prompt::{AskError, Prompt, one_line};
 
@@ -129,7 +129,8 @@ impl ByPiece for Figures {
     /// Figures without a picture that a model could see wait no longer.
     async fn pass(&self, base: &dyn KnowledgeWriter, passed: Vec<ChunkId>) -> Done {
         let unsaid = passed.into_iter().map(|chunk| InChunk { chunk, found: None }).collect();
-        base.put_chunk_summaries(&Mark::describe(ChunkKind::Figure), unsaid).await
+        base.put_chunk_results(ChunkResults::Summaries(Mark::describe(ChunkKind::Figure), unsaid))
+            .await
     }
 
     fn forecast(&self, shown: &Shown, bill: &mut Bill) {
@@ -164,5 +165,5 @@ async fn store(
         report.undecided += usize::from(said.is_none());
         made.push(InChunk { chunk: shown.chunk.id, found: said.map(|said| one_line(&said)) });
     }
-    job.base().put_chunk_summaries(&Mark::describe(kind), made).await
+    job.base().put_chunk_results(ChunkResults::Summaries(Mark::describe(kind), made)).await
 }

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use futures::future::ready;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use pikerag_knowledge::{
-    ChatModel, Chunk, ChunkKind, KnowledgeWriter, NodeId, Role, Source, SourceSummary,
-    Stage as Mark, StoreError,
+    ChatModel, Chunk, ChunkKind, KnowledgeWriter, ModelTexts, NodeId, Role, Source, SourceSummary,
+    Stage as Mark, StoreError, Which,
 };
 use pikerag_prompt::{AskError, Prompt, one_line, quiet_headings};
 
@@ -55,7 +55,7 @@ impl ByPiece for Documents {
     type Reply = String;
 
     async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, Document> {
-        let mut sources = base.sources().await?;
+        let mut sources = base.sources(Which::All).await?;
         sources.retain(|source| source.summary.is_none());
         let total = sources.len();
         let pieces = stream::iter(sources)
@@ -92,7 +92,7 @@ impl ByPiece for Documents {
             let summary = said.map_or_else(String::new, |said| one_line(&said));
             made.push(SourceSummary { source: source.id, hash: source.hash, summary });
         }
-        job.base().put_source_summaries(made).await
+        job.base().put_texts(ModelTexts::Sources(made)).await
     }
 
     fn forecast(&self, document: &Document, bill: &mut Bill) {

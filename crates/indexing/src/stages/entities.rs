@@ -6,10 +6,7 @@ use std::ops::ControlFlow;
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{extract, extract_names, extract_prompt};
-use pikerag_knowledge::{
-    Account, ChatModel, Chunk, ExtractBy, Extraction, InChunk, KnowledgeWriter, LongDescription,
-    NodeId, Role, ShortDescription, Stage as Mark,
-};
+use pikerag_knowledge::{Account, ChatModel, Chunk, ChunkResults, ExtractBy, Extraction, InChunk, KnowledgeWriter, LongDescription, ModelTexts, NodeId, Role, ShortDescription, Stage as Mark};
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{AskError, Prompt, quiet_headings};
 
@@ -62,7 +59,7 @@ impl ByPiece for Entities {
             let found_here = read.unwrap_or_else(|| extract_names(&chunk));
             found.push(InChunk { chunk: chunk.id, found: found_here });
         }
-        job.base().put_extractions(ExtractBy::Model, found).await
+        job.base().put_chunk_results(ChunkResults::Extractions(ExtractBy::Model, found)).await
     }
 
     fn forecast(&self, chunk: &Chunk, bill: &mut Bill) {
@@ -87,7 +84,8 @@ impl Stage for Names {
             let chunks = job.base().chunks(page).await?;
             report.extracted += chunks.len();
             let named = |chunk: &Chunk| InChunk { chunk: chunk.id, found: extract_names(chunk) };
-            job.base().put_extractions(by, chunks.iter().map(named).collect()).await?;
+            let found = chunks.iter().map(named).collect();
+            job.base().put_chunk_results(ChunkResults::Extractions(by, found)).await?;
             done();
         }
         Ok(ControlFlow::Continue(()))
@@ -137,7 +135,7 @@ impl ByPiece for LongDescriptions {
         let made = came.into_iter().filter_map(|(long, said)| {
             Some(ShortDescription { node: long.node, made_from: long.key(), text: said? })
         });
-        job.base().put_descriptions(made.collect()).await
+        job.base().put_texts(ModelTexts::Descriptions(made.collect())).await
     }
 
     fn forecast(&self, long: &LongDescription, bill: &mut Bill) {

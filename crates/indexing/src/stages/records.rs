@@ -6,10 +6,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use async_trait::async_trait;
-use pikerag_knowledge::{
-    Account, ChatModel, Chunk, ChunkId, InChunk, KnowledgeBase, KnowledgeWriter, NodeId, Record,
-    RecordSchema, RecordsBy, Role, Source, SourceId, Stage as Mark, StoreError,
-};
+use pikerag_knowledge::{Account, ChatModel, Chunk, ChunkId, ChunkResults, InChunk, KnowledgeBase, KnowledgeWriter, NodeId, Record, RecordsBy, RecordSchema, Role, Source, SourceId, Stage as Mark, StoreError, Which};
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::AskError;
 use pikerag_records::{ModelRecords, asks_model, model_records, plain_records, records_prompt};
@@ -36,7 +33,7 @@ impl Stage for Plain<'_> {
             for InChunk { found, .. } in &found {
                 book(report, found);
             }
-            job.base().put_records(&mark, self.0.hash(), found).await?;
+            job.base().put_chunk_results(ChunkResults::Records(mark.clone(), self.0.hash(), found)).await?;
             done();
         }
         Ok(ControlFlow::Continue(()))
@@ -94,12 +91,19 @@ impl ByPiece for InTexts<'_> {
             found.push(InChunk { chunk: chunk.id, found: read.records });
         }
         let mark = Mark::records(self.0, RecordsBy::Model);
-        job.base().put_records(&mark, self.0.hash(), found).await
+        job.base()
+            .put_chunk_results(ChunkResults::Records(mark.clone(), self.0.hash(), found))
+            .await
     }
 
     async fn pass(&self, base: &dyn KnowledgeWriter, passed: Vec<ChunkId>) -> Done {
         let none = passed.into_iter().map(|chunk| InChunk { chunk, found: Vec::new() }).collect();
-        base.put_records(&Mark::records(self.0, RecordsBy::Model), self.0.hash(), none).await
+        base.put_chunk_results(ChunkResults::Records(
+            Mark::records(self.0, RecordsBy::Model),
+            self.0.hash(),
+            none,
+        ))
+        .await
     }
 
     fn forecast(&self, chunk: &Chunk, bill: &mut Bill) {
@@ -117,7 +121,7 @@ async fn plain(
 ) -> Result<Vec<InChunk<Vec<Record>>>, StoreError> {
     let sources: BTreeSet<SourceId> = chunks.iter().map(|chunk| chunk.source).collect();
     let sources: Vec<SourceId> = sources.into_iter().collect();
-    let sources = base.sources_by_id(&sources).await?;
+    let sources = base.sources(Which::Of(&sources)).await?;
     let sources: HashMap<SourceId, &Source> =
         sources.iter().map(|source| (source.id, source)).collect();
     let read = |chunk: &Chunk| {

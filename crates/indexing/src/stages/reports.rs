@@ -6,10 +6,7 @@ use std::ops::ControlFlow;
 
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
-use pikerag_knowledge::{
-    Community, CommunityId, CommunityReport, KnowledgeBase, Report as Written, Role, Stage as Mark,
-    StoreError, Usage,
-};
+use pikerag_knowledge::{Community, CommunityId, CommunityReport, KnowledgeBase, ModelTexts, Report as Written, Role, Stage as Mark, StoreError, Usage, Which};
 
 use super::report::{quoted, write};
 use crate::bill::Bill;
@@ -36,7 +33,7 @@ impl Stage for Reports {
         let (Some(model), base) = (job.model(row), job.base()) else {
             return Ok(ControlFlow::Continue(()));
         };
-        let all = base.communities().await?;
+        let all = base.communities(Which::All).await?;
         let levels = all.iter().map(|community| community.level).max().unwrap_or(0);
         let total = all.iter().filter(|community| is_unwritten(community)).count();
         for level in (0..=levels).rev() {
@@ -67,7 +64,7 @@ impl Stage for Reports {
                         report.reports += 1;
                         reports.push(CommunityReport { community: community.id, report: written });
                     }
-                    base.put_reports(reports).await?;
+                    base.put_texts(ModelTexts::Reports(reports)).await?;
                 }
                 Ok(())
             };
@@ -95,7 +92,7 @@ fn is_unwritten(community: &Community) -> bool {
 
 /// The communities of a level that a model can report on now.
 async fn unwritten(base: &dyn KnowledgeBase, level: u8) -> Result<Vec<Whole>, StoreError> {
-    let all = base.communities().await?;
+    let all = base.communities(Which::All).await?;
     let mut parts: HashMap<CommunityId, Vec<Community>> = HashMap::new();
     for community in &all {
         if let Some(parent) = community.parent {
@@ -119,7 +116,7 @@ pub(crate) struct Quotations;
 #[async_trait]
 impl Stage for Quotations {
     async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
-        let mut missing = job.base().communities().await?;
+        let mut missing = job.base().communities(Which::All).await?;
         missing.retain(|community| community.report.is_none());
         let mut done = 0;
         for page in missing.chunks(PAGE) {
@@ -128,7 +125,7 @@ impl Stage for Quotations {
                 let report = quoted(job.base(), community).await?;
                 reports.push(CommunityReport { community: community.id, report });
             }
-            job.base().put_reports(reports).await?;
+            job.base().put_texts(ModelTexts::Reports(reports)).await?;
             report.reports += page.len();
             done += page.len();
             job.tell(row, done, missing.len());

@@ -1,6 +1,6 @@
 //! What stands around a table or figure? What a model is shown of it, without what no reader sees.
 
-use pikerag_knowledge::{Chunk, ChunkId, Image, KnowledgeBase, SourceId, StoreError};
+use pikerag_knowledge::{Chunk, ChunkId, ChunksOf, Image, KnowledgeBase, SourceId, StoreError};
 use pikerag_prompt::{one_line, quiet_headings};
 
 use crate::stage::{NewChunk, Piece};
@@ -67,7 +67,12 @@ pub(crate) async fn shown(
 /// A document's text with white space in place of what no reader sees: a prompt shows what stands around
 /// a table, and hidden words must not tell a model what to say of it.
 async fn visible_text(base: &dyn KnowledgeBase, source: SourceId) -> Result<String, StoreError> {
-    let ids = base.chunks_in_sources(&[source], usize::MAX).await?.pop().unwrap_or_default();
+    let ids = base
+        .chunks_of(ChunksOf::Sources(&[source]), usize::MAX)
+        .await?
+        .pop()
+        .unwrap_or_default()
+        .chunks;
     Ok(only(&base.source_text(source).await?, &base.chunks(&ids).await?))
 }
 

@@ -14,8 +14,9 @@ use pikerag_extract::{
     tag_key,
 };
 use pikerag_knowledge::{
-    Account, ChatModel, Chunk, ChunkId, ChunkTags, FoundTag, KeyedClass, KnowledgeWriter, NodeId,
-    Origin, Role, Stage as Mark, StoreError, TagClass, TagExample, TagReader,
+    Account, ChatModel, Chunk, ChunkId, ChunkResults, ChunkTags, FoundTag, KeyedClass,
+    KnowledgeWriter, NodeId, Origin, Role, Stage as Mark, StoreError, TagClass, TagClasses,
+    TagEdit, TagExample, TagReader,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::AskError;
@@ -44,7 +45,7 @@ pub(crate) struct DeclaredClasses<'a>(pub(crate) &'a TagParams);
 impl Stage for DeclaredClasses<'_> {
     async fn run(&self, _row: &Row, job: &Job<'_>, _report: &mut Report) -> Ran {
         let declared = self.0.classes.iter().cloned().filter_map(keyed);
-        job.base().put_tag_classes(declared.collect()).await?;
+        job.base().edit_tags(TagEdit::AddClasses(declared.collect())).await?;
         Ok(ControlFlow::Continue(()))
     }
 }
@@ -66,7 +67,7 @@ impl Stage for FoundClasses<'_> {
         if report.stopped.is_some() || failures < report.failures {
             return Ok(ControlFlow::Break(())); // Classes of half a sample would be others.
         }
-        if job.base().tag_classes().await?.is_empty() {
+        if job.base().tag_classes().await?.classes.is_empty() {
             report.lacking.push(Lacking::TagClasses);
             return Ok(ControlFlow::Break(()));
         }
@@ -112,8 +113,8 @@ impl Stage for FoundClasses<'_> {
 
 /// Whether classes have to be looked for: once, unless a person has seen to it.
 async fn is_sought(base: &dyn TagReader, params: &TagParams) -> Result<bool, StoreError> {
-    let classes = base.tag_classes().await?;
-    if base.any_class_dropped().await? {
+    let TagClasses { classes, any_dropped } = base.tag_classes().await?;
+    if any_dropped {
         return Ok(false);
     }
     Ok(match params.find {
@@ -157,7 +158,7 @@ async fn find_classes(row: &Row, job: &Job<'_>, report: &mut Report) -> Result<(
     }
     // Batches come as they are ready; the prompt must not depend on that.
     factors.sort_by(|a, b| (a.chunk, &a.text).cmp(&(b.chunk, &b.text)));
-    let known = base.tag_classes().await?;
+    let known = base.tag_classes().await?.classes;
     let (known, factors) = (&known, &factors);
     let ask =
         |()| async move { ((), tag_classes(model, factors, known, &mut Account::default()).await) };
@@ -169,7 +170,7 @@ async fn find_classes(row: &Row, job: &Job<'_>, report: &mut Report) -> Result<(
             for ((), found) in came {
                 report.undecided += usize::from(found.is_none());
                 let classes = found.unwrap_or_default().into_iter().filter_map(keyed);
-                base.put_tag_classes(classes.collect()).await?;
+            base.edit_tags(TagEdit::AddClasses(classes.collect())).await?;
             }
         }
         Ok(())
@@ -202,7 +203,7 @@ impl ByPiece for Tags<'_> {
     type Reply = Vec<FoundTag>;
 
     async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, Untagged> {
-        let mut classes = base.tag_classes().await?;
+        let mut classes = base.tag_classes().await?.classes;
         if classes.is_empty() {
             // Only an estimate comes here without any: a run has found some, or stopped.
             classes = sought_classes(None, self.0).await?;
@@ -257,7 +258,7 @@ impl ByPiece for Tags<'_> {
             let classes = classes.into_iter().map(|class| class.id).collect();
             found.push(ChunkTags { chunk: chunk.id, classes, tags });
         }
-        job.base().put_chunk_tags(found).await
+        job.base().put_chunk_results(ChunkResults::Tags(found)).await
     }
 
     fn forecast(&self, of: &Untagged, bill: &mut Bill) {
@@ -274,7 +275,7 @@ pub(crate) async fn sought_classes(
     params: &TagParams,
 ) -> Result<Vec<TagClass>, StoreError> {
     let mut classes = match base {
-        Some(base) => base.tag_classes().await?,
+        Some(base) => base.tag_classes().await?.classes,
         None => Vec::new(),
     };
     for class in &params.classes {

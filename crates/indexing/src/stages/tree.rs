@@ -10,10 +10,7 @@ use std::ops::ControlFlow;
 use crate::cluster::{self, clusters};
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
-use pikerag_knowledge::{
-    Child, Chunk, ChunkId, KnowledgeWriter, NodeId, Role, Stage as Mark, StoreError, Summary,
-    SummaryId, Usage, Vector, VectorSet,
-};
+use pikerag_knowledge::{Child, Chunk, ChunkId, Kept, KnowledgeWriter, ModelTexts, NodeId, Role, Stage as Mark, StoreError, Summary, SummaryId, Usage, Vector, VectorSet};
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{Prompt, quiet_headings};
 
@@ -63,7 +60,7 @@ impl Stage for Tree {
             }
             let summaries = planned(level, &nodes, &groups);
             let ids: Vec<SummaryId> = summaries.iter().map(|summary| summary.id).collect();
-            base.keep_summaries(level, &ids).await?;
+            base.keep_only(Kept::Summaries(level, &ids)).await?;
             write(row, job, &nodes, summaries, report).await?;
             if let Some(embedding) = &embedding
                 && let Err(error) = embed_set(job, embedding, VectorSet::Summaries, report).await?
@@ -80,7 +77,7 @@ impl Stage for Tree {
             level += 1;
         }
         for level in level..=LEVELS {
-            base.keep_summaries(level, &[]).await?;
+            base.keep_only(Kept::Summaries(level, &[])).await?;
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -219,7 +216,7 @@ async fn write(
                 let text = said.unwrap_or_else(|| beginning(texts, &summary.children));
                 made.push(Summary { text, ..summary });
             }
-            base.put_summaries(made).await?;
+            base.put_texts(ModelTexts::Clusters(made)).await?;
         }
         Ok(())
     };

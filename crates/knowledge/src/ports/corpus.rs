@@ -5,10 +5,29 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{StoreError, Usage};
+use crate::distilled::Generation;
 use crate::document::Image;
 use crate::graph::{Atom, AtomKind, Chunk, Source};
-use crate::id::{ChunkId, SectionId, SourceId};
+use crate::id::{AtomId, ChunkId, SourceId};
 use crate::records::Record;
+
+/// Which nodes or records a read is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which<'a, T> {
+    /// All that there are.
+    All,
+    /// Those of these identifiers.
+    Of(&'a [T]),
+}
+
+/// Which atoms are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtomQuery<'a> {
+    /// These, in the order asked for; those that are gone are left out.
+    These(&'a [AtomId]),
+    /// All of one kind, by chunk in the order asked for.
+    InChunks(AtomKind, &'a [ChunkId]),
+}
 
 /// What stands in the documents. What is asked for by identifier comes in the order asked for.
 ///
@@ -19,11 +38,8 @@ use crate::records::Record;
 /// Reads only; dropping a future leaves nothing behind.
 #[async_trait]
 pub trait CorpusReader: Send + Sync {
-    /// Every source, by URI.
-    async fn sources(&self) -> Result<Vec<Source>, StoreError>;
-
-    /// These sources, in the order asked for; unknown ones are left out.
-    async fn sources_by_id(&self, ids: &[SourceId]) -> Result<Vec<Source>, StoreError>;
+    /// All sources by URI, or these in the order asked for; unknown ones are left out.
+    async fn sources(&self, which: Which<'_, SourceId>) -> Result<Vec<Source>, StoreError>;
 
     /// The text of a source that all spans count in.
     async fn source_text(&self, source: SourceId) -> Result<String, StoreError>;
@@ -34,26 +50,6 @@ pub trait CorpusReader: Send + Sync {
     /// The first chunks of a source in reading order, at most `limit`; those that nobody sees are left out.
     async fn first_chunks(&self, source: SourceId, limit: usize) -> Result<Vec<Chunk>, StoreError>;
 
-    /// The chunks that stand right before and right after each chunk in its source, by chunk in order;
-    /// those that cannot be searched are passed over.
-    async fn neighbours(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<ChunkId>>, StoreError>;
-
-    /// All chunks of each source in reading order, by source in order; none of a source that has more
-    /// than `limit`. Those that cannot be searched are left out.
-    async fn chunks_in_sources(
-        &self,
-        sources: &[SourceId],
-        limit: usize,
-    ) -> Result<Vec<Vec<ChunkId>>, StoreError>;
-
-    /// All chunks that stand in each section itself, by section in order; none of a section that has
-    /// more than `limit`. Those that cannot be searched are left out.
-    async fn chunks_in_sections(
-        &self,
-        sections: &[SectionId],
-        limit: usize,
-    ) -> Result<Vec<Vec<ChunkId>>, StoreError>;
-
     /// The titles of a sample of at most `n` chunks, each with its chunk's weight: a title that many chunks share is
     /// there many times. The chunks with the least identifiers, taken as signed numbers, that somebody sees:
     /// identifiers are hashes, so that the sample is spread over all and is the same each time.
@@ -63,23 +59,31 @@ pub trait CorpusReader: Send + Sync {
     /// first, then by code.
     async fn languages(&self) -> Result<Vec<(Option<String>, usize)>, StoreError>;
 
-    /// How many chunks there are.
-    async fn chunk_count(&self) -> Result<usize, StoreError>;
-
     /// The pictures of these chunks, in order; `None` where a chunk has none.
     async fn figures(&self, chunks: &[ChunkId]) -> Result<Vec<Option<Image>>, StoreError>;
 
-    /// All atoms of these chunks of one kind, by chunk in the order asked for.
-    async fn atoms_of(&self, kind: AtomKind, chunks: &[ChunkId]) -> Result<Vec<Atom>, StoreError>;
+    /// The atoms that are asked for.
+    async fn atoms(&self, query: AtomQuery<'_>) -> Result<Vec<Atom>, StoreError>;
 
     /// All records, or those under one schema: by document, place in it, and schema.
     async fn records(&self, schema: Option<&str>) -> Result<Vec<Record>, StoreError>;
 
-    /// The embedder of all vectors; where several had a hand in them, their names. Told at once, however much there is.
-    async fn embedder(&self) -> Result<Option<String>, StoreError>;
+    /// Where the base stands: cheap enough to ask for with every question.
+    async fn state(&self) -> Result<BaseState, StoreError>;
 
     /// How much there is: counted, which takes longer the more there is.
     async fn summary(&self) -> Result<BaseSummary, StoreError>;
+}
+
+/// Where a base stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BaseState {
+    /// Advances with every change of documents, whatever part of them is seen.
+    pub generation: Generation,
+    /// How many chunks there are.
+    pub chunks: usize,
+    /// The embedder of all vectors, whatever part of them is seen; where several had a hand in them, their names.
+    pub embedder: Option<String>,
 }
 
 /// How much a base holds.

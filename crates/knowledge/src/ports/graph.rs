@@ -1,15 +1,58 @@
-//! The ports to what was distilled over many chunks: entities, relations, communities, the tree of summaries.
+//! The ports to edges between chunks and to what was distilled over many of them: entities, relations, communities, the
+//! tree of summaries.
 
 use async_trait::async_trait;
 
-use super::{ExtractBy, InChunk, Mentions, StoreError};
+use super::StoreError;
+use super::corpus::Which;
 use crate::distilled::{
-    Community, Entity, Extraction, Generation, LongDescription, Outline, Relation, Report, SaidKey,
-    Summary,
+    Community, Entity, Generation, LongDescription, Outline, Relation, Report, SaidKey, Summary,
 };
-use crate::id::{ChunkId, CommunityId, EntityId, NodeId, SummaryId};
+use crate::id::{ChunkId, CommunityId, EntityId, NodeId, SectionId, SourceId, SummaryId};
+use crate::names::NameKey;
+use crate::tags::Tag;
 
-/// The entity graph and the tree. What is asked for by identifier comes in the order asked for.
+/// What leads to chunks: one list of chunks comes of each node or name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChunksOf<'a> {
+    /// The chunks right before and right after each chunk in its source; those that cannot be searched are passed over.
+    Neighbours(&'a [ChunkId]),
+    /// The chunks of each source in reading order, without those that cannot be searched.
+    Sources(&'a [SourceId]),
+    /// The chunks that stand in each section itself in reading order, without those that cannot be searched.
+    Sections(&'a [SectionId]),
+    /// The chunks that each entity was found in, by identifier.
+    Entities(&'a [EntityId]),
+    /// The same in reading order.
+    EntitiesInOrder(&'a [EntityId]),
+    /// The chunks that mention each name, by identifier.
+    Names(&'a [NameKey]),
+    /// The chunks that bear a tag under each key, by identifier.
+    Tags(&'a [NameKey]),
+}
+
+/// The chunks that a node or name leads to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChunkList {
+    /// How many there are; exact up to one more than was asked for.
+    pub count: usize,
+    /// The chunks themselves; none where there are more than was asked for.
+    pub chunks: Vec<ChunkId>,
+}
+
+/// What a chunk leads to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChunkLinks {
+    /// The names that it links to outright, by key.
+    pub names: Vec<NameKey>,
+    /// The entities that were found in it, by identifier.
+    pub entities: Vec<EntityId>,
+    /// Its tags, by identifier.
+    pub tags: Vec<Tag>,
+}
+
+/// The edges between nodes, the entity graph and the tree. What is asked for by identifier comes in the order asked
+/// for.
 ///
 /// # Errors
 /// The base cannot be read. Never a partial result: no method may reason over half of it.
@@ -18,6 +61,14 @@ use crate::id::{ChunkId, CommunityId, EntityId, NodeId, SummaryId};
 /// Reads only; dropping a future leaves nothing behind.
 #[async_trait]
 pub trait GraphReader: Send + Sync {
+    /// The chunks that each of these leads to, in order; none of one that leads to more than `limit`. The count tells
+    /// these cases apart.
+    async fn chunks_of(&self, of: ChunksOf<'_>, limit: usize)
+    -> Result<Vec<ChunkList>, StoreError>;
+
+    /// What each of these chunks leads to, in order.
+    async fn links_of(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkLinks>, StoreError>;
+
     /// These entities, in the order asked for; unknown ones are left out.
     async fn entities(&self, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError>;
 
@@ -33,27 +84,8 @@ pub trait GraphReader: Send + Sync {
         limit: usize,
     ) -> Result<Vec<EntityId>, StoreError>;
 
-    /// The chunks that each entity was found in, by entity in order; within one in reading order.
-    async fn chunks_mentioning(
-        &self,
-        entities: &[EntityId],
-    ) -> Result<Vec<Vec<ChunkId>>, StoreError>;
-
-    /// The chunks that each entity was found in, by entity in order; none where more than `limit` do.
-    async fn entity_mentions(
-        &self,
-        entities: &[EntityId],
-        limit: usize,
-    ) -> Result<Vec<Mentions>, StoreError>;
-
-    /// The entities found in each chunk, by chunk in order; within one by identifier.
-    async fn entities_in(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<EntityId>>, StoreError>;
-
-    /// All communities with their reports, by level and identifier.
-    async fn communities(&self) -> Result<Vec<Community>, StoreError>;
-
-    /// The communities that hold one of these entities, by level and identifier.
-    async fn communities_of(&self, entities: &[EntityId]) -> Result<Vec<Community>, StoreError>;
+    /// All communities with their reports, or those that hold one of these entities: by level and identifier.
+    async fn communities(&self, which: Which<'_, EntityId>) -> Result<Vec<Community>, StoreError>;
 
     /// These summaries, in the order asked for; unknown ones are left out.
     async fn summaries(&self, ids: &[SummaryId]) -> Result<Vec<Summary>, StoreError>;
@@ -79,25 +111,12 @@ pub struct CommunityReport {
     pub report: Report,
 }
 
-/// What indexing writes of the entity graph and the tree. Each call is one transaction.
+/// What indexing reads and writes of the entity graph as a whole. Each call is one transaction.
 #[async_trait]
 pub trait GraphWriter: GraphReader {
-    /// Stores what chunks say of entities and relations in place of what was known of them, and marks
-    /// the stage done for those chunks, in one transaction. What a model has found counts as found by
-    /// names too.
-    async fn put_extractions(
-        &self,
-        by: ExtractBy,
-        found: Vec<InChunk<Extraction>>,
-    ) -> Result<(), StoreError>;
-
     /// Entities and relations of which more than `bytes` bytes are said, and which have no summary of
     /// that yet; by identifier, entities first.
     async fn long_descriptions(&self, bytes: usize) -> Result<Vec<LongDescription>, StoreError>;
-
-    /// Stores summaries of long descriptions. One that was made from something else than what is said now
-    /// is left out.
-    async fn put_descriptions(&self, made: Vec<ShortDescription>) -> Result<(), StoreError>;
 
     /// The entity graph as it stands.
     async fn outline(&self) -> Result<Outline, StoreError>;
@@ -109,13 +128,4 @@ pub trait GraphWriter: GraphReader {
         generation: Generation,
         communities: Vec<Community>,
     ) -> Result<bool, StoreError>;
-
-    /// Stores reports; one on a community that is gone is left out.
-    async fn put_reports(&self, reports: Vec<CommunityReport>) -> Result<(), StoreError>;
-
-    /// Stores summaries; one of which a child is gone is left out.
-    async fn put_summaries(&self, summaries: Vec<Summary>) -> Result<(), StoreError>;
-
-    /// Drops the summaries of a level that are not among these, and all that was made from them.
-    async fn keep_summaries(&self, level: u8, ids: &[SummaryId]) -> Result<(), StoreError>;
 }

@@ -72,14 +72,14 @@ pub trait Ledger: Send + Sync {
     async fn inherits(&self, _model: &str, _endpoint: &str) -> Result<bool, StoreError> {
         Ok(true)
     }
+}
 
+impl dyn Ledger + '_ {
     /// The recorded call under a key, if any.
-    async fn find(&self, key: &str) -> Result<Option<CallRecord>, StoreError> {
+    ///
+    /// # Errors
+    /// The ledger cannot be read.
+    pub async fn find(&self, key: &str) -> Result<Option<CallRecord>, StoreError> {
         Ok(self.find_all(&[key.to_owned()]).await?.pop().flatten())
-    }
-
-    /// Keeps one call for good.
-    async fn keep(&self, call: &CallRecord) -> Result<(), StoreError> {
-        self.keep_all(vec![call.clone()]).await
     }
 }

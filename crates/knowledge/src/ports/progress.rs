@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::stage::Stage;
 use super::{StoreError, VectorSet};
-use crate::distilled::{Generation, Structure};
+use crate::distilled::Structure;
 use crate::graph::ChunkKind;
 use crate::id::{ChunkId, NodeId};
 
@@ -26,6 +26,26 @@ pub struct Wanted {
     pub stamp: String,
 }
 
+/// Which chunks a stage works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChunkSet {
+    /// All that can be searched.
+    Searchable,
+    /// Those of one kind that somebody sees.
+    OfKind(ChunkKind),
+}
+
+/// What is new about a structure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StructureChange<'a> {
+    /// It is wanted; one that is wanted already keeps its stamp.
+    Wanted,
+    /// It is wanted no longer; what there is of it stays.
+    Unwanted,
+    /// It is whole, and was built from this; nothing happens to one that is not wanted.
+    Built(&'a str),
+}
+
 /// What is done, and what waits.
 ///
 /// # Errors
@@ -36,15 +56,7 @@ pub trait Progress: Send + Sync {
     async fn pending(
         &self,
         stage: &Stage,
-        after: Option<ChunkId>,
-        limit: usize,
-    ) -> Result<Vec<ChunkId>, StoreError>;
-
-    /// The same for chunks of one kind.
-    async fn pending_of(
-        &self,
-        stage: &Stage,
-        kind: ChunkKind,
+        of: ChunkSet,
         after: Option<ChunkId>,
         limit: usize,
     ) -> Result<Vec<ChunkId>, StoreError>;
@@ -61,18 +73,13 @@ pub trait Progress: Send + Sync {
     /// How many texts, of all sets together, still need a vector of this embedder.
     async fn count_without_vector(&self, embedder: &str) -> Result<usize, StoreError>;
 
-    /// Advances with every change of documents.
-    async fn generation(&self) -> Result<Generation, StoreError>;
-
     /// The structures that were asked for: later runs keep them up to date.
     async fn structures(&self) -> Result<Vec<Wanted>, StoreError>;
 
-    /// Notes that a structure is wanted; one that is wanted already keeps its stamp.
-    async fn request(&self, structure: Structure) -> Result<(), StoreError>;
-
-    /// Notes that a structure is wanted no longer; what there is of it stays.
-    async fn withdraw(&self, structure: Structure) -> Result<(), StoreError>;
-
-    /// Notes that a wanted structure is whole, and what it was built from.
-    async fn mark_built(&self, structure: Structure, stamp: &str) -> Result<(), StoreError>;
+    /// Notes that a structure is wanted, is wanted no longer, or is whole.
+    async fn change_structure(
+        &self,
+        structure: Structure,
+        change: StructureChange<'_>,
+    ) -> Result<(), StoreError>;
 }

@@ -1,11 +1,14 @@
-//! The port to search: what is near in meaning, which chunks hold words, who bears and mentions names.
+//! The port to search: what is near in meaning, which chunks hold words, who bears names.
+
+use std::collections::{BTreeSet, HashMap};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+use super::corpus::{AtomQuery, CorpusReader};
 use super::{StoreError, Vector};
 use crate::graph::{Atom, AtomKind};
-use crate::id::{ChunkId, NodeId};
+use crate::id::{AtomId, ChunkId, NodeId};
 use crate::names::NameKey;
 
 /// Something found, and how well it fits.
@@ -60,15 +63,6 @@ impl Bearer {
     }
 }
 
-/// Who mentions a name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mentions {
-    /// How many chunks mention it; exact up to one more than was asked for.
-    pub count: usize,
-    /// These chunks, by identifier.
-    pub chunks: Vec<ChunkId>,
-}
-
 /// What can be searched. Results are ordered best first, ties by identifier.
 ///
 /// # Errors
@@ -78,35 +72,18 @@ pub struct Mentions {
 /// Reads only; dropping a future leaves nothing behind.
 #[async_trait]
 pub trait SearchIndex: Send + Sync {
-    /// The chunks closest to each query vector: `R` in KAR³ eq. 1. One list per query.
-    async fn nearest_chunks(
-        &self,
-        queries: &[Vector],
-        k: usize,
-        min_score: f32,
-    ) -> Result<Vec<Vec<Scored<ChunkId>>>, StoreError>;
-
-    /// The atoms of a kind closest to each query vector: `R_atom` in KAR³ eq. 5. One list per
+    /// The nodes of a set closest to each query vector, by identifier: `R` in KAR³ eq. 1, `R_atom` in eq. 5. One list per
     /// query, in order; one pass over the vectors serves them all.
     ///
-    /// At most `k` atoms each, none below `min_score` (δ, a cosine in `[-1, 1]`), none whose chunk is
-    /// in `exclude`. The paper: k = 4, δ = 0.5 (§4.1).
-    async fn nearest_atoms(
-        &self,
-        kind: AtomKind,
-        queries: &[Vector],
-        k: usize,
-        min_score: f32,
-        exclude: &[ChunkId],
-    ) -> Result<Vec<Vec<Scored<Atom>>>, StoreError>;
-
-    /// The nodes of a set closest to each query vector, by identifier; one list per query.
+    /// At most `k` nodes each, none below `min_score` (δ, a cosine in `[-1, 1]`), no chunk that is in `exclude` and no
+    /// atom of one. The paper: k = 4, δ = 0.5 (§4.1).
     async fn nearest(
         &self,
         set: VectorSet,
         queries: &[Vector],
         k: usize,
         min_score: f32,
+        exclude: &[ChunkId],
     ) -> Result<Vec<Vec<Scored<NodeId>>>, StoreError>;
 
     /// The stored vectors of these nodes, in order; `None` where a node has none.
@@ -152,16 +129,48 @@ pub trait SearchIndex: Send + Sync {
     /// In how many chunks each term occurs, in order.
     async fn term_counts(&self, terms: &[String]) -> Result<Vec<usize>, StoreError>;
 
-    /// The names that each of these chunks links to outright, in the order asked for.
-    async fn links_of(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<NameKey>>, StoreError>;
-
     /// The chunks that bear each name, by name in order; within one by identifier. Most names
     /// asked for are borne by none, and that must be cheap to tell.
     async fn chunks_by_title(&self, names: &[NameKey]) -> Result<Vec<Vec<Bearer>>, StoreError>;
+}
 
-    /// The chunks that mention each name, by name in order; none where more than `limit` do. The
-    /// count tells these cases apart.
-    async fn mentions(&self, names: &[NameKey], limit: usize) -> Result<Vec<Mentions>, StoreError>;
+/// [`SearchIndex::nearest`] among chunks.
+///
+/// # Errors
+/// The base cannot be read.
+pub async fn nearest_chunks(
+    base: &(impl SearchIndex + ?Sized),
+    queries: &[Vector],
+    k: usize,
+    min_score: f32,
+) -> Result<Vec<Vec<Scored<ChunkId>>>, StoreError> {
+    let found = base.nearest(VectorSet::Chunks, queries, k, min_score, &[]).await?;
+    let chunk = |hit: Scored<NodeId>| Scored { item: ChunkId(hit.item.0), score: hit.score };
+    Ok(found.into_iter().map(|list| list.into_iter().map(chunk).collect()).collect())
+}
+
+/// [`SearchIndex::nearest`] among atoms of a kind; those that went meanwhile are left out.
+///
+/// # Errors
+/// The base cannot be read.
+pub async fn nearest_atoms(
+    base: &(impl SearchIndex + CorpusReader + ?Sized),
+    kind: AtomKind,
+    queries: &[Vector],
+    k: usize,
+    min_score: f32,
+    exclude: &[ChunkId],
+) -> Result<Vec<Vec<Scored<Atom>>>, StoreError> {
+    let found = base.nearest(VectorSet::Atoms(kind), queries, k, min_score, exclude).await?;
+    let ids: BTreeSet<AtomId> = found.iter().flatten().map(|hit| AtomId(hit.item.0)).collect();
+    let ids: Vec<AtomId> = ids.into_iter().collect();
+    let atoms = base.atoms(AtomQuery::These(&ids)).await?;
+    let atoms: HashMap<AtomId, Atom> = atoms.into_iter().map(|atom| (atom.id, atom)).collect();
+    let atom = |hit: Scored<NodeId>| {
+        let item = atoms.get(&AtomId(hit.item.0)).cloned()?;
+        Some(Scored { item, score: hit.score })
+    };
+    Ok(found.into_iter().map(|list| list.into_iter().filter_map(atom).collect()).collect())
 }
 
 /// What searches are made of. Each call is one transaction.

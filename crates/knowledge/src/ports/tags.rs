@@ -1,11 +1,32 @@
 //! The ports to tags: what retrieval reads of them, and what indexing and people write.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use async_trait::async_trait;
 
+use super::corpus::Which;
 use super::error::StoreError;
 use crate::id::{ChunkId, TagClassId};
 use crate::names::NameKey;
-use crate::tags::{Tag, TagClass, TagCount, TagPair};
+use crate::tags::{TagClass, TagCount, TagPair};
+
+/// Which tags are counted: one list comes of each class or key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TagQuery<'a> {
+    /// Those of each class: those of most chunks first, then by identifier.
+    InClasses(&'a [TagClassId]),
+    /// Those that chunks bear under each key, by identifier.
+    Named(&'a [NameKey]),
+}
+
+/// The classes that there are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TagClasses {
+    /// Those in use, by name.
+    pub classes: Vec<TagClass>,
+    /// Whether a person dropped a class: what was found once is then not looked for again.
+    pub any_dropped: bool,
+}
 
 /// What is known of tags. Words are asked for under the key of their folded form.
 ///
@@ -13,65 +34,77 @@ use crate::tags::{Tag, TagClass, TagCount, TagPair};
 /// The base cannot be read.
 #[async_trait]
 pub trait TagReader: Send + Sync {
-    /// All classes, by name.
-    async fn tag_classes(&self) -> Result<Vec<TagClass>, StoreError>;
+    /// All classes.
+    async fn tag_classes(&self) -> Result<TagClasses, StoreError>;
 
-    /// Whether a person dropped a class: what was found once is then not looked for again.
-    async fn any_class_dropped(&self) -> Result<bool, StoreError>;
+    /// The tags of each of these, in order, with the number of their chunks; at most `limit` each.
+    async fn tags(
+        &self,
+        query: TagQuery<'_>,
+        limit: usize,
+    ) -> Result<Vec<Vec<TagCount>>, StoreError>;
 
-    /// The tags of a class, those of most chunks first, then by identifier; at most `limit`.
-    async fn tags_in(&self, class: TagClassId, limit: usize) -> Result<Vec<TagCount>, StoreError>;
+    /// All pairs by colloquial and professional word, or those whose colloquial word stands under one of these keys:
+    /// in the order of the keys, within one those with most samples first, then by word. Each with the key of its
+    /// colloquial word.
+    async fn tag_pairs(
+        &self,
+        which: Which<'_, NameKey>,
+    ) -> Result<Vec<(NameKey, TagPair)>, StoreError>;
+}
 
-    /// The tags of each chunk, in order; within one by identifier.
-    async fn tags_of(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<Tag>>, StoreError>;
+/// The pairs whose colloquial word stands under each key, in order; within one those with most samples first, then by
+/// word.
+///
+/// # Errors
+/// The base cannot be read.
+pub async fn pairs_from(
+    base: &(impl TagReader + ?Sized),
+    keys: &[NameKey],
+) -> Result<Vec<Vec<TagPair>>, StoreError> {
+    let distinct: BTreeSet<NameKey> = keys.iter().copied().collect();
+    let distinct: Vec<NameKey> = distinct.into_iter().collect();
+    let mut by_key: BTreeMap<NameKey, Vec<TagPair>> = BTreeMap::new();
+    for (key, pair) in base.tag_pairs(Which::Of(&distinct)).await? {
+        by_key.entry(key).or_default().push(pair);
+    }
+    Ok(keys.iter().map(|key| by_key.get(key).cloned().unwrap_or_default()).collect())
+}
 
-    /// The tags that chunks bear under each key, in order; within one, by identifier.
-    async fn tags_named(&self, keys: &[NameKey]) -> Result<Vec<Vec<TagCount>>, StoreError>;
-
-    /// The chunks that bear a tag under each key, in order; within one by identifier.
-    async fn chunks_tagged(&self, keys: &[NameKey]) -> Result<Vec<Vec<ChunkId>>, StoreError>;
-
-    /// All pairs, by colloquial and professional word.
-    async fn tag_pairs(&self) -> Result<Vec<TagPair>, StoreError>;
-
-    /// The pairs whose colloquial word stands under each key, in order; within one those with most
-    /// samples first, then by word.
-    async fn pairs_from(&self, keys: &[NameKey]) -> Result<Vec<Vec<TagPair>>, StoreError>;
+/// What people and indexing change about classes and pairs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TagEdit {
+    /// Adds classes. One that was found gives way to any of that name, a dropped one included; one that is declared
+    /// takes its place.
+    AddClasses(Vec<KeyedClass>),
+    /// Gives a class another name, and makes it a person's. No other class may have that name.
+    RenameClass {
+        /// Key of the name that it has.
+        from: NameKey,
+        /// Key of the name that it gets.
+        key: NameKey,
+        /// The name that it gets.
+        name: String,
+    },
+    /// Drops a class with its tags for good: it is not found again.
+    DropClass(NameKey),
+    /// Adds pairs, each with the keys of its two words and the sample that bears it out, if it comes from one. A
+    /// person's pair stays a person's.
+    AddPairs(Vec<KeyedPair>),
+    /// Drops the pair of these words.
+    DropPair {
+        /// Key of the reader's word.
+        colloquial: NameKey,
+        /// Key of the documents' word.
+        professional: NameKey,
+    },
 }
 
 /// What indexing and people write of tags. Each call is one transaction.
 #[async_trait]
 pub trait TagWriter: TagReader {
-    /// Adds classes. One that was found gives way to any of that
-    /// name, a dropped one included; one that is declared takes its place.
-    async fn put_tag_classes(&self, classes: Vec<KeyedClass>) -> Result<(), StoreError>;
-
-    /// Gives a class another name, and makes it a person's; whether there was one. No other class may
-    /// have that name.
-    async fn rename_tag_class(
-        &self,
-        from: NameKey,
-        key: NameKey,
-        name: &str,
-    ) -> Result<bool, StoreError>;
-
-    /// Drops a class with its tags for good: it is not found again. Whether there was one.
-    async fn drop_tag_class(&self, key: NameKey) -> Result<bool, StoreError>;
-
-    /// Stores the tags of chunks in some classes, each under the key of its folded text, and marks these
-    /// classes done for the chunk. Chunks and classes that are gone are left out.
-    async fn put_chunk_tags(&self, found: Vec<ChunkTags>) -> Result<(), StoreError>;
-
-    /// Adds pairs, each with the keys of its two words and the sample that bears it out, if it comes from
-    /// one. A person's pair stays a person's.
-    async fn put_tag_pairs(&self, pairs: Vec<KeyedPair>) -> Result<(), StoreError>;
-
-    /// Drops a pair; whether there was one.
-    async fn drop_tag_pair(
-        &self,
-        colloquial: NameKey,
-        professional: NameKey,
-    ) -> Result<bool, StoreError>;
+    /// Changes classes or pairs; whether there was what it renames or drops. Adding always succeeds.
+    async fn edit_tags(&self, edit: TagEdit) -> Result<bool, StoreError>;
 }
 
 /// What was found in a chunk.

@@ -4,10 +4,13 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::StoreError;
-use super::stage::Stage;
+use super::corpus::Which;
+use super::graph::{CommunityReport, ShortDescription};
+use super::stage::{ExtractBy, Stage};
+use super::{ChunkTags, StoreError};
+use crate::distilled::{Extraction, Summary};
 use crate::graph::{Atom, DocumentGraph};
-use crate::id::{ChunkId, SourceId};
+use crate::id::{ChunkId, SourceId, SummaryId};
 use crate::records::{DeclaredSchema, Record, SchemaHash};
 
 /// What the base knows of a file it has read.
@@ -54,14 +57,51 @@ pub struct SourceSummary {
     pub summary: String,
 }
 
+/// What a stage made of chunks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ChunkResults {
+    /// What a model says of chunks (`None`: nothing to say) takes the place of what it said before. What was made of a
+    /// figure before it was described waits to be made again.
+    Summaries(Stage, Vec<InChunk<Option<String>>>),
+    /// Atoms are added to those that are there.
+    Atoms(Stage, Vec<InChunk<Vec<Atom>>>),
+    /// Records under the schema of this hash; one of the same identifier takes the earlier one's place.
+    Records(Stage, SchemaHash, Vec<InChunk<Vec<Record>>>),
+    /// What chunks say of entities and relations takes the place of what was known of them. What a model has found
+    /// counts as found by names too.
+    Extractions(ExtractBy, Vec<InChunk<Extraction>>),
+    /// Tags in some classes, each under the key of its folded text; these classes are done for the chunk. Classes that
+    /// are gone are left out.
+    Tags(Vec<ChunkTags>),
+}
+
+/// What a model wrote about more than one chunk.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ModelTexts {
+    /// Of documents; one of another text than the source has now is left out.
+    Sources(Vec<SourceSummary>),
+    /// Of long descriptions; one that was made from something else than what is said now is left out.
+    Descriptions(Vec<ShortDescription>),
+    /// On communities; one on a community that is gone is left out.
+    Reports(Vec<CommunityReport>),
+    /// Of clusters in the tree; one of which a child is gone is left out.
+    Clusters(Vec<Summary>),
+}
+
+/// What stays when all else of its kind goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept<'a> {
+    /// Records under these schemas. The marks of the stages of others go too.
+    Records(&'a [DeclaredSchema]),
+    /// These summaries of a level. What was made from others goes too.
+    Summaries(u8, &'a [SummaryId]),
+}
+
 /// What indexing writes of documents. Each call is one transaction: all of it is kept, or nothing.
 #[async_trait]
 pub trait CorpusWriter: Send + Sync {
-    /// The record of a file, if it was read before.
-    async fn file(&self, path: &str) -> Result<Option<FileRecord>, StoreError>;
-
-    /// Every file on record, by path.
-    async fn files(&self) -> Result<Vec<FileRecord>, StoreError>;
+    /// Every file on record by path, or those of these paths in the order asked for; unknown ones are left out.
+    async fn files(&self, which: Which<'_, &str>) -> Result<Vec<FileRecord>, StoreError>;
 
     /// Stores a file's documents in place of what it held before. Chunks with the same identity
     /// keep what was made from them; what is gone takes all that derives from it along.
@@ -74,35 +114,12 @@ pub trait CorpusWriter: Send + Sync {
     /// Removes a file and all that derives from it; whether it was there.
     async fn delete_file(&self, path: &str) -> Result<bool, StoreError>;
 
-    /// Stores summaries of whole documents. One of another text than the source has now is left out.
-    async fn put_source_summaries(&self, summaries: Vec<SourceSummary>) -> Result<(), StoreError>;
+    /// Stores what was made of chunks, and marks the stage done for those chunks. Chunks that are gone are left out.
+    async fn put_chunk_results(&self, results: ChunkResults) -> Result<(), StoreError>;
 
-    /// Stores what a model says of chunks (`None`: nothing to say) in place of what it said before, and
-    /// marks the stage done for those chunks, in one transaction. Chunks that are gone are left out. What
-    /// was made of a figure before it was described waits to be made again.
-    async fn put_chunk_summaries(
-        &self,
-        stage: &Stage,
-        summaries: Vec<InChunk<Option<String>>>,
-    ) -> Result<(), StoreError>;
+    /// Stores what a model wrote, where that which it was made of is still there.
+    async fn put_texts(&self, texts: ModelTexts) -> Result<(), StoreError>;
 
-    /// Stores the atoms of chunks and marks the stage done for those chunks, in one transaction.
-    async fn put_atoms(
-        &self,
-        stage: &Stage,
-        atoms: Vec<InChunk<Vec<Atom>>>,
-    ) -> Result<(), StoreError>;
-
-    /// Stores the records that chunks hold under a schema, whose hash is `declared`, and marks the stage
-    /// done for those chunks, in one transaction. Chunks that are gone are left out.
-    async fn put_records(
-        &self,
-        stage: &Stage,
-        declared: SchemaHash,
-        found: Vec<InChunk<Vec<Record>>>,
-    ) -> Result<(), StoreError>;
-
-    /// Drops records under schemas that are not declared any more, with the marks of
-    /// their stages; how many went.
-    async fn keep_records(&self, declared: &[DeclaredSchema]) -> Result<usize, StoreError>;
+    /// Drops what is not among these; how many went.
+    async fn keep_only(&self, kept: Kept<'_>) -> Result<usize, StoreError>;
 }

@@ -7,6 +7,15 @@ use crate::id::RunId;
 use crate::ports::StoreError;
 use crate::time::Millis;
 
+/// Which runs are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunQuery<'a> {
+    /// The latest first, at most so many.
+    Latest(usize),
+    /// Those whose name begins so, at most two: enough to see that a name is not clear.
+    Named(&'a str),
+}
+
 /// Where runs are kept.
 #[async_trait]
 pub trait RunStore: Send + Sync {
@@ -16,17 +25,11 @@ pub trait RunStore: Send + Sync {
     /// The store cannot be written.
     async fn keep_run(&self, run: RunRecord, events: Vec<RunEvent>) -> Result<(), StoreError>;
 
-    /// Runs without their events, the latest first, at most `limit`.
+    /// Runs without their events.
     ///
     /// # Errors
     /// The store cannot be read.
-    async fn runs(&self, limit: usize) -> Result<Vec<RunRecord>, StoreError>;
-
-    /// The runs whose name begins so, at most two: enough to see that a name is not clear.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    async fn runs_named(&self, prefix: &str) -> Result<Vec<RunRecord>, StoreError>;
+    async fn runs(&self, query: RunQuery<'_>) -> Result<Vec<RunRecord>, StoreError>;
 
     /// The events of a run, in order; none for a run that is not kept.
     ///

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::context::tokens_of;
-use pikerag_knowledge::{Atom, AtomKind, Candidate, ChunkId, Context, Question, Via};
+use pikerag_knowledge::{Atom, AtomKind, AtomQuery, Candidate, ChunkId, Context, Question, Via};
 use pikerag_language::content_words;
 use pikerag_retrieve::{AtomHit, Search, Walk, atoms, hops, nearest, search};
 use serde::{Deserialize, Serialize};
@@ -214,9 +214,9 @@ async fn represented(
 ) -> Result<Vec<Candidate>, SolveError> {
     let chunks: Vec<ChunkId> = all.iter().map(|candidate| candidate.chunk).collect();
     let mut by_chunk: HashMap<ChunkId, Vec<Atom>> = HashMap::new();
-    let mut atoms = ports.base.atoms_of(params.atomizer, &chunks).await?;
+    let mut atoms = ports.base.atoms(AtomQuery::InChunks(params.atomizer, &chunks)).await?;
     if atoms.is_empty() && params.atomizer == AtomKind::Question {
-        atoms = ports.base.atoms_of(AtomKind::Statement, &chunks).await?;
+        atoms = ports.base.atoms(AtomQuery::InChunks(AtomKind::Statement, &chunks)).await?;
     }
     for atom in atoms {
         by_chunk.entry(atom.chunk).or_default().push(atom);

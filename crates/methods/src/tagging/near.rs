@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use pikerag_extract::tag_key;
-use pikerag_knowledge::{NameKey, StoreError};
+use pikerag_knowledge::{NameKey, StoreError, TagClassId, TagQuery, Which};
 use pikerag_language::names::tag_words;
 use strsim::sorensen_dice;
 
@@ -41,11 +41,14 @@ impl Known {
     /// All of them; of a class's tags those that are most frequent.
     pub(super) async fn of(ports: &Ports) -> Result<Self, StoreError> {
         let mut known = Self::default();
-        for pair in ports.base.tag_pairs().await? {
+        for (_, pair) in ports.base.tag_pairs(Which::All).await? {
             known.add(&pair.colloquial, &pair.class);
         }
-        for class in ports.base.tag_classes().await? {
-            for count in ports.base.tags_in(class.id, TAGS).await? {
+        let classes = ports.base.tag_classes().await?.classes;
+        let ids: Vec<TagClassId> = classes.iter().map(|class| class.id).collect();
+        let tags = ports.base.tags(TagQuery::InClasses(&ids), TAGS).await?;
+        for (class, tags) in classes.iter().zip(tags) {
+            for count in tags {
                 known.add(&count.tag.text, &class.name);
             }
         }

@@ -80,7 +80,7 @@ impl<R: Reranker> RecordedReranker<R> {
         let usage = Usage { prompt_tokens, completion_tokens: 0 };
         let role = "rerank".to_owned();
         let call = CallRecord { key, role, model, request, reply, usage, unusable: false };
-        self.ledger.keep(&call).await.map_err(ledger_error)?;
+        self.ledger.keep_all(vec![call.clone()]).await.map_err(ledger_error)?;
         held.kept();
         // The first record wins: a replay cannot differ from the run.
         let kept = self.ledger.find(&call.key).await.map_err(ledger_error)?;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use pikerag_knowledge::ChunkId;
+use pikerag_knowledge::{ChunkId, ChunksOf};
 
 use super::LayerParams;
 use super::spread::Out;
@@ -48,7 +48,9 @@ impl Edges<'_> {
             }
         }
         if 0.0 < params.next {
-            for target in self.finder.base.neighbours(&[chunk]).await?.into_iter().flatten() {
+            let of = ChunksOf::Neighbours(&[chunk]);
+            let beside = self.finder.base.chunks_of(of, usize::MAX).await?;
+            for target in beside.into_iter().flat_map(|list| list.chunks) {
                 add(target, 2, params.next);
             }
         }

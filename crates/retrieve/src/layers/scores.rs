@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use pikerag_knowledge::{
-    AtomKind, Chunk, ChunkId, NodeId, Scored, SectionId, SourceId, Vector, VectorSet,
+    AtomKind, AtomQuery, Chunk, ChunkId, ChunksOf, NodeId, Scored, SectionId, SourceId, Vector,
+    VectorSet, nearest_atoms,
 };
 use pikerag_language::query_terms;
 
@@ -119,28 +120,28 @@ impl Close {
         let queries = std::slice::from_ref(vector);
         let mut close = Self::default();
         let nearest = async |set| -> Result<Vec<(NodeId, f32)>, RetrieveError> {
-            let found = finder.base.nearest(set, queries, SEEDS, -1.0).await?;
+            let found = finder.base.nearest(set, queries, SEEDS, -1.0, &[]).await?;
             Ok(found.into_iter().flatten().map(|hit| (hit.item, hit.score)).collect())
         };
         if 0.0 < params.source {
             let found = nearest(VectorSet::Sources).await?;
             let first: Vec<SourceId> =
                 found.iter().take(AROUND).map(|(id, _)| SourceId(id.0)).collect();
-            let chunks = finder.base.chunks_in_sources(&first, MOST_CHUNKS).await?;
-            close.chunks.extend(chunks.into_iter().flatten());
+            let chunks = finder.base.chunks_of(ChunksOf::Sources(&first), MOST_CHUNKS).await?;
+            close.chunks.extend(chunks.into_iter().flat_map(|list| list.chunks));
             close.sources = scaled(found.into_iter().map(|(id, score)| (SourceId(id.0), score)));
         }
         if 0.0 < params.section {
             let found = nearest(VectorSet::Sections).await?;
             let first: Vec<SectionId> =
                 found.iter().take(AROUND).map(|(id, _)| SectionId(id.0)).collect();
-            let chunks = finder.base.chunks_in_sections(&first, MOST_CHUNKS).await?;
-            close.chunks.extend(chunks.into_iter().flatten());
+            let chunks = finder.base.chunks_of(ChunksOf::Sections(&first), MOST_CHUNKS).await?;
+            close.chunks.extend(chunks.into_iter().flat_map(|list| list.chunks));
             close.sections = scaled(found.into_iter().map(|(id, score)| (SectionId(id.0), score)));
         }
         if 0.0 < params.distilled {
             for kind in [AtomKind::Question, AtomKind::Sentence, AtomKind::Statement] {
-                let found = finder.base.nearest_atoms(kind, queries, SEEDS, -1.0, &[]).await?;
+                let found = nearest_atoms(finder.base, kind, queries, SEEDS, -1.0, &[]).await?;
                 let found: Vec<Scored<_>> = found.into_iter().flatten().collect();
                 if found.is_empty() {
                     continue;
@@ -235,7 +236,7 @@ async fn atoms_by_words(
     let ids: Vec<ChunkId> = best.into_iter().map(|(_, chunk)| chunk).collect();
     for kind in [AtomKind::Question, AtomKind::Sentence, AtomKind::Statement] {
         let mut by_chunk: BTreeMap<ChunkId, Vec<f32>> = BTreeMap::new();
-        for atom in finder.base.atoms_of(kind, &ids).await? {
+        for atom in finder.base.atoms(AtomQuery::InChunks(kind, &ids)).await? {
             by_chunk.entry(atom.chunk).or_default().push(weights.overlap(&atom.text));
         }
         for (chunk, scores) in by_chunk {

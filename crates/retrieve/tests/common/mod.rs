@@ -5,8 +5,8 @@ use std::path::Path;
 use pikerag_doubles::HashEmbedder;
 use pikerag_extract::{ChunkParams, document_graph, sentence_atoms};
 use pikerag_knowledge::{
-    AtomKind, CorpusReader, CorpusWriter, Embedder, FileRecord, InChunk, NodeVector, Progress,
-    SearchWriter, Stage, VectorSet,
+    AtomKind, ChunkResults, ChunkSet, CorpusReader, CorpusWriter, Embedder, FileRecord, InChunk,
+    NodeVector, Progress, SearchWriter, Stage, VectorSet,
 };
 use pikerag_parse::{Limits, NoTools, parse};
 use pikerag_retrieve::Finder;
@@ -68,12 +68,12 @@ async fn base(folder: &Path, library: &[(&str, &str)]) -> Base {
         base.put_file(&file, parsed.documents.into_iter().map(graph).collect()).await.unwrap();
     }
     let stage = Stage::atomize(AtomKind::Sentence);
-    let waiting = base.pending(&stage, None, 99).await.unwrap();
+    let waiting = base.pending(&stage, ChunkSet::Searchable, None, 99).await.unwrap();
     let chunks = base.chunks(&waiting).await.unwrap();
     let atoms = chunks
         .iter()
         .map(|chunk| InChunk { chunk: chunk.id, found: sentence_atoms(chunk) })
         .collect();
-    base.put_atoms(&stage, atoms).await.unwrap();
+    base.put_chunk_results(ChunkResults::Atoms(stage.clone(), atoms)).await.unwrap();
     base
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use pikerag_knowledge::{AtomKind, SearchIndex, SearchWriter};
+use pikerag_knowledge::{AtomKind, SearchIndex, SearchWriter, nearest_atoms, nearest_chunks};
 use pikerag_store::{Base, Freshness};
 use tokio::runtime::{Builder, Runtime};
 
@@ -71,8 +71,8 @@ fn searches(runtime: &Runtime, base: &Base) -> Vec<f64> {
         let began = Instant::now();
         runtime.block_on(async {
             base.matching_chunks(&words, FOUND).await.expect("found");
-            base.nearest_chunks(&query, 8, -1.0).await.expect("found");
-            base.nearest_atoms(AtomKind::Question, &query, 4, -1.0, &[]).await.expect("found");
+            nearest_chunks(&base, &query, 8, -1.0).await.expect("found");
+            nearest_atoms(&base, AtomKind::Question, &query, 4, -1.0, &[]).await.expect("found");
         });
         began.elapsed().as_secs_f64() * 1e3
     };

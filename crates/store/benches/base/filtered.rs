@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use divan::Bencher;
-use pikerag_knowledge::{Condition, Filter, KnowledgeBase, Snapshots};
+use pikerag_knowledge::{Condition, Filter, KnowledgeBase, Snapshots, nearest_chunks};
 
 use crate::{FOUND, base, chunks, found, queries, questions, runtime};
 
@@ -52,7 +52,7 @@ fn snapshot(bencher: Bencher<'_, '_>, part: Part) {
 #[divan::bench(args = parts(), max_time = 5)]
 fn nearest_in_part(bencher: Bencher<'_, '_>, part: Part) {
     let (seen, runtime, queries) = (part.snapshot(), runtime(), queries(1));
-    bencher.bench_local(|| runtime.block_on(seen.nearest_chunks(&queries, 8, -1.0)));
+    bencher.bench_local(|| runtime.block_on(nearest_chunks(seen.as_ref(), &queries, 8, -1.0)));
 }
 
 #[divan::bench(args = parts(), max_time = 5)]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use pikerag_knowledge::{AtomKind, SearchIndex};
+use pikerag_knowledge::{AtomKind, SearchIndex, nearest_atoms};
 use pikerag_store::Base;
 
 use crate::measure::{peak_memory, processor_time};
@@ -24,7 +24,7 @@ pub(crate) fn child(folder: &Path) {
     let queries = [Random(9).unit_vector()];
     let began = Instant::now();
     let base = Base::open(folder).expect("a base");
-    let search = base.nearest_atoms(AtomKind::Question, &queries, 4, -1.0, &[]);
+    let search = nearest_atoms(&base, AtomKind::Question, &queries, 4, -1.0, &[]);
     let found = runtime().block_on(search).expect("an answer");
     assert_eq!(found.first().map(Vec::len), Some(4), "four atoms are found");
     let wall = began.elapsed();

@@ -7,8 +7,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use pikerag_knowledge::{
-    Atom, AtomId, AtomKind, Chunk, ChunkId, CorpusWriter, DocumentGraph, FileRecord, InChunk,
-    NodeId, NodeVector, SearchWriter, Source, SourceId, Stage, VectorSet,
+    Atom, AtomId, AtomKind, Chunk, ChunkId, ChunkResults, CorpusWriter, DocumentGraph, FileRecord,
+    InChunk, NodeId, NodeVector, SearchWriter, Source, SourceId, Stage, VectorSet,
 };
 use pikerag_store::Base;
 
@@ -159,7 +159,9 @@ async fn fill(base: &Base, size: Size) {
         chunks.extend(here.iter().map(|chunk| NodeId::from(*chunk)));
         atoms.extend(of_file.iter().flat_map(|made| &made.found).map(|atom| NodeId::from(atom.id)));
         let stage = Stage::atomize(AtomKind::Question);
-        base.put_atoms(&stage, of_file).await.expect("atoms are stored");
+        base.put_chunk_results(ChunkResults::Atoms(stage.clone(), of_file))
+            .await
+            .expect("atoms are stored");
     }
     let sets = [(VectorSet::Chunks, chunks), (VectorSet::Atoms(AtomKind::Question), atoms)];
     for (set, mut ids) in sets {
@@ -190,7 +192,9 @@ pub(crate) async fn put(base: &Base, path: &str, n: usize, atoms: usize, random:
     let made: Vec<InChunk<Vec<Atom>>> = chunks.iter().map(&mut atomized).collect();
     let atoms: Vec<NodeId> =
         made.iter().flat_map(|made| &made.found).map(|atom| NodeId::from(atom.id)).collect();
-    base.put_atoms(&Stage::atomize(AtomKind::Question), made).await.expect("atoms are stored");
+    base.put_chunk_results(ChunkResults::Atoms(Stage::atomize(AtomKind::Question), made))
+        .await
+        .expect("atoms are stored");
     let chunks: Vec<NodeId> = chunks.into_iter().map(NodeId::from).collect();
     for (set, ids) in [(VectorSet::Chunks, chunks), (VectorSet::Atoms(AtomKind::Question), atoms)] {
         let vector = |node| NodeVector { node, vector: random.unit_vector() };

@@ -8,7 +8,9 @@ use pikerag_knowledge::StoreError;
 use rusqlite::{Connection, ErrorCode};
 use serde::Serialize;
 
-use super::{Base, DATABASE, claims, header, opening, rows};
+use super::base::Base;
+use super::inner::DATABASE;
+use super::{claims, header, opening, rows};
 use crate::error::{BaseProblem, Context};
 
 /// What a copy holds.

@@ -10,8 +10,11 @@ use rusqlite::Connection;
 use serde::Serialize;
 
 use super::backup::{faults, is_damage};
+use super::base::Base;
 use super::codes::{SavedCodes, set_name, sets};
-use super::{Base, DATABASE, Inner, TEXT_GENERATION, claims, counter, forget, rows};
+use super::counters::{TEXT_GENERATION, UNFINISHED, counter};
+use super::inner::{DATABASE, Inner};
+use super::{claims, rows};
 use crate::error::Context;
 use crate::fulltext::{Access, FullText, SEARCHING, WRITING, folder_of, turn_in};
 
@@ -301,7 +304,7 @@ impl Inner {
 
     fn look_at_forgetting(&self) -> Result<Look, StoreError> {
         let unfinished = self.with_reader(|connection| {
-            counter(connection, forget::UNFINISHED).context("reading what is to be forgotten")
+            counter(connection, UNFINISHED).context("reading what is to be forgotten")
         })?;
         Ok(match unfinished {
             0 => Look::Sound("nothing is left to overwrite".to_owned()),

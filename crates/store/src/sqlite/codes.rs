@@ -1,16 +1,19 @@
 //! How do codes follow the database? Loaded on first use from the file beside it, then step by step by the
 //! log of vectors that came, changed and went.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use pikerag_knowledge::{AtomKind, StoreError, VectorSet};
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::counters::counter;
+use super::inner::Inner;
+use super::loaded::Set;
+use super::locks::locked;
+use super::rows;
 use super::vectors::table;
-use super::{Inner, counter, locked, rows};
 use crate::error::Context;
 use crate::scan::{Lengths, Parts};
 use crate::sidecar::{self, Sidecar};
@@ -37,19 +40,6 @@ pub(super) fn sets() -> impl Iterator<Item = VectorSet> {
 /// Codes are saved again when more than one in so many has changed since.
 const RESAVED: usize = 8;
 
-/// The codes in memory. Each set has a lock of its own: none waits for another to be loaded.
-#[derive(Default)]
-pub(super) struct Loaded {
-    sets: Mutex<BTreeMap<VectorSet, Arc<Mutex<Option<Set>>>>>,
-}
-
-impl Loaded {
-    /// What is held of a set; the next search loads it anew.
-    pub(super) fn forget(&self, set: VectorSet) {
-        locked(&self.sets).remove(&set);
-    }
-}
-
 /// What the file of a set is worth.
 pub(super) enum SavedCodes {
     /// There is none.
@@ -62,16 +52,6 @@ pub(super) enum SavedCodes {
     Wrong,
     /// So many vectors.
     Sound(usize),
-}
-
-struct Set {
-    /// The entry of the log that it stands at.
-    seq: i64,
-    /// The entry that the file stands at; what came later is in the log.
-    saved: i64,
-    /// Nodes that changed since then; one that changed twice counts twice.
-    changed: usize,
-    parts: Parts,
 }
 
 impl Inner {

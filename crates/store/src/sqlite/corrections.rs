@@ -3,8 +3,9 @@
 use pikerag_knowledge::{Correction, SourceId, StoreError};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
+use super::base::Base;
 use super::put::json;
-use super::{Base, rows};
+use super::rows;
 
 impl Base {
     /// The corrections of a file, in order. A file that has none of its own takes those of another with the same bytes: it moved.

@@ -6,6 +6,12 @@ use rusqlite::{Connection, OptionalExtension};
 /// Advances with every change of chunks; full text catches up with it.
 pub(super) const TEXT_GENERATION: &str = "text_generation";
 
+/// The mark in `meta` of a base in which something is forgotten, and not overwritten yet.
+pub(super) const UNFINISHED: &str = "forgetting";
+
+/// Advances with everything that is forgotten: rows of the ledger may have other numbers then.
+pub(super) const FORGETTINGS: &str = "forgettings";
+
 /// A counter of the `meta` table; 0 before it was first advanced.
 pub(super) fn counter(connection: &Connection, key: &str) -> rusqlite::Result<i64> {
     connection

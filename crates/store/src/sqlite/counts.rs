@@ -1,10 +1,11 @@
 //! How much does a base hold? Counted for `status`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use pikerag_knowledge::{AtomKind, Backlog, BaseSummary, ExtractBy, Stage, Usage};
+use pikerag_knowledge::{AtomKind, Backlog, BaseState, BaseSummary, ExtractBy, Stage, Usage};
 use rusqlite::Connection;
 
+use super::counters::generation;
 use super::{refusals, rows};
 
 pub(super) fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> {
@@ -57,7 +58,7 @@ pub(super) fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> 
              + (SELECT count(*) FROM entity_vectors) + (SELECT count(*) FROM summary_vectors)
              + (SELECT count(*) FROM source_vectors) + (SELECT count(*) FROM section_vectors)",
         )?,
-        embedder: embedder(connection)?,
+        embedder: embedder(connection, "")?,
         calls: count("SELECT count(*) FROM calls WHERE role <> 'embed'")?,
         usage,
         pending,
@@ -88,21 +89,29 @@ pub(super) fn without_vector(connection: &Connection, embedder: &str) -> rusqlit
     Ok(waiting)
 }
 
-/// The embedder of all vectors; where several had a hand in them, their names.
-pub(super) fn embedder(connection: &Connection) -> rusqlite::Result<Option<String>> {
-    let mut names = std::collections::BTreeSet::new();
+/// The documents' generation, the chunks that are seen, and whose vectors there are.
+pub(super) fn state(connection: &Connection) -> rusqlite::Result<BaseState> {
+    Ok(BaseState {
+        generation: generation(connection)?,
+        chunks: connection
+            .prepare_cached("SELECT count(*) FROM chunks")?
+            .query_row([], |row| rows::size(row, 0))?,
+        embedder: embedder(connection, "main.")?,
+    })
+}
+
+/// The embedder of all vectors that a schema shows; where several had a hand in them, their names.
+fn embedder(connection: &Connection, schema: &str) -> rusqlite::Result<Option<String>> {
     // The ends of an index: told at once, however many vectors there are.
-    let tables = ["chunk", "atom", "entity", "summary", "source", "section"];
-    for table in tables.map(|nodes| format!("{nodes}_vectors")) {
-        for end in ["min", "max"] {
-            let name: Option<String> = connection.query_row(
-                &format!("SELECT {end}(embedder) FROM {table}"),
-                [],
-                |row| row.get(0),
-            )?;
-            names.extend(name);
-        }
-    }
+    let end =
+        |end: &str, nodes: &str| format!("(SELECT {end}(embedder) FROM {schema}{nodes}_vectors)");
+    let ends = ["chunk", "atom", "entity", "summary", "source", "section"]
+        .map(|nodes| [end("min", nodes), end("max", nodes)].join(", "));
+    let mut statement = connection.prepare_cached(&format!("SELECT {}", ends.join(", ")))?;
+    let columns = statement.column_count();
+    let names: BTreeSet<String> = statement.query_row([], |row| {
+        (0..columns).filter_map(|column| row.get(column).transpose()).collect()
+    })?;
     let names: Vec<String> = names.into_iter().collect();
     Ok((!names.is_empty()).then(|| names.join(" and ")))
 }

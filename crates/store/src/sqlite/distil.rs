@@ -143,26 +143,9 @@ pub(super) fn put_reports(
 /// Begins the keys, in the `meta` table, of structures that are wanted; the value is the stamp.
 const WANTED: &str = "with:";
 
-pub(super) fn request(tx: &Transaction<'_>, structure: Structure) -> rusqlite::Result<()> {
-    tx.prepare_cached("INSERT INTO meta(key, value) VALUES (?1, '') ON CONFLICT DO NOTHING")?
-        .execute([format!("{WANTED}{structure}")])
-        .map(drop)
-}
-
-pub(super) fn withdraw(tx: &Transaction<'_>, structure: Structure) -> rusqlite::Result<()> {
-    tx.prepare_cached("DELETE FROM meta WHERE key = ?1")?
-        .execute([format!("{WANTED}{structure}")])
-        .map(drop)
-}
-
-pub(super) fn mark_built(
-    tx: &Transaction<'_>,
-    structure: Structure,
-    stamp: &str,
-) -> rusqlite::Result<()> {
-    tx.prepare_cached("UPDATE meta SET value = ?2 WHERE key = ?1")?
-        .execute([format!("{WANTED}{structure}").as_str(), stamp])
-        .map(drop)
+/// The key of a structure in `meta`.
+pub(super) fn wanted(structure: Structure) -> String {
+    format!("{WANTED}{structure}")
 }
 
 /// Lets every wanted structure be built anew.
@@ -176,8 +159,7 @@ pub(super) fn structures(connection: &Connection) -> rusqlite::Result<Vec<Wanted
     let mut wanted = Vec::new();
     let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
     for structure in [Structure::Graph, Structure::Tree, Structure::Tags] {
-        let stamp =
-            statement.query_row([format!("{WANTED}{structure}")], |row| row.get(0)).optional()?;
+        let stamp = statement.query_row([self::wanted(structure)], |row| row.get(0)).optional()?;
         wanted.extend(stamp.map(|stamp| Wanted { structure, stamp }));
     }
     Ok(wanted)

@@ -2,16 +2,14 @@
 //! content export the same bytes; and those of a few nodes, found by their identifiers without reading the rest.
 
 mod edges;
+mod line;
 mod nodes;
 
 use pikerag_knowledge::StoreError;
-use rusqlite::{Connection, Row, params_from_iter};
 
-use super::Base;
+pub use self::line::ExportLine;
+use super::base::Base;
 use crate::error::Context;
-
-/// One line of an export: a JSON object with `node` or `edge` saying what it is.
-pub type ExportLine = serde_json::Value;
 
 impl Base {
     /// Hands the whole graph to `line`, node by node and edge by edge; in a snapshot what is seen of it. The ledger is
@@ -73,23 +71,4 @@ impl Base {
     pub fn edges_of(&self, ids: &[u64]) -> Result<Vec<ExportLine>, StoreError> {
         self.view("reading edges", |view| edges::of(view.connection, ids))
     }
-}
-
-type Emit<'a> = &'a mut dyn FnMut(ExportLine) -> Result<(), StoreError>;
-
-/// Runs a query and hands each row, made into a line, on.
-fn each(
-    connection: &Connection,
-    sql: &str,
-    key: Option<u64>,
-    emit: Emit<'_>,
-    make: impl Fn(&Row<'_>) -> rusqlite::Result<ExportLine>,
-) -> Result<(), StoreError> {
-    let mut statement = connection.prepare_cached(sql).context("exporting")?;
-    let key = key.map(u64::cast_signed);
-    let mut rows = statement.query(params_from_iter(key)).context("exporting")?;
-    while let Some(row) = rows.next().context("exporting")? {
-        emit(make(row).context("exporting")?)?;
-    }
-    Ok(())
 }

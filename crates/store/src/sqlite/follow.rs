@@ -1,26 +1,20 @@
 //! How does full text follow the database? It is stamped with the generation that it stands at; what
 //! was added and what went since is applied in one commit, one writer at a time.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pikerag_knowledge::{Chunk, StoreError};
 use rusqlite::Connection;
 
-use super::{Freshness, Inner, TEXT_GENERATION, counter, locked, rows};
+use super::counters::{TEXT_GENERATION, counter};
+use super::inner::{Freshness, Inner};
+use super::locks::locked;
+use super::rows;
 use crate::error::Context;
 use crate::fulltext::{
     Access, Changes, FullText, SEARCHING, Turn, WRITING, is_in_the_way, turn_in,
 };
-
-/// When full text was last caught up with behind a search; `None` while it is.
-pub(super) struct CatchingUp(Mutex<Option<Instant>>);
-
-impl Default for CatchingUp {
-    fn default() -> Self {
-        Self(Mutex::new(Some(Instant::now())))
-    }
-}
 
 impl Inner {
     /// Full text made again where a search that failed so proves it damaged.

@@ -9,16 +9,14 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
 
 use self::traces::{Found, Traces};
+use super::base::Base;
 use super::codes::sets;
-use super::{Base, DATABASE, Inner, advance, corrections, counter, locked, put, rows};
+use super::counters::{FORGETTINGS, UNFINISHED, advance, counter};
+use super::inner::{DATABASE, Inner};
+use super::locks::locked;
+use super::{corrections, put, rows};
 use crate::error::{BaseProblem, Context};
 use crate::fulltext::WRITING;
-
-/// The mark in `meta` of a base in which something is forgotten, and not overwritten yet.
-pub(super) const UNFINISHED: &str = "forgetting";
-
-/// Advances with everything that is forgotten: rows of the ledger may have other numbers then.
-const FORGETTINGS: &str = "forgettings";
 
 /// What the base keeps of documents besides what derives from them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -5,16 +5,17 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use pikerag_knowledge::distilled::said_key;
 use pikerag_knowledge::{
-    ChunkId, Community, CommunityId, Entity, EntityId, LongDescription, NodeId, Outline,
-    OutlineEntity, OutlineRelation, Relation, RelationId, Report, SaidKey,
+    Community, CommunityId, Entity, EntityId, LongDescription, NodeId, Outline, OutlineEntity,
+    OutlineRelation, Relation, RelationId, Report, SaidKey,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::counters::generation;
+use super::rows;
 use super::rows::limit_of;
-use super::{generation, rows};
 
 /// Mentions in reading order: two bases with the same documents put them together alike.
-const READING_ORDER: &str = "s.uri, c.ordinal, c.id";
+pub(super) const READING_ORDER: &str = "s.uri, c.ordinal, c.id";
 
 pub(super) fn entities(connection: &Connection, ids: &[EntityId]) -> rusqlite::Result<Vec<Entity>> {
     let mut found = Vec::with_capacity(ids.len());
@@ -122,38 +123,6 @@ pub(super) fn relation(
     let Some((subject, object)) = ends else { return Ok(None) };
     let description = description(connection, id.0, said)?;
     Ok(Some(Relation { id, subject, object, description, weight }))
-}
-
-pub(super) fn chunks_mentioning(
-    connection: &Connection,
-    entities: &[EntityId],
-) -> rusqlite::Result<Vec<Vec<ChunkId>>> {
-    let mut statement = connection.prepare_cached(&format!(
-        "SELECT m.chunk FROM entity_mentions m JOIN chunks c ON c.id = m.chunk
-         JOIN sources s ON s.id = c.source WHERE m.entity = ?1 ORDER BY {READING_ORDER}"
-    ))?;
-    let mut lists = Vec::with_capacity(entities.len());
-    for entity in entities {
-        let chunk = |row: &Row<'_>| Ok(ChunkId(rows::id(row, 0)?));
-        lists
-            .push(statement.query_map([entity.0.cast_signed()], chunk)?.collect::<Result<_, _>>()?);
-    }
-    Ok(lists)
-}
-
-pub(super) fn entities_in(
-    connection: &Connection,
-    chunks: &[ChunkId],
-) -> rusqlite::Result<Vec<Vec<EntityId>>> {
-    let mut statement = connection
-        .prepare_cached("SELECT entity FROM entity_mentions WHERE chunk = ?1 ORDER BY entity")?;
-    let mut lists = Vec::with_capacity(chunks.len());
-    for chunk in chunks {
-        let entity = |row: &Row<'_>| Ok(EntityId(rows::id(row, 0)?));
-        lists
-            .push(statement.query_map([chunk.0.cast_signed()], entity)?.collect::<Result<_, _>>()?);
-    }
-    Ok(lists)
 }
 
 /// The graph without its words, read in one pass over the mentions.

@@ -1,9 +1,8 @@
-//! What does a search over several layers read? Texts of sources and sections to embed, and which
-//! chunks stand in them and beside each other.
+//! Reads what a search over several layers needs: texts of sources and sections to embed, and related entities.
 
 use std::collections::{BTreeMap, HashSet};
 
-use pikerag_knowledge::{ChunkId, EntityId, Mentions, NodeId, TextToEmbed, VectorSet};
+use pikerag_knowledge::{EntityId, NodeId, TextToEmbed, VectorSet};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::rows;
@@ -77,53 +76,6 @@ fn path(
     Ok(path)
 }
 
-/// The chunks before and after each chunk in its source.
-pub(super) fn neighbours(
-    connection: &Connection,
-    chunks: &[ChunkId],
-) -> rusqlite::Result<Vec<Vec<ChunkId>>> {
-    let side = |comparison: &str, order: &str| {
-        connection.prepare_cached(&format!(
-            "SELECT c.id FROM chunks at JOIN chunks c
-               ON c.source = at.source AND c.ordinal {comparison} at.ordinal AND {}
-             WHERE at.id = ?1 ORDER BY c.ordinal {order} LIMIT 1",
-            rows::SEARCHABLE
-        ))
-    };
-    let mut sides = [side("<", "DESC")?, side(">", "ASC")?];
-    let mut lists = Vec::with_capacity(chunks.len());
-    for chunk in chunks {
-        let mut list = Vec::new();
-        for side in &mut sides {
-            let found =
-                side.query_row([chunk.0.cast_signed()], |row| Ok(ChunkId(rows::id(row, 0)?)));
-            list.extend(found.optional()?);
-        }
-        lists.push(list);
-    }
-    Ok(lists)
-}
-
-/// The chunks that mention an entity, none where there are more than `limit`.
-pub(super) fn entity_mentions(
-    connection: &Connection,
-    entity: EntityId,
-    limit: usize,
-) -> rusqlite::Result<Mentions> {
-    let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-    let mut chunks: Vec<ChunkId> = connection
-        .prepare_cached(
-            "SELECT chunk FROM entity_mentions WHERE entity = ?1 ORDER BY chunk LIMIT ?2",
-        )?
-        .query_map(params![entity.0.cast_signed(), one_more], |row| Ok(ChunkId(rows::id(row, 0)?)))?
-        .collect::<rusqlite::Result<_>>()?;
-    let count = chunks.len();
-    if limit < count {
-        chunks.clear();
-    }
-    Ok(Mentions { count, chunks })
-}
-
 /// The other ends of the heaviest relations of these entities.
 pub(super) fn related_to(
     connection: &Connection,
@@ -155,41 +107,4 @@ pub(super) fn related_to(
     let mut seen = HashSet::new();
     let others = relations.into_iter().take(limit).flat_map(|(_, others)| others);
     Ok(others.filter(|other| !known.contains(other) && seen.insert(*other)).collect())
-}
-
-/// What chunks stand in.
-#[derive(Clone, Copy)]
-pub(super) enum Around {
-    Sources,
-    Sections,
-}
-
-/// The chunks of each source or section, none where there are more than `limit`.
-pub(super) fn chunks_in(
-    connection: &Connection,
-    around: Around,
-    ids: &[u64],
-    limit: usize,
-) -> rusqlite::Result<Vec<Vec<ChunkId>>> {
-    let column = match around {
-        Around::Sources => "source",
-        Around::Sections => "section",
-    };
-    let sql = format!(
-        "SELECT c.id FROM chunks c WHERE c.{column} = ?1 AND {} ORDER BY c.ordinal LIMIT ?2",
-        rows::SEARCHABLE
-    );
-    let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-    let mut statement = connection.prepare_cached(&sql)?;
-    let mut lists = Vec::with_capacity(ids.len());
-    for id in ids {
-        let mut list: Vec<ChunkId> = statement
-            .query_map(params![id.cast_signed(), one_more], |row| Ok(ChunkId(rows::id(row, 0)?)))?
-            .collect::<rusqlite::Result<_>>()?;
-        if limit < list.len() {
-            list.clear();
-        }
-        lists.push(list);
-    }
-    Ok(lists)
 }

@@ -1,34 +1,17 @@
 //! Where are paid replies kept? In the `calls` table, many callers' records in one transaction.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{CallRecord, Claim, Ledger, StoreError, Usage};
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::{Base, Inner, claims, locked, rows};
+use super::base::Base;
+use super::inner::Inner;
+use super::locks::locked;
+use super::{claims, rows};
 use crate::error::Context;
-
-/// Records that wait for the next transaction. Whoever gets the writer first takes them all along,
-/// so a hundred calls in flight cost a few syncs to disk, not a hundred.
-#[derive(Default)]
-pub(super) struct Queue {
-    waiting: Mutex<Waiting>,
-    flushing: Mutex<()>,
-    /// Records of a base that cannot be written: nothing is paid twice while this process runs.
-    unwritten: Mutex<HashMap<String, CallRecord>>,
-    /// Claims that were given up: (holder, key).
-    released: Mutex<Vec<(u64, String)>>,
-}
-
-#[derive(Default)]
-struct Waiting {
-    records: Vec<CallRecord>,
-    /// Records taken in so far; a caller's record is safe once `written` has passed its number.
-    taken: u64,
-    written: u64,
-}
 
 #[async_trait]
 impl Ledger for Base {

@@ -1,13 +1,15 @@
-//! Who bears a name and who mentions it? Most names that are looked up are borne by nobody, so the
-//! borne ones are held in memory as a set.
+//! Finds who bears a name. Most names that are looked up are borne by nobody, so the borne ones are held in memory as a
+//! set.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
-use pikerag_knowledge::{Bearer, ChunkId, Mentions, NameKey};
-use rusqlite::{Connection, params};
+use pikerag_knowledge::{Bearer, ChunkId, NameKey};
+use rusqlite::Connection;
 
-use super::{TEXT_GENERATION, counter, locked, rows};
+use super::counters::{TEXT_GENERATION, counter};
+use super::locks::locked;
+use super::rows;
 
 /// The names that some chunk bears, seen or not, as of a generation.
 #[derive(Default)]
@@ -59,43 +61,9 @@ impl Borne {
     }
 }
 
-pub(super) fn mentions(
-    connection: &Connection,
-    key: NameKey,
-    limit: usize,
-) -> rusqlite::Result<Mentions> {
-    let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-    let mut chunks: Vec<ChunkId> = connection
-        .prepare_cached(
-            "SELECT chunk FROM names WHERE key = ?1 AND how = 0 ORDER BY chunk LIMIT ?2",
-        )?
-        .query_map(params![key.0.cast_signed(), one_more], |row| Ok(ChunkId(rows::id(row, 0)?)))?
-        .collect::<rusqlite::Result<_>>()?;
-    let count = chunks.len();
-    if limit < count {
-        chunks.clear();
-    }
-    Ok(Mentions { count, chunks })
-}
-
-pub(super) fn links_of(
-    connection: &Connection,
-    chunks: &[ChunkId],
-) -> rusqlite::Result<Vec<Vec<NameKey>>> {
-    let mut statement =
-        connection.prepare_cached("SELECT key FROM names WHERE chunk = ?1 AND how = -1")?;
-    let mut lists = Vec::with_capacity(chunks.len());
-    for chunk in chunks {
-        let keys =
-            statement.query_map([chunk.0.cast_signed()], |row| Ok(NameKey(rows::id(row, 0)?)))?;
-        lists.push(keys.collect::<rusqlite::Result<_>>()?);
-    }
-    Ok(lists)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::advance;
+    use super::super::counters::advance;
     use super::*;
     use crate::Base;
 

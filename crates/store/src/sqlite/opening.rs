@@ -8,10 +8,9 @@ use std::path::Path;
 use pikerag_knowledge::StoreError;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::busy::unless_busy;
+use super::busy::{LOCKED_FOR, unless_busy};
 use super::header::{self, Header};
 use super::layouts::{self, APPLICATION, LAYOUT, OLDEST};
-use super::{WRITING, tune};
 use crate::error::Context;
 
 /// What a base has in any layout: by these it is told from a database that has its number by chance.
@@ -154,6 +153,22 @@ fn unchanging(path: &Path) -> OsString {
 
 fn not_ours(path: &Path, reason: String) -> StoreError {
     StoreError::NotOurs { path: path.display().to_string(), reason }
+}
+
+/// How the one connection that writes is set. Identifiers are hashes, so a transaction touches pages all over
+/// the file: each of them would be read, written out and read again within it, had they no room in memory
+/// (64 MiB at most, taken as it is needed). And who writes much, writes the same pages in one transaction after
+/// the other: they are folded into the file every 32 MiB of the log, not every four, and are as safe.
+const WRITING: &str =
+    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;
+    PRAGMA wal_autocheckpoint = 8192;";
+
+pub(super) fn tune(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(LOCKED_FOR)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.execute_batch(
+        "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;",
+    )
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use pikerag_knowledge::{FileRecord, StoreError};
 use rusqlite::{OptionalExtension, params};
 use serde::Serialize;
 
-use super::{Base, rows};
+use super::base::Base;
+use super::rows;
 
 /// What is kept of files as they were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

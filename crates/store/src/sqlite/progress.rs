@@ -1,94 +1,29 @@
-//! What is done, and what waits? The [`Progress`] port.
+//! The [`Progress`] port: what is done, and what waits.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    ChunkId, ChunkKind, Generation, NodeId, Progress, Stage, StoreError, Structure, TextToEmbed,
-    VectorSet, Wanted,
+    ChunkId, ChunkSet, NodeId, Progress, Stage, StoreError, Structure, StructureChange,
+    TextToEmbed, VectorSet, Wanted,
 };
 use rusqlite::params;
 
-use super::{Base, counts, distil, generation, rows, texts};
-use crate::error::Context;
+use super::base::Base;
+use super::{counts, distil, rows, texts};
 
 #[async_trait]
 impl Progress for Base {
     async fn pending(
         &self,
         stage: &Stage,
-        after: Option<ChunkId>,
-        limit: usize,
-    ) -> Result<Vec<ChunkId>, StoreError> {
-        self.waiting(stage, rows::SEARCHABLE.to_owned(), after, limit).await
-    }
-
-    async fn pending_of(
-        &self,
-        stage: &Stage,
-        kind: ChunkKind,
-        after: Option<ChunkId>,
-        limit: usize,
-    ) -> Result<Vec<ChunkId>, StoreError> {
-        let of_kind = format!("c.kind = '{}' AND NOT c.hidden", kind.as_str());
-        self.waiting(stage, of_kind, after, limit).await
-    }
-
-    async fn without_vector(
-        &self,
-        set: VectorSet,
-        embedder: &str,
-        after: Option<NodeId>,
-        limit: usize,
-    ) -> Result<Vec<TextToEmbed>, StoreError> {
-        let embedder = embedder.to_owned();
-        let after = after.map_or(-1, |node| node.0.cast_signed());
-        self.reading("looking for texts without vectors", move |_, connection| {
-            texts::without_vector(connection, set, &embedder, after, rows::limit_of(limit))
-                .context("looking for texts without vectors")
-        })
-        .await
-    }
-
-    async fn count_without_vector(&self, embedder: &str) -> Result<usize, StoreError> {
-        let embedder = embedder.to_owned();
-        self.looking("counting vectors", move |connection| {
-            counts::without_vector(connection, &embedder)
-        })
-        .await
-    }
-
-    async fn generation(&self) -> Result<Generation, StoreError> {
-        self.looking("reading the generation", generation).await
-    }
-
-    async fn structures(&self) -> Result<Vec<Wanted>, StoreError> {
-        self.looking("reading what is wanted", distil::structures).await
-    }
-
-    async fn request(&self, structure: Structure) -> Result<(), StoreError> {
-        self.writing("noting what is wanted", move |tx| distil::request(tx, structure)).await
-    }
-
-    async fn withdraw(&self, structure: Structure) -> Result<(), StoreError> {
-        self.writing("noting what is wanted", move |tx| distil::withdraw(tx, structure)).await
-    }
-
-    async fn mark_built(&self, structure: Structure, stamp: &str) -> Result<(), StoreError> {
-        let stamp = stamp.to_owned();
-        self.writing("noting what is built", move |tx| distil::mark_built(tx, structure, &stamp))
-            .await
-    }
-}
-
-impl Base {
-    /// The chunks that a condition holds for, and that a stage has not done.
-    async fn waiting(
-        &self,
-        stage: &Stage,
-        condition: String,
+        of: ChunkSet,
         after: Option<ChunkId>,
         limit: usize,
     ) -> Result<Vec<ChunkId>, StoreError> {
         let stage = stage.0.clone();
+        let condition = match of {
+            ChunkSet::Searchable => rows::SEARCHABLE.to_owned(),
+            ChunkSet::OfKind(kind) => format!("c.kind = '{}' AND NOT c.hidden", kind.as_str()),
+        };
         self.looking("reading progress", move |connection| {
             let sql = format!(
                 "SELECT id FROM chunks c WHERE id > ?2 AND {condition} AND NOT EXISTS
@@ -101,6 +36,52 @@ impl Base {
                     Ok(ChunkId(rows::id(row, 0)?))
                 })?
                 .collect()
+        })
+        .await
+    }
+
+    async fn without_vector(
+        &self,
+        set: VectorSet,
+        embedder: &str,
+        after: Option<NodeId>,
+        limit: usize,
+    ) -> Result<Vec<TextToEmbed>, StoreError> {
+        let embedder = embedder.to_owned();
+        let after = after.map_or(-1, |node| node.0.cast_signed());
+        self.looking("looking for texts without vectors", move |connection| {
+            texts::without_vector(connection, set, &embedder, after, rows::limit_of(limit))
+        })
+        .await
+    }
+
+    async fn count_without_vector(&self, embedder: &str) -> Result<usize, StoreError> {
+        let embedder = embedder.to_owned();
+        self.looking("counting vectors", move |connection| {
+            counts::without_vector(connection, &embedder)
+        })
+        .await
+    }
+
+    async fn structures(&self) -> Result<Vec<Wanted>, StoreError> {
+        self.looking("reading what is wanted", distil::structures).await
+    }
+
+    async fn change_structure(
+        &self,
+        structure: Structure,
+        change: StructureChange<'_>,
+    ) -> Result<(), StoreError> {
+        let (sql, stamp) = match change {
+            StructureChange::Wanted => {
+                ("INSERT INTO meta(key, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING", "")
+            }
+            StructureChange::Unwanted => ("DELETE FROM meta WHERE key = ?1 AND ?2 = ''", ""),
+            StructureChange::Built(stamp) => ("UPDATE meta SET value = ?2 WHERE key = ?1", stamp),
+        };
+        let stamp = stamp.to_owned();
+        self.writing("noting what is wanted", move |tx| {
+            tx.prepare_cached(sql)?.execute([distil::wanted(structure), stamp]).map(drop)
         })
         .await
     }

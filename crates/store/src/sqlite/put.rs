@@ -3,12 +3,12 @@
 
 use std::collections::HashSet;
 
-use pikerag_knowledge::{Chunk, ChunkKind, DocumentGraph, FileRecord, InChunk, NameUse, PutReport};
+use pikerag_knowledge::{Chunk, ChunkKind, DocumentGraph, FileRecord, NameUse, PutReport};
 use rusqlite::{OptionalExtension, Transaction, params};
 
+use super::counters::{TEXT_GENERATION, advance};
 use super::references;
 use super::rows::{limit_of, packed};
-use super::{TEXT_GENERATION, advance};
 
 pub(super) fn put_file(
     tx: &Transaction<'_>,
@@ -197,31 +197,9 @@ fn put_chunk(tx: &Transaction<'_>, chunk: &Chunk, generation: i64) -> rusqlite::
     .map(drop)
 }
 
-/// Stores what a model says of chunks, with the mark of the stage.
-pub(super) fn put_summaries(
-    tx: &Transaction<'_>,
-    stage: &str,
-    summaries: &[InChunk<Option<String>>],
-) -> rusqlite::Result<()> {
-    let generation = advance(tx, TEXT_GENERATION)?;
-    let mut done = tx.prepare_cached(
-        "INSERT INTO progress(stage, chunk) SELECT ?1, id FROM chunks WHERE id = ?2 ON CONFLICT DO NOTHING",
-    )?;
-    for InChunk { chunk, found: summary } in summaries {
-        let chunk = chunk.0.cast_signed();
-        if let Some(summary) = summary
-            && put_summary(tx, chunk, Some(summary), generation)?
-        {
-            make_again(tx, chunk)?;
-        }
-        done.execute(params![stage, chunk])?;
-    }
-    Ok(())
-}
-
 /// Puts what a model says of a chunk in place of what it said before. The derived indexes follow: the
 /// chunk is found by it. Whether anything changed.
-fn put_summary(
+pub(super) fn put_summary(
     tx: &Transaction<'_>,
     chunk: i64,
     summary: Option<&str>,
@@ -242,7 +220,7 @@ fn put_summary(
 
 /// Lets the later stages look at a figure again: now there is something to see. Tables are read by their
 /// cells, whatever is said of them.
-fn make_again(tx: &Transaction<'_>, chunk: i64) -> rusqlite::Result<()> {
+pub(super) fn make_again(tx: &Transaction<'_>, chunk: i64) -> rusqlite::Result<()> {
     let figure = tx
         .prepare_cached("SELECT 1 FROM chunks WHERE id = ?1 AND kind = ?2")?
         .exists(params![chunk, ChunkKind::Figure.as_str()])?;

@@ -7,8 +7,9 @@ use pikerag_knowledge::{
 };
 use rusqlite::{Connection, Row, Transaction, params};
 
+use super::base::Base;
+use super::distil;
 use super::rows::{self, unknown};
-use super::{Base, distil};
 
 /// Rows whose stand-in is there: one that was noted just before a kill waits still.
 const STANDING: &str = "refusals r WHERE NOT of_chunk

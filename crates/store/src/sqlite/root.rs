@@ -3,7 +3,8 @@
 use pikerag_knowledge::StoreError;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Base, put, rows};
+use super::base::Base;
+use super::{put, rows};
 
 /// The key of the root in `meta`.
 const ROOT: &str = "root";

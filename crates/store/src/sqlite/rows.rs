@@ -2,7 +2,7 @@
 
 use pikerag_knowledge::{
     Area, Atom, AtomId, AtomKind, Chunk, ChunkId, ChunkKind, PageBox, SectionId, Source, SourceId,
-    Span,
+    Span, Which,
 };
 use rusqlite::Row;
 use rusqlite::types::Type;
@@ -82,7 +82,10 @@ pub(super) fn atom(row: &Row<'_>) -> rusqlite::Result<Atom> {
     })
 }
 
-/// Reads `id, uri, title, media_type, hash, language, metadata, summary`.
+/// The columns that [`source`] reads.
+pub(super) const SOURCE_COLUMNS: &str =
+    "id, uri, title, media_type, hash, language, metadata, summary";
+
 pub(super) fn source(row: &Row<'_>) -> rusqlite::Result<Source> {
     let metadata: String = row.get(6)?;
     Ok(Source {
@@ -122,6 +125,14 @@ pub(super) fn floats(bytes: &[u8]) -> Vec<f32> {
 
 pub(super) fn bytes(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+/// The identifiers that are asked for, to be taken to another thread; `None` where it is all.
+pub(super) fn owned<T: Clone>(which: Which<'_, T>) -> Option<Vec<T>> {
+    match which {
+        Which::All => None,
+        Which::Of(ids) => Some(ids.to_vec()),
+    }
 }
 
 pub(super) fn unknown(column: usize, kind: &str) -> rusqlite::Error {

@@ -1,11 +1,13 @@
 //! Where are runs kept? A row for each, with its events beside it.
 
 use async_trait::async_trait;
-use pikerag_knowledge::{Millis, RunEvent, RunId, RunRecord, RunState, RunStore, StoreError};
+use pikerag_knowledge::{
+    Millis, RunEvent, RunId, RunQuery, RunRecord, RunState, RunStore, StoreError,
+};
 use rusqlite::{Row, params};
 use serde::de::DeserializeOwned;
 
-use super::Base;
+use super::base::Base;
 use super::put::json;
 use super::rows::{bad, limit_of};
 
@@ -42,25 +44,19 @@ impl RunStore for Base {
         .await
     }
 
-    async fn runs(&self, limit: usize) -> Result<Vec<RunRecord>, StoreError> {
-        self.looking("reading runs", move |connection| {
-            connection
-                .prepare_cached("SELECT record FROM runs ORDER BY started DESC, id LIMIT ?1")?
-                .query_map([limit_of(limit)], read)?
-                .collect()
-        })
-        .await
-    }
-
-    async fn runs_named(&self, prefix: &str) -> Result<Vec<RunRecord>, StoreError> {
+    async fn runs(&self, query: RunQuery<'_>) -> Result<Vec<RunRecord>, StoreError> {
+        let (prefix, sql, limit) = match query {
+            RunQuery::Latest(limit) => ("", "ORDER BY started DESC, id", limit),
+            RunQuery::Named(prefix) => (prefix, "ORDER BY length(id), id", 2),
+        };
         let prefix = prefix.to_owned();
         self.looking("reading runs", move |connection| {
+            let sql = format!(
+                "SELECT record FROM runs WHERE substr(id, 1, length(?1)) = ?1 {sql} LIMIT ?2"
+            );
             connection
-                .prepare_cached(
-                    "SELECT record FROM runs WHERE substr(id, 1, length(?1)) = ?1
-                     ORDER BY length(id), id LIMIT 2",
-                )?
-                .query_map([prefix], read)?
+                .prepare_cached(&sql)?
+                .query_map(params![prefix, limit_of(limit)], read)?
                 .collect()
         })
         .await

@@ -1,17 +1,19 @@
-//! How does a question see one state of the base? By a read transaction that is held, by full text as it
-//! stood when that began, and, where there is a filter, through views that show what it admits.
+//! Shows a question one state of the base: by a read transaction that is held, by full text as it stood when that began,
+//! and, where there is a filter, through views that show what it admits.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 
-use async_trait::async_trait;
-use pikerag_knowledge::{Filter, KnowledgeBase, Snapshots, StoreError, VectorSet};
-use rusqlite::Connection;
+use pikerag_knowledge::{Filter, StoreError, VectorSet};
+use rusqlite::{Connection, OptionalExtension};
 
-use super::{Base, Inner, TEXT_GENERATION, View, admit, counter, locked, rows, vectors};
+use super::counters::{TEXT_GENERATION, counter};
+use super::inner::Inner;
+use super::locks::locked;
+use super::{admit, rows, vectors};
 use crate::error::Context;
-use crate::fulltext::{Seen, TextSnapshot};
-use crate::scan::{Parts, Rows};
+use crate::fulltext::{Seen, TextSnapshot, guarded};
+use crate::scan::{Near, Parts, Rows, cosine};
 
 /// One state of the base. When it is dropped, its connection is free for others.
 pub(super) struct Snapshot {
@@ -25,32 +27,14 @@ pub(super) struct Snapshot {
     codes: Mutex<BTreeMap<VectorSet, Looked>>,
 }
 
+/// Found by codes before the exact scores decide.
+const RESCORED: usize = 50;
+
 /// The codes of a set, and which of them are seen.
 pub(super) type Looked = (Parts, Option<Arc<Vec<Rows>>>);
 
-#[async_trait]
-impl Snapshots for Base {
-    async fn snapshot(&self, filter: &Filter) -> Result<Arc<dyn KnowledgeBase>, StoreError> {
-        let (base, filter) = (self.clone(), filter.clone());
-        let doing = "taking a snapshot of the base";
-        let taken = tokio::task::spawn_blocking(move || base.seen_through(&filter));
-        Ok(Arc::new(taken.await.context(doing)??))
-    }
-}
-
-impl Base {
-    /// The base as it stands now, and of it what the filter admits: for what reads the graph on a thread of its own.
-    ///
-    /// # Errors
-    /// The base cannot be read, or does not have a field of the filter.
-    pub fn seen_through(&self, filter: &Filter) -> Result<Self, StoreError> {
-        let snapshot = Snapshot::take(Arc::clone(&self.inner), filter)?;
-        Ok(Self { inner: Arc::clone(&self.inner), held: Some(Arc::new(snapshot)) })
-    }
-}
-
 impl Snapshot {
-    fn take(inner: Arc<Inner>, filter: &Filter) -> Result<Self, StoreError> {
+    pub(super) fn take(inner: Arc<Inner>, filter: &Filter) -> Result<Self, StoreError> {
         let doing = "taking a snapshot of the base";
         let connection = inner.reader()?;
         connection.execute_batch("BEGIN").context(doing)?;
@@ -138,6 +122,84 @@ impl Snapshot {
     }
 }
 
+/// What a read sees: one state of the base.
+pub(super) struct View<'a> {
+    pub(super) inner: &'a Inner,
+    pub(super) connection: &'a Connection,
+    pub(super) snapshot: Option<&'a Snapshot>,
+}
+
+impl View<'_> {
+    /// Searches full text in this state, or in the closest that there is, for chunks that are seen. An index that
+    /// proves to be damaged is made again.
+    pub(super) fn in_text<T>(
+        &self,
+        search: impl Fn(&TextSnapshot, Seen) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let doing = "searching the full-text index";
+        let (text, seen) = match self.snapshot {
+            Some(snapshot) => snapshot.text(),
+            None => (self.inner.text_at(self.connection)?.snapshot(), None),
+        };
+        let failed = match guarded(doing, || search(&text, seen)) {
+            Ok(found) => return Ok(found),
+            Err(error) => error,
+        };
+        let remade = self.inner.remade_text(failed)?.snapshot();
+        let (text, seen) = match self.snapshot {
+            Some(snapshot) => snapshot.replace_text(self.connection, remade)?,
+            None => (remade, None),
+        };
+        guarded(doing, || search(&text, seen))
+    }
+
+    /// The chunks that are seen; all of them, where it does not say.
+    pub(super) fn seen(&self) -> Option<Arc<HashSet<u64>>> {
+        self.snapshot.and_then(Snapshot::seen)
+    }
+
+    /// The codes of a set in this state, and which of them are seen.
+    pub(super) fn codes(&self, set: VectorSet) -> Result<Looked, StoreError> {
+        match self.snapshot {
+            Some(snapshot) => snapshot.codes(self.connection, set),
+            None => Ok((self.inner.codes(self.connection, set)?, None)),
+        }
+    }
+
+    /// The `k` nearest of a set with exact scores, per query.
+    pub(super) fn nearest(
+        &self,
+        set: VectorSet,
+        queries: &[Vec<f32>],
+        k: usize,
+        min_score: f32,
+        exclude: &HashSet<u64>,
+    ) -> Result<Vec<Vec<Near>>, StoreError> {
+        let (codes, rows) = self.codes(set)?;
+        let wanted = if k == 0 { 0 } else { RESCORED.max(4 * k) };
+        let mut lists =
+            codes.nearest(queries, wanted, min_score, exclude, rows.as_deref().map(Vec::as_slice));
+        let sql = format!("SELECT vector FROM {} WHERE node = ?1", vectors::table(set));
+        let mut statement = self.connection.prepare_cached(&sql).context("reading vectors")?;
+        for (list, query) in lists.iter_mut().zip(queries) {
+            for near in &mut *list {
+                let vector = statement
+                    .query_row([near.id.cast_signed()], |row| {
+                        Ok(rows::floats(row.get_ref(0)?.as_blob()?))
+                    })
+                    .optional()
+                    .context("reading vectors")?;
+                // Deleted by another process since the codes were read: below any floor.
+                near.score = vector.map_or(f32::NEG_INFINITY, |vector| cosine(query, &vector));
+            }
+            list.retain(|near| min_score <= near.score && near.score.is_finite());
+            list.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
+            list.truncate(k);
+        }
+        Ok(lists)
+    }
+}
+
 impl Drop for Snapshot {
     fn drop(&mut self) {
         let connection = locked(&self.connection).take();
@@ -160,6 +222,7 @@ fn all(connection: &Connection) -> rusqlite::Result<HashSet<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Base;
 
     /// A table that is added is seen through the filter, or it is said here why it need not be.
     #[test]

@@ -1,81 +1,66 @@
 //! Which chunks bear which tags, and which words of readers stand for which of the documents? What was
 //! found goes with its chunks (`layouts/3.sql`); what a person declared stays.
 
+use std::cmp::Reverse;
+
 use async_trait::async_trait;
 use pikerag_knowledge::{
     ChunkId, ChunkTags, FoundTag, KeyedClass, KeyedPair, NameKey, Origin, Stage, StoreError, Tag,
-    TagClass, TagClassId, TagCount, TagExample, TagId, TagPair, TagReader, TagWriter,
+    TagClass, TagClassId, TagClasses, TagCount, TagEdit, TagExample, TagId, TagPair, TagQuery,
+    TagReader, TagWriter, Which,
 };
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
+use super::base::Base;
+use super::rows;
 use super::rows::limit_of;
-use super::{Base, rows};
 
 /// A class that a person dropped: it stays as a mark, so that it is not found again.
 const DROPPED: &str = "dropped";
 
 #[async_trait]
 impl TagReader for Base {
-    async fn tag_classes(&self) -> Result<Vec<TagClass>, StoreError> {
-        self.looking("reading tag classes", classes).await
-    }
-
-    async fn any_class_dropped(&self) -> Result<bool, StoreError> {
+    async fn tag_classes(&self) -> Result<TagClasses, StoreError> {
         self.looking("reading tag classes", |connection| {
-            connection
+            let any_dropped = connection
                 .prepare_cached("SELECT 1 FROM tag_classes WHERE origin = ?1")?
-                .exists([DROPPED])
+                .exists([DROPPED])?;
+            Ok(TagClasses { classes: classes(connection)?, any_dropped })
         })
         .await
     }
 
-    async fn tags_in(&self, class: TagClassId, limit: usize) -> Result<Vec<TagCount>, StoreError> {
+    async fn tags(
+        &self,
+        query: TagQuery<'_>,
+        limit: usize,
+    ) -> Result<Vec<Vec<TagCount>>, StoreError> {
+        let (sql, keys, by_chunks): (_, Vec<u64>, _) = match query {
+            TagQuery::InClasses(ids) => (
+                "SELECT class, key, count(*) FROM chunk_tags WHERE class = ?1
+                 GROUP BY key ORDER BY 3 DESC, key LIMIT ?2",
+                ids.iter().map(|id| id.0).collect(),
+                true,
+            ),
+            TagQuery::Named(keys) => (
+                "SELECT class, key, count(*) FROM chunk_tags WHERE key = ?1
+                 GROUP BY class ORDER BY class LIMIT ?2",
+                keys.iter().map(|key| key.0).collect(),
+                false,
+            ),
+        };
         self.looking("reading tags", move |connection| {
-            let mut counts: Vec<TagCount> = connection
-                .prepare_cached(
-                    "SELECT class, key, count(*) FROM chunk_tags WHERE class = ?1
-                     GROUP BY key ORDER BY 3 DESC, key LIMIT ?2",
-                )?
-                .query_map(params![class.0.cast_signed(), limit_of(limit)], |row| {
-                    count(connection, row)
-                })?
-                .collect::<rusqlite::Result<_>>()?;
-            counts.sort_by_key(|count| (std::cmp::Reverse(count.chunks), count.tag.id));
-            Ok(counts)
-        })
-        .await
-    }
-
-    async fn tags_of(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<Tag>>, StoreError> {
-        let chunks = chunks.to_vec();
-        self.looking("reading tags", move |connection| {
-            let mut statement = connection
-                .prepare_cached("SELECT class, key, text FROM chunk_tags WHERE chunk = ?1")?;
-            let mut lists = Vec::with_capacity(chunks.len());
-            for chunk in chunks {
-                let mut tags: Vec<Tag> = statement
-                    .query_map([chunk.0.cast_signed()], |row| tag(row, row.get(2)?))?
-                    .collect::<rusqlite::Result<_>>()?;
-                tags.sort_by_key(|tag| tag.id);
-                lists.push(tags);
-            }
-            Ok(lists)
-        })
-        .await
-    }
-
-    async fn tags_named(&self, keys: &[NameKey]) -> Result<Vec<Vec<TagCount>>, StoreError> {
-        let keys = keys.to_vec();
-        self.looking("reading tags", move |connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT class, key, count(*) FROM chunk_tags WHERE key = ?1 GROUP BY class",
-            )?;
+            let mut statement = connection.prepare_cached(sql)?;
             let mut lists = Vec::with_capacity(keys.len());
             for key in keys {
                 let mut counts: Vec<TagCount> = statement
-                    .query_map([key.0.cast_signed()], |row| count(connection, row))?
+                    .query_map(params![key.cast_signed(), limit_of(limit)], |row| {
+                        count(connection, row)
+                    })?
                     .collect::<rusqlite::Result<_>>()?;
-                counts.sort_by_key(|count| count.tag.id);
+                counts.sort_by_key(|count| {
+                    (Reverse(if by_chunks { count.chunks } else { 0 }), count.tag.id)
+                });
                 lists.push(counts);
             }
             Ok(lists)
@@ -83,39 +68,25 @@ impl TagReader for Base {
         .await
     }
 
-    async fn chunks_tagged(&self, keys: &[NameKey]) -> Result<Vec<Vec<ChunkId>>, StoreError> {
-        let keys = keys.to_vec();
-        self.looking("reading tags", move |connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT DISTINCT chunk FROM chunk_tags WHERE key = ?1 ORDER BY chunk",
-            )?;
-            keys.iter()
-                .map(|key| {
-                    statement
-                        .query_map([key.0.cast_signed()], |row| Ok(ChunkId(rows::id(row, 0)?)))?
-                        .collect()
-                })
-                .collect()
-        })
-        .await
-    }
-
-    async fn tag_pairs(&self) -> Result<Vec<TagPair>, StoreError> {
-        self.looking("reading tag pairs", |connection| {
-            let sql = format!("{PAIR} ORDER BY colloquial, professional");
-            connection.prepare_cached(&sql)?.query_map([], pair)?.collect()
-        })
-        .await
-    }
-
-    async fn pairs_from(&self, keys: &[NameKey]) -> Result<Vec<Vec<TagPair>>, StoreError> {
-        let keys = keys.to_vec();
+    async fn tag_pairs(
+        &self,
+        which: Which<'_, NameKey>,
+    ) -> Result<Vec<(NameKey, TagPair)>, StoreError> {
+        let keys = rows::owned(which);
         self.looking("reading tag pairs", move |connection| {
+            let Some(keys) = keys else {
+                let sql = format!("{PAIR} ORDER BY colloquial, professional");
+                return connection.prepare_cached(&sql)?.query_map([], pair)?.collect();
+            };
             let sql = format!("{PAIR} WHERE colloquial_key = ?1 ORDER BY 5 DESC, professional");
             let mut statement = connection.prepare_cached(&sql)?;
-            keys.iter()
-                .map(|key| statement.query_map([key.0.cast_signed()], pair)?.collect())
-                .collect()
+            let mut pairs = Vec::new();
+            for key in keys {
+                for found in statement.query_map([key.0.cast_signed()], pair)? {
+                    pairs.push(found?);
+                }
+            }
+            Ok(pairs)
         })
         .await
     }
@@ -123,111 +94,22 @@ impl TagReader for Base {
 
 #[async_trait]
 impl TagWriter for Base {
-    async fn put_tag_classes(&self, classes: Vec<KeyedClass>) -> Result<(), StoreError> {
-        self.writing("storing tag classes", move |tx| {
-            classes.iter().try_for_each(|class| put_class(tx, class))
-        })
-        .await
-    }
-
-    async fn rename_tag_class(
-        &self,
-        from: NameKey,
-        key: NameKey,
-        name: &str,
-    ) -> Result<bool, StoreError> {
-        let name = name.to_owned();
-        self.writing("renaming a tag class", move |tx| {
-            let known = tx
-                .prepare_cached("SELECT 1 FROM tag_classes WHERE key = ?1 AND origin <> ?2")?
-                .exists(params![from.0.cast_signed(), DROPPED])?;
-            if !known {
-                return Ok(false);
+    async fn edit_tags(&self, edit: TagEdit) -> Result<bool, StoreError> {
+        self.writing("changing tags", move |tx| match &edit {
+            TagEdit::AddClasses(classes) => {
+                classes.iter().try_for_each(|class| put_class(tx, class))?;
+                Ok(true)
             }
-            // A class of that name that was dropped once gives the name free.
-            tx.execute(
-                "DELETE FROM tag_classes WHERE key = ?1 AND origin = ?2",
-                params![key.0.cast_signed(), DROPPED],
-            )?;
-            let renamed = tx.execute(
-                "UPDATE tag_classes SET key = ?2, name = ?3, origin = ?4 WHERE key = ?1 AND origin <> ?5",
-                params![
-                    from.0.cast_signed(),
-                    key.0.cast_signed(),
-                    name,
-                    Origin::Declared.as_str(),
-                    DROPPED
-                ],
-            )?;
-            Ok(renamed > 0)
-        })
-        .await
-    }
-
-    async fn drop_tag_class(&self, key: NameKey) -> Result<bool, StoreError> {
-        self.writing("dropping a tag class", move |tx| {
-            let dropped = tx.execute(
-                "UPDATE tag_classes SET origin = ?2 WHERE key = ?1 AND origin <> ?2",
-                params![key.0.cast_signed(), DROPPED],
-            )?;
-            if let Some(class) = held(tx, key)?.map(|(class, _)| class) {
-                forget_tags(tx, class)?;
+            TagEdit::RenameClass { from, key, name } => rename_class(tx, *from, *key, name),
+            TagEdit::DropClass(key) => drop_class(tx, *key),
+            TagEdit::AddPairs(pairs) => put_pairs(tx, pairs).map(|()| true),
+            TagEdit::DropPair { colloquial, professional } => {
+                let dropped = tx.execute(
+                    "DELETE FROM tag_pairs WHERE colloquial_key = ?1 AND professional_key = ?2",
+                    [colloquial.0.cast_signed(), professional.0.cast_signed()],
+                )?;
+                Ok(0 < dropped)
             }
-            Ok(dropped > 0)
-        })
-        .await
-    }
-
-    async fn put_chunk_tags(&self, found: Vec<ChunkTags>) -> Result<(), StoreError> {
-        self.writing("storing tags", move |tx| {
-            found.iter().try_for_each(|found| put_tags(tx, found))
-        })
-        .await
-    }
-
-    async fn put_tag_pairs(&self, pairs: Vec<KeyedPair>) -> Result<(), StoreError> {
-        self.writing("storing tag pairs", move |tx| {
-            let mut insert = tx.prepare_cached(
-                "INSERT INTO tag_pairs(colloquial_key, professional_key, colloquial, professional, class, origin)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-                 ON CONFLICT(colloquial_key, professional_key) DO UPDATE SET
-                   class = CASE WHEN excluded.class = '' THEN class ELSE excluded.class END,
-                   origin = CASE WHEN excluded.origin = 'declared' THEN 'declared' ELSE origin END",
-            )?;
-            let mut sample = tx.prepare_cached(
-                "INSERT INTO tag_samples(colloquial_key, professional_key, sample) VALUES (?1, ?2, ?3)
-                 ON CONFLICT DO NOTHING",
-            )?;
-            for KeyedPair { colloquial, professional, sample: from, pair } in &pairs {
-                let (one, other) = (colloquial.0.cast_signed(), professional.0.cast_signed());
-                insert.execute(params![
-                    one,
-                    other,
-                    pair.colloquial,
-                    pair.professional,
-                    pair.class,
-                    pair.origin.as_str()
-                ])?;
-                if let Some(from) = from {
-                    sample.execute([one, other, from.0.cast_signed()])?;
-                }
-            }
-            Ok(())
-        })
-        .await
-    }
-
-    async fn drop_tag_pair(
-        &self,
-        colloquial: NameKey,
-        professional: NameKey,
-    ) -> Result<bool, StoreError> {
-        self.writing("dropping a tag pair", move |tx| {
-            let dropped = tx.execute(
-                "DELETE FROM tag_pairs WHERE colloquial_key = ?1 AND professional_key = ?2",
-                [colloquial.0.cast_signed(), professional.0.cast_signed()],
-            )?;
-            Ok(dropped > 0)
         })
         .await
     }
@@ -258,6 +140,16 @@ pub(super) fn classes(connection: &Connection) -> rusqlite::Result<Vec<TagClass>
     Ok(classes)
 }
 
+/// The tags of a chunk, by identifier.
+pub(super) fn of_chunk(connection: &Connection, chunk: ChunkId) -> rusqlite::Result<Vec<Tag>> {
+    let mut tags: Vec<Tag> = connection
+        .prepare_cached("SELECT class, key, text FROM chunk_tags WHERE chunk = ?1")?
+        .query_map([chunk.0.cast_signed()], |row| tag(row, row.get(2)?))?
+        .collect::<rusqlite::Result<_>>()?;
+    tags.sort_by_key(|tag| tag.id);
+    Ok(tags)
+}
+
 /// A row of `class, key, count(*)` as a tag in the spelling that most chunks use.
 pub(super) fn count(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<TagCount> {
     let text = connection
@@ -276,16 +168,17 @@ fn tag(row: &Row<'_>, text: String) -> rusqlite::Result<Tag> {
 }
 
 const PAIR: &str = "SELECT colloquial, professional, class, origin, (SELECT count(*) FROM tag_samples s
-     WHERE s.colloquial_key = p.colloquial_key AND s.professional_key = p.professional_key) FROM tag_pairs p";
+     WHERE s.colloquial_key = p.colloquial_key AND s.professional_key = p.professional_key), colloquial_key FROM tag_pairs p";
 
-fn pair(row: &Row<'_>) -> rusqlite::Result<TagPair> {
-    Ok(TagPair {
+fn pair(row: &Row<'_>) -> rusqlite::Result<(NameKey, TagPair)> {
+    let pair = TagPair {
         colloquial: row.get(0)?,
         professional: row.get(1)?,
         class: row.get(2)?,
         origin: origin(row, 3)?,
         samples: rows::size(row, 4)?,
-    })
+    };
+    Ok((NameKey(rows::id(row, 5)?), pair))
 }
 
 fn origin(row: &Row<'_>, column: usize) -> rusqlite::Result<Origin> {
@@ -345,6 +238,68 @@ fn put_class(tx: &Transaction<'_>, keyed: &KeyedClass) -> rusqlite::Result<()> {
     Ok(())
 }
 
+fn rename_class(
+    tx: &Transaction<'_>,
+    from: NameKey,
+    key: NameKey,
+    name: &str,
+) -> rusqlite::Result<bool> {
+    let (from, key) = (from.0.cast_signed(), key.0.cast_signed());
+    let known = tx
+        .prepare_cached("SELECT 1 FROM tag_classes WHERE key = ?1 AND origin <> ?2")?
+        .exists(params![from, DROPPED])?;
+    if !known {
+        return Ok(false);
+    }
+    // A class of that name that was dropped once gives the name free.
+    tx.execute("DELETE FROM tag_classes WHERE key = ?1 AND origin = ?2", params![key, DROPPED])?;
+    let renamed = tx.execute(
+        "UPDATE tag_classes SET key = ?2, name = ?3, origin = ?4 WHERE key = ?1 AND origin <> ?5",
+        params![from, key, name, Origin::Declared.as_str(), DROPPED],
+    )?;
+    Ok(0 < renamed)
+}
+
+fn drop_class(tx: &Transaction<'_>, key: NameKey) -> rusqlite::Result<bool> {
+    let dropped = tx.execute(
+        "UPDATE tag_classes SET origin = ?2 WHERE key = ?1 AND origin <> ?2",
+        params![key.0.cast_signed(), DROPPED],
+    )?;
+    if let Some(class) = held(tx, key)?.map(|(class, _)| class) {
+        forget_tags(tx, class)?;
+    }
+    Ok(0 < dropped)
+}
+
+fn put_pairs(tx: &Transaction<'_>, pairs: &[KeyedPair]) -> rusqlite::Result<()> {
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO tag_pairs(colloquial_key, professional_key, colloquial, professional, class, origin)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT(colloquial_key, professional_key) DO UPDATE SET
+           class = CASE WHEN excluded.class = '' THEN class ELSE excluded.class END,
+           origin = CASE WHEN excluded.origin = 'declared' THEN 'declared' ELSE origin END",
+    )?;
+    let mut sample = tx.prepare_cached(
+        "INSERT INTO tag_samples(colloquial_key, professional_key, sample) VALUES (?1, ?2, ?3)
+         ON CONFLICT DO NOTHING",
+    )?;
+    for KeyedPair { colloquial, professional, sample: from, pair } in pairs {
+        let (one, other) = (colloquial.0.cast_signed(), professional.0.cast_signed());
+        insert.execute(params![
+            one,
+            other,
+            pair.colloquial,
+            pair.professional,
+            pair.class,
+            pair.origin.as_str()
+        ])?;
+        if let Some(from) = from {
+            sample.execute([one, other, from.0.cast_signed()])?;
+        }
+    }
+    Ok(())
+}
+
 /// Forgets the tags of a class, and that it was looked for.
 fn forget_tags(tx: &Transaction<'_>, class: i64) -> rusqlite::Result<()> {
     tx.prepare_cached("DELETE FROM tag_examples WHERE class = ?1")?.execute([class])?;
@@ -354,7 +309,7 @@ fn forget_tags(tx: &Transaction<'_>, class: i64) -> rusqlite::Result<()> {
         .map(drop)
 }
 
-fn put_tags(tx: &Transaction<'_>, found: &ChunkTags) -> rusqlite::Result<()> {
+pub(super) fn put_tags(tx: &Transaction<'_>, found: &ChunkTags) -> rusqlite::Result<()> {
     let chunk = found.chunk.0.cast_signed();
     // Its document may have been deleted while the model was at work.
     if !tx.prepare_cached("SELECT 1 FROM chunks WHERE id = ?1")?.exists([chunk])? {

@@ -70,18 +70,17 @@ pub(super) fn put(tx: &Transaction<'_>, summary: &Summary) -> rusqlite::Result<(
     Ok(())
 }
 
-/// Drops the summaries of a level that are not among these.
-pub(super) fn keep(tx: &Transaction<'_>, level: u8, ids: &[SummaryId]) -> rusqlite::Result<()> {
+/// Drops the summaries of a level that are not among these; how many, without those above them.
+pub(super) fn keep(tx: &Transaction<'_>, level: u8, ids: &[SummaryId]) -> rusqlite::Result<usize> {
     let held: Vec<u64> = tx
         .prepare_cached("SELECT id FROM summaries WHERE level = ?1")?
         .query_map([level], |row| rows::id(row, 0))?
         .collect::<rusqlite::Result<_>>()?;
     let kept: HashSet<u64> = ids.iter().map(|id| id.0).collect();
     let mut delete = tx.prepare_cached("DELETE FROM summaries WHERE id = ?1")?;
-    for id in held {
-        if !kept.contains(&id) {
-            delete.execute([id.cast_signed()])?;
-        }
+    let mut dropped = 0;
+    for id in held.into_iter().filter(|id| !kept.contains(id)) {
+        dropped += delete.execute([id.cast_signed()])?;
     }
-    Ok(())
+    Ok(dropped)
 }

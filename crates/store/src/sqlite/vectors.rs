@@ -1,52 +1,11 @@
-//! How are vectors found fast? By codes in memory, which follow the database step by step; the best are
-//! scored again from the stored vectors.
+//! Reads stored vectors.
 
 use std::collections::HashSet;
 
-use pikerag_knowledge::{NodeId, StoreError, VectorSet};
+use pikerag_knowledge::{NodeId, VectorSet};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{View, rows};
-use crate::error::Context;
-use crate::scan::{Near, cosine};
-
-/// Found by codes before the exact scores decide.
-const RESCORED: usize = 50;
-
-impl View<'_> {
-    /// The `k` nearest of a set with exact scores, per query.
-    pub(super) fn nearest(
-        &self,
-        set: VectorSet,
-        queries: &[Vec<f32>],
-        k: usize,
-        min_score: f32,
-        exclude: &HashSet<u64>,
-    ) -> Result<Vec<Vec<Near>>, StoreError> {
-        let (codes, rows) = self.codes(set)?;
-        let wanted = if k == 0 { 0 } else { RESCORED.max(4 * k) };
-        let mut lists =
-            codes.nearest(queries, wanted, min_score, exclude, rows.as_deref().map(Vec::as_slice));
-        let sql = format!("SELECT vector FROM {} WHERE node = ?1", table(set));
-        let mut statement = self.connection.prepare_cached(&sql).context("reading vectors")?;
-        for (list, query) in lists.iter_mut().zip(queries) {
-            for near in &mut *list {
-                let vector = statement
-                    .query_row([near.id.cast_signed()], |row| {
-                        Ok(rows::floats(row.get_ref(0)?.as_blob()?))
-                    })
-                    .optional()
-                    .context("reading vectors")?;
-                // Deleted by another process since the codes were read: below any floor.
-                near.score = vector.map_or(f32::NEG_INFINITY, |vector| cosine(query, &vector));
-            }
-            list.retain(|near| min_score <= near.score && near.score.is_finite());
-            list.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
-            list.truncate(k);
-        }
-        Ok(lists)
-    }
-}
+use super::rows;
 
 pub(super) fn table(set: VectorSet) -> &'static str {
     match set {

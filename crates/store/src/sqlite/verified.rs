@@ -8,8 +8,10 @@ use pikerag_knowledge::{
 };
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
+use super::base::Base;
+use super::counters::{TEXT_GENERATION, counter};
 use super::put::json;
-use super::{Base, TEXT_GENERATION, counter, rows};
+use super::rows;
 
 #[async_trait]
 impl VerifiedReader for Base {

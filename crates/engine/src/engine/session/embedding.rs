@@ -26,7 +26,7 @@ impl Session {
         let Some(usual) = self.embedder_with(Arc::new(base.clone()))? else { return Ok(None) };
         let is_english = self.is_english(usual.name());
         let usual = named::on(self.settings(), usual, base).await?;
-        let made_by = base.embedder().await?;
+        let made_by = base.state().await?.embedder;
         if !is_english || made_by.as_deref() == Some(usual.name()) {
             return Ok(Some(usual));
         }

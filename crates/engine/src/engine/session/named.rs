@@ -35,7 +35,7 @@ pub(super) async fn on(
         return Ok(embedder);
     }
     let is_set = set.query.is_some() || set.document.is_some();
-    if !is_set && base.embedder().await?.as_deref() == Some(model.as_str()) {
+    if !is_set && base.state().await?.embedder.as_deref() == Some(model.as_str()) {
         let is_ours = match &endpoint {
             Some(endpoint) => base.inherits(&model, endpoint).await?,
             None => true,

@@ -5,7 +5,7 @@ use crate::verbs::progress::tell_notices;
 use pikerag_baselines::Method;
 use pikerag_eval::cost_model::{Bill, Expected, Setting, examining, expected, judging, reranking};
 use pikerag_indexing::estimate::estimate;
-use pikerag_knowledge::{RunRecord, RunStore};
+use pikerag_knowledge::{RunQuery, RunRecord, RunStore};
 use serde::Serialize;
 
 use super::super::forecast::{ForecastUsd, RUNS, USUAL_CHUNK, asked_here};
@@ -92,7 +92,7 @@ async fn forecasts(session: &Session, plan: &Plan, set: &Set) -> Result<Vec<(Str
     };
     let mut all = Vec::new();
     let runs = match session.base().await {
-        Ok(base) => base.runs(RUNS).await?,
+        Ok(base) => base.runs(RunQuery::Latest(RUNS)).await?,
         Err(_) => Vec::new(),
     };
     let rerank = &session.settings().rerank;

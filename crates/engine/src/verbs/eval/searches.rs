@@ -10,7 +10,7 @@ use futures::stream::{self, StreamExt};
 use pikerag_eval::datasets::Item;
 use pikerag_eval::methods::named;
 use pikerag_eval::recall::{DEPTH, Line, LookedUp, lines, table};
-use pikerag_knowledge::{Filter, Snapshots};
+use pikerag_knowledge::{Filter, Snapshots, Which};
 use pikerag_methods::Ports;
 use pikerag_retrieve::{Search, SearchParams, search};
 use pikerag_store::Base;
@@ -102,7 +102,7 @@ async fn compare_searches(
 
 /// Questions of whose gold evidence the base holds nothing.
 async fn lacking(ports: &Ports, items: &[Item]) -> Result<usize> {
-    let sources = ports.base.sources().await?;
+    let sources = ports.base.sources(Which::All).await?;
     let held: HashSet<&str> = sources
         .iter()
         .flat_map(|source| {

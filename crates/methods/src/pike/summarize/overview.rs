@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::context::{LeftOut, Organized, tokens_of};
-use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, SourceId, StoreError};
+use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, SourceId, StoreError, Which};
 use pikerag_language::{query_terms, sentences};
 use pikerag_reason::Claim;
 
@@ -36,7 +36,7 @@ pub(super) async fn overviews(
     let read: BTreeSet<SourceId> = organized.kept.iter().map(|chunk| chunk.source).collect();
     let unread: Vec<SourceId> = given.iter().map(|chunk| chunk.source).collect();
     let unread: BTreeSet<SourceId> = unread.into_iter().filter(|id| !read.contains(id)).collect();
-    let sources = ports.base.sources_by_id(&unread.into_iter().collect::<Vec<_>>()).await?;
+    let sources = ports.base.sources(Which::Of(&unread.into_iter().collect::<Vec<_>>())).await?;
     let said_of = |chunk: &Chunk| {
         let source = sources.iter().find(|source| source.id == chunk.source);
         let whole =

@@ -2,7 +2,7 @@
 
 use crate::context::ReadingOrder;
 use pikerag_extract::tag_key;
-use pikerag_knowledge::{Chunk, Event, SourceId, file_part};
+use pikerag_knowledge::{Chunk, ChunksOf, Event, SourceId, Which, file_part};
 use pikerag_language::fold::folded;
 
 use crate::candidates::fetch;
@@ -56,7 +56,13 @@ async fn tagged(ports: &Ports, query: &str) -> Result<Option<(String, Vec<Chunk>
     // `Drug: aspirin` names the class besides.
     let tag = said.as_str().rsplit([':', '：']).next().unwrap_or_default().trim();
     let Some(key) = tag_key(tag) else { return Ok(None) };
-    let ids = ports.base.chunks_tagged(&[key]).await?.pop().unwrap_or_default();
+    let ids = ports
+        .base
+        .chunks_of(ChunksOf::Tags(&[key]), usize::MAX)
+        .await?
+        .pop()
+        .unwrap_or_default()
+        .chunks;
     let ids = ids.get(..ids.len().min(CHUNKS)).unwrap_or_default();
     let chunks = ports.base.chunks(ids).await?;
     Ok((!chunks.is_empty()).then(|| (tag.to_owned(), chunks)))
@@ -67,7 +73,7 @@ async fn tagged(ports: &Ports, query: &str) -> Result<Option<(String, Vec<Chunk>
 async fn named(ports: &Ports, query: &str) -> Result<Vec<(SourceId, String)>, SolveError> {
     let asked = format!(" {} ", folded(query));
     let mut found: Vec<(usize, SourceId, String)> = Vec::new();
-    for source in ports.base.sources().await? {
+    for source in ports.base.sources(Which::All).await? {
         let file = file_part(&source.uri);
         let name = file.rsplit('/').next().unwrap_or_default();
         let stem = name.split('.').next().unwrap_or_default();

@@ -5,7 +5,7 @@ use rusqlite::{Connection, Row};
 use serde_json::json;
 
 use super::super::{references, rows};
-use super::{Emit, ExportLine, each};
+use super::line::{Emit, ExportLine, each};
 use crate::error::Context;
 
 /// A kind of edge that a query reads, the identifiers of both ends in a row.

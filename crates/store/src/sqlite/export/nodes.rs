@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::super::{graph, records, rows, tags, tree, verified};
-use super::{Emit, ExportLine, each};
+use super::line::{Emit, ExportLine, each};
 use crate::error::Context;
 
 /// A kind of node that a query reads row by row.

@@ -6,9 +6,9 @@ use pikerag_knowledge::{Millis, RunState, Verified};
 use rusqlite::{Connection, Transaction, params};
 use serde_json::Value;
 
-use super::super::{TEXT_GENERATION, counter, rows};
+use super::super::counters::{FORGETTINGS, TEXT_GENERATION, UNFINISHED, counter};
+use super::super::rows;
 use super::texts::{own, phrases, sources};
-use super::{FORGETTINGS, UNFINISHED};
 use crate::phrases::Phrases;
 
 /// What was found in one state of the base. What came since can be looked at alone.
@@ -279,7 +279,7 @@ mod tests {
         let (role, model, reply) = ("answer".to_owned(), "m".to_owned(), "{}".to_owned());
         let usage = Usage::default();
         let call = CallRecord { key, role, model, request, reply, usage, unusable: false };
-        base.keep(&call).await.unwrap();
+        base.keep_all(vec![call]).await.unwrap();
     }
 
     /// What was looked at is not read again while others wait, unless documents came or went.

@@ -1,33 +1,29 @@
-//! What stands in the documents? The [`CorpusReader`] port.
+//! The [`CorpusReader`] port: what stands in the documents.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Atom, AtomKind, BaseSummary, Chunk, ChunkId, CorpusReader, Image, Record, SectionId, Source,
-    SourceId, StoreError,
+    Atom, AtomKind, AtomQuery, BaseState, BaseSummary, Chunk, ChunkId, CorpusReader, Image, Record,
+    Source, SourceId, StoreError, Which,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::error::Context;
-use crate::sqlite::rows::limit_of;
-use crate::sqlite::{Base, counts, layers, records, rows};
+use crate::sqlite::base::Base;
+use crate::sqlite::rows::{limit_of, owned};
+use crate::sqlite::{counts, records, rows};
 
 #[async_trait]
 impl CorpusReader for Base {
-    async fn sources(&self) -> Result<Vec<Source>, StoreError> {
-        self.reading("reading sources", |_, connection| {
-            connection
-                .prepare("SELECT id, uri, title, media_type, hash, language, metadata, summary FROM sources ORDER BY uri")
-                .context("reading sources")?
-                .query_map([], rows::source)
-                .and_then(Iterator::collect)
-                .context("reading sources")
+    async fn sources(&self, which: Which<'_, SourceId>) -> Result<Vec<Source>, StoreError> {
+        let of = owned(which);
+        self.looking("reading sources", move |connection| match of {
+            Some(ids) => sources_by_id(connection, &ids),
+            None => connection
+                .prepare(&format!("SELECT {} FROM sources ORDER BY uri", rows::SOURCE_COLUMNS))?
+                .query_map([], rows::source)?
+                .collect(),
         })
         .await
-    }
-
-    async fn sources_by_id(&self, ids: &[SourceId]) -> Result<Vec<Source>, StoreError> {
-        let ids = ids.to_vec();
-        self.looking("reading sources", move |connection| sources_by_id(connection, &ids)).await
     }
 
     async fn source_text(&self, source: SourceId) -> Result<String, StoreError> {
@@ -76,36 +72,6 @@ impl CorpusReader for Base {
         .await
     }
 
-    async fn neighbours(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<ChunkId>>, StoreError> {
-        let ids = chunks.to_vec();
-        self.looking("reading neighbours", move |connection| layers::neighbours(connection, &ids))
-            .await
-    }
-
-    async fn chunks_in_sources(
-        &self,
-        sources: &[SourceId],
-        limit: usize,
-    ) -> Result<Vec<Vec<ChunkId>>, StoreError> {
-        let ids: Vec<u64> = sources.iter().map(|source| source.0).collect();
-        self.looking("reading chunks of sources", move |connection| {
-            layers::chunks_in(connection, layers::Around::Sources, &ids, limit)
-        })
-        .await
-    }
-
-    async fn chunks_in_sections(
-        &self,
-        sections: &[SectionId],
-        limit: usize,
-    ) -> Result<Vec<Vec<ChunkId>>, StoreError> {
-        let ids: Vec<u64> = sections.iter().map(|section| section.0).collect();
-        self.looking("reading chunks of sections", move |connection| {
-            layers::chunks_in(connection, layers::Around::Sections, &ids, limit)
-        })
-        .await
-    }
-
     async fn sample_titles(&self, n: usize) -> Result<Vec<String>, StoreError> {
         self.looking("reading titles", move |connection| {
             connection
@@ -129,17 +95,6 @@ impl CorpusReader for Base {
         .await
     }
 
-    async fn chunk_count(&self) -> Result<usize, StoreError> {
-        self.reading("counting chunks", |_, connection| {
-            connection
-                .prepare_cached("SELECT count(*) FROM chunks")
-                .context("counting chunks")?
-                .query_row([], |row| rows::size(row, 0))
-                .context("counting chunks")
-        })
-        .await
-    }
-
     async fn figures(&self, chunks: &[ChunkId]) -> Result<Vec<Option<Image>>, StoreError> {
         let chunks = chunks.to_vec();
         self.looking("reading figures", move |connection| {
@@ -155,18 +110,25 @@ impl CorpusReader for Base {
         .await
     }
 
-    async fn atoms_of(&self, kind: AtomKind, chunks: &[ChunkId]) -> Result<Vec<Atom>, StoreError> {
-        let chunks = chunks.to_vec();
-        self.reading("reading atoms", move |_, connection| {
-            let sql = "SELECT id, chunk, kind, text FROM atoms WHERE chunk = ?1 AND kind = ?2 ORDER BY ordinal";
-            let mut statement = connection.prepare_cached(sql).context("reading atoms")?;
+    async fn atoms(&self, query: AtomQuery<'_>) -> Result<Vec<Atom>, StoreError> {
+        let (kind, keys): (_, Vec<u64>) = match query {
+            AtomQuery::These(ids) => (None, ids.iter().map(|id| id.0).collect()),
+            AtomQuery::InChunks(kind, chunks) => {
+                (Some(kind), chunks.iter().map(|id| id.0).collect())
+            }
+        };
+        self.looking("reading atoms", move |connection| {
+            let condition = match kind {
+                None => "id = ?1 AND ?2 IS NULL",
+                Some(_) => "chunk = ?1 AND kind = ?2 ORDER BY ordinal",
+            };
+            let sql = format!("SELECT id, chunk, kind, text FROM atoms WHERE {condition}");
+            let mut statement = connection.prepare_cached(&sql)?;
+            let kind = kind.map(AtomKind::as_str);
             let mut atoms = Vec::new();
-            for chunk in chunks {
-                let found = statement
-                    .query_map(params![chunk.0.cast_signed(), kind.as_str()], rows::atom)
-                    .context("reading atoms")?;
-                for atom in found {
-                    atoms.push(atom.context("reading atoms")?);
+            for key in keys {
+                for atom in statement.query_map(params![key.cast_signed(), kind], rows::atom)? {
+                    atoms.push(atom?);
                 }
             }
             Ok(atoms)
@@ -182,8 +144,8 @@ impl CorpusReader for Base {
         .await
     }
 
-    async fn embedder(&self) -> Result<Option<String>, StoreError> {
-        self.looking("looking for the embedder", counts::embedder).await
+    async fn state(&self) -> Result<BaseState, StoreError> {
+        self.looking("reading the state of the base", counts::state).await
     }
 
     async fn summary(&self) -> Result<BaseSummary, StoreError> {
@@ -193,9 +155,8 @@ impl CorpusReader for Base {
 
 /// These sources; unknown ones are left out.
 fn sources_by_id(connection: &Connection, ids: &[SourceId]) -> rusqlite::Result<Vec<Source>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT id, uri, title, media_type, hash, language, metadata, summary FROM sources WHERE id = ?1",
-    )?;
+    let mut statement = connection
+        .prepare_cached(&format!("SELECT {} FROM sources WHERE id = ?1", rows::SOURCE_COLUMNS))?;
     let mut found = Vec::with_capacity(ids.len());
     for id in ids {
         found.extend(statement.query_row([id.0.cast_signed()], rows::source).optional()?);

@@ -1,15 +1,35 @@
-//! What was distilled over many chunks? The [`GraphReader`] port.
+//! The [`GraphReader`] port: edges of chunks, and what was distilled over many of them.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    ChunkId, Community, Entity, EntityId, GraphReader, Mentions, Relation, StoreError, Summary,
-    SummaryId,
+    ChunkId, ChunkLinks, ChunkList, ChunksOf, Community, Entity, EntityId, GraphReader, Relation,
+    StoreError, Summary, SummaryId, Which,
 };
 
-use crate::sqlite::{Base, graph, layers, tree};
+use crate::sqlite::base::Base;
+use crate::sqlite::rows::owned;
+use crate::sqlite::{graph, layers, links, tree};
 
 #[async_trait]
 impl GraphReader for Base {
+    async fn chunks_of(
+        &self,
+        of: ChunksOf<'_>,
+        limit: usize,
+    ) -> Result<Vec<ChunkList>, StoreError> {
+        let lookup = links::Lookup::of(of);
+        self.looking("reading edges to chunks", move |connection| lookup.read(connection, limit))
+            .await
+    }
+
+    async fn links_of(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkLinks>, StoreError> {
+        let chunks = chunks.to_vec();
+        self.looking("reading edges of chunks", move |connection| {
+            links::links_of(connection, &chunks)
+        })
+        .await
+    }
+
     async fn entities(&self, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError> {
         let ids = ids.to_vec();
         self.looking("reading entities", move |connection| graph::entities(connection, &ids)).await
@@ -33,45 +53,10 @@ impl GraphReader for Base {
         .await
     }
 
-    async fn chunks_mentioning(
-        &self,
-        entities: &[EntityId],
-    ) -> Result<Vec<Vec<ChunkId>>, StoreError> {
-        let ids = entities.to_vec();
-        self.looking("reading mentions", move |connection| {
-            graph::chunks_mentioning(connection, &ids)
-        })
-        .await
-    }
-
-    async fn entity_mentions(
-        &self,
-        entities: &[EntityId],
-        limit: usize,
-    ) -> Result<Vec<Mentions>, StoreError> {
-        let ids = entities.to_vec();
-        self.looking("reading mentions", move |connection| {
-            ids.into_iter()
-                .map(|entity| layers::entity_mentions(connection, entity, limit))
-                .collect()
-        })
-        .await
-    }
-
-    async fn entities_in(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<EntityId>>, StoreError> {
-        let ids = chunks.to_vec();
-        self.looking("reading mentions", move |connection| graph::entities_in(connection, &ids))
-            .await
-    }
-
-    async fn communities(&self) -> Result<Vec<Community>, StoreError> {
-        self.looking("reading communities", |connection| graph::communities(connection, None)).await
-    }
-
-    async fn communities_of(&self, entities: &[EntityId]) -> Result<Vec<Community>, StoreError> {
-        let ids = entities.to_vec();
+    async fn communities(&self, which: Which<'_, EntityId>) -> Result<Vec<Community>, StoreError> {
+        let of = owned(which);
         self.looking("reading communities", move |connection| {
-            graph::communities(connection, Some(&ids))
+            graph::communities(connection, of.as_deref())
         })
         .await
     }

@@ -1,79 +1,28 @@
-//! What is near, what matches, who bears a name? The [`SearchIndex`] port.
-
-use std::collections::HashSet;
+//! The [`SearchIndex`] port: what is near, what matches, who bears a name.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Atom, AtomKind, Bearer, ChunkId, Mentions, NameKey, NodeId, Scored, SearchIndex, StoreError,
-    Vector, VectorSet,
+    AtomKind, Bearer, ChunkId, NameKey, NodeId, Scored, SearchIndex, StoreError, Vector, VectorSet,
 };
 
 use crate::error::Context;
 use crate::scan::Near;
-use crate::sqlite::{Base, names, rows, vectors};
+use crate::sqlite::base::Base;
+use crate::sqlite::vectors;
 
 #[async_trait]
 impl SearchIndex for Base {
-    async fn nearest_chunks(
-        &self,
-        queries: &[Vector],
-        k: usize,
-        min_score: f32,
-    ) -> Result<Vec<Vec<Scored<ChunkId>>>, StoreError> {
-        let queries = queries.to_vec();
-        self.viewing("searching chunks", move |view| {
-            let found = view.nearest(VectorSet::Chunks, &queries, k, min_score, &HashSet::new())?;
-            let chunks = |list: Vec<Near>| {
-                list.into_iter()
-                    .map(|near| Scored { item: ChunkId(near.id), score: near.score })
-                    .collect()
-            };
-            Ok(found.into_iter().map(chunks).collect())
-        })
-        .await
-    }
-
-    async fn nearest_atoms(
-        &self,
-        kind: AtomKind,
-        queries: &[Vector],
-        k: usize,
-        min_score: f32,
-        exclude: &[ChunkId],
-    ) -> Result<Vec<Vec<Scored<Atom>>>, StoreError> {
-        let (queries, exclude) = (queries.to_vec(), exclude.iter().map(|chunk| chunk.0).collect());
-        self.viewing("searching atoms", move |view| {
-            let found = view.nearest(VectorSet::Atoms(kind), &queries, k, min_score, &exclude)?;
-            let mut statement = view
-                .connection
-                .prepare_cached("SELECT id, chunk, kind, text FROM atoms WHERE id = ?1")
-                .context("reading atoms")?;
-            let mut lists = Vec::with_capacity(found.len());
-            for near in found {
-                let mut list = Vec::with_capacity(near.len());
-                for near in near {
-                    let item = statement
-                        .query_row([near.id.cast_signed()], rows::atom)
-                        .context("reading atoms")?;
-                    list.push(Scored { item, score: near.score });
-                }
-                lists.push(list);
-            }
-            Ok(lists)
-        })
-        .await
-    }
-
     async fn nearest(
         &self,
         set: VectorSet,
         queries: &[Vector],
         k: usize,
         min_score: f32,
+        exclude: &[ChunkId],
     ) -> Result<Vec<Vec<Scored<NodeId>>>, StoreError> {
-        let queries = queries.to_vec();
+        let (queries, exclude) = (queries.to_vec(), exclude.iter().map(|chunk| chunk.0).collect());
         self.viewing("searching vectors", move |view| {
-            let found = view.nearest(set, &queries, k, min_score, &HashSet::new())?;
+            let found = view.nearest(set, &queries, k, min_score, &exclude)?;
             let scored = |near: Near| Scored { item: NodeId(near.id), score: near.score };
             Ok(found.into_iter().map(|list| list.into_iter().map(scored).collect()).collect())
         })
@@ -168,28 +117,10 @@ impl SearchIndex for Base {
         .await
     }
 
-    async fn links_of(&self, chunks: &[ChunkId]) -> Result<Vec<Vec<NameKey>>, StoreError> {
-        let chunks = chunks.to_vec();
-        self.reading("reading links", move |_, connection| {
-            names::links_of(connection, &chunks).context("reading links")
-        })
-        .await
-    }
-
     async fn chunks_by_title(&self, keys: &[NameKey]) -> Result<Vec<Vec<Bearer>>, StoreError> {
         let keys = keys.to_vec();
         self.reading("reading names", move |inner, connection| {
             inner.names.chunks_by_title(connection, &keys).context("reading names")
-        })
-        .await
-    }
-
-    async fn mentions(&self, keys: &[NameKey], limit: usize) -> Result<Vec<Mentions>, StoreError> {
-        let keys = keys.to_vec();
-        self.reading("reading names", move |_, connection| {
-            keys.into_iter()
-                .map(|key| names::mentions(connection, key, limit).context("reading names"))
-                .collect()
         })
         .await
     }

@@ -1,38 +1,31 @@
-//! Which files are there, and what was made of their chunks? The [`CorpusWriter`] port.
+//! The [`CorpusWriter`] port: files, and what was made of their chunks.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Atom, CorpusWriter, DeclaredSchema, DocumentGraph, FileRecord, InChunk, PutReport, Record,
-    SchemaHash, SourceSummary, Stage, StoreError,
+    ChunkResults, CorpusWriter, DocumentGraph, FileRecord, Kept, ModelTexts, PutReport, StoreError,
+    Which,
 };
-use rusqlite::{OptionalExtension, params};
+use rusqlite::OptionalExtension;
 
-use crate::error::Context;
-use crate::sqlite::{Base, corrections, put, records, rows};
+use crate::sqlite::base::Base;
+use crate::sqlite::{corrections, distil, put, records, results, tags, tree};
 
 #[async_trait]
 impl CorpusWriter for Base {
-    async fn file(&self, path: &str) -> Result<Option<FileRecord>, StoreError> {
-        let path = path.to_owned();
-        self.reading("reading the record of files", move |_, connection| {
-            connection
-                .prepare_cached("SELECT path, hash, recipe FROM files WHERE path = ?1")
-                .context("reading the record of files")?
-                .query_row([path], file_record)
-                .optional()
-                .context("reading the record of files")
-        })
-        .await
-    }
-
-    async fn files(&self) -> Result<Vec<FileRecord>, StoreError> {
-        self.reading("reading the record of files", |_, connection| {
-            connection
-                .prepare("SELECT path, hash, recipe FROM files ORDER BY path")
-                .context("reading the record of files")?
-                .query_map([], file_record)
-                .and_then(Iterator::collect)
-                .context("reading the record of files")
+    async fn files(&self, which: Which<'_, &str>) -> Result<Vec<FileRecord>, StoreError> {
+        let paths: Option<Vec<String>> = match which {
+            Which::All => None,
+            Which::Of(paths) => Some(paths.iter().map(|path| (*path).to_owned()).collect()),
+        };
+        self.looking("reading the record of files", move |connection| {
+            let columns = "SELECT path, hash, recipe FROM files";
+            let Some(paths) = paths else {
+                let mut all = connection.prepare(&format!("{columns} ORDER BY path"))?;
+                return all.query_map([], file_record)?.collect();
+            };
+            let mut one = connection.prepare_cached(&format!("{columns} WHERE path = ?1"))?;
+            let file = |path| one.query_row([path], file_record).optional().transpose();
+            paths.into_iter().filter_map(file).collect()
         })
         .await
     }
@@ -60,80 +53,47 @@ impl CorpusWriter for Base {
         .await
     }
 
-    async fn put_source_summaries(&self, summaries: Vec<SourceSummary>) -> Result<(), StoreError> {
-        self.writing("storing summaries of documents", move |tx| {
-            let mut update =
-                tx.prepare_cached("UPDATE sources SET summary = ?3 WHERE id = ?1 AND hash = ?2")?;
-            for SourceSummary { source, hash, summary } in &summaries {
-                update.execute(params![source.0.cast_signed(), hash, summary])?;
+    async fn put_chunk_results(&self, results: ChunkResults) -> Result<(), StoreError> {
+        self.writing("storing what was made of chunks", move |tx| match &results {
+            ChunkResults::Summaries(stage, found) => results::put_summaries(tx, &stage.0, found),
+            ChunkResults::Atoms(stage, found) => results::put_atoms(tx, &stage.0, found),
+            ChunkResults::Records(stage, declared, found) => {
+                found.iter().try_for_each(|found| records::put(tx, &stage.0, *declared, found))
             }
-            Ok(())
-        })
-        .await
-    }
-
-    async fn put_chunk_summaries(
-        &self,
-        stage: &Stage,
-        summaries: Vec<InChunk<Option<String>>>,
-    ) -> Result<(), StoreError> {
-        let stage = stage.0.clone();
-        self.writing("storing summaries", move |tx| put::put_summaries(tx, &stage, &summaries))
-            .await
-    }
-
-    async fn put_atoms(
-        &self,
-        stage: &Stage,
-        atoms: Vec<InChunk<Vec<Atom>>>,
-    ) -> Result<(), StoreError> {
-        let stage = stage.0.clone();
-        self.writing("storing atoms", move |tx| {
-            let mut exists = tx.prepare_cached("SELECT 1 FROM chunks WHERE id = ?1")?;
-            let mut insert = tx.prepare_cached(
-                "INSERT INTO atoms(id, chunk, kind, ordinal, text) VALUES (?1, ?2, ?3, ?4, ?5)
-                 ON CONFLICT(id) DO NOTHING",
-            )?;
-            let mut mark = tx.prepare_cached(
-                "INSERT INTO progress(stage, chunk) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
-            )?;
-            for InChunk { chunk, found: atoms } in atoms {
-                // Its document may have been deleted while the model was at work.
-                if !exists.exists([chunk.0.cast_signed()])? {
-                    continue;
-                }
-                for (ordinal, atom) in atoms.iter().enumerate() {
-                    insert.execute(params![
-                        atom.id.0.cast_signed(),
-                        chunk.0.cast_signed(),
-                        atom.kind.as_str(),
-                        rows::limit_of(ordinal),
-                        atom.text
-                    ])?;
-                }
-                mark.execute(params![stage, chunk.0.cast_signed()])?;
+            ChunkResults::Extractions(by, found) => {
+                found.iter().try_for_each(|found| distil::put_extraction(tx, *by, found))
             }
-            Ok(())
+            ChunkResults::Tags(found) => {
+                found.iter().try_for_each(|found| tags::put_tags(tx, found))
+            }
         })
         .await
     }
 
-    async fn put_records(
-        &self,
-        stage: &Stage,
-        declared: SchemaHash,
-        found: Vec<InChunk<Vec<Record>>>,
-    ) -> Result<(), StoreError> {
-        let stage = stage.0.clone();
-        self.writing("storing records", move |tx| {
-            found.iter().try_for_each(|found| records::put(tx, &stage, declared, found))
+    async fn put_texts(&self, texts: ModelTexts) -> Result<(), StoreError> {
+        self.writing("storing what a model wrote", move |tx| match &texts {
+            ModelTexts::Sources(summaries) => results::put_source_summaries(tx, summaries),
+            ModelTexts::Descriptions(made) => distil::put_descriptions(tx, made),
+            ModelTexts::Reports(reports) => distil::put_reports(tx, reports),
+            ModelTexts::Clusters(summaries) => {
+                summaries.iter().try_for_each(|summary| tree::put(tx, summary))
+            }
         })
         .await
     }
 
-    async fn keep_records(&self, declared: &[DeclaredSchema]) -> Result<usize, StoreError> {
-        let declared = declared.to_vec();
-        self.writing("dropping old records", move |tx| records::keep(tx, &declared)).await
+    async fn keep_only(&self, kept: Kept<'_>) -> Result<usize, StoreError> {
+        let doing = "dropping what is wanted no longer";
+        match kept {
+            Kept::Records(declared) => {
+                let declared = declared.to_vec();
+                self.writing(doing, move |tx| records::keep(tx, &declared)).await
+            }
+            Kept::Summaries(level, ids) => {
+                let ids = ids.to_vec();
+                self.writing(doing, move |tx| tree::keep(tx, level, &ids)).await
+            }
+        }
     }
 }
 

@@ -5,7 +5,8 @@ use pikerag_knowledge::{NodeVector, SearchWriter, StoreError, VectorSet};
 use rusqlite::params;
 
 use crate::fulltext::WRITING;
-use crate::sqlite::{Base, rows, vectors};
+use crate::sqlite::base::Base;
+use crate::sqlite::{rows, vectors};
 
 #[async_trait]
 impl SearchWriter for Base {

@@ -1,0 +1,173 @@
+//! Holds what all copies of a base share: its folder, its connections, and the derived indexes in memory.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
+
+use pikerag_knowledge::StoreError;
+use rusqlite::{Connection, OpenFlags};
+
+use super::claims::Who;
+use super::loaded::Loaded;
+use super::locks::locked;
+use super::names::Borne;
+use super::opening::{self, tune};
+use super::queue::Queue;
+use crate::error::{BaseProblem, Context};
+use crate::fulltext::FullText;
+
+/// The file that makes a folder a knowledge base.
+pub const DATABASE: &str = "base.sqlite";
+
+/// How soon words that were stored are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Freshness {
+    /// At once: a search waits until full text has caught up with the database.
+    #[default]
+    Now,
+    /// A search never waits: what is not found yet is caught up with meanwhile, at most once in this time. For
+    /// a process that is asked much while it indexes. [`refresh`](pikerag_knowledge::SearchWriter::refresh)
+    /// waits all the same, and a base without any full text is searched only when it has some.
+    Within(Duration),
+}
+
+/// What all copies of a base share.
+pub(super) struct Inner {
+    /// For work that goes on behind a search.
+    pub(super) me: Weak<Self>,
+    pub(super) folder: PathBuf,
+    pub(super) freshness: Freshness,
+    pub(super) catching_up: CatchingUp,
+    /// Told from other bases that may once have stood in this folder.
+    pub(super) identity: String,
+    pub(super) readers: Mutex<Vec<Connection>>,
+    /// Closed last: only the last connection folds the log into the database. `None` where nothing can be written.
+    pub(super) writer: Option<Mutex<Connection>>,
+    pub(super) fulltext: Mutex<Option<Arc<FullText>>>,
+    pub(super) vectors: Loaded,
+    pub(super) names: Borne,
+    pub(super) ledger: Queue,
+    pub(super) who: Who,
+}
+
+/// When full text was last caught up with behind a search; `None` while it is.
+pub(super) struct CatchingUp(pub(super) Mutex<Option<Instant>>);
+
+impl Default for CatchingUp {
+    fn default() -> Self {
+        Self(Mutex::new(Some(Instant::now())))
+    }
+}
+
+impl Inner {
+    /// Opens the base in a folder, to read alone where it cannot be written.
+    pub(super) fn open(folder: &Path, freshness: Freshness) -> Result<Arc<Self>, StoreError> {
+        let path = folder.join(DATABASE);
+        let writer = opening::to_write(&path)?;
+        let identity = |connection: &Connection| {
+            connection
+                .query_row("SELECT value FROM meta WHERE key = 'identity'", [], |row| row.get(0))
+        };
+        let identity = match &writer {
+            Some(writer) => identity(writer),
+            None => identity(&opening::reader(&path)?),
+        };
+        let identity = identity.map_err(|error| StoreError::NotOurs {
+            path: path.display().to_string(),
+            reason: error.to_string(),
+        })?;
+        Ok(Arc::new_cyclic(|me| Self {
+            me: Weak::clone(me),
+            folder: folder.to_owned(),
+            freshness,
+            catching_up: CatchingUp::default(),
+            identity,
+            writer: writer.map(Mutex::new),
+            readers: Mutex::default(),
+            fulltext: Mutex::default(),
+            vectors: Loaded::default(),
+            names: Borne::default(),
+            ledger: Queue::default(),
+            who: Who::this_process(),
+        }))
+    }
+
+    pub(super) fn with_reader<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let connection = self.reader()?;
+        let result = work(&connection);
+        self.put_back(connection);
+        result
+    }
+
+    /// A connection that nobody else has; whoever has it puts it back.
+    pub(super) fn reader(&self) -> Result<Connection, StoreError> {
+        let path = self.folder.join(DATABASE);
+        if self.writer.is_none() {
+            // A new one each time: somebody who can write may have begun to.
+            return opening::reader(&path);
+        }
+        let idle = locked(&self.readers).pop();
+        if let Some(connection) = idle {
+            return Ok(connection);
+        }
+        let doing = "opening the database to read";
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).context(doing)?;
+        tune(&connection).context(doing)?;
+        Ok(connection)
+    }
+
+    pub(super) fn put_back(&self, connection: Connection) {
+        if self.writer.is_some() {
+            locked(&self.readers).push(connection);
+        }
+    }
+
+    pub(super) fn transaction<T>(
+        &self,
+        what: &str,
+        work: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let writer = self.writer.as_ref().ok_or_else(|| self.read_only(what))?;
+        let mut writer = locked(writer);
+        // Immediate: a transaction that begins by reading must not fail when it turns to writing.
+        let transaction = writer
+            .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
+            .context(what)?;
+        let result = work(&transaction).context(what)?;
+        transaction.commit().context(what)?;
+        Ok(result)
+    }
+
+    pub(super) fn read_only(&self, what: &str) -> StoreError {
+        let problem = BaseProblem::ReadOnly { folder: self.folder.clone() };
+        StoreError::Failed { what: what.to_owned(), source: problem.into() }
+    }
+
+    /// As [`Inner::transaction`], for what may be lost with the power: it waits for no disk.
+    pub(super) fn fleeting<T>(
+        &self,
+        what: &str,
+        work: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let writer = self.writer.as_ref().ok_or_else(|| self.read_only(what))?;
+        let mut writer = locked(writer);
+        writer.pragma_update(None, "synchronous", "NORMAL").context(what)?;
+        let done = (|| {
+            let behavior = rusqlite::TransactionBehavior::Immediate;
+            let transaction = writer.transaction_with_behavior(behavior)?;
+            let result = work(&transaction)?;
+            transaction.commit()?;
+            Ok::<T, rusqlite::Error>(result)
+        })();
+        writer.pragma_update(None, "synchronous", "FULL").context(what)?;
+        done.context(what)
+    }
+
+    pub(super) fn stamp(&self, generation: i64) -> String {
+        format!("{}:{generation}", self.identity)
+    }
+}

@@ -1,0 +1,27 @@
+//! Queues records of the ledger for the next transaction.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use pikerag_knowledge::CallRecord;
+
+/// Records that wait for the next transaction. Whoever gets the writer first takes them all along,
+/// so a hundred calls in flight cost a few syncs to disk, not a hundred.
+#[derive(Default)]
+pub(super) struct Queue {
+    pub(super) waiting: Mutex<Waiting>,
+    pub(super) flushing: Mutex<()>,
+    /// Records of a base that cannot be written: nothing is paid twice while this process runs.
+    pub(super) unwritten: Mutex<HashMap<String, CallRecord>>,
+    /// Claims that were given up: (holder, key).
+    pub(super) released: Mutex<Vec<(u64, String)>>,
+}
+
+/// Records that are not written yet.
+#[derive(Default)]
+pub(super) struct Waiting {
+    pub(super) records: Vec<CallRecord>,
+    /// Records taken in so far; a caller's record is safe once `written` has passed its number.
+    pub(super) taken: u64,
+    pub(super) written: u64,
+}
