@@ -293,8 +293,7 @@ mod tests {
             ok(json!({"results": results, "meta": {"billed_units": {"search_units": 2}}})
                 .to_string()),
             ok(json!({"results": results}).to_string()),
-        ])
-        .await;
+        ]);
         let price = Price { prompt: 1.0, search: 2.0, ..Price::default() };
         let prices = Prices::from([("m".to_owned(), price)]);
         let meter = Arc::new(Meter::new(prices, Cap::default()));
