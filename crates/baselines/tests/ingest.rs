@@ -13,7 +13,11 @@ use pikerag_indexing::{
     Available, ChunkBy, FileError, FileReader, Outcome, Params, ReadFile, Report, Summarized,
     Tools, ingest,
 };
-use pikerag_knowledge::{AtomKind, AtomQuery, ChatModel, ChatModels, ChunkId, CorpusReader, CorpusWriter, Embedder, ModelError, Parted, PartedVectors, PutReport, RefusalCause, RefusalWriter, Scored, SearchIndex, SearchWriter, StoreError, Vector, Which, nearest_chunks};
+use pikerag_knowledge::{
+    AtomKind, AtomQuery, ChatModel, ChatModels, ChunkId, CorpusReader, CorpusWriter, Embedder,
+    ModelError, Parted, PartedVectors, PutReport, RefusalCause, RefusalWriter, Scored, SearchIndex,
+    SearchWriter, StoreError, Vector, Which, nearest_chunks,
+};
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
 use pikerag_parse::{Limits, NoTools, parse};
 use proptest::prelude::*;

@@ -47,12 +47,12 @@ pub use id::{
 };
 pub use names::{NameKey, NameUse};
 pub use ports::{
-    AtomQuery, Backlog, BaseState, BaseSummary, Bearer, CallRecord, CallRef, ChatModel, ChatModels, ChatReply,
-    ChatRequest, ChunkLinks, ChunkList, ChunkResults, ChunkSet, ChunkTags, ChunksOf, Claim,
-    CommunityReport, CorpusReader, CorpusWriter, CountedVectors, Embedder, ExtractBy, FileRecord,
-    FinishReason, FoundTag, GraphReader, GraphWriter, InChunk, Kept, KeyedClass, KeyedPair,
-    KnowledgeBase, KnowledgeWriter, Ledger, Message, ModelError, ModelTexts, NodeVector, Parted,
-    PartedVectors, Progress, PutReport, RecordsBy, Refusal, RefusalCause, RefusalCount,
+    AtomQuery, Backlog, BaseState, BaseSummary, Bearer, CallRecord, CallRef, ChatModel, ChatModels,
+    ChatReply, ChatRequest, ChunkLinks, ChunkList, ChunkResults, ChunkSet, ChunkTags, ChunksOf,
+    Claim, CommunityReport, CorpusReader, CorpusWriter, CountedVectors, Embedder, ExtractBy,
+    FileRecord, FinishReason, FoundTag, GraphReader, GraphWriter, InChunk, Kept, KeyedClass,
+    KeyedPair, KnowledgeBase, KnowledgeWriter, Ledger, Message, ModelError, ModelTexts, NodeVector,
+    Parted, PartedVectors, Progress, PutReport, RecordsBy, Refusal, RefusalCause, RefusalCount,
     RefusalWriter, Relevance, Reranker, Role, SampleKey, Schema, Scored, SearchIndex, SearchWriter,
     ShortDescription, Snapshots, SourceSummary, Stage, StoreError, StructureChange, TagClasses,
     TagEdit, TagQuery, TagReader, TagWriter, TextToEmbed, TokenLogprob, Usage, Vector, VectorSet,

@@ -54,7 +54,7 @@ async fn sixty_four_calls_are_kept_at_once() {
             let call = call(n, "first");
             base.keep_all(vec![call.clone()]).await.unwrap();
             // Kept means kept: whoever awaited it can read it at once.
-            assert_eq!(base.find_all(&[call.key.clone()]).await.unwrap(), [Some(call)]);
+            assert_eq!(base.find_all(std::slice::from_ref(&call.key)).await.unwrap(), [Some(call)]);
         }));
     }
     join_all(tasks).await.into_iter().for_each(Result::unwrap);

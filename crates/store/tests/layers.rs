@@ -3,8 +3,8 @@
 
 use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::{
-    ChunkId, ChunkList, ChunksOf, CorpusReader, CorpusWriter, FileRecord, NodeId, NodeVector,
-    Progress, SearchIndex, SearchWriter, SectionId, VectorSet, Which,
+    ChunkId, ChunkList, ChunksOf, CorpusReader, CorpusWriter, FileRecord, GraphReader, NodeId,
+    NodeVector, Progress, SearchIndex, SearchWriter, SectionId, VectorSet, Which,
 };
 use pikerag_parse::{Limits, parse};
 use pikerag_store::Base;

@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::{
-    ChunkId, CorpusWriter, FileRecord, Filter, NodeVector, Progress, SearchIndex, SearchWriter,
-    Snapshots, TextToEmbed, VectorSet, nearest_chunks,
+    ChunkId, CorpusWriter, FileRecord, Filter, NodeVector, Progress, SearchWriter, Snapshots,
+    TextToEmbed, VectorSet, nearest_chunks,
 };
 use pikerag_parse::{Limits, NoTools, parse};
 use pikerag_store::{Base, Health, Repair};
@@ -38,7 +38,7 @@ async fn embed(base: &Base, embedder: &str) {
 }
 
 async fn found(base: &Base) -> Vec<(ChunkId, f32)> {
-    let lists = nearest_chunks(&base, &[vec![1.0, 0.0]], 7, -1.0).await.unwrap();
+    let lists = nearest_chunks(base, &[vec![1.0, 0.0]], 7, -1.0).await.unwrap();
     lists.into_iter().flatten().map(|hit| (hit.item, hit.score)).collect()
 }
 
@@ -122,7 +122,7 @@ async fn two_embedders_of_two_lengths_lose_nothing() {
     base.refresh().await.unwrap();
     let [found_flat, found_deep] = [vec![1.0, 0.0], vec![1.0, 0.0, 0.0]].map(|query| {
         async move |base: &Base| {
-            nearest_chunks(&base, std::slice::from_ref(&query), 99, -1.0).await.unwrap()[0].len()
+            nearest_chunks(base, std::slice::from_ref(&query), 99, -1.0).await.unwrap()[0].len()
         }
     });
     let deepen = async |base: &Base, most: usize| {
@@ -169,7 +169,7 @@ async fn an_older_snapshot_leaves_newer_codes_as_they_are() {
     embed(&base, "e").await;
     base.refresh().await.unwrap();
     let newer = std::fs::read(folder.path().join("chunks.codes")).unwrap();
-    let lists = nearest_chunks(&before, &[vec![1.0, 0.0]], 99, -1.0).await.unwrap();
+    let lists = nearest_chunks(before.as_ref(), &[vec![1.0, 0.0]], 99, -1.0).await.unwrap();
     assert_eq!(lists[0].len(), 4);
     assert!(newer == std::fs::read(folder.path().join("chunks.codes")).unwrap());
 }

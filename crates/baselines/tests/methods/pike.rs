@@ -12,7 +12,11 @@ use pikerag_extract::tag_key;
 use pikerag_indexing::Params as IngestParams;
 use pikerag_knowledge::tables::Measure;
 use pikerag_knowledge::worked::Figures;
-use pikerag_knowledge::{ChatModels, ChatRequest, Check, ChunkResults, ChunksOf, ChunkTags, CorpusReader, CorpusWriter, Event, FoundTag, GraphReader, KeyedClass, ModelError, ModelTexts, Origin, Question, RecordSchema, Role, SourceSummary, TagClass, TagEdit, TagWriter, TaskClass, Value, Which};
+use pikerag_knowledge::{
+    ChatModels, ChatRequest, Check, ChunkResults, ChunkTags, ChunksOf, CorpusReader, CorpusWriter,
+    Event, FoundTag, GraphReader, KeyedClass, ModelError, ModelTexts, Origin, Question,
+    RecordSchema, Role, SourceSummary, TagClass, TagEdit, TagWriter, TaskClass, Value, Which,
+};
 use pikerag_methods::pike::{Classifier, Params, Unsettled, classed};
 use pikerag_methods::{Models, Perspective, Ports, Tables};
 use serde_json::json;

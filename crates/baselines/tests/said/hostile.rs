@@ -9,7 +9,10 @@ use pikerag_baselines::Method;
 use pikerag_doubles::{HashEmbedder, ScriptedChat, prompt};
 use pikerag_extract::ChunkParams;
 use pikerag_indexing::{ChunkBy, Params, Sample, Summarized, TagParams, keyed_pair, learn};
-use pikerag_knowledge::{Account, AtomKind, ChatModels, ChatRequest, CorpusReader, Origin, Question, RecordSchema, Role, Structure, TagClass, TagEdit, TagReader, TagWriter, TaskClass, Which};
+use pikerag_knowledge::{
+    Account, AtomKind, ChatModels, ChatRequest, CorpusReader, Origin, Question, RecordSchema, Role,
+    Structure, TagClass, TagEdit, TagReader, TagWriter, TaskClass, Which,
+};
 use pikerag_methods::{
     Certainty, Models, Ports, RetrievalParams, Tables, TagUse, Turn, adaptive, pike, ra_isf,
     standalone,

@@ -8,7 +8,10 @@ use pikerag_doubles::ScriptedChat;
 use pikerag_extract::{ChunkParams, tag_key};
 use pikerag_indexing::{ChunkBy, Lacking, Params, Sample, TagParams, keyed_pair, learn};
 use pikerag_knowledge::TagPair;
-use pikerag_knowledge::{ChatModel, ChatModels, CorpusWriter, Event, Filter, KeyedClass, NameKey, Origin, Question, Role, SampleKey, Structure, TagClass, TagEdit, TagQuery, TagReader, TagWriter, Which};
+use pikerag_knowledge::{
+    ChatModel, ChatModels, CorpusWriter, Event, Filter, KeyedClass, NameKey, Origin, Question,
+    Role, SampleKey, Structure, TagClass, TagEdit, TagQuery, TagReader, TagWriter, Which,
+};
 use pikerag_methods::{Models, Ports, RetrievalParams, RunParams, TagUse};
 
 use crate::common::solve;

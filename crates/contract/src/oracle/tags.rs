@@ -75,13 +75,17 @@ impl TagWriter for Oracle {
         let mut state = self.state();
         Ok(match edit {
             TagEdit::AddClasses(classes) => {
-                classes.into_iter().for_each(|keyed| state.put_class(keyed));
+                for keyed in classes {
+                    state.put_class(keyed);
+                }
                 true
             }
             TagEdit::RenameClass { from, key, name } => state.rename_class(from, key, &name),
             TagEdit::DropClass(key) => state.drop_class(key),
             TagEdit::AddPairs(pairs) => {
-                pairs.into_iter().for_each(|pair| state.put_pair(pair));
+                for pair in pairs {
+                    state.put_pair(pair);
+                }
                 true
             }
             TagEdit::DropPair { colloquial, professional } => {

@@ -68,23 +68,23 @@ impl CorpusWriter for Oracle {
     async fn put_chunk_results(&self, results: ChunkResults) -> Result<(), StoreError> {
         let mut state = self.state();
         match results {
-            ChunkResults::Summaries(stage, found) => {
+            ChunkResults::Summaries(mark, found) => {
                 state.generation += 1;
                 for InChunk { chunk, found } in state.still_there(found) {
                     state.put_summary(chunk, found);
-                    state.done.insert((stage.0.clone(), chunk));
+                    state.done.insert((mark.0.clone(), chunk));
                 }
             }
-            ChunkResults::Atoms(stage, found) => {
+            ChunkResults::Atoms(mark, found) => {
                 for InChunk { chunk, found } in state.still_there(found) {
                     state.put_atoms(chunk, found);
-                    state.done.insert((stage.0.clone(), chunk));
+                    state.done.insert((mark.0.clone(), chunk));
                 }
             }
-            ChunkResults::Records(stage, declared, found) => {
+            ChunkResults::Records(mark, declared, found) => {
                 for InChunk { chunk, found } in state.still_there(found) {
                     state.put_records(chunk, declared, found);
-                    state.done.insert((stage.0.clone(), chunk));
+                    state.done.insert((mark.0.clone(), chunk));
                 }
             }
             ChunkResults::Extractions(by, found) => {
@@ -109,7 +109,9 @@ impl CorpusWriter for Oracle {
         match texts {
             ModelTexts::Sources(all) => all.into_iter().for_each(|it| state.put_about_source(it)),
             ModelTexts::Descriptions(all) => {
-                all.into_iter().for_each(|it| state.put_description(it));
+                for it in all {
+                    state.put_description(it);
+                }
             }
             ModelTexts::Reports(reports) => {
                 for CommunityReport { community, report } in reports {

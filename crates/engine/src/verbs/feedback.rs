@@ -6,7 +6,10 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use pikerag_knowledge::{Answer, Event, Filter, Ground, Judgement, KeptVerified, RunQuery, RunRecord, RunState, RunStore, TaskClass, Verified, VerifiedReader, VerifiedWriter};
+use pikerag_knowledge::{
+    Answer, Event, Filter, Ground, Judgement, KeptVerified, RunQuery, RunRecord, RunState,
+    RunStore, TaskClass, Verified, VerifiedReader, VerifiedWriter,
+};
 use pikerag_methods::find_support;
 use pikerag_store::Base;
 use serde::{Deserialize, Serialize};
@@ -90,7 +93,9 @@ pub async fn feedback(session: &Session, request: &FeedbackRequest) -> Result<Fe
     let by = request.by.as_ref().or(session.settings().author.as_ref());
     let by = by.map(|by| by.trim()).filter(|by| !by.is_empty()).ok_or(FeedbackError::NoAuthor)?;
     let run = match request.run.trim() {
-        "last" => base.runs(RunQuery::Latest(1)).await?.pop().ok_or_else(|| no_run(&request.run))?,
+        "last" => {
+            base.runs(RunQuery::Latest(1)).await?.pop().ok_or_else(|| no_run(&request.run))?
+        }
         name => named(session, &base, name).await?,
     };
     let Some(answer) = run.answer.as_ref().filter(|_| run.state == RunState::Answered) else {

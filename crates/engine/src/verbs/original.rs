@@ -41,7 +41,7 @@ pub async fn original(session: &Session, path: &Path) -> Result<OriginalResponse
     let base = session.base().await?;
     let names = session.names(&base).await?;
     let name = names.shown(&names.absolute(path));
-        let Some(file) = base.files(Which::Of(&[name.as_str()])).await?.pop() else {
+    let Some(file) = base.files(Which::Of(&[name.as_str()])).await?.pop() else {
         return Err(EngineError::NoFile { path: name });
     };
     match base.original(&file.hash).await? {

@@ -28,7 +28,7 @@ pub async fn page(session: &Session, id: SourceId, page: u32, width: u32) -> Res
         return Err(EngineError::OnlyPart);
     }
     let path = file_path(&source.uri);
-        let Some(file) = base.files(Which::Of(&[path.as_str()])).await?.pop() else {
+    let Some(file) = base.files(Which::Of(&[path.as_str()])).await?.pop() else {
         return Err(EngineError::NoFile { path });
     };
     let Some(bytes) = base.original(&file.hash).await? else {

@@ -108,12 +108,12 @@ pub async fn take_back_correction(
     let at = number.checked_sub(1).filter(|at| *at < corrections.len());
     let at = at.ok_or(EngineError::NoCorrection { number })?;
     corrections.remove(at);
-        let hash = base
-            .files(Which::Of(&[path.as_str()]))
-            .await?
-            .pop()
-            .map(|file| file.hash)
-            .unwrap_or_default();
+    let hash = base
+        .files(Which::Of(&[path.as_str()]))
+        .await?
+        .pop()
+        .map(|file| file.hash)
+        .unwrap_or_default();
     base.put_corrections(&path, &hash, corrections.clone()).await?;
     Ok(CorrectionsResponse { file: session.names(&base).await?.place(&path), corrections })
 }
@@ -131,6 +131,7 @@ pub async fn read_again(session: &Session, paths: &[PathBuf]) -> Result<usize> {
 }
 
 async fn corrections_of(base: &Base, path: &str) -> Result<Vec<Correction>> {
-    let hash = base.files(Which::Of(&[path])).await?.pop().map(|file| file.hash).unwrap_or_default();
+    let hash =
+        base.files(Which::Of(&[path])).await?.pop().map(|file| file.hash).unwrap_or_default();
     Ok(base.corrections(path, &hash).await?)
 }

@@ -89,9 +89,8 @@ async fn proposed(
     let files: HashSet<String> = under.map(|file| file_uri(&file.path).into_owned()).collect();
     let wanted = |uri: &str| request.paths.is_empty() || files.contains(file_part(uri));
     // A stage of no chunk: all of them wait for it.
-        let ids = base
-            .pending(&Stage("propose".to_owned()), ChunkSet::Searchable, None, usize::MAX)
-            .await?;
+    let ids =
+        base.pending(&Stage("propose".to_owned()), ChunkSet::Searchable, None, usize::MAX).await?;
     let mut proposed = from_tables(base, &ids, &wanted).await?;
     proposed.extend(from_metadata(base, &wanted).await?);
     if let Some(model) = session.tools(base).await?.models.of(Role::Extract) {

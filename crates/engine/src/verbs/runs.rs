@@ -5,7 +5,9 @@ use crate::verbs::money::usd_of;
 use std::collections::BTreeSet;
 
 use pikerag_baselines::{Method, Overrides};
-use pikerag_knowledge::{Change, ChunkId, Event, ForkPoint, RunEvent, RunId, RunQuery, RunRecord, RunState, RunStore};
+use pikerag_knowledge::{
+    Change, ChunkId, Event, ForkPoint, RunEvent, RunId, RunQuery, RunRecord, RunState, RunStore,
+};
 use pikerag_methods::Retrace;
 use pikerag_methods::spec::Weights;
 use pikerag_store::Base;
@@ -103,7 +105,11 @@ pub async fn runs(session: &Session, limit: usize) -> Result<Vec<RunSummary>> {
     let base = session.base_in_part().await?;
     // Runs of other callers are not seen, and do not count.
     let read = if session.sees_all() { limit } else { usize::MAX };
-    let runs = base.runs(RunQuery::Latest(read)).await?.into_iter().filter(|run| session.may_see(&run.filter));
+    let runs = base
+        .runs(RunQuery::Latest(read))
+        .await?
+        .into_iter()
+        .filter(|run| session.may_see(&run.filter));
     Ok(runs.take(limit).map(|run| summary(session, run)).collect())
 }
 

@@ -6,7 +6,10 @@ use std::path::PathBuf;
 use pikerag_eval::datasets;
 use pikerag_extract::tag_key;
 use pikerag_indexing::{Learned, Sample, keyed_pair, learn};
-use pikerag_knowledge::{KeyedClass, NameKey, Origin, Role, TagClass, TagClassId, TagCount, TagEdit, TagExample, TagPair, TagQuery, TagReader, TagWriter, Which};
+use pikerag_knowledge::{
+    KeyedClass, NameKey, Origin, Role, TagClass, TagClassId, TagCount, TagEdit, TagExample,
+    TagPair, TagQuery, TagReader, TagWriter, Which,
+};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -98,7 +101,7 @@ pub async fn tag_class(session: &Session, class: &str, k: usize) -> Result<TagCl
     let classes = base.tag_classes().await?.classes;
     let held = classes.into_iter().find(|held| tag_key(&held.name) == Some(key));
     let class = held.ok_or_else(|| no_class(class))?;
-        let tags = base.tags(TagQuery::InClasses(&[class.id]), k).await?.pop().unwrap_or_default();
+    let tags = base.tags(TagQuery::InClasses(&[class.id]), k).await?.pop().unwrap_or_default();
     Ok(TagClassResponse { class, tags })
 }
 
@@ -107,7 +110,14 @@ pub async fn tag_class(session: &Session, class: &str, k: usize) -> Result<TagCl
 /// # Errors
 /// There is no base, or it cannot be read.
 pub async fn tag_pairs(session: &Session) -> Result<Vec<TagPair>> {
-    Ok(session.base().await?.tag_pairs(Which::All).await?.into_iter().map(|(_, pair)| pair).collect())
+    Ok(session
+        .base()
+        .await?
+        .tag_pairs(Which::All)
+        .await?
+        .into_iter()
+        .map(|(_, pair)| pair)
+        .collect())
 }
 
 /// Declares a class, or says anew what belongs to it; also before the first document is there.
@@ -120,7 +130,12 @@ pub async fn add_tag_class(session: &Session, request: &TagClassRequest) -> Resu
     let examples = examples.map(|text| TagExample { text: text.to_owned(), chunk: None });
     let (name, covers) = (request.name.trim(), request.covers.trim());
     let class = TagClass::new(name, covers, examples.collect(), Origin::Declared);
-    Ok(session.base_or_create().await?.edit_tags(TagEdit::AddClasses(vec![KeyedClass { key, class }])).await.map(drop)?)
+    Ok(session
+        .base_or_create()
+        .await?
+        .edit_tags(TagEdit::AddClasses(vec![KeyedClass { key, class }]))
+        .await
+        .map(drop)?)
 }
 
 /// Gives a class another name; its tags stay.
@@ -130,12 +145,12 @@ pub async fn add_tag_class(session: &Session, request: &TagClassRequest) -> Resu
 pub async fn rename_tag_class(session: &Session, class: &str, name: &str) -> Result<()> {
     let base = session.base().await?;
     let (old, new) = (key_of(class)?, key_of(name)?);
-        let classes = base.tag_classes().await?.classes;
+    let classes = base.tag_classes().await?.classes;
     if old != new && classes.iter().any(|held| tag_key(&held.name) == Some(new)) {
         return Err(EngineError::TagClassExists { name: name.to_owned() });
     }
-        let rename = TagEdit::RenameClass { from: old, key: new, name: name.trim().to_owned() };
-        match base.edit_tags(rename).await? {
+    let rename = TagEdit::RenameClass { from: old, key: new, name: name.trim().to_owned() };
+    match base.edit_tags(rename).await? {
         true => Ok(()),
         false => Err(no_class(class)),
     }
@@ -178,8 +193,14 @@ pub async fn add_tag_pair(
 /// # Errors
 /// [`EngineError::NoTagPair`]; the base cannot be written.
 pub async fn drop_tag_pair(session: &Session, colloquial: &str, professional: &str) -> Result<()> {
-    let dropped =
-        session.base().await?.edit_tags(TagEdit::DropPair { colloquial: key_of(colloquial)?, professional: key_of(professional)? }).await?;
+    let dropped = session
+        .base()
+        .await?
+        .edit_tags(TagEdit::DropPair {
+            colloquial: key_of(colloquial)?,
+            professional: key_of(professional)?,
+        })
+        .await?;
     if dropped { Ok(()) } else { Err(EngineError::NoTagPair) }
 }
 
@@ -196,7 +217,7 @@ pub async fn learn_tag_pairs(
     if !session.has_chat(Role::Tag) {
         return Err(EngineError::NoChat { what: "learning pairs" });
     }
-        if base.tag_classes().await?.classes.is_empty() {
+    if base.tag_classes().await?.classes.is_empty() {
         return Err(EngineError::NoTagClasses);
     }
     let items = datasets::read(&request.file, None)?.items.into_iter();

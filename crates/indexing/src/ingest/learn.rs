@@ -7,7 +7,10 @@ use std::collections::HashMap;
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{chunk_tags, map_tags, question_tags, tag_key};
 use pikerag_knowledge::id::content_id;
-use pikerag_knowledge::{Account, ChatModel, Chunk, ChunkId, KeyedPair, KnowledgeWriter, Origin, Role, SampleKey, SourceId, StoreError, TagClass, TagEdit, TagPair, Which};
+use pikerag_knowledge::{
+    Account, ChatModel, Chunk, ChunkId, KeyedPair, KnowledgeWriter, Origin, Role, SampleKey,
+    SourceId, StoreError, TagClass, TagEdit, TagPair, Which,
+};
 use pikerag_prompt::AskError;
 use serde::{Deserialize, Serialize};
 

@@ -6,7 +6,10 @@ use std::ops::ControlFlow;
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{extract, extract_names, extract_prompt};
-use pikerag_knowledge::{Account, ChatModel, Chunk, ChunkResults, ExtractBy, Extraction, InChunk, KnowledgeWriter, LongDescription, ModelTexts, NodeId, Role, ShortDescription, Stage as Mark};
+use pikerag_knowledge::{
+    Account, ChatModel, Chunk, ChunkResults, ExtractBy, Extraction, InChunk, KnowledgeWriter,
+    LongDescription, ModelTexts, NodeId, Role, ShortDescription, Stage as Mark,
+};
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{AskError, Prompt, quiet_headings};
 

@@ -6,7 +6,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use async_trait::async_trait;
-use pikerag_knowledge::{Account, ChatModel, Chunk, ChunkId, ChunkResults, InChunk, KnowledgeBase, KnowledgeWriter, NodeId, Record, RecordsBy, RecordSchema, Role, Source, SourceId, Stage as Mark, StoreError, Which};
+use pikerag_knowledge::{
+    Account, ChatModel, Chunk, ChunkId, ChunkResults, InChunk, KnowledgeBase, KnowledgeWriter,
+    NodeId, Record, RecordSchema, RecordsBy, Role, Source, SourceId, Stage as Mark, StoreError,
+    Which,
+};
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::AskError;
 use pikerag_records::{ModelRecords, asks_model, model_records, plain_records, records_prompt};
@@ -33,7 +37,9 @@ impl Stage for Plain<'_> {
             for InChunk { found, .. } in &found {
                 book(report, found);
             }
-            job.base().put_chunk_results(ChunkResults::Records(mark.clone(), self.0.hash(), found)).await?;
+            job.base()
+                .put_chunk_results(ChunkResults::Records(mark.clone(), self.0.hash(), found))
+                .await?;
             done();
         }
         Ok(ControlFlow::Continue(()))

@@ -6,7 +6,10 @@ use std::ops::ControlFlow;
 
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
-use pikerag_knowledge::{Community, CommunityId, CommunityReport, KnowledgeBase, ModelTexts, Report as Written, Role, Stage as Mark, StoreError, Usage, Which};
+use pikerag_knowledge::{
+    Community, CommunityId, CommunityReport, KnowledgeBase, ModelTexts, Report as Written, Role,
+    Stage as Mark, StoreError, Usage, Which,
+};
 
 use super::report::{quoted, write};
 use crate::bill::Bill;

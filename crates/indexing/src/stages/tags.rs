@@ -170,7 +170,7 @@ async fn find_classes(row: &Row, job: &Job<'_>, report: &mut Report) -> Result<(
             for ((), found) in came {
                 report.undecided += usize::from(found.is_none());
                 let classes = found.unwrap_or_default().into_iter().filter_map(keyed);
-            base.edit_tags(TagEdit::AddClasses(classes.collect())).await?;
+                base.edit_tags(TagEdit::AddClasses(classes.collect())).await?;
             }
         }
         Ok(())

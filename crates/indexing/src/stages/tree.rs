@@ -10,7 +10,10 @@ use std::ops::ControlFlow;
 use crate::cluster::{self, clusters};
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
-use pikerag_knowledge::{Child, Chunk, ChunkId, Kept, KnowledgeWriter, ModelTexts, NodeId, Role, Stage as Mark, StoreError, Summary, SummaryId, Usage, Vector, VectorSet};
+use pikerag_knowledge::{
+    Child, Chunk, ChunkId, Kept, KnowledgeWriter, ModelTexts, NodeId, Role, Stage as Mark,
+    StoreError, Summary, SummaryId, Usage, Vector, VectorSet,
+};
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{Prompt, quiet_headings};
 

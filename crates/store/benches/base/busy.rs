@@ -71,8 +71,8 @@ fn searches(runtime: &Runtime, base: &Base) -> Vec<f64> {
         let began = Instant::now();
         runtime.block_on(async {
             base.matching_chunks(&words, FOUND).await.expect("found");
-            nearest_chunks(&base, &query, 8, -1.0).await.expect("found");
-            nearest_atoms(&base, AtomKind::Question, &query, 4, -1.0, &[]).await.expect("found");
+            nearest_chunks(base, &query, 8, -1.0).await.expect("found");
+            nearest_atoms(base, AtomKind::Question, &query, 4, -1.0, &[]).await.expect("found");
         });
         began.elapsed().as_secs_f64() * 1e3
     };

@@ -22,7 +22,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use divan::Bencher;
-use pikerag_knowledge::{ChunkId, SearchIndex, nearest_chunks};
+use pikerag_knowledge::{ChunkId, SearchIndex};
 use pikerag_store::Base;
 use pikerag_store::scan::{Among, Codes, Near, Rows};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -125,7 +125,9 @@ fn scan_once(codes: &Codes, pool: &ThreadPool, queries: &[Vec<f32>]) -> Vec<Vec<
 #[divan::bench(args = chunks(), consts = [1, 8], max_time = 5)]
 fn nearest_chunks<const QUERIES: usize>(bencher: Bencher<'_, '_>, chunks: usize) {
     let (base, runtime, queries) = (base(chunks), runtime(), queries(QUERIES));
-    bencher.bench_local(|| runtime.block_on(nearest_chunks(&base, &queries, 8, -1.0)));
+    bencher.bench_local(|| {
+        runtime.block_on(pikerag_knowledge::nearest_chunks(&base, &queries, 8, -1.0))
+    });
 }
 
 /// BM25: six words, the best hundred.
@@ -189,7 +191,9 @@ fn processor_time() {
         for n_queries in [1, 8] {
             let queries = queries(n_queries);
             let each = processor_time_per_call(|| {
-                runtime.block_on(nearest_chunks(&base, &queries, 8, -1.0)).expect("found");
+                runtime
+                    .block_on(pikerag_knowledge::nearest_chunks(&base, &queries, 8, -1.0))
+                    .expect("found");
             });
             let name = format!("nearest_chunks, {n:>6} chunks, {n_queries} at a time");
             println!("{name:44} {:8.3}", each / n_queries as f64);

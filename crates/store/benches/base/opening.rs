@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use pikerag_knowledge::{AtomKind, SearchIndex, nearest_atoms};
+use pikerag_knowledge::{AtomKind, nearest_atoms};
 use pikerag_store::Base;
 
 use crate::measure::{peak_memory, processor_time};

@@ -128,6 +128,7 @@ pub(super) fn bytes(vector: &[f32]) -> Vec<u8> {
 }
 
 /// The identifiers that are asked for, to be taken to another thread; `None` where it is all.
+#[expect(clippy::needless_pass_by_value, reason = "it is a reference itself")]
 pub(super) fn owned<T: Clone>(which: Which<'_, T>) -> Option<Vec<T>> {
     match which {
         Which::All => None,
