@@ -1,6 +1,7 @@
 // What does a step of a run say to people? Its title, what goes with it, and what can be opened below.
 import type { Schemas } from "../lib/api";
 import { formatNumber } from "../lib/format";
+import { fault, leftOut, note, planStep, reason, reasons, recollection, row } from "../lib/words/facts";
 import { runs } from "../lib/words/runs";
 
 export type RunEvent = Schemas["RunEvent"];
@@ -22,7 +23,7 @@ export function said(event: RunEvent): Said {
     case "stopped":
       return { title: words.stopped, hop: event.hop, lines: [words.reasons[event.reason] ?? event.reason] };
     case "unreadable":
-      return { title: words.unreadable(event.role), lines: [event.reason] };
+      return { title: words.unreadable(event.role), lines: [fault(event.reason)] };
     case "gathered":
       return { title: words.gathered(event.candidates.length), lines: [], candidates: event.candidates.map(candidate) };
     case "looked": {
@@ -63,25 +64,25 @@ function ofLevels(event: OfLevels): Said {
   const words = runs().events;
   switch (event.event) {
     case "classified":
-      return { title: words.classified(words.classes[event.class] ?? event.class), lines: event.reasons };
+      return { title: words.classified(words.classes[event.class] ?? event.class), lines: event.reasons.map(reason) };
     case "planned":
-      return { title: words.planned(event.round), lines: [event.because, ...event.steps] };
+      return { title: words.planned(event.round), lines: [reasons(event.because), ...event.steps.map(planStep)] };
     case "recalled":
-      return { title: words.recalled(event.by), lines: [event.question, event.because] };
+      return { title: words.recalled(event.by), lines: [event.question, recollection(event.because)] };
     case "structured": {
       const { records, things, documents } = event.coverage;
       return { title: words.structured(event.schema), lines: [words.coverage(records, things, documents)] };
     }
     case "tabulated":
-      return { title: words.tabulated(event.matched), lines: event.rows };
+      return { title: words.tabulated(event.matched), lines: event.rows.map(row) };
     case "foretold":
       return { title: words.foretold(event.forecast.points.length), lines: [] };
     case "organized":
-      return { title: words.organized(event.kept, event.given), lines: event.left_out.map(([why, count]) => words.leftOut(String(why), Number(count))) };
+      return { title: words.organized(event.kept, event.given), lines: event.left_out.map(([why, count]) => words.leftOut(leftOut(why), count)) };
     case "answered":
       return { title: words.answered, lines: [event.answer] };
     case "noted":
-      return { title: words.noted, lines: [event.note] };
+      return { title: words.noted, lines: [note(event.note)] };
     default: {
       const unknown: { event: string } = event;
       return { title: unknown.event, lines: [] };

@@ -9,9 +9,10 @@ use super::{Finding, Tree};
 /// Our crates, by folder, and those that each may depend on. Tests may see anything.
 ///
 /// Those [`FOR_TESTS`] stand on the right of no line.
-const ARROWS: [(&str, &[&str]); 20] = [
+const ARROWS: [(&str, &[&str]); 21] = [
     ("knowledge", &[]),
     ("language", &[]),
+    ("narrate", &["knowledge", "language"]),
     ("prompt", &["knowledge", "language"]),
     ("layout", &["knowledge"]),
     ("parse", &["knowledge", "layout"]),
@@ -23,7 +24,17 @@ const ARROWS: [(&str, &[&str]); 20] = [
     ("models", &["knowledge", "language"]),
     (
         "coordinate",
-        &["knowledge", "language", "prompt", "parse", "extract", "organize", "retrieve", "reason"],
+        &[
+            "knowledge",
+            "language",
+            "narrate",
+            "prompt",
+            "parse",
+            "extract",
+            "organize",
+            "retrieve",
+            "reason",
+        ],
     ),
     ("eval", &["knowledge", "language", "prompt", "coordinate"]),
     ("engine", ALL_BUT_FACES),
@@ -38,6 +49,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
 const ALL_BUT_FACES: &[&str] = &[
     "knowledge",
     "language",
+    "narrate",
     "prompt",
     "layout",
     "parse",

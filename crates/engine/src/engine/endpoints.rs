@@ -9,7 +9,7 @@ use pikerag_models::{
     chat_stack, embed_stack,
 };
 
-use crate::error::{EngineError, Result};
+use crate::error::{EndpointOf, EngineError, Result};
 use crate::settings::{ChatSettings, PerspectiveSettings, Settings};
 
 /// Models for all roles that have one. Roles that share an endpoint share its stack, so that its limits hold
@@ -33,8 +33,10 @@ pub(super) fn models(
         let model = match built.iter().find(|(same, _)| Arc::ptr_eq(same, chat)) {
             Some((_, model)) => model.clone(),
             None => {
-                let model =
-                    metered(chat).map_err(|source| EngineError::Endpoint { role, source })?;
+                let model = metered(chat).map_err(|source| EngineError::Endpoint {
+                    of: EndpointOf::Role(role),
+                    source,
+                })?;
                 built.push((chat, model.clone()));
                 model
             }
@@ -48,10 +50,10 @@ pub(super) fn models(
     for PerspectiveSettings { name, about, chat } in &settings.perspectives {
         let model = match chat.as_ref().filter(|_| !settings.offline) {
             None => None,
-            Some(chat) => Some(
-                metered(chat)
-                    .map_err(|source| EngineError::Endpoint { role: Role::Reason, source })?,
-            ),
+            Some(chat) => Some(metered(chat).map_err(|source| EngineError::Endpoint {
+                of: EndpointOf::Role(Role::Reason),
+                source,
+            })?),
         };
         perspectives.push(Perspective { name: name.clone(), about: about.clone(), model });
     }
@@ -85,5 +87,5 @@ pub(super) fn embedder(
 ) -> Result<Arc<dyn Embedder>> {
     let embedding = EmbeddingParams { batch, ..EmbeddingParams::default() };
     let stack = embed_stack(calls, endpoint.clone(), embedding, &StackParams::default());
-    stack.map_err(EngineError::EmbedEndpoint)
+    stack.map_err(|source| EngineError::Endpoint { of: EndpointOf::Embedder, source })
 }

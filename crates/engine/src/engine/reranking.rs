@@ -11,7 +11,7 @@ use pikerag_models::{MemoryLedger, Mode, StackParams, rerank_stack};
 use pikerag_store::Base;
 
 use super::Engine;
-use crate::error::{EngineError, Result};
+use crate::error::{EndpointOf, EngineError, Result, WeightsOf};
 use crate::notice::Notice;
 use crate::settings::Reranks;
 
@@ -53,12 +53,12 @@ impl Engine {
                 let endpoint = endpoint.as_ref().clone();
                 rerank_stack(&calls, endpoint, *batch, &StackParams::default())
                     .map(Some)
-                    .map_err(EngineError::RerankEndpoint)
+                    .map_err(|source| EngineError::Endpoint { of: EndpointOf::Reranker, source })
             }
             Reranks::Local { folder } => {
                 let opened = self.shared.local_reranker.get_or_init(|| open(folder)).clone();
-                opened.map(Some).map_err(|reason| EngineError::NoRerankWeights {
-                    folder: folder.clone(),
+                opened.map(Some).map_err(|reason| EngineError::NoWeights {
+                    of: WeightsOf::Reranker(folder.clone()),
                     reason,
                 })
             }

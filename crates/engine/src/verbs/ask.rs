@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 
 use super::money::RunUsd;
 use crate::engine::{Engine, USUAL_METHOD};
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Result, Wordless};
 use crate::notice::Notice;
 
 /// A question, and how to answer it.
@@ -125,7 +125,7 @@ impl Engine {
         let method = self.method(name)?;
         let text = request.question.trim();
         if !has_word(text) {
-            return Err(EngineError::EmptyQuestion);
+            return Err(EngineError::Wordless(Wordless::Question));
         }
         let base = self.base_in_part()?;
         let seen = self.snapshot(&base, &request.filter).await?;

@@ -6,7 +6,7 @@ use pikerag_store::{Base, Copied};
 use serde::Serialize;
 
 use crate::engine::Engine;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Missing, Result};
 
 /// What was copied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -37,7 +37,10 @@ impl Engine {
     /// There is a base already, or the backup is none, or is damaged.
     pub async fn restore(&self, from: &Path) -> Result<BackupResponse> {
         if !from.exists() {
-            return Err(EngineError::NoBackup { path: from.to_owned() });
+            return Err(EngineError::NotFound {
+                what: Missing::Backup,
+                name: from.display().to_string(),
+            });
         }
         let folder = self.settings().base.clone();
         let (source, to) = (from.to_owned(), folder.clone());

@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use pikerag_coordinate::methods::pike::{self, Classifier};
-use pikerag_knowledge::{ClassifiedBy, Filter, Level, Question, TaskClass};
+use pikerag_knowledge::{ClassifiedBy, Filter, Level, Question, Reason, Statement, TaskClass};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, QuestionFile, Result, Wordless};
 use crate::notice::Notice;
 use crate::verbs::ask::has_word;
 
@@ -47,7 +47,7 @@ pub struct ClassifiedQuestion {
     /// Who told it.
     pub by: ClassifiedBy,
     /// Why.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<Statement<Reason>>,
     /// Calls that it took.
     pub calls: usize,
     /// The class that the file says it is of.
@@ -82,7 +82,7 @@ impl Engine {
         let mut questions = Vec::with_capacity(lines.len());
         for Line { question, class: label, apart } in lines {
             if !has_word(&question) {
-                return Err(EngineError::EmptyQuestion);
+                return Err(EngineError::Wordless(Wordless::Question));
             }
             let asked = Question::new("asked", question.trim());
             let told = Box::pin(pike::classed(&ports, &asked, request.classifier));
@@ -103,12 +103,14 @@ impl Engine {
 }
 
 fn read(path: &Path) -> Result<Vec<Line>> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| EngineError::NoQuestions { path: path.to_owned(), source })?;
+    let text = std::fs::read_to_string(path).map_err(|source| {
+        EngineError::QuestionsUnreadable { of: QuestionFile::Asked, path: path.to_owned(), source }
+    })?;
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(line, text)| {
-            serde_json::from_str(text).map_err(|source| EngineError::NoQuestion {
+            serde_json::from_str(text).map_err(|source| EngineError::BadQuestion {
+                of: QuestionFile::Asked,
                 path: path.to_owned(),
                 line,
                 source,

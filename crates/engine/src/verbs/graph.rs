@@ -9,7 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::engine::Engine;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Missing, Result};
 use crate::graph::{
     self, Around, Line, Node, NodeId, Selection, around, find, graphml, html, select,
 };
@@ -176,7 +176,7 @@ impl Engine {
     /// A node with its neighbours, read without the rest of the graph.
     ///
     /// # Errors
-    /// [`EngineError::NoNode`]; there is no base, or it cannot be read.
+    /// [`EngineError::NotFound`]; there is no base, or it cannot be read.
     pub fn graph_around(&self, request: &GraphAroundRequest) -> Result<GraphAround> {
         let base = self.seen_base()?;
         let (node, others) = found(&base, &request.of)?;
@@ -212,7 +212,7 @@ impl Engine {
     /// Opens the base for the export of its graph: before anybody makes a file for it.
     ///
     /// # Errors
-    /// There is no base; [`EngineError::NoNode`].
+    /// There is no base; [`EngineError::NotFound`].
     pub fn graph_export(&self, request: GraphExportRequest) -> Result<GraphExport> {
         let base = self.seen_base()?;
         let start = match &request.of {
@@ -297,7 +297,7 @@ fn edges_of(base: &Base) -> impl Fn(&[NodeId]) -> Result<Vec<ExportLine>> + '_ {
 fn found(base: &Base, of: &str) -> Result<(Node, usize)> {
     let named = |each: Each<'_>| Ok(base.export_named(each)?);
     let found = find(&by_id(base), &named, &all(base), of)?;
-    found.ok_or_else(|| EngineError::NoNode { of: of.to_owned() })
+    found.ok_or_else(|| EngineError::NotFound { what: Missing::Node, name: of.to_owned() })
 }
 
 fn shown_of(around: &Around) -> (Vec<GraphNode>, Vec<GraphEdge>) {

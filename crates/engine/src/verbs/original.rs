@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::engine::Engine;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Missing, Result};
 use crate::names::Names;
 
 /// A file as it was read.
@@ -37,17 +37,17 @@ impl Engine {
     /// The bytes of a file of the base, as they were read when it was indexed.
     ///
     /// # Errors
-    /// [`EngineError::NoFile`], [`EngineError::NoOriginal`].
+    /// [`EngineError::NotFound`].
     pub async fn original(&self, path: &Path) -> Result<OriginalResponse> {
         let base = self.base()?;
         let names = self.names(&base).await?;
         let name = names.shown(&names.absolute(path));
         let Some(file) = base.file(&name).await? else {
-            return Err(EngineError::NoFile { path: name });
+            return Err(EngineError::NotFound { what: Missing::File, name });
         };
         match base.original(&file.hash).await? {
             Some(bytes) => Ok(OriginalResponse { file: file.path, hash: file.hash, bytes }),
-            None => Err(EngineError::NoOriginal { path: name }),
+            None => Err(EngineError::NotFound { what: Missing::Original, name }),
         }
     }
 

@@ -6,7 +6,7 @@ use pikerag_parse::PagePicture;
 use pikerag_store::Base;
 
 use crate::engine::Engine;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Missing, Result};
 
 /// Pixels of the width of a picture: at least, at most.
 pub const WIDTHS: (u32, u32) = (100, 4000);
@@ -19,7 +19,7 @@ impl Engine {
     /// sees a part of the document sees no page of it, for the rest stands there too.
     ///
     /// # Errors
-    /// [`EngineError::NoNode`], [`EngineError::OnlyPart`], [`EngineError::NoOriginal`]; [`EngineError::File`]: there is no such
+    /// [`EngineError::NotFound`], [`EngineError::OnlyPart`], [`EngineError::NotFound`]; [`EngineError::File`]: there is no such
     /// page, or it cannot be drawn (PDF alone has pages that can be).
     pub async fn page(&self, id: SourceId, page: u32, width: u32) -> Result<PagePicture> {
         let base = self.base_in_part()?;
@@ -29,10 +29,10 @@ impl Engine {
         }
         let path = file_path(&source.uri);
         let Some(file) = base.file(&path).await? else {
-            return Err(EngineError::NoFile { path });
+            return Err(EngineError::NotFound { what: Missing::File, name: path });
         };
         let Some(bytes) = base.original(&file.hash).await? else {
-            return Err(EngineError::NoOriginal { path });
+            return Err(EngineError::NotFound { what: Missing::Original, name: path });
         };
         let width = width.clamp(WIDTHS.0, WIDTHS.1);
         let drawn = self.reader().draw(&path, bytes, (page, width)).await;

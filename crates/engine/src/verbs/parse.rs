@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pikerag_coordinate::ingest::FileReader;
+use pikerag_coordinate::ingest::{FileError, FileReader};
 use pikerag_parse::Parsed;
 
 use crate::engine::Engine;
@@ -19,10 +19,12 @@ impl Engine {
     /// Reads a file as indexing does, and stores nothing.
     ///
     /// # Errors
-    /// [`EngineError::NotUtf8`], [`EngineError::NotParsed`].
+    /// [`EngineError::NotParsed`].
     pub async fn parse(&self, request: &ParseRequest) -> Result<Parsed> {
         let path = request.path.clone();
-        let Some(name) = request.path.to_str() else { return Err(EngineError::NotUtf8 { path }) };
+        let Some(name) = request.path.to_str() else {
+            return Err(EngineError::NotParsed { path, source: FileError::NotUtf8 });
+        };
         let reader = self.reader();
         let reading = async {
             let read = reader.parse(name).await;

@@ -3,7 +3,7 @@
 use pikerag_knowledge::{Chunk, ChunkId, Filter, Source, SourceId};
 
 use crate::engine::Engine;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Missing, Result};
 
 /// Chunks of one document that are listed, at most.
 const CHUNKS: usize = 10_000;
@@ -30,21 +30,22 @@ impl Engine {
     /// One document, with its chunks in reading order; of those that are not searchable none.
     ///
     /// # Errors
-    /// [`EngineError::NoNode`]: there is no such document, or it may not be seen.
+    /// [`EngineError::NotFound`]: there is no such document, or it may not be seen.
     pub async fn source(&self, id: SourceId) -> Result<(Source, Vec<Chunk>)> {
         let seen = self.snapshot(&self.base_in_part()?, &Filter::default()).await?;
         let source = seen.sources_by_id(&[id]).await?.pop();
-        let source = source.ok_or_else(|| EngineError::NoNode { of: id.to_string() })?;
+        let source = source
+            .ok_or_else(|| EngineError::NotFound { what: Missing::Node, name: id.to_string() })?;
         Ok((source, seen.first_chunks(id, CHUNKS).await?))
     }
 
     /// One chunk.
     ///
     /// # Errors
-    /// [`EngineError::NoChunk`]: there is none, or it may not be seen.
+    /// [`EngineError::NotFound`]: there is none, or it may not be seen.
     pub async fn chunk(&self, id: ChunkId) -> Result<Chunk> {
         let seen = self.snapshot(&self.base_in_part()?, &Filter::default()).await?;
         let chunk = seen.chunks(&[id]).await?.pop();
-        chunk.ok_or_else(|| EngineError::NoChunk { id: id.to_string() })
+        chunk.ok_or_else(|| EngineError::NotFound { what: Missing::Chunk, name: id.to_string() })
     }
 }

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use super::keeping::now;
 use crate::corrected::CorrectedReader;
 use crate::engine::Engine;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Missing, Result};
 
 /// What was read of a document.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -51,7 +51,7 @@ impl Engine {
     /// What was read of a document.
     ///
     /// # Errors
-    /// [`EngineError::NoNode`]; the base cannot be read.
+    /// [`EngineError::NotFound`]; the base cannot be read.
     pub async fn reading(&self, id: SourceId) -> Result<Reading> {
         let base = self.base()?;
         let (source, _) = self.source(id).await?;
@@ -64,7 +64,7 @@ impl Engine {
     /// behind those that were made before it. The file is to be indexed then.
     ///
     /// # Errors
-    /// [`EngineError::NoNode`]; [`EngineError::Misfit`]: the passage is not there once; [`EngineError::File`]: the file cannot be
+    /// [`EngineError::NotFound`]; [`EngineError::Misfit`]: the passage is not there once; [`EngineError::File`]: the file cannot be
     /// read now.
     pub async fn correct(&self, request: &CorrectRequest) -> Result<CorrectionsResponse> {
         let base = self.base()?;
@@ -77,8 +77,10 @@ impl Engine {
         let mut documents = read.parsed.documents.into_iter();
         let is_it = |uri: &str| uri == source.uri;
         let document = documents.find(|document| is_it(&document_uri(&path, &document.fragment)));
-        let mut document =
-            document.ok_or_else(|| EngineError::NoNode { of: source.uri.clone() })?;
+        let mut document = document.ok_or_else(|| EngineError::NotFound {
+            what: Missing::Node,
+            name: source.uri.clone(),
+        })?;
         let correction = Correction {
             fragment: document.fragment.clone(),
             old: request.old.trim().to_owned(),
@@ -96,7 +98,7 @@ impl Engine {
     /// Takes back the `number`-th correction of a document's file, from 1.
     ///
     /// # Errors
-    /// [`EngineError::NoNode`], [`EngineError::NoCorrection`]; the base cannot be written.
+    /// [`EngineError::NotFound`]; the base cannot be written.
     pub async fn take_back_correction(
         &self,
         id: SourceId,
@@ -107,7 +109,8 @@ impl Engine {
         let path = file_path(&source.uri);
         let mut corrections = self.corrections_of(&base, &path).await?;
         let at = number.checked_sub(1).filter(|at| *at < corrections.len());
-        let at = at.ok_or(EngineError::NoCorrection { number })?;
+        let at = at
+            .ok_or(EngineError::NotFound { what: Missing::Correction, name: number.to_string() })?;
         corrections.remove(at);
         let hash = base.file(&path).await?.map(|file| file.hash).unwrap_or_default();
         base.put_corrections(&path, &hash, corrections.clone()).await?;

@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 use super::ask::{AskRequest, AskResponse, Asking};
 use super::money::RunUsd;
 use crate::engine::Engine;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Missing, Result};
 use crate::sandbox::is_alive;
 
 /// A run without its events.
@@ -109,7 +109,7 @@ impl Engine {
     /// One run, by its name or how that begins.
     ///
     /// # Errors
-    /// [`EngineError::NoRun`] and [`EngineError::UnclearRun`].
+    /// [`EngineError::NotFound`] and [`EngineError::UnclearRun`].
     pub async fn run_by_name(&self, name: &str) -> Result<RunResponse> {
         let base = self.base_in_part()?;
         let run = self.named(&base, name).await?;
@@ -203,7 +203,7 @@ impl Engine {
                     Some((run, forgotten)) if self.sees_all() => {
                         Err(EngineError::RunForgotten { run, forgotten })
                     }
-                    _ => Err(EngineError::NoRun { name: name.to_owned() }),
+                    _ => Err(EngineError::NotFound { what: Missing::Run, name: name.to_owned() }),
                 },
                 None => Err(EngineError::UnclearRun { name: name.to_owned() }),
             },

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::ask::has_word;
 use crate::engine::Engine;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Needed, Result, Wordless};
 use crate::notice::Notice;
 use crate::settings::Reranks;
 
@@ -82,13 +82,13 @@ impl Engine {
     /// Reads only.
     pub async fn search(&self, request: &SearchRequest) -> Result<SearchResponse> {
         if !has_word(&request.query) {
-            return Err(EngineError::EmptyQuery);
+            return Err(EngineError::Wordless(Wordless::Query));
         }
         let base = self.base_in_part()?;
         let seen = self.snapshot(&base, &request.filter).await?;
         let rerank = &self.settings().rerank;
         if request.rerank.is_some_and(|first| 0 < first) && matches!(rerank.by, Reranks::Off) {
-            return Err(EngineError::NoReranker);
+            return Err(EngineError::Needs(Needed::Reranker));
         }
         let first = request.rerank.unwrap_or(rerank.first);
         let (ports, notices) = self.ports_reranking(&base, seen, first).await?;
@@ -116,7 +116,7 @@ impl Engine {
         let by = match request.by {
             SearchPath::Atoms => return by_atoms(ports, query, k).await,
             SearchPath::Meaning if ports.embedder.is_none() => {
-                return Err(EngineError::NoEmbedder);
+                return Err(EngineError::Needs(Needed::Embedder));
             }
             SearchPath::Auto => Search::Auto,
             SearchPath::Hybrid => Search::Hybrid,

@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 
 use super::progress::{OnProgress, Progress};
 use crate::engine::{Cost, Engine};
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Missing, Needed, Result, Wordless};
 
 /// All classes of tags.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -93,7 +93,7 @@ impl Engine {
     /// A class with its `k` most frequent tags.
     ///
     /// # Errors
-    /// [`EngineError::NoTagClass`]; there is no base, or it cannot be read.
+    /// [`EngineError::NotFound`]; there is no base, or it cannot be read.
     pub async fn tag_class(&self, class: &str, k: usize) -> Result<TagClassResponse> {
         let (base, key) = (self.base()?, key_of(class)?);
         let classes = base.tag_classes().await?;
@@ -114,7 +114,7 @@ impl Engine {
     /// Declares a class, or says anew what belongs to it; also before the first document is there.
     ///
     /// # Errors
-    /// [`EngineError::NoWord`]; the base cannot be written.
+    /// [`EngineError::Wordless`]; the base cannot be written.
     pub async fn add_tag_class(&self, request: &TagClassRequest) -> Result<()> {
         let key = key_of(&request.name)?;
         let examples =
@@ -128,7 +128,7 @@ impl Engine {
     /// Gives a class another name; its tags stay.
     ///
     /// # Errors
-    /// [`EngineError::TagClassExists`], [`EngineError::NoTagClass`]; the base cannot be written.
+    /// [`EngineError::TagClassExists`], [`EngineError::NotFound`]; the base cannot be written.
     pub async fn rename_tag_class(&self, class: &str, name: &str) -> Result<()> {
         let base = self.base()?;
         let (old, new) = (key_of(class)?, key_of(name)?);
@@ -145,7 +145,7 @@ impl Engine {
     /// Drops a class with its tags, for good.
     ///
     /// # Errors
-    /// [`EngineError::NoTagClass`]; the base cannot be written.
+    /// [`EngineError::NotFound`]; the base cannot be written.
     pub async fn drop_tag_class(&self, class: &str) -> Result<()> {
         match self.base()?.drop_tag_class(key_of(class)?).await? {
             true => Ok(()),
@@ -157,7 +157,7 @@ impl Engine {
     /// is there.
     ///
     /// # Errors
-    /// [`EngineError::NoWord`]; the base cannot be written.
+    /// [`EngineError::Wordless`]; the base cannot be written.
     pub async fn add_tag_pair(
         &self,
         colloquial: &str,
@@ -170,18 +170,25 @@ impl Engine {
             None => colloquial.to_owned(),
             Some(_) => professional.to_owned(),
         };
-        let pair = pair.ok_or_else(|| EngineError::NoWord { name: wordless() })?;
+        let pair = pair.ok_or_else(|| EngineError::Wordless(Wordless::Name(wordless())))?;
         Ok(self.base_or_create()?.put_tag_pairs(vec![pair]).await?)
     }
 
     /// Drops a pair.
     ///
     /// # Errors
-    /// [`EngineError::NoTagPair`]; the base cannot be written.
+    /// [`EngineError::NotFound`]; the base cannot be written.
     pub async fn drop_tag_pair(&self, colloquial: &str, professional: &str) -> Result<()> {
         let dropped =
             self.base()?.drop_tag_pair(key_of(colloquial)?, key_of(professional)?).await?;
-        if dropped { Ok(()) } else { Err(EngineError::NoTagPair) }
+        if dropped {
+            Ok(())
+        } else {
+            {
+                let name = format!("{colloquial} → {professional}");
+                Err(EngineError::NotFound { what: Missing::TagPair, name })
+            }
+        }
     }
 
     /// Learns pairs from questions with their answers.
@@ -192,10 +199,10 @@ impl Engine {
     pub async fn learn_tag_pairs(&self, request: &LearnRequest<'_>) -> Result<LearnResponse> {
         let base = self.base()?;
         if !self.has_chat(Role::Tag) {
-            return Err(EngineError::NoChat { what: "learning pairs" });
+            return Err(EngineError::Needs(Needed::ChatForPairs));
         }
         if base.tag_classes().await?.is_empty() {
-            return Err(EngineError::NoTagClasses);
+            return Err(EngineError::Needs(Needed::TagClasses));
         }
         let items = datasets::read(&request.file, None)?.items.into_iter();
         let samples: Vec<Sample> = items
@@ -215,9 +222,9 @@ impl Engine {
 }
 
 fn key_of(name: &str) -> Result<NameKey> {
-    tag_key(name).ok_or_else(|| EngineError::NoWord { name: name.to_owned() })
+    tag_key(name).ok_or_else(|| EngineError::Wordless(Wordless::Name(name.to_owned())))
 }
 
 fn no_class(class: &str) -> EngineError {
-    EngineError::NoTagClass { class: class.to_owned() }
+    EngineError::NotFound { what: Missing::TagClass, name: class.to_owned() }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::ask::has_word;
 use crate::engine::Engine;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Needed, Result, Wordless};
 
 /// Texts of one request, at most.
 const TEXTS: usize = 2048;
@@ -34,11 +34,12 @@ impl Engine {
     /// Vectors of texts, as documents get theirs.
     ///
     /// # Errors
-    /// [`EngineError::NoEmbedder`], [`EngineError::TooMany`], or the call failed.
+    /// [`EngineError::Needs`], [`EngineError::TooMany`], or the call failed.
     pub async fn embed(&self, texts: &[String]) -> Result<EmbedResponse> {
         few(texts)?;
         let base = self.base_in_part()?;
-        let embedder = self.embedder_on(&base).await?.ok_or(EngineError::NoEmbedder)?;
+        let embedder =
+            self.embedder_on(&base).await?.ok_or(EngineError::Needs(Needed::Embedder))?;
         let made = embedder.embed_counted(texts);
         let made =
             self.unless_cancelled(async { Ok(made.await.map_err(RetrieveError::Model)?) }).await?;
@@ -52,14 +53,15 @@ impl Engine {
     /// How well texts fit a query, by the reranker that is set.
     ///
     /// # Errors
-    /// [`EngineError::NoReranker`], [`EngineError::TooMany`], or the call failed.
+    /// [`EngineError::Needs`], [`EngineError::TooMany`], or the call failed.
     pub async fn rerank(&self, query: &str, texts: &[String]) -> Result<RerankResponse> {
         few(texts)?;
         if !has_word(query) {
-            return Err(EngineError::EmptyQuery);
+            return Err(EngineError::Wordless(Wordless::Query));
         }
         let base = self.base_in_part()?;
-        let reranker = self.recorded_reranker(&base)?.ok_or(EngineError::NoReranker)?;
+        let reranker =
+            self.recorded_reranker(&base)?.ok_or(EngineError::Needs(Needed::Reranker))?;
         let told = reranker.rerank(query, texts);
         let told =
             self.unless_cancelled(async { Ok(told.await.map_err(RetrieveError::Model)?) }).await?;

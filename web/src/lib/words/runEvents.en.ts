@@ -1,4 +1,6 @@
 // What do the steps of a run say in English?
+import type { Schemas } from "../api";
+
 export const eventsEn = {
   hop: (hop: number) => `hop ${hop}`,
   thinking: "Thinking",
@@ -14,7 +16,7 @@ export const eventsEn = {
   reasons: {
     nothing_proposed: "nothing is left to ask", nothing_found: "nothing was found", nothing_selected: "no candidate was chosen",
     none_helps: "no candidate helps", hop_limit: "the limit of hops is reached", unreadable: "a reply could not be read",
-  } as Record<string, string>,
+  } satisfies Record<Schemas["StopReason"], string>,
   unreadable: (role: string) => `A reply for ${role} could not be read`,
   gathered: (count: number) => `Gathers ${count} ${count === 1 ? "passage" : "passages"}`,
   looked: (look: number) => `Look ${look}`,
@@ -28,7 +30,7 @@ export const eventsEn = {
   criteria: {
     known: "known", clear: "clear", needs_retrieval: "in need of a search", relevant: "relevant", supported: "supported", useful: "useful",
     sufficient: "sufficient", confident: "sure", promising: "promising", consistent: "consistent",
-  } as Record<string, string>,
+  } satisfies Record<Schemas["Criterion"], string>,
   node: (node: number) => `Step ${node} of the plan`,
   merged: "Puts steps together",
   into: (step: string) => `as: ${step}`,
@@ -41,7 +43,7 @@ export const eventsEn = {
   classes: {
     factual: "a question of fact", bridging: "a bridging question", comparative: "a comparison", quantitative: "a question of figures",
     summarizing: "a summary", predictive: "a forecast", creative: "a search for ideas",
-  } as Record<string, string>,
+  } satisfies Record<Schemas["TaskClass"], string>,
   planned: (round: number) => `Plans round ${round}`,
   recalled: (by: string) => `Recalls what ${by} verified`,
   structured: (schema: string) => `Reads the records of ${schema}`,
@@ -55,5 +57,5 @@ export const eventsEn = {
   via: {
     atoms: "atoms", chunks: "passages", hops: "hops", graph: "graph", tree: "tree", tags: "tags", verified: "verified",
     backup_atoms: "atoms, backup", backup_chunks: "passages, backup",
-  } as Record<string, string>,
+  } satisfies Record<Schemas["Via"], string>,
 };

@@ -19,7 +19,7 @@ use toml::Table;
 use super::plan::{Set, plan};
 use super::{EvalRequest, keep, make_folder};
 use crate::engine::Engine;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Needed, Result};
 use crate::notice::Notice;
 use crate::verbs::progress::Progress;
 
@@ -75,7 +75,7 @@ impl Engine {
             let (base, _) = self.base_of(request, &plan, set).await?;
             let ports = self.told_ports(&base, request.progress).await?;
             if ports.models.reranker.is_none() && wanted.iter().any(|search| search.is_reranked) {
-                return Err(EngineError::NoReranker);
+                return Err(EngineError::Needs(Needed::Reranker));
             }
             let questions = lacking(&ports, &set.items).await?;
             if 0 < questions {

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, SourceId, StoreError};
+use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, LeftOut, SourceId, StoreError};
 use pikerag_language::{query_terms, sentences};
-use pikerag_organize::context::{LeftOut, Organized, tokens_of};
+use pikerag_organize::context::{Organized, tokens_of};
 use pikerag_reason::Claim;
 
 use crate::ports::Ports;
