@@ -9,7 +9,6 @@ use crate::error::{
 };
 
 impl InWords for EngineError {
-    #[expect(clippy::too_many_lines, reason = "one match gives every error its words")]
     fn words(&self) -> Words {
         let chinese = match self {
             Self::Settings(error) => format!("设置无法使用：{}", error_chain(error)),
