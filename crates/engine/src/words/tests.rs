@@ -35,12 +35,13 @@ fn is_chinese(c: char) -> bool {
     ('\u{4e00}'..='\u{9fff}').contains(&c)
 }
 
-/// A cause follows a colon in its own words; all before it is Chinese, and names in backticks are names.
+/// A cause follows a colon in its own words. All before it is Chinese, but for the name that a notice may begin with and for
+/// names in backticks.
 fn check(shown: &(impl InWords + Debug)) {
     let english = shown.in_words(Language::English);
     assert!(!english.is_empty() && !english.chars().any(is_chinese), "{shown:?}: {english}");
     let chinese = shown.in_words(Language::Chinese);
-    let own = chinese.split('：').next().unwrap_or_default();
+    let own = chinese.trim_start_matches("X1：").split('：').next().unwrap_or_default();
     let bare: String = own.split('`').step_by(2).collect();
     let is_plain = !bare.chars().any(|c| c.is_ascii_lowercase());
     assert!(own.chars().any(is_chinese) && is_plain, "{shown:?}: {chinese}");
