@@ -36,6 +36,7 @@ impl<T> From<T> for Statement<T> {
 
 /// Why a passage is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[schema(as = PassageLeftOut)]
 #[serde(rename_all = "snake_case")]
 pub enum LeftOut {
     /// The search found it twice.

@@ -351,7 +351,10 @@ fn agents_keep_the_budget_to_the_cent() {
         let ideas = (ran.code == Some(0))
             .then(|| ran.json()["answer"]["worked"]["ideas"].as_array().map_or(0, Vec::len));
         let over = place.run_to(0, &["runs", "show", run["id"].as_str().unwrap()]).stdout;
-        ends.push((cap, calls, ran.code.unwrap(), ideas, over.matches("came to nothing").count()));
+        let failed =
+            |line: &&str| line.contains("The coordinator failed: ") || line.contains("” failed: ");
+        let failed = over.lines().filter(failed).count();
+        ends.push((cap, calls, ran.code.unwrap(), ideas, failed));
     }
     let told: Vec<String> = ends.iter().map(|end| format!("{end:?}")).collect();
     insta::assert_snapshot!(told.join("\n"), @r#"
