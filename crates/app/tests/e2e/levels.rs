@@ -274,7 +274,7 @@ fn figures_tell_what_they_rest_on() {
         R-2: 2024-02-03 [1]
         R-3: 2024-02-20 [2]
 
-    Told from `day` of the records under `repair`.
+    Compared by `day` of the records of `repair`.
 
     [1] repairs.csv, bytes 119–197 of its text ✓ “order: R-2; day: 2024-02-03; crane: 62-019; fault: gearbox leak; downtime: 3 h”
     [2] repairs.csv, bytes 198–277 of its text ✓ “order: R-3; day: 2024-02-20; crane: 40-117; fault: brake wear; downtime: 90 min”
